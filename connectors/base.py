@@ -1,0 +1,266 @@
+"""The contract between hotplace and an engine: the Connector and Mover protocols, and the errors they raise.
+
+Whoever implements an engine passes ``tests/contract``; nothing else of hotplace has to change.
+
+The errors form one short tree. The class says what to catch, ``retry`` says what may be done about it, ``advice`` says
+what a person does next::
+
+    HotplaceError
+      ConnectorError
+        CannotConnect -- AuthenticationFailed
+        DriverMissing, UnknownEngine
+        PrivilegeMissing
+        LockNotObtained, TimedOut, Interrupted      (nothing changed)
+        SpaceFull, ObjectGone, StatementFailed      (nothing changed)
+        OutcomeUnknown                              (ask inspect())
+        LeaseHeld
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from types import TracebackType
+from typing import ClassVar, Protocol, Self
+
+from connectors.model import (
+    I64,
+    Bundle,
+    Capability,
+    Catalog,
+    Demand,
+    Finding,
+    Identity,
+    Inspection,
+    Interval,
+    NoRoute,
+    Progress,
+    Route,
+    Sample,
+    Step,
+)
+
+
+class Retry(StrEnum):
+    """What may be done after an error."""
+
+    NEVER = "never"  # somebody has to change something first
+    LATER = "later"  # nothing changed; the same call may succeed
+    RECONCILE = "reconcile"  # nobody knows whether it happened: ask inspect(), never repeat blindly
+
+
+class HotplaceError(Exception):
+    """Root of every error that hotplace raises on purpose; its text never holds a secret.
+
+    Attributes:
+        advice: what a person does next, one sentence; may be empty.
+    """
+
+    retry: ClassVar[Retry] = Retry.NEVER
+
+    def __init__(self, message: str, *, advice: str = "") -> None:
+        super().__init__(message)
+        self.advice = advice
+
+
+class ConnectorError(HotplaceError):
+    """An engine, its driver or the way to it refused.
+
+    Attributes:
+        native_code: the engine's own code (SQLSTATE, ORA number ...), "" where there is none.
+    """
+
+    def __init__(self, message: str, *, advice: str = "", native_code: str = "") -> None:
+        super().__init__(message, advice=advice)
+        self.native_code = native_code
+
+
+class CannotConnect(ConnectorError):
+    """The server did not answer or refused the connection."""
+
+    retry = Retry.LATER
+
+
+class AuthenticationFailed(CannotConnect):
+    """The server answered and does not let this user in."""
+
+    retry = Retry.NEVER
+
+
+class DriverMissing(ConnectorError):
+    """The engine's Python driver is not installed."""
+
+
+class UnknownEngine(ConnectorError):
+    """No connector is registered under that name."""
+
+
+class PrivilegeMissing(ConnectorError):
+    """The user may not do this; the advice holds the GRANT."""
+
+
+class LockNotObtained(ConnectorError):
+    """Somebody else held the object for longer than the lock timeout. Nothing changed."""
+
+    retry = Retry.LATER
+
+
+class TimedOut(ConnectorError):
+    """The statement took longer than it was given and was rolled back. Nothing changed."""
+
+    retry = Retry.LATER
+
+
+class Interrupted(ConnectorError):
+    """The statement was cancelled and rolled back. Nothing changed."""
+
+    retry = Retry.LATER
+
+
+class SpaceFull(ConnectorError):
+    """The target had no room left; the statement was rolled back. Nothing changed."""
+
+
+class ObjectGone(ConnectorError):
+    """The object or space no longer exists. Nothing changed."""
+
+
+class StatementFailed(ConnectorError):
+    """The engine refused the statement for another reason. Nothing changed."""
+
+
+class OutcomeUnknown(ConnectorError):
+    """The connection broke while a statement ran: it may or may not have happened."""
+
+    retry = Retry.RECONCILE
+
+
+class LeaseHeld(ConnectorError):
+    """Another agent acts on this database."""
+
+    retry = Retry.LATER
+
+
+class Clock(Protocol):
+    """Time, injected so that the whole agent can run in simulation."""
+
+    def now(self) -> datetime:
+        """Wall-clock time, aware, UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds on a clock that never jumps."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...
+
+
+class Lease(Protocol):
+    """The right to act on one database, held until released or until the process dies."""
+
+    def held(self) -> bool:
+        """Whether the lease is still ours; False after a failover or a lost connection."""
+        ...
+
+    def release(self) -> None:
+        """Give it up; harmless when it is already lost."""
+        ...
+
+
+class Mover(Protocol):
+    """The only thing that can change a database: one session of the moving account. Open it for approved moves only."""
+
+    def prepare(self, route: Route) -> None:
+        """Send the prologue of the route.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+        ...
+
+    def execute(self, step: Step) -> None:
+        """Run one step to its end.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done. ``OutcomeUnknown`` when the session broke.
+        """
+        ...
+
+    def progress(self) -> Progress | None:
+        """How far the running step is; None when nothing runs or nobody can tell. Safe from another thread."""
+        ...
+
+    def interrupt(self) -> None:
+        """Cancel the running step, which then raises ``Interrupted``. Safe from another thread."""
+        ...
+
+    def close(self) -> None:
+        """End the session."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class Connector(Protocol):
+    """What an engine can tell. Everything here only reads, over sessions that cannot write; ``open_mover`` leads out.
+
+    A connector is used from one thread at a time, except where a method says otherwise.
+    """
+
+    def identify(self) -> Identity:
+        """Who answers, and which database this is."""
+        ...
+
+    def capabilities(self) -> tuple[Capability, ...]:
+        """What this login on this edition may do, each with its reason."""
+        ...
+
+    def catalog(self) -> Catalog:
+        """Spaces and units, with cheap sizes. One set-based query each, under a time limit."""
+        ...
+
+    def sample(self) -> Sample:
+        """Cumulative counters of every unit. One set-based query, under a time limit, never blocking."""
+        ...
+
+    def classify(self, interval: Interval, catalog: Catalog) -> Demand:
+        """Turn the engine's counters into signals. Pure: asks nothing of the server."""
+        ...
+
+    def exact_sizes(self, physical_ids: I64) -> I64:
+        """Bytes of each unit as they are now, -1 where it is gone. For the few that a plan names."""
+        ...
+
+    def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
+        """Every way to bring the bundle there, the kindest first, or why there is none. Changes nothing."""
+        ...
+
+    def inspect(self, route: Route) -> Inspection:
+        """Where the bundle of that route is by the catalog, whatever a journal says."""
+        ...
+
+    def doctor(self) -> tuple[Finding, ...]:
+        """Each missing privilege, option or setting, with the statement that mends it."""
+        ...
+
+    def open_mover(self) -> Mover:
+        """A session that may write. Raises what connecting raises."""
+        ...
+
+    def acquire_lease(self, holder: str) -> Lease:
+        """Become the one agent that acts on this database.
+
+        Raises:
+            LeaseHeld: another one is; the text names it as far as the engine tells.
+        """
+        ...
+
+    def close(self) -> None:
+        """End all sessions of this connector."""
+        ...

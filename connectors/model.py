@@ -1,0 +1,297 @@
+"""The vocabulary of hotplace, as frozen dataclasses that know nothing of any engine.
+
+Units are many, so whatever exists once per unit is a column: a numpy array whose row ``i`` speaks of unit ``i``.
+Objects are for the few: spaces, routes, steps, findings.
+
+Times are aware and in UTC, durations are seconds, sizes are bytes, rates are per second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import IntEnum, StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+F64 = NDArray[np.float64]
+F32 = NDArray[np.float32]
+I64 = NDArray[np.int64]
+I32 = NDArray[np.int32]
+I8 = NDArray[np.int8]
+Bools = NDArray[np.bool_]
+
+NO_PARENT = -1
+
+
+class UnitKind(IntEnum):
+    """What a unit is; engines use the kinds they have."""
+
+    TABLE = 0
+    INDEX = 1
+    TABLE_PARTITION = 2
+    INDEX_PARTITION = 3
+    LOB = 4
+    MATERIALIZED_VIEW = 5
+
+
+class Signal(IntEnum):
+    """The rows of a demand matrix. All but the first are I/O that reaches storage, told apart by who waits for it."""
+
+    LOGICAL_READ = 0  # blocks asked of the buffer pool, hit or miss: how busy the unit is, not how slow
+    SYNC_READ = 1  # random reads that a session waited for
+    PREFETCHED_READ = 2  # sequential or read ahead of the session that wants it
+    DIRECT_READ = 3  # past the buffer pool, by the session itself
+    ASYNC_WRITE = 4  # written later by a background process
+    SYNC_WRITE = 5  # written while a session waits (log-like)
+
+
+SIGNALS = len(Signal)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Which database this is, as the engine itself says."""
+
+    engine: str
+    version: str  # as the engine prints it
+    version_number: tuple[int, ...]  # comparable, e.g. (18, 4)
+    edition: str  # "" where the engine has only one
+    database: str
+    fingerprint: str  # the same for the same data wherever it is reached from; keys ledger and lease
+    topology: str  # "single", "replica", ...
+    writable: bool  # False on a standby: hotplace only watches there
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capability:
+    """One thing that this login on this edition may do or not, with the reason and the remedy."""
+
+    name: str
+    available: bool
+    because: str
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """A tablespace or filegroup: what a move names."""
+
+    name: str
+    path: str  # of its first container; "" where the engine does not say
+    used_bytes: int
+    free_bytes: int | None  # None: the connector cannot know; configuration may
+    capacity_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitTable:
+    """Every unit of one database, as columns sorted by ``physical_id``."""
+
+    physical_id: I64  # the engine's own id, as in Sample; ascending and unique
+    key: Sequence[str]  # logical identity: survives rebuilds, renames of files and failovers
+    kind: I8  # UnitKind
+    size_bytes: I64  # cheap estimate, good for ranking; exact_sizes() before acting
+    space: I32  # row in Catalog.spaces
+    bundle: I64  # units with the same number move together
+    parent: I64  # physical id of the table an index, LOB or partition belongs to, or NO_PARENT
+
+    def __post_init__(self) -> None:
+        lengths = {
+            len(c)
+            for c in (self.physical_id, self.key, self.kind, self.size_bytes, self.space, self.bundle, self.parent)
+        }
+        if len(lengths) > 1:
+            raise ValueError(f"columns of a unit table differ in length: {sorted(lengths)}")
+        if len(self.physical_id) > 1 and not bool(np.all(np.diff(self.physical_id) > 0)):
+            raise ValueError(f"physical ids of {len(self.physical_id)} units are not ascending and unique")
+
+    def __len__(self) -> int:
+        return len(self.physical_id)
+
+    def rows_of(self, physical_id: I64) -> I64:
+        """Row of each given id, or -1 where the table has no such unit. Shape ``(len(physical_id),)``."""
+        if not len(self.physical_id):
+            return np.full(len(physical_id), -1, dtype=np.int64)
+        at = np.minimum(np.searchsorted(self.physical_id, physical_id), len(self.physical_id) - 1)
+        return np.where(self.physical_id[at] == physical_id, at, -1).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalog:
+    """Spaces and units at one instant."""
+
+    taken_at: datetime
+    spaces: tuple[Space, ...]
+    units: UnitTable
+
+    def space_row(self, name: str) -> int:
+        """Row of the space of that name.
+
+        Raises:
+            LookupError: there is none.
+        """
+        for row, space in enumerate(self.spaces):
+            if space.name == name:
+                return row
+        raise LookupError(f"no space is named {name!r}; there are {', '.join(s.name for s in self.spaces)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Cumulative counters at one instant. A unit that is absent has all its counters at zero."""
+
+    taken_at: datetime
+    monotonic_seconds: float  # the agent's own clock that never jumps; only differences mean anything
+    epoch: str  # another epoch means the counters started anew (reset, restart, failover)
+    physical_id: I64  # ascending and unique
+    counters: Mapping[str, I64]  # engine's names; each aligned with physical_id
+    database: Mapping[str, float]  # cumulative figures of the whole database, see DatabaseDemand
+    server_seconds: float  # what this sample cost the server, as far as the connector can tell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """What happened between two samples of one epoch."""
+
+    started_at: datetime
+    ended_at: datetime
+    seconds: float  # > 0, by the monotonic clock
+    physical_id: I64  # ascending; units that moved no counter may be absent
+    deltas: Mapping[str, F64]  # per counter, >= 0
+    restarted: Bools  # a counter of this unit fell: its deltas are 0 and are no evidence of cold
+    database: Mapping[str, float]  # differences; absent where one fell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseDemand:
+    """Rates of the whole database; NaN where the engine does not measure."""
+
+    reads: float = float("nan")  # physical reads per second
+    read_wait: float = float("nan")  # seconds sessions waited for reads, per second
+    write_wait: float = float("nan")
+    transactions: float = float("nan")
+    active: float = float("nan")  # session seconds spent executing, per second: the Amdahl base
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """Rates per second between two samples, by unit and signal."""
+
+    ended_at: datetime
+    seconds: float
+    physical_id: I64  # ascending; absent units had none
+    rates: F64  # shape (SIGNALS, len(physical_id)), >= 0
+    observed: Bools  # False: the interval says nothing about this unit (its counters restarted)
+    estimated: frozenset[Signal]  # signals the engine does not measure: bounds, see the connector
+    database: DatabaseDemand
+
+    def __post_init__(self) -> None:
+        if self.rates.shape != (SIGNALS, len(self.physical_id)):
+            raise ValueError(f"rates have shape {self.rates.shape}, expected {(SIGNALS, len(self.physical_id))}")
+        if self.seconds <= 0:
+            raise ValueError(f"an interval lasts {self.seconds} s")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """The units that one route moves together."""
+
+    key: str  # logical identity of its leading unit
+    physical_ids: tuple[int, ...]
+    unit_keys: tuple[str, ...]
+    kind: UnitKind
+    size_bytes: int
+    space: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One statement of a move, exactly as it is sent, tag comment included."""
+
+    sql: str
+    purpose: str
+    undo_sql: str = ""  # "" where undoing the whole move covers it
+    timeout_seconds: float = 0.0  # 0: none but the session's own
+
+    def __post_init__(self) -> None:
+        if not self.sql.strip():
+            raise ValueError(f"the step {self.purpose!r} has no statement")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """One way to move a bundle to a space, with what it costs and blocks."""
+
+    name: str  # the engine's own word for it, e.g. "set tablespace"
+    bundle: Bundle
+    to_space: str
+    prologue: tuple[str, ...]  # session settings sent before the first step
+    steps: tuple[Step, ...]
+    undo_steps: tuple[Step, ...]  # bring the bundle back to where it was
+    online: bool  # sessions keep reading and writing while bytes are copied
+    locks: str  # in the engine's words, one sentence
+    log_bytes: int  # estimate of transaction log written
+    transient_bytes: int  # extra room in the target while it runs, beyond the bundle itself
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoRoute:
+    """Why a bundle cannot be moved to a space."""
+
+    code: str
+    sentence: str
+
+
+class Home(StrEnum):
+    """Where the catalog says a bundle is."""
+
+    SOURCE = "source"
+    TARGET = "target"
+    SPLIT = "split"  # some units here, some there
+    ELSEWHERE = "elsewhere"  # somebody moved it to a third place
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspection:
+    """The truth about a move, read from the engine's catalog."""
+
+    home: Home
+    sentence: str
+    size_bytes: int
+    on_disk: bool | None  # the files were seen in the target's folder; None: cannot look
+    leftovers: tuple[Step, ...] = ()  # statements that would tidy what an interrupted route left behind
+    running: bool = False  # the server still executes a statement of this move
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a running step is."""
+
+    done_bytes: int
+    total_bytes: int
+    sentence: str
+
+
+class Severity(StrEnum):
+    """How much a finding matters."""
+
+    OK = "ok"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing the doctor saw, with the statement or step that mends it."""
+
+    severity: Severity
+    code: str
+    sentence: str
+    remedy: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,56 @@
+"""How an engine is found: built-in ones by name, third-party ones by the entry-point group ``hotplace.connectors``.
+
+The only place that knows which engines exist. Looking up an engine imports its settings, never its driver: that happens
+in ``Engine.connect``, which raises ``DriverMissing`` with the pip command when the extra is not installed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Any, cast
+
+from pydantic import BaseModel
+
+from connectors.base import Clock, Connector, UnknownEngine
+
+BUILT_IN = {
+    "postgresql": "connectors.postgresql.engine:ENGINE",
+    "simulated": "connectors.simulated.engine:ENGINE",
+}
+ENTRY_POINT_GROUP = "hotplace.connectors"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """One engine as configuration and agent see it."""
+
+    name: str
+    title: str  # as a person writes it: "PostgreSQL"
+    settings: type[BaseModel]  # validates the `connection:` part of a database in the configuration
+    connect: Callable[[Any, Clock], Connector]  # (an instance of settings, the clock) -> connector
+    sample_settings: str  # YAML lines with comments for `hotplace init`, not indented
+
+
+def engine_names() -> tuple[str, ...]:
+    """Every engine that can be named in a configuration, sorted."""
+    return tuple(sorted({*BUILT_IN, *(point.name for point in entry_points(group=ENTRY_POINT_GROUP))}))
+
+
+def find_engine(name: str) -> Engine:
+    """The engine of that name.
+
+    Raises:
+        UnknownEngine: none is registered under it; the message names the nearest one.
+    """
+    if name in BUILT_IN:
+        module, _, attribute = BUILT_IN[name].partition(":")
+        return cast(Engine, getattr(importlib.import_module(module), attribute))
+    for point in entry_points(group=ENTRY_POINT_GROUP, name=name):
+        return cast(Engine, point.load())
+    near = difflib.get_close_matches(name, engine_names(), n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise UnknownEngine(f"unknown engine {name!r}{hint}", advice=f"Known engines: {', '.join(engine_names())}.")

@@ -1,0 +1,153 @@
+"""The words of a decision: settings, situation, verdicts, moves, plan. Types only: its neighbours do the arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+
+from connectors.model import F64, I8, I32, Bools, DatabaseDemand, Space, UnitTable
+
+
+class Pin(IntEnum):
+    """Media preference of a unit (IBM i: media preference)."""
+
+    NONE = 0
+    MUST = 1  # belongs on the fastest tier, whatever its heat
+    PREFER = 2  # its benefit counts more
+    NEVER = 3  # never on the fastest tier
+
+
+class Verdict(IntEnum):
+    """What was decided for a unit, and if it was not chosen, why not. ``code`` is the word for metrics and JSON."""
+
+    PROMOTE = 0
+    DEMOTE = 1
+    STAYS_FAST = 2  # already there and worth it
+    STAYS_SPARE = 3  # on fast storage without need, but nobody wants its room
+    IDLE = 4
+    CACHED = 5
+    SEQUENTIAL = 6
+    WRITE_DOMINATED = 7
+    PINNED = 8
+    COOLING_DOWN = 9
+    NO_ROUTE = 10
+    NOT_ENOUGH_HISTORY = 11
+    GAIN_BELOW_FLOOR = 12
+    PAYBACK_TOO_LONG = 13
+    WOULD_NOT_FIT = 14
+    NOT_MANAGED = 15  # in a space that configuration gives no tier
+
+    @property
+    def code(self) -> str:
+        """The verdict as one word in JSON, metrics and tests."""
+        return self.name.lower()
+
+
+class MoveReason(StrEnum):
+    """Why a move is in a plan."""
+
+    PROMOTE = "promote"  # its own gain pays
+    MAKE_ROOM = "make_room"  # cold, goes down so that a later move fits
+    PIN = "pin"  # somebody asked for it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierSpeed:
+    """Seconds that one I/O of a class takes on a tier, as a session sees it."""
+
+    random_read_seconds: float
+    sequential_read_seconds: float  # per block, within a run
+    write_seconds: float
+    measured: bool = False  # fitted to counters; False: configured
+
+    def __post_init__(self) -> None:
+        for name in ("random_read_seconds", "sequential_read_seconds", "write_seconds"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} is {getattr(self, name)}, expected 0 or more")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tier:
+    """A class of storage."""
+
+    name: str
+    speed: TierSpeed
+    spaces: tuple[str, ...]  # names of spaces, at least one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicySettings:
+    """Every number that shapes a decision, with its default. Configuration mirrors this."""
+
+    half_life_seconds: float = 6 * 3600.0
+    minimum_history_seconds: float = 1800.0  # a unit observed for less is not moved
+    head_room_ratio: float = 0.10  # of a space's capacity, never filled
+    minimum_wait_saved_per_hour: float = 1.0  # seconds per hour; below it a move is not worth anybody's attention
+    payback_limit_seconds: float = 24 * 3600.0
+    resident_bonus: float = 1.5  # a unit on the fast tier counts this much more against one that wants its room
+    prefer_bonus: float = 1.5  # Pin.PREFER
+    cool_down_seconds: float = 24 * 3600.0
+    copy_bytes_per_second: float = 50e6  # until moves have taught a better rate
+    prefetched_wait_share: float = 0.3  # share of a prefetched read's time that sessions wait for
+    write_wait_share: float = 0.0  # share of an asynchronous write's time that sessions wait for
+    horizon_seconds: float = 24 * 3600.0  # a move's gain is counted over this long against its cost
+    maximum_moves: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatView:
+    """Heat aligned with the rows of a unit table."""
+
+    rates: F64  # (SIGNALS, n) per second, decayed
+    observed_seconds: F64  # (n,) how long the unit has been watched in all
+    confidence: F64  # (n,) 0 to 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """Everything a plan may depend on. The same situation and settings give the same plan, always."""
+
+    units: UnitTable
+    heat: HeatView
+    spaces: tuple[Space, ...]  # free and capacity bytes completed from configuration
+    tiers: tuple[Tier, ...]  # fastest first
+    tier_of_space: I32  # (len(spaces),) row in tiers, -1: not managed
+    pin: I8  # (n,) Pin
+    cooling_seconds: F64  # (n,) cool-down left, 0: free to move
+    database: DatabaseDemand
+    no_route: Mapping[str, str] = field(default_factory=dict)  # bundle's leading unit key -> why it cannot move
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedMove:
+    """One bundle from space to space, with what it is expected to bring."""
+
+    key: str  # leading unit of the bundle
+    rows: tuple[int, ...]  # rows of the unit table, the leading unit first
+    size_bytes: int
+    from_space: str
+    to_space: str
+    from_tier: str
+    to_tier: str
+    reason: MoveReason
+    wait_saved_per_hour: float  # foreground wait seconds per hour; negative for what gives way
+    copy_seconds: float
+    payback_seconds: float  # move cost over gain; inf where there is no gain of its own
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """An ordered list of moves, its value, and how far it can be from the best possible one."""
+
+    moves: tuple[PlannedMove, ...]
+    wait_per_hour: float  # foreground read wait by the model, before any move
+    wait_saved_per_hour: float  # of all moves together
+    bound_per_hour: float  # no placement within the same limits saves more
+    gap_ratio: float  # 1 - value / bound, 0 to 1
+    ceiling_ratio: float  # Amdahl: share of session time that is foreground I/O; NaN where the engine cannot tell
+    verdict: I8  # (n,) Verdict per unit
+    benefit_per_hour: F64  # (n,) wait saved if the unit were on the fastest tier instead of the slowest
+    wait_saved_if_moved: F64  # (n,) per hour, from its present home to the fastest tier
+    chosen: Bools  # (n,) on the fastest tier once the plan has run
