@@ -231,6 +231,7 @@ class Route:
     prologue: tuple[str, ...]  # session settings sent before the first step
     steps: tuple[Step, ...]
     undo_steps: tuple[Step, ...]  # bring the bundle back to where it was
+    tidy_steps: tuple[Step, ...] = ()  # remove what an interrupted run may leave; sent only if inspect() names them
     online: bool  # sessions keep reading and writing while bytes are copied
     locks: str  # in the engine's words, one sentence
     log_bytes: int  # estimate of transaction log written
@@ -264,7 +265,7 @@ class Inspection:
     sentence: str
     size_bytes: int
     on_disk: bool | None  # the files were seen in the target's folder; None: cannot look
-    leftovers: tuple[Step, ...] = ()  # statements that would tidy what an interrupted route left behind
+    leftovers: tuple[Step, ...] = ()  # what would tidy an interrupted run; those among Route.tidy_steps are approved
     running: bool = False  # the server still executes a statement of this move
 
 

@@ -1,0 +1,47 @@
+# Every target does its own set-up: a virtual environment in .venv with the versions of constraints.txt.
+PYTHON ?= $(firstword $(foreach v,3.13 3.12 3.11,$(shell command -v python$(v) 2>/dev/null)) python3)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+ARGS ?=
+
+.PHONY: help demo test lint bench docs setup components clean
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 14
+
+setup: $(STAMP) ## the virtual environment, with everything pinned
+
+# Set-up talks to standard error, so that `make demo ARGS=--json` leaves standard output to the document.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "hotplace needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) >&2 \
+	  || { echo "no virtual environment could be made: install your system's python3-venv package" >&2; rm -rf $(VENV); exit 1; }
+	@echo "setting up $(VENV) ..." >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' >&2
+	@touch $(STAMP)
+
+demo: $(STAMP) ## the main job on a private PostgreSQL; ARGS="--yes --json" are passed on
+	@$(BIN)/hotplace demo $(ARGS)
+
+components: $(STAMP)
+	@$(BIN)/python -m tests.components >&2
+
+test: components ## everything: unit, property, contract, real PostgreSQL, end to end
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+
+lint: $(STAMP) ## ruff, mypy strict, import contracts
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: $(STAMP) ## measures and writes tests/bench/RESULTS.md and results.json
+	@$(BIN)/python -m tests.bench $(ARGS)
+
+docs: $(STAMP) ## checks that every command, metric and key is documented
+	@$(BIN)/python -m pytest -q tests/docs $(ARGS)
+
+clean: ## removes the virtual environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
