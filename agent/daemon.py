@@ -1,0 +1,295 @@
+"""The daemon: schedules the watches, serves metrics, obeys signals.
+
+SIGTERM and SIGINT stop cleanly: a running statement is cancelled (the engine rolls it back, the move stays approved) and
+what was learnt is saved. SIGHUP reads the configuration again and keeps the old one when the new is invalid.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from types import FrameType
+
+import structlog
+from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.schedulers.background import BackgroundScheduler
+from prometheus_client import CollectorRegistry
+from prometheus_client.gc_collector import GCCollector
+from prometheus_client.process_collector import ProcessCollector
+
+from agent.config import Config, ConfigError, load
+from agent.executor import MoveEvent
+from agent.httpd import MetricsServer
+from agent.ledger import Ledger
+from agent.metrics import AgentCollector
+from agent.watch import STATUS, Snapshot, Watch, status_document
+from connectors.base import Clock, ConnectorError, HotplaceError, LeaseHeld
+
+log = structlog.get_logger()
+ACT_EVERY_SECONDS = 5.0  # how soon an approval is noticed
+FOLD_EVERY_SECONDS = 3600.0
+STALE_SAMPLES = 3  # /readyz fails after this many sampling periods without a sample
+
+
+class Daemon:
+    """All watches of one configuration, in time."""
+
+    def __init__(self, config: Config, path: Path | None, ledger: Ledger, clock: Clock) -> None:
+        """Wire it up.
+
+        Args:
+            config: what to do.
+            path: where it was read from, for SIGHUP; None: it cannot be reloaded.
+            ledger: the durable record.
+            clock: time.
+        """
+        self.config = config
+        self._path = path
+        self._ledger = ledger
+        self._clock = clock
+        self._wake = threading.Event()
+        self._reload_asked = False
+        self._stop_asked = False
+        self._watches: dict[str, Watch] = {}
+        self._scheduler: BackgroundScheduler | None = None
+        self._server: MetricsServer | None = None
+
+    @property
+    def metrics_url(self) -> str | None:
+        """Where /metrics is; None when it is not served."""
+        return None if self._server is None else self._server.url
+
+    def run(self) -> None:
+        """Run until asked to stop.
+
+        Raises:
+            HotplaceError: it could not start (address taken, another agent on a database ...).
+        """
+        with self._signals():
+            try:
+                self._start()
+                while not self._stop_asked:
+                    self._wake.wait()
+                    self._wake.clear()
+                    if self._reload_asked:
+                        self._reload_asked = False
+                        self._reload()
+            finally:
+                self._shut_down()
+
+    def run_once(self) -> None:
+        """One cycle of every database in this thread: sample, plan, propose, act, verify.
+
+        Raises:
+            HotplaceError: one of them failed; the others were still done.
+        """
+        failures: list[HotplaceError] = []
+        self._watches = self._make_watches(self.config)
+        try:
+            for watch in self._watches.values():
+                try:
+                    self._everything(watch)
+                except HotplaceError as error:
+                    failures.append(error)
+        finally:
+            self._close_watches()
+        if failures:
+            raise failures[0]
+
+    def ask_to_stop(self) -> None:
+        """End ``run`` soon. Safe from a signal handler and from any thread."""
+        self._stop_asked = True
+        self._wake.set()
+
+    def ask_to_reload(self) -> None:
+        """Read the configuration again soon. Safe from a signal handler."""
+        self._reload_asked = True
+        self._wake.set()
+
+    def snapshots(self) -> list[Snapshot]:
+        """What every watch knows now."""
+        return [watch.snapshot for watch in self._watches.values()]
+
+    def readiness(self) -> tuple[bool, str]:
+        """Whether every database was sampled lately, and a sentence."""
+        now = self._clock.now()
+        late = []
+        for watch in self._watches.values():
+            cycle = watch.snapshot.cycle
+            allowed = STALE_SAMPLES * watch.database.sample_seconds
+            if cycle is None or (now - cycle.taken_at).total_seconds() > allowed:
+                late.append(watch.database.name)
+        return not late, f"no fresh sample of {', '.join(late)}" if late else "ready"
+
+    # -- start and stop ------------------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        self._watches = self._make_watches(self.config)
+        for watch in self._watches.values():
+            self._claim(watch)
+        if self.config.metrics.enabled and self._server is None:
+            self._server = MetricsServer(
+                self._registry(), self.readiness, listen=str(self.config.metrics.listen), port=self.config.metrics.port
+            )
+            self._server.start()
+            log.info("metrics", url=self._server.url)
+        self._scheduler = self._schedule()
+        self._scheduler.start()
+        log.info("started", databases=list(self._watches), level=str(self.config.level), dry_run=self.config.dry_run)
+
+    def _claim(self, watch: Watch) -> None:
+        """Be the one agent of this database, or say who is. A database that is down now may come later."""
+        try:
+            watch.hold_lease()
+        except LeaseHeld:
+            raise
+        except ConnectorError as error:
+            log.warning("not reachable yet", database=watch.database.name, error=str(error), advice=error.advice)
+
+    def _make_watches(self, config: Config) -> dict[str, Watch]:
+        return {
+            database.name: Watch(
+                database, self._ledger, self._clock, level=config.level, dry_run=config.dry_run, listener=_log_move
+            )
+            for database in config.databases
+        }
+
+    def _registry(self) -> CollectorRegistry:
+        registry = CollectorRegistry()
+        registry.register(AgentCollector(self.snapshots, top_units=self.config.metrics.top_units, now=self._clock.now))
+        ProcessCollector(registry=registry)
+        GCCollector(registry=registry)
+        return registry
+
+    def _schedule(self) -> BackgroundScheduler:
+        """Sampling and acting of a database never wait for each other; nothing runs twice at a time."""
+        scheduler = BackgroundScheduler(
+            executors={"default": ThreadPoolExecutor(2 + 2 * len(self._watches))},
+            job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
+        )
+        soon = self._clock.now() + timedelta(seconds=0.1)
+        for watch in self._watches.values():
+            jobs: tuple[tuple[Callable[[Watch], None], float], ...] = (
+                (self._sample, watch.database.sample_seconds),
+                (self._plan, watch.database.plan_seconds),
+                (self._act, ACT_EVERY_SECONDS),
+            )
+            for job, every in jobs:
+                first = soon if job != self._plan else soon + timedelta(seconds=every)
+                scheduler.add_job(self._guarded, "interval", (job, watch), seconds=every, next_run_time=first)
+        scheduler.add_job(self._fold, "interval", seconds=FOLD_EVERY_SECONDS)
+        return scheduler
+
+    def _shut_down(self) -> None:
+        for watch in self._watches.values():
+            watch.stop()
+        if self._scheduler is not None:
+            self._scheduler.shutdown(wait=True)
+            self._scheduler = None
+        self._close_watches()
+        if self._server is not None:
+            self._server.stop()
+            self._server = None
+        log.info("stopped")
+
+    def _close_watches(self) -> None:
+        for watch in self._watches.values():
+            try:
+                watch.close()
+            except HotplaceError as error:
+                log.warning("while closing", database=watch.database.name, error=str(error))
+
+    def _reload(self) -> None:
+        """Take over a valid new configuration; keep the old one otherwise."""
+        if self._path is None:
+            log.warning("nothing to reload: the configuration did not come from a file")
+            return
+        try:
+            config = load(self._path)
+        except ConfigError as error:
+            log.error("configuration not reloaded, the old one stays", problems=[str(p) for p in error.problems])
+            return
+        if (config.ledger, config.metrics) != (self.config.ledger, self.config.metrics):
+            log.warning("changes of ledger and metrics take effect after a restart")
+        for watch in self._watches.values():
+            watch.stop()
+        if self._scheduler is not None:
+            self._scheduler.shutdown(wait=True)
+        self._close_watches()
+        self.config = config
+        self._start()
+        log.info("configuration reloaded", path=str(self._path))
+
+    # -- jobs ----------------------------------------------------------------------------------------------------
+
+    def _guarded(self, job: Callable[[Watch], None], watch: Watch) -> None:
+        """Run a job; what goes wrong is said, and tried again at the next turn."""
+        try:
+            job(watch)
+        except HotplaceError as error:
+            log.error("failed", job=job.__name__.strip("_"), database=watch.database.name, error=str(error),
+                      advice=error.advice)  # fmt: skip
+
+    def _sample(self, watch: Watch) -> None:
+        cycle = watch.sample()
+        log.debug("sampled", database=watch.database.name, sentence=cycle.sentence, seconds=round(cycle.seconds, 3))
+        for outcome in watch.verify():
+            log.info("outcome", database=watch.database.name, verdict=str(outcome.verdict), sentence=outcome.sentence)
+        document = status_document(watch.snapshot, self._clock.now(), os.getpid())
+        self._ledger.save_document(watch.database.name, STATUS, document)
+
+    def _plan(self, watch: Watch) -> None:
+        planning = watch.plan()
+        number = None if planning is None else watch.propose(planning)
+        if number is not None and planning is not None:
+            log.info("proposal", database=watch.database.name, id=number, moves=len(planning.plan.moves),
+                     wait_saved_per_hour=round(planning.plan.wait_saved_per_hour, 1))  # fmt: skip
+
+    def _act(self, watch: Watch) -> None:
+        watch.act()
+
+    def _fold(self) -> None:
+        report = self._ledger.fold_history(self._clock.now())
+        log.debug("history folded", report=str(report))
+
+    def _everything(self, watch: Watch) -> None:
+        """Two samples one sampling period apart, and all that follows from them."""
+        watch.sample()
+        self._clock.sleep(watch.database.sample_seconds)
+        self._sample(watch)
+        self._plan(watch)
+        self._act(watch)
+
+    # -- signals -------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Handle signals while running; only the main thread can."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 (the signature of a handler)
+            self.ask_to_stop()
+
+        def reload(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+            self.ask_to_reload()
+
+        wanted = {signal.SIGTERM: stop, signal.SIGINT: stop, signal.SIGHUP: reload}
+        before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _log_move(event: MoveEvent) -> None:
+    row = event.move
+    log.info("move", database=row.database, id=row.id, unit=row.move.key, to=row.move.to_space, state=str(row.state),
+             sentence=event.sentence)  # fmt: skip

@@ -1,0 +1,235 @@
+"""Carries out approved moves: precheck, journal the intent, act, ask the catalog, journal the result.
+
+The executor is the only caller of ``Connector.open_mover``, and it opens one only for a move that the ledger holds as
+approved. Whatever interrupts it, the ledger knows what was about to happen, and ``reconcile`` asks the catalog.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from agent.config import DatabaseConfig
+from agent.ledger import Ledger, MoveRow, StepState
+from agent.precheck import Facts, Refused, precheck
+from agent.states import UNFINISHED, MoveState
+from connectors.base import Clock, Connector, ConnectorError, Interrupted, Mover, OutcomeUnknown, Retry
+from connectors.model import Home, Inspection, Progress, Route, Step
+
+FIRST_PAUSE_SECONDS = 0.5  # between tries; doubles, because whoever holds the lock needs time
+LONGEST_PAUSE_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveEvent:
+    """Something happened to a move; for progress on a terminal and for the log."""
+
+    move: MoveRow
+    sentence: str
+    progress: Progress | None = None
+
+
+Listener = Callable[[MoveEvent], None]
+
+
+class Executor:
+    """The hands on one database. ``run_approved`` from one thread; ``stop`` from any."""
+
+    def __init__(
+        self,
+        database: DatabaseConfig,
+        connector: Connector,
+        ledger: Ledger,
+        clock: Clock,
+        *,
+        disturb: Callable[[], None],
+        listener: Listener = lambda event: None,
+    ) -> None:
+        """Wire it up.
+
+        Args:
+            database: its configuration.
+            connector: over the moving account; reads here are the executor's own, not the sampler's.
+            ledger: the journal.
+            clock: time.
+            disturb: called before and after every statement, so that our own I/O is not taken for demand.
+            listener: told of everything that happens to a move.
+        """
+        self._database = database
+        self._connector = connector
+        self._ledger = ledger
+        self._clock = clock
+        self._disturb = disturb
+        self._listener = listener
+        self._stopping = threading.Event()
+        self._mover: Mover | None = None
+
+    def reconcile(self) -> tuple[MoveRow, ...]:
+        """Bring every move that was interrupted into a state that agrees with the catalog.
+
+        Raises:
+            ConnectorError: the engine did not answer; the moves stay as they are.
+        """
+        rows = self._ledger.moves(database=self._database.name, states=UNFINISHED)
+        return tuple(self._reconcile(row) for row in rows)
+
+    def run_approved(self) -> tuple[MoveRow, ...]:
+        """Carry out every approved move of this database in order; returns the rows as they ended.
+
+        Raises:
+            ConnectorError: the engine did not answer before anything was started.
+        """
+        if any(row.state in UNFINISHED for row in self.reconcile()):
+            return ()  # the server still works on one of ours; one at a time
+        self._ledger.expire_due()
+        due = self._ledger.moves(database=self._database.name, states={MoveState.APPROVED})
+        done: list[MoveRow] = []
+        for row in due:
+            if self._stopping.is_set():
+                break
+            done.append(self._run(row))
+        return tuple(done)
+
+    def stop(self) -> None:
+        """Start nothing more and cancel what runs; the engine rolls it back."""
+        self._stopping.set()
+        mover = self._mover
+        if mover is not None:
+            mover.interrupt()
+
+    def resume(self) -> None:
+        """Allow moves again after ``stop``."""
+        self._stopping.clear()
+
+    def progress(self) -> Progress | None:
+        """How far the running statement is. Safe from another thread."""
+        mover = self._mover
+        return None if mover is None else mover.progress()
+
+    def _run(self, row: MoveRow) -> MoveRow:
+        row = self._to(row, MoveState.PRECHECK, "looking at what is true now")
+        answer = precheck(row, self._facts(row))
+        if isinstance(answer, Refused):
+            return self._to(row, MoveState.SKIPPED, answer.sentence)
+        row = self._to(row, MoveState.RUNNING, f"{len(row.move.route.steps)} statement(s) by {row.move.route.name}")
+        for attempt in range(1, self._database.retries + 1):
+            error = self._attempt(row)
+            if error is None:
+                return self._settle_truth(row)
+            if error.retry is not Retry.LATER or self._stopping.is_set() or attempt == self._database.retries:
+                return self._give_up(row, error, attempt)
+            pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
+            self._tell(row, f"{error}; try {attempt + 1} of {self._database.retries} in {pause:.1f} s")
+            self._clock.sleep(pause)
+        raise AssertionError("the loop above always returns")
+
+    def _attempt(self, row: MoveRow) -> ConnectorError | None:
+        """Send every step once; the error that stopped it, or None."""
+        route = row.move.route
+        self._disturb()
+        try:
+            with self._connector.open_mover() as mover:
+                self._mover = mover
+                mover.prepare(route)
+                for ordinal, step in enumerate(route.steps, start=1):
+                    self._journalled(row, ordinal, step, mover)
+        except ConnectorError as error:
+            return error
+        finally:
+            self._mover = None
+            self._disturb()
+        return None
+
+    def _journalled(self, row: MoveRow, ordinal: int, step: Step, mover: Mover) -> None:
+        """Run one statement between its intent and its result."""
+        if self._stopping.is_set():
+            raise Interrupted("the agent is stopping", advice="The move stays approved and goes on after a restart.")
+        journal = self._ledger.step_intent(row.id, ordinal, step.sql)
+        self._tell(row, step.purpose)
+        try:
+            mover.execute(step)
+        except OutcomeUnknown as error:
+            self._ledger.step_result(journal, StepState.UNKNOWN, str(error))
+            raise
+        except ConnectorError as error:
+            self._ledger.step_result(journal, StepState.FAILED, str(error))
+            raise
+        self._ledger.step_result(journal, StepState.DONE, "")
+
+    def _settle_truth(self, row: MoveRow) -> MoveRow:
+        """Every statement succeeded: believe it only once the catalog says so."""
+        inspection = self._connector.inspect(row.move.route)
+        if inspection.home is Home.TARGET and inspection.on_disk is not False:
+            return self._to(row, MoveState.PLACED, inspection.sentence)
+        return self._to(row, MoveState.FAILED, f"the statements succeeded, but {inspection.sentence}")
+
+    def _give_up(self, row: MoveRow, error: ConnectorError, attempts: int) -> MoveRow:
+        if error.retry is Retry.RECONCILE:
+            return self._reconcile(self._to(row, MoveState.UNKNOWN, str(error)))
+        self._tidy(row, self._connector.inspect(row.move.route))
+        if self._stopping.is_set():
+            return self._to(row, MoveState.APPROVED, f"{error}; nothing changed, it goes on after a restart")
+        tries = f" ({attempts} tries)" if attempts > 1 else ""
+        return self._to(row, MoveState.FAILED, " ".join(filter(None, (f"{error}{tries}.", error.advice))))
+
+    def _reconcile(self, row: MoveRow) -> MoveRow:
+        """Ask the catalog what became of an interrupted move, and believe it."""
+        if row.state is MoveState.PRECHECK:
+            return self._to(row, MoveState.APPROVED, "interrupted before its first statement")
+        if row.state in {MoveState.RUNNING, MoveState.PAUSED}:
+            row = self._to(row, MoveState.UNKNOWN, "the agent ended while it ran")
+        inspection = self._connector.inspect(row.move.route)
+        if inspection.running:
+            self._tell(row, "the server still works on it: asked again at the next cycle")
+            return row
+        self._tidy(row, inspection)
+        match inspection.home:
+            case Home.TARGET:
+                return self._to(row, MoveState.PLACED, f"found done: {inspection.sentence}")
+            case Home.SOURCE:
+                return self._to(row, MoveState.APPROVED, f"found not done: {inspection.sentence}")
+            case _:
+                return self._to(row, MoveState.FAILED, inspection.sentence)
+
+    def _tidy(self, row: MoveRow, inspection: Inspection) -> None:
+        """Remove what an interrupted run left behind, with statements that were part of the approval; name the rest."""
+        approved = {step.sql for step in row.move.route.tidy_steps}
+        tidy = tuple(step for step in inspection.leftovers if step.sql in approved)
+        for step in inspection.leftovers:
+            if step.sql not in approved:
+                self._tell(row, f"left behind, to be removed by hand: {step.sql}")
+        if not tidy or not row.approved:
+            return
+        try:
+            self._run_tidy(row, replace(row.move.route, steps=tidy))
+        except ConnectorError as error:
+            self._tell(row, f"could not tidy up ({error}); by hand: {'; '.join(step.sql for step in tidy)}")
+
+    def _run_tidy(self, row: MoveRow, route: Route) -> None:
+        with self._connector.open_mover() as mover:
+            mover.prepare(route)
+            for ordinal, step in enumerate(route.steps, start=len(row.move.route.steps) + 1):
+                journal = self._ledger.step_intent(row.id, ordinal, step.sql)
+                mover.execute(step)
+                self._ledger.step_result(journal, StepState.DONE, "tidied up")
+
+    def _facts(self, row: MoveRow) -> Facts:
+        catalog = self._connector.catalog()
+        storage = self._database.resolve_spaces(catalog)
+        target = next((space for space in storage.spaces if space.name == row.move.to_space), None)
+        return Facts(
+            now=self._clock.now(),
+            fingerprint=self._connector.identify().fingerprint,
+            inspection=self._connector.inspect(row.move.route),
+            target=target,
+            head_room_ratio=self._database.policy_settings().head_room_ratio,
+        )
+
+    def _to(self, row: MoveRow, state: MoveState, reason: str) -> MoveRow:
+        row = self._ledger.transition(row.id, state, reason)
+        self._tell(row, reason)
+        return row
+
+    def _tell(self, row: MoveRow, sentence: str) -> None:
+        self._listener(MoveEvent(move=row, sentence=sentence, progress=None))

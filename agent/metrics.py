@@ -1,0 +1,179 @@
+"""Everything that Prometheus sees, rendered from what the last cycle left in memory.
+
+A scrape never touches a database or the ledger. Few labels, the top N units and one ``other`` row: whoever wants all of
+them asks ``hotplace units --json``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+
+import numpy as np
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from agent.ranking import Ranking
+from agent.watch import Snapshot
+
+OTHER = "other"
+DATABASE_LABELS = ("database", "engine")
+
+
+class AgentCollector(Collector):
+    """Renders snapshots; holds no state of its own."""
+
+    def __init__(
+        self,
+        snapshots: Callable[[], Iterable[Snapshot]],
+        *,
+        top_units: int,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """Wire it up.
+
+        Args:
+            snapshots: the present snapshot of every watched database.
+            top_units: how many units are exported one by one.
+            now: wall-clock time.
+        """
+        self._snapshots = snapshots
+        self._top_units = top_units
+        self._now = now
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing in advance: the registry then does not collect just to learn the names."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """Every family once, with the rows of every database."""
+        snapshots = list(self._snapshots())
+        yield from self._agent(snapshots)
+        yield from _spaces(snapshots)
+        yield from _plans(snapshots)
+        yield from _units(snapshots, self._top_units)
+
+    def _agent(self, snapshots: list[Snapshot]) -> Iterator[Metric]:
+        """The agent's own health and cost."""
+        up = GaugeMetricFamily("hotplace_up", "1 if the last sampling cycle succeeded.", labels=DATABASE_LABELS)
+        age = GaugeMetricFamily(
+            "hotplace_sample_age_seconds", "Seconds since the last good sample.", labels=DATABASE_LABELS
+        )
+        cycle = GaugeMetricFamily("hotplace_cycle_seconds", "Length of the last cycle.", labels=DATABASE_LABELS)
+        cycles = CounterMetricFamily("hotplace_cycles", "Sampling cycles that succeeded.", labels=DATABASE_LABELS)
+        failures = CounterMetricFamily(
+            "hotplace_cycle_failures", "Sampling cycles that failed.", labels=DATABASE_LABELS
+        )
+        server = CounterMetricFamily(
+            "hotplace_server_seconds", "Server time spent in the agent's own queries.", labels=DATABASE_LABELS
+        )
+        units = GaugeMetricFamily("hotplace_units", "Units seen in the catalog.", labels=DATABASE_LABELS)
+        for snapshot in snapshots:
+            labels = _labels(snapshot)
+            up.add_metric(labels, float(snapshot.cycle is not None and not snapshot.error))
+            cycles.add_metric(labels, snapshot.cycles)
+            failures.add_metric(labels, snapshot.failures)
+            server.add_metric(labels, snapshot.server_seconds)
+            if snapshot.cycle is not None:
+                age.add_metric(labels, (self._now() - snapshot.cycle.taken_at).total_seconds())
+                cycle.add_metric(labels, snapshot.cycle.seconds)
+                units.add_metric(labels, snapshot.cycle.units)
+        yield from (up, age, cycle, cycles, failures, server, units)
+
+
+def _labels(snapshot: Snapshot) -> list[str]:
+    return [snapshot.database, snapshot.engine]
+
+
+def _spaces(snapshots: list[Snapshot]) -> Iterator[Metric]:
+    """Room in every managed space, and how fast its tier answers."""
+    labels = ("database", "space", "tier")
+    free = GaugeMetricFamily("hotplace_space_free_bytes", "Free bytes of a space, where known.", labels=labels)
+    used = GaugeMetricFamily("hotplace_space_used_bytes", "Used bytes of a space.", labels=labels)
+    latency = GaugeMetricFamily(
+        "hotplace_tier_random_read_seconds", "Random read time of a tier.", labels=("database", "tier", "source")
+    )
+    for snapshot in snapshots:
+        if snapshot.picture is None:
+            continue
+        storage = snapshot.picture.storage
+        for space, tier in zip(storage.spaces, storage.tier_of_space, strict=True):
+            name = storage.tiers[int(tier)].name if tier >= 0 else ""
+            used.add_metric([snapshot.database, space.name, name], space.used_bytes)
+            if space.free_bytes is not None:
+                free.add_metric([snapshot.database, space.name, name], space.free_bytes)
+        for each in storage.tiers:
+            source = "measured" if each.speed.measured else "configured"
+            latency.add_metric([snapshot.database, each.name, source], each.speed.random_read_seconds)
+    yield from (free, used, latency)
+
+
+def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
+    """What the last plan is worth, and what became of moves."""
+    wait = GaugeMetricFamily(
+        "hotplace_wait_per_hour_seconds", "Foreground read wait by the model, per hour.", labels=("database",)
+    )
+    saved = GaugeMetricFamily(
+        "hotplace_plan_wait_saved_per_hour_seconds", "Wait the last plan would save, per hour.", labels=("database",)
+    )
+    gap = GaugeMetricFamily(
+        "hotplace_plan_gap_ratio", "How far the last plan can be from the best one.", labels=("database",)
+    )
+    moves = CounterMetricFamily("hotplace_moves", "Moves by the state they ended in.", labels=("database", "state"))
+    moved = CounterMetricFamily("hotplace_moved_bytes", "Bytes of placed moves.", labels=("database",))
+    for snapshot in snapshots:
+        moved.add_metric([snapshot.database], snapshot.moved_bytes)
+        for state, count in (snapshot.moves or {}).items():
+            moves.add_metric([snapshot.database, state], count)
+        if snapshot.planning is not None:
+            plan = snapshot.planning.plan
+            wait.add_metric([snapshot.database], plan.wait_per_hour)
+            saved.add_metric([snapshot.database], plan.wait_saved_per_hour)
+            gap.add_metric([snapshot.database], plan.gap_ratio)
+    yield from (wait, saved, gap, moves, moved)
+
+
+def _units(snapshots: list[Snapshot], top: int) -> Iterator[Metric]:
+    """The top units one by one, the rest as ``other``."""
+    labels = ("database", "unit", "tier")
+    families = {
+        "benefit_per_hour": GaugeMetricFamily(
+            "hotplace_unit_benefit_per_hour_seconds", "Wait per hour that fast storage is worth.", labels=labels
+        ),
+        "saved_if_moved": GaugeMetricFamily(
+            "hotplace_unit_wait_saved_per_hour_seconds", "Wait saved per hour if moved now.", labels=labels
+        ),
+        "sync_reads": GaugeMetricFamily(
+            "hotplace_unit_sync_reads_per_second", "Random reads that sessions wait for.", labels=labels
+        ),
+        "size_bytes": GaugeMetricFamily("hotplace_unit_size_bytes", "Size of the unit.", labels=labels),
+    }
+    verdicts = GaugeMetricFamily(
+        "hotplace_units_by_verdict", "Units by the last plan's verdict.", labels=("database", "verdict")
+    )
+    for snapshot in snapshots:
+        if snapshot.ranking is None:
+            continue
+        for column, family in families.items():
+            _add_top(family, snapshot.database, snapshot.ranking, getattr(snapshot.ranking, column), top)
+        _add_verdicts(verdicts, snapshot.database, snapshot.ranking)
+    yield from (*families.values(), verdicts)
+
+
+def _add_top(
+    family: GaugeMetricFamily, database: str, ranking: Ranking, column: np.ndarray[tuple[int], np.dtype[np.float64]],
+    top: int,
+) -> None:  # fmt: skip
+    for row in range(min(top, len(ranking))):
+        tier = int(ranking.tier[row])
+        family.add_metric(
+            [database, ranking.key[row], ranking.tier_names[tier] if tier >= 0 else ""], float(column[row])
+        )
+    if len(ranking) > top:
+        family.add_metric([database, OTHER, OTHER], float(column[top:].sum()))
+
+
+def _add_verdicts(family: GaugeMetricFamily, database: str, ranking: Ranking) -> None:
+    values, first, counts = np.unique(ranking.verdict, return_index=True, return_counts=True)
+    for _, row, count in zip(values, first, counts, strict=True):
+        family.add_metric([database, ranking.verdict_code(int(row))], float(count))

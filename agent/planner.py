@@ -1,0 +1,197 @@
+"""From a picture to a proposal: asks the policies what is worth moving and the connector how.
+
+Reads only. The loop exists because two answers come late: an engine may have no route for a bundle, and exact sizes may
+differ from the cheap ones that ranking uses. Either way the plan is made again with what was learnt.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from agent.config import DatabaseConfig
+from agent.ledger import Ledger, PinRow
+from agent.proposals import Proposal, ProposedMove
+from agent.sampler import Picture
+from connectors.base import Connector
+from connectors.model import F64, I8, Bundle, NoRoute, Route, UnitKind, UnitTable
+from policies.balancer import make_plan
+from policies.plan import Pin, Plan, PlannedMove, PolicySettings, Situation
+
+ROUNDS = 8  # of asking again; a plan that still has no way then loses the moves that have none
+SIZE_TOLERANCE_RATIO = 0.05  # exact against cheap size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planning:
+    """A plan with everything it was made from, and how each move would be done."""
+
+    situation: Situation
+    settings: PolicySettings
+    plan: Plan
+    routes: tuple[Route, ...]  # one per move of the plan
+    made_at: datetime
+
+
+def make_planning(
+    picture: Picture, database: DatabaseConfig, connector: Connector, ledger: Ledger, now: datetime
+) -> Planning:
+    """The best plan that the engine can carry out. Asks for exact sizes and routes of the planned bundles only.
+
+    Raises:
+        ConnectorError: the engine did not answer.
+    """
+    settings = database.policy_settings()
+    situation = situation_of(picture, database, ledger, settings, now)
+    for _ in range(ROUNDS):
+        plan = make_plan(situation, settings)
+        corrected = _with_exact_sizes(situation, plan, connector)
+        if corrected is not None:
+            situation = corrected
+            continue
+        routes, refused = _routes(situation.units, plan, connector)
+        if not refused:
+            return Planning(situation=situation, settings=settings, plan=plan, routes=routes, made_at=now)
+        situation = replace(situation, no_route={**situation.no_route, **refused})
+    nothing = {move.key: "no settled plan was found for it" for move in plan.moves}
+    situation = replace(situation, no_route={**situation.no_route, **nothing})
+    return Planning(
+        situation=situation, settings=settings, plan=make_plan(situation, settings), routes=(), made_at=now
+    )
+
+
+def situation_of(
+    picture: Picture, database: DatabaseConfig, ledger: Ledger, settings: PolicySettings, now: datetime
+) -> Situation:
+    """Everything a plan may depend on, put together from the picture, the pins and the record of past moves."""
+    units = picture.catalog.units
+    pins = ledger.pins(database.name, now)
+    return Situation(
+        units=units,
+        heat=picture.heat,
+        spaces=picture.storage.spaces,
+        tiers=picture.storage.tiers,
+        tier_of_space=picture.storage.tier_of_space,
+        pin=pin_column(units.key, [*database.pin_rows(), *pins]),
+        cooling_seconds=_cooling_column(units.key, ledger.last_moved(database.name), settings, now),
+        database=picture.work,
+    )
+
+
+def pin_column(keys: Sequence[str], pins: Sequence[PinRow]) -> I8:
+    """Pin of each unit, shape ``(len(keys),)``: the last matching pattern wins, an exact key matches only itself."""
+    column = np.zeros(len(keys), dtype=np.int8)
+    row_of = {key: row for row, key in enumerate(keys)}
+    for pin in pins:
+        if pin.pattern in row_of:
+            column[row_of[pin.pattern]] = pin.pin
+            continue
+        for row, key in enumerate(keys):
+            if fnmatch.fnmatchcase(key, pin.pattern):
+                column[row] = pin.pin
+    return column
+
+
+def _cooling_column(
+    keys: Sequence[str], last_moved: Mapping[str, datetime], settings: PolicySettings, now: datetime
+) -> F64:
+    """Seconds of cool-down left per unit."""
+    column = np.zeros(len(keys))
+    if not last_moved:
+        return column
+    row_of = {key: row for row, key in enumerate(keys)}
+    for key, moved_at in last_moved.items():
+        if key in row_of:
+            column[row_of[key]] = max(0.0, settings.cool_down_seconds - (now - moved_at).total_seconds())
+    return column
+
+
+def _with_exact_sizes(situation: Situation, plan: Plan, connector: Connector) -> Situation | None:
+    """The situation with exact sizes of the planned units; None when the cheap ones were close enough."""
+    rows = np.array([row for move in plan.moves for row in move.rows], dtype=np.int64)
+    if not len(rows):
+        return None
+    units = situation.units
+    exact = connector.exact_sizes(units.physical_id[rows])
+    cheap = units.size_bytes[rows]
+    exact = np.where(exact < 0, cheap, exact)
+    if bool(np.all(np.abs(exact - cheap) <= SIZE_TOLERANCE_RATIO * np.maximum(cheap, 1))):
+        return None
+    sizes = units.size_bytes.copy()
+    sizes[rows] = exact
+    return replace(situation, units=replace(units, size_bytes=sizes))
+
+
+def _routes(units: UnitTable, plan: Plan, connector: Connector) -> tuple[tuple[Route, ...], dict[str, str]]:
+    """The kindest route of each move, or why some have none."""
+    routes: list[Route] = []
+    refused: dict[str, str] = {}
+    for move in plan.moves:
+        answer = connector.routes(bundle_of(units, move), move.to_space)
+        if isinstance(answer, NoRoute):
+            refused[move.key] = answer.sentence
+        else:
+            routes.append(answer[0])
+    return tuple(routes), refused
+
+
+def bundle_of(units: UnitTable, move: PlannedMove) -> Bundle:
+    """The bundle that a planned move names."""
+    return Bundle(
+        key=move.key,
+        physical_ids=tuple(int(units.physical_id[row]) for row in move.rows),
+        unit_keys=tuple(units.key[row] for row in move.rows),
+        kind=UnitKind(int(units.kind[move.rows[0]])),
+        size_bytes=move.size_bytes,
+        space=move.from_space,
+    )
+
+
+def proposal_of(planning: Planning, database: DatabaseConfig, fingerprint: str) -> Proposal | None:
+    """The plan as an immutable proposal; None when there is nothing to move."""
+    plan = planning.plan
+    if not plan.moves:
+        return None
+    return Proposal(
+        database=database.name,
+        fingerprint=fingerprint,
+        created_at=planning.made_at,
+        expires_at=planning.made_at + timedelta(seconds=database.proposal_expires_seconds),
+        wait_per_hour=plan.wait_per_hour,
+        wait_saved_per_hour=plan.wait_saved_per_hour,
+        bound_per_hour=plan.bound_per_hour,
+        gap_ratio=plan.gap_ratio,
+        ceiling_ratio=_finite(plan.ceiling_ratio),
+        moves=tuple(
+            _proposed(ordinal, move, route)
+            for ordinal, (move, route) in enumerate(zip(plan.moves, planning.routes, strict=True), start=1)
+        ),
+    )
+
+
+def _proposed(ordinal: int, move: PlannedMove, route: Route) -> ProposedMove:
+    return ProposedMove(
+        ordinal=ordinal,
+        key=move.key,
+        route=route,
+        from_space=move.from_space,
+        to_space=move.to_space,
+        from_tier=move.from_tier,
+        to_tier=move.to_tier,
+        reason=move.reason.value,
+        size_bytes=move.size_bytes,
+        wait_saved_per_hour=move.wait_saved_per_hour,
+        copy_seconds=move.copy_seconds,
+        payback_seconds=_finite(move.payback_seconds),
+        sentence=move.sentence,
+    )
+
+
+def _finite(value: float) -> float | None:
+    """JSON knows neither NaN nor infinity."""
+    return value if math.isfinite(value) else None

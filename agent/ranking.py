@@ -1,0 +1,128 @@
+"""The ranking of all units as the last plan saw it, in columns that the ledger can keep and every surface reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agent.planner import Planning
+from connectors.model import F64, I8, I32, I64, Signal
+from policies.explain import explain
+from policies.plan import Verdict
+
+RANKING = "ranking"  # name under which the ledger keeps the arrays
+EXPLAINED = 200  # units at the top whose verdict is kept as a sentence; for the others the numbers speak
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """Every unit with its numbers and verdict, the most valuable first."""
+
+    key: Sequence[str]
+    size_bytes: I64
+    kind: I8
+    space: I32  # row of space_names
+    tier: I32  # row of tier_names, -1: not managed
+    verdict: I8  # policies.plan.Verdict
+    logical_reads: F64  # per second
+    sync_reads: F64
+    prefetched_reads: F64
+    writes: F64
+    benefit_per_hour: F64  # wait seconds per hour that fast storage is worth to the unit
+    saved_if_moved: F64  # from its present home
+    observed_seconds: F64
+    confidence: F64
+    space_names: tuple[str, ...]
+    tier_names: tuple[str, ...]
+    sentence: Sequence[str]  # of the first rows; may be shorter than the columns
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    @property
+    def miss_ratio(self) -> F64:
+        """Share of logical reads not found in the buffer pool, 0 to 1; 0 where nothing was read."""
+        physical = self.sync_reads + self.prefetched_reads
+        asked = np.maximum(self.logical_reads, physical)
+        return np.divide(physical, asked, out=np.zeros_like(asked), where=asked > 0)
+
+    def verdict_code(self, row: int) -> str:
+        """The verdict of a row as one word."""
+        return Verdict(int(self.verdict[row])).code
+
+    def document(self, row: int) -> dict[str, Any]:
+        """One unit as JSON values."""
+        tier = int(self.tier[row])
+        return {
+            "unit": self.key[row],
+            "kind": int(self.kind[row]),
+            "bytes": int(self.size_bytes[row]),
+            "space": self.space_names[int(self.space[row])],
+            "tier": self.tier_names[tier] if tier >= 0 else None,
+            "verdict": self.verdict_code(row),
+            "why": self.sentence[row] if row < len(self.sentence) else None,
+            "logical_reads_per_second": float(self.logical_reads[row]),
+            "sync_reads_per_second": float(self.sync_reads[row]),
+            "prefetched_reads_per_second": float(self.prefetched_reads[row]),
+            "writes_per_second": float(self.writes[row]),
+            "miss_ratio": float(self.miss_ratio[row]),
+            "benefit_seconds_per_hour": float(self.benefit_per_hour[row]),
+            "wait_saved_per_hour_seconds": float(self.saved_if_moved[row]),
+            "observed_seconds": float(self.observed_seconds[row]),
+            "confidence": float(self.confidence[row]),
+        }
+
+
+def ranking_of(planning: Planning) -> Ranking:
+    """Order the units of a planning by what fast storage is worth to them; ties by logical reads, then key."""
+    situation, plan = planning.situation, planning.plan
+    units, rates = situation.units, situation.heat.rates
+    order = np.lexsort((-rates[Signal.LOGICAL_READ], -plan.benefit_per_hour))
+    space = units.space[order]
+    return Ranking(
+        key=[units.key[row] for row in order],
+        size_bytes=units.size_bytes[order],
+        kind=units.kind[order],
+        space=space,
+        tier=situation.tier_of_space[space].astype(np.int32),
+        verdict=plan.verdict[order],
+        logical_reads=rates[Signal.LOGICAL_READ][order],
+        sync_reads=rates[Signal.SYNC_READ][order],
+        prefetched_reads=rates[Signal.PREFETCHED_READ][order],
+        writes=(rates[Signal.ASYNC_WRITE] + rates[Signal.SYNC_WRITE])[order],
+        benefit_per_hour=plan.benefit_per_hour[order],
+        saved_if_moved=plan.wait_saved_if_moved[order],
+        observed_seconds=situation.heat.observed_seconds[order],
+        confidence=situation.heat.confidence[order],
+        space_names=tuple(s.name for s in situation.spaces),
+        tier_names=tuple(t.name for t in situation.tiers),
+        sentence=[explain(situation, plan, int(row), planning.settings) for row in order[:EXPLAINED]],
+    )
+
+
+_COLUMNS = (
+    "size_bytes", "kind", "space", "tier", "verdict", "logical_reads", "sync_reads", "prefetched_reads", "writes",
+    "benefit_per_hour", "saved_if_moved", "observed_seconds", "confidence",
+)  # fmt: skip
+_TEXTS = ("key", "space_names", "tier_names", "sentence")
+
+
+def ranking_arrays(ranking: Ranking) -> dict[str, NDArray[Any]]:
+    """The ranking as arrays for the ledger; texts as the bytes of a JSON list."""
+    arrays: dict[str, NDArray[Any]] = {name: getattr(ranking, name) for name in _COLUMNS}
+    for name in _TEXTS:
+        text = json.dumps(list(getattr(ranking, name)), ensure_ascii=False)
+        arrays[name] = np.frombuffer(text.encode(), dtype=np.uint8)
+    return arrays
+
+
+def ranking_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Ranking:
+    """Inverse of ``ranking_arrays``."""
+    texts = {name: json.loads(arrays[name].tobytes().decode()) for name in _TEXTS}
+    texts["space_names"], texts["tier_names"] = tuple(texts["space_names"]), tuple(texts["tier_names"])
+    return Ranking(**{name: arrays[name] for name in _COLUMNS}, **texts)

@@ -1,0 +1,213 @@
+"""Watches one database: sample, interval, demand, heat, history. Never writes to the database.
+
+One call of ``cycle()`` takes one sample. Whatever goes wrong with a single sample - time-out, reset, clock jump, a move of
+our own in between - costs that interval and nothing else: an interval without evidence makes nothing hot or cold.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from agent.config import DatabaseConfig, Storage
+from agent.ledger import Ledger
+from connectors.base import Clock, Connector, ConnectorError, Retry
+from connectors.model import I64, Catalog, DatabaseDemand, Demand, Interval, Sample, Signal
+from policies import device, heat
+from policies.demand import Gap, difference
+from policies.plan import HeatView, Tier
+from policies.workload import WorkInterval, average
+
+CATALOG_EVERY_SECONDS = 600.0
+SAVE_EVERY_SECONDS = 300.0
+LONGEST_INTERVAL_SAMPLES = 10  # a longer silence is a gap: nobody knows how the work was spread over it
+LONGEST_INTERVAL_SECONDS = 3600.0
+WORK_KEPT = 20_000  # intervals of database-wide work kept in memory for outcomes
+HISTORY_SIGNALS = (Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE)
+HEAT, SPEED = "heat", "tier speed"  # names of the stored arrays
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cycle:
+    """What one cycle did, for the log line and the metrics."""
+
+    taken_at: datetime
+    units: int
+    active_units: int  # with any demand in the interval
+    server_seconds: float
+    seconds: float  # the whole cycle, as the agent's clock saw it
+    sentence: str
+    evidence: bool  # the interval counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """All that is known of a database now; what planning and reports start from."""
+
+    catalog: Catalog
+    storage: Storage  # tiers carry calibrated speeds
+    heat: HeatView
+    work: DatabaseDemand  # averaged over the half-life
+    sampled_at: datetime
+
+
+class Sampler:
+    """The eyes on one database. Use from one thread at a time."""
+
+    def __init__(self, database: DatabaseConfig, connector: Connector, ledger: Ledger, clock: Clock) -> None:
+        self._database = database
+        self._connector = connector
+        self._ledger = ledger
+        self._clock = clock
+        self._settings = database.policy_settings()
+        self._before: Sample | None = None
+        self._catalog: Catalog | None = None
+        self._catalog_at = -float("inf")
+        self._storage: Storage | None = None
+        self._slots: I64 = np.empty(0, dtype=np.int64)
+        self._disturbed = False
+        self._saved_at = clock.monotonic()
+        self._work: deque[tuple[datetime, WorkInterval]] = deque(maxlen=WORK_KEPT)
+        self._heat = self._load_heat()
+        self._speed = self._load_speed()
+
+    def cycle(self) -> Cycle:
+        """Take one sample and learn from it.
+
+        Raises:
+            ConnectorError: the catalog or the sample could not be read; what was learnt before stays.
+        """
+        started = self._clock.monotonic()
+        self._refresh_catalog()
+        sample = self._connector.sample()
+        sentence, demand = self._learn(sample)
+        if self._clock.monotonic() - self._saved_at >= SAVE_EVERY_SECONDS:
+            self.save()
+        return Cycle(
+            taken_at=sample.taken_at,
+            units=len(self._known_catalog().units),
+            active_units=0 if demand is None else int(np.count_nonzero(demand.rates.any(axis=0))),
+            server_seconds=sample.server_seconds,
+            seconds=self._clock.monotonic() - started,
+            sentence=sentence,
+            evidence=demand is not None,
+        )
+
+    def disturb(self) -> None:
+        """A move of ours reads and writes now: the current interval is no evidence, and homes have changed."""
+        self._disturbed = True
+        self._catalog_at = -float("inf")
+
+    def reset_baseline(self) -> None:
+        """Forget the last sample, so that the next one starts a fresh interval."""
+        self._before = None
+
+    def picture(self) -> Picture | None:
+        """What is known now; None before the first sample."""
+        if self._before is None or self._catalog is None or self._storage is None:
+            return None
+        tiers = tuple(
+            replace(tier, speed=speed)
+            for tier, speed in zip(self._storage.tiers, self._speeds(self._storage.tiers), strict=True)
+        )
+        return Picture(
+            catalog=self._catalog,
+            storage=replace(self._storage, tiers=tiers),
+            heat=heat.view(self._heat, self._slots),
+            work=self.work_between(None, None),
+            sampled_at=self._before.taken_at,
+        )
+
+    def work_between(self, since: datetime | None, until: datetime | None) -> DatabaseDemand:
+        """Mean database demand of the intervals that ended within (since, until]; all that is kept when both are None."""
+        return average(
+            work
+            for ended_at, work in list(self._work)  # a copy: the acting thread reads while the sampler appends
+            if (since is None or ended_at > since) and (until is None or ended_at <= until)
+        )
+
+    def save(self) -> None:
+        """Store heat and tier speeds, so that a restart goes on where this left off."""
+        now = self._clock.now()
+        self._ledger.save_arrays(self._database.name, HEAT, now, heat.state_arrays(self._heat))
+        self._ledger.save_arrays(self._database.name, SPEED, now, device.state_arrays(self._speed))
+        self._saved_at = self._clock.monotonic()
+
+    def _refresh_catalog(self) -> None:
+        """Read the catalog when it is due, and give every unit its slot."""
+        if self._catalog is not None and self._clock.monotonic() - self._catalog_at < CATALOG_EVERY_SECONDS:
+            return
+        catalog = self._connector.catalog()
+        self._storage = self._database.resolve_spaces(catalog)
+        self._slots = self._ledger.slots(self._database.name, catalog.units.key)
+        self._heat = heat.grown(self._heat, int(self._slots.max(initial=-1)) + 1)
+        self._catalog = catalog
+        self._catalog_at = self._clock.monotonic()
+
+    def _known_catalog(self) -> Catalog:
+        assert self._catalog is not None, "cycle() reads the catalog first"
+        return self._catalog
+
+    def _learn(self, sample: Sample) -> tuple[str, Demand | None]:
+        """Turn the sample into heat; a sentence about it, and the demand if the interval counted."""
+        before, self._before = self._before, sample
+        if before is None:
+            return "first sample: the next one shows what happens in between", None
+        if self._disturbed:
+            self._disturbed = False
+            return "a move of ours ran in this interval: it is no evidence", None
+        longest = max(LONGEST_INTERVAL_SECONDS, LONGEST_INTERVAL_SAMPLES * self._database.sample_seconds)
+        interval = difference(before, sample, longest_seconds=longest)
+        if isinstance(interval, Gap):
+            return interval.sentence, None
+        return self._absorb(interval)
+
+    def _absorb(self, interval: Interval) -> tuple[str, Demand | None]:
+        catalog = self._known_catalog()
+        demand = self._connector.classify(interval, catalog)
+        rows = catalog.units.rows_of(demand.physical_id)
+        slots = np.where(rows >= 0, self._slots[rows], -1)
+        if bool((rows < 0).any()):
+            self._catalog_at = -float("inf")  # units we have not met: read the catalog before the next sample
+        self._heat = heat.update(self._heat, demand, slots, self._slots, self._settings)
+        self._work.append((demand.ended_at, WorkInterval(seconds=demand.seconds, demand=demand.database)))
+        self._calibrate(demand, rows)
+        self._remember(demand, slots)
+        active = int(np.count_nonzero(demand.rates.any(axis=0)))
+        return f"{active} of {len(catalog.units)} units had demand in {demand.seconds:.1f} s", demand
+
+    def _remember(self, demand: Demand, slots: I64) -> None:
+        """Append the interval to the history: counts, of the units that had any."""
+        counts = np.rint(demand.rates[list(HISTORY_SIGNALS)] * demand.seconds)
+        kept = (slots >= 0) & counts.any(axis=0)
+        self._ledger.append_history(
+            self._database.name, demand.ended_at, demand.seconds, slots[kept], counts[:, kept].astype(np.uint32)
+        )
+
+    def _calibrate(self, demand: Demand, rows: I64) -> None:
+        """Let measured read times correct the configured speed of each tier."""
+        assert self._storage is not None
+        known = rows >= 0
+        space = self._known_catalog().units.space[rows[known]]
+        tier = self._storage.tier_of_space[space]
+        self._speed = device.observed(self._speed, demand, known, tier, self._settings)
+
+    def _speeds(self, tiers: tuple[Tier, ...]) -> tuple[device.TierSpeed, ...]:
+        return device.calibrate(tuple(t.speed for t in tiers), self._speed)
+
+    def _load_heat(self) -> heat.HeatState:
+        stored = self._ledger.load_arrays(self._database.name, HEAT)
+        return heat.empty_heat() if stored is None else heat.state_from_arrays(stored[1])
+
+    def _load_speed(self) -> device.SpeedState:
+        stored = self._ledger.load_arrays(self._database.name, SPEED)
+        tiers = len(self._database.tiers)
+        return device.empty_speed(tiers) if stored is None else device.state_from_arrays(stored[1])
+
+
+def is_transient(error: ConnectorError) -> bool:
+    """Whether the next cycle may well succeed without anybody's help."""
+    return error.retry is not Retry.NEVER

@@ -1,0 +1,68 @@
+"""Did it help? Foreground read wait per transaction before and after, beside what was predicted.
+
+Per transaction, because a database that waits less does more work in the same hour. A plain before-and-after: it says so,
+and says nothing where too little was measured.
+"""
+
+from __future__ import annotations
+
+import math
+
+from agent.outcomes import Outcome, OutcomeVerdict
+from agent.proposals import Proposal
+from agent.units_of_measure import format_seconds
+from connectors.model import DatabaseDemand
+from policies.workload import read_latency, wait_per_transaction
+
+HELPED_RATIO = 0.05  # wait per transaction must fall by this much to count as helped, or rise as hurt
+MINIMUM_WINDOW_SECONDS = 5.0
+
+
+def measure(proposal: Proposal, before: DatabaseDemand, after: DatabaseDemand, window_seconds: float) -> Outcome:
+    """The outcome of a proposal whose moves are placed and settled.
+
+    Args:
+        proposal: what was predicted.
+        before: mean demand before the first move.
+        after: mean demand since the settle time ended.
+        window_seconds: how long ``after`` was measured.
+    """
+    wait_before, wait_after = wait_per_transaction(before), wait_per_transaction(after)
+    measured = window_seconds >= MINIMUM_WINDOW_SECONDS and math.isfinite(wait_before) and math.isfinite(wait_after)
+    verdict = _verdict(wait_before, wait_after) if measured else OutcomeVerdict.UNMEASURED
+    return Outcome(
+        verdict=verdict,
+        measured=measured,
+        predicted_wait_saved_per_hour=proposal.wait_saved_per_hour,
+        predicted_saved_ratio=proposal.wait_saved_per_hour / proposal.wait_per_hour if proposal.wait_per_hour else 0.0,
+        wait_per_transaction_before=wait_before,
+        wait_per_transaction_after=wait_after,
+        transactions_per_second_before=before.transactions,
+        transactions_per_second_after=after.transactions,
+        read_latency_before=read_latency(before),
+        read_latency_after=read_latency(after),
+        window_seconds=window_seconds,
+        sentence=_sentence(verdict, proposal, wait_before, wait_after),
+    )
+
+
+def _verdict(before: float, after: float) -> OutcomeVerdict:
+    if after <= before * (1 - HELPED_RATIO):
+        return OutcomeVerdict.HELPED
+    if after >= before * (1 + HELPED_RATIO) and before > 0:
+        return OutcomeVerdict.HURT
+    return OutcomeVerdict.NEUTRAL
+
+
+def _sentence(verdict: OutcomeVerdict, proposal: Proposal, before: float, after: float) -> str:
+    if verdict is OutcomeVerdict.UNMEASURED:
+        return "not measured: the engine gave no read times or transactions on both sides"
+    predicted = proposal.wait_saved_per_hour / proposal.wait_per_hour if proposal.wait_per_hour else 0.0
+    return (
+        f"{verdict}: read wait per transaction went from {format_seconds(before)} to {format_seconds(after)} "
+        f"({_change(before, after)}); predicted {-predicted:+.0%}"
+    )
+
+
+def _change(before: float, after: float) -> str:
+    return f"{(after - before) / before:+.0%}" if before else "from nothing"

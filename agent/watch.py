@@ -1,0 +1,293 @@
+"""One watched database: its connectors, sampler, planner, executor and verifier, wired together.
+
+The daemon calls these methods from its schedule, the demo and the tests call them one after the other. ``sample``,
+``plan`` and ``verify`` share a lock; ``act`` runs beside them on connections of its own, so that sampling goes on while
+a table is copied.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from agent.config import DatabaseConfig, Level
+from agent.executor import Executor, Listener
+from agent.ledger import Ledger, MoveRow
+from agent.outcomes import Outcome
+from agent.planner import Planning, make_planning, proposal_of
+from agent.ranking import RANKING, Ranking, ranking_arrays, ranking_of
+from agent.sampler import Cycle, Picture, Sampler
+from agent.states import MoveState
+from agent.verifier import measure
+from connectors.base import Clock, Connector, Lease
+from connectors.model import DatabaseDemand, Identity
+
+STATUS = "status"
+MEASURED_OVER_SETTLE = 1.0  # the outcome is measured for as long as the settle time lasted
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """What the last cycle left in memory: all that metrics and health checks ever look at."""
+
+    database: str
+    engine: str
+    identity: Identity | None = None
+    picture: Picture | None = None
+    cycle: Cycle | None = None
+    planning: Planning | None = None
+    ranking: Ranking | None = None
+    cycles: int = 0
+    failures: int = 0
+    server_seconds: float = 0.0
+    cycle_seconds: float = 0.0
+    error: str = ""
+    moved_bytes: int = 0
+    moves: Mapping[str, int] | None = None  # state -> how many ended there since start
+
+
+class Watch:
+    """Everything hotplace does with one database."""
+
+    def __init__(
+        self,
+        database: DatabaseConfig,
+        ledger: Ledger,
+        clock: Clock,
+        *,
+        level: Level,
+        dry_run: bool,
+        listener: Listener = lambda event: None,
+    ) -> None:
+        """Wire it up; connects on first use.
+
+        Args:
+            database: its configuration.
+            ledger: the durable record.
+            clock: time.
+            level: how far the agent goes by itself.
+            dry_run: approved moves are not carried out; no session that could write is ever opened.
+            listener: told of everything that happens to a move.
+        """
+        self.database = database
+        self.dry_run = dry_run
+        self.level = level
+        self._ledger = ledger
+        self._clock = clock
+        self._listener = listener
+        self._lock = threading.RLock()
+        self._connector: Connector | None = None
+        self._sampler: Sampler | None = None
+        self._executor: Executor | None = None
+        self._acting: Connector | None = None
+        self._lease: Lease | None = None
+        self.snapshot = Snapshot(database=database.name, engine=database.engine)
+
+    # -- sampling and planning -----------------------------------------------------------------------------------
+
+    def sample(self) -> Cycle:
+        """One sampling cycle.
+
+        Raises:
+            ConnectorError: it failed; counted in the snapshot.
+        """
+        with self._lock:
+            snapshot = self.snapshot
+            try:
+                cycle = self.sampler.cycle()
+            except Exception as error:
+                snapshot.failures += 1
+                snapshot.error = str(error)
+                raise
+            snapshot.error = ""
+            snapshot.cycle, snapshot.picture = cycle, self.sampler.picture()
+            snapshot.cycles += 1
+            snapshot.server_seconds += cycle.server_seconds
+            snapshot.cycle_seconds += cycle.seconds
+            return cycle
+
+    def plan(self) -> Planning | None:
+        """Make a plan from what is known and keep the ranking; None before the first sample. Stores no proposal."""
+        with self._lock:
+            picture = self.sampler.picture()
+            if picture is None:
+                return None
+            now = self._clock.now()
+            planning = make_planning(picture, self.database, self.connector, self._ledger, now)
+            ranking = ranking_of(planning)
+            self.snapshot.planning, self.snapshot.ranking = planning, ranking
+            self._ledger.save_arrays(self.database.name, RANKING, now, ranking_arrays(ranking))
+            return planning
+
+    def propose(self, planning: Planning) -> int | None:
+        """Store the plan as a proposal and return its number; None where there is nothing to move or level forbids."""
+        if self.level is Level.OBSERVE:
+            return None
+        proposal = proposal_of(planning, self.database, self.identity.fingerprint)
+        return None if proposal is None else self._ledger.store_proposal(proposal)
+
+    # -- acting --------------------------------------------------------------------------------------------------
+
+    def act(self) -> tuple[MoveRow, ...]:
+        """Carry out what is approved. With dry_run on, nothing: not even a session is opened.
+
+        Raises:
+            LeaseHeld: another agent acts on this database.
+            ConnectorError: the engine did not answer.
+        """
+        if self.dry_run:
+            return ()
+        due = self._ledger.moves(database=self.database.name, states=ACTIONABLE)
+        if not due:
+            return ()
+        self.hold_lease()
+        for proposal_id in {row.proposal_id for row in due}:
+            self._remember_before(proposal_id)
+        done = self.executor.run_approved()
+        self._count(done)
+        return done
+
+    def verify(self) -> tuple[Outcome, ...]:
+        """Move what is placed on to settling, and measure what has settled."""
+        with self._lock:
+            name = self.database.name
+            for row in self._ledger.moves(database=name, states={MoveState.PLACED}):
+                self._ledger.transition(row.id, MoveState.SETTLING, "caches warm up before anything is measured")
+            settling = self._ledger.moves(database=name, states={MoveState.SETTLING})
+            outcomes = [self._verify_proposal(number, settling) for number in {row.proposal_id for row in settling}]
+            return tuple(outcome for outcome in outcomes if outcome is not None)
+
+    def hold_lease(self) -> None:
+        """Become the one agent that acts here.
+
+        Raises:
+            LeaseHeld: another one is.
+        """
+        if self._lease is None or not self._lease.held():
+            connector = self.connector if self.dry_run else self.acting
+            self._lease = connector.acquire_lease(f"hotplace for {self.database.name}")
+
+    def stop(self) -> None:
+        """Cancel what runs and start nothing more."""
+        if self._executor is not None:
+            self._executor.stop()
+
+    def close(self) -> None:
+        """Save what was learnt and end every session."""
+        with self._lock:
+            if self._sampler is not None:
+                self._sampler.save()
+            if self._lease is not None:
+                self._lease.release()
+            for connector in (self._connector, self._acting):
+                if connector is not None:
+                    connector.close()
+            self._connector = self._acting = self._sampler = self._executor = self._lease = None
+
+    # -- the parts, made on first use ----------------------------------------------------------------------------
+
+    @property
+    def connector(self) -> Connector:
+        """The connector that sampling uses."""
+        if self._connector is None:
+            self._connector = self.database.connect(self._clock)
+        return self._connector
+
+    @property
+    def acting(self) -> Connector:
+        """The connector over the moving account."""
+        if self._acting is None:
+            self._acting = self.database.connect_mover_side(self._clock)
+        return self._acting
+
+    @property
+    def sampler(self) -> Sampler:
+        """The eyes."""
+        if self._sampler is None:
+            self._sampler = Sampler(self.database, self.connector, self._ledger, self._clock)
+        return self._sampler
+
+    @property
+    def executor(self) -> Executor:
+        """The hands."""
+        if self._executor is None:
+            self._executor = Executor(
+                self.database, self.acting, self._ledger, self._clock,
+                disturb=self.sampler.disturb, listener=self._listener,
+            )  # fmt: skip
+        return self._executor
+
+    @property
+    def identity(self) -> Identity:
+        """Which database this is."""
+        if self.snapshot.identity is None:
+            self.snapshot.identity = self.connector.identify()
+        return self.snapshot.identity
+
+    # -- outcome -------------------------------------------------------------------------------------------------
+
+    def _remember_before(self, proposal_id: int) -> None:
+        """Keep how much sessions waited before the first move, once per proposal: the agent may restart in between."""
+        if self._ledger.load_document(self.database.name, _before(proposal_id)) is None:
+            since = self._clock.now() - timedelta(seconds=self.database.policy_settings().half_life_seconds)
+            work = asdict(self.sampler.work_between(since, None))
+            plain = {name: value for name, value in work.items() if value == value}  # JSON knows no NaN
+            self._ledger.save_document(self.database.name, _before(proposal_id), plain)
+
+    def _verify_proposal(self, proposal_id: int, settling: tuple[MoveRow, ...] | list[MoveRow]) -> Outcome | None:
+        """Measure one proposal if all its moves are through and settled; None while it is too early."""
+        rows = [row for row in settling if row.proposal_id == proposal_id]
+        waiting = self._ledger.moves(proposal_id=proposal_id, states=ACTIONABLE)
+        settled_at = max(row.updated_at for row in rows) + timedelta(seconds=self.database.settle_seconds)
+        window = (self._clock.now() - settled_at).total_seconds()
+        if waiting or window < self.database.settle_seconds * MEASURED_OVER_SETTLE:
+            return None
+        stored = self._ledger.load_document(self.database.name, _before(proposal_id))
+        before = DatabaseDemand(**(stored[1] if stored else {}))
+        after = self.sampler.work_between(settled_at, None)
+        outcome = measure(self._ledger.proposal(proposal_id).proposal, before, after, window)
+        for row in rows:
+            self._ledger.record_outcome(row.id, outcome)
+            self._ledger.transition(row.id, MoveState.KEPT, outcome.sentence)
+        return outcome
+
+    def _count(self, done: tuple[MoveRow, ...]) -> None:
+        counts = dict(self.snapshot.moves or {})
+        for row in done:
+            counts[row.state] = counts.get(row.state, 0) + 1
+            if row.state is MoveState.PLACED:
+                self.snapshot.moved_bytes += row.move.size_bytes
+        self.snapshot.moves = counts
+
+
+ACTIONABLE = frozenset(
+    {MoveState.APPROVED, MoveState.PRECHECK, MoveState.RUNNING, MoveState.PAUSED, MoveState.UNKNOWN}
+)
+
+
+def _before(proposal_id: int) -> str:
+    return f"work before proposal {proposal_id}"
+
+
+def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, Any]:
+    """What ``hotplace status`` shows of a running daemon, as JSON values."""
+    cycle = snapshot.cycle
+    return {
+        "at": now.isoformat(),
+        "pid": pid,
+        "engine": snapshot.engine,
+        "version": snapshot.identity.version if snapshot.identity else None,
+        "cycles": snapshot.cycles,
+        "failures": snapshot.failures,
+        "error": snapshot.error or None,
+        "last_sample": cycle.taken_at.isoformat() if cycle else None,
+        "last_cycle": cycle.sentence if cycle else None,
+        "units": cycle.units if cycle else 0,
+        "server_seconds": snapshot.server_seconds,
+        "cycle_seconds": snapshot.cycle_seconds,
+    }
+
+
