@@ -1,0 +1,1 @@
+"""Single parts of the agent and the vocabulary, by hand-worked examples."""
