@@ -59,7 +59,7 @@ def parse_bytes(text: Quantity) -> int:
     size = _decimal(amount[1]) * factor
     if size > MOST_BYTES:
         raise ValueError(f"{text!r} is more than {exact_bytes(MOST_BYTES)}")
-    return round(size)
+    return int(size.to_integral_value())
 
 
 def parse_seconds(text: Quantity) -> float:
@@ -161,7 +161,7 @@ def format_when(at: datetime, zone: tzinfo | None = None) -> str:
 
 
 def _is_zero(text: Quantity) -> bool:
-    return not isinstance(text, bool) and text in {0, "0"}
+    return not isinstance(text, bool) and text in (0, "0")
 
 
 def _decimal(number: str) -> Decimal:

@@ -33,6 +33,7 @@ class Engine:
     settings: type[BaseModel]  # validates the `connection:` part of a database in the configuration
     connect: Callable[[Any, Clock], Connector]  # (an instance of settings, the clock) -> connector
     sample_settings: str  # YAML lines with comments for `hotplace init`, not indented
+    sample_spaces: tuple[str, str] = ("fast", "slow")  # names that the sample gives its two tiers, the fast one first
 
 
 def engine_names() -> tuple[str, ...]:

@@ -1,0 +1,27 @@
+"""The configuration: one YAML file, validated as a whole, every mistake reported at once with its path and line.
+
+Read in this order: ``errors``, ``quantities``, ``tiers``, ``policy``, ``spaces``, ``models``, ``document``,
+``mistakes``, ``checks``, ``files``, ``sample``.
+"""
+
+from agent.config.errors import ConfigError, Problem
+from agent.config.files import find_config, load, parse
+from agent.config.models import Config, DatabaseConfig, Level, PinConfig
+from agent.config.sample import sample
+from agent.config.spaces import Storage
+from agent.config.tiers import TierConfig
+
+__all__ = [
+    "Config",
+    "ConfigError",
+    "DatabaseConfig",
+    "Level",
+    "PinConfig",
+    "Problem",
+    "Storage",
+    "TierConfig",
+    "find_config",
+    "load",
+    "parse",
+    "sample",
+]

@@ -1,0 +1,89 @@
+"""From pydantic's errors to sentences a person can act on."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from agent.config.errors import Location, SettingsInvalid
+
+Mistake = tuple[Location, str, bool]  # where, what, and whether the last part of the location is absent from the file
+LONGEST_SHOWN = 60  # characters of a value in a message
+
+
+def mistakes_of(error: ValidationError, model: type[BaseModel], above: Location = ()) -> Iterator[Mistake]:
+    """Every mistake of a failed validation, those of an engine's settings included."""
+    for item in error.errors(include_url=False):
+        nested = item.get("ctx", {}).get("error")
+        if isinstance(nested, SettingsInvalid) and isinstance(nested.error, ValidationError):
+            yield from mistakes_of(nested.error, nested.model, above + item["loc"])
+        else:
+            yield above + item["loc"], _sentence(item, model), item["type"] == "missing"
+
+
+def nearest(word: str, words: Iterable[str], *, kind: str = "there are") -> str:
+    """A hint: the nearest right word, or all of them where none is near."""
+    known = sorted(words)
+    near = difflib.get_close_matches(word, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"{kind} {', '.join(known) or 'none'}"
+
+
+def shown(value: object) -> str:
+    """A value as a message may show it: scalars only, not endlessly long."""
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return f"a list of {len(value)}"
+    if value is None:
+        return "nothing"
+    text = repr(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
+def keys_of(model: type[BaseModel]) -> list[str]:
+    """The keys of a model as they are written in the file."""
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _sentence(item: Mapping[str, Any], model: type[BaseModel]) -> str:
+    """One mistake in words. The value of an unknown key is not shown: nobody knows what it is."""
+    kind, location = item["type"], item["loc"]
+    if kind == "extra_forbidden":
+        return _unknown_key(location, model)
+    if kind == "missing":
+        return "is missing"
+    if kind == "value_error":
+        return str(item["ctx"]["error"])
+    if kind == "too_short":
+        return "is empty; it needs at least one entry"
+    if kind in {"model_type", "model_attributes_type", "dict_type"}:
+        return f"should be a mapping of keys, not {shown(item['input'])}"
+    wanted = str(item["msg"]).replace("Input should be", "should be").replace("tuple", "list")
+    return f"{wanted}, not {shown(item['input'])}"
+
+
+def _unknown_key(location: Location, model: type[BaseModel]) -> str:
+    holder = _model_at(model, location[:-1])
+    hint = nearest(str(location[-1]), keys_of(holder), kind="known here are") if holder else ""
+    return f"unknown key {location[-1]!r}; {hint}" if hint else f"unknown key {location[-1]!r}"
+
+
+def _model_at(model: type[BaseModel], location: Location) -> type[BaseModel] | None:
+    """The model that a location below ``model`` speaks of; None where the walk leaves the models."""
+    here: type[BaseModel] | None = model
+    for part in location:
+        if isinstance(part, int) or here is None:
+            continue
+        annotations = [field.annotation for name, field in here.model_fields.items() if (field.alias or name) == part]
+        here = _model_in(annotations[0]) if annotations else None
+    return here
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    """The first model within an annotation like ``tuple[Annotated[Model, ...], ...] | None``."""
+    if isinstance(annotation, type) and not get_args(annotation):
+        return annotation if issubclass(annotation, BaseModel) else None
+    return next((found for inner in get_args(annotation) if (found := _model_in(inner))), None)

@@ -1,0 +1,176 @@
+"""The configuration as a frozen tree. Keys of the file are the aliases; attributes carry their unit in the name."""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
+
+from agent.config.errors import ConfigError, Problem, SettingsInvalid
+from agent.config.policy import PolicyConfig
+from agent.config.quantities import Count, Flag, Name, Part, Seconds
+from agent.config.spaces import Storage, resolve
+from agent.config.tiers import TierConfig
+from connectors.base import Clock, Connector, UnknownEngine
+from connectors.model import Catalog
+from connectors.registry import Engine, find_engine
+from policies.plan import Pin, PolicySettings
+
+PINS = {"must": Pin.MUST, "prefer": Pin.PREFER, "never": Pin.NEVER}
+
+
+class Level(StrEnum):
+    """How far hotplace goes by itself."""
+
+    OBSERVE = "observe"  # watches and ranks
+    PROPOSE = "propose"  # also stores proposals, and carries out those that a person approved
+
+
+def _not_auto(value: Any) -> Any:  # noqa: ANN401  # whatever YAML holds; the enumeration judges it
+    if value == "auto":
+        raise ValueError("'auto' would move objects that nobody approved, which hotplace refuses; use propose")
+    return value
+
+
+def _pin_word(value: Any) -> Pin:  # noqa: ANN401  # whatever YAML holds
+    if isinstance(value, str) and value in PINS:
+        return PINS[value]
+    raise ValueError(f"should be one of {', '.join(PINS)}, not {value!r}")
+
+
+def _beside_the_file(path: Path, info: ValidationInfo) -> Path:
+    """A relative path is meant from the folder of the configuration, wherever hotplace is started."""
+    folder = (info.context or {}).get("folder")
+    return Path(os.path.abspath(folder / path.expanduser())) if folder else path  # noqa: PTH100  # keep symlinks
+
+
+class LedgerConfig(Part):
+    """Where the durable record lives."""
+
+    path: Path = Path("/var/lib/hotplace/ledger.db")
+    history_seconds: Seconds = Field(default=14 * 86400.0, alias="history", gt=0)  # how long heat history is kept
+
+    _absolute = field_validator("path", mode="after")(_beside_the_file)
+
+
+class MetricsConfig(Part):
+    """The /metrics endpoint."""
+
+    enabled: Flag = True
+    listen: Name = "127.0.0.1"
+    port: Count = Field(default=9477, ge=0, le=65535)  # 0: any free one
+    top_units: Count = Field(default=100, ge=0, le=10_000)  # units with a series of their own; the rest are summed up
+
+
+class LogConfig(Part):
+    """How hotplace tells what it does, on standard error."""
+
+    format: Literal["console", "json"] = "console"
+    level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+class PinConfig(Part):
+    """What somebody wants of the units whose key matches."""
+
+    pattern: Name = Field(alias="unit")  # a unit's key; * and ? as in file names
+    pin: Annotated[Pin, BeforeValidator(_pin_word)]
+    reason: str = ""
+
+
+class DatabaseConfig(Part):
+    """One database, its storage and what hotplace may do with it."""
+
+    name: Name
+    engine: str
+    connection: BaseModel  # an instance of the engine's settings
+    move_connection: BaseModel | None = None  # the account that moves; None: the one that watches
+    tiers: tuple[TierConfig, ...] = Field(min_length=1)  # fastest first
+    sample_seconds: Seconds = Field(default=60.0, alias="sample_every", ge=0.05)
+    plan_seconds: Seconds = Field(default=3600.0, alias="plan_every", ge=0.05)
+    settle_seconds: Seconds = Field(default=900.0, alias="settle", ge=0)  # caches warm up before a move is measured
+    proposal_expires_seconds: Seconds = Field(default=86400.0, alias="proposal_expires", gt=0)
+    retries: Count = Field(default=5, ge=1, le=100)  # tries of a step that failed without changing anything
+    policy: PolicyConfig = PolicyConfig()
+    pins: tuple[PinConfig, ...] = ()
+
+    @field_validator("engine")
+    @classmethod
+    def _engine_is_known(cls, name: str) -> str:
+        try:
+            return find_engine(name).name
+        except UnknownEngine as error:
+            raise ValueError(f"{error}. {error.advice}") from error
+
+    @field_validator("connection", "move_connection", mode="before")
+    @classmethod
+    def _as_the_engine_takes_it(cls, value: Any, info: ValidationInfo) -> Any:  # noqa: ANN401  # whatever YAML holds
+        if value is None and info.field_name == "move_connection":
+            return None
+        if "engine" not in info.data:  # an unknown engine is a mistake of its own
+            return Part()
+        model = find_engine(info.data["engine"]).settings
+        try:
+            return model.model_validate({} if value is None else value, context=info.context)
+        except ValidationError as error:
+            raise SettingsInvalid(error, model) from error
+
+    @property
+    def engine_record(self) -> Engine:
+        """The engine as the registry knows it."""
+        return find_engine(self.engine)
+
+    def connect(self, clock: Clock) -> Connector:
+        """A connector of the watching account.
+
+        Raises:
+            ConnectorError: the driver is missing or the server cannot be reached.
+        """
+        return self.engine_record.connect(self.connection, clock)
+
+    def connect_mover_side(self, clock: Clock) -> Connector:
+        """A connector of the moving account, which is the watching one unless ``move_connection`` is given.
+
+        Raises:
+            ConnectorError: the driver is missing or the server cannot be reached.
+        """
+        return self.engine_record.connect(self.move_connection or self.connection, clock)
+
+    def policy_settings(self) -> PolicySettings:
+        """The numbers that shape this database's decisions."""
+        return self.policy.settings()
+
+    def resolve_spaces(self, catalog: Catalog) -> Storage:
+        """Tiers and spaces of this database as they are now.
+
+        Raises:
+            ConfigError: a configured space does not exist; the message names the nearest one.
+        """
+        return resolve(self.name, self.tiers, catalog)
+
+
+class Config(Part):
+    """The whole file."""
+
+    level: Annotated[Level, BeforeValidator(_not_auto)] = Level.OBSERVE
+    dry_run: Flag = True  # what acts, only prints, unless told otherwise
+    ledger: LedgerConfig = LedgerConfig()
+    metrics: MetricsConfig = MetricsConfig()
+    log: LogConfig = LogConfig()
+    databases: tuple[DatabaseConfig, ...] = Field(min_length=1)
+
+    def database(self, name: str | None = None) -> DatabaseConfig:
+        """The database of that name; without a name the only one.
+
+        Raises:
+            ConfigError: there is none of that name, or several to choose from; the message names them.
+        """
+        names = [database.name for database in self.databases]
+        if name is None and len(names) == 1:
+            return self.databases[0]
+        if name in names:
+            return self.databases[names.index(name)]
+        said = "say which database" if name is None else f"no database is named {name!r}"
+        raise ConfigError([Problem("databases", f"{said}; configured: {', '.join(names)}")])

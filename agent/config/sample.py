@@ -1,0 +1,94 @@
+"""The commented configuration that ``hotplace init`` writes: complete, and valid as it is."""
+
+from __future__ import annotations
+
+import textwrap
+
+from connectors.registry import find_engine
+
+INDENT = " " * 6  # of the keys below `connection:`
+
+TEMPLATE = """\
+# hotplace configuration. `hotplace doctor` checks it against the database; unknown keys are refused.
+# Durations carry a unit (200us, 60s, 15min, 1h, 14d), sizes too (200 GiB, 500 GB), ratios are 10% or 0.1.
+
+level: propose        # observe: watch and rank only. propose: also store proposals and run those a person approved
+dry_run: true         # what acts only prints its statements; set false to let approved moves run
+
+ledger:               # the durable record of proposals, approvals and moves
+  path: hotplace.db   # relative to this file's folder; a service uses /var/lib/hotplace/ledger.db
+  history: 14d        # how long heat history is kept
+
+metrics:              # Prometheus endpoint: /metrics, /healthz, /readyz
+  enabled: true
+  listen: 127.0.0.1
+  port: 9477
+  top_units: 100      # units with series of their own; the others are summed up
+
+log:                  # on standard error
+  format: console     # console or json
+  level: info         # debug, info, warning, error
+
+databases:
+  - name: main        # the word for it in commands, metrics and the ledger
+    engine: {engine}
+    connection:       # {title}: the account that watches
+{connection}
+    # move_connection:   # the account that moves, with the same keys as connection; without it connection serves both
+
+    tiers:            # classes of storage, fastest first
+      - name: ssd
+        spaces: [{fast}]
+        # spaces: [{{name: {fast}, capacity: 200 GiB}}]   # never count on more room than this, used bytes included
+        kind: ssd     # nvme, ssd or hdd; its usual speed holds until read times were measured. Or give figures:
+        # random_read: 0.2ms       # one random block read, as a session sees it
+        # sequential_read: 16us    # per block within a run
+        # write: 0.1ms             # one block write
+      - name: hdd
+        spaces: [{slow}]
+        kind: hdd
+
+    sample_every: 60s
+    plan_every: 1h
+    settle: 15min           # caches warm up before the outcome of a move is measured
+    proposal_expires: 24h   # an approval later than this is refused
+    retries: 5              # tries of a step that failed without changing anything
+
+    policy:                      # every number that shapes a decision; these are the defaults
+      half_life: 6h              # heat halves in this time without demand
+      minimum_history: 30min     # a unit watched for less is not moved
+      head_room: 10%             # of a space's capacity, never filled
+      minimum_gain: 1s           # wait saved per hour below which a move is not worth anybody's attention
+      payback: 24h               # a move must earn its own cost back within this time
+      horizon: 24h               # the gain is counted over this long against the cost
+      resident_bonus: 1.5        # a unit on the fast tier counts this much more against one that wants its room
+      prefer_bonus: 1.5          # a unit pinned with prefer counts this much more
+      cool_down: 24h             # nothing moves twice within it, except to undo
+      copy_rate: 50 MB/s         # until moves have taught a better rate
+      prefetched_wait_share: 30% # share of a prefetched read's time that sessions wait for
+      write_wait_share: 0%       # the same for writes in the background
+      maximum_moves: 50          # in one plan
+
+    pins: []                     # wishes that stand above heat, for example:
+    # pins:
+    #   - unit: 'public.orders*'   # key of a unit as `hotplace units` prints it; * and ? as in file names
+    #     pin: must                # must: on the fastest tier. prefer: counts more. never: not on the fastest tier
+    #     reason: month-end report
+"""
+
+
+def sample(engine: str) -> str:
+    """A complete, commented configuration for one database of that engine.
+
+    Raises:
+        UnknownEngine: there is no such engine; the message names the nearest.
+    """
+    record = find_engine(engine)
+    fast, slow = record.sample_spaces
+    return TEMPLATE.format(
+        engine=record.name,
+        title=record.title,
+        connection=textwrap.indent(record.sample_settings.rstrip("\n"), INDENT),
+        fast=fast,
+        slow=slow,
+    )

@@ -1,0 +1,71 @@
+"""The ``tiers:`` part: which spaces are which class of storage, and how fast that class is.
+
+Engines do not say what is SSD; these lines do. Measured read times correct the figures once the agent has watched a
+while, so a rough kind is enough to begin with.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from agent.config.quantities import Bytes, Name, Part, Seconds
+from policies.plan import Tier, TierSpeed
+
+# Seconds for one 8 KiB block as a session sees it, unloaded. hdd: a 15k drive, 5.5 ms seek and rotation, 160 MB/s in
+# a run. ssd: a SATA or SAS drive, 0.2 ms, 500 MB/s. nvme: 0.1 ms, 2 GB/s. Writes of ssd and nvme land in the drive's
+# protected cache, those of an hdd pay its seek.
+KINDS = {
+    "nvme": TierSpeed(random_read_seconds=0.0001, sequential_read_seconds=0.000004, write_seconds=0.00003),
+    "ssd": TierSpeed(random_read_seconds=0.0002, sequential_read_seconds=0.000016, write_seconds=0.0001),
+    "hdd": TierSpeed(random_read_seconds=0.0055, sequential_read_seconds=0.00005, write_seconds=0.0055),
+}
+
+
+def _named(value: Any) -> Any:  # noqa: ANN401  # whatever YAML holds; the model judges it
+    """A bare name is short for ``{name: ...}``."""
+    return {"name": value} if isinstance(value, str) else value
+
+
+class SpaceConfig(Part):
+    """A space of a tier, optionally with the room hotplace may count on."""
+
+    name: Name
+    capacity: Bytes | None = Field(default=None, gt=0)  # bytes, used ones included; None: as the engine says
+
+
+class TierConfig(Part):
+    """A class of storage. Any given figure wins over those of its kind."""
+
+    name: Name
+    kind: str | None = None  # a key of KINDS; default: the tier's name, where it is one
+    spaces: tuple[Annotated[SpaceConfig, BeforeValidator(_named)], ...] = Field(min_length=1)
+    random_read: Seconds | None = Field(default=None, gt=0)  # seconds one random block read takes
+    sequential_read: Seconds | None = Field(default=None, ge=0)  # seconds per block within a run
+    write: Seconds | None = Field(default=None, ge=0)  # seconds one block write takes
+
+    @model_validator(mode="after")
+    def _speed_is_known(self) -> TierConfig:
+        kinds = ", ".join(KINDS)
+        if self.kind is not None and self.kind not in KINDS:
+            raise ValueError(f"kind {self.kind!r} is not one of {kinds}")
+        given = (self.random_read, self.sequential_read, self.write)
+        if (self.kind or self.name) not in KINDS and None in given:
+            raise ValueError(f"say how fast it is: kind ({kinds}), or all of random_read, sequential_read and write")
+        return self
+
+    @property
+    def speed(self) -> TierSpeed:
+        """What is configured, completed from the kind."""
+        usual = KINDS.get(self.kind or self.name)
+        given = (self.random_read, self.sequential_read, self.write)
+        usually = (usual.random_read_seconds, usual.sequential_read_seconds, usual.write_seconds) if usual else given
+        random_read, sequential_read, write = (u if g is None else g for g, u in zip(given, usually, strict=True))
+        assert random_read is not None and sequential_read is not None and write is not None  # noqa: PT018
+        return TierSpeed(random_read_seconds=random_read, sequential_read_seconds=sequential_read, write_seconds=write)
+
+    @property
+    def tier(self) -> Tier:
+        """The tier as the policies take it."""
+        return Tier(name=self.name, speed=self.speed, spaces=tuple(space.name for space in self.spaces))
