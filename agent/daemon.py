@@ -1,7 +1,7 @@
 """The daemon: schedules the watches, serves metrics, obeys signals.
 
-SIGTERM and SIGINT stop cleanly: a running statement is cancelled (the engine rolls it back, the move stays approved) and
-what was learnt is saved. SIGHUP reads the configuration again and keeps the old one when the new is invalid.
+SIGTERM and SIGINT stop cleanly: a running statement is cancelled (the engine rolls it back, the move stays approved)
+and what was learnt is saved. SIGHUP reads the configuration again and keeps the old one when the new is invalid.
 """
 
 from __future__ import annotations

@@ -27,7 +27,6 @@ class MoveEvent:
 
     move: MoveRow
     sentence: str
-    progress: Progress | None = None
 
 
 Listener = Callable[[MoveEvent], None]
@@ -44,7 +43,7 @@ class Executor:
         clock: Clock,
         *,
         disturb: Callable[[], None],
-        listener: Listener = lambda event: None,
+        listener: Listener | None = None,
     ) -> None:
         """Wire it up.
 
@@ -232,4 +231,5 @@ class Executor:
         return row
 
     def _tell(self, row: MoveRow, sentence: str) -> None:
-        self._listener(MoveEvent(move=row, sentence=sentence, progress=None))
+        if self._listener is not None:
+            self._listener(MoveEvent(move=row, sentence=sentence))

@@ -97,7 +97,7 @@ def _handler(registry: CollectorRegistry, readiness: Readiness) -> type[BaseHTTP
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ANN401, ARG002 (the base class's names)
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ANN401 (the base class's names)
             """Say nothing: a scrape every few seconds is no news."""
 
     return Handler

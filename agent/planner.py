@@ -8,20 +8,36 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Protocol
 
 import numpy as np
 
 from agent.config import DatabaseConfig
-from agent.ledger import Ledger, PinRow
+from agent.ledger import Ledger
 from agent.proposals import Proposal, ProposedMove
 from agent.sampler import Picture
 from connectors.base import Connector
 from connectors.model import F64, I8, Bundle, NoRoute, Route, UnitKind, UnitTable
 from policies.balancer import make_plan
 from policies.plan import Pin, Plan, PlannedMove, PolicySettings, Situation
+
+
+class Wish(Protocol):
+    """A pin, from the configuration or from the ledger."""
+
+    @property
+    def pattern(self) -> str:
+        """A unit's key, or a glob over keys."""
+        ...
+
+    @property
+    def pin(self) -> Pin:
+        """What is wanted of the units that match."""
+        ...
+
 
 ROUNDS = 8  # of asking again; a plan that still has no way then loses the moves that have none
 SIZE_TOLERANCE_RATIO = 0.05  # exact against cheap size
@@ -60,9 +76,7 @@ def make_planning(
         situation = replace(situation, no_route={**situation.no_route, **refused})
     nothing = {move.key: "no settled plan was found for it" for move in plan.moves}
     situation = replace(situation, no_route={**situation.no_route, **nothing})
-    return Planning(
-        situation=situation, settings=settings, plan=make_plan(situation, settings), routes=(), made_at=now
-    )
+    return Planning(situation=situation, settings=settings, plan=make_plan(situation, settings), routes=(), made_at=now)
 
 
 def situation_of(
@@ -77,13 +91,13 @@ def situation_of(
         spaces=picture.storage.spaces,
         tiers=picture.storage.tiers,
         tier_of_space=picture.storage.tier_of_space,
-        pin=pin_column(units.key, [*database.pin_rows(), *pins]),
+        pin=pin_column(units.key, [*database.pins, *pins]),
         cooling_seconds=_cooling_column(units.key, ledger.last_moved(database.name), settings, now),
         database=picture.work,
     )
 
 
-def pin_column(keys: Sequence[str], pins: Sequence[PinRow]) -> I8:
+def pin_column(keys: Sequence[str], pins: Iterable[Wish]) -> I8:
     """Pin of each unit, shape ``(len(keys),)``: the last matching pattern wins, an exact key matches only itself."""
     column = np.zeros(len(keys), dtype=np.int8)
     row_of = {key: row for row, key in enumerate(keys)}

@@ -1,7 +1,7 @@
 """Watches one database: sample, interval, demand, heat, history. Never writes to the database.
 
-One call of ``cycle()`` takes one sample. Whatever goes wrong with a single sample - time-out, reset, clock jump, a move of
-our own in between - costs that interval and nothing else: an interval without evidence makes nothing hot or cold.
+One call of ``cycle()`` takes one sample. Whatever goes wrong with a single sample - time-out, reset, clock jump, a move
+of our own in between - costs that interval and nothing else: without evidence nothing becomes hot or cold.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Sampler:
         )
 
     def work_between(self, since: datetime | None, until: datetime | None) -> DatabaseDemand:
-        """Mean database demand of the intervals that ended within (since, until]; all that is kept when both are None."""
+        """Mean demand of the intervals that ended within (since, until]; None leaves that side open."""
         return average(
             work
             for ended_at, work in list(self._work)  # a copy: the acting thread reads while the sampler appends

@@ -1,7 +1,7 @@
 """Did it help? Foreground read wait per transaction before and after, beside what was predicted.
 
-Per transaction, because a database that waits less does more work in the same hour. A plain before-and-after: it says so,
-and says nothing where too little was measured.
+Per transaction, because a database that waits less does more work in the same hour. A plain before-and-after: it says
+so, and says nothing where too little was measured.
 """
 
 from __future__ import annotations

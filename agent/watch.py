@@ -60,7 +60,7 @@ class Watch:
         *,
         level: Level,
         dry_run: bool,
-        listener: Listener = lambda event: None,
+        listener: Listener | None = None,
     ) -> None:
         """Wire it up; connects on first use.
 
@@ -263,9 +263,7 @@ class Watch:
         self.snapshot.moves = counts
 
 
-ACTIONABLE = frozenset(
-    {MoveState.APPROVED, MoveState.PRECHECK, MoveState.RUNNING, MoveState.PAUSED, MoveState.UNKNOWN}
-)
+ACTIONABLE = frozenset({MoveState.APPROVED, MoveState.PRECHECK, MoveState.RUNNING, MoveState.PAUSED, MoveState.UNKNOWN})
 
 
 def _before(proposal_id: int) -> str:
@@ -289,5 +287,3 @@ def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, An
         "server_seconds": snapshot.server_seconds,
         "cycle_seconds": snapshot.cycle_seconds,
     }
-
-

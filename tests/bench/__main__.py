@@ -1,4 +1,4 @@
-"""Run every benchmark and write RESULTS.md and results.json: ``make bench``, or ``python -m tests.bench [NAME ...]``."""
+"""Run every benchmark, write RESULTS.md and results.json: ``make bench``, or ``python -m tests.bench [NAME ...]``."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def _page(lines: list[Measurement]) -> str:
     head = (
         "# What was measured\n\n"
         f"`make bench` on {os.cpu_count()} cores, {memory:.0f} GiB of memory, Python {platform.python_version()}, "
-        f"{platform.system()}; {datetime.now(UTC):%Y-%m-%d}. Medians; machines differ and are noisy, so compare figures "
-        "of one run with each other.\n\n"
+        f"{platform.system()}; {datetime.now(UTC):%Y-%m-%d}. Medians; machines differ and are noisy, so compare "
+        "figures of one run with each other.\n\n"
         "| figure | value | unit | better | spread | command | note |\n|---|---:|---|---|---|---|---|\n"
     )
     rows = (
