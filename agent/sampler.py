@@ -14,8 +14,8 @@ import numpy as np
 
 from agent.config import DatabaseConfig, Storage
 from agent.ledger import Ledger
-from connectors.base import Clock, Connector, ConnectorError, Retry
-from connectors.model import I64, Catalog, DatabaseDemand, Demand, Interval, Sample, Signal
+from connectors.base import Clock, Connector
+from connectors.model import F64, I64, Catalog, DatabaseDemand, Demand, Interval, Sample, Signal
 from policies import device, heat
 from policies.demand import Gap, difference
 from policies.plan import HeatView, Tier
@@ -72,7 +72,7 @@ class Sampler:
         self._saved_at = clock.monotonic()
         self._work: deque[tuple[datetime, WorkInterval]] = deque(maxlen=WORK_KEPT)
         self._heat = self._load_heat()
-        self._speed = self._load_speed()
+        self._devices = device.empty_devices(len(database.tiers))
 
     def cycle(self) -> Cycle:
         """Take one sample and learn from it.
@@ -109,10 +109,9 @@ class Sampler:
         """What is known now; None before the first sample."""
         if self._before is None or self._catalog is None or self._storage is None:
             return None
-        tiers = tuple(
-            replace(tier, speed=speed)
-            for tier, speed in zip(self._storage.tiers, self._speeds(self._storage.tiers), strict=True)
-        )
+        configured = self._storage.tiers
+        speeds = device.calibrate([tier.speed for tier in configured], self._devices)
+        tiers = tuple(replace(tier, speed=speed) for tier, speed in zip(configured, speeds, strict=True))
         return Picture(
             catalog=self._catalog,
             storage=replace(self._storage, tiers=tiers),
@@ -133,7 +132,7 @@ class Sampler:
         """Store heat and tier speeds, so that a restart goes on where this left off."""
         now = self._clock.now()
         self._ledger.save_arrays(self._database.name, HEAT, now, heat.state_arrays(self._heat))
-        self._ledger.save_arrays(self._database.name, SPEED, now, device.state_arrays(self._speed))
+        self._ledger.save_arrays(self._database.name, SPEED, now, self._speed_arrays())
         self._saved_at = self._clock.monotonic()
 
     def _refresh_catalog(self) -> None:
@@ -141,7 +140,10 @@ class Sampler:
         if self._catalog is not None and self._clock.monotonic() - self._catalog_at < CATALOG_EVERY_SECONDS:
             return
         catalog = self._connector.catalog()
-        self._storage = self._database.resolve_spaces(catalog)
+        storage = self._database.resolve_spaces(catalog)
+        if self._storage is None:
+            self._devices = self._load_devices(storage.tiers)
+        self._storage = storage
         self._slots = self._ledger.slots(self._database.name, catalog.units.key)
         self._heat = heat.grown(self._heat, int(self._slots.max(initial=-1)) + 1)
         self._catalog = catalog
@@ -190,24 +192,28 @@ class Sampler:
     def _calibrate(self, demand: Demand, rows: I64) -> None:
         """Let measured read times correct the configured speed of each tier."""
         assert self._storage is not None
-        known = rows >= 0
-        space = self._known_catalog().units.space[rows[known]]
-        tier = self._storage.tier_of_space[space]
-        self._speed = device.observed(self._speed, demand, known, tier, self._settings)
-
-    def _speeds(self, tiers: tuple[Tier, ...]) -> tuple[device.TierSpeed, ...]:
-        return device.calibrate(tuple(t.speed for t in tiers), self._speed)
+        space = self._known_catalog().units.space[rows]
+        tier = np.where(rows >= 0, self._storage.tier_of_space[space], -1).astype(np.int64)
+        configured = [each.speed for each in self._storage.tiers]
+        self._devices = device.observe(self._devices, configured, demand, tier, self._settings)
 
     def _load_heat(self) -> heat.HeatState:
         stored = self._ledger.load_arrays(self._database.name, HEAT)
         return heat.empty_heat() if stored is None else heat.state_from_arrays(stored[1])
 
-    def _load_speed(self) -> device.SpeedState:
+    def _load_devices(self, tiers: tuple[Tier, ...]) -> device.DeviceState:
+        """Stored evidence, if it was gathered against the speeds that are configured now."""
         stored = self._ledger.load_arrays(self._database.name, SPEED)
-        tiers = len(self._database.tiers)
-        return device.empty_speed(tiers) if stored is None else device.state_from_arrays(stored[1])
+        configured = _speed_column(tiers)
+        if stored is None or not np.array_equal(stored[1]["configured"], configured):
+            return device.empty_devices(len(tiers))
+        return device.devices_from_arrays(stored[1])
+
+    def _speed_arrays(self) -> dict[str, F64]:
+        tiers = () if self._storage is None else self._storage.tiers
+        return {**device.device_arrays(self._devices), "configured": _speed_column(tiers)}
 
 
-def is_transient(error: ConnectorError) -> bool:
-    """Whether the next cycle may well succeed without anybody's help."""
-    return error.retry is not Retry.NEVER
+def _speed_column(tiers: tuple[Tier, ...]) -> F64:
+    """What calibration starts from, as numbers that can be compared."""
+    return np.array([(tier.speed.random_read_seconds, tier.speed.sequential_read_seconds) for tier in tiers]).ravel()
