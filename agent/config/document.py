@@ -49,8 +49,8 @@ def read_document(text: str, source: str) -> Document:
     """
     if len(text) > LARGEST_CHARACTERS:
         raise ConfigError([Problem("", f"has {len(text):,} characters, which no configuration needs")], source=source)
-    loader = yaml.SafeLoader(text)
     try:
+        loader = yaml.SafeLoader(text)
         root = loader.get_single_node()
         if not isinstance(root, yaml.MappingNode):
             found = "is empty" if root is None else "is not a mapping of keys"
@@ -67,8 +67,6 @@ def read_document(text: str, source: str) -> Document:
         raise ConfigError([Problem("", f"is not YAML: {type(error).__name__}")], source=source) from None
     except RecursionError:
         raise ConfigError([Problem("", "is nested too deeply")], source=source) from None
-    finally:
-        loader.dispose()
 
 
 def _syntax_problem(error: yaml.MarkedYAMLError) -> Problem:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from connectors.base import HotplaceError
 
 Location = tuple[str | int, ...]  # keys and list positions from the top of the document
+LONGEST_SHOWN = 60  # characters of a value in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +65,15 @@ def path_text(location: Location) -> str:
         else:
             text += f"[{part!r}]"
     return text
+
+
+def shown(value: object) -> str:
+    """A value as a message may show it: scalars only, not endlessly long."""
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return f"a list of {len(value)}"
+    if value is None:
+        return "nothing"
+    text = repr(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."

@@ -8,10 +8,9 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from agent.config.errors import Location, SettingsInvalid
+from agent.config.errors import Location, SettingsInvalid, shown
 
 Mistake = tuple[Location, str, bool]  # where, what, and whether the last part of the location is absent from the file
-LONGEST_SHOWN = 60  # characters of a value in a message
 
 
 def mistakes_of(error: ValidationError, model: type[BaseModel], above: Location = ()) -> Iterator[Mistake]:
@@ -20,7 +19,7 @@ def mistakes_of(error: ValidationError, model: type[BaseModel], above: Location 
         nested = item.get("ctx", {}).get("error")
         if isinstance(nested, SettingsInvalid) and isinstance(nested.error, ValidationError):
             yield from mistakes_of(nested.error, nested.model, above + item["loc"])
-        else:
+        elif item["type"] != "too_short" or not item["input"]:  # entries that failed leave a list too short as well
             yield above + item["loc"], _sentence(item, model), item["type"] == "missing"
 
 
@@ -29,18 +28,6 @@ def nearest(word: str, words: Iterable[str], *, kind: str = "there are") -> str:
     known = sorted(words)
     near = difflib.get_close_matches(word, known, n=1)
     return f"did you mean {near[0]!r}?" if near else f"{kind} {', '.join(known) or 'none'}"
-
-
-def shown(value: object) -> str:
-    """A value as a message may show it: scalars only, not endlessly long."""
-    if isinstance(value, Mapping):
-        return "a mapping"
-    if isinstance(value, list | tuple):
-        return f"a list of {len(value)}"
-    if value is None:
-        return "nothing"
-    text = repr(value)
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def keys_of(model: type[BaseModel]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
 
-from agent.config.errors import ConfigError, Problem, SettingsInvalid
+from agent.config.errors import ConfigError, Problem, SettingsInvalid, shown
 from agent.config.policy import PolicyConfig
 from agent.config.quantities import Count, Flag, Name, Part, Seconds
 from agent.config.spaces import Storage, resolve
@@ -38,7 +38,7 @@ def _not_auto(value: Any) -> Any:  # noqa: ANN401  # whatever YAML holds; the en
 def _pin_word(value: Any) -> Pin:  # noqa: ANN401  # whatever YAML holds
     if isinstance(value, str) and value in PINS:
         return PINS[value]
-    raise ValueError(f"should be one of {', '.join(PINS)}, not {value!r}")
+    raise ValueError(f"should be one of {', '.join(PINS)}, not {shown(value)}")
 
 
 def _beside_the_file(path: Path, info: ValidationInfo) -> Path:
@@ -102,7 +102,7 @@ class DatabaseConfig(Part):
         try:
             return find_engine(name).name
         except UnknownEngine as error:
-            raise ValueError(f"{error}. {error.advice}") from error
+            raise ValueError(f"{error}{'' if str(error).endswith('?') else '.'} {error.advice}") from error
 
     @field_validator("connection", "move_connection", mode="before")
     @classmethod

@@ -39,7 +39,7 @@ def resolve(database: str, tiers: Sequence[TierConfig], catalog: Catalog) -> Sto
             source=f"database {database}",
             advice="Correct the name under tiers, or create the space in the database.",
         )
-    tier_of_space = np.full(len(rows), NOT_MANAGED, dtype=np.int32)
+    tier_of_space = np.full(len(catalog.spaces), NOT_MANAGED, dtype=np.int32)
     spaces = list(catalog.spaces)
     for number, tier in enumerate(tiers):
         for configured in tier.spaces:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from agent.config.errors import shown
 from agent.config.quantities import Bytes, Name, Part, Seconds
 from policies.plan import Tier, TierSpeed
 
@@ -25,7 +26,9 @@ KINDS = {
 
 def _named(value: Any) -> Any:  # noqa: ANN401  # whatever YAML holds; the model judges it
     """A bare name is short for ``{name: ...}``."""
-    return {"name": value} if isinstance(value, str) else value
+    if isinstance(value, str | dict | SpaceConfig):
+        return {"name": value} if isinstance(value, str) else value
+    raise ValueError(f"should be the name of a space or {{name: ..., capacity: ...}}, not {shown(value)}")
 
 
 class SpaceConfig(Part):
