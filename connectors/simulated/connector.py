@@ -1,0 +1,121 @@
+"""The connector of the simulated engine."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from connectors.base import CannotConnect, Clock
+from connectors.model import (
+    I64,
+    Bundle,
+    Capability,
+    Catalog,
+    Demand,
+    Finding,
+    Identity,
+    Inspection,
+    Interval,
+    NoRoute,
+    Route,
+    Sample,
+)
+from connectors.simulated import doctor, routes, sampler
+from connectors.simulated.demand import classify
+from connectors.simulated.lease import WorldLease
+from connectors.simulated.mover import Session
+from connectors.simulated.settings import SimulatedSettings
+from connectors.simulated.world import World, shared_world
+
+
+class SimulatedConnector:
+    """One client of a world. Any number of them may share it."""
+
+    def __init__(self, world: World, *, may_move: bool = True) -> None:
+        self._world = world
+        self._may_move = may_move
+        self._open = True
+        self.session = Session(world, read_only=True)  # what reading goes over: it cannot change anything
+
+    def identify(self) -> Identity:
+        """Who answers."""
+        world = self._reached()
+        return Identity(
+            engine="simulated",
+            version="simulated 1.0",
+            version_number=(1, 0),
+            edition="",
+            database=world.scenario.name,
+            fingerprint=world.fingerprint,
+            topology="single",
+            writable=True,
+        )
+
+    def capabilities(self) -> tuple[Capability, ...]:
+        """What this login may do."""
+        return doctor.capabilities(may_move=self._may_move)
+
+    def catalog(self) -> Catalog:
+        """Spaces and units."""
+        return sampler.read_catalog(self._reached())
+
+    def sample(self) -> Sample:
+        """Cumulative counters.
+
+        Raises:
+            TimedOut: a fault has lost it.
+        """
+        return sampler.take_sample(self._reached())
+
+    def classify(self, interval: Interval, catalog: Catalog) -> Demand:
+        """Counters as signals; nothing is estimated."""
+        del catalog  # the counters say it all
+        return classify(interval)
+
+    def exact_sizes(self, physical_ids: I64) -> I64:
+        """Bytes of each unit, -1 where it is gone."""
+        catalog = self.catalog()
+        rows = catalog.units.rows_of(physical_ids)
+        sizes = np.append(catalog.units.size_bytes, -1)  # row -1 is the one past the end
+        return sizes[rows]
+
+    def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
+        """Online, then offline; or why not."""
+        return routes.routes(self._reached(), bundle, to_space)
+
+    def inspect(self, route: Route) -> Inspection:
+        """Where the bundle is."""
+        return routes.inspect(self._reached(), route)
+
+    def doctor(self) -> tuple[Finding, ...]:
+        """Findings."""
+        return doctor.findings(self._reached(), may_move=self._may_move)
+
+    def open_mover(self) -> Session:
+        """A session that may write."""
+        return Session(self._reached(), read_only=False, may_move=self._may_move)
+
+    def acquire_lease(self, holder: str) -> WorldLease:
+        """Become the one acting agent.
+
+        Raises:
+            LeaseHeld: another one is.
+        """
+        return WorldLease(self._reached(), holder)
+
+    def close(self) -> None:
+        """End the session."""
+        self._open = False
+
+    def _reached(self) -> World:
+        if not self._open:
+            raise CannotConnect("the connector is closed", advice="Connect again.")
+        return self._world
+
+
+def connect(settings: SimulatedSettings, clock: Clock) -> SimulatedConnector:
+    """A client of the world of these settings.
+
+    Raises:
+        CannotConnect: its state file cannot be used.
+    """
+    return SimulatedConnector(shared_world(settings, clock), may_move=settings.may_move)

@@ -1,0 +1,89 @@
+"""What the doctor finds in a simulated database: that it is simulated, first of all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from connectors.model import Capability, Finding, Severity
+from connectors.simulated.world import World
+
+FULL = 0.9  # share of a space from which it is worth a word
+
+
+def findings(world: World, *, may_move: bool) -> tuple[Finding, ...]:
+    """Everything worth knowing, what is fine included."""
+    return (*_nature(world), *_rights(may_move=may_move), *_spaces(world))
+
+
+def _nature(world: World) -> Iterator[Finding]:
+    yield Finding(
+        severity=Severity.OK, code="connected", sentence=f"The simulated scenario {world.scenario.name} answers."
+    )
+    yield Finding(
+        severity=Severity.INFO,
+        code="model",
+        sentence="All waits and gains are those of a model; no storage is measured.",
+        remedy="Name a real engine to see real figures.",
+    )
+    if world.store is None:
+        yield Finding(
+            severity=Severity.INFO,
+            code="in_memory",
+            sentence="The world is forgotten at the end of the process.",
+            remedy="Name a file in `state` to keep it.",
+        )
+    if world.settings.faults:
+        kinds = sorted({fault.kind.value for fault in world.settings.faults})
+        yield Finding(
+            severity=Severity.WARNING,
+            code="faults",
+            sentence=f"Faults are configured: {', '.join(kinds)}.",
+            remedy="Remove `faults` to have none.",
+        )
+
+
+def _rights(*, may_move: bool) -> Iterator[Finding]:
+    if not may_move:
+        yield Finding(
+            severity=Severity.ERROR,
+            code="may_not_move",
+            sentence="This login may look and not move.",
+            remedy="Set `may_move: true` for the login that moves.",
+        )
+
+
+def _spaces(world: World) -> Iterator[Finding]:
+    with world.turn():
+        free = world.placement.free_bytes()
+    for row, space in enumerate(world.placement.spaces):
+        share = 1.0 - float(free[row]) / space.capacity_bytes
+        if share >= FULL:
+            yield Finding(
+                severity=Severity.WARNING,
+                code="space_nearly_full",
+                sentence=f"{space.name} is {share:.0%} full.",
+                remedy=f"Move something cold out of {space.name}.",
+                values={"space": space.name},
+            )
+    if len({space.device.name for space in world.placement.spaces}) == 1:
+        yield Finding(
+            severity=Severity.WARNING,
+            code="one_device",
+            sentence="All spaces are on one device, so no move can gain anything.",
+            remedy="Add a space on another device.",
+        )
+
+
+def capabilities(*, may_move: bool) -> tuple[Capability, ...]:
+    """What this login may do."""
+    return (
+        Capability(name="object_counters", available=True, because="the simulator counts pages of every unit"),
+        Capability(name="sync_reads_measured", available=True, because="it tells waited-for reads from read-ahead"),
+        Capability(
+            name="move",
+            available=may_move,
+            because="this login may move" if may_move else "`may_move` is false",
+            advice="" if may_move else "Set `may_move: true`.",
+        ),
+        Capability(name="move_online", available=may_move, because="MOVE ... ONLINE copies beside the sessions"),
+    )

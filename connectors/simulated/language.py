@@ -1,0 +1,73 @@
+"""The simulated engine's own tiny language: all that can change it, and how names are quoted in it.
+
+    MOVE TABLE "schema"."name" TO SPACE "space" [ONLINE]
+    MOVE INDEX "schema"."name" TO SPACE "space" [ONLINE]
+    SET LOCK_TIMEOUT 500 MS
+
+``/* comments */`` are kept out of the way. ``TABLE`` also names a table partition, ``INDEX`` an index partition.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from connectors.base import StatementFailed
+
+_NAME = r'"((?:[^"]|"")+)"'
+_SKIP = r"(?:\s|/\*.*?\*/)"
+_MOVE = re.compile(
+    rf"{_SKIP}*MOVE{_SKIP}+(TABLE|INDEX){_SKIP}+{_NAME}\.{_NAME}{_SKIP}+TO{_SKIP}+SPACE{_SKIP}+{_NAME}"
+    rf"(?:{_SKIP}+(ONLINE))?{_SKIP}*",
+    re.DOTALL,
+)
+_SET = re.compile(rf"{_SKIP}*SET{_SKIP}+LOCK_TIMEOUT{_SKIP}+(\d+){_SKIP}+MS{_SKIP}*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Bring a table with its LOBs, or an index, to a space."""
+
+    word: str  # TABLE or INDEX
+    key: str
+    space: str
+    online: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SetLockTimeout:
+    """How long the session waits for locks."""
+
+    seconds: float
+
+
+def quote(name: str) -> str:
+    """The name as an identifier. ``"`` is doubled; everything else may stand as it is."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def qualified(schema: str, name: str) -> str:
+    """``"schema"."name"``: also the key of the unit."""
+    return f"{quote(schema)}.{quote(name)}"
+
+
+def _unquoted(text: str) -> str:
+    return text.replace('""', '"')
+
+
+def parse(sql: str) -> Move | SetLockTimeout:
+    """The statement that ``sql`` is.
+
+    Raises:
+        StatementFailed: it is none of the language's.
+    """
+    if move := _MOVE.fullmatch(sql):
+        word, schema, name, space, online = move.groups()
+        return Move(word, qualified(_unquoted(schema), _unquoted(name)), _unquoted(space), online is not None)
+    if timeout := _SET.fullmatch(sql):
+        return SetLockTimeout(int(timeout[1]) / 1000.0)
+    raise StatementFailed(
+        f"the simulated engine does not understand: {sql[:200]}",
+        advice='It knows MOVE TABLE|INDEX "schema"."name" TO SPACE "space" [ONLINE] and SET LOCK_TIMEOUT n MS.',
+        native_code="SYNTAX",
+    )

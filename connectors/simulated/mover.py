@@ -1,0 +1,211 @@
+"""Sessions with the simulated server: the one that may write executes moves, at the speed of the devices."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from connectors.base import (
+    CannotConnect,
+    Interrupted,
+    LockNotObtained,
+    ObjectGone,
+    OutcomeUnknown,
+    PrivilegeMissing,
+    SpaceFull,
+    StatementFailed,
+    TimedOut,
+)
+from connectors.model import Progress, Route, Step
+from connectors.simulated.faults import FaultKind
+from connectors.simulated.language import Move, SetLockTimeout, parse
+from connectors.simulated.workload import copy_seconds
+from connectors.simulated.world import World
+
+SHORTEST_SLICE, LONGEST_SLICE = 0.1, 1.0  # seconds of the clock between two looks at interrupts
+SLICES = 200  # of a copy, within those bounds
+
+
+@dataclass(frozen=True, slots=True)
+class _Blows:
+    """The faults that will strike one statement; each is decided once."""
+
+    lock: bool
+    full: bool
+    before: bool
+    after: bool
+
+
+class Session:
+    """A session that runs statements of the engine's language, if it may."""
+
+    def __init__(self, world: World, *, read_only: bool, may_move: bool = True) -> None:
+        self._world = world
+        self._read_only = read_only
+        self._may_move = may_move
+        self._lock_timeout = 0.5
+        self._open = True
+        self._cancelled = threading.Event()
+        self._progress: Progress | None = None
+
+    def run(self, sql: str, timeout_seconds: float = 0.0) -> None:
+        """Run one statement to its end.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+        if not self._open:
+            raise CannotConnect("the session has ended", advice="Open another one.", native_code="NO_SESSION")
+        statement = parse(sql)
+        if isinstance(statement, SetLockTimeout):
+            self._lock_timeout = statement.seconds
+            return
+        self._check_rights(statement)
+        self._cancelled.clear()
+        try:
+            self._move(statement, timeout_seconds)
+        finally:
+            self._progress = None
+
+    def _check_rights(self, move: Move) -> None:
+        if self._read_only:
+            raise StatementFailed("this session may only read", native_code="READ_ONLY")
+        if not self._may_move:
+            raise PrivilegeMissing(f"this login may not move {move.key}", advice="Set `may_move: true` for it.")
+
+    def _move(self, move: Move, timeout_seconds: float) -> None:
+        """Lock, reserve, copy, switch over; anything that goes wrong before the switch leaves no trace."""
+        world = self._world
+        with world.turn():
+            strikes = world.faults.strikes
+            blows = _Blows(
+                strikes(FaultKind.LOCK_NOT_OBTAINED) is not None,
+                strikes(FaultKind.SPACE_FULL) is not None,
+                strikes(FaultKind.BROKEN_BEFORE) is not None,
+                strikes(FaultKind.BROKEN_AFTER) is not None,
+            )
+            world.placement.resolve(move)
+        self._wait_for_lock(move, blocked=blows.lock)
+        if blows.full:
+            raise SpaceFull(f'space "{move.space}" is full', advice="Somebody filled it meanwhile; make room first.")
+        with world.turn():
+            token = world.placement.begin(move, os.getpid()).token
+            world.changed()
+        try:
+            self._copy(token, timeout_seconds, broken=blows.before)
+            if move.online:
+                self._wait_for_lock(move, blocked=False)
+            with world.turn():
+                world.placement.finish(token)
+        finally:
+            with world.turn():
+                world.placement.abandon(token)
+                world.changed()
+        if blows.after:
+            self._break()
+
+    def _wait_for_lock(self, move: Move, *, blocked: bool) -> None:
+        """Until nobody uses the unit any more.
+
+        Raises:
+            LockNotObtained: somebody did for longer than the lock timeout.
+            Interrupted: ``interrupt`` was called.
+            ObjectGone: it was dropped meanwhile.
+        """
+        world, waited = self._world, 0.0
+        while True:
+            with world.turn():
+                rows, _ = world.placement.resolve(move)
+                if not blocked and not world.is_locked(rows):
+                    return
+            if waited >= self._lock_timeout:
+                raise LockNotObtained(
+                    f"another session used {move.key} for longer than {self._lock_timeout:g} s",
+                    advice="Try again when the long transaction has ended.",
+                    native_code="LOCK_TIMEOUT",
+                )
+            self._pause(min(SHORTEST_SLICE, self._lock_timeout - waited))
+            waited += SHORTEST_SLICE
+
+    def _copy(self, token: int, timeout_seconds: float, *, broken: bool) -> None:
+        """Let the time of the copy pass.
+
+        Raises:
+            Interrupted: ``interrupt`` was called.
+            TimedOut: it took longer than it was given.
+            ObjectGone: it was dropped meanwhile.
+            OutcomeUnknown: the session broke in the middle, if ``broken``.
+        """
+        world, done = self._world, 0.0
+        while True:
+            with world.turn():
+                move = world.placement.running.get(token)
+                if move is None or not bool(world.placement.units.alive[move.rows].all()):
+                    raise ObjectGone("the object was dropped while it was moved", advice="Nothing is left to do.")
+                total = copy_seconds(world.placement, move) / world.settings.speed
+                move.done_bytes = int(move.total_bytes * min(1.0, done / total)) if total else move.total_bytes
+                self._progress = Progress(
+                    done_bytes=move.done_bytes, total_bytes=move.total_bytes, sentence=f"copying {move.key}"
+                )
+            if broken and done * 2 >= total:
+                self._break()
+            if done >= total:
+                return
+            if timeout_seconds and done >= timeout_seconds:
+                raise TimedOut(f"the move took longer than {timeout_seconds:g} s", advice="Give it more time.")
+            pause = min(max(SHORTEST_SLICE, total / SLICES), LONGEST_SLICE, total - done)
+            self._pause(pause)
+            done += pause
+
+    def _pause(self, seconds: float) -> None:
+        """Let time pass, unless somebody wants us to stop."""
+        if not self._cancelled.is_set():
+            self._world.clock.sleep(seconds)
+        if self._cancelled.is_set():
+            raise Interrupted("the statement was cancelled", advice="Nothing changed; it may be run again.")
+
+    def _break(self) -> None:
+        self._open = False
+        raise OutcomeUnknown(
+            "the connection broke while the statement ran", advice="Ask inspect() where the object is."
+        )
+
+    def prepare(self, route: Route) -> None:
+        """Send the prologue of the route.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+        for sql in route.prologue:
+            self.run(sql)
+
+    def execute(self, step: Step) -> None:
+        """Run one step to its end.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+        self.run(step.sql, step.timeout_seconds)
+
+    def progress(self) -> Progress | None:
+        """How far the running step is; None when nothing runs."""
+        return self._progress
+
+    def interrupt(self) -> None:
+        """Cancel the running step, which then raises ``Interrupted``; harmless when none runs."""
+        self._cancelled.set()
+
+    def close(self) -> None:
+        """End the session."""
+        self._open = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,79 @@
+"""Catalog and counters of the world, in the shape every engine gives them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from connectors.base import TimedOut
+from connectors.model import I64, Catalog, Sample, Space, UnitTable
+from connectors.simulated.faults import FaultKind
+from connectors.simulated.units import COUNTERS
+from connectors.simulated.world import World
+
+SERVER_SECONDS_PER_UNIT = 2e-6  # what reading a unit's counters costs a real server (PostgreSQL: 64 ms for 40,000)
+
+
+def read_catalog(world: World) -> Catalog:
+    """Spaces and living units, sorted by physical id."""
+    with world.turn():
+        slow = world.faults.strikes(FaultKind.SLOW_CATALOG)
+    if slow:
+        world.clock.sleep(slow.seconds)
+    with world.turn():
+        placement = world.placement
+        units = placement.units
+        rows = np.flatnonzero(units.alive)
+        rows = rows[np.argsort(units.physical_id[rows], kind="stable")]
+        table = UnitTable(
+            physical_id=units.physical_id[rows],
+            key=[units.keys[row] for row in rows],
+            kind=units.kind[rows],
+            size_bytes=units.size_bytes[rows],
+            space=units.space[rows],
+            bundle=units.bundle[rows],
+            parent=units.parent[rows],
+        )
+        return Catalog(taken_at=world.clock.now(), spaces=_spaces(world), units=table)
+
+
+def _spaces(world: World) -> tuple[Space, ...]:
+    used, free = world.placement.used_bytes(), world.placement.free_bytes()
+    return tuple(
+        Space(
+            name=space.name,
+            path=space.path,
+            used_bytes=int(used[row]),
+            free_bytes=int(free[row]),
+            capacity_bytes=space.capacity_bytes,
+        )
+        for row, space in enumerate(world.placement.spaces)
+    )
+
+
+def take_sample(world: World) -> Sample:
+    """Counters of every living unit that has any.
+
+    Raises:
+        TimedOut: a fault has lost the sample.
+    """
+    with world.turn():
+        if world.sample_faults():
+            raise TimedOut("the sample took longer than its time limit", advice="The next one spans the gap.")
+        units, values = world.placement.units, world.counters()
+        rows = np.flatnonzero(units.alive & values.any(axis=0))
+        rows = _by_id(units.physical_id, rows)
+        return Sample(
+            taken_at=world.clock.now(),
+            monotonic_seconds=world.clock.monotonic(),
+            epoch=str(world.resets),
+            physical_id=units.physical_id[rows],
+            counters={name: values[at, rows] for at, name in enumerate(COUNTERS)},
+            database=dict(world.totals),
+            server_seconds=SERVER_SECONDS_PER_UNIT * len(units),
+        )
+
+
+def _by_id(physical_id: I64, rows: I64) -> I64:
+    """Rows in the order of their ids; only rebuilt indexes are ever out of it."""
+    ids = physical_id[rows]
+    return rows if bool(np.all(ids[1:] > ids[:-1])) else rows[np.argsort(ids, kind="stable")]

@@ -1,0 +1,101 @@
+"""The state file: what differs from the scenario, as JSON, replaced atomically, one process at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from connectors.base import CannotConnect
+
+
+class StateFile:
+    """One file, with a lock file beside it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._seen: tuple[int, int, int] | None = None
+        self._lock_handle = -1
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Keep other processes out.
+
+        Raises:
+            CannotConnect: the folder does not let us.
+        """
+        try:
+            handle = os.open(
+                self.path.with_name(self.path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+            )
+        except OSError as error:
+            raise CannotConnect(
+                f"cannot lock the state file {self.path}: {error.strerror}",
+                advice="Create its folder and let this user write there.",
+            ) from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            self._lock_handle = handle
+            yield
+        finally:
+            os.close(handle)
+
+    def changed(self) -> dict[str, Any] | None:
+        """What the file holds, None when it is as we last saw or wrote it, or not there.
+
+        Raises:
+            CannotConnect: it is no state file.
+        """
+        if not self.path.exists() or self._stamp() == self._seen:
+            return None
+        try:
+            content = json.loads(self.path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise CannotConnect(
+                f"the state file {self.path} cannot be read: {error}", advice="Restore it, or remove it to start anew."
+            ) from error
+        if not isinstance(content, dict):
+            raise CannotConnect(f"{self.path} is no state file", advice="Name another file in `state`.")
+        self._seen = self._stamp()
+        return content
+
+    def write(self, content: dict[str, Any]) -> None:
+        """Replace the file at once: whoever reads sees the old or the new one.
+
+        Raises:
+            CannotConnect: the folder does not let us.
+        """
+        beside = self.path.with_name(self.path.name + ".new")
+        try:
+            os.pwrite(self._lock_handle, b"%020d" % (self._serial() + 1), 0)
+            beside.write_text(json.dumps(content), encoding="utf-8")
+            beside.replace(self.path)
+        except OSError as error:
+            raise CannotConnect(
+                f"cannot write the state file {self.path}: {error.strerror}", advice="Check its folder and its room."
+            ) from error
+        self._seen = self._stamp()
+
+    def _serial(self) -> int:
+        """How often the file was written; kept in the lock file, as times and inodes are too coarse to tell."""
+        return int(os.pread(self._lock_handle, 20, 0) or b"0")
+
+    def _stamp(self) -> tuple[int, int, int]:
+        """What tells one version from another; only while we hold the lock."""
+        status = self.path.stat()
+        return self._serial(), status.st_ino, status.st_mtime_ns
+
+
+def process_lives(process: int) -> bool:
+    """Whether a process of that id runs."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
