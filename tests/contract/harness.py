@@ -48,11 +48,16 @@ class EngineHarness(Protocol):
     """One running engine. Made by a factory that is a context manager; lives as long as the test session."""
 
     name: str
-    clock: Clock
+    refusals: tuple[type[Exception], ...]  # what a reading session raises when it is asked to write
     secret: str  # the password that must never show; "" where logins have none
     source_space: str  # new play tables live here
     target_space: str
     cannot: Mapping[Ability, str]  # ability -> why this engine or machine lacks it
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the connectors."""
+        ...
 
     def connect(self) -> Connector:
         """A connector with every right it needs. The test closes it."""
@@ -103,7 +108,7 @@ class EngineHarness(Protocol):
         ...
 
     def write_while_reading(self, connector: Connector, table: PlayTable) -> None:
-        """Try to change ``table`` over the session the connector reads with; raises because that cannot work."""
+        """Try to change ``table`` over the session the connector reads with; raises one of ``refusals``."""
         ...
 
 

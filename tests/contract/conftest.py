@@ -1,0 +1,87 @@
+"""The contract runs over every harness there is."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from importlib.util import find_spec
+from itertools import count
+
+import pytest
+
+from connectors.base import Connector
+from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
+
+SOURCES = ("tests.simulated.harness", "tests.labs.postgresql")
+_NUMBERS = count(1)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the suite's own marker known."""
+    config.addinivalue_line("markers", "needs(*abilities): what a harness must be able to do, see harness.Ability")
+
+
+def _exists(module: str) -> bool:
+    package = module.rpartition(".")[0]
+    return find_spec(package) is not None and find_spec(module) is not None
+
+
+def _factories() -> dict[str, HarnessFactory]:
+    """Every engine's harness by name. Starts nothing."""
+    found: dict[str, HarnessFactory] = {}
+    for source in filter(_exists, SOURCES):
+        offered = getattr(importlib.import_module(source), "contract_harnesses", None)
+        found.update(offered() if offered else {})
+    return found
+
+
+FACTORIES = _factories()
+
+
+def _parameter(name: str) -> object:
+    """One engine stays in one worker, so that its server is started once."""
+    marks = [pytest.mark.xdist_group(f"contract {name}")]
+    if name.startswith("postgresql"):
+        marks.append(pytest.mark.postgresql)
+    return pytest.param(name, marks=marks)
+
+
+@pytest.fixture(scope="session", params=[_parameter(name) for name in FACTORIES])
+def harness(request: pytest.FixtureRequest) -> Iterator[EngineHarness]:
+    """A running engine."""
+    with FACTORIES[request.param]() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _able(request: pytest.FixtureRequest, harness: EngineHarness) -> None:
+    """Skip, in words, what the engine cannot do."""
+    for mark in request.node.iter_markers("needs"):
+        for ability in mark.args:
+            assert isinstance(ability, Ability)
+            if ability in harness.cannot:
+                pytest.skip(f"{harness.name} cannot {ability.value}: {harness.cannot[ability]}")
+
+
+@pytest.fixture
+def connector(harness: EngineHarness) -> Iterator[Connector]:
+    """A connection with every right."""
+    connected = harness.connect()
+    yield connected
+    connected.close()
+
+
+@pytest.fixture
+def table(harness: EngineHarness) -> Iterator[PlayTable]:
+    """A table of its own for the test."""
+    made = harness.create(f"play_{next(_NUMBERS)}")
+    yield made
+    harness.drop(made)
+
+
+@pytest.fixture
+def other_table(harness: EngineHarness) -> Iterator[PlayTable]:
+    """A second one, that nobody touches."""
+    made = harness.create(f"play_{next(_NUMBERS)}")
+    yield made
+    harness.drop(made)

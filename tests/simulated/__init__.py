@@ -1,0 +1,1 @@
+"""The simulated engine: its model, its faults, its file."""
