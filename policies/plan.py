@@ -37,6 +37,7 @@ class Verdict(IntEnum):
     PAYBACK_TOO_LONG = 13
     WOULD_NOT_FIT = 14
     NOT_MANAGED = 15  # in a space that configuration gives no tier
+    WAITING = 16  # worth it, but this plan holds its limit of moves: next time
 
     @property
     def code(self) -> str:

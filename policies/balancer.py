@@ -1,0 +1,203 @@
+"""The balancer: a situation in, an ordered plan with its value, bound, gap and a verdict for every unit out.
+
+Promises of every plan, whatever prefix of it is carried out: no space is filled past its head-room, the source counting
+as occupied until its copy is done; what gives way goes directly before what needs its room; each such group saves more
+than it loses. Pins are the exception: they are carried out first because somebody asked, whatever they cost.
+
+Several spaces of a tier: the one with most free room that fits is taken. A space whose free bytes and capacity are both
+unknown is no target, neither up nor down, since its head-room could not be promised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from connectors.model import F64, I8, Bools
+from policies.benefit import HOUR, ceiling_ratio, copy_seconds, wait_weights
+from policies.board import Board, Group, Hop
+from policies.bundles import MICRO, Bundles, bundles_of
+from policies.explain import move_sentence
+from policies.guards import why_not
+from policies.hsm import Draft, Names, pin_groups, tier_groups, value_bound
+from policies.plan import Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
+
+
+def make_plan(situation: Situation, settings: PolicySettings) -> Plan:
+    """Plan in mode ``hsm``: hot up, and cold down where its room is needed.
+
+    The same situation gives the same plan, in whatever order its units are listed.
+    """
+    if not situation.tiers:
+        return _nothing(situation)
+    bundles = bundles_of(situation, settings)
+    total = _present_wait(bundles)
+    weights = wait_weights([tier.speed for tier in situation.tiers], settings)
+    reasons = [why_not(bundles, weights, target, total, settings) for target in range(max(1, len(situation.tiers) - 1))]
+    draft = _draft(situation, bundles, settings)
+    pinned = pin_groups(draft, (bundles.pin == Pin.MUST) & (reasons[0] == Verdict.PROMOTE))
+    open_to = [(reason == Verdict.PROMOTE) & (bundles.pin != Pin.MUST) for reason in reasons]
+    limit = sum(group.saved for group in pinned) + value_bound(draft, np.logical_or.reduce(open_to))
+    groups: list[Group] = []
+    for target in range(len(situation.tiers) - 1):
+        groups += tier_groups(draft, target, open_to[target])
+    ordered = [*pinned, *_ordered(groups, _after(_draft(situation, bundles, settings).board, pinned))]
+    saved = sum(group.saved for group in ordered)
+    verdicts, chosen = _verdicts(bundles, situation, reasons[0], ordered, settings)
+    wait = bundles.unit_wait
+    return Plan(
+        moves=tuple(_moves(ordered, bundles, situation, settings)),
+        wait_per_hour=total / MICRO,
+        wait_saved_per_hour=saved / MICRO,
+        bound_per_hour=max(limit, saved) / MICRO,
+        gap_ratio=_gap_ratio(saved, limit),
+        ceiling_ratio=ceiling_ratio(situation.database),
+        verdict=verdicts[bundles.of_row],
+        benefit_per_hour=wait[-1] - wait[0],
+        wait_saved_if_moved=_saved_by_unit(situation, wait),
+        chosen=chosen[bundles.of_row],
+    )
+
+
+def _nothing(situation: Situation) -> Plan:
+    """The plan where configuration knows no tier."""
+    n = len(situation.units)
+    return Plan(
+        moves=(),
+        wait_per_hour=0.0,
+        wait_saved_per_hour=0.0,
+        bound_per_hour=0.0,
+        gap_ratio=0.0,
+        ceiling_ratio=ceiling_ratio(situation.database),
+        verdict=np.full(n, Verdict.NOT_MANAGED, dtype=np.int8),
+        benefit_per_hour=np.zeros(n),
+        wait_saved_if_moved=np.zeros(n),
+        chosen=np.zeros(n, dtype=np.bool_),
+    )
+
+
+def _draft(situation: Situation, bundles: Bundles, settings: PolicySettings) -> Draft:
+    return Draft(
+        bundles=bundles,
+        board=Board(bundles, situation, settings),
+        settings=settings,
+        keys=Names(situation.units.key, bundles.lead),
+        moved=np.zeros(len(bundles), dtype=np.bool_),
+        left=settings.maximum_moves,
+    )
+
+
+def _present_wait(bundles: Bundles) -> float:
+    """Microseconds per hour that managed bundles wait where they are."""
+    managed = np.flatnonzero(bundles.tier >= 0)
+    return float(bundles.wait[bundles.tier[managed], managed].sum())
+
+
+def _saved_by_unit(situation: Situation, wait: F64) -> F64:
+    """Seconds per hour each unit would save on the fastest tier, 0 where it is not managed."""
+    tier = situation.tier_of_space[situation.units.space].astype(np.int64)
+    here = np.take_along_axis(wait, np.maximum(tier, 0)[np.newaxis, :], axis=0)[0]
+    return np.where(tier >= 0, here - wait[0], 0.0)
+
+
+def _gap_ratio(saved: float, limit: float) -> float:
+    return min(1.0, max(0.0, 1.0 - saved / limit)) if limit > 0 else 0.0
+
+
+def _after(board: Board, groups: Iterable[Group]) -> Board:
+    for group in groups:
+        for hop in group.hops:
+            board.do(hop)
+    return board
+
+
+def _ordered(groups: Sequence[Group], board: Board) -> list[Group]:
+    """Groups by saving per byte copied, each at its place as soon as the room it needs is there."""
+    waiting = sorted(groups, key=lambda group: -group.saved / max(1, group.size))  # stable: ties keep the draft's order
+    done: list[Group] = []
+    while waiting:
+        ready = next((group for group in waiting if _carried_out(group, board)), None)
+        if ready is None:
+            break
+        waiting.remove(ready)
+        done.append(ready)
+    return done
+
+
+def _carried_out(group: Group, board: Board) -> bool:
+    """Do the group's hops if every one finds room at its turn; otherwise leave the board as it was."""
+    done: list[Hop] = []
+    for hop in group.hops:
+        if not board.fits(hop):
+            board.undo(done)
+            return False
+        board.do(hop)
+        done.append(hop)
+    return True
+
+
+def _verdicts(
+    bundles: Bundles, situation: Situation, reasons: I8, groups: Sequence[Group], settings: PolicySettings
+) -> tuple[I8, Bools]:
+    """Verdict of each bundle, and whether it is on the fastest tier once the plan has run."""
+    hops = [hop for group in groups for hop in group.hops]
+    verdict = np.where(bundles.tier == 0, _verdicts_on_fast(bundles, settings), reasons).astype(np.int8)
+    left_over = Verdict.WAITING if len(hops) >= settings.maximum_moves else Verdict.WOULD_NOT_FIT
+    verdict[(bundles.tier > 0) & (reasons == Verdict.PROMOTE)] = left_over
+    tier = bundles.tier.copy()
+    for hop in hops:
+        tier[hop.bundle] = situation.tier_of_space[hop.target]
+        verdict[hop.bundle] = Verdict.PROMOTE if tier[hop.bundle] < bundles.tier[hop.bundle] else Verdict.DEMOTE
+    return verdict, tier == 0
+
+
+def _verdicts_on_fast(bundles: Bundles, settings: PolicySettings) -> I8:
+    """Verdicts of bundles that are on the fastest tier and stay there."""
+    never = bundles.pin == Pin.NEVER
+    worth = bundles.wait[-1] - bundles.wait[0] >= settings.minimum_wait_saved_per_hour * MICRO
+    cases = [
+        (bundles.pin == Pin.MUST, Verdict.PINNED),
+        (never & (bundles.cooling > 0), Verdict.COOLING_DOWN),
+        (never & ~bundles.routable, Verdict.NO_ROUTE),
+        (never, Verdict.WOULD_NOT_FIT),
+        (worth, Verdict.STAYS_FAST),
+        (bundles.observed < settings.minimum_history_seconds, Verdict.NOT_ENOUGH_HISTORY),
+    ]
+    verdict = np.select([case for case, _ in cases], [np.int8(word) for _, word in cases], np.int8(Verdict.STAYS_SPARE))
+    return verdict.astype(np.int8)
+
+
+def _moves(
+    groups: Iterable[Group], bundles: Bundles, situation: Situation, settings: PolicySettings
+) -> Iterable[PlannedMove]:
+    for group in groups:
+        for hop in group.hops:
+            yield _move(hop, group, bundles, situation, settings)
+
+
+def _move(hop: Hop, group: Group, bundles: Bundles, situation: Situation, settings: PolicySettings) -> PlannedMove:
+    members = bundles.members(hop.bundle)
+    source, target = situation.spaces[hop.source], situation.spaces[hop.target]
+    from_tier, to_tier = (situation.tiers[int(situation.tier_of_space[row])].name for row in (hop.source, hop.target))
+    rise = situation.tier_of_space[hop.source] > situation.tier_of_space[hop.target]
+    wait = bundles.wait[situation.tier_of_space[[hop.source, hop.target]], hop.bundle]
+    saved = float(wait[0] - wait[1]) / MICRO
+    payback = group.cost / group.saved * HOUR if rise and group.saved > 0 else float("inf")
+    move = PlannedMove(
+        key=situation.units.key[members[0]],
+        rows=members,
+        size_bytes=int(bundles.size[hop.bundle]),
+        from_space=source.name,
+        to_space=target.name,
+        from_tier=from_tier,
+        to_tier=to_tier,
+        reason=hop.reason,
+        wait_saved_per_hour=saved,
+        copy_seconds=float(copy_seconds(bundles.size[[hop.bundle]], settings)[0]),
+        payback_seconds=payback,
+        sentence="",
+    )
+    next_key = situation.units.key[int(bundles.lead[group.hops[-1].bundle])]
+    return replace(move, sentence=move_sentence(move, next_key))

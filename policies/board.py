@@ -1,0 +1,155 @@
+"""The board on which a plan is thought through: where every bundle is, and how much room every space has left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from connectors.model import I64, Space
+from policies.bundles import Bundles
+from policies.plan import MoveReason, PolicySettings, Situation
+
+# A space of unknown room is no target at all: nobody could promise that it keeps its head-room. Bundles may leave it.
+UNKNOWN_ROOM = -(2**62)
+
+
+def room_bytes(space: Space, head_room_ratio: float) -> int | None:
+    """Bytes that may still be written to a space: what is free, less the head-room; negative when already past it.
+
+    None where neither free bytes nor capacity are known. Where both are, the smaller claim counts.
+    """
+    if space.capacity_bytes is None and space.free_bytes is None:
+        return None
+    capacity = space.capacity_bytes
+    if capacity is None:
+        capacity = space.used_bytes + (space.free_bytes or 0)
+    free = capacity - space.used_bytes
+    if space.free_bytes is not None:
+        free = min(free, space.free_bytes)
+    return free - ceil(capacity * head_room_ratio)
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One bundle from space to space, by their rows."""
+
+    bundle: int
+    source: int
+    target: int
+    reason: MoveReason
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Hops that belong together: what gives way, then what comes in its place."""
+
+    hops: tuple[Hop, ...]
+    saved: float  # microseconds per hour, all hops together
+    cost: float  # session microseconds
+    size: int  # bytes copied
+
+
+class Board:
+    """Mutable, and private to the making of one plan. ``do`` and ``undo`` keep room and homes in step."""
+
+    def __init__(self, bundles: Bundles, situation: Situation, settings: PolicySettings) -> None:
+        rooms = [room_bytes(space, settings.head_room_ratio) for space in situation.spaces]
+        self.size: I64 = bundles.size
+        self.home: I64 = bundles.space.copy()
+        self.room = [UNKNOWN_ROOM if room is None else room for room in rooms]
+        self.tier_of = [int(tier) for tier in situation.tier_of_space]
+        self.names = [space.name for space in situation.spaces]
+        self.tiers = len(situation.tiers)
+
+    def spaces(self, tier: int) -> list[int]:
+        """Rows of the spaces of a tier whose room is known."""
+        return [row for row, at in enumerate(self.tier_of) if at == tier and self.known(row)]
+
+    def known(self, space: int) -> bool:
+        """Whether anybody knows how much room the space has."""
+        return self.room[space] > UNKNOWN_ROOM // 2
+
+    def do(self, hop: Hop) -> None:
+        """Copy, then free the source."""
+        self._shift(hop.bundle, hop.source, hop.target)
+
+    def undo(self, hops: Iterable[Hop]) -> None:
+        """Take hops back, the last one first."""
+        for hop in reversed(list(hops)):
+            self._shift(hop.bundle, hop.target, hop.source)
+
+    def _shift(self, bundle: int, source: int, target: int) -> None:
+        size = int(self.size[bundle])
+        self.room[target] -= size
+        self.room[source] += size
+        self.home[bundle] = target
+
+    def fits(self, hop: Hop) -> bool:
+        """Whether the target has room for the bundle while the source still holds it."""
+        return self.room[hop.target] >= int(self.size[hop.bundle])
+
+    def space_for(self, size: int, tier: int) -> int | None:
+        """The space of the tier with most room, if it has enough; of equals the first by name."""
+        spaces = sorted(self.spaces(tier), key=lambda space: (-self.room[space], self.names[space]))
+        return spaces[0] if spaces and self.room[spaces[0]] >= size else None
+
+    def way_down(self, bundle: int, reason: MoveReason) -> Hop | None:
+        """The hop to the next slower tier with room for the bundle, None where there is none."""
+        home = int(self.home[bundle])
+        for tier in range(self.tier_of[home] + 1, self.tiers):
+            space = self.space_for(int(self.size[bundle]), tier)
+            if space is not None:
+                return Hop(bundle, home, space, reason)
+        return None
+
+    def way_up(
+        self, bundle: int, tier: int, reason: MoveReason, cold: dict[int, list[int]], most: int
+    ) -> tuple[Hop, ...] | None:
+        """Hops that bring a bundle to a tier, those that make room for it first; None where no room can be made.
+
+        Args:
+            bundle: what comes.
+            tier: where to.
+            reason: of the last hop.
+            cold: per space, the bundles that may give way, the least regretted first.
+            most: no more hops than this.
+        """
+        size, home = int(self.size[bundle]), int(self.home[bundle])
+        free = self.space_for(size, tier)
+        if free is not None:
+            return (Hop(bundle, home, free, reason),) if most >= 1 else None
+        ways = []
+        for space in sorted(self.spaces(tier), key=lambda row: self.names[row]):
+            leaving = self._cleared(space, size, cold.get(space, ()), most - 1)
+            if leaving is not None:
+                ways.append((sum(int(self.size[hop.bundle]) for hop in leaving), space, leaving))
+        if not ways:
+            return None
+        _, space, leaving = min(ways, key=lambda way: way[0])
+        return (*leaving, Hop(bundle, home, space, reason))
+
+    def _cleared(self, space: int, size: int, cold: Sequence[int], most: int) -> tuple[Hop, ...] | None:
+        """Demotions that give a space room for ``size`` bytes; the board is left as it was."""
+        hops: list[Hop] = []
+        for bundle in cold:
+            if self.room[space] >= size or len(hops) >= most:
+                break
+            hop = self.way_down(bundle, MoveReason.MAKE_ROOM) if self.home[bundle] == space else None
+            if hop is not None and self.size[bundle] > 0:
+                self.do(hop)
+                hops.append(hop)
+        spare = self.room[space] - size
+        self.undo(hops)
+        return self._pruned(hops, spare) if spare >= 0 else None
+
+    def _pruned(self, hops: list[Hop], spare: int) -> tuple[Hop, ...]:
+        """Without the demotions that turn out not to be needed, the most regretted looked at first."""
+        kept = []
+        for hop in reversed(hops):
+            size = int(self.size[hop.bundle])
+            if size <= spare:
+                spare -= size
+            else:
+                kept.append(hop)
+        return tuple(reversed(kept))

@@ -1,0 +1,160 @@
+"""What moves as one: the columns of a situation by bundle, in numbers whose sums do not depend on their order.
+
+Waits are whole microseconds per hour and sizes whole bytes, both exact in float64, so adding them up in any order
+gives the same figure: the order in which an engine lists its units can change no decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from connectors.model import F64, I64, NO_PARENT, Bools, UnitTable
+from policies.benefit import move_cost_seconds, wait_per_hour
+from policies.plan import Pin, PolicySettings, Situation
+
+_Column = TypeVar("_Column", I64, F64)
+
+MICRO = 1e6  # microseconds in a second
+
+# NEVER beats MUST beats PREFER: what is kept off scarce storage by mistake can be brought there later. The table of
+# ranks is its own inverse.
+_PIN_RANK = np.array([Pin.NONE, Pin.PREFER, Pin.MUST, Pin.NEVER], dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundles:
+    """One row per bundle. All rows of a bundle live in one space: the leading unit's counts."""
+
+    rows: I64  # rows of the unit table, bundle by bundle, the leading unit first
+    start: I64  # (m + 1,) where each bundle starts in ``rows``
+    of_row: I64  # (n,) bundle of each row of the unit table
+    size: I64  # bytes
+    space: I64  # row of its space
+    tier: I64  # row of its tier, -1: not managed
+    pin: I64  # Pin, the strongest of its units
+    cooling: F64  # seconds left, the longest of its units
+    observed: F64  # seconds of history, the shortest of its units
+    routable: Bools  # False: the situation names a reason why it cannot move
+    rates: F64  # (SIGNALS, m) per second
+    wait: F64  # (tiers, m) microseconds per hour on each tier
+    cost: F64  # session microseconds that moving it costs
+    unit_wait: F64  # (tiers, n) seconds per hour of each row of the unit table on each tier
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+    @property
+    def lead(self) -> I64:
+        """Row of each bundle's leading unit."""
+        return self.rows[self.start[:-1]]
+
+    def members(self, bundle: int) -> tuple[int, ...]:
+        """Rows of one bundle, the leading unit first."""
+        return tuple(int(row) for row in self.rows[self.start[bundle] : self.start[bundle + 1]])
+
+    def saved(self, target: int) -> F64:
+        """Microseconds per hour that each bundle saves on that tier, 0 where it is not managed. Shape ``(m,)``."""
+        home = np.where(self.tier >= 0, self.tier, target)
+        here = np.take_along_axis(self.wait, home[np.newaxis, :], axis=0)[0]
+        return np.asarray(here - self.wait[target], dtype=np.float64)
+
+
+def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
+    """Group the units of a situation by their bundle number and add up their columns."""
+    units = situation.units
+    rows, start = _grouped(units)
+    lead = rows[start[:-1]]
+    size = _summed(units.size_bytes.astype(np.int64), rows, start)
+    speeds = [tier.speed for tier in situation.tiers]
+    unit_wait = wait_per_hour(situation.heat.rates, speeds, settings)
+    of_row = np.empty(len(units), dtype=np.int64)
+    of_row[rows] = np.repeat(np.arange(len(lead)), np.diff(start))
+    space = units.space[lead].astype(np.int64)
+    return Bundles(
+        rows=rows,
+        start=start,
+        of_row=of_row,
+        size=size,
+        space=space,
+        tier=situation.tier_of_space[space].astype(np.int64) if len(space) else np.zeros(0, np.int64),
+        pin=_PIN_RANK[_highest(_PIN_RANK[situation.pin], rows, start)],
+        cooling=_highest(situation.cooling_seconds, rows, start),
+        observed=-_highest(-situation.heat.observed_seconds, rows, start),
+        routable=_routable(situation, lead),
+        rates=_summed_rows(situation.heat.rates, rows, start),
+        wait=_summed_rows(np.rint(unit_wait * MICRO), rows, start),
+        cost=np.rint(move_cost_seconds(size, situation.database, settings) * MICRO),
+        unit_wait=unit_wait,
+    )
+
+
+def _grouped(units: UnitTable) -> tuple[I64, I64]:
+    """Rows by bundle with the leading unit first, and where each bundle starts."""
+    rows = np.argsort(units.bundle, kind="stable").astype(np.int64)
+    number = units.bundle[rows]
+    edges = np.flatnonzero(number[1:] != number[:-1]) + 1
+    start = np.concatenate(([0], edges, [len(rows)])).astype(np.int64) if len(rows) else np.zeros(1, np.int64)
+    for bundle in np.flatnonzero(np.diff(start) > 1):
+        within = slice(start[bundle], start[bundle + 1])
+        rows[within] = _lead_first(units, rows[within])
+    return rows, start
+
+
+def _lead_first(units: UnitTable, rows: I64) -> I64:
+    """Rows of one bundle: what has no parent among them first, then by kind, then by key."""
+    ids = {int(units.physical_id[row]) for row in rows}
+
+    def rank(row: np.int64) -> tuple[bool, int, str]:
+        parent = int(units.parent[row])
+        return parent != NO_PARENT and parent in ids, int(units.kind[row]), units.key[int(row)]
+
+    return np.array(sorted(rows, key=rank), dtype=np.int64)
+
+
+def _routable(situation: Situation, lead: I64) -> Bools:
+    if not situation.no_route:
+        return np.ones(len(lead), dtype=np.bool_)
+    key = situation.units.key
+    return np.fromiter((key[int(row)] not in situation.no_route for row in lead), np.bool_, len(lead))
+
+
+def _summed(column: I64, rows: I64, start: I64) -> I64:
+    return column[rows] if _single(rows, start) else np.add.reduceat(column[rows], start[:-1])
+
+
+def _summed_rows(matrix: F64, rows: I64, start: I64) -> F64:
+    """Sums by bundle of each line of a matrix, shape ``(len(matrix), m)``."""
+    ordered = matrix if _in_order(rows) else matrix[:, rows]
+    return ordered if _single(rows, start) else np.add.reduceat(ordered, start[:-1], axis=1)
+
+
+def _highest(column: _Column, rows: I64, start: I64) -> _Column:
+    highest: _Column = column[rows] if _single(rows, start) else np.maximum.reduceat(column[rows], start[:-1])
+    return highest
+
+
+def _single(rows: I64, start: I64) -> bool:
+    return len(start) - 1 == len(rows)
+
+
+def _in_order(rows: I64) -> bool:
+    return bool(np.all(rows[1:] > rows[:-1]))
+
+
+def canonical_order(score: F64, size: F64, name: Sequence[str]) -> I64:
+    """Positions by falling score, then rising size, then name: the same whatever order the rows came in.
+
+    Names are compared only among rows that tie in both, since comparing a million strings would cost more than all
+    the rest of a plan.
+    """
+    order = np.argsort(-score).astype(np.int64)
+    same = score[order[1:]] == score[order[:-1]]
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], same, [False])).astype(np.int8)))
+    for begin, end in zip(edges[::2], edges[1::2], strict=True):
+        tied = order[begin : end + 1]
+        order[begin : end + 1] = sorted(tied, key=lambda at: (size[at], name[at]))
+    return order

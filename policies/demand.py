@@ -1,0 +1,126 @@
+"""What happened between two samples: counter differences that a reset, a gap or a clock can never turn into heat.
+
+The rule everywhere: when the counters cannot be trusted, the interval says nothing. Nothing is not zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from connectors.model import I64, Bools, Interval, Sample
+
+OTHER_EPOCH = "other_epoch"
+CLOCK_STOOD_STILL = "clock_stood_still"
+TOO_LATE = "too_late"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Why two samples make no interval; no heat changes because of it."""
+
+    code: str  # OTHER_EPOCH, CLOCK_STOOD_STILL or TOO_LATE
+    sentence: str
+
+
+def difference(before: Sample, after: Sample, *, longest_seconds: float, known: I64 | None = None) -> Interval | Gap:
+    """Subtract two samples of one database.
+
+    A unit any of whose counters fell (reset, wrap, dropped) is marked as restarted and has no deltas. A unit that is
+    absent from a sample had all its counters at zero there. Only counters that both samples hold are compared.
+
+    Args:
+        before: the earlier sample.
+        after: the later one.
+        longest_seconds: an interval longer than this, by either clock, missed samples (or the machine slept).
+        known: physical ids, ascending, that the catalog already had when ``before`` was taken. A unit that first
+            appears in ``after`` and is not among them counts as restarted: engines copy the counters of the old
+            physical unit to a rebuilt one (PostgreSQL: ``REINDEX CONCURRENTLY``), so its total is not the
+            interval's work. None: every unit that appears is taken to have started from zero.
+
+    Returns:
+        The interval, holding only units that moved or restarted, or the gap that says why there is none.
+    """
+    gap = _gap(before, after, longest_seconds)
+    if gap is not None:
+        return gap
+    ids, was, now = _joined(before.physical_id, after.physical_id)
+    restarted = np.zeros(len(ids), dtype=np.bool_)
+    if known is not None:
+        restarted |= (was < 0) & ~_contains(known, ids)
+    moved = restarted.copy()
+    rises: dict[str, I64] = {}
+    for name in sorted(before.counters.keys() & after.counters.keys()):
+        rise = _taken(after.counters[name], now) - _taken(before.counters[name], was)
+        restarted |= rise < 0
+        moved |= rise != 0
+        rises[name] = rise
+    rows = np.flatnonzero(moved)
+    deltas = {name: np.where(restarted[rows], 0.0, rise[rows]) for name, rise in rises.items()}
+    return Interval(
+        started_at=before.taken_at,
+        ended_at=after.taken_at,
+        seconds=after.monotonic_seconds - before.monotonic_seconds,
+        physical_id=ids[rows],
+        deltas=deltas,
+        restarted=restarted[rows],
+        database={
+            name: total - before.database[name]
+            for name, total in after.database.items()
+            if name in before.database and total >= before.database[name]
+        },
+    )
+
+
+def _gap(before: Sample, after: Sample, longest_seconds: float) -> Gap | None:
+    if before.epoch != after.epoch:
+        return Gap(
+            code=OTHER_EPOCH,
+            sentence="The counters started anew between the samples (reset, restart, failover); nothing is concluded.",
+        )
+    seconds = after.monotonic_seconds - before.monotonic_seconds
+    if not seconds > 0:
+        return Gap(
+            code=CLOCK_STOOD_STILL,
+            sentence=f"The second sample is {seconds:.3f} s after the first by our own clock; nothing is concluded.",
+        )
+    # A monotonic clock stops while the machine sleeps, the wall clock does not; a database elsewhere kept counting.
+    apart = max(seconds, (after.taken_at - before.taken_at).total_seconds())
+    if apart > longest_seconds:
+        return Gap(
+            code=TOO_LATE,
+            sentence=f"The samples are {apart:.0f} s apart, more than {longest_seconds:.0f} s: some were missed.",
+        )
+    return None
+
+
+def _joined(before: I64, after: I64) -> tuple[I64, I64, I64]:
+    """Union of two ascending id columns, and the row of each id in either, -1 where it is absent."""
+    if np.array_equal(before, after):
+        rows = np.arange(len(after), dtype=np.int64)
+        return after, rows, rows
+    ids = np.concatenate((before, after))
+    ids.sort(kind="stable")  # two ascending runs: a merge, not a sort
+    first = np.ones(len(ids), dtype=np.bool_)
+    first[1:] = ids[1:] != ids[:-1]
+    ids = ids[first]
+    return ids, _rows(before, ids), _rows(after, ids)
+
+
+def _rows(column: I64, ids: I64) -> I64:
+    if not len(column):
+        return np.full(len(ids), -1, dtype=np.int64)
+    at = np.minimum(np.searchsorted(column, ids), len(column) - 1)
+    return np.where(column[at] == ids, at, -1).astype(np.int64)
+
+
+def _contains(column: I64, ids: I64) -> Bools:
+    return _rows(column, ids) >= 0
+
+
+def _taken(counter: I64, rows: I64) -> I64:
+    """The counter at those rows, 0 for row -1."""
+    if not len(counter):
+        return np.zeros(len(rows), dtype=np.int64)
+    return np.where(rows >= 0, counter[rows], 0).astype(np.int64)

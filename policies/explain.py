@@ -1,0 +1,240 @@
+"""Why, and why not, in one or two plain sentences with the numbers behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from connectors.model import Signal
+from policies.benefit import HOUR, move_cost_seconds, payback_seconds
+from policies.board import room_bytes
+from policies.guards import hit_ratio, physical_reads, writes
+from policies.plan import MoveReason, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
+
+_GENERAL = {
+    Verdict.PROMOTE: "goes to faster storage, because sessions wait for its reads",
+    Verdict.DEMOTE: "goes to slower storage",
+    Verdict.STAYS_FAST: "stays on fast storage and is worth it",
+    Verdict.STAYS_SPARE: "stays on fast storage without need, since nothing better wants its room",
+    Verdict.IDLE: "stays: nobody uses it",
+    Verdict.CACHED: "stays: its reads are found in the buffer pool",
+    Verdict.SEQUENTIAL: "stays: it is read sequentially, ahead of the sessions",
+    Verdict.WRITE_DOMINATED: "stays: it is written more than read, and sessions do not wait for that",
+    Verdict.PINNED: "stays because of its pin",
+    Verdict.COOLING_DOWN: "stays: it was moved not long ago",
+    Verdict.NO_ROUTE: "stays: it cannot be moved",
+    Verdict.NOT_ENOUGH_HISTORY: "stays: it has not been watched for long enough",
+    Verdict.GAIN_BELOW_FLOOR: "stays: faster storage would save too little",
+    Verdict.PAYBACK_TOO_LONG: "stays: moving it would take too long to pay back",
+    Verdict.WOULD_NOT_FIT: "stays: there is no room for it",
+    Verdict.NOT_MANAGED: "stays: no tier is configured for its space",
+    Verdict.WAITING: "waits for the next plan",
+}
+
+
+def verdict_sentence(verdict: Verdict) -> str:
+    """What a verdict means, without the numbers of a unit."""
+    return _GENERAL[verdict]
+
+
+def move_sentence(move: PlannedMove, makes_room_for: str) -> str:
+    """Why a move is in a plan."""
+    size = bytes_text(move.size_bytes)
+    if move.reason is MoveReason.MAKE_ROOM:
+        return (
+            f"{move.key} ({size}) gives way to {makes_room_for}; on {move.to_tier} its sessions wait "
+            f"{seconds_text(-move.wait_saved_per_hour)} more per hour."
+        )
+    if move.reason is MoveReason.PIN:
+        change = "saves" if move.wait_saved_per_hour >= 0 else "costs"
+        return (
+            f"{move.key} ({size}) goes to {move.to_tier} because it is pinned; that {change} "
+            f"{seconds_text(abs(move.wait_saved_per_hour))} of wait per hour."
+        )
+    return (
+        f"{move.key} ({size}) on {move.to_tier} saves {seconds_text(move.wait_saved_per_hour)} of wait per hour "
+        f"and pays back in {seconds_text(move.payback_seconds)}."
+    )
+
+
+def explain(situation: Situation, plan: Plan, row: int, settings: PolicySettings) -> str:
+    """The verdict of one unit with the numbers behind it.
+
+    Args:
+        situation: what the plan was made from.
+        plan: what ``make_plan`` made of it.
+        row: of the unit table.
+        settings: with which it was made.
+    """
+    verdict = Verdict(int(plan.verdict[row]))
+    move = next((move for move in plan.moves if row in move.rows), None)
+    if move is not None:
+        return move.sentence
+    facts = _facts(situation, plan, row, settings)
+    sentence = _SENTENCES[verdict](facts)
+    others = facts.with_others
+    return f"{sentence} It moves together with {others}." if others else sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Facts:
+    """The numbers of one unit, ready to be put into a sentence."""
+
+    key: str
+    size: int
+    logical: float
+    hits: float
+    sync: float
+    prefetched: float
+    reads: float
+    writes: float
+    saves: float
+    observed: float
+    cooling: float
+    payback: float
+    pin: Pin
+    no_route: str
+    room: str
+    fast: str
+    space: str
+    with_others: str
+    on_fast: bool
+    settings: PolicySettings
+
+
+def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings) -> _Facts:
+    units = situation.units
+    rates = situation.heat.rates[:, row : row + 1]
+    together = np.flatnonzero(units.bundle == units.bundle[row])
+    size = int(units.size_bytes[together].sum())
+    saves = float(plan.wait_saved_if_moved[together].sum())
+    cost = move_cost_seconds(np.array([size]), situation.database, settings)
+    space = situation.spaces[int(units.space[row])]
+    return _Facts(
+        key=units.key[row],
+        size=size,
+        logical=float(rates[Signal.LOGICAL_READ, 0]),
+        hits=float(hit_ratio(rates)[0]),
+        sync=float(rates[Signal.SYNC_READ, 0]),
+        prefetched=float(rates[Signal.PREFETCHED_READ, 0]),
+        reads=float(physical_reads(rates)[0]),
+        writes=float(writes(rates)[0]),
+        saves=saves,
+        observed=float(situation.heat.observed_seconds[row]),
+        cooling=float(situation.cooling_seconds[together].max()),
+        payback=float(payback_seconds(cost, np.array([saves]))[0]),
+        pin=Pin(int(situation.pin[row])),
+        no_route=next(
+            (why for at in together if (why := situation.no_route.get(units.key[int(at)]))), "no way is known"
+        ),
+        room=_room_text(situation, size, settings),
+        fast=situation.tiers[0].name if situation.tiers else "fast storage",
+        space=space.name,
+        with_others=", ".join(units.key[int(at)] for at in together if at != row),
+        on_fast=int(situation.tier_of_space[units.space[row]]) == 0,
+        settings=settings,
+    )
+
+
+def _room_text(situation: Situation, size: int, settings: PolicySettings) -> str:
+    """Why the fastest tier has no room for so many bytes."""
+    if not situation.tiers:
+        return ""
+    tier = situation.tiers[0].name
+    spaces = [space for row, space in enumerate(situation.spaces) if situation.tier_of_space[row] == 0]
+    rooms = [room for space in spaces if (room := room_bytes(space, settings.head_room_ratio)) is not None]
+    if not rooms:
+        return f"nobody knows how much room {tier} has; configure a capacity for its spaces"
+    largest = max(space.capacity_bytes or 0 for space in spaces)
+    if 0 < largest * (1 - settings.head_room_ratio) < size:
+        return f"it is larger than any space of {tier}"
+    return f"{tier} has {bytes_text(max(0, max(rooms)))} left and what is there, or comes there, saves more per byte"
+
+
+def _would_save(facts: _Facts) -> str:
+    return f"{facts.fast} would save {seconds_text(facts.saves)} per hour"
+
+
+def _not_fitting(facts: _Facts) -> str:
+    if facts.on_fast:
+        return (
+            f"{facts.key} is pinned off {facts.fast}, but no slower tier has known room for {bytes_text(facts.size)}."
+        )
+    return (
+        f"{facts.key} would save {seconds_text(facts.saves)} per hour with {bytes_text(facts.size)}, but {facts.room}."
+    )
+
+
+def _staying_spare(facts: _Facts) -> str:
+    return (
+        f"{facts.key} gains only {seconds_text(max(0.0, -facts.saves))} per hour from {facts.fast}, "
+        "but nothing better wants its room."
+    )
+
+
+def _pinned(facts: _Facts) -> str:
+    wish = "kept on" if facts.pin is Pin.MUST else "kept off"
+    return f"{facts.key} is {wish} {facts.fast} by its pin, whatever its heat."
+
+
+_SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
+    Verdict.PROMOTE: lambda f: f"{f.key} {_GENERAL[Verdict.PROMOTE]}: {_would_save(f)}.",
+    Verdict.DEMOTE: lambda f: f"{f.key} {_GENERAL[Verdict.DEMOTE]}.",
+    Verdict.STAYS_FAST: lambda f: f"{f.key} stays on {f.fast}: sessions wait for {f.sync:.4g} of its reads per second.",
+    Verdict.STAYS_SPARE: _staying_spare,
+    Verdict.IDLE: lambda f: f"{f.key} had less than one access an hour; there is nothing to save.",
+    Verdict.CACHED: lambda f: (
+        f"{f.key} reads {f.logical:,.0f} blocks/s but {f.hits * 100:.4g} % are found in the buffer pool, so {_would_save(f)}."
+    ),
+    Verdict.SEQUENTIAL: lambda f: (
+        f"{f.key} is read sequentially ({f.prefetched:,.4g} of {f.reads:,.4g} blocks/s ahead of the sessions), "
+        f"so {_would_save(f)}, little of it for sure."
+    ),
+    Verdict.WRITE_DOMINATED: lambda f: (
+        f"{f.key} is written {f.writes:,.4g} blocks/s and read {f.reads:,.4g} blocks/s from storage; "
+        f"sessions do not wait for those writes, so {_would_save(f)}."
+    ),
+    Verdict.PINNED: _pinned,
+    Verdict.COOLING_DOWN: lambda f: f"{f.key} was moved not long ago and rests for another {seconds_text(f.cooling)}.",
+    Verdict.NO_ROUTE: lambda f: (
+        f"{f.key} would save {seconds_text(f.saves)} per hour, but it cannot be moved: {f.no_route}."
+    ),
+    Verdict.NOT_ENOUGH_HISTORY: lambda f: (
+        f"{f.key} has been watched for {seconds_text(f.observed)}; "
+        f"before {seconds_text(f.settings.minimum_history_seconds)} nothing is concluded."
+    ),
+    Verdict.GAIN_BELOW_FLOOR: lambda f: (
+        f"{f.key} waits for {f.sync:.4g} reads/s: {_would_save(f)}, "
+        f"and less than {seconds_text(f.settings.minimum_wait_saved_per_hour)} is not worth a move."
+    ),
+    Verdict.PAYBACK_TOO_LONG: lambda f: (
+        f"{f.key} ({bytes_text(f.size)}) would pay back in {seconds_text(f.payback)}, "
+        f"longer than {seconds_text(f.settings.payback_limit_seconds)}."
+    ),
+    Verdict.WOULD_NOT_FIT: _not_fitting,
+    Verdict.NOT_MANAGED: lambda f: f"{f.key} is in {f.space}, for which no tier is configured.",
+    Verdict.WAITING: lambda f: (
+        f"{f.key} would save {seconds_text(f.saves)} per hour, but better moves fill this plan's limit "
+        f"of {f.settings.maximum_moves}; it waits for the next one."
+    ),
+}
+
+
+def bytes_text(size: int) -> str:
+    """Bytes for people: 512 B, 8.0 KiB, 1.5 GiB."""
+    value, units = float(size), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while value >= 1024 and len(units) > 1:
+        value /= 1024
+        units.pop(0)
+    return f"{value:.0f} {units[0]}" if units[0] == "B" else f"{value:.1f} {units[0]}"
+
+
+def seconds_text(seconds: float) -> str:
+    """Seconds for people, with about three figures: 0.4 s, 812 s, 26 min, 4.2 h."""
+    if seconds == float("inf"):
+        return "forever"
+    if abs(seconds) < 1000:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.0f} min" if abs(seconds) < 2 * HOUR else f"{seconds / HOUR:.3g} h"
