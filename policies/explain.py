@@ -129,7 +129,7 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
         no_route=next(
             (why for at in together if (why := situation.no_route.get(units.key[int(at)]))), "no way is known"
         ),
-        room=_room_text(situation, size, settings),
+        room=_room_text(situation, plan, size, settings),
         fast=situation.tiers[0].name if situation.tiers else "fast storage",
         space=space.name,
         with_others=", ".join(units.key[int(at)] for at in together if at != row),
@@ -138,19 +138,29 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
     )
 
 
-def _room_text(situation: Situation, size: int, settings: PolicySettings) -> str:
-    """Why the fastest tier has no room for so many bytes."""
+def _room_text(situation: Situation, plan: Plan, size: int, settings: PolicySettings) -> str:
+    """Why the fastest tier has no room for so many bytes once the plan has run."""
     if not situation.tiers:
         return ""
     tier = situation.tiers[0].name
     spaces = [space for row, space in enumerate(situation.spaces) if situation.tier_of_space[row] == 0]
-    rooms = [room for space in spaces if (room := room_bytes(space, settings.head_room_ratio)) is not None]
+    rooms = [
+        room - _arriving(plan, space.name)
+        for space in spaces
+        if (room := room_bytes(space, settings.head_room_ratio)) is not None
+    ]
     if not rooms:
         return f"nobody knows how much room {tier} has; configure a capacity for its spaces"
     largest = max(space.capacity_bytes or 0 for space in spaces)
     if 0 < largest * (1 - settings.head_room_ratio) < size:
         return f"it is larger than any space of {tier}"
     return f"{tier} has {bytes_text(max(0, max(rooms)))} left and what is there, or comes there, saves more per byte"
+
+
+def _arriving(plan: Plan, space: str) -> int:
+    """Bytes that a plan adds to a space."""
+    coming = sum(move.size_bytes for move in plan.moves if move.to_space == space)
+    return coming - sum(move.size_bytes for move in plan.moves if move.from_space == space)
 
 
 def _would_save(facts: _Facts) -> str:
@@ -186,7 +196,8 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
     Verdict.STAYS_SPARE: _staying_spare,
     Verdict.IDLE: lambda f: f"{f.key} had less than one access an hour; there is nothing to save.",
     Verdict.CACHED: lambda f: (
-        f"{f.key} reads {f.logical:,.0f} blocks/s but {f.hits * 100:.4g} % are found in the buffer pool, so {_would_save(f)}."
+        f"{f.key} reads {f.logical:,.0f} blocks/s but {percent_text(f.hits)} are found in the buffer pool, "
+        f"so {_would_save(f)}."
     ),
     Verdict.SEQUENTIAL: lambda f: (
         f"{f.key} is read sequentially ({f.prefetched:,.4g} of {f.reads:,.4g} blocks/s ahead of the sessions), "
@@ -229,6 +240,11 @@ def bytes_text(size: int) -> str:
         value /= 1024
         units.pop(0)
     return f"{value:.0f} {units[0]}" if units[0] == "B" else f"{value:.1f} {units[0]}"
+
+
+def percent_text(share: float) -> str:
+    """A share for people; what is not quite all never reads as 100 %."""
+    return "more than 99.99 %" if 0.9999 < share < 1 else f"{share * 100:.4g} %"
 
 
 def seconds_text(seconds: float) -> str:
