@@ -7,6 +7,7 @@ import numpy as np
 from connectors.model import F64
 
 PAGE_BYTES = 8192
+LONGEST = 1e30  # transactions; a page referenced more rarely than once in that many is never cached
 
 
 def hit_ratios(random_reads: F64, working_bytes: F64, pool_bytes: float) -> F64:
@@ -30,7 +31,7 @@ def hit_ratios(random_reads: F64, working_bytes: F64, pool_bytes: float) -> F64:
         return np.ones_like(rate)
     size = np.where(referenced, pages * PAGE_BYTES, 0.0)
     low, high = 0.0, 1.0
-    while float(size @ -np.expm1(-rate * high)) < pool_bytes:
+    while high < LONGEST and float(size @ -np.expm1(-rate * high)) < pool_bytes:
         high *= 4.0
     for _ in range(50):
         middle = (low + high) / 2.0

@@ -25,7 +25,7 @@ class SimulatedHarness:
     """One world in memory, on a clock that moves when somebody sleeps."""
 
     name = "simulated"
-    refusals = (StatementFailed,)
+    refusals: tuple[type[Exception], ...] = (StatementFailed,)
     secret = ""
     source_space = "hdd"
     target_space = "ssd"
