@@ -1,0 +1,134 @@
+"""PostgreSQL as the rest of hotplace sees it."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+
+from connectors.base import Clock, Lease, Mover
+from connectors.model import (
+    I64,
+    Bundle,
+    Capability,
+    Catalog,
+    Demand,
+    Finding,
+    Identity,
+    Inspection,
+    Interval,
+    NoRoute,
+    Route,
+    Sample,
+)
+from connectors.postgresql import demand, doctor, inspection, lease, routes
+from connectors.postgresql.catalog import Shape, exact_sizes, read_catalog, shape_of
+from connectors.postgresql.mover import PostgresqlMover
+from connectors.postgresql.queries import query
+from connectors.postgresql.relation import find_relation
+from connectors.postgresql.sampler import StatisticsSampler
+from connectors.postgresql.session import ReadSession
+from connectors.postgresql.settings import PostgresqlSettings
+
+EXTENDS_WITHOUT_MISS = 160000  # from here on a block added to a relation is not counted as fetched
+Facts = doctor.Facts
+
+
+class PostgresqlConnector:
+    """Reads over one session that cannot write; ``open_mover`` and ``acquire_lease`` open others."""
+
+    def __init__(self, settings: PostgresqlSettings, clock: Clock) -> None:
+        """Nothing is opened yet: the first call connects."""
+        self._settings = settings
+        self._clock = clock
+        self._session = ReadSession(settings)
+        self._sampler = StatisticsSampler(self._session, clock)
+        self._shape: Shape | None = None
+        self._version_number: int | None = None
+
+    def identify(self) -> Identity:
+        """Server version, database, and a fingerprint of system identifier and database oid."""
+        version, number, name, system, oid, standby = self._session.rows(query("identify"), doing="identifying")[0]
+        self._version_number = number
+        return Identity(
+            engine="postgresql",
+            version=version,
+            version_number=(number // 10000, number % 10000),
+            edition="",
+            database=name,
+            fingerprint=f"{system}-{oid}",
+            topology="replica" if standby else "single",
+            writable=not standby,
+        )
+
+    def capabilities(self) -> tuple[Capability, ...]:
+        """What server settings and privileges of this login allow."""
+        facts = doctor.read_facts(self._session)
+        login = facts["login"]
+        return (
+            _capability("object_counters", facts["counters"], "track_counts", "ALTER SYSTEM SET track_counts = on;"),
+            _capability("read_times", facts["timing"], "track_io_timing", "ALTER SYSTEM SET track_io_timing = on;"),
+            _capability("monitor", facts["monitor"], "membership of pg_monitor", f"GRANT pg_monitor TO {login};"),
+            _capability("moves", not facts["standby"], "a primary server", "Connect to the primary."),
+            _capability("online_index_moves", not facts["standby"], "a primary server", "Connect to the primary."),
+            _capability("see_files", self._is_local(), "a server on this machine", "State capacities of the spaces."),
+        )
+
+    def catalog(self) -> Catalog:
+        """Tablespaces, and every table, partition, materialized view and index with storage."""
+        found, self._shape = read_catalog(self._session, self._clock.now(), local=self._is_local())
+        return found
+
+    def sample(self) -> Sample:
+        """Counters of ``sampler.COUNTERS`` by unit, TOAST within its table."""
+        return self._sampler.sample()
+
+    def classify(self, interval: Interval, catalog: Catalog) -> Demand:
+        """See ``demand``: signals that PostgreSQL does not measure are careful bounds."""
+        shape = shape_of(catalog.units, self._shape)
+        return demand.classify(interval, shape, new_blocks_missed=self._new_blocks_missed())
+
+    def exact_sizes(self, physical_ids: I64) -> I64:
+        """Bytes now: of a table with its TOAST, of an index alone."""
+        return exact_sizes(self._session, physical_ids)
+
+    def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
+        """See ``routes``."""
+        relation = find_relation(self._session, bundle.key, to_space)
+        return routes.routes_of(relation, bundle, to_space, self._settings)
+
+    def inspect(self, route: Route) -> Inspection:
+        """By name, because REINDEX CONCURRENTLY gives an index a new oid."""
+        return inspection.inspect(self._session, route, local=self._is_local())
+
+    def doctor(self) -> tuple[Finding, ...]:
+        """See ``doctor``."""
+        return doctor.examine(self._session, self.catalog())
+
+    def open_mover(self) -> Mover:
+        """A writing session of this connector's account."""
+        return PostgresqlMover(self._settings, self._clock)
+
+    def acquire_lease(self, holder: str) -> Lease:
+        """See ``lease``."""
+        return lease.acquire_lease(self._settings, holder)
+
+    def close(self) -> None:
+        """End the reading session."""
+        self._session.close()
+
+    def _new_blocks_missed(self) -> bool:
+        if self._version_number is None:
+            self.identify()
+        assert self._version_number is not None, "identify() has set it"
+        return self._version_number < EXTENDS_WITHOUT_MISS
+
+    def _is_local(self) -> bool:
+        """A unix socket or a loopback address, unless the configuration knows better."""
+        if self._settings.local is not None:
+            return self._settings.local
+        address = self._session.host_address
+        return not address or ip_address(address).is_loopback
+
+
+def _capability(name: str, available: bool, what: str, advice: str) -> Capability:
+    verb = "there is" if available else "there is not"
+    return Capability(name=name, available=available, because=f"{verb} {what}", advice="" if available else advice)

@@ -1,0 +1,97 @@
+"""Turns counters into signals. Pure; nothing here asks the server.
+
+PostgreSQL counts, for each relation, the blocks asked of its buffer pool and those found there. It does not say how
+the others were read, so the split is a bound, on the careful side: whatever a sequential scan, VACUUM or ANALYZE may
+explain counts as read ahead, and only the rest as a read that a session waited for::
+
+    missed     = fetched - hit                                  (minus new blocks, which 14 and 15 count as missed)
+    scanned    = min(rows_scanned / rows * blocks, scans * blocks)
+    maintained = runs of VACUUM and ANALYZE * blocks            (an index: the runs of its table)
+    PREFETCHED = min(missed, scanned + maintained)
+    SYNC       = missed - PREFETCHED
+
+A miss may still be found in the operating system's cache; only the read times of the whole database tell.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from connectors.model import F64, SIGNALS, DatabaseDemand, Demand, Interval, Signal
+from connectors.postgresql.catalog import Shape
+
+ESTIMATED = frozenset({Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE})
+TOAST_CHUNKS_PER_BLOCK = 4.0
+
+
+def classify(interval: Interval, shape: Shape, *, new_blocks_missed: bool) -> Demand:
+    """Rates by unit and signal.
+
+    Args:
+        interval: deltas with the counters of ``sampler.COUNTERS``.
+        shape: blocks and rows of the units by the last catalog.
+        new_blocks_missed: the version counts blocks added to a relation as fetched and missed (14 and 15).
+    """
+    at = shape.rows_of(interval.physical_id)
+    known = at >= 0
+    blocks = np.where(known, shape.blocks[at], 0.0) if len(shape.physical_id) else np.zeros(len(at))
+    rows = np.where(known, shape.rows[at], np.nan) if len(shape.physical_id) else np.full(len(at), np.nan)
+    added = _added_blocks(interval, blocks, rows)
+    missed = np.maximum(0.0, interval.deltas["blocks_fetched"] - interval.deltas["blocks_hit"])
+    if new_blocks_missed:
+        missed = np.maximum(0.0, missed - added)
+    ahead = np.minimum(missed, _scanned(interval, blocks, rows) + _maintained(interval, shape, blocks))
+    counts = np.zeros((SIGNALS, len(at)))
+    counts[Signal.LOGICAL_READ] = interval.deltas["blocks_fetched"]
+    counts[Signal.SYNC_READ] = missed - ahead
+    counts[Signal.PREFETCHED_READ] = ahead
+    counts[Signal.ASYNC_WRITE] = added + np.minimum(interval.deltas["rows_changed"], blocks)
+    observed = known & ~interval.restarted
+    return Demand(
+        ended_at=interval.ended_at,
+        seconds=interval.seconds,
+        physical_id=interval.physical_id,
+        rates=np.where(observed, counts, 0.0) / interval.seconds,
+        observed=observed,
+        estimated=ESTIMATED,
+        database=_database_demand(interval),
+    )
+
+
+def _added_blocks(interval: Interval, blocks: F64, rows: F64) -> F64:
+    """Blocks that new rows fill, TOAST included; a table never analyzed is taken to have one row a block."""
+    per_block = np.where((rows > 0) & (blocks > 0), rows / np.maximum(blocks, 1.0), 1.0)
+    inserted: F64 = interval.deltas["rows_inserted"] / np.maximum(per_block, 1.0)
+    return inserted + interval.deltas["toast_chunks"] / TOAST_CHUNKS_PER_BLOCK
+
+
+def _scanned(interval: Interval, blocks: F64, rows: F64) -> F64:
+    """Blocks that sequential scans went over, at most; by scans alone where the number of rows is not known."""
+    by_scans: F64 = interval.deltas["scans"] * blocks
+    by_rows = interval.deltas["rows_scanned"] / np.maximum(rows, 1.0) * blocks
+    return np.where(rows > 0, np.minimum(by_rows, by_scans), by_scans)
+
+
+def _maintained(interval: Interval, shape: Shape, blocks: F64) -> F64:
+    """Blocks that VACUUM and ANALYZE went over, at most. An index is vacuumed with its table."""
+    runs = interval.deltas["maintenance"]
+    if not len(shape.physical_id) or not len(runs):
+        return np.zeros(len(runs))
+    at = shape.rows_of(interval.physical_id)
+    parent = np.where(at >= 0, shape.parent[at], -1)
+    in_interval = np.minimum(np.searchsorted(interval.physical_id, parent), len(runs) - 1)
+    of_parent = np.where(interval.physical_id[in_interval] == parent, runs[in_interval], 0.0)
+    return np.maximum(runs, of_parent) * blocks
+
+
+def _database_demand(interval: Interval) -> DatabaseDemand:
+    def rate(name: str) -> float:
+        return interval.database.get(name, float("nan")) / interval.seconds
+
+    return DatabaseDemand(
+        reads=rate("reads"),
+        read_wait=rate("read_seconds"),
+        write_wait=rate("write_seconds"),
+        transactions=rate("transactions"),
+        active=rate("active_seconds"),
+    )

@@ -1,0 +1,47 @@
+"""How the registry meets PostgreSQL: settings are validated without the driver, connecting needs it."""
+
+from __future__ import annotations
+
+from connectors.base import Clock, Connector, DriverMissing
+from connectors.postgresql.settings import PostgresqlSettings
+from connectors.registry import Engine
+
+SAMPLE_SETTINGS = """\
+host: /var/run/postgresql   # a folder means its unix socket
+port: 5432
+dbname: app                 # one entry per database
+user: hotplace              # see deploy/privileges/postgresql-observe.sql
+# password: {file: /etc/hotplace/password}   # or {env: NAME} or {credential: NAME}
+# sslmode: verify-full
+# sslrootcert: /etc/ssl/certs/ca.pem
+connect_timeout: 10s
+statement_timeout: 30s      # of every query that hotplace reads with
+lock_timeout: 500ms         # a move that waits longer for its lock steps back, so that others are not held up behind it
+index_route: online         # online: REINDEX CONCURRENTLY; fast: ALTER INDEX SET TABLESPACE, blocks the table meanwhile
+"""
+
+
+def connect(settings: PostgresqlSettings, clock: Clock) -> Connector:
+    """A connector to that database; the first call connects.
+
+    Raises:
+        DriverMissing: psycopg is not installed.
+    """
+    try:
+        import psycopg  # noqa: F401  # only to tell a missing driver from a broken connector
+    except ImportError as error:
+        raise DriverMissing(
+            "the PostgreSQL driver psycopg is not installed", advice="Run: pip install 'hotplace[postgresql]'"
+        ) from error
+    from connectors.postgresql.connector import PostgresqlConnector
+
+    return PostgresqlConnector(settings, clock)
+
+
+ENGINE = Engine(
+    name="postgresql",
+    title="PostgreSQL",
+    settings=PostgresqlSettings,
+    connect=connect,
+    sample_settings=SAMPLE_SETTINGS,
+)

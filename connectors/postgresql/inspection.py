@@ -1,0 +1,74 @@
+"""The truth about a move, from the catalog and, where it can be seen, from the disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from connectors.model import Home, Inspection, Route, Step
+from connectors.postgresql.queries import query
+from connectors.postgresql.relation import INDEX, Relation, find_relation
+from connectors.postgresql.routes import drop_leftover, leftover_names, tag_of
+from connectors.postgresql.session import ReadSession
+
+
+def inspect(session: ReadSession, route: Route, *, local: bool) -> Inspection:
+    """Where the bundle of that route is.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    key = route.bundle.key
+    running = _running(session, route)
+    relation = find_relation(session, key, route.to_space)
+    if relation is None:
+        return Inspection(
+            home=Home.GONE, sentence=f"{key} no longer exists", size_bytes=0, on_disk=None, running=running
+        )
+    return Inspection(
+        home=_home(relation, route),
+        sentence=f"{key} is in {relation.space}",
+        size_bytes=relation.bytes or 0,
+        on_disk=_on_disk(relation) if local else None,
+        leftovers=() if running or relation.kind != INDEX else _leftovers(session, relation, route),
+        running=running,
+    )
+
+
+def _home(relation: Relation, route: Route) -> Home:
+    if relation.space == route.to_space:
+        return Home.TARGET
+    return Home.SOURCE if relation.space == route.bundle.space else Home.ELSEWHERE
+
+
+def _running(session: ReadSession, route: Route) -> bool:
+    rows = session.rows(query("running"), {"tag": tag_of(route)}, doing="looking for running moves")
+    return bool(rows[0][0])
+
+
+def _on_disk(relation: Relation) -> bool | None:
+    """Whether the file lies in the target's folder; None where this process may not look."""
+    if relation.data_directory is None or relation.file is None or relation.target_oid is None:
+        return None
+    path = Path(relation.data_directory) / relation.file
+    try:
+        path.stat()
+    except OSError:
+        return None  # hidden from us, or replaced between the two looks
+    return relation.space_oid == relation.target_oid and relation.file.startswith(_folder(relation))
+
+
+def _folder(relation: Relation) -> str:
+    return f"pg_tblspc/{relation.target_oid}/" if relation.file and relation.file.startswith("pg_tblspc/") else "base/"
+
+
+def _leftovers(session: ReadSession, relation: Relation, route: Route) -> tuple[Step, ...]:
+    """Steps that drop what an interrupted rebuild of this index left; those of other indexes are none of ours."""
+    found = session.rows(query("leftovers"), {"table": relation.table_oid}, doing="looking for unfinished indexes")
+    expected = {name: ordinal for ordinal, name in enumerate(leftover_names(relation.name), start=1)}
+    steps: list[Step] = []
+    for schema, name in found:
+        stem = name.rstrip("0123456789")
+        if stem in expected:
+            ordinal = expected[name] if name in expected else len(expected) + len(steps) + 1
+            steps.append(drop_leftover(schema, name, tag_of(route), ordinal))
+    return tuple(steps)

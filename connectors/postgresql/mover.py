@@ -1,0 +1,142 @@
+"""The one session that may change the database."""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import Self
+
+import psycopg
+from psycopg import sql
+
+from connectors.base import Clock, ConnectorError
+from connectors.model import Progress, Route, Step
+from connectors.postgresql.errors import (
+    QUERY_CANCELED,
+    cancelled,
+    connection_broke,
+    outcome_unknown,
+    translate,
+)
+from connectors.postgresql.queries import query
+from connectors.postgresql.session import ReadSession, Row, milliseconds, open_connection
+from connectors.postgresql.settings import PostgresqlSettings
+
+CANCEL_TRIES, CANCEL_EVERY_SECONDS, CANCEL_TIMEOUT_SECONDS = 20, 0.25, 5.0
+
+
+class PostgresqlMover:
+    """Executes steps in autocommit; each statement is its own transaction, as REINDEX CONCURRENTLY demands."""
+
+    def __init__(self, settings: PostgresqlSettings, clock: Clock) -> None:
+        """Open the session.
+
+        Raises:
+            CannotConnect: or AuthenticationFailed, as for any connection.
+        """
+        self._clock = clock
+        self._session = open_connection(
+            settings,
+            name="hotplace move",
+            options={
+                "lock_timeout": milliseconds(settings.lock_timeout),
+                "statement_timeout": milliseconds(settings.move_timeout),
+                "idle_session_timeout": "0",
+            },
+        )
+        self._pid = self._session.info.backend_pid
+        self._watching = threading.Lock()  # the second session is used by whoever asks for progress
+        self._watch = ReadSession(settings, name="hotplace progress")
+        self._idle = threading.Event()
+        self._idle.set()
+        self._interrupted = False
+        self._route: Route | None = None
+        self._bytes_before: int | None = None
+
+    def prepare(self, route: Route) -> None:
+        """Send the prologue and note how full the target is."""
+        self._route = route
+        for statement in route.prologue:
+            self._send(statement, f"preparing to move {route.bundle.key}", 0.0)
+        with self._watching:
+            used, _, _ = self._look(route)
+        self._bytes_before = used
+
+    def execute(self, step: Step) -> None:
+        """Run one step to its end."""
+        if step.timeout_seconds:
+            limit = sql.SQL("SET statement_timeout = {}").format(milliseconds(step.timeout_seconds))
+            self._send(limit.as_string(None), step.purpose, 0.0)
+        self._interrupted = False
+        self._idle.clear()
+        try:
+            self._send(step.sql, step.purpose, step.timeout_seconds)
+        finally:
+            self._idle.set()
+
+    def progress(self) -> Progress | None:
+        """Bytes that the target has gained since ``prepare``: other writers there are counted too."""
+        route = self._route
+        if route is None or self._bytes_before is None or self._idle.is_set():
+            return None
+        with self._watching:
+            used, phase, waits = self._look(route)
+        if used is None:
+            return None
+        total = max(1, route.bundle.size_bytes)
+        doing = "waiting for a lock" if waits else phase or "copying"
+        return Progress(
+            done_bytes=min(total, max(0, used - self._bytes_before)),
+            total_bytes=total,
+            sentence=f"{doing}: {route.bundle.key} to {route.to_space}",
+        )
+
+    def interrupt(self) -> None:
+        """Cancel the running step; a cancel that came before its statement is sent again until the step has ended."""
+        if self._idle.is_set():
+            return
+        self._interrupted = True
+        for _ in range(CANCEL_TRIES):
+            try:
+                self._session.cancel_safe(timeout=CANCEL_TIMEOUT_SECONDS)
+            except psycopg.Error as error:
+                if self._session.closed:
+                    return
+                raise translate(error, "cancelling the running step") from error
+            if self._idle.wait(CANCEL_EVERY_SECONDS):
+                return
+
+    def close(self) -> None:
+        """End both sessions."""
+        self._session.close()
+        with self._watching:
+            self._watch.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _send(self, statement: str, doing: str, limit_seconds: float) -> None:
+        """One statement, its failures told apart."""
+        started = self._clock.monotonic()
+        try:
+            self._session.execute(statement.encode())
+        except psycopg.Error as error:
+            raise self._failure(error, doing, self._clock.monotonic() - started, limit_seconds) from error
+
+    def _failure(self, error: psycopg.Error, doing: str, after: float, limit: float) -> ConnectorError:
+        if connection_broke(error, self._session):
+            return outcome_unknown(error, doing)
+        if error.sqlstate == QUERY_CANCELED:
+            return cancelled(doing, by_us=self._interrupted, after_seconds=after, limit_seconds=limit)
+        return translate(error, doing)
+
+    def _look(self, route: Route) -> Row:
+        """Bytes in the target (None: may not be asked), phase of an index build, whether it waits for a lock."""
+        values = {"pid": self._pid, "space": route.to_space}
+        rows = self._watch.rows(query("progress"), values, doing="looking at progress")
+        return rows[0] if rows else (None, None, False)

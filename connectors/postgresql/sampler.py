@@ -1,0 +1,105 @@
+"""Takes one sample: the counters of all relations, TOAST added to its table, and the figures of the database."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from connectors.base import Clock, ConnectorError
+from connectors.model import I64, Sample
+from connectors.postgresql.queries import query
+from connectors.postgresql.rows import bigint_rows
+from connectors.postgresql.session import ReadSession, Row
+
+COUNTERS = (
+    "blocks_fetched",
+    "blocks_hit",
+    "scans",  # sequential scans begun
+    "rows_scanned",  # rows that sequential scans returned
+    "rows_inserted",
+    "rows_changed",  # updated and deleted
+    "maintenance",  # runs of VACUUM and ANALYZE, automatic ones included
+    "toast_chunks",  # TOAST rows inserted and deleted, about four to a block
+)
+_WIRE = 2 + len(COUNTERS) - 1  # oid, role, then the counters without toast_chunks
+_UNIT, _TOAST_TABLE = 0, 1
+_BLOCKS = 2  # the first two counters of a TOAST relation are added to its table's
+DATABASE_FIGURES = ("reads", "read_seconds", "write_seconds", "transactions", "active_seconds")
+_NEED_IO_TIMING = frozenset({"read_seconds", "write_seconds"})
+
+
+class StatisticsSampler:
+    """Samples over one session. Knows which table each TOAST relation belongs to, and asks when it meets a new one."""
+
+    def __init__(self, session: ReadSession, clock: Clock) -> None:
+        self._session = session
+        self._clock = clock
+        self._toast_id: I64 = np.empty(0, dtype=np.int64)  # TOAST tables and their indexes, ascending
+        self._toast_owner: I64 = np.empty(0, dtype=np.int64)
+
+    def sample(self) -> Sample:
+        """Two queries, and a third when TOAST tables have come or changed since the last time.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+        taken_at, monotonic = self._clock.now(), self._clock.monotonic()
+        wire = bigint_rows(self._session.copy(query("sample"), doing="sampling counters"), _WIRE)
+        row = self._database_row()
+        ids, counters = self._by_unit(wire)
+        *figures, timing, epoch = row
+        return Sample(
+            taken_at=taken_at,
+            monotonic_seconds=monotonic,
+            epoch=epoch,
+            physical_id=ids,
+            counters=dict(zip(COUNTERS, counters, strict=True)),
+            database={
+                name: float(value)
+                for name, value in zip(DATABASE_FIGURES, figures, strict=True)
+                if timing or name not in _NEED_IO_TIMING
+            },
+            server_seconds=self._clock.monotonic() - monotonic,  # an upper bound: the wire and our parsing are in it
+        )
+
+    def _database_row(self) -> Row:
+        rows = self._session.rows(query("database"), doing="sampling the database")
+        if not rows:
+            raise ConnectorError("pg_stat_database has no row of this database", advice="Set track_counts = on.")
+        return rows[0]
+
+    def _by_unit(self, wire: I64) -> tuple[I64, I64]:
+        """Fold relations into units: ids ascending, counters of shape ``(len(COUNTERS), units)``."""
+        oid, role = wire[0], wire[1]
+        values = np.vstack([wire[2:], np.zeros((1, wire.shape[1]), dtype=np.int64)])
+        toast = role != _UNIT
+        values[-1, toast] = np.where(role[toast] == _TOAST_TABLE, values[4, toast] + values[5, toast], 0)
+        values[_BLOCKS:-1, toast] = 0  # scans, rows and runs are the table's own
+        unit, known = oid.copy(), np.ones(len(oid), dtype=np.bool_)
+        unit[toast], known[toast] = self._owners(oid[toast])
+        ids, at = np.unique(unit[known], return_inverse=True)
+        folded = np.zeros((len(COUNTERS), len(ids)), dtype=np.int64)
+        for total, value in zip(folded, values[:, known], strict=True):
+            np.add.at(total, at, value)
+        return ids, folded
+
+    def _owners(self, toast: I64) -> tuple[I64, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+        """The table of each TOAST relation, and whether it is known; what is not was dropped a moment ago."""
+        at = np.searchsorted(self._toast_id, toast)
+        if not self._all_known(toast, at):
+            self._read_owners()
+            at = np.searchsorted(self._toast_id, toast)
+        if not len(self._toast_id):
+            return toast, np.zeros(len(toast), dtype=np.bool_)
+        at = np.minimum(at, len(self._toast_id) - 1)
+        return self._toast_owner[at], self._toast_id[at] == toast
+
+    def _all_known(self, toast: I64, at: np.ndarray[tuple[int], np.dtype[np.int64]]) -> bool:
+        if not len(self._toast_id):
+            return not len(toast)
+        return bool((self._toast_id[np.minimum(at, len(self._toast_id) - 1)] == toast).all())
+
+    def _read_owners(self) -> None:
+        owner, table, index = bigint_rows(self._session.copy(query("toast"), doing="reading TOAST tables"), 3)
+        ids, owners = np.concatenate([table, index]), np.concatenate([owner, owner])
+        order = np.argsort(ids)
+        self._toast_id, self._toast_owner = ids[order], owners[order]

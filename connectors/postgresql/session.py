@@ -1,0 +1,177 @@
+"""Sessions: how they are opened, what every one of them sets, and how much is read over them at once."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import pq
+from psycopg.conninfo import make_conninfo
+
+from connectors.base import CannotConnect
+from connectors.postgresql.errors import cannot_connect, connection_broke, translate
+from connectors.postgresql.queries import query
+from connectors.postgresql.settings import PostgresqlSettings
+
+Row = tuple[Any, ...]
+Result = TypeVar("Result")
+_STATE_IN_TRACE = re.compile(rb'ErrorResponse\t.*? C "([0-9A-Z]{5})"')
+
+
+def open_connection(settings: PostgresqlSettings, *, name: str, options: Mapping[str, str]) -> psycopg.Connection:
+    """An autocommit connection with its session settings in place.
+
+    Args:
+        settings: where and who.
+        name: application_name, what a DBA sees.
+        options: server settings of the session; those this version does not know are left out.
+
+    Raises:
+        AuthenticationFailed: the server does not let this user in.
+        CannotConnect: it did not answer, or refused for another reason.
+        SecretUnavailable: the password's place is empty.
+    """
+    arguments = settings.connect_arguments() | {"application_name": name}
+    try:
+        connection = psycopg.connect(**arguments, autocommit=True, prepare_threshold=None)
+    except psycopg.Error as error:
+        raise cannot_connect(error, settings.where(), _refusal_state(error, arguments)) from None  # holds the arguments
+    try:
+        connection.execute(query("session"), {"names": list(options), "values": list(options.values())})
+    except psycopg.Error as error:
+        connection.close()
+        raise translate(error, f"setting up a session with {settings.where()}") from error
+    return connection
+
+
+def milliseconds(seconds: float) -> str:
+    """As PostgreSQL takes it; never 0, which would mean no limit."""
+    return f"{max(1, round(seconds * 1000))}ms"
+
+
+def _refusal_state(error: psycopg.Error, arguments: Mapping[str, Any]) -> str:
+    """SQLSTATE of a refused connection, "" when the server never spoke.
+
+    libpq keeps the state of a refusal to itself, so the refusal is provoked once more with libpq's own protocol trace
+    on, and read from there. The trace lives in anonymous memory and is gone when this returns.
+    """
+    if isinstance(error, psycopg.errors.ConnectionTimeout) or not hasattr(os, "memfd_create"):
+        return ""
+    if error.pgconn is not None and error.pgconn.needs_password:
+        return "28P01"
+    conninfo = make_conninfo("", **{k: v for k, v in arguments.items() if v is not None}).encode()
+    attempt = pq.PGconn.connect_start(conninfo)
+    trace = os.memfd_create("refusal")
+    try:
+        attempt.trace(trace)
+        _poll(attempt, float(arguments["connect_timeout"]))
+        attempt.untrace()
+        found = _STATE_IN_TRACE.search(os.pread(trace, 65536, 0))
+    finally:
+        attempt.finish()
+        os.close(trace)
+    return found[1].decode() if found else ""
+
+
+def _poll(attempt: pq.abc.PGconn, seconds: float) -> None:
+    """Drive a connection attempt to its end or to the limit."""
+    until = time.monotonic() + seconds
+    status = pq.PollingStatus.WRITING
+    while status in {pq.PollingStatus.READING, pq.PollingStatus.WRITING} and time.monotonic() < until:
+        if attempt.status == pq.ConnStatus.BAD:
+            return
+        socket = [attempt.socket]
+        reading = status == pq.PollingStatus.READING
+        select.select(socket if reading else [], [] if reading else socket, [], max(0.0, until - time.monotonic()))
+        status = pq.PollingStatus(attempt.connect_poll())
+
+
+class ReadSession:
+    """A session that cannot write. Opens at first use, and once anew when it turns out to have died while idle."""
+
+    def __init__(self, settings: PostgresqlSettings, *, name: str = "hotplace") -> None:
+        self._settings = settings
+        self._name = name
+        self._connection: psycopg.Connection | None = None
+        self._closed = False
+
+    def rows(self, statement: bytes, values: Mapping[str, object] | None = None, *, doing: str) -> list[Row]:
+        """Every row of a query.
+
+        Args:
+            statement: as loaded from a file.
+            values: bound by the server, never pasted.
+            doing: what it is for; begins the message when it fails.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+        return self._retried(lambda connection: connection.execute(statement, values).fetchall(), doing)
+
+    def copy(self, statement: bytes, *, doing: str) -> bytes:
+        """The whole output of a COPY TO STDOUT.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+
+        def read(connection: psycopg.Connection) -> bytes:
+            with connection.cursor() as cursor, cursor.copy(statement) as copy:
+                return b"".join(copy)
+
+        return self._retried(read, doing)
+
+    @property
+    def host_address(self) -> str:
+        """Address of the server as the session sees it; "" over a unix socket."""
+        return self._open().info.hostaddr
+
+    def close(self) -> None:
+        """End it for good."""
+        self._closed = True
+        self._drop()
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _open(self) -> psycopg.Connection:
+        if self._closed:
+            raise CannotConnect("this connector was closed", advice="Open a new one.")
+        if self._connection is None or self._connection.closed:
+            self._connection = open_connection(self._settings, name=self._name, options=self._options())
+        return self._connection
+
+    def _options(self) -> dict[str, str]:
+        return {
+            "default_transaction_read_only": "on",
+            "statement_timeout": milliseconds(self._settings.statement_timeout),
+            "lock_timeout": milliseconds(self._settings.lock_timeout),
+            "idle_session_timeout": "0",  # between two samples it is idle on purpose
+            "stats_fetch_consistency": "none",  # since 15: no copy of the statistics in our backend's memory
+            "jit": "off",  # a large scan is no reason to compile
+        }
+
+    def _retried(self, work: Callable[[psycopg.Connection], Result], doing: str) -> Result:
+        """Do it, and once more over a new session when the old one had died; reading twice does no harm."""
+        for last in (False, True):
+            connection = self._open()
+            try:
+                return work(connection)
+            except psycopg.Error as error:
+                if not connection_broke(error, connection):
+                    raise translate(error, doing) from error
+                self._drop()
+                if last:
+                    raise CannotConnect(
+                        f"{doing}: the session with {self._settings.where()} broke twice",
+                        advice="Look at the server's log.",
+                        native_code=error.sqlstate or "",
+                    ) from error
+        raise AssertionError("the loop above always returns or raises")

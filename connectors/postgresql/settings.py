@@ -1,0 +1,72 @@
+"""The ``connection:`` part of a PostgreSQL database in the configuration."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from connectors.settings import SecretSource
+
+SECONDS_OF = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h)")
+
+
+def parse_duration(value: object) -> object:
+    """Seconds of a text such as ``500ms``, ``30s``, ``5min``, ``4h``; anything else is left to the next validator."""
+    if not isinstance(value, str):
+        return value
+    match = _DURATION.fullmatch(value.strip())
+    if match is None:
+        raise ValueError(f"{value!r} is no duration; write a number of seconds, or 500ms, 30s, 5min, 4h")
+    return float(match[1]) * SECONDS_OF[match[2]]
+
+
+Duration = Annotated[float, BeforeValidator(parse_duration), Field(gt=0)]
+
+
+class PostgresqlSettings(BaseModel):
+    """Where the server is, who logs in, and how long anything may take. Durations are seconds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    host: str = "/var/run/postgresql"  # a folder: its unix socket
+    port: int = Field(default=5432, ge=1, le=65535)
+    dbname: str
+    user: str
+    password: SecretSource | None = None  # None: peer, certificate, .pgpass ... as libpq finds it
+    sslmode: Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] | None = None
+    sslrootcert: Path | None = None
+    connect_timeout: Duration = 10.0
+    statement_timeout: Duration = 30.0  # of every query that reads
+    lock_timeout: Duration = 0.5  # how long a move may make others queue behind it
+    online_lock_timeout: Duration = 60.0  # REINDEX CONCURRENTLY waits for old transactions; nobody queues behind that
+    move_timeout: Duration = 4 * 3600.0  # of one statement of a move
+    index_route: Literal["online", "fast"] = "online"  # which way of moving an index comes first
+    local: bool | None = None  # the server's files are on this machine; None: judged by the connection
+
+    def connect_arguments(self) -> dict[str, Any]:
+        """What ``psycopg.connect`` is given, the password included: never log this.
+
+        Raises:
+            SecretUnavailable: the password's place is empty.
+        """
+        arguments: dict[str, Any] = {
+            "host": self.host,
+            "port": self.port,
+            "dbname": self.dbname,
+            "user": self.user,
+            "connect_timeout": max(2, round(self.connect_timeout)),  # libpq takes whole seconds, at least 2
+            "client_encoding": "utf8",
+        }
+        optional = {"sslmode": self.sslmode, "sslrootcert": self.sslrootcert and str(self.sslrootcert)}
+        arguments.update({name: value for name, value in optional.items() if value is not None})
+        if self.password is not None:
+            arguments["password"] = self.password.read().get_secret_value()
+        return arguments
+
+    def where(self) -> str:
+        """The database in words, for messages."""
+        return f"{self.user}@{self.host}:{self.port}/{self.dbname}"

@@ -1,0 +1,25 @@
+-- Facts about server and login that decide how well hotplace can see and act.
+-- Reads: pg_settings, pg_stat_database, pg_class. Since: 14. Privilege: none. Cost: one scan of pg_class.
+SELECT current_setting('server_version') AS version,
+       current_setting('server_version_num')::int AS version_number,
+       quote_ident(current_user) AS login,
+       pg_has_role(current_user, 'pg_monitor', 'USAGE') AS monitor,
+       current_setting('track_counts')::boolean AS counters,
+       current_setting('track_io_timing')::boolean AS timing,
+       pg_is_in_recovery() AS standby,
+       s.stats_reset,
+       own.missing,
+       own.owner,
+       own.example
+  FROM pg_catalog.pg_stat_database AS s,
+       LATERAL (SELECT count(*)::int AS missing,
+                       quote_ident(pg_get_userbyid(min(c.relowner::bigint)::oid)) AS owner,
+                       min(quote_ident(n.nspname) || '.' || quote_ident(c.relname)) AS example
+                  FROM pg_catalog.pg_class AS c
+                  JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+                 WHERE c.oid >= 16384
+                   AND c.relkind IN ('r', 'm', 'i')
+                   AND c.relpersistence <> 't'
+                   AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+                   AND NOT pg_has_role(current_user, c.relowner, 'USAGE')) AS own
+ WHERE s.datname = current_database()

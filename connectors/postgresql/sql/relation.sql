@@ -1,0 +1,38 @@
+-- Everything about one relation, by its key, that decides how it can be moved and where it is.
+-- Reads: pg_class, pg_namespace, pg_index, pg_tablespace, pg_locks, the file system. Since: 14. Privilege: none, but
+-- pg_read_all_settings for the data directory. Cost: a few milliseconds.
+SELECT c.oid::bigint AS oid,
+       n.nspname AS schema,
+       c.relname AS name,
+       c.relkind::text AS kind,
+       c.relispartition OR coalesce(p.relispartition, false) AS partition,
+       c.relpersistence::text AS persistence,
+       c.relisshared OR c.relfilenode = 0 AS mapped, -- the catalog does not hold its file, so nothing moves it
+       c.oid < 16384 OR n.nspname IN ('pg_catalog', 'information_schema', 'pg_toast') AS system,
+       coalesce(nullif(c.reltablespace, 0), d.dattablespace)::bigint AS space_oid,
+       home.spcname AS space,
+       (SELECT t.oid::bigint FROM pg_catalog.pg_tablespace AS t WHERE t.spcname = %(space)s) AS target_oid,
+       coalesce(i.indisexclusion, false) AS exclusion,
+       coalesce(i.indisvalid, true) AS valid,
+       coalesce(i.indrelid, c.oid)::bigint AS table_oid,
+       coalesce((SELECT count(*) FROM pg_catalog.pg_index AS x WHERE x.indrelid = c.oid), 0)::int AS indexes,
+       CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_locks AS l
+                          WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock'
+                            AND l.relation IN (c.oid, c.reltoastrelid))
+            THEN (c.relpages + coalesce(toast.relpages, 0)) * current_setting('block_size')::bigint
+            WHEN c.relkind = 'i' THEN pg_relation_size(c.oid)
+            ELSE pg_table_size(c.oid) END AS bytes,
+       pg_relation_filepath(c.oid) AS file,
+       CASE WHEN pg_has_role(current_user, 'pg_read_all_settings', 'USAGE')
+            THEN current_setting('data_directory') END AS data_directory,
+       current_setting('wal_level') AS wal_level,
+       pg_is_in_recovery() AS standby
+  FROM pg_catalog.pg_class AS c
+  JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+  JOIN pg_catalog.pg_database AS d ON d.datname = current_database()
+  JOIN pg_catalog.pg_tablespace AS home ON home.oid = coalesce(nullif(c.reltablespace, 0), d.dattablespace)
+  LEFT JOIN pg_catalog.pg_index AS i ON i.indexrelid = c.oid
+  LEFT JOIN pg_catalog.pg_class AS p ON p.oid = i.indrelid
+  LEFT JOIN pg_catalog.pg_class AS toast ON toast.oid = c.reltoastrelid AND c.reltoastrelid <> 0
+ WHERE n.nspname = (parse_ident(%(key)s))[1]
+   AND c.relname = (parse_ident(%(key)s))[2]

@@ -1,0 +1,25 @@
+-- Cumulative counters of every user relation that has any, one row each, TOAST relations apart (role 1: TOAST table,
+-- 2: its index) for the connector to add to their table. One scan of pg_class and the counter functions, because the
+-- pg_stat views join and sort what nobody needs here.
+-- Reads: pg_class, pg_stat_get_*. Since: 14. Privilege: none. Takes no lock on any user relation.
+-- Cost: about 0.2 s for 100,000 relations with counters, 25 MB of backend memory (stats_fetch_consistency = none).
+COPY (
+SELECT c.oid::bigint,
+       (CASE WHEN c.relnamespace <> 'pg_toast'::regnamespace THEN 0 WHEN c.relkind = 't' THEN 1 ELSE 2 END)::bigint,
+       pg_stat_get_blocks_fetched(c.oid),
+       pg_stat_get_blocks_hit(c.oid),
+       CASE WHEN c.relkind = 'i' THEN 0 ELSE pg_stat_get_numscans(c.oid) END,
+       CASE WHEN c.relkind = 'i' THEN 0 ELSE pg_stat_get_tuples_returned(c.oid) END,
+       CASE WHEN c.relkind = 'i' THEN 0 ELSE pg_stat_get_tuples_inserted(c.oid) END,
+       CASE WHEN c.relkind = 'i' THEN 0
+            ELSE pg_stat_get_tuples_updated(c.oid) + pg_stat_get_tuples_deleted(c.oid) END,
+       CASE WHEN c.relkind = 'i' THEN 0
+            ELSE pg_stat_get_vacuum_count(c.oid) + pg_stat_get_autovacuum_count(c.oid)
+               + pg_stat_get_analyze_count(c.oid) + pg_stat_get_autoanalyze_count(c.oid) END
+  FROM pg_catalog.pg_class AS c
+ WHERE c.oid >= 16384 -- below: made by initdb, system catalogs and their TOAST
+   AND c.relkind IN ('r', 'm', 't', 'i')
+   AND c.relpersistence <> 't'
+   AND c.relnamespace <> ALL (ARRAY['pg_catalog'::regnamespace, 'information_schema'::regnamespace])
+   AND (pg_stat_get_blocks_fetched(c.oid) <> 0 OR (c.relkind <> 'i' AND pg_stat_get_tuples_inserted(c.oid) <> 0))
+) TO STDOUT (FORMAT binary)

@@ -1,0 +1,41 @@
+-- Every table, partition, materialized view and index with storage, in order of oid. Kind: 0 table, 1 index, 2 partition,
+-- 3 index of a partition, 5 materialized view (connectors.model.UnitKind). Size: pages by the catalog, TOAST included;
+-- only where the catalog knows none yet is the file asked, and not while somebody holds the relation exclusively,
+-- because asking takes a lock.
+-- Reads: pg_class, pg_namespace, pg_index, pg_inherits, pg_locks. Since: 14. Privilege: none.
+-- Cost: about 0.2 s for 100,000 relations, and a system call for each that was never vacuumed or analyzed.
+COPY (
+WITH taken AS MATERIALIZED (
+    SELECT DISTINCT l.relation FROM pg_catalog.pg_locks AS l
+     WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock'
+)
+SELECT c.oid::bigint,
+       (CASE c.relkind WHEN 'i' THEN CASE WHEN p.relispartition THEN 3 ELSE 1 END
+                       WHEN 'm' THEN 5
+                       ELSE CASE WHEN c.relispartition THEN 2 ELSE 0 END END)::bigint,
+       CASE WHEN c.relpages > 0
+            THEN (c.relpages + coalesce(t.relpages, 0) + coalesce(ti.relpages, 0))
+                 * current_setting('block_size')::bigint
+            WHEN EXISTS (SELECT FROM taken WHERE taken.relation = c.oid) THEN 0
+            ELSE coalesce(CASE c.relkind WHEN 'i' THEN pg_relation_size(c.oid) ELSE pg_table_size(c.oid) END, 0) END,
+       coalesce(nullif(c.reltablespace, 0), d.dattablespace)::bigint,
+       coalesce(i.indrelid, inh.inhparent, 0)::bigint,
+       c.relpages::bigint,
+       greatest(c.reltuples, -1)::bigint,
+       quote_ident(n.nspname) || '.' || quote_ident(c.relname)
+  FROM pg_catalog.pg_class AS c
+  JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+  JOIN pg_catalog.pg_database AS d ON d.datname = current_database()
+  LEFT JOIN pg_catalog.pg_index AS i ON i.indexrelid = c.oid
+  LEFT JOIN pg_catalog.pg_class AS p ON p.oid = i.indrelid
+  LEFT JOIN pg_catalog.pg_inherits AS inh ON inh.inhrelid = c.oid AND c.relispartition AND c.relkind = 'r'
+  LEFT JOIN pg_catalog.pg_class AS t ON t.oid = c.reltoastrelid AND c.reltoastrelid <> 0
+  LEFT JOIN pg_catalog.pg_index AS tx ON tx.indrelid = t.oid
+  LEFT JOIN pg_catalog.pg_class AS ti ON ti.oid = tx.indexrelid
+ WHERE c.oid >= 16384
+   AND c.relkind IN ('r', 'm', 'i')
+   AND c.relpersistence <> 't'
+   AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+   AND (tx.indexrelid IS NULL OR tx.indisvalid) -- a TOAST index being rebuilt exists twice
+ ORDER BY c.oid
+) TO STDOUT (FORMAT binary)
