@@ -1,0 +1,66 @@
+"""The durable record: proposals, approvals, moves, steps, outcomes, pins, the audit chain, and heat history.
+
+One SQLite file in WAL mode, mode 0600, one writing transaction at a time. Start reading at ``ledger``; ``schema`` has
+the tables, ``database`` the connection and why it syncs as it does, ``audit`` the chain, ``history`` and ``codec`` the
+blobs.
+"""
+
+from agent.ledger.errors import (
+    DigestMismatch,
+    LedgerBusy,
+    LedgerCorrupt,
+    LedgerError,
+    LedgerFull,
+    LedgerMissing,
+    LedgerReadOnly,
+    LedgerTooNew,
+    NotApproved,
+    NotFound,
+    ProposalExpired,
+    ProposalTampered,
+    Refused,
+    WrongState,
+)
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import (
+    AuditReport,
+    AuditRow,
+    FoldReport,
+    HistoryRow,
+    HistorySettings,
+    MoveRow,
+    OutcomeRow,
+    PinRow,
+    ProposalRow,
+    StepRow,
+    StepState,
+)
+
+__all__ = [
+    "AuditReport",
+    "AuditRow",
+    "DigestMismatch",
+    "FoldReport",
+    "HistoryRow",
+    "HistorySettings",
+    "Ledger",
+    "LedgerBusy",
+    "LedgerCorrupt",
+    "LedgerError",
+    "LedgerFull",
+    "LedgerMissing",
+    "LedgerReadOnly",
+    "LedgerTooNew",
+    "MoveRow",
+    "NotApproved",
+    "NotFound",
+    "OutcomeRow",
+    "PinRow",
+    "ProposalExpired",
+    "ProposalRow",
+    "ProposalTampered",
+    "Refused",
+    "StepRow",
+    "StepState",
+    "WrongState",
+]

@@ -1,0 +1,167 @@
+"""Columns as few bytes: byte planes and zstandard. No pickle anywhere; a damaged blob is refused, never guessed at.
+
+A *history blob* holds one interval of the units that had any demand: ascending slots as gaps, then one row of values
+per signal. Numbers that are mostly small have mostly empty high bytes; laid out plane by plane (all lowest bytes, all
+second bytes ...) those cost next to nothing.
+
+An *array blob* holds named arrays of any plain type exactly, bit by bit.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+
+from agent.ledger.rows import Values
+from connectors.model import I64
+
+LEVEL = 3
+FORMAT = 1
+_HEAD = struct.Struct("<BBHI")  # format, value type, signals, units
+_TYPES: dict[int, np.dtype[Any]] = {
+    0: np.dtype("<u4"),
+    1: np.dtype("<u8"),
+    2: np.dtype("<f8"),
+}
+_CODES = {dtype: code for code, dtype in _TYPES.items()}
+_GAP = np.dtype("<u4")
+
+
+def encode_history(slots: I64, values: Values) -> bytes:
+    """Pack one interval.
+
+    Args:
+        slots: shape ``(n,)``, each at most once, in any order, 0 to 2**32 - 1.
+        values: shape ``(signals, n)``, uint32, uint64 or float64.
+
+    Raises:
+        ValueError: shapes, types or slots are not as above.
+    """
+    code = _CODES.get(values.dtype)
+    if code is None or values.ndim != 2 or values.shape[1:] != slots.shape:
+        raise ValueError(
+            f"history takes (signals, {len(slots)}) of uint32, uint64, float64; got {values.shape} {values.dtype}"
+        )
+    order = np.argsort(slots, kind="stable")
+    gaps = np.diff(slots[order], prepend=-1) - 1
+    if len(gaps) and (gaps.min() < 0 or gaps.max() > np.iinfo(_GAP).max):
+        raise ValueError("slots of one interval are not negative and each comes once")
+    head = _HEAD.pack(FORMAT, code, values.shape[0], len(slots))
+    return _compress(head + _planes(gaps.astype(_GAP)) + b"".join(_planes(row[order]) for row in values))
+
+
+def decode_history(blob: bytes) -> tuple[I64, Values]:
+    """Inverse of ``encode_history``: slots ascending, shape ``(n,)``, and values ``(signals, n)``.
+
+    Raises:
+        ValueError: the blob is damaged or of another format.
+    """
+    raw = _decompress(blob)
+    try:
+        version, code, signals, count = _HEAD.unpack_from(raw)
+        dtype = _TYPES[code]
+    except (struct.error, KeyError) as error:
+        raise ValueError(f"not a history blob: {error}") from error
+    size = _HEAD.size + count * (_GAP.itemsize + signals * dtype.itemsize)
+    if version != FORMAT or len(raw) != size:
+        raise ValueError(f"a history blob of format {version} with {len(raw)} bytes, expected {FORMAT} and {size}")
+    gaps = _from_planes(raw, _HEAD.size, _GAP, count)
+    slots = np.cumsum(gaps.astype(np.int64) + 1) - 1
+    first, width = _HEAD.size + count * _GAP.itemsize, count * dtype.itemsize
+    values = np.empty((signals, count), dtype=dtype)
+    for row in range(signals):
+        values[row] = _from_planes(raw, first + row * width, dtype, count)
+    return slots, values
+
+
+def merge_history(parts: list[tuple[I64, Values]]) -> tuple[I64, Values]:
+    """Add up intervals with the same signals: the union of their slots, the sum of their values.
+
+    Whole numbers stay whole and never overflow; uint32 is kept where the sums fit.
+    """
+    floats = any(values.dtype.kind == "f" for _, values in parts)
+    wide = np.dtype("<f8") if floats else np.dtype("<u8")
+    slots = np.concatenate([slots for slots, _ in parts])
+    values = np.concatenate([values.astype(wide) for _, values in parts], axis=1)
+    order = np.argsort(slots, kind="stable")
+    merged, starts = np.unique(slots[order], return_index=True)
+    if not len(merged):
+        return merged, values.astype(_TYPES[0])
+    sums = np.add.reduceat(values[:, order], starts, axis=1)
+    fits = not floats and int(sums.max(initial=0)) <= np.iinfo(_TYPES[0]).max
+    return merged, sums.astype(_TYPES[0]) if fits else sums
+
+
+def encode_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Pack named arrays of plain types (numbers, truth values, times, fixed-width text), any shape.
+
+    Raises:
+        ValueError: an array holds Python objects or records.
+    """
+    index = []
+    bodies = []
+    for name, array in arrays.items():
+        if array.dtype.hasobject or array.dtype.names is not None:
+            raise ValueError(f"the array {name} holds {array.dtype}; only plain types are stored")
+        index.append([name, array.dtype.str, list(array.shape)])
+        bodies.append(_planes(np.ascontiguousarray(array).reshape(-1)))
+    head = json.dumps(index, ensure_ascii=False).encode()
+    return _compress(struct.pack("<BI", FORMAT, len(head)) + head + b"".join(bodies))
+
+
+def decode_arrays(blob: bytes) -> dict[str, NDArray[Any]]:
+    """Inverse of ``encode_arrays``; the arrays are the caller's own and writable.
+
+    Raises:
+        ValueError: the blob is damaged or of another format.
+    """
+    raw = _decompress(blob)
+    try:
+        version, length = struct.unpack_from("<BI", raw)
+        offset = struct.calcsize("<BI") + length
+        index = json.loads(raw[offset - length : offset])
+    except (struct.error, ValueError) as error:
+        raise ValueError(f"not an array blob: {error}") from error
+    if version != FORMAT:
+        raise ValueError(f"an array blob of format {version}, expected {FORMAT}")
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, type_, shape in index:
+        dtype, count = np.dtype(type_), math.prod(shape)
+        arrays[name] = _from_planes(raw, offset, dtype, count).reshape(shape)
+        offset += count * dtype.itemsize
+    if offset != len(raw):
+        raise ValueError(f"an array blob has {len(raw)} bytes, expected {offset}")
+    return arrays
+
+
+def _planes(column: NDArray[Any]) -> bytes:
+    """The bytes of a one-dimensional array, all first bytes before all second bytes."""
+    if not column.size or not column.dtype.itemsize:
+        return b""
+    return np.ascontiguousarray(column).view(np.uint8).reshape(len(column), column.dtype.itemsize).T.tobytes()
+
+
+def _from_planes(raw: bytes, offset: int, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
+    """Inverse of ``_planes`` for ``count`` elements at ``offset``; a new, writable array."""
+    if not count or not dtype.itemsize:
+        return np.empty(count, dtype=dtype)
+    planes = np.frombuffer(raw, dtype=np.uint8, count=count * dtype.itemsize, offset=offset)
+    return np.ascontiguousarray(planes.reshape(dtype.itemsize, count).T).view(dtype).reshape(count)
+
+
+def _compress(raw: bytes) -> bytes:
+    return zstandard.ZstdCompressor(level=LEVEL, write_checksum=True).compress(raw)
+
+
+def _decompress(blob: bytes) -> bytes:
+    try:
+        return zstandard.ZstdDecompressor().decompress(blob)
+    except zstandard.ZstdError as error:
+        raise ValueError(f"a blob cannot be unpacked: {error}") from error

@@ -1,0 +1,88 @@
+"""The connection to the ledger file: SQLite in WAL mode, one writer at a time, errors in our own words.
+
+Two kinds of writing. What was decided or is about to be done (``durable``) is on the disk when the call returns
+(``synchronous=FULL``): a statement must not be sent to an engine on the strength of an intent that a power cut can take
+back. Samples (``durable=False``) use ``synchronous=NORMAL``: a power cut may take the last of them, never more, and
+nothing else. Neither a crash nor a kill of the process loses anything that returned.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, QueuePool, create_engine, event
+from sqlalchemy.engine import ExceptionContext
+
+from agent.ledger.errors import translated
+
+BUSY_SECONDS = 20.0  # how long a writer waits for another one
+
+
+class Database:
+    """Short transactions on one ledger file. Safe to use from several threads."""
+
+    def __init__(self, path: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
+        """Prepare; connects on first use.
+
+        Args:
+            path: absolute; the file exists (``opening.prepare_file``), SQLite never creates it here.
+            busy_seconds: how long to wait for a lock before ``LedgerBusy``.
+        """
+        self.path = path
+        self._busy_seconds = busy_seconds
+        self._engine = create_engine("sqlite://", creator=self._connect, poolclass=QueuePool)
+        event.listen(self._engine, "begin", _begin)
+        event.listen(self._engine, "handle_error", self._translate)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """One consistent snapshot; writers go on beside it."""
+        with self._engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def write(self, *, durable: bool = True) -> Iterator[Connection]:
+        """One transaction that holds the write lock from its start; commits at the end, rolls back on any error.
+
+        Raises:
+            LedgerBusy: another process kept the lock.
+        """
+        level = "FULL" if durable else "NORMAL"
+        options = {"ledger_begin": (f"PRAGMA synchronous={level}", "BEGIN IMMEDIATE")}
+        with self._engine.connect() as connection, connection.execution_options(**options).begin():
+            yield connection
+
+    def pragma(self, statement: str) -> Any:  # noqa: ANN401  # whatever SQLite answers
+        """Run a PRAGMA outside any transaction and return its first value."""
+        with self._engine.connect() as connection:
+            return connection.execution_options(ledger_begin=()).exec_driver_sql(f"PRAGMA {statement}").scalar()
+
+    def close(self) -> None:
+        """End all connections; the last one to leave folds the WAL into the file."""
+        self._engine.dispose()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            f"{self.path.as_uri()}?mode=rw",
+            uri=True,
+            timeout=self._busy_seconds,
+            isolation_level=None,  # we say BEGIN ourselves, see _begin
+            check_same_thread=False,  # the pool hands a connection to one thread at a time
+        )
+        connection.execute("PRAGMA foreign_keys=ON")
+        return connection
+
+    def _translate(self, context: ExceptionContext) -> None:
+        error = translated(self.path, context.original_exception)
+        if error is not None:
+            raise error from context.original_exception
+
+
+def _begin(connection: Connection) -> None:
+    """SQLAlchemy's hook at the start of a transaction: sqlite3's own implicit BEGIN comes too late for a writer."""
+    for statement in connection.get_execution_options().get("ledger_begin", ("BEGIN",)):
+        connection.exec_driver_sql(statement)

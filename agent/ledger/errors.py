@@ -1,0 +1,123 @@
+"""What can go wrong with the ledger, each with the file and the next step.
+
+::
+
+    LedgerError
+      LedgerMissing, LedgerReadOnly, LedgerTooNew
+      LedgerCorrupt                                (the file is no ledger, or no longer a whole one)
+      LedgerBusy, LedgerFull                       (nothing was written; the same call may succeed later)
+      NotFound                                     (also a LookupError)
+      ProposalTampered                             (a stored proposal is not what was stored)
+      Refused -- WrongState, DigestMismatch, ProposalExpired, NotApproved
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import ClassVar
+
+from connectors.base import HotplaceError, Retry
+
+
+class LedgerError(HotplaceError):
+    """The ledger refused. Nothing was written."""
+
+
+class LedgerMissing(LedgerError):
+    """There is no ledger at that path, and none was to be made."""
+
+
+class LedgerReadOnly(LedgerError):
+    """The file or its folder cannot be written; the journal has to be, and SQLite keeps two files beside it."""
+
+
+class LedgerTooNew(LedgerError):
+    """A newer hotplace wrote this ledger."""
+
+
+class LedgerCorrupt(LedgerError):
+    """The file is not a ledger, or is damaged."""
+
+
+class LedgerBusy(LedgerError):
+    """Another process kept the write lock for longer than the busy timeout."""
+
+    retry: ClassVar[Retry] = Retry.LATER
+
+
+class LedgerFull(LedgerError):
+    """The file system under the ledger has no room left."""
+
+    retry: ClassVar[Retry] = Retry.LATER
+
+
+class NotFound(LedgerError, LookupError):
+    """The ledger has nothing by that number."""
+
+
+class ProposalTampered(LedgerError):
+    """The stored text of a proposal no longer has the digest it was stored with."""
+
+
+class Refused(LedgerError):
+    """The ledger is well and says no."""
+
+
+class WrongState(Refused):
+    """The proposal, move or step is no longer (or not yet) where this may be done."""
+
+
+class DigestMismatch(Refused):
+    """The digest given is not that of the stored proposal: it is not what the person looked at."""
+
+
+class ProposalExpired(Refused):
+    """The proposal was too old to be approved."""
+
+
+class NotApproved(Refused):
+    """A move or statement that no approval covers was about to run."""
+
+
+def translated(path: Path, error: BaseException) -> LedgerError | None:
+    """The ledger's own error for one that SQLite raised; None where SQLite does not say more than the original."""
+    if not isinstance(error, sqlite3.Error):
+        return None
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # extended codes carry the primary one in their low byte
+    match code:
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return LedgerBusy(
+                f"the ledger {path} was locked by another process for too long",
+                advice="Try again; if it persists, look for a hotplace that hangs: fuser -v on the file names it.",
+            )
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return corrupt(path, str(error))
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            return read_only(path, str(error))
+        case sqlite3.SQLITE_FULL:
+            return LedgerFull(
+                f"the ledger {path} could not grow: the disk is full", advice="Make room in its folder, then try again."
+            )
+        case sqlite3.SQLITE_IOERR:
+            return LedgerError(
+                f"the ledger {path} could not be read or written: {error}",
+                advice="Look at the kernel's log for errors of the disk under it.",
+            )
+    return None
+
+
+def corrupt(path: Path, detail: str) -> LedgerCorrupt:
+    """The file is damaged or something else."""
+    return LedgerCorrupt(
+        f"{path} is not a usable ledger: {detail}",
+        advice=f"Move it away and restore a backup; or start a new ledger by running: mv {path} {path}.broken",
+    )
+
+
+def read_only(path: Path, detail: str) -> LedgerReadOnly:
+    """The file or its folder refuses to be written."""
+    return LedgerReadOnly(
+        f"the ledger {path} cannot be written: {detail}",
+        advice=f"Give the user that runs hotplace the right to write {path} and its folder {path.parent}.",
+    )

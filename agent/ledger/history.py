@@ -1,0 +1,138 @@
+"""Demand per interval, kept in ever coarser steps: as sampled, then by 10 minutes, then by the hour, then dropped.
+
+One blob per interval holds only the units that had demand, so that an idle unit costs nothing; ``tests.bench.history``
+measures the bytes. Space that dropped rows leave is used again, so the file stops growing once history is full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import BigInteger, Connection, Row, delete, func, insert, select, type_coerce
+
+from agent.ledger.codec import decode_history, encode_history, merge_history
+from agent.ledger.database import Database
+from agent.ledger.errors import corrupt
+from agent.ledger.rows import FoldReport, HistoryRow, HistorySettings, Values
+from agent.ledger.schema import EPOCH, history
+from connectors.model import I64
+
+AS_SAMPLED, TEN_MINUTES, HOUR = 0, 600, 3600  # resolution_seconds
+MICRO = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """What happened to the rows of one bucket."""
+
+    rows: int
+    made: int
+    bytes_before: int
+    bytes_after: int
+
+
+class History:
+    """The history of all databases. Samples, not decisions: not part of the audit chain."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def append(self, database: str, ended_at: datetime, seconds: float, slots: I64, values: Values) -> int:
+        """Add one interval; returns the bytes of its blob."""
+        if not seconds > 0:
+            raise ValueError(f"an interval lasts {seconds} s")
+        body = encode_history(slots, values)
+        row = {
+            "database": database, "resolution_seconds": AS_SAMPLED,
+            "started_at": ended_at - timedelta(seconds=seconds), "ended_at": ended_at, "seconds": seconds,
+            "signals": values.shape[0], "body": body,
+        }  # fmt: skip
+        with self._database.write(durable=False) as connection:
+            connection.execute(insert(history), row)
+        return len(body)
+
+    def read(self, database: str, since: datetime, until: datetime) -> Iterator[HistoryRow]:
+        """Intervals that ended within (since, until], the oldest first, from one snapshot."""
+        within = history.c.ended_at > since, history.c.ended_at <= until
+        query = select(history).where(history.c.database == database, *within)
+        with self._database.read() as connection:
+            for row in connection.execute(query.order_by(history.c.ended_at, history.c.id)):
+                yield self._decoded(row)
+
+    def fold(self, now: datetime, settings: HistorySettings) -> FoldReport:
+        """Make old rows coarser and drop the oldest. One bucket a transaction: killed anywhere, all counts once."""
+        with self._database.write(durable=False) as connection:
+            too_old = history.c.ended_at <= now - timedelta(seconds=settings.history_seconds)
+            dropped = connection.execute(
+                select(func.count(), func.coalesce(func.sum(func.length(history.c.body)), 0)).where(too_old)
+            ).one()
+            connection.execute(delete(history).where(too_old))
+        done = [
+            self._fold_bucket(name, fine, coarse, bucket)
+            for fine, coarse, age in (
+                (AS_SAMPLED, TEN_MINUTES, settings.as_sampled_seconds),
+                (TEN_MINUTES, HOUR, settings.ten_minute_seconds),
+            )
+            for name, bucket in self._due(fine, coarse, now - timedelta(seconds=age))
+        ]
+        return FoldReport(
+            folded=sum(part.rows for part in done),
+            made=sum(part.made for part in done),
+            dropped=int(dropped[0]),
+            bytes_before=sum(part.bytes_before for part in done) + int(dropped[1]),
+            bytes_after=sum(part.bytes_after for part in done),
+        )
+
+    def _due(self, fine: int, coarse: int, before: datetime) -> list[tuple[str, int]]:
+        """Database and number of each bucket of ``coarse`` seconds that ended by then and has rows of ``fine``."""
+        width = coarse * MICRO
+        bucket = (type_coerce(history.c.ended_at, BigInteger) - 1) // width  # (start, end]: as intervals end
+        last = _instant((before - EPOCH) // timedelta(seconds=coarse) * width)
+        query = select(history.c.database, bucket).distinct()
+        query = query.where(history.c.resolution_seconds == fine, history.c.ended_at <= last)
+        with self._database.read() as connection:
+            return sorted((name, int(number)) for name, number in connection.execute(query))
+
+    def _fold_bucket(self, name: str, fine: int, coarse: int, bucket: int) -> _Folded:
+        width = coarse * MICRO
+        within = (
+            history.c.database == name,
+            history.c.resolution_seconds == fine,
+            history.c.ended_at > _instant(bucket * width),
+            history.c.ended_at <= _instant((bucket + 1) * width),
+        )
+        with self._database.write(durable=False) as connection:
+            rows = connection.execute(select(history).where(*within).order_by(history.c.signals, history.c.id)).all()
+            by_signals = groupby(rows, key=lambda row: int(row.signals))
+            sizes = [self._insert_merged(connection, list(group), coarse) for _, group in by_signals]
+            connection.execute(delete(history).where(history.c.id.in_([row.id for row in rows])))
+        return _Folded(len(rows), len(sizes), sum(len(row.body) for row in rows), sum(sizes))
+
+    def _insert_merged(self, connection: Connection, rows: list[Row[Any]], coarse: int) -> int:
+        decoded = [self._decoded(row) for row in rows]
+        body = encode_history(*merge_history([(row.slots, row.values) for row in decoded]))
+        merged = {
+            "database": decoded[0].database, "resolution_seconds": coarse,
+            "started_at": min(row.started_at for row in decoded), "ended_at": max(row.ended_at for row in decoded),
+            "seconds": sum(row.seconds for row in decoded), "signals": rows[0].signals, "body": body,
+        }  # fmt: skip
+        connection.execute(insert(history), merged)
+        return len(body)
+
+    def _decoded(self, row: Row[Any]) -> HistoryRow:
+        try:
+            slots, values = decode_history(row.body)
+        except ValueError as error:
+            raise corrupt(self._database.path, f"history of {row.database} at {row.ended_at:%F %T}: {error}") from error
+        return HistoryRow(
+            database=row.database, started_at=row.started_at, ended_at=row.ended_at, seconds=row.seconds,
+            resolution_seconds=row.resolution_seconds, slots=slots, values=values,
+        )  # fmt: skip
+
+
+def _instant(microseconds: int) -> datetime:
+    return EPOCH + timedelta(microseconds=microseconds)

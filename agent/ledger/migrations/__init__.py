@@ -1,0 +1,1 @@
+"""Alembic's environment and the revisions of the ledger's tables, run when a ledger is opened."""

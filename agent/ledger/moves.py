@@ -1,0 +1,186 @@
+"""The life of moves, and the journal of their statements."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from agent.ledger.audit import AuditChain, subject_of
+from agent.ledger.database import Database
+from agent.ledger.errors import NotApproved, NotFound, WrongState
+from agent.ledger.proposals import Proposals
+from agent.ledger.rows import MoveRow, OutcomeRow, StepRow, StepState
+from agent.ledger.schema import moves, outcomes, placements, proposals, steps
+from agent.ledger.stored import load_move, load_moves
+from agent.outcomes import Outcome, outcome_from_json, outcome_json
+from agent.states import IllegalTransition, MoveState, check_transition
+from connectors.base import Clock
+from connectors.model import Route
+
+ARRIVED = frozenset({MoveState.PLACED, MoveState.UNDONE})  # the bundle has a new home: its cool-down begins
+BEGUN = frozenset({MoveState.PRECHECK, MoveState.RUNNING})
+MAY_SEND = frozenset({MoveState.RUNNING, MoveState.PAUSED, MoveState.UNKNOWN, MoveState.UNDO_PROPOSED})
+
+
+class Moves:
+    """The moves of all proposals. Every change is one transaction with its audit row."""
+
+    def __init__(self, database: Database, chain: AuditChain, clock: Clock, proposals_: Proposals) -> None:
+        self._database = database
+        self._chain = chain
+        self._clock = clock
+        self._proposals = proposals_
+
+    def rows(
+        self, database: str | None, proposal_id: int | None, states: Collection[MoveState] | None
+    ) -> list[MoveRow]:
+        """In the order of execution."""
+        conditions = []
+        if database is not None:
+            conditions.append(proposals.c.database == database)
+        if proposal_id is not None:
+            conditions.append(moves.c.proposal_id == proposal_id)
+        if states is not None:
+            conditions.append(moves.c.state.in_(tuple(states)))
+        with self._database.read() as connection:
+            return load_moves(connection, conditions)
+
+    def row(self, move_id: int) -> MoveRow:
+        """One move."""
+        with self._database.read() as connection:
+            return load_move(connection, move_id)
+
+    def transition(self, move_id: int, to: MoveState, reason: str) -> MoveRow:
+        """Bring a move into another state; see ``Ledger.transition``."""
+        with self._database.write() as connection:
+            row = load_move(connection, move_id)
+            _check(row, to)
+            started = row.state is MoveState.PRECHECK and to is MoveState.RUNNING
+            now = self._clock.now()
+            values = {"state": to, "reason": reason, "updated_at": now, "attempts": row.attempts + started}
+            connection.execute(update(moves).where(moves.c.id == move_id).values(values))
+            if to in ARRIVED:
+                _note_arrival(connection, row, now)
+            self._chain.append(
+                connection, f"move.{to}", subject_of("move", move_id),
+                was=row.state, reason=reason, digest=row.digest,
+            )  # fmt: skip
+            self._proposals.finish_if_ended(connection, row.proposal_id)
+            return load_move(connection, move_id)
+
+    def last_moved(self, database: str) -> dict[str, datetime]:
+        """Unit key -> when it last arrived in a new home."""
+        query = select(placements.c.unit_key, placements.c.placed_at).where(placements.c.database == database)
+        with self._database.read() as connection:
+            return {row.unit_key: row.placed_at for row in connection.execute(query)}
+
+    # -- the journal ---------------------------------------------------------------------------------------------
+
+    def step_intent(self, move_id: int, ordinal: int, sql: str) -> int:
+        """Journal a statement that is about to be sent; see ``Ledger.step_intent``."""
+        with self._database.write() as connection:
+            row = load_move(connection, move_id)
+            _check_covered(row, sql)
+            values = {
+                "move_id": move_id, "ordinal": ordinal, "sql": sql, "state": StepState.INTENDED, "detail": "",
+                "intended_at": self._clock.now(),
+            }  # fmt: skip
+            number = int(connection.execute(insert(steps).returning(steps.c.id), values).scalar_one())
+            self._chain.append(
+                connection, "step.intended", subject_of("step", number),
+                move=move_id, ordinal=ordinal, sql=sql, digest=row.digest,
+            )  # fmt: skip
+            return number
+
+    def step_result(self, step_id: int, state: StepState, detail: str) -> None:
+        """Journal what became of it; see ``Ledger.step_result``."""
+        if state is StepState.INTENDED:
+            raise ValueError("a result is done, failed or unknown")
+        with self._database.write() as connection:
+            before = connection.execute(select(steps.c.state).where(steps.c.id == step_id)).scalar()
+            if before is None:
+                raise NotFound(f"there is no step {step_id}")
+            if before != StepState.INTENDED:
+                raise WrongState(f"step {step_id} already ended: {before}")
+            values = {"state": state, "detail": detail, "ended_at": self._clock.now()}
+            connection.execute(update(steps).where(steps.c.id == step_id).values(values))
+            self._chain.append(connection, f"step.{state}", subject_of("step", step_id), detail=detail)
+
+    def steps(self, move_id: int) -> list[StepRow]:
+        """In the order they were sent."""
+        query = select(steps).where(steps.c.move_id == move_id).order_by(steps.c.id)
+        with self._database.read() as connection:
+            return [StepRow(**{**row._asdict(), "state": StepState(row.state)}) for row in connection.execute(query)]
+
+    # -- outcomes ------------------------------------------------------------------------------------------------
+
+    def record_outcome(self, move_id: int, outcome: Outcome) -> int:
+        """Store what was measured; see ``Ledger.record_outcome``."""
+        plain = outcome_json(outcome)
+        with self._database.write() as connection:
+            row = load_move(connection, move_id)
+            values = {"move_id": move_id, "at": self._clock.now(), "body": json.dumps(plain, ensure_ascii=False)}
+            number = int(connection.execute(insert(outcomes).returning(outcomes.c.id), values).scalar_one())
+            self._chain.append(
+                connection, "outcome.recorded", subject_of("move", move_id), proposal=row.proposal_id, **plain
+            )
+            return number
+
+    def outcomes(self, database: str | None, proposal_id: int | None, limit: int) -> list[OutcomeRow]:
+        """The newest first."""
+        query = (
+            select(outcomes, moves.c.proposal_id, proposals.c.database)
+            .join(moves, outcomes.c.move_id == moves.c.id)
+            .join(proposals, moves.c.proposal_id == proposals.c.id)
+            .order_by(outcomes.c.id.desc())
+            .limit(limit)
+        )
+        if database is not None:
+            query = query.where(proposals.c.database == database)
+        if proposal_id is not None:
+            query = query.where(moves.c.proposal_id == proposal_id)
+        with self._database.read() as connection:
+            return [_outcome_row(row._asdict()) for row in connection.execute(query)]
+
+
+def _check(row: MoveRow, to: MoveState) -> None:
+    """Refuse what the table of states or the lack of an approval forbids."""
+    check_transition(row.state, to)
+    if row.state is MoveState.PROPOSED and to is MoveState.APPROVED:
+        raise IllegalTransition(f"move {row.id} is approved by Ledger.approve with the digest, in no other way")
+    if to in BEGUN and not row.approved:
+        raise NotApproved(f"move {row.id} was never approved", advice=f"hotplace approve {row.proposal_id}")
+
+
+def _check_covered(row: MoveRow, sql: str) -> None:
+    """Refuse a statement that is not, letter by letter, one that the approval covers, or whose move does not run."""
+    if not row.approved or sql not in _statements(row.move.route):
+        raise NotApproved(
+            f"no approval covers this statement of move {row.id}: {sql}",
+            advice="This is a fault of hotplace; nothing was sent. Please report it with the output of hotplace show.",
+        )
+    if row.state not in MAY_SEND:
+        raise WrongState(f"move {row.id} is {row.state}; statements are sent while it runs")
+
+
+def _statements(route: Route) -> set[str]:
+    steps_ = (*route.steps, *route.undo_steps, *route.tidy_steps)
+    return {step.sql for step in steps_} | {step.undo_sql for step in route.steps if step.undo_sql}
+
+
+def _note_arrival(connection: Connection, row: MoveRow, now: datetime) -> None:
+    keys = dict.fromkeys((row.move.key, *row.move.route.bundle.unit_keys))
+    arrived = [{"database": row.database, "unit_key": key, "placed_at": now} for key in keys]
+    for values in arrived:
+        same = placements.c.database == row.database, placements.c.unit_key == values["unit_key"]
+        connection.execute(delete(placements).where(*same))
+    connection.execute(insert(placements), arrived)
+
+
+def _outcome_row(values: dict[str, Any]) -> OutcomeRow:
+    body = values.pop("body")
+    return OutcomeRow(**values, outcome=outcome_from_json(json.loads(body)))

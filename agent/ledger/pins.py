@@ -1,0 +1,61 @@
+"""Pins that people set by hand: a manual wish stands above the policy, for as long as it says."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import delete, insert, or_, select
+
+from agent.ledger.audit import AuditChain
+from agent.ledger.database import Database
+from agent.ledger.rows import PinRow
+from agent.ledger.schema import pins
+from connectors.base import Clock
+from policies.plan import Pin
+
+
+class Pins:
+    """The pins of all databases. Every change is one transaction with its audit row."""
+
+    def __init__(self, database: Database, chain: AuditChain, clock: Clock) -> None:
+        self._database = database
+        self._chain = chain
+        self._clock = clock
+
+    def pin(self, database: str, pattern: str, pin: Pin, *, who: str, reason: str, until: datetime | None) -> PinRow:
+        """Set a pin; an earlier one of the same pattern goes."""
+        if not pattern.strip() or not who.strip():
+            raise ValueError(f"a pin names a pattern ({pattern!r}) and who set it ({who!r})")
+        now = self._clock.now()
+        if until is not None and until <= now:
+            raise ValueError(f"the pin of {pattern} would end at {until:%F %T %Z}, which is past")
+        values = {
+            "database": database, "pattern": pattern, "pin": int(pin), "who": who, "reason": reason,
+            "created_at": now, "until": until,
+        }  # fmt: skip
+        with self._database.write() as connection:
+            connection.execute(delete(pins).where(pins.c.database == database, pins.c.pattern == pattern))
+            number = int(connection.execute(insert(pins).returning(pins.c.id), values).scalar_one())
+            self._chain.append(
+                connection, "pin.set", f"{database} {pattern}",
+                pin=pin.name.lower(), who=who, reason=reason, until=None if until is None else until.isoformat(),
+            )  # fmt: skip
+        return PinRow(
+            id=number, database=database, pattern=pattern, pin=pin, who=who, reason=reason, created_at=now, until=until
+        )
+
+    def unpin(self, database: str, pattern: str, *, who: str, reason: str) -> int:
+        """Remove the pin of exactly that pattern; returns how many there were, 0 or 1."""
+        with self._database.write() as connection:
+            query = delete(pins).where(pins.c.database == database, pins.c.pattern == pattern)
+            removed = connection.execute(query).rowcount
+            if removed:
+                self._chain.append(connection, "pin.removed", f"{database} {pattern}", who=who, reason=reason)
+            return removed
+
+    def rows(self, database: str, now: datetime) -> list[PinRow]:
+        """Those in force, the oldest first: where two match a unit, the later wish counts."""
+        in_force = or_(pins.c.until.is_(None), pins.c.until > now)
+        query = select(pins).where(pins.c.database == database, in_force).order_by(pins.c.id)
+        with self._database.read() as connection:
+            return [PinRow(**{**row._asdict(), "pin": Pin(row.pin)}) for row in connection.execute(query)]

@@ -1,0 +1,270 @@
+"""Storing proposals, and what people decide about them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from agent.ledger.audit import APPROVED, STORED, AuditChain, subject_of
+from agent.ledger.database import Database
+from agent.ledger.errors import DigestMismatch, NotFound, ProposalExpired, WrongState
+from agent.ledger.rows import MoveRow, ProposalRow
+from agent.ledger.schema import moves, proposals
+from agent.ledger.stored import ENDED, load_moves, load_proposal, load_proposals
+from agent.proposals import DIGEST_SHOWN, Proposal, proposal_from_text, proposal_text
+from agent.states import MoveState, ProposalState, check_transition
+from connectors.base import Clock
+
+LIVE = (ProposalState.PROPOSED, ProposalState.APPROVED)
+
+
+class Proposals:
+    """The proposals of all databases. Every change is one transaction with its audit row."""
+
+    def __init__(self, database: Database, chain: AuditChain, clock: Clock) -> None:
+        self._database = database
+        self._chain = chain
+        self._clock = clock
+
+    def store(self, proposal: Proposal) -> int:
+        """Store a proposal; see ``Ledger.store_proposal``."""
+        text = _faithful_text(proposal)
+        same_work = _same_work(proposal)
+        with self._database.write() as connection:
+            self._expire_due(connection)
+            live = proposals.c.database == proposal.database, proposals.c.state.in_(LIVE)
+            known = select(proposals.c.id).where(*live, proposals.c.same_work == same_work)
+            number = connection.execute(known.order_by(proposals.c.id.desc())).scalar()
+            if number is None:
+                number = self._insert(connection, proposal, text, same_work)
+                self._supersede(connection, proposal.database, number)
+            return number
+
+    def rows(self, database: str | None, states: Collection[ProposalState] | None, limit: int) -> list[ProposalRow]:
+        """The newest first."""
+        query = select(proposals).order_by(proposals.c.id.desc()).limit(limit)
+        if database is not None:
+            query = query.where(proposals.c.database == database)
+        if states is not None:
+            query = query.where(proposals.c.state.in_(tuple(states)))
+        with self._database.read() as connection:
+            return load_proposals(connection, query)
+
+    def row(self, number: int) -> ProposalRow:
+        """One proposal."""
+        with self._database.read() as connection:
+            return load_proposal(connection, number)
+
+    def approve(self, number: int, *, who: str, origin: str, digest: str, reason: str) -> ProposalRow:
+        """Approve by digest; see ``Ledger.approve``."""
+        _named(who, origin)
+        self.expire_due()  # in a transaction of its own: it holds although the approval is refused
+        with self._database.write() as connection:
+            row = load_proposal(connection, number)
+            if row.state is ProposalState.EXPIRED:
+                raise ProposalExpired(
+                    f"proposal {number} expired at {row.proposal.expires_at:%F %T %Z}",
+                    advice="The facts behind it are old. The next plan proposes afresh what is still worth it.",
+                )
+            _require(row, ProposalState.PROPOSED, "approved")
+            _check_digest(row, digest)
+            changed = self._decide(connection, row, ProposalState.APPROVED, MoveState.APPROVED, who, origin, reason)
+            query = update(proposals).where(proposals.c.id == number)
+            connection.execute(query.values(approved_digest=row.digest))
+            self._chain.append(
+                connection, APPROVED, subject_of("proposal", number),
+                who=who, origin=origin, digest=row.digest, reason=reason, moves=changed,
+            )  # fmt: skip
+            return load_proposal(connection, number)
+
+    def reject(self, number: int, *, who: str, origin: str, reason: str) -> ProposalRow:
+        """Reject a proposal and all its moves; see ``Ledger.reject``."""
+        _named(who, origin)
+        with self._database.write() as connection:
+            row = load_proposal(connection, number)
+            _require(row, ProposalState.PROPOSED, "rejected")
+            changed = self._decide(connection, row, ProposalState.REJECTED, MoveState.REJECTED, who, origin, reason)
+            self._chain.append(
+                connection, "proposal.rejected", subject_of("proposal", number),
+                who=who, origin=origin, digest=row.digest, reason=reason, moves=changed,
+            )  # fmt: skip
+            return load_proposal(connection, number)
+
+    def strike(self, number: int, ordinal: int, *, who: str, origin: str, reason: str) -> MoveRow:
+        """Drop one move; see ``Ledger.strike``."""
+        _named(who, origin)
+        with self._database.write() as connection:
+            row = load_proposal(connection, number)
+            move = _by_ordinal(connection, row, ordinal)
+            to = {MoveState.PROPOSED: MoveState.REJECTED, MoveState.APPROVED: MoveState.CANCELLED}.get(move.state)
+            if to is None:
+                raise WrongState(
+                    f"move {ordinal} of proposal {number} is {move.state} and can no longer be struck",
+                    advice="Only a move that has not begun can be dropped.",
+                )
+            self._set_moves(connection, [move], to, reason)
+            self._chain.append(
+                connection, "move.struck", subject_of("move", move.id),
+                who=who, origin=origin, digest=row.digest, reason=reason, to=to,
+            )  # fmt: skip
+            self.finish_if_ended(connection, number)
+            return _by_ordinal(connection, row, ordinal)
+
+    def expire_due(self) -> int:
+        """Expire what nobody began in time; see ``Ledger.expire_due``."""
+        if not self._overdue_exists():
+            return 0  # the usual case takes no write lock
+        with self._database.write() as connection:
+            return self._expire_due(connection)
+
+    def finish_if_ended(self, connection: Connection, number: int) -> None:
+        """Close a proposal whose moves have all ended; part of the caller's transaction."""
+        states = set(connection.execute(select(moves.c.state).where(moves.c.proposal_id == number)).scalars())
+        state = connection.execute(select(proposals.c.state).where(proposals.c.id == number)).scalar_one()
+        if state not in LIVE or not states <= ENDED:
+            return
+        to = ProposalState.FINISHED if state == ProposalState.APPROVED else ProposalState.REJECTED
+        self._set_state(
+            connection, number, to, "every move has ended" if to is ProposalState.FINISHED else "all struck"
+        )
+
+    # -- parts of one transaction --------------------------------------------------------------------------------
+
+    def _insert(self, connection: Connection, proposal: Proposal, text: str, same_work: str) -> int:
+        values = {
+            "database": proposal.database, "fingerprint": proposal.fingerprint, "digest": proposal.digest,
+            "same_work": same_work, "body": text, "state": ProposalState.PROPOSED, "reason": "",
+            "created_at": proposal.created_at, "expires_at": proposal.expires_at,
+            "decided_by": "", "decided_from": "",
+        }  # fmt: skip
+        number = int(connection.execute(insert(proposals).returning(proposals.c.id), values).scalar_one())
+        now = self._clock.now()
+        start = {"state": MoveState.PROPOSED, "reason": "", "attempts": 0, "updated_at": now}
+        connection.execute(
+            insert(moves), [{"proposal_id": number, "ordinal": move.ordinal, **start} for move in proposal.moves]
+        )
+        self._chain.append(
+            connection, STORED, subject_of("proposal", number),
+            database=proposal.database, digest=proposal.digest, moves=len(proposal.moves),
+        )  # fmt: skip
+        return number
+
+    def _supersede(self, connection: Connection, database: str, by: int) -> None:
+        older = select(proposals.c.id).where(
+            proposals.c.database == database, proposals.c.state == ProposalState.PROPOSED, proposals.c.id < by
+        )
+        reason = f"proposal {by} takes its place"
+        for number in connection.execute(older.order_by(proposals.c.id)).scalars().all():
+            pending = load_moves(connection, [moves.c.proposal_id == number, moves.c.state == MoveState.PROPOSED])
+            self._set_moves(connection, pending, MoveState.SUPERSEDED, reason)
+            self._set_state(connection, number, ProposalState.SUPERSEDED, reason)
+
+    def _overdue_exists(self) -> bool:
+        with self._database.read() as connection:
+            return connection.execute(self._overdue()).first() is not None
+
+    def _overdue(self) -> Any:  # noqa: ANN401  # SQLAlchemy's own type has six parameters
+        """Moves that nobody began, of proposals past their expiry."""
+        waiting = moves.c.state.in_((MoveState.PROPOSED, MoveState.APPROVED))
+        late = proposals.c.expires_at <= self._clock.now()
+        return select(moves.c.id, moves.c.proposal_id).join(proposals).where(waiting, late)
+
+    def _expire_due(self, connection: Connection) -> int:
+        overdue = connection.execute(self._overdue()).all()
+        for number in sorted({row.proposal_id for row in overdue}):
+            ids = [row.id for row in overdue if row.proposal_id == number]
+            # Not through load_moves: a proposal that somebody tampered with expires like any other.
+            values = {"state": MoveState.EXPIRED, "reason": "not begun in time", "updated_at": self._clock.now()}
+            connection.execute(update(moves).where(moves.c.id.in_(ids)).values(values))
+            self._chain.append(connection, "moves.expired", subject_of("proposal", number), moves=ids)
+            state = connection.execute(select(proposals.c.state).where(proposals.c.id == number)).scalar_one()
+            if state == ProposalState.PROPOSED:
+                self._set_state(connection, number, ProposalState.EXPIRED, "nobody decided in time")
+            self.finish_if_ended(connection, number)
+        return len(overdue)
+
+    def _decide(
+        self, connection: Connection, row: ProposalRow, to: ProposalState, moves_to: MoveState,
+        who: str, origin: str, reason: str,
+    ) -> list[int]:  # fmt: skip
+        """Set a proposal and its undecided moves; returns the ordinals of the moves that changed."""
+        values = {
+            "state": to, "reason": reason,
+            "decided_at": self._clock.now(), "decided_by": who, "decided_from": origin,
+        }  # fmt: skip
+        connection.execute(update(proposals).where(proposals.c.id == row.id).values(values))
+        pending = load_moves(connection, [moves.c.proposal_id == row.id, moves.c.state == MoveState.PROPOSED])
+        self._set_moves(connection, pending, moves_to, reason)
+        return [move.move.ordinal for move in pending]
+
+    def _set_moves(self, connection: Connection, rows: list[MoveRow], to: MoveState, reason: str) -> None:
+        for row in rows:
+            check_transition(row.state, to)
+            values = {"state": to, "reason": reason, "updated_at": self._clock.now()}
+            connection.execute(update(moves).where(moves.c.id == row.id).values(values))
+
+    def _set_state(self, connection: Connection, number: int, to: ProposalState, reason: str) -> None:
+        connection.execute(update(proposals).where(proposals.c.id == number).values(state=to, reason=reason))
+        self._chain.append(connection, f"proposal.{to}", subject_of("proposal", number), reason=reason)
+
+
+def _faithful_text(proposal: Proposal) -> str:
+    """The text to store, having made sure that it reads back as the same proposal."""
+    ordinals = [move.ordinal for move in proposal.moves]
+    if not ordinals or len(set(ordinals)) < len(ordinals):
+        raise ValueError(f"a proposal needs moves with different ordinals, these are {ordinals}")
+    text = proposal_text(proposal)
+    if proposal_text(proposal_from_text(text)) != text:
+        raise ValueError(f"a proposal for {proposal.database} does not survive being written down")
+    return text
+
+
+def _same_work(proposal: Proposal) -> str:
+    """Equal for proposals that would send the same statements for the same bundles in the same order.
+
+    Sizes and expected gains move a little with every sample; if they counted, a proposal would be superseded before
+    anybody could read it to the end. What is stored, shown and approved stays exactly what it was.
+    """
+    work = [
+        proposal.fingerprint,
+        [
+            [m.key, m.from_space, m.to_space, [*m.route.prologue, *(step.sql for step in m.route.steps)]]
+            for m in sorted(proposal.moves, key=lambda move: move.ordinal)
+        ],
+    ]
+    return hashlib.sha256(json.dumps(work, ensure_ascii=False).encode()).hexdigest()
+
+
+def _named(who: str, origin: str) -> None:
+    if not who.strip() or not origin.strip():
+        raise ValueError(f"a decision names who ({who!r}) and from where ({origin!r})")
+
+
+def _require(row: ProposalRow, state: ProposalState, verb: str) -> None:
+    if row.state is not state:
+        raise WrongState(
+            f"proposal {row.id} is {row.state} and cannot be {verb}",
+            advice="hotplace proposals shows what waits for a decision; strike drops single approved moves.",
+        )
+
+
+def _check_digest(row: ProposalRow, digest: str) -> None:
+    given = digest.strip().lower()
+    if len(given) < DIGEST_SHOWN or not row.digest.startswith(given):
+        raise DigestMismatch(
+            f"proposal {row.id} does not have the digest {digest!r}",
+            advice=f"Look at it with hotplace show {row.id}; give at least {DIGEST_SHOWN} characters of its digest.",
+        )
+
+
+def _by_ordinal(connection: Connection, row: ProposalRow, ordinal: int) -> MoveRow:
+    found = load_moves(connection, [moves.c.proposal_id == row.id, moves.c.ordinal == ordinal])
+    if not found:
+        raise NotFound(
+            f"proposal {row.id} has no move {ordinal}", advice=f"It has moves 1 to {len(row.proposal.moves)}."
+        )
+    return found[0]

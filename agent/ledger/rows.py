@@ -1,0 +1,167 @@
+"""What the ledger answers with: frozen rows, and the settings of its history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agent.outcomes import Outcome
+from agent.proposals import Proposal, ProposedMove
+from agent.states import MoveState, ProposalState
+from connectors.model import I64
+from policies.plan import Pin
+
+Values = NDArray[np.uint32] | NDArray[np.uint64] | NDArray[np.float64]
+HOUR, DAY = 3600.0, 86400.0
+
+
+class StepState(StrEnum):
+    """What is known of one statement."""
+
+    INTENDED = "intended"  # about to be sent, or sent and never heard of again
+    DONE = "done"
+    FAILED = "failed"  # the engine refused it; nothing changed
+    UNKNOWN = "unknown"  # the connection broke while it ran
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalRow:
+    """A proposal and what became of it."""
+
+    id: int
+    proposal: Proposal
+    digest: str
+    state: ProposalState
+    reason: str
+    decided_at: datetime | None  # when a person approved or rejected it
+    decided_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveRow:
+    """One move of a proposal and where it is in its life."""
+
+    id: int
+    proposal_id: int
+    database: str  # name in the configuration
+    fingerprint: str  # Identity.fingerprint that was approved
+    digest: str  # of the whole proposal
+    move: ProposedMove
+    state: MoveState
+    reason: str
+    attempts: int  # how often it started to run
+    updated_at: datetime
+    approved: bool  # the stored proposal was approved, by exactly its digest
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRow:
+    """One journalled statement."""
+
+    id: int
+    move_id: int
+    ordinal: int
+    sql: str
+    state: StepState
+    detail: str
+    intended_at: datetime
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeRow:
+    """What was measured for one move."""
+
+    id: int
+    move_id: int
+    proposal_id: int
+    database: str
+    at: datetime
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PinRow:
+    """A pin that somebody set by hand."""
+
+    id: int
+    database: str
+    pattern: str  # unit key or glob
+    pin: Pin
+    who: str
+    reason: str
+    created_at: datetime
+    until: datetime | None  # None: until it is removed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRow:
+    """One link of the audit chain."""
+
+    id: int
+    at: datetime
+    actor: str  # the process that wrote it
+    event: str
+    subject: str
+    facts: Mapping[str, Any]  # JSON values; who, origin and digest where a person decided
+    previous: str  # hash of the row before
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditReport:
+    """What checking the whole chain found."""
+
+    ok: bool
+    rows: int  # verified before the first break
+    head: str  # hash of the last row; note it elsewhere to be sure that nobody rewrote the whole ledger
+    broken_id: int | None  # the first audit row that does not fit
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRow:
+    """Demand of one interval, of the units that had any."""
+
+    database: str
+    started_at: datetime
+    ended_at: datetime
+    seconds: float  # observed; less than the time between start and end where samples are missing
+    resolution_seconds: int  # 0: as sampled, 600, 3600
+    slots: I64  # (n,) ascending
+    values: Values  # (signals, n) sums over the interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistorySettings:
+    """How long history is kept in which detail."""
+
+    as_sampled_seconds: float = DAY
+    ten_minute_seconds: float = 7 * DAY
+    history_seconds: float = 14 * DAY  # older rows are dropped
+
+    def __post_init__(self) -> None:
+        if not 0 < self.as_sampled_seconds <= self.ten_minute_seconds:
+            raise ValueError(
+                f"history as sampled lasts {self.as_sampled_seconds} s, by 10 min {self.ten_minute_seconds} s"
+            )
+        if self.history_seconds <= 0:
+            raise ValueError(f"history lasts {self.history_seconds} s, expected more than 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldReport:
+    """What folding did."""
+
+    folded: int  # rows that went into coarser ones
+    made: int  # coarser rows
+    dropped: int  # rows past the end of history
+    bytes_before: int  # blobs of the folded and dropped rows
+    bytes_after: int  # blobs of the made rows

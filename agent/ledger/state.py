@@ -1,0 +1,60 @@
+"""Small state that a restart goes on from: named arrays and documents, one of each name per database, the newest only.
+
+Caches of what was measured, not decisions: they are not part of the audit chain.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from numpy.typing import NDArray
+from sqlalchemy import Row, Table, delete, insert, select
+
+from agent.ledger.codec import decode_arrays, encode_arrays
+from agent.ledger.database import Database
+from agent.ledger.errors import corrupt
+from agent.ledger.schema import arrays, documents
+
+
+class SmallState:
+    """Arrays and documents by database and name."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def save_arrays(self, database: str, name: str, at: datetime, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Replace the arrays of that name."""
+        self._replace(arrays, database, name, at, encode_arrays(columns))
+
+    def load_arrays(self, database: str, name: str) -> tuple[datetime, dict[str, NDArray[Any]]] | None:
+        """The arrays of that name and when they were saved."""
+        row = self._row(arrays, database, name)
+        if row is None:
+            return None
+        try:
+            return row.at, decode_arrays(row.body)
+        except ValueError as error:
+            raise corrupt(self._database.path, f"the arrays {name!r} of {database}: {error}") from error
+
+    def save_document(self, database: str, name: str, at: datetime, document: Any) -> None:  # noqa: ANN401
+        """Replace the document of that name."""
+        body = json.dumps(document, ensure_ascii=False, allow_nan=False)
+        self._replace(documents, database, name, at, body)
+
+    def load_document(self, database: str, name: str) -> tuple[datetime, Any] | None:
+        """The document of that name and when it was saved."""
+        row = self._row(documents, database, name)
+        return None if row is None else (row.at, json.loads(row.body))
+
+    def _replace(self, table: Table, database: str, name: str, at: datetime, body: str | bytes) -> None:
+        with self._database.write(durable=False) as connection:
+            connection.execute(delete(table).where(table.c.database == database, table.c.name == name))
+            connection.execute(insert(table).values(database=database, name=name, at=at, body=body))
+
+    def _row(self, table: Table, database: str, name: str) -> Row[Any] | None:
+        with self._database.read() as connection:
+            query = select(table).where(table.c.database == database, table.c.name == name)
+            return connection.execute(query).one_or_none()
