@@ -125,4 +125,5 @@ def ranking_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Ranking:
     """Inverse of ``ranking_arrays``."""
     texts = {name: json.loads(arrays[name].tobytes().decode()) for name in _TEXTS}
     texts["space_names"], texts["tier_names"] = tuple(texts["space_names"]), tuple(texts["tier_names"])
-    return Ranking(**{name: arrays[name] for name in _COLUMNS}, **texts)
+    columns: dict[str, Any] = {name: arrays[name] for name in _COLUMNS}
+    return Ranking(**columns, **texts)

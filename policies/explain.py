@@ -45,7 +45,7 @@ def move_sentence(move: PlannedMove, makes_room_for: str) -> str:
     if move.reason is MoveReason.MAKE_ROOM:
         return (
             f"{move.key} ({size}) gives way to {makes_room_for}; on {move.to_tier} its sessions wait "
-            f"{seconds_text(-move.wait_saved_per_hour)} more per hour."
+            f"{seconds_text(max(0.0, -move.wait_saved_per_hour))} more per hour."
         )
     if move.reason is MoveReason.PIN:
         change = "saves" if move.wait_saved_per_hour >= 0 else "costs"

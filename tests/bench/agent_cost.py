@@ -19,7 +19,7 @@ from agent.httpd import MetricsServer
 from agent.ledger import Ledger
 from agent.metrics import AgentCollector
 from agent.watch import Watch
-from connectors.registry import find_engine
+from connectors.simulated.clock import VirtualClock
 from tests.bench.measurement import Measurement, in_process, of_runs, peak_rss_mib, timed
 
 COMMAND = "python -m tests.bench.agent_cost"
@@ -54,7 +54,7 @@ def inside() -> list[Measurement]:
     """Measure in this process."""
     with tempfile.TemporaryDirectory() as name:
         config = configuration(Path(name), UNITS)
-        clock = find_engine("simulated").virtual_clock()
+        clock = VirtualClock()
         with Ledger.open(config.ledger.path, clock) as ledger:
             watch = Watch(config.database(), ledger, clock, level=config.level, dry_run=True)
             cpu, wall = _cycles(watch, clock)
@@ -71,10 +71,10 @@ def inside() -> list[Measurement]:
     ]
 
 
-def _cycles(watch: Watch, clock: object) -> tuple[list[float], list[float]]:
+def _cycles(watch: Watch, clock: VirtualClock) -> tuple[list[float], list[float]]:
     cpu, wall = [], []
     for _ in range(CYCLES):
-        clock.sleep(60.0)  # type: ignore[attr-defined]  # the simulated engine's own clock
+        clock.sleep(60.0)
         started, used = time.perf_counter(), time.process_time()
         watch.sample()
         wall.append(time.perf_counter() - started)
