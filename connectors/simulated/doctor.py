@@ -8,6 +8,7 @@ from connectors.model import Capability, Finding, Severity
 from connectors.simulated.world import World
 
 FULL = 0.9  # share of a space from which it is worth a word
+MAY_MOVE = "Set `may_move: true` for the login that moves."
 
 
 def findings(world: World, *, may_move: bool) -> tuple[Finding, ...]:
@@ -48,7 +49,7 @@ def _rights(*, may_move: bool) -> Iterator[Finding]:
             severity=Severity.ERROR,
             code="may_not_move",
             sentence="This login may look and not move.",
-            remedy="Set `may_move: true` for the login that moves.",
+            remedy=MAY_MOVE,
         )
 
 
@@ -83,7 +84,12 @@ def capabilities(*, may_move: bool) -> tuple[Capability, ...]:
             name="move",
             available=may_move,
             because="this login may move" if may_move else "`may_move` is false",
-            advice="" if may_move else "Set `may_move: true`.",
+            advice="" if may_move else MAY_MOVE,
         ),
-        Capability(name="move_online", available=may_move, because="MOVE ... ONLINE copies beside the sessions"),
+        Capability(
+            name="move_online",
+            available=may_move,
+            because="MOVE ... ONLINE copies beside the sessions" if may_move else "`may_move` is false",
+            advice="" if may_move else MAY_MOVE,
+        ),
     )

@@ -10,7 +10,6 @@ import numpy as np
 from connectors.base import CannotConnect
 from connectors.model import Bools, UnitKind
 from connectors.simulated.placement import Running
-from connectors.simulated.state import process_lives
 from connectors.simulated.units import UnitSpec
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def content_of(world: World) -> dict[str, Any]:
 
 
 def restore(world: World, content: dict[str, Any]) -> None:
-    """Bring the world to what a file holds. Moves of processes that have died are rolled back.
+    """Bring the world to what a file holds.
 
     Raises:
         CannotConnect: the file is of another world or damaged.
@@ -96,9 +95,7 @@ def _fill(world: World, content: dict[str, Any]) -> None:
     for row, physical_id, space, alive, since, extra in content["rows"]:
         units.physical_id[row], units.space[row], units.alive[row] = physical_id, space, alive
         world.since[row], world.extra[:, row] = since, extra
-    world.placement.running = {
-        move["token"]: Running(**move) for move in content["running"] if process_lives(move["process"])
-    }
+    world.placement.running = {move["token"]: Running(**move) for move in content["running"]}
     world.placement.last_token = content["last_token"]
     world.placement.index()
     world.changed()

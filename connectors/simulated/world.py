@@ -18,7 +18,7 @@ from connectors.simulated.faults import FaultKind, FaultPlan
 from connectors.simulated.placement import Placement
 from connectors.simulated.scenarios import SCENARIOS, Scenario
 from connectors.simulated.settings import SimulatedSettings
-from connectors.simulated.state import StateFile
+from connectors.simulated.state import StateFile, process_lives
 from connectors.simulated.units import COUNTERS, Units, UnitSpec, build
 from connectors.simulated.workload import Rates, Workload, pages_per_transaction
 
@@ -99,6 +99,7 @@ class World:
                     if self.store and (content := self.store.changed()):
                         saved.restore(self, content)
                     self._advance()
+                    self._roll_back_the_dead()
                     try:
                         yield
                     finally:  # a refused statement may have used up a fault, or time
@@ -119,6 +120,13 @@ class World:
         self.work += per_second["transactions"] * seconds
         for name in TOTALS:
             self.totals[name] += per_second[name] * seconds
+
+    def _roll_back_the_dead(self) -> None:
+        """Moves whose process has died hold no room and block nobody."""
+        running = self.placement.running
+        for token in [token for token, move in running.items() if not process_lives(move.process)]:
+            self.placement.abandon(token)
+            self.changed()
 
     def rates(self) -> Rates:
         """What happens per virtual second as long as nothing changes."""

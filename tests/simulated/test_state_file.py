@@ -122,6 +122,9 @@ def test_a_killed_mover_leaves_nothing_behind(tmp_path: Path) -> None:
     finally:
         child.kill()
         child.communicate()
+    for witness in (running, _open(state)):  # one that saw the move run, and one that comes later
+        with witness.turn():
+            assert not witness.placement.running
     after = _open(state)
     assert not after.placement.running
     assert np.array_equal(after.placement.free_bytes(), free)
