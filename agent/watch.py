@@ -7,13 +7,14 @@ a table is copied.
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from agent.config import DatabaseConfig, Level
+from agent.config import DatabaseConfig, Level, Storage
 from agent.executor import Executor, Listener
 from agent.ledger import Ledger, MoveRow
 from agent.outcomes import Outcome
@@ -175,10 +176,10 @@ class Watch:
         if self._executor is not None:
             self._executor.stop()
 
-    def close(self) -> None:
-        """Save what was learnt and end every session."""
+    def close(self, *, save: bool = True) -> None:
+        """End every session, and save what was learnt unless somebody else watches the same database and knows more."""
         with self._lock:
-            if self._sampler is not None:
+            if self._sampler is not None and save:
                 self._sampler.save()
             if self._lease is not None:
                 self._lease.release()
@@ -276,6 +277,7 @@ def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, An
     return {
         "at": now.isoformat(),
         "pid": pid,
+        "host": socket.gethostname(),
         "engine": snapshot.engine,
         "version": snapshot.identity.version if snapshot.identity else None,
         "cycles": snapshot.cycles,
@@ -286,4 +288,23 @@ def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, An
         "units": cycle.units if cycle else 0,
         "server_seconds": snapshot.server_seconds,
         "cycle_seconds": snapshot.cycle_seconds,
+        "spaces": [] if snapshot.picture is None else _rooms(snapshot.picture.storage),
     }
+
+
+def _rooms(storage: Storage) -> list[dict[str, Any]]:
+    """Used, free and capacity bytes of each space with its tier, fastest first; spaces without a tier are last."""
+    names = [tier.name for tier in storage.tiers]
+    tiered = sorted(
+        zip(storage.tier_of_space.tolist(), storage.spaces, strict=True), key=lambda pair: (pair[0] < 0, pair[0])
+    )
+    return [
+        {
+            "space": space.name,
+            "tier": names[tier] if tier >= 0 else None,
+            "used_bytes": space.used_bytes,
+            "free_bytes": space.free_bytes,
+            "capacity_bytes": space.capacity_bytes,
+        }
+        for tier, space in tiered
+    ]

@@ -1,0 +1,180 @@
+"""The command line's frame: common options before and after every command, errors as one clear message.
+
+A command is a function whose first parameter is the ``Session``; ``command`` registers it, common options included.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from enum import StrEnum
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, Concatenate, ParamSpec
+
+import typer
+
+from agent.cli.exit_codes import ExitCode, exit_code_of, exit_code_table
+from agent.cli.session import Options, Session
+from agent.logs import set_up_logs
+from connectors.base import HotplaceError
+
+P = ParamSpec("P")
+Command = Callable[Concatenate[Session, P], ExitCode | None]
+COMMON = "Common options (before the command or after it)"
+INTERNAL_ADVICE = "This is a fault of hotplace itself; run the command again with --debug and report what it shows."
+
+
+class Group(StrEnum):
+    """The questions that commands answer; headings of the help."""
+
+    SET_UP = "Set up"
+    LOOK = "Look"
+    DECIDE = "Decide"
+    LOOK_BACK = "Look back"
+    STEER = "Steer"
+
+
+app = typer.Typer(
+    name="hotplace",
+    help="Finds the database objects that make sessions wait for disk, and moves them to fast storage once approved.",
+    epilog="Example: hotplace plan --dry-run\n\nExit codes:\n\n" + exit_code_table(),
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        help="Configuration file (else $HOTPLACE_CONFIG, ./hotplace.yaml, /etc/hotplace/hotplace.yaml).",
+        rich_help_panel=COMMON,
+        show_default=False,
+    ),
+]
+DatabaseOption = Annotated[
+    str | None,
+    typer.Option("--database", help="Which configured database is meant.", rich_help_panel=COMMON, show_default=False),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.", rich_help_panel=COMMON)]
+DebugOption = Annotated[bool, typer.Option("--debug", help="Show tracebacks.", rich_help_panel=COMMON)]
+NoColorOption = Annotated[
+    bool, typer.Option("--no-color", help="No colours; $NO_COLOR does the same.", rich_help_panel=COMMON)
+]
+COMMON_PARAMETERS = {
+    "config": (ConfigOption, None),
+    "database": (DatabaseOption, None),
+    "as_json": (JsonOption, False),
+    "debug": (DebugOption, False),
+    "no_color": (NoColorOption, False),
+}
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        sys.stdout.write(f"hotplace {version('hotplace')}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def remember(
+    context: typer.Context,
+    config: ConfigOption = None,
+    database: DatabaseOption = None,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+    no_color: NoColorOption = False,
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Keep what was given before the command."""
+    assert not show_version, "its callback ends the program"
+    context.obj = Options(config=config, database=database, as_json=as_json, debug=debug, no_color=no_color)
+
+
+def command(
+    group: Group, example: str, *, name: str | None = None, of: typer.Typer = app
+) -> Callable[[Command[P]], Callable[..., None]]:
+    """Register a function as a command.
+
+    Args:
+        group: its heading in the help.
+        example: a command line, shown below its help.
+        name: its name; default: the function's.
+        of: the group of commands it belongs to.
+    """
+
+    def register(function: Command[P]) -> Callable[..., None]:
+        runner = _with_common_options(function)
+        of.command(name or function.__name__, epilog=f"Example: {example}", rich_help_panel=group)(runner)
+        return runner
+
+    return register
+
+
+def _with_common_options(function: Command[P]) -> Callable[..., None]:
+    """The function as typer calls it: a context and the common options in place of the session."""
+    own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+
+    def runner(context: typer.Context, **given: Any) -> None:  # noqa: ANN401 (whatever typer has parsed)
+        after = {key: given.pop(key) for key in COMMON_PARAMETERS}
+        before = context.obj if isinstance(context.obj, Options) else Options()
+        options = replace(before, **{key: value for key, value in after.items() if value})
+        code = run_guarded(options, lambda session: function(session, **given))  # type: ignore[call-arg]  # ty: P
+        raise typer.Exit(code)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        inspect.Parameter("context", keyword, annotation=typer.Context),
+        *(parameter.replace(kind=keyword) for parameter in own),
+        *(
+            inspect.Parameter(key, keyword, annotation=annotation, default=default)
+            for key, (annotation, default) in COMMON_PARAMETERS.items()
+        ),
+    ]
+    runner.__name__, runner.__doc__ = function.__name__, function.__doc__
+    runner.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
+    runner.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return runner
+
+
+def run_guarded(options: Options, body: Callable[[Session], ExitCode | None]) -> ExitCode:
+    """Run a command's body; whatever goes wrong becomes one message on standard error and an exit code."""
+    set_up_logs(as_json=False, level="warning")  # `run` sets them up as configured
+    session = Session(options)
+    try:
+        with session:
+            code = body(session) or ExitCode.OK
+            sys.stdout.flush()
+            return code
+    except BrokenPipeError:
+        _forget_standard_output()
+        return ExitCode.OK  # the reader has seen enough
+    except KeyboardInterrupt:
+        session.out.problem("interrupted", "")
+        return ExitCode.INTERRUPTED
+    except HotplaceError as error:
+        session.out.problem(str(error), error.advice)
+        _trace(options)
+        return exit_code_of(error)
+    except Exception as error:  # noqa: BLE001 (nothing is swallowed: it is said, and shown in full with --debug)
+        session.out.problem(f"{type(error).__name__}: {error}", INTERNAL_ADVICE)
+        _trace(options)
+        return ExitCode.INTERNAL
+
+
+def _trace(options: Options) -> None:
+    if options.debug:
+        traceback.print_exc()
+
+
+def _forget_standard_output() -> None:
+    """Let nothing be written any more, so that the interpreter does not complain while it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

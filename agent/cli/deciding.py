@@ -1,0 +1,110 @@
+"""Shall it be done? ``approve``, ``reject``, ``strike``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from agent.cli.app import Group, command
+from agent.cli.exit_codes import CommandError, ExitCode
+from agent.cli.proposing import ProposalId, print_proposal
+from agent.cli.running import daemon_of
+from agent.cli.session import Session, actor, interactive
+from agent.cli.wording import short_digest
+from agent.ledger import ProposalRow
+from agent.proposals import DIGEST_SHOWN
+from agent.states import ProposalState
+from agent.units_of_measure import format_bytes
+
+Reason = Annotated[str, typer.Option(help="Why, for the record.")]
+
+
+@command(Group.DECIDE, "hotplace approve 3 --digest 1a2b3c4d5e6f")
+def approve(
+    session: Session,
+    number: ProposalId,
+    digest: Annotated[
+        str | None,
+        typer.Option(help=f"Digest of what you looked at, {DIGEST_SHOWN} characters or more; asks nothing."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve what is stored now without being asked.")] = False,
+    reason: Reason = "",
+) -> None:
+    """Approve a proposal, exactly as it is stored, so that its moves may run before it expires."""
+    row = session.ledger.proposal(number)
+    if row.state is ProposalState.PROPOSED and digest is None and not yes:
+        _confirm(session, row)
+    who = actor()
+    approved = session.ledger.approve(
+        number, digest=row.digest if digest is None else digest, who=who.who, origin=who.origin, reason=reason
+    )
+    next_sentence = _what_happens_next(session, approved)
+    session.out.line(f"proposal {number} ({short_digest(approved.digest)}) is approved by {who.who}")
+    session.out.line(next_sentence)
+    session.out.document({**_decision(approved), "who": who.who, "origin": who.origin, "next": next_sentence})
+
+
+@command(Group.DECIDE, "hotplace reject 3 --reason 'month end'")
+def reject(
+    session: Session, number: ProposalId, reason: Annotated[str, typer.Option(help="Why, for the record.")]
+) -> None:
+    """Reject a proposal; none of its moves will run."""
+    who = actor()
+    row = session.ledger.reject(number, who=who.who, origin=who.origin, reason=reason)
+    session.out.line(f"proposal {number} is rejected by {who.who}")
+    session.out.document({**_decision(row), "who": who.who, "origin": who.origin})
+
+
+@command(Group.DECIDE, "hotplace strike 3 2 --reason 'not this table'")
+def strike(
+    session: Session,
+    number: ProposalId,
+    ordinal: Annotated[int, typer.Argument(min=1, metavar="MOVE", help="Which move of it, counted from 1.")],
+    reason: Annotated[str, typer.Option(help="Why, for the record.")],
+) -> None:
+    """Drop one move of a proposal, before or after its approval; the others stay."""
+    who = actor()
+    move = session.ledger.strike(number, ordinal, who=who.who, origin=who.origin, reason=reason)
+    row = session.ledger.proposal(number)
+    session.out.line(f"move {ordinal} of proposal {number} ({move.move.key}) is struck by {who.who}")
+    struck = {"ordinal": ordinal, "unit": move.move.key, "state": move.state}
+    session.out.document({**_decision(row), "struck": struck, "who": who.who, "origin": who.origin})
+
+
+def _confirm(session: Session, row: ProposalRow) -> None:
+    """Show what would be approved and ask.
+
+    Raises:
+        CommandError: nobody can be asked, or the answer was no.
+    """
+    if not interactive() or session.out.as_json:
+        raise CommandError(
+            f"proposal {row.id} was not approved: nobody is there to be asked",
+            code=ExitCode.REFUSED,
+            advice=f"Look at it with `hotplace show {row.id}`, then give --digest {short_digest(row.digest)} or --yes.",
+        )
+    print_proposal(session.out, row, session.ledger.moves(proposal_id=row.id))
+    size = format_bytes(row.proposal.bytes_moved)
+    if not session.out.ask(f"Approve these {len(row.proposal.moves)} moves, {size} in all?"):
+        raise CommandError(f"proposal {row.id} was not approved", code=ExitCode.REFUSED, advice="Nothing was changed.")
+
+
+def _what_happens_next(session: Session, row: ProposalRow) -> str:
+    """Who will carry it out, and when."""
+    database = session.config.database(row.proposal.database)
+    if session.config.dry_run:
+        return f"nothing will run yet: dry_run is on in {session.config_path}; set it to false and reload the daemon"
+    if daemon_of(session.ledger, database, session.clock.now()).alive:
+        return "the daemon carries it out within seconds; follow it with: hotplace history"
+    return "no daemon watches this database; start it with `hotplace run`, or carry this out now: hotplace run --once"
+
+
+def _decision(row: ProposalRow) -> dict[str, object]:
+    return {
+        "proposal": row.id,
+        "database": row.proposal.database,
+        "digest": row.digest,
+        "state": row.state,
+        "expires_at": row.proposal.expires_at,
+    }

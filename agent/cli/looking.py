@@ -1,0 +1,172 @@
+"""Which units matter, and why is this one where it is? ``units`` and ``explain``."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from agent.cli.app import Group, command
+from agent.cli.exit_codes import CommandError, ExitCode
+from agent.cli.output import Column
+from agent.cli.session import Session
+from agent.cli.wording import seconds_per_hour
+from agent.ranking import RANKING, Ranking, ranking_from_arrays
+from agent.units_of_measure import exact_bytes, format_bytes, format_ratio, format_seconds, format_when
+from connectors.model import UnitKind
+from policies.plan import Verdict
+
+SHOWN = 20
+SUGGESTED = 5
+SEARCHED = 5000  # top keys among which a similar one is looked for
+COLUMNS = (
+    Column("unit"), Column("tier"), Column("size", number=True), Column("sync reads/s", number=True),
+    Column("prefetched/s", number=True), Column("miss rate", number=True), Column("benefit/h", number=True),
+    Column("saved if moved/h", number=True), Column("verdict"),
+)  # fmt: skip
+
+
+@command(Group.LOOK, "hotplace units --limit 10 --like 'public.*'")
+def units(
+    session: Session,
+    limit: Annotated[int, typer.Option(min=1, help="Show this many.")] = SHOWN,
+    everything: Annotated[bool, typer.Option("--all", help="Show all of them.")] = False,
+    verdict: Annotated[
+        str | None, typer.Option(help=f"Only those with this verdict: {', '.join(v.code for v in Verdict)}.")
+    ] = None,
+    like: Annotated[str | None, typer.Option(help="Only units whose key matches; * and ? as in file names.")] = None,
+) -> None:
+    """Rank units by the foreground wait that fast storage would save them."""
+    wanted = _verdict(verdict)
+    at, ranking = stored_ranking(session)
+    matching = list(_matching(ranking, wanted, like))
+    rows = matching if everything else matching[:limit]
+    session.out.line(f"{session.database.name}: {len(ranking)} units, ranked {format_when(at)}")
+    session.out.table(COLUMNS, (_cells(ranking, row) for row in rows))
+    if len(rows) < len(matching):
+        session.out.line(f"{len(matching) - len(rows)} more: --all or --limit shows them")
+    session.out.document(
+        {
+            "database": session.database.name,
+            "ranked_at": at,
+            "units_ranked": len(ranking),
+            "units_matching": len(matching),
+            "units": [ranking.document(row) for row in rows],
+        }
+    )
+
+
+@command(Group.LOOK, "hotplace explain 'public.orders'")
+def explain(
+    session: Session, unit: Annotated[str, typer.Argument(help="Key of the unit as `hotplace units` prints it.")]
+) -> None:
+    """Show one unit's numbers and why it was chosen or not."""
+    at, ranking = stored_ranking(session)
+    row = _row_of(ranking, unit)
+    document = ranking.document(row)
+    session.out.line(ranking.key[row], style="bold")
+    session.out.line(f"{document['verdict']}: {document['why'] or 'not near the top; the numbers say why'}")
+    session.out.line()
+    session.out.facts(_facts(ranking, row, at))
+    kind = UnitKind(int(ranking.kind[row])).name.lower()
+    session.out.document(
+        {"database": session.database.name, "ranked_at": at, "rank": row + 1, **document, "kind_name": kind}
+    )
+
+
+def stored_ranking(session: Session) -> tuple[datetime, Ranking]:
+    """The ranking of the last plan and when it was made.
+
+    Raises:
+        CommandError: nothing was ranked yet.
+    """
+    stored = session.ledger.load_arrays(session.database.name, RANKING)
+    if stored is None:
+        raise CommandError(
+            f"nothing is ranked yet for {session.database.name}",
+            code=ExitCode.NOT_FOUND,
+            advice="Let `hotplace run` watch it for a while, or look for half a minute: hotplace plan --observe 30",
+        )
+    return stored[0], ranking_from_arrays(stored[1])
+
+
+def similar_keys(ranking: Ranking, text: str) -> list[str]:
+    """A few keys that somebody may have meant by ``text``."""
+    plain = text.replace('"', "").casefold()
+    holding = [key for key in ranking.key if plain in key.replace('"', "").casefold()]
+    near = difflib.get_close_matches(text, list(ranking.key[:SEARCHED]), n=SUGGESTED)
+    return (holding or near)[:SUGGESTED]
+
+
+def _verdict(code: str | None) -> Verdict | None:
+    if code is None:
+        return None
+    known = {verdict.code: verdict for verdict in Verdict}
+    if code not in known:
+        raise typer.BadParameter(f"{code!r} is none of {', '.join(known)}", param_hint="--verdict")
+    return known[code]
+
+
+def _matching(ranking: Ranking, verdict: Verdict | None, like: str | None) -> Iterator[int]:
+    rows = np.arange(len(ranking)) if verdict is None else np.flatnonzero(ranking.verdict == verdict)
+    for row in rows.tolist():
+        if like is None or fnmatch.fnmatchcase(ranking.key[row], like):
+            yield row
+
+
+def _cells(ranking: Ranking, row: int) -> tuple[str, ...]:
+    return (
+        ranking.key[row],
+        _tier(ranking, row),
+        format_bytes(int(ranking.size_bytes[row])),
+        f"{ranking.sync_reads[row]:,.1f}",
+        f"{ranking.prefetched_reads[row]:,.1f}",
+        format_ratio(float(ranking.miss_ratio[row])),
+        format_seconds(float(ranking.benefit_per_hour[row])),
+        format_seconds(float(ranking.saved_if_moved[row])),
+        ranking.verdict_code(row),
+    )
+
+
+def _facts(ranking: Ranking, row: int, at: datetime) -> list[tuple[str, str]]:
+    return [
+        ("rank", f"{row + 1} of {len(ranking)}"),
+        ("ranked", format_when(at)),
+        ("kind", UnitKind(int(ranking.kind[row])).name.lower().replace("_", " ")),
+        ("size", f"{format_bytes(int(ranking.size_bytes[row]))} ({exact_bytes(int(ranking.size_bytes[row]))})"),
+        ("space", f"{ranking.space_names[int(ranking.space[row])]} (tier {_tier(ranking, row)})"),
+        ("logical reads", f"{ranking.logical_reads[row]:,.1f} /s"),
+        ("sync reads", f"{ranking.sync_reads[row]:,.1f} /s, a session waits for each"),
+        ("prefetched reads", f"{ranking.prefetched_reads[row]:,.1f} /s, read ahead of the session"),
+        ("writes", f"{ranking.writes[row]:,.1f} /s"),
+        ("miss rate", format_ratio(float(ranking.miss_ratio[row]))),
+        ("benefit", f"{seconds_per_hour(float(ranking.benefit_per_hour[row]))} on the fastest tier, not the slowest"),
+        ("saved if moved", seconds_per_hour(float(ranking.saved_if_moved[row]))),
+        ("watched for", format_seconds(float(ranking.observed_seconds[row]))),
+        ("confidence", format_ratio(float(ranking.confidence[row]))),
+    ]
+
+
+def _tier(ranking: Ranking, row: int) -> str:
+    tier = int(ranking.tier[row])
+    return ranking.tier_names[tier] if tier >= 0 else "not managed"
+
+
+def _row_of(ranking: Ranking, unit: str) -> int:
+    """Row of the unit of that key; quotes may be left out where that is still clear."""
+    plain = unit.replace('"', "")
+    exact = [row for row, key in enumerate(ranking.key) if key == unit]
+    rows = exact or [row for row, key in enumerate(ranking.key) if key.replace('"', "") == plain]
+    if len(rows) == 1:
+        return rows[0]
+    similar = [ranking.key[row] for row in rows] or similar_keys(ranking, unit)
+    raise CommandError(
+        f"several units could be meant by {unit!r}" if rows else f"no unit has the key {unit!r}",
+        code=ExitCode.NOT_FOUND,
+        advice=f"Did you mean: {', '.join(similar)}" if similar else "`hotplace units --all` lists them.",
+    )

@@ -1,0 +1,182 @@
+"""What was done, did it help, and who decided it? ``history``, ``outcomes``, ``audit``."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from agent.cli.app import Group, app, command
+from agent.cli.exit_codes import ExitCode
+from agent.cli.output import Column
+from agent.cli.session import Session
+from agent.ledger import AuditRow, MoveRow, OutcomeRow
+from agent.outcomes import outcome_json
+from agent.units_of_measure import format_bytes, format_ratio, format_seconds, format_when
+
+SHOWN = 50
+MOST_OUTCOMES = 10_000
+HISTORY_COLUMNS = (
+    Column("move", number=True), Column("proposal", number=True), Column("unit"), Column("from"), Column("to"),
+    Column("size", number=True), Column("state"), Column("since"), Column("why"), Column("outcome"),
+)  # fmt: skip
+OUTCOME_COLUMNS = (
+    Column("proposal", number=True), Column("verdict"), Column("predicted", number=True),
+    Column("wait/transaction before", number=True), Column("after", number=True), Column("measured at"),
+)  # fmt: skip
+AUDIT_COLUMNS = (
+    Column("#", number=True), Column("at"), Column("actor"), Column("event"), Column("subject"), Column("facts"),
+)  # fmt: skip
+
+Limit = Annotated[int, typer.Option(min=1, help="Show this many, the newest first.")]
+
+audit = typer.Typer(no_args_is_help=True, epilog="Example: hotplace audit verify")
+app.add_typer(
+    audit,
+    name="audit",
+    help="Check and list the chain of who decided and did what, when, from where.",
+    rich_help_panel=Group.LOOK_BACK,
+)
+
+
+@command(Group.LOOK_BACK, "hotplace history --limit 20")
+def history(session: Session, limit: Limit = SHOWN) -> None:
+    """List moves with their state, its time and reason, and what came of them."""
+    rows = session.ledger.moves(database=session.database.name)
+    rows = sorted(rows, key=lambda row: (row.updated_at, row.id), reverse=True)[:limit]
+    measured = _measured(session)
+    if rows:
+        session.out.table(HISTORY_COLUMNS, [_move_cells(row, measured.get(row.id)) for row in rows])
+    else:
+        session.out.line("no move was ever proposed")
+    session.out.document(
+        {
+            "database": session.database.name,
+            "moves": [_move_document(session, row, measured.get(row.id)) for row in rows],
+        }
+    )
+
+
+@command(Group.LOOK_BACK, "hotplace outcomes --limit 10")
+def outcomes(session: Session, limit: Limit = SHOWN) -> None:
+    """Show what was measured after the moves beside what was predicted."""
+    by_proposal = {row.proposal_id: row for row in _measured(session).values()}  # one measurement for all its moves
+    firsts = sorted(by_proposal.values(), key=lambda row: row.id, reverse=True)[:limit]
+    if firsts:
+        session.out.table(OUTCOME_COLUMNS, [_outcome_cells(row) for row in firsts])
+        for row in firsts:
+            session.out.line(f"proposal {row.proposal_id}: {row.outcome.sentence}")
+    else:
+        session.out.line("nothing was measured yet; a move is measured once its settle time is over")
+    session.out.document({"database": session.database.name, "outcomes": [_outcome_document(row) for row in firsts]})
+
+
+@command(Group.LOOK_BACK, "hotplace audit verify", of=audit)
+def verify(session: Session) -> ExitCode:
+    """Check every link of the audit chain and every stored proposal."""
+    report = session.ledger.verify_audit()
+    session.out.line(report.sentence, style="" if report.ok else "bold red")
+    session.out.line(f"head of the chain: {report.head}")
+    session.out.document(
+        {
+            "ok": report.ok,
+            "rows": report.rows,
+            "head": report.head,
+            "broken_id": report.broken_id,
+            "sentence": report.sentence,
+        }
+    )
+    return ExitCode.OK if report.ok else ExitCode.LEDGER_UNUSABLE
+
+
+@command(Group.LOOK_BACK, "hotplace audit list --limit 20", name="list", of=audit)
+def list_(session: Session, limit: Limit = SHOWN) -> None:
+    """List the newest links of the audit chain."""
+    rows = session.ledger.audit(limit)
+    session.out.table(AUDIT_COLUMNS, [_audit_cells(row) for row in rows])
+    session.out.document({"audit": [_audit_document(row) for row in rows]})
+
+
+def _measured(session: Session) -> dict[int, OutcomeRow]:
+    """What was measured, by move."""
+    return {row.move_id: row for row in session.ledger.outcomes(database=session.database.name, limit=MOST_OUTCOMES)}
+
+
+def _move_cells(row: MoveRow, measured: OutcomeRow | None) -> tuple[str, ...]:
+    return (
+        str(row.id),
+        str(row.proposal_id),
+        row.move.key,
+        row.move.from_space,
+        row.move.to_space,
+        format_bytes(row.move.size_bytes),
+        row.state.value,
+        format_when(row.updated_at),
+        row.reason,
+        measured.outcome.verdict.value if measured else "",
+    )
+
+
+def _move_document(session: Session, row: MoveRow, measured: OutcomeRow | None) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "proposal": row.proposal_id,
+        "ordinal": row.move.ordinal,
+        "unit": row.move.key,
+        "from_space": row.move.from_space,
+        "to_space": row.move.to_space,
+        "bytes": row.move.size_bytes,
+        "state": row.state,
+        "reason": row.reason,
+        "at": row.updated_at,
+        "attempts": row.attempts,
+        "approved": row.approved,
+        "wait_saved_per_hour_seconds": row.move.wait_saved_per_hour,
+        "statements": [
+            {
+                "ordinal": step.ordinal,
+                "sql": step.sql,
+                "state": step.state,
+                "detail": step.detail or None,
+                "intended_at": step.intended_at,
+                "ended_at": step.ended_at,
+            }
+            for step in session.ledger.steps(row.id)
+        ],
+        "outcome": outcome_json(measured.outcome) if measured else None,
+    }
+
+
+def _outcome_cells(row: OutcomeRow) -> tuple[str, ...]:
+    outcome = row.outcome
+    return (
+        str(row.proposal_id),
+        outcome.verdict.value,
+        f"-{format_ratio(outcome.predicted_saved_ratio)}",
+        format_seconds(outcome.wait_per_transaction_before),
+        format_seconds(outcome.wait_per_transaction_after),
+        format_when(row.at),
+    )
+
+
+def _outcome_document(row: OutcomeRow) -> dict[str, Any]:
+    return {"proposal": row.proposal_id, "measured_at": row.at, **outcome_json(row.outcome)}
+
+
+def _audit_cells(row: AuditRow) -> tuple[str, ...]:
+    facts = json.dumps(dict(row.facts), ensure_ascii=False, sort_keys=True)
+    return (str(row.id), format_when(row.at), row.actor, row.event, row.subject, facts)
+
+
+def _audit_document(row: AuditRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "at": row.at,
+        "actor": row.actor,
+        "event": row.event,
+        "subject": row.subject,
+        "facts": dict(row.facts),
+        "previous": row.previous,
+        "hash": row.hash,
+    }

@@ -1,0 +1,27 @@
+"""The ``hotplace`` command: every module of commands, put together."""
+
+from __future__ import annotations
+
+import sys
+from typing import TextIO
+
+from agent.cli import deciding, looking, looking_back, pinning, planning, proposing, running, setting_up
+from agent.cli.app import app
+
+COMMANDS = (setting_up, running, looking, planning, proposing, deciding, looking_back, pinning)  # importing registers
+
+__all__ = ["COMMANDS", "app", "main"]
+
+
+def main() -> None:
+    """Run the command line of this process; ends it with one of ``agent.cli.exit_codes.ExitCode``."""
+    for stream in (sys.stdout, sys.stderr):
+        _never_fail_to_encode(stream)
+    app()
+
+
+def _never_fail_to_encode(stream: TextIO) -> None:
+    """Show what the terminal's encoding lacks as an escape: a name with an umlaut is no reason to stop."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")

@@ -1,0 +1,178 @@
+"""What a command prints: tables and lines for people, one JSON document for programs.
+
+Text from a database is printed as it is, never as markup; characters that would steer a terminal are shown as escapes.
+Tables are drawn on a terminal and plain aligned columns elsewhere, so that they can be piped.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+GAP = "  "  # between plain columns
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table."""
+
+    title: str
+    number: bool = False  # aligned to the right, never broken over lines
+
+
+class Output:
+    """Standard output and standard error of one command."""
+
+    def __init__(self, *, as_json: bool, no_color: bool) -> None:
+        """Look at the terminal.
+
+        Args:
+            as_json: people's text goes nowhere, ``document`` is all that is printed.
+            no_color: never colour; $NO_COLOR does the same.
+        """
+        plain = no_color or bool(os.environ.get("NO_COLOR"))
+        self.as_json = as_json
+        self._out = _console(error=False, plain=plain)
+        self._err = _console(error=True, plain=plain)
+
+    @property
+    def terminal(self) -> bool:
+        """Whether a person reads standard output on a terminal."""
+        return self._out.is_terminal
+
+    @property
+    def progress_console(self) -> Console:
+        """Where progress is shown: standard error, which is no part of the result."""
+        return self._err
+
+    def document(self, document: Mapping[str, Any]) -> None:
+        """Print the one JSON document; nothing unless JSON was asked for."""
+        if self.as_json:
+            text = json.dumps(plain_value(document), indent=2, ensure_ascii=False, allow_nan=False)
+            sys.stdout.write(text + "\n")
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """One line for people."""
+        if not self.as_json:
+            self._out.print(Text(printable(text), style=style), soft_wrap=True)
+
+    def heading(self, text: str) -> None:
+        """A line that begins a part."""
+        self.line()
+        self.line(text, style="bold")
+
+    def facts(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Names and values below each other, values aligned."""
+        rows = list(pairs)
+        width = max((cell_len(name) for name, _ in rows), default=0)
+        for name, value in rows:
+            self.line(f"{name}{' ' * (width - cell_len(name))}{GAP}{value}")
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
+        """Rows below their titles."""
+        if self.as_json:
+            return
+        cells = [[printable(cell) for cell in row] for row in rows]
+        if self.terminal:
+            self._out.print(_drawn(columns, cells))
+        else:
+            for text in _aligned(columns, cells):
+                self._out.print(Text(text), soft_wrap=True)
+
+    def note(self, text: str) -> None:
+        """Something to know that is not the result: on standard error."""
+        self._err.print(Text(printable(text), style="dim"), soft_wrap=True)
+
+    def problem(self, what: str, advice: str) -> None:
+        """What went wrong and what to do next, on standard error."""
+        self._err.print(Text.assemble(("error: ", "bold red"), printable(what, keep="\n")), soft_wrap=True)
+        if advice:
+            self._err.print(Text.assemble(("next: ", "bold"), printable(advice, keep="\n")), soft_wrap=True)
+
+    def verbatim(self, text: str) -> None:
+        """Text for another program, to the byte; on a terminal its control characters are still shown as escapes."""
+        sys.stdout.write(printable(text, keep="\n\t") if self.terminal else text)
+
+    def ask(self, question: str) -> bool:
+        """Ask on the terminal; only ``y`` or ``yes`` is yes, the end of input is no."""
+        self._err.print(Text(f"{printable(question)} [y/N] "), end="")
+        answer = sys.stdin.readline()
+        return answer.strip().lower() in {"y", "yes"}
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""The text with every control character but those to keep shown as an escape.
+
+    >>> printable("a" + chr(27) + "[31m")
+    'a\\x1b[31m'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
+
+
+def plain_value(value: Any) -> Any:  # noqa: ANN401 (whatever a document holds)
+    """The value as JSON knows it: what is not finite becomes null, times ISO 8601, arrays lists."""
+    match value:
+        case None | bool() | str() if not isinstance(value, Enum):
+            return value
+        case Enum():
+            return value.value
+        case np.ndarray() | np.generic():
+            return plain_value(value.tolist())
+        case float():
+            return value if math.isfinite(value) else None
+        case int():
+            return value
+        case datetime():
+            return value.isoformat()
+        case Mapping():
+            return {str(key): plain_value(inner) for key, inner in value.items()}
+        case Iterable():
+            return [plain_value(inner) for inner in value]
+        case _:
+            return str(value)
+
+
+def _console(*, error: bool, plain: bool) -> Console:
+    return Console(
+        stderr=error, no_color=plain or None, highlight=False, markup=False, emoji=False,
+        color_system=None if plain else "auto",
+    )  # fmt: skip
+
+
+def _drawn(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        table.add_column(
+            Text(column.title), justify="right" if column.number else "left", no_wrap=column.number, overflow="fold"
+        )
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def _aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Iterable[str]:
+    """Each row as one line."""
+    lines = [[column.title for column in columns], *rows]
+    widths = [max(cell_len(line[at]) for line in lines) for at in range(len(columns))]
+    for line in lines:
+        cells = (
+            " " * (width - cell_len(cell)) + cell if column.number else cell + " " * (width - cell_len(cell))
+            for column, width, cell in zip(columns, widths, line, strict=True)
+        )
+        yield GAP.join(cells).rstrip()

@@ -1,0 +1,181 @@
+"""What would be moved now, what for, and how exactly? ``plan``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from agent.cli.app import Group, command
+from agent.cli.output import Column, Output
+from agent.cli.running import daemon_of
+from agent.cli.session import Session
+from agent.cli.wording import (
+    expiry,
+    move_sql,
+    print_moves,
+    print_value,
+    proposal_document,
+    seconds_per_hour,
+    short_digest,
+)
+from agent.ledger import ProposalRow
+from agent.planner import Planning, proposal_of
+from agent.proposals import Proposal
+from agent.ranking import Ranking, ranking_of
+from agent.units_of_measure import format_bytes, format_seconds
+from agent.watch import Watch
+from policies.plan import Verdict
+
+HEAD = 10  # units of the ranking that are shown
+LONGEST_NAP_SECONDS = 0.25  # between looks at the progress bar
+MOVED = frozenset({Verdict.PROMOTE, Verdict.DEMOTE})
+RANKING_COLUMNS = (
+    Column("unit"), Column("tier"), Column("size", number=True), Column("benefit/h", number=True), Column("verdict"),
+)  # fmt: skip
+
+
+@command(Group.LOOK, "hotplace plan --observe 60")
+def plan(
+    session: Session,
+    propose: Annotated[
+        bool, typer.Option("--propose/--dry-run", help="Store the plan as a proposal, or only print it.")
+    ] = False,
+    observe: Annotated[
+        float | None,
+        typer.Option(min=0.05, metavar="SECONDS", help="Watch this long first; else only the stored heat is used."),
+    ] = None,
+) -> None:
+    """Show what is worth moving, why not the others, and the exact statements; moves nothing."""
+    watch = session.watch()
+    try:
+        observe = _allowed(session, observe)
+        planning = _planning(session, watch, observe)
+        proposal = proposal_of(planning, session.database, watch.identity.fingerprint)
+        number = watch.propose(planning) if propose else None
+        stored = None if number is None else session.ledger.proposal(number)
+    finally:
+        watch.close(save=observe is not None)
+    ranking = ranking_of(planning)
+    _print(session.out, planning, ranking, proposal)
+    _print_next(session.out, stored, propose=propose)
+    session.out.document(
+        {
+            "database": session.database.name,
+            "dry_run": not propose,
+            "proposal": None
+            if stored is None
+            else {"id": stored.id, "digest": stored.digest, "expires_at": stored.proposal.expires_at},
+            **_document(planning, ranking, proposal),
+        }
+    )
+
+
+def _allowed(session: Session, observe: float | None) -> float | None:
+    """How long to watch: not at all beside a daemon, whose heat would then count the same time twice."""
+    if observe and daemon_of(session.ledger, session.database, session.clock.now()).alive:
+        session.out.note("a daemon watches this database already: what it has learnt is used, --observe is left out")
+        return None
+    return observe
+
+
+def _planning(session: Session, watch: Watch, observe: float | None) -> Planning:
+    """Sample, wait if asked to, and plan. Only the reading connector of the watch is ever used."""
+    watch.sample()
+    if observe:
+        _wait(session, observe)
+        watch.sample()
+    planning = watch.plan()
+    assert planning is not None, "there is a sample"
+    return planning
+
+
+def _wait(session: Session, seconds: float) -> None:
+    """Let the time pass, with a bar on a terminal."""
+    columns = (TextColumn("watching"), BarColumn(), TimeRemainingColumn())
+    console = session.out.progress_console
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("watching", total=seconds)
+        left = seconds
+        while left > 0:
+            nap = min(left, LONGEST_NAP_SECONDS)
+            session.clock.sleep(nap)
+            left -= nap
+            progress.advance(task, nap)
+
+
+def _print(out: Output, planning: Planning, ranking: Ranking, proposal: Proposal | None) -> None:
+    out.heading(f"the {min(HEAD, len(ranking))} units of {len(ranking)} that fast storage is worth most to")
+    out.table(RANKING_COLUMNS, (_ranking_cells(ranking, row) for row in range(min(HEAD, len(ranking)))))
+    if proposal is None:
+        out.heading("nothing is worth moving")
+        out.line(f"read wait by the model: {seconds_per_hour(planning.plan.wait_per_hour)}")
+    else:
+        out.heading("the plan")
+        print_value(out, proposal)
+        print_moves(out, proposal.moves)
+    out.heading("why not the others at the top")
+    for row in _not_chosen(ranking):
+        out.line(f"{ranking.key[row]}: {ranking.verdict_code(row)}. {_why(ranking, row)}")
+    if proposal is not None:
+        out.heading("the exact statements")
+        for move in proposal.moves:
+            for line in move_sql(move).splitlines():
+                out.line(line)
+
+
+def _print_next(out: Output, stored: ProposalRow | None, *, propose: bool) -> None:
+    out.line()
+    if stored is not None:
+        digest = short_digest(stored.digest)
+        out.line(f"proposal {stored.id}, digest {digest}, {expiry(stored.proposal)}")
+        out.line(f"next: hotplace approve {stored.id} --digest {digest}")
+    elif propose:
+        out.line("there is nothing to propose")
+    else:
+        out.line("dry run: nothing was changed in the database; --propose stores the plan for approval")
+
+
+def _document(planning: Planning, ranking: Ranking, proposal: Proposal | None) -> dict[str, Any]:
+    """The plan as JSON values; the value is there even where nothing is worth moving."""
+    plan = planning.plan
+    empty: dict[str, Any] = {
+        "created_at": planning.made_at,
+        "expires_at": None,
+        "bytes": 0,
+        "wait_per_hour_seconds": plan.wait_per_hour,
+        "wait_saved_per_hour_seconds": plan.wait_saved_per_hour,
+        "bound_per_hour_seconds": plan.bound_per_hour,
+        "gap_ratio": plan.gap_ratio,
+        "ceiling_ratio": plan.ceiling_ratio,
+        "moves": [],
+    }
+    return {
+        **(empty if proposal is None else proposal_document(proposal)),
+        "ranking": [ranking.document(row) for row in range(min(HEAD, len(ranking)))],
+        "not_chosen": [ranking.document(row) for row in _not_chosen(ranking)],
+    }
+
+
+def _not_chosen(ranking: Ranking) -> list[int]:
+    """Rows of the busiest and most valuable units that stay where they are."""
+    count = len(ranking)
+    busiest = (-ranking.logical_reads).argsort(kind="stable")[:HEAD].tolist()
+    rows = dict.fromkeys([*range(min(HEAD, count)), *busiest])
+    return [row for row in rows if Verdict(int(ranking.verdict[row])) not in MOVED]
+
+
+def _why(ranking: Ranking, row: int) -> str:
+    return ranking.sentence[row] if row < len(ranking.sentence) else ""
+
+
+def _ranking_cells(ranking: Ranking, row: int) -> tuple[str, ...]:
+    tier = int(ranking.tier[row])
+    return (
+        ranking.key[row],
+        ranking.tier_names[tier] if tier >= 0 else "not managed",
+        format_bytes(int(ranking.size_bytes[row])),
+        format_seconds(float(ranking.benefit_per_hour[row])),
+        ranking.verdict_code(row),
+    )

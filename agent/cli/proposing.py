@@ -1,0 +1,129 @@
+"""What is proposed, and what exactly would it send? ``proposals`` and ``show``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from agent.cli.app import Group, command
+from agent.cli.output import Column, Output
+from agent.cli.running import OPEN
+from agent.cli.session import Session
+from agent.cli.wording import (
+    expiry,
+    move_document,
+    move_sql,
+    print_moves,
+    print_value,
+    proposal_document,
+    short_digest,
+)
+from agent.ledger import MoveRow, ProposalRow
+from agent.states import MoveState
+from agent.units_of_measure import format_bytes, format_seconds, format_when
+
+COLUMNS = (
+    Column("id", number=True), Column("digest"), Column("state"), Column("moves", number=True),
+    Column("size", number=True), Column("saves/h", number=True), Column("proposed"), Column("expires"), Column("why"),
+)  # fmt: skip
+MOST = 1000  # proposals in a list
+NEVER_SENT = frozenset({MoveState.REJECTED, MoveState.EXPIRED, MoveState.SUPERSEDED, MoveState.CANCELLED})
+
+ProposalId = Annotated[int, typer.Argument(min=1, metavar="ID", help="Number that `hotplace proposals` shows.")]
+
+
+@command(Group.DECIDE, "hotplace proposals --all")
+def proposals(
+    session: Session,
+    everything: Annotated[bool, typer.Option("--all", help="Also those that are decided and done.")] = False,
+) -> None:
+    """List what waits for a decision or is being carried out."""
+    rows = session.ledger.proposals(database=session.database.name, states=None if everything else OPEN, limit=MOST)
+    if rows:
+        session.out.table(COLUMNS, [_cells(row) for row in rows])
+    else:
+        session.out.line("no proposal" if everything else "no open proposal; --all shows the others")
+    session.out.document({"database": session.database.name, "proposals": [_head(row) for row in rows]})
+
+
+@command(Group.DECIDE, "hotplace show 3 --sql")
+def show(
+    session: Session,
+    number: ProposalId,
+    sql: Annotated[bool, typer.Option("--sql", help="Print the statements only, to be run by hand.")] = False,
+) -> None:
+    """Show a proposal: its value, its moves with their locks, and the statements."""
+    row = session.ledger.proposal(number)
+    moves = session.ledger.moves(proposal_id=number)
+    if sql and not session.out.as_json:
+        session.out.verbatim("\n".join(move_sql(move.move) for move in moves if move.state not in NEVER_SENT))
+        return
+    print_proposal(session.out, row, moves)
+    session.out.heading("the exact statements")
+    for move in moves:
+        for line in move_sql(move.move).splitlines():
+            session.out.line(line)
+    session.out.document(_document(row, moves))
+
+
+def print_proposal(out: Output, row: ProposalRow, moves: Sequence[MoveRow]) -> None:
+    """The proposal in one screen: state, value, moves with their locks."""
+    out.line(f"proposal {row.id} for {row.proposal.database}", style="bold")
+    decided = f" at {format_when(row.decided_at)} by {row.decided_by}" if row.decided_at else ""
+    out.facts(
+        [
+            ("state", f"{row.state}{decided}{f': {row.reason}' if row.reason else ''}"),
+            ("digest", row.digest),
+            ("proposed", f"{format_when(row.proposal.created_at)}, {expiry(row.proposal)}"),
+        ]
+    )
+    print_value(out, row.proposal)
+    out.line()
+    print_moves(out, [move.move for move in moves])
+    for move in moves:
+        if move.state.value != row.state.value:
+            out.line(f"move {move.move.ordinal} is {move.state}: {move.reason}")
+
+
+def _cells(row: ProposalRow) -> tuple[str, ...]:
+    return (
+        str(row.id),
+        short_digest(row.digest),
+        row.state.value,
+        str(len(row.proposal.moves)),
+        format_bytes(row.proposal.bytes_moved),
+        format_seconds(row.proposal.wait_saved_per_hour),
+        format_when(row.proposal.created_at),
+        format_when(row.proposal.expires_at),
+        row.reason,
+    )
+
+
+def _head(row: ProposalRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "digest": row.digest,
+        "state": row.state,
+        "reason": row.reason or None,
+        "decided_at": row.decided_at,
+        "decided_by": row.decided_by or None,
+        "moves": len(row.proposal.moves),
+        "bytes": row.proposal.bytes_moved,
+        "wait_saved_per_hour_seconds": row.proposal.wait_saved_per_hour,
+        "created_at": row.proposal.created_at,
+        "expires_at": row.proposal.expires_at,
+    }
+
+
+def _document(row: ProposalRow, moves: Sequence[MoveRow]) -> dict[str, Any]:
+    return {
+        "database": row.proposal.database,
+        **_head(row),
+        **proposal_document(row.proposal),
+        "moves": [
+            {"id": move.id, "state": move.state, "state_reason": move.reason, **move_document(move.move)}
+            for move in moves
+        ],
+    }

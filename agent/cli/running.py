@@ -1,0 +1,240 @@
+"""Is it working, and what is it doing? ``run`` and ``status``."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+
+from agent.cli.app import Group, command
+from agent.cli.exit_codes import CommandError, ExitCode
+from agent.cli.output import Column, Output
+from agent.cli.session import Session
+from agent.cli.wording import expiry, seconds_per_hour, short_digest
+from agent.config import DatabaseConfig
+from agent.daemon import STALE_SAMPLES, Daemon
+from agent.ledger import Ledger, MoveRow, ProposalRow
+from agent.logs import set_up_logs
+from agent.states import MoveState, ProposalState
+from agent.units_of_measure import format_bytes, format_seconds, format_when
+from agent.watch import ACTIONABLE, STATUS
+from connectors.base import HotplaceError
+
+UNDER_WAY = ACTIONABLE | {MoveState.PLACED, MoveState.SETTLING, MoveState.UNDO_PROPOSED}
+OPEN = frozenset({ProposalState.PROPOSED, ProposalState.APPROVED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonState:
+    """What the ledger tells of the daemon of one database."""
+
+    word: str  # running, late, stopped, never
+    alive: bool
+    age_seconds: float | None  # since it last wrote; None: it never did
+    at: datetime | None
+    status: Mapping[str, Any]  # agent.watch.status_document; empty where there is none
+
+    @property
+    def sentence(self) -> str:
+        """The state in words."""
+        if self.at is None or self.age_seconds is None:
+            return "no daemon has ever watched this database; start it with: hotplace run"
+        seen = f"{format_when(self.at)} ({format_seconds(self.age_seconds)} ago)"
+        return {
+            "running": f"running as pid {self.status.get('pid')}, last heard of at {seen}",
+            "late": f"late: pid {self.status.get('pid')} was last heard of at {seen}",
+            "stopped": f"not running; last heard of at {seen}; start it with: hotplace run",
+        }[self.word]
+
+
+def daemon_of(ledger: Ledger, database: DatabaseConfig, now: datetime) -> DaemonState:
+    """Whether a daemon watches that database, as far as the ledger and this machine tell."""
+    stored = ledger.load_document(database.name, STATUS)
+    if stored is None:
+        return DaemonState(word="never", alive=False, age_seconds=None, at=None, status={})
+    at, status = stored
+    age = max(0.0, (now - at).total_seconds())
+    fresh = age <= STALE_SAMPLES * max(database.sample_seconds, 1.0)
+    here = status.get("host") == socket.gethostname()
+    gone = here and not _process_exists(int(status["pid"]))
+    word = "stopped" if gone or not (fresh or here) else "running" if fresh else "late"
+    return DaemonState(word=word, alive=word == "running", age_seconds=age, at=at, status=status)
+
+
+def _process_exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it is somebody else's
+        return True
+    return pid != os.getpid()  # this very process is a command, not the daemon
+
+
+@command(Group.SET_UP, "hotplace run --once")
+def run(
+    session: Session,
+    once: Annotated[
+        bool, typer.Option("--once", help="Two samples, a plan, whatever is approved, then end; for cron and tests.")
+    ] = False,
+) -> ExitCode:
+    """Watch, propose and carry out what is approved, until SIGTERM; SIGHUP reads the configuration again."""
+    config = session.config
+    set_up_logs(as_json=config.log.format == "json" or session.options.as_json, level=config.log.level)
+    if once:
+        return _run_once(session)
+    if session.options.database:
+        raise CommandError(
+            "the daemon watches every configured database",
+            code=ExitCode.USAGE,
+            advice="Leave --database out, use --once with it, or give each database a configuration of its own.",
+        )
+    Daemon(config, session.config_path, session.ledger, session.clock).run()
+    return ExitCode.OK
+
+
+def _run_once(session: Session) -> ExitCode:
+    """One cycle of each database; failed moves show in the exit code."""
+    started = session.clock.now()
+    config = session.config.model_copy(update={"databases": session.databases})
+    failure: HotplaceError | None = None
+    try:
+        Daemon(config, session.config_path, session.ledger, session.clock).run_once()
+    except HotplaceError as error:
+        failure = error
+    documents, ended = [], []
+    for database in session.databases:
+        stored = session.ledger.load_document(database.name, STATUS)
+        proposals = session.ledger.proposals(database=database.name, states={ProposalState.PROPOSED})
+        ended += [row for row in session.ledger.moves(database=database.name) if _touched(row, started)]
+        documents.append(
+            {
+                "database": database.name,
+                "status": stored[1] if stored else None,
+                "proposals": [_proposal_document(row) for row in proposals],
+            }
+        )
+        if stored is not None and stored[0] >= started:
+            session.out.line(f"{database.name}: {stored[1]['last_cycle']}")
+        _print_proposals(session.out, proposals)
+    _print_moves(session.out, ended)
+    if failure is not None:
+        raise failure
+    session.out.document({"databases": documents, "moves": [_move_document(row) for row in ended]})
+    return ExitCode.MOVE_FAILED if any(row.state is MoveState.FAILED for row in ended) else ExitCode.OK
+
+
+def _touched(row: MoveRow, since: datetime) -> bool:
+    """Whether something was done about the move; being proposed or superseded is nothing."""
+    return row.approved and row.updated_at >= since
+
+
+@command(Group.LOOK, "hotplace status")
+def status(session: Session) -> None:
+    """Show whether the daemon runs, open proposals, moves under way and the room in each tier."""
+    now = session.clock.now()
+    mode = "dry run: approved moves are not carried out" if session.config.dry_run else "approved moves are carried out"
+    session.out.line(f"level {session.config.level}, {mode}")
+    documents = []
+    for database in session.databases:
+        daemon = daemon_of(session.ledger, database, now)
+        proposals = session.ledger.proposals(database=database.name, states=OPEN)
+        moves = session.ledger.moves(database=database.name, states=UNDER_WAY)
+        _print_status(session.out, database, daemon, proposals, moves)
+        documents.append(_status_document(database, daemon, proposals, moves))
+    session.out.document(
+        {"level": session.config.level, "dry_run": session.config.dry_run, "at": now, "databases": documents}
+    )
+
+
+def _print_status(
+    out: Output,
+    database: DatabaseConfig,
+    daemon: DaemonState,
+    proposals: list[ProposalRow],
+    moves: list[MoveRow],
+) -> None:
+    out.heading(f"{database.name} ({database.engine})")
+    out.line(daemon.sentence)
+    if daemon.status.get("error"):
+        out.line(f"its last error: {daemon.status['error']}", style="red")
+    if daemon.status.get("last_cycle"):
+        out.line(f"last cycle: {daemon.status['last_cycle']}")
+    _print_proposals(out, proposals)
+    if not proposals:
+        out.line("no open proposal")
+    _print_moves(out, moves)
+    rooms = daemon.status.get("spaces") or []
+    if rooms:
+        out.line(f"room when last sampled, {daemon.status['last_sample']}:")
+        out.table(
+            (Column("tier"), Column("space"), *(Column(t, number=True) for t in ("used", "free", "capacity"))),
+            [_room_cells(room) for room in rooms],
+        )
+
+
+def _print_proposals(out: Output, proposals: list[ProposalRow]) -> None:
+    for row in proposals:
+        out.line(
+            f"proposal {row.id} ({short_digest(row.digest)}) is {row.state}: {len(row.proposal.moves)} moves, "
+            f"saves {seconds_per_hour(row.proposal.wait_saved_per_hour)}, {expiry(row.proposal)}"
+        )
+
+
+def _print_moves(out: Output, moves: list[MoveRow]) -> None:
+    for row in moves:
+        out.line(f"move {row.id}: {row.move.key} to {row.move.to_space}, {row.state}: {row.reason}")
+
+
+def _room_cells(room: Mapping[str, Any]) -> tuple[str, ...]:
+    sizes = (room["used_bytes"], room["free_bytes"], room["capacity_bytes"])
+    cells = ("not known" if size is None else format_bytes(size) for size in sizes)
+    return (room["tier"] or "not managed", room["space"], *cells)
+
+
+def _status_document(
+    database: DatabaseConfig, daemon: DaemonState, proposals: list[ProposalRow], moves: list[MoveRow]
+) -> dict[str, Any]:
+    return {
+        "database": database.name,
+        "engine": database.engine,
+        "daemon": {
+            "state": daemon.word,
+            "alive": daemon.alive,
+            "last_heard_of_at": daemon.at,
+            "age_seconds": daemon.age_seconds,
+            "status": dict(daemon.status) or None,
+        },
+        "proposals": [_proposal_document(row) for row in proposals],
+        "moves": [_move_document(row) for row in moves],
+        "spaces": daemon.status.get("spaces"),
+    }
+
+
+def _proposal_document(row: ProposalRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "digest": row.digest,
+        "state": row.state,
+        "moves": len(row.proposal.moves),
+        "wait_saved_per_hour_seconds": row.proposal.wait_saved_per_hour,
+        "expires_at": row.proposal.expires_at,
+    }
+
+
+def _move_document(row: MoveRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "proposal": row.proposal_id,
+        "unit": row.move.key,
+        "to_space": row.move.to_space,
+        "bytes": row.move.size_bytes,
+        "state": row.state,
+        "reason": row.reason,
+        "at": row.updated_at,
+    }

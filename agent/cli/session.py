@@ -1,0 +1,128 @@
+"""What every command has: the common options, the configuration, the ledger, a clock and its output."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from agent.cli.output import Output
+from agent.clock import SystemClock
+from agent.config import Config, DatabaseConfig, Level, find_config, load
+from agent.ledger import Ledger
+from agent.watch import Watch
+from connectors.base import Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The options that every command takes, before its name or after it."""
+
+    config: Path | None = None
+    database: str | None = None
+    as_json: bool = False
+    debug: bool = False
+    no_color: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who gives an order, and from where: for the audit chain."""
+
+    who: str
+    origin: str
+
+
+class Session:
+    """One command's run. Configuration and ledger are opened on first use and closed at the end."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.out = Output(as_json=options.as_json, no_color=options.no_color)
+        self.clock: Clock = SystemClock()
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    @cached_property
+    def config_path(self) -> Path:
+        """The configuration file.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        return find_config(self.options.config)
+
+    @cached_property
+    def config(self) -> Config:
+        """The whole configuration.
+
+        Raises:
+            ConfigError: it is missing or wrong.
+        """
+        return load(self.config_path)
+
+    @cached_property
+    def database(self) -> DatabaseConfig:
+        """The database that --database names, or the only one.
+
+        Raises:
+            ConfigError: it is not configured, or there are several to choose from.
+        """
+        return self.config.database(self.options.database)
+
+    @cached_property
+    def databases(self) -> tuple[DatabaseConfig, ...]:
+        """The database that --database names, or all.
+
+        Raises:
+            ConfigError: it is not configured.
+        """
+        return (self.database,) if self.options.database else self.config.databases
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The durable record.
+
+        Raises:
+            LedgerError: it is damaged, busy or cannot be opened.
+        """
+        ledger = Ledger.open(self.config.ledger.path, self.clock)
+        self._open.callback(ledger.close)
+        return ledger
+
+    def watch(self) -> Watch:
+        """The database with nothing that could write: a dry run. The caller closes it."""
+        return Watch(self.database, self.ledger, self.clock, level=Level.PROPOSE, dry_run=True)
+
+
+def actor() -> Actor:
+    """The user of the operating system, the one behind sudo included, and the terminal or process."""
+    user, behind = getpass.getuser(), os.environ.get("SUDO_USER")
+    who = f"{user} (sudo by {behind})" if behind and behind != user else user
+    return Actor(who=who, origin=f"{socket.gethostname()} {_terminal() or f'pid {os.getpid()}'}")
+
+
+def interactive() -> bool:
+    """Whether a person can be asked."""
+    return sys.stdin.isatty()
+
+
+def _terminal() -> str:
+    try:
+        return os.ttyname(sys.stdin.fileno())
+    except (OSError, ValueError):  # not a terminal, or no descriptor at all
+        return ""

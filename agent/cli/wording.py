@@ -1,0 +1,150 @@
+"""How moves, proposals and spaces are written, the same in every command."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from agent.cli.output import Column, Output
+from agent.proposals import DIGEST_SHOWN, Proposal, ProposedMove
+from agent.units_of_measure import exact_bytes, format_bytes, format_ratio, format_seconds, format_when
+from connectors.model import Route
+
+MOVE_COLUMNS = (
+    Column("#", number=True), Column("unit"), Column("from"), Column("to"), Column("size", number=True),
+    Column("saves/h", number=True), Column("copy", number=True), Column("payback", number=True), Column("meanwhile"),
+)  # fmt: skip
+
+
+def seconds_per_hour(seconds: float) -> str:
+    """A saving for people: ``12.3 s per hour``."""
+    return f"{format_seconds(seconds)} per hour"
+
+
+def short_digest(digest: str) -> str:
+    """What lists show of a digest, and what --digest takes at least."""
+    return digest[:DIGEST_SHOWN]
+
+
+def print_value(out: Output, proposal: Proposal) -> None:
+    """What the proposal is expected to bring, beside the best possible and the ceiling."""
+    size = proposal.bytes_moved
+    out.facts(
+        [
+            (
+                "moves",
+                f"{len(proposal.moves)}, {format_bytes(size)} ({exact_bytes(size)})",
+            ),
+            ("read wait now", seconds_per_hour(proposal.wait_per_hour)),
+            ("saved", seconds_per_hour(proposal.wait_saved_per_hour)),
+            ("best possible", f"{seconds_per_hour(proposal.bound_per_hour)}, gap {format_ratio(proposal.gap_ratio)}"),
+            ("ceiling", _ceiling(proposal.ceiling_ratio)),
+        ]
+    )
+
+
+def _ceiling(ratio: float | None) -> str:
+    """Amdahl's word on it."""
+    if ratio is None:
+        return "not known: the engine does not tell how long sessions execute"
+    return f"{format_ratio(ratio)} of session time is foreground I/O; nothing gains more"
+
+
+def print_moves(out: Output, moves: Sequence[ProposedMove]) -> None:
+    """The moves in the order they would run, then what each blocks."""
+    out.table(MOVE_COLUMNS, [_move_cells(move) for move in moves])
+    for move in moves:
+        out.line(f"{move.ordinal}. {move.sentence}")
+        out.line(f"   locks: {move.route.locks}")
+        for note in move.route.notes:
+            out.line(f"   note: {note}")
+
+
+def move_sql(move: ProposedMove) -> str:
+    """The statements of one move as a script: comments say what each is for, everything else is sent as it stands."""
+    route = move.route
+    lines = [f"-- move {move.ordinal}: {_comment(f'{move.key} from {move.from_space} to {move.to_space}')}"]
+    lines += [f"{_closed(setting)}" for setting in route.prologue]
+    for step in route.steps:
+        lines += [f"-- {_comment(step.purpose)}", _closed(step.sql)]
+    return "\n".join(lines) + "\n"
+
+
+def move_document(move: ProposedMove) -> dict[str, Any]:
+    """One move as JSON values."""
+    return {
+        "ordinal": move.ordinal,
+        "unit": move.key,
+        "units": list(move.route.bundle.unit_keys),
+        "bytes": move.size_bytes,
+        "from_space": move.from_space,
+        "to_space": move.to_space,
+        "from_tier": move.from_tier,
+        "to_tier": move.to_tier,
+        "reason": move.reason,
+        "why": move.sentence,
+        "wait_saved_per_hour_seconds": move.wait_saved_per_hour,
+        "copy_seconds": move.copy_seconds,
+        "payback_seconds": move.payback_seconds,
+        **_route_document(move.route),
+    }
+
+
+def proposal_document(proposal: Proposal) -> dict[str, Any]:
+    """A plan's value and moves as JSON values."""
+    return {
+        "created_at": proposal.created_at,
+        "expires_at": proposal.expires_at,
+        "bytes": proposal.bytes_moved,
+        "wait_per_hour_seconds": proposal.wait_per_hour,
+        "wait_saved_per_hour_seconds": proposal.wait_saved_per_hour,
+        "bound_per_hour_seconds": proposal.bound_per_hour,
+        "gap_ratio": proposal.gap_ratio,
+        "ceiling_ratio": proposal.ceiling_ratio,
+        "moves": [move_document(move) for move in proposal.moves],
+    }
+
+
+def expiry(proposal: Proposal) -> str:
+    """When it can no longer be approved."""
+    return f"expires {format_when(proposal.expires_at)}"
+
+
+def _route_document(route: Route) -> dict[str, Any]:
+    return {
+        "route": route.name,
+        "online": route.online,
+        "locks": route.locks,
+        "log_bytes": route.log_bytes,
+        "transient_bytes": route.transient_bytes,
+        "notes": list(route.notes),
+        "prologue": list(route.prologue),
+        "statements": [{"sql": step.sql, "purpose": step.purpose} for step in route.steps],
+        "undo": [{"sql": step.sql, "purpose": step.purpose} for step in route.undo_steps],
+    }
+
+
+def _move_cells(move: ProposedMove) -> tuple[str, ...]:
+    payback = math.inf if move.payback_seconds is None else move.payback_seconds
+    return (
+        str(move.ordinal),
+        move.key,
+        f"{move.from_space} ({move.from_tier})",
+        f"{move.to_space} ({move.to_tier})",
+        format_bytes(move.size_bytes),
+        format_seconds(move.wait_saved_per_hour),
+        format_seconds(move.copy_seconds),
+        "makes room" if math.isinf(payback) else format_seconds(payback),
+        "online" if move.route.online else "blocks",
+    )
+
+
+def _comment(text: str) -> str:
+    """The text on one line: a line feed in a name would end the comment and start a statement."""
+    return " ".join(text.splitlines())
+
+
+def _closed(sql: str) -> str:
+    text = sql.rstrip()
+    return text if text.endswith(";") else f"{text};"
