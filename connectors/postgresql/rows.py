@@ -51,6 +51,8 @@ def bigint_and_text_rows(data: bytes, columns: int) -> tuple[I64, list[str]]:
         at = text + length
     if at != end:
         raise ValueError(f"rows end at byte {at} of {end}")
+    if not starts:
+        return np.empty((columns, 0), dtype=np.int64), []
     every = np.frombuffer(data, dtype=np.uint8)
     windows = np.lib.stride_tricks.sliding_window_view(every, fixed)
     return _fields(np.ascontiguousarray(windows[np.array(starts, dtype=np.int64)]), columns), texts

@@ -1,0 +1,46 @@
+"""Fixtures that several suites share: one private PostgreSQL cluster a session for each installed version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.labs.postgresql import Cluster, installations, running_cluster
+
+MAJORS = tuple(installations())
+NO_SERVER = "no PostgreSQL server here: pip install 'hotplace[demo]' or apt install postgresql"
+
+
+def _majors() -> list[object]:
+    """A parameter for each version; one that skips where there is no server at all."""
+    if not MAJORS:
+        return [pytest.param(0, marks=[pytest.mark.postgresql, pytest.mark.skip(reason=NO_SERVER)], id="none")]
+    return [
+        pytest.param(
+            major, marks=[pytest.mark.postgresql, pytest.mark.xdist_group(f"postgresql {major}")], id=f"pg{major}"
+        )
+        for major in MAJORS
+    ]
+
+
+@pytest.fixture(scope="session", params=_majors())
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """A running cluster with the tablespaces fast and slow; whoever asks for it runs once for each version."""
+    with running_cluster(request.param) as running:
+        yield running
+
+
+@pytest.fixture
+def dbname(cluster: Cluster) -> Iterator[str]:
+    """An empty database of the test's own."""
+    with cluster.database() as name:
+        yield name
+
+
+@pytest.fixture
+def cleanup() -> Iterator[ExitStack]:
+    """Whatever is entered here is left at the end of the test."""
+    with ExitStack() as stack:
+        yield stack

@@ -1,0 +1,1 @@
+"""Real servers to try a connector on, one module an engine."""

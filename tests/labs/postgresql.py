@@ -1,0 +1,309 @@
+"""Private PostgreSQL clusters for tests: one for each installed major version, and the contract's harness over it.
+
+A cluster has two tablespaces, ``slow`` and ``fast``; where file systems may be mounted ``fast`` is one of its own with
+little room, so that a full disk can be tried. The buffer pool is tiny: what is read comes from storage.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from agent.clock import SystemClock
+from agent.demo.server import PrivateServer, debian_installations, embedded_installations, private_server
+from connectors.base import Connector, Mover, StatementFailed
+from connectors.model import Step
+from connectors.postgresql.connector import PostgresqlConnector
+from connectors.postgresql.settings import PostgresqlSettings
+from connectors.settings import SecretSource
+from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
+
+FAST_BYTES = 64 * 2**20
+PASSWORD, WRONG_PASSWORD = "right, and secret", "wrong, and s3cret"
+WAIT_SECONDS = 20.0
+_NUMBERS = count(1)
+SERVER_SETTINGS = {
+    "shared_buffers": "1MB",
+    "autovacuum": "off",  # its reads come when they like; tests run VACUUM themselves
+    "fsync": "off",
+    "track_io_timing": "on",
+    "max_connections": "40",
+}
+
+
+def installations() -> dict[int, Path]:
+    """Major version -> folder of every server on this machine."""
+    return dict(sorted({**debian_installations(), **embedded_installations()}.items()))
+
+
+def wait_until(true: Callable[[], bool], what: str, seconds: float = WAIT_SECONDS) -> None:
+    """Poll until it is true.
+
+    Raises:
+        AssertionError: it never was.
+    """
+    until = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < until, f"not within {seconds:.0f} s: {what}"
+        time.sleep(0.02)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """One running cluster with its two tablespaces."""
+
+    server: PrivateServer
+    major: int
+    fast: Path
+    limited: bool  # fast is a file system of its own, of FAST_BYTES
+
+    def session(self, dbname: str = "postgres", user: str = "postgres") -> psycopg.Connection:
+        """A DBA's session, in autocommit."""
+        return psycopg.connect(host=str(self.server.folder), user=user, dbname=dbname, autocommit=True)
+
+    def settings(self, dbname: str = "postgres", **other: Any) -> PostgresqlSettings:
+        """Connection settings of a superuser, with what a test changes."""
+        usual = {"host": str(self.server.folder), "dbname": dbname, "user": "postgres", "online_lock_timeout": 2.0}
+        return PostgresqlSettings(**{**usual, **other})
+
+    def connector(self, dbname: str = "postgres", **other: Any) -> PostgresqlConnector:
+        """A connector over those settings."""
+        return PostgresqlConnector(self.settings(dbname, **other), SystemClock())
+
+    @contextmanager
+    def database(self) -> Iterator[str]:
+        """An empty database of its own."""
+        name = f"test_{next(_NUMBERS)}"
+        with self.session() as dba:
+            dba.execute(sql.SQL("CREATE DATABASE {} TABLESPACE slow").format(sql.Identifier(name)))
+        try:
+            yield name
+        finally:
+            with self.session() as dba:
+                dba.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@contextmanager
+def running_cluster(major: int) -> Iterator[Cluster]:
+    """A cluster of that version, stopped and removed at the end."""
+    with ExitStack() as stack:
+        server = stack.enter_context(private_server(installations()[major], SERVER_SETTINGS))
+        fast, slow = server.make_folder("fast"), server.make_folder("slow")
+        limited = _mount(fast)
+        if limited:
+            stack.callback(_unmount, fast)
+            server.own(fast)
+        cluster = Cluster(server=server, major=major, fast=fast, limited=limited)
+        with cluster.session() as dba:
+            for name, path in (("fast", fast), ("slow", slow)):
+                place = sql.Literal(str(path))
+                dba.execute(sql.SQL("CREATE TABLESPACE {} LOCATION {}").format(sql.Identifier(name), place))
+            dba.execute(sql.SQL("CREATE ROLE guarded LOGIN PASSWORD {}").format(sql.Literal(PASSWORD)))
+            dba.execute("CREATE ROLE looker LOGIN; GRANT pg_monitor TO looker")
+            rules = "local all guarded scram-sha-256\nlocal all all trust\n"
+            (server.data / "pg_hba.conf").write_text(rules)
+            dba.execute("SELECT pg_reload_conf()")
+        yield cluster
+
+
+def _mount(folder: Path) -> bool:
+    """Mount a small file system in memory there; False where that is not allowed."""
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        return False
+    command = ["mount", "-t", "tmpfs", "-o", f"size={FAST_BYTES}", "tmpfs", str(folder)]
+    return subprocess.run(command, check=False, capture_output=True, timeout=WAIT_SECONDS).returncode == 0
+
+
+def _unmount(folder: Path) -> None:
+    """Lazily, because the server still has files open there."""
+    subprocess.run(["umount", "--lazy", str(folder)], check=True, capture_output=True, timeout=WAIT_SECONDS)
+
+
+def flush(session: psycopg.Connection) -> None:
+    """Make the counters show what this session has done."""
+    if session.info.server_version >= 150000:
+        session.execute("SELECT pg_stat_force_next_flush()")
+        session.execute("SELECT 1")
+    else:
+        time.sleep(1.2)  # until 14 a session reports once a second, and a collector writes it down
+        session.execute("SELECT 1")
+        time.sleep(0.6)
+
+
+@contextmanager
+def fill_disk(folder: Path) -> Iterator[None]:
+    """Leave no room in the file system of ``folder`` inside."""
+    ballast = folder / "ballast"
+    try:
+        with ballast.open("wb", buffering=0) as file, suppress(OSError):
+            while True:
+                file.write(b"\0" * 65536)
+        yield
+    finally:
+        ballast.unlink()
+
+
+EVERY_TABLE = "SELECT oid::regclass::text FROM pg_class WHERE relkind = 'r' AND oid >= 16384"
+
+
+class PostgresqlHarness:
+    """A cluster as the contract wants it, in a database of its own."""
+
+    refusals: tuple[type[Exception], ...] = (StatementFailed,)
+    secret = WRONG_PASSWORD
+    source_space = "slow"
+    target_space = "fast"
+
+    def __init__(self, cluster: Cluster, dbname: str) -> None:
+        self.name = f"postgresql {cluster.major}"
+        self.clock = SystemClock()
+        self._cluster = cluster
+        self._dbname = dbname
+        self._dba = cluster.session(dbname)
+        self.cannot: Mapping[Ability, str] = {
+            Ability.LOB: "TOAST tables are counted with their table",
+            **({} if cluster.limited else {Ability.FULL: "needs root and a file system that may be mounted"}),
+        }
+
+    def close(self) -> None:
+        """End the DBA's session."""
+        self._dba.close()
+
+    def connect(self) -> Connector:
+        """A superuser's connector; patient enough that a step can be caught while it waits for its lock."""
+        return self._cluster.connector(self._dbname, lock_timeout=5.0)
+
+    def refused_connect(self) -> Connector:
+        """Log in as a user whose password is another one."""
+        place = self._cluster.server.folder / "password"
+        place.write_text(self.secret)
+        connector = self._cluster.connector(self._dbname, user="guarded", password=SecretSource(file=place))
+        connector.identify()
+        return connector
+
+    def restricted_connect(self) -> Connector:
+        """A login that owns nothing."""
+        return self._cluster.connector(self._dbname, user="looker")
+
+    def create(self, name: str, *, lob: bool = False) -> PlayTable:
+        """8 MB and more in rows of 1 kB: eight times the buffer pool."""
+        index = f"i{next(_NUMBERS)}"
+        table = sql.Identifier("public", name)
+        for statement in (
+            "CREATE TABLE {table} (id int NOT NULL, filler text)",
+            "ALTER TABLE {table} ALTER filler SET STORAGE PLAIN",
+            "INSERT INTO {table} SELECT g, repeat('x', 1000) FROM generate_series(1, 8000) AS g",
+            "CREATE UNIQUE INDEX {index} ON {table} (id)",
+            "VACUUM (ANALYZE) {table}",
+        ):
+            self._dba.execute(sql.SQL(statement).format(table=table, index=sql.Identifier(index)))
+        flush(self._dba)
+        row = self._dba.execute("SELECT 'public.' || quote_ident(%s)", (name,)).fetchone()
+        assert row is not None
+        return PlayTable(name=name, key=row[0], index_key=f"public.{index}")
+
+    def drop(self, table: PlayTable) -> None:
+        """With its index."""
+        self._dba.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(sql.Identifier("public", table.name)))
+
+    def read_randomly(self, table: PlayTable, reads: int) -> None:
+        """Look up rows far apart, one statement each."""
+        look_up = sql.SQL("SELECT filler FROM {} WHERE id = %s").format(sql.Identifier("public", table.name))
+        with self._cluster.session(self._dbname) as session:
+            session.execute("SET enable_seqscan = off; SET enable_bitmapscan = off")
+            for read in range(reads):
+                session.execute(look_up, (1 + read * 4241 % 8000,))
+            flush(session)
+
+    def scan(self, table: PlayTable) -> None:
+        """Count without an index."""
+        with self._cluster.session(self._dbname) as session:
+            session.execute("SET max_parallel_workers_per_gather = 0")
+            session.execute(sql.SQL("SELECT sum(length(filler)) FROM {}").format(sql.Identifier("public", table.name)))
+            flush(session)
+
+    def reset_counters(self) -> None:
+        """As a DBA would."""
+        self._dba.execute("SELECT pg_stat_reset()")
+        flush(self._dba)
+
+    @contextmanager
+    def hold_lock(self, table: PlayTable) -> Iterator[None]:
+        """An open transaction that has read the table."""
+        with self._cluster.session(self._dbname) as session, session.transaction():
+            session.execute(sql.SQL("LOCK TABLE {} IN ACCESS SHARE MODE").format(sql.Identifier("public", table.name)))
+            yield
+
+    def target_full(self) -> AbstractContextManager[None]:
+        """A file takes all the room."""
+        return fill_disk(self._cluster.fast)
+
+    def execute_interrupted(self, mover: Mover, step: Step) -> None:
+        """Cancel it while it waits for a lock."""
+        self._execute_disturbed(mover, step, lambda _: mover.interrupt())
+
+    def execute_broken(self, mover: Mover, step: Step) -> None:
+        """End its backend while it waits for a lock."""
+        self._execute_disturbed(mover, step, self._terminate)
+
+    def write_while_reading(self, connector: Connector, table: PlayTable) -> None:
+        """Over the connector's own session."""
+        assert isinstance(connector, PostgresqlConnector)
+        statement = sql.SQL("ALTER TABLE {} SET TABLESPACE fast").format(sql.Identifier("public", table.name))
+        connector._session.rows(statement.as_string(None).encode(), doing="writing")
+
+    def _execute_disturbed(self, mover: Mover, step: Step, disturb: Callable[[int], None]) -> None:
+        """Run the step against a lock on everything it may need, and disturb it once it waits."""
+        disturber = threading.Thread(target=self._when_waiting, args=(step, disturb))
+        with self._cluster.session(self._dbname) as session, session.transaction():
+            for (name,) in self._dba.execute(EVERY_TABLE):
+                session.execute(f"LOCK TABLE {name} IN ACCESS SHARE MODE".encode())
+            disturber.start()
+            try:
+                mover.execute(step)
+            finally:
+                disturber.join()
+
+    def _when_waiting(self, step: Step, disturb: Callable[[int], None]) -> None:
+        waiting: list[int] = []
+
+        def look() -> bool:
+            waiting[:] = [pid for (pid,) in session.execute(query, (step.sql,))]
+            return bool(waiting)
+
+        query = "SELECT pid FROM pg_stat_activity WHERE query = %s AND wait_event_type = 'Lock'"
+        with self._cluster.session(self._dbname) as session:
+            wait_until(look, "the step waits for its lock")
+            disturb(waiting[0])
+
+    def _terminate(self, pid: int) -> None:
+        with self._cluster.session(self._dbname) as session:
+            session.execute("SELECT pg_terminate_backend(%s)", (pid,))
+
+
+@contextmanager
+def running_harness(major: int) -> Iterator[EngineHarness]:
+    """The contract's harness over a cluster of its own."""
+    with running_cluster(major) as cluster, cluster.database() as dbname:
+        harness = PostgresqlHarness(cluster, dbname)
+        try:
+            yield harness
+        finally:
+            harness.close()
+
+
+def contract_harnesses() -> dict[str, HarnessFactory]:
+    """One for each installed version. Starts nothing."""
+    return {f"postgresql {major}": lambda major=major: running_harness(major) for major in installations()}  # type: ignore[misc]
