@@ -76,7 +76,7 @@ def restore(world: World, content: dict[str, Any]) -> None:
         )
     try:
         _fill(world, content)
-    except (KeyError, TypeError, ValueError, IndexError, LookupError) as error:
+    except (LookupError, TypeError, ValueError, OverflowError) as error:
         world.begin_anew()
         raise CannotConnect(
             f"the state file is damaged: {error!r}", advice="Restore it, or remove it to start anew."

@@ -60,8 +60,11 @@ class StateFile:
             ) from error
         if not isinstance(content, dict):
             raise CannotConnect(f"{self.path} is no state file", advice="Name another file in `state`.")
-        self._seen = self._stamp()
         return content
+
+    def accept(self) -> None:
+        """What ``changed`` returned has been taken over. Without this nothing overwrites the file."""
+        self._seen = self._stamp()
 
     def write(self, content: dict[str, Any]) -> None:
         """Replace the file at once: whoever reads sees the old or the new one.

@@ -98,6 +98,7 @@ class World:
                 try:
                     if self.store and (content := self.store.changed()):
                         saved.restore(self, content)
+                        self.store.accept()
                     self._advance()
                     self._roll_back_the_dead()
                     try:

@@ -175,6 +175,22 @@ def test_a_damaged_file_is_refused(tmp_path: Path, damage: str) -> None:
     assert state.read_text() == broken
 
 
+def test_damage_is_never_overwritten(tmp_path: Path) -> None:
+    """A world that is already open refuses a file that was damaged meanwhile, again and again, until it is mended."""
+    state = tmp_path / "world.json"
+    world = _open(state)
+    good = state.read_text()
+    for broken in ("{", '{"scenario": "other"}'):
+        state.write_text(broken)
+        for _ in range(2):
+            with pytest.raises(CannotConnect), world.turn():
+                pass
+        assert state.read_text() == broken
+    state.write_text(good)
+    with world.turn():
+        assert space_of(world, INDEX) == "hdd"
+
+
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     """No traceback about a lock file."""
     with pytest.raises(CannotConnect, match="nowhere"):
