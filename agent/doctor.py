@@ -48,7 +48,7 @@ def examine(config: Config, database: DatabaseConfig, clock: Clock) -> list[Find
 
 
 def packages_finding() -> Finding:
-    """Whether agent, connectors and policies come from one place: their names are generic, others have such packages too."""
+    """Whether agent, connectors and policies come from one place; their names are generic."""
     home = Path(__file__).resolve().parent.parent
     foreign = strangers(package_folders(), home)
     if not foreign:
@@ -183,14 +183,15 @@ def _room(space: Space, tier: str, head_room_ratio: float) -> Finding:
         )
     left = int(space.free_bytes - head_room_ratio * space.capacity_bytes)
     values |= {"free_bytes": str(space.free_bytes), "capacity_bytes": str(space.capacity_bytes)}
+    where = f"space {space.name} (tier {tier})"
     room = f"{format_bytes(space.free_bytes)} of {format_bytes(space.capacity_bytes)} free"
     if left > 0:
-        sentence = f"space {space.name} (tier {tier}): {room}, {exact_bytes(left)} above its head-room"
+        sentence = f"{where}: {room}, {exact_bytes(left)} above its head-room"
         return Finding(severity=Severity.OK, code="room", sentence=sentence, values=values)
     return Finding(
         severity=Severity.WARNING,
         code="room_short",
-        sentence=f"space {space.name} (tier {tier}): {room}, less than its head-room of {format_ratio(head_room_ratio)}",
+        sentence=f"{where}: {room}, less than its head-room of {format_ratio(head_room_ratio)}",
         remedy="Nothing will move there until something leaves it or it grows.",
         values=values,
     )

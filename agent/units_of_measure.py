@@ -145,8 +145,10 @@ def format_rate(bytes_per_second: float) -> str:
 
 
 def format_ratio(ratio: float) -> str:
-    """A ratio for people: ``12.5%``; NaN is ``unknown``."""
-    return "unknown" if math.isnan(ratio) else f"{ratio * 100:.3g}%"
+    """A ratio for people, three digits: ``12.5%``; less than a thousandth of a per cent is ``0%``, NaN ``unknown``."""
+    if math.isnan(ratio):
+        return "unknown"
+    return f"{ratio * 100:.3g}%" if abs(ratio) >= 1e-5 else "0%"
 
 
 def format_when(at: datetime, zone: tzinfo | None = None) -> str:

@@ -35,7 +35,7 @@ def cross_checks(values: dict[Any, Any]) -> Iterator[Mistake]:
         yield from _spaces_in_two_tiers(tiers)
         yield from _order_of_tiers(tiers)
         for key in ("connection", "move_connection"):
-            yield from _secrets(database.get(key), (*location, key), set())
+            yield from _secrets(database.get(key), (*location, key))
 
 
 def _items(holder: dict[Any, Any], key: str, above: Location) -> Iterator[tuple[Location, dict[Any, Any]]]:
@@ -89,14 +89,11 @@ def _order_of_tiers(tiers: Iterable[tuple[Location, dict[Any, Any]]]) -> Iterato
         before = (tier.name, seconds)
 
 
-def _secrets(value: object, location: Location, seen: set[int]) -> Iterator[Mistake]:
+def _secrets(value: object, location: Location) -> Iterator[Mistake]:
     """Scalars that are a secret by their key or by their look."""
     if isinstance(value, dict | list):
-        if id(value) in seen:  # an anchor used again, or one that holds itself
-            return
-        seen.add(id(value))
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _secrets(inner, (*location, key if isinstance(key, int) else str(key)), seen)
+            yield from _secrets(inner, (*location, key if isinstance(key, int) else str(key)))
     elif (
         isinstance(value, str | int | float)
         and not isinstance(value, bool)

@@ -11,6 +11,8 @@ import yaml
 from agent.config.errors import ConfigError, Location, Problem, path_text
 
 LARGEST_CHARACTERS = 1_000_000  # a configuration is a page or two; beyond this it is some other file
+MOST_VALUES = 100_000  # counted with every use of an anchor: a few lines of nested anchors can stand for billions
+DEEPEST = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ def read_document(text: str, source: str) -> Document:
             raise ConfigError(
                 [Problem("", found)], source=source, advice="`hotplace init` writes a commented file to start from."
             )
-        repeated = list(_repeated_keys(root, (), set()))
+        repeated = [problem for location, node in _nodes(root, source) for problem in _repeated_keys(node, location)]
         if repeated:
             raise ConfigError(repeated, source=source)
         return Document(loader.construct_document(root), root)
@@ -86,19 +88,34 @@ def _child(node: yaml.Node, part: str | int) -> tuple[int, yaml.Node] | None:
     return None
 
 
-def _repeated_keys(node: yaml.Node, location: Location, seen: set[int]) -> Iterator[Problem]:
+def _nodes(root: yaml.Node, source: str) -> Iterator[tuple[Location, yaml.Node]]:
+    """Every node with its path, once for each place it stands at.
+
+    Raises:
+        ConfigError: there are too many, or too deep: an anchor that holds itself is both.
+    """
+    waiting: list[tuple[Location, yaml.Node]] = [((), root)]
+    count = 0
+    while waiting:
+        location, node = waiting.pop()
+        count += 1
+        if count > MOST_VALUES or len(location) > DEEPEST:
+            excess = f"holds more than {MOST_VALUES:,} values or {DEEPEST} levels, counting every use of an anchor"
+            raise ConfigError([Problem("", excess)], source=source)
+        yield location, node
+        if isinstance(node, yaml.MappingNode):
+            waiting += [((*location, str(key.value)), value) for key, value in node.value]
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += [((*location, position), item) for position, item in enumerate(node.value)]
+
+
+def _repeated_keys(node: yaml.Node, location: Location) -> Iterator[Problem]:
     """Keys written twice in one mapping: YAML would silently keep the last."""
-    if id(node) in seen:  # an anchor used again, or one that holds itself
+    if not isinstance(node, yaml.MappingNode):
         return
-    seen.add(id(node))
-    if isinstance(node, yaml.SequenceNode):
-        for position, item in enumerate(node.value):
-            yield from _repeated_keys(item, (*location, position), seen)
-    if isinstance(node, yaml.MappingNode):
-        keys: set[str] = set()
-        for key, value in node.value:
-            here = (*location, str(key.value))
-            if isinstance(key, yaml.ScalarNode) and key.value in keys:
-                yield Problem(path_text(here), "is written twice", key.start_mark.line + 1)
-            keys.add(str(key.value))
-            yield from _repeated_keys(value, here, seen)
+    keys: set[str] = set()
+    for key, _ in node.value:
+        name = str(key.value)
+        if name in keys:
+            yield Problem(path_text((*location, name)), "is written twice", key.start_mark.line + 1)
+        keys.add(name)

@@ -15,7 +15,7 @@ from agent.units_of_measure import Quantity, parse_bytes, parse_rate, parse_rati
 
 
 def _scalar(parse: Callable[[Quantity], float]) -> BeforeValidator:
-    """The parser, spared of lists and mappings, which must not be printed: anchors can make them endless."""
+    """The parser, spared of lists and mappings."""
 
     def validate(value: Any) -> float:  # noqa: ANN401  # whatever YAML holds
         if isinstance(value, str | int | float):
