@@ -44,4 +44,5 @@ ENGINE = Engine(
     settings=PostgresqlSettings,
     connect=connect,
     sample_settings=SAMPLE_SETTINGS,
+    sample_spaces=("ssd", "pg_default"),
 )

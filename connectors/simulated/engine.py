@@ -10,4 +10,5 @@ ENGINE = Engine(
     settings=SimulatedSettings,
     connect=connect,
     sample_settings=SAMPLE_SETTINGS,
+    sample_spaces=("ssd", "hdd"),
 )
