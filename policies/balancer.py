@@ -36,15 +36,15 @@ def make_plan(situation: Situation, settings: PolicySettings) -> Plan:
     total = _present_wait(bundles)
     weights = wait_weights([tier.speed for tier in situation.tiers], settings)
     reasons = [why_not(bundles, weights, target, total, settings) for target in range(max(1, len(situation.tiers) - 1))]
-    draft = _draft(situation, bundles, settings)
-    pinned = pin_groups(draft, (bundles.pin == Pin.MUST) & (reasons[0] == Verdict.PROMOTE))
+    wanted = (bundles.pin == Pin.MUST) & (reasons[0] == Verdict.PROMOTE)
     open_to = [(reason == Verdict.PROMOTE) & (bundles.pin != Pin.MUST) for reason in reasons]
-    limit = sum(group.saved for group in pinned) + value_bound(draft, np.logical_or.reduce(open_to))
-    groups: list[Group] = []
-    for target in range(len(situation.tiers) - 1):
-        groups += tier_groups(draft, target, open_to[target])
-    ordered = [*pinned, *_ordered(groups, _after(_draft(situation, bundles, settings).board, pinned))]
-    saved = sum(group.saved for group in ordered)
+    draft = _draft(situation, bundles, settings)
+    limit = _saved(pin_groups(draft, wanted)) + value_bound(draft, np.logical_or.reduce(open_to))
+    # With a middle tier, what a place on the fastest is worth depends on who else wants the middle: try both answers.
+    drafts = [_draft(situation, bundles, settings, marginal=way) for way in (False, True)[: len(situation.tiers) - 1]]
+    plans = [_groups(draft, wanted, open_to, _draft(situation, bundles, settings).board) for draft in drafts]
+    ordered = max(plans, key=_saved, default=[])
+    saved = _saved(ordered)
     verdicts, chosen = _verdicts(bundles, situation, reasons[0], ordered, settings)
     wait = bundles.unit_wait
     return Plan(
@@ -78,7 +78,20 @@ def _nothing(situation: Situation) -> Plan:
     )
 
 
-def _draft(situation: Situation, bundles: Bundles, settings: PolicySettings) -> Draft:
+def _groups(draft: Draft, wanted: Bools, open_to: Sequence[Bools], board: Board) -> list[Group]:
+    """Every group of a plan, in the order in which they are carried out on a fresh ``board``."""
+    pinned = pin_groups(draft, wanted)
+    groups: list[Group] = []
+    for target in range(draft.board.tiers - 1):
+        groups += tier_groups(draft, target, open_to[target])
+    return [*pinned, *_ordered(groups, _after(board, pinned))]
+
+
+def _saved(groups: Iterable[Group]) -> float:
+    return sum(group.saved for group in groups)
+
+
+def _draft(situation: Situation, bundles: Bundles, settings: PolicySettings, *, marginal: bool = False) -> Draft:
     return Draft(
         bundles=bundles,
         board=Board(bundles, situation, settings),
@@ -86,6 +99,7 @@ def _draft(situation: Situation, bundles: Bundles, settings: PolicySettings) -> 
         keys=Names(situation.units.key, bundles.lead),
         moved=np.zeros(len(bundles), dtype=np.bool_),
         left=settings.maximum_moves,
+        marginal=marginal,
     )
 
 
@@ -199,5 +213,5 @@ def _move(hop: Hop, group: Group, bundles: Bundles, situation: Situation, settin
         payback_seconds=payback,
         sentence="",
     )
-    next_key = situation.units.key[int(bundles.lead[group.hops[-1].bundle])]
+    next_key = situation.units.key[bundles.members(group.hops[-1].bundle)[0]]
     return replace(move, sentence=move_sentence(move, next_key))

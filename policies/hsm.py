@@ -21,6 +21,7 @@ from policies.guards import may_leave
 from policies.placement import Knapsack, bound, select
 from policies.plan import MoveReason, Pin, PolicySettings
 
+_ROUNDS = 3  # of asking the solver again with the moves and the room that are left
 _LOOKAHEAD = 16  # promotions tried in the room that a demotion left over, before the swap is given up
 
 
@@ -34,6 +35,7 @@ class Draft:
     keys: Sequence[str]  # of each bundle's leading unit
     moved: Bools  # bundles that a group moves; none is moved twice
     left: int  # hops that may still be added
+    marginal: bool = False  # rank by what a tier saves over the next slower one, not over where each bundle is
 
     def tier(self) -> I64:
         """Tier of each bundle as the board stands, -1 where it is not managed."""
@@ -100,8 +102,19 @@ def tier_groups(draft: Draft, target: int, candidates: Bools) -> list[Group]:
         target: row of the tier.
         candidates: bundles that guards let come to it; those already there or faster are ignored.
     """
+    groups: list[Group] = []
+    for _ in range(_ROUNDS):
+        found = _round(draft, target, candidates) if draft.left > 0 else []
+        groups += found
+        if not found:
+            break
+    return groups
+
+
+def _round(draft: Draft, target: int, candidates: Bools) -> list[Group]:
+    """Let the solver decide from the board as it stands, and build groups from what it says."""
     items, sack = _knapsack(draft, target, candidates)
-    if not len(items) or draft.left < 1:
+    if not len(items):
         return []
     chosen = select(sack)
     coming = [int(bundle) for bundle in items[chosen & ~sack.inside]]
@@ -181,7 +194,8 @@ def _knapsack(draft: Draft, target: int, candidates: Bools) -> tuple[I64, Knapsa
     bundles, settings = draft.bundles, draft.settings
     coming = candidates & (bundles.tier > target) & ~draft.moved
     inside = _residents(draft, target)
-    asking = bundles.saved(target) * draft.preference() - draft.upkeep()
+    gain = _loss(draft, target) if draft.marginal else bundles.saved(target)
+    asking = gain * draft.preference() - draft.upkeep()
     holding = _loss(draft, target) * settings.resident_bonus * draft.preference() + draft.upkeep()
     value = np.rint(np.where(inside, holding, asking))
     items = np.flatnonzero((coming & (value > 0)) | inside)

@@ -22,7 +22,7 @@ from connectors.model import F64, I64, Bools
 
 CORE = 16  # items decided by trying every subset
 _FILL_ROUNDS = 200
-_PRICES = 24  # bisection steps for the price of a move
+_LARGE = 8  # large residents per move that may yet have to go
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,29 +48,42 @@ def select(sack: Knapsack) -> Bools:
     if len(sack) <= CORE:
         return _best_subset(sack)
     free = _solve(sack, 0.0)
-    if _entering(sack, free) <= sack.moves:
+    if _changes(sack, free) <= sack.moves:
         return free
-    return _priced(sack)
+    narrow, positions = _narrowed(sack, free)
+    chosen = free & sack.inside
+    chosen[positions] = _priced(narrow)
+    return chosen
 
 
 def bound(sack: Knapsack) -> float:
-    """No selection adds more value than this to what is inside now (linear relaxation, price of moves included)."""
+    """No selection adds more value than this to what is inside now.
+
+    Linear relaxation (Dantzig); where the limit of moves binds, with a price per move. Any price gives a bound, and the
+    bound is convex in it with slope ``moves - changes``, so bisection on the changes finds the best one.
+    """
     now = float(sack.value[sack.inside].sum())
-    best = _relaxed(sack, 0.0) - now
-    for price in _price_ladder(sack):
-        best = min(best, _relaxed(sack, price) - now + price * sack.moves)
-    return max(0.0, best)
+    best, changes = _relaxed(sack, 0.0)
+    if changes > sack.moves:
+        gains = np.sort(sack.value[~sack.inside])[::-1]
+        low, high = max(1, min(sack.moves, len(gains))), len(gains)
+        while high - low > max(1, low // 20):
+            middle = _between(low, high)
+            relaxed, changes = _relaxed(sack, float(gains[middle]))
+            best = min(best, relaxed)
+            low, high = (low, middle) if changes > sack.moves else (middle, high)
+    return max(0.0, best - now)
 
 
 def _priced(sack: Knapsack) -> Bools:
     """The best selection found under the limit of moves, by bisecting on how many outsiders are dear enough."""
     gains = np.sort(sack.value[~sack.inside])[::-1]
-    low, high = max(1, sack.moves), len(gains)  # low: few enough for sure
-    best = _solve(sack, float(gains[min(low, len(gains) - 1)]))
-    while high - low > max(1, low // 100):
-        middle = max(low + 1, min(high - 1, round(exp((log(low) + log(high)) / 2))))
-        chosen = _solve(sack, float(gains[min(middle, len(gains) - 1)]))
-        if _entering(sack, chosen) > sack.moves:
+    low, high = max(1, min(sack.moves, len(gains) - 1)), len(gains)  # low: few enough for sure
+    best = _solve(sack, float(gains[low]) if low < len(gains) else 0.0)
+    while high - low > max(1, low // 50):
+        middle = _between(low, high)
+        chosen = _solve(sack, float(gains[middle]))
+        if _changes(sack, chosen) > sack.moves:
             high = middle
             continue
         low = middle
@@ -79,17 +92,33 @@ def _priced(sack: Knapsack) -> Bools:
     return best
 
 
-def _price_ladder(sack: Knapsack) -> F64:
-    """Prices worth trying for the bound: from the gain at the limit of moves downwards."""
-    gains = np.sort(sack.value[~sack.inside])[::-1]
-    if len(gains) <= sack.moves:
-        return np.zeros(0)
-    steps = np.unique(np.geomspace(max(1, sack.moves), len(gains), _PRICES).astype(np.int64))
-    return np.asarray(gains[np.minimum(steps, len(gains) - 1)], dtype=np.float64)
+def _narrowed(sack: Knapsack, free: Bools) -> tuple[Knapsack, I64]:
+    """The knapsack without the residents that stay anyway, and the positions of what it still holds.
+
+    Whoever stays while moves cost nothing stays when they cost something, but for large ones: with few moves, one of
+    those may go in the place of many small ones.
+    """
+    staying = np.flatnonzero(sack.inside & free)
+    large = np.argsort(-sack.size[staying], kind="stable")[: _LARGE * max(1, sack.moves)]
+    settled = np.zeros(len(sack), dtype=np.bool_)
+    settled[staying] = True
+    settled[staying[large]] = False
+    open_ = np.flatnonzero(~settled)
+    room = sack.capacity - float(sack.size[settled].sum())
+    narrow = Knapsack(
+        size=sack.size[open_], value=sack.value[open_], inside=sack.inside[open_], capacity=room, moves=sack.moves
+    )
+    return narrow, open_
 
 
-def _entering(sack: Knapsack, chosen: Bools) -> int:
-    return int((chosen & ~sack.inside).sum())
+def _between(low: int, high: int) -> int:
+    """A rank strictly between two, in the middle of their logarithms."""
+    return max(low + 1, min(high - 1, round(exp((log(low) + log(high)) / 2))))
+
+
+def _changes(sack: Knapsack, chosen: Bools) -> int:
+    """How many items change sides, residents without value left out: they go only if their room is needed."""
+    return int(((chosen != sack.inside) & (sack.value > 0)).sum())
 
 
 def _worth(sack: Knapsack, chosen: Bools) -> float:
@@ -107,17 +136,23 @@ def _by_density(size: F64, value: F64) -> I64:
     return worth[np.argsort(-(value[worth] / size[worth]), kind="stable")]
 
 
-def _relaxed(sack: Knapsack, price: float) -> float:
-    """Value of the best fractional selection (Dantzig), less the price that residents' staying was credited with."""
+def _relaxed(sack: Knapsack, price: float) -> tuple[float, int]:
+    """Value of the best fractional selection when a change of sides costs ``price``, and its changes.
+
+    The limit of moves is relaxed into the price: what moves cost, less what ``sack.moves`` of them would.
+    """
     value = _values(sack, price)
-    order = _by_density(sack.size, value)
+    worth = np.flatnonzero(value > 0)
+    order = worth[np.argsort(-(value[worth] / sack.size[worth]))]
     filled = np.cumsum(sack.size[order])
     whole = int(np.searchsorted(filled, sack.capacity, side="right"))
     total = float(value[order[:whole]].sum())
     if whole < len(order):
         room = sack.capacity - (float(filled[whole - 1]) if whole else 0.0)
         total += float(value[order[whole]] * max(0.0, room) / sack.size[order[whole]])
-    return total - price * float(sack.inside.sum())
+    taken = np.zeros(len(sack), dtype=np.bool_)
+    taken[order[:whole]] = True
+    return total + price * (sack.moves - float(sack.inside.sum())), _changes(sack, taken)
 
 
 def _solve(sack: Knapsack, price: float) -> Bools:

@@ -1,0 +1,82 @@
+"""An independent referee: carries a plan out move by move, and tries every placement of a small situation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from math import ceil, inf
+
+import numpy as np
+
+from policies.benefit import wait_per_hour
+from policies.plan import Plan, PlannedMove, PolicySettings, Situation
+
+
+def limits(situation: Situation, settings: PolicySettings) -> dict[str, float]:
+    """Bytes each space may hold, head-room kept; what is over that already may stay but not grow."""
+    bounds = {}
+    for row, space in enumerate(situation.spaces):
+        held = float(situation.units.size_bytes[situation.units.space == row].sum())
+        if space.capacity_bytes is None:
+            bounds[space.name] = held
+        else:
+            bounds[space.name] = max(held, space.capacity_bytes - ceil(space.capacity_bytes * settings.head_room_ratio))
+    return bounds
+
+
+def carried_out(situation: Situation, plan: Plan, settings: PolicySettings) -> Iterator[tuple[PlannedMove, float]]:
+    """Every move with the wait per hour after it. Checks, at each, that it starts where the bundle is and fits.
+
+    The source stays occupied until the copy is done, so the check is made with the bundle in both places.
+    """
+    names = [space.name for space in situation.spaces]
+    home = [names[at] for at in situation.units.space]
+    bounds = limits(situation, settings)
+    moved: set[int] = set()
+    for move in plan.moves:
+        assert not moved & set(move.rows), f"{move.key} moves twice"
+        moved |= set(move.rows)
+        assert {home[row] for row in move.rows} == {move.from_space}
+        sizes = situation.units.size_bytes
+        held = sum(int(sizes[row]) for row, at in enumerate(home) if at == move.to_space)
+        assert held + move.size_bytes <= bounds[move.to_space], f"{move.to_space} is over its room at {move.key}"
+        for row in move.rows:
+            home[row] = move.to_space
+        yield move, wait_of(situation, home, settings)
+
+
+def wait_of(situation: Situation, home: list[str], settings: PolicySettings) -> float:
+    """Foreground wait per hour of managed units with every unit in the given space."""
+    names = [space.name for space in situation.spaces]
+    tiers = [int(situation.tier_of_space[names.index(space)]) for space in home]
+    wait = wait_per_hour(situation.heat.rates, [tier.speed for tier in situation.tiers], settings)
+    return float(sum(wait[tier, row] for row, tier in enumerate(tiers) if tier >= 0))
+
+
+def present(situation: Situation) -> list[str]:
+    """The space of every unit."""
+    return [situation.spaces[at].name for at in situation.units.space]
+
+
+def after(situation: Situation, plan: Plan) -> list[str]:
+    """The space of every unit once the plan has run."""
+    home = present(situation)
+    for move in plan.moves:
+        for row in move.rows:
+            home[row] = move.to_space
+    return home
+
+
+def best_wait(situation: Situation, settings: PolicySettings) -> float:
+    """The least wait of all placements within the limits. One unit per bundle; for a dozen units at most."""
+    names = [space.name for space in situation.spaces]
+    bounds = limits(situation, settings)
+    size = situation.units.size_bytes.astype(np.float64)
+    tier = situation.tier_of_space.astype(np.int64)
+    wait = wait_per_hour(situation.heat.rates, [tier.speed for tier in situation.tiers], settings)
+    places = np.array(list(product(range(len(names)), repeat=len(size))), dtype=np.int64)
+    possible = np.ones(len(places), dtype=np.bool_)
+    for row, name in enumerate(names):
+        possible &= ((places == row) * size).sum(axis=1) <= bounds[name]
+    total = np.take_along_axis(wait[tier[places].T, np.arange(len(size))[:, None]].T, np.arange(len(size))[None, :], 1)
+    return float(np.where(possible, total.sum(axis=1), inf).min())
