@@ -30,11 +30,12 @@ from connectors.simulated.world import World, shared_world
 class SimulatedConnector:
     """One client of a world. Any number of them may share it."""
 
-    def __init__(self, world: World, *, may_move: bool = True) -> None:
+    def __init__(self, world: World, *, may_move: bool = True, clock: Clock | None = None) -> None:
         self._world = world
+        self._clock = clock or world.clock  # a shared world does not keep it alive, so we do
         self._may_move = may_move
         self._open = True
-        self.session = Session(world, read_only=True)  # what reading goes over: it cannot change anything
+        self.session = Session(world, self._clock, read_only=True)  # what reading goes over: it cannot change anything
 
     def identify(self) -> Identity:
         """Who answers."""
@@ -92,7 +93,7 @@ class SimulatedConnector:
 
     def open_mover(self) -> Session:
         """A session that may write."""
-        return Session(self._reached(), read_only=False, may_move=self._may_move)
+        return Session(self._reached(), self._clock, read_only=False, may_move=self._may_move)
 
     def acquire_lease(self, holder: str) -> WorldLease:
         """Become the one acting agent.
@@ -118,4 +119,4 @@ def connect(settings: SimulatedSettings, clock: Clock) -> SimulatedConnector:
     Raises:
         CannotConnect: its state file cannot be used.
     """
-    return SimulatedConnector(shared_world(settings, clock), may_move=settings.may_move)
+    return SimulatedConnector(shared_world(settings, clock), may_move=settings.may_move, clock=clock)

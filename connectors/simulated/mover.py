@@ -10,6 +10,7 @@ from typing import Self
 
 from connectors.base import (
     CannotConnect,
+    Clock,
     Interrupted,
     LockNotObtained,
     ObjectGone,
@@ -42,8 +43,9 @@ class _Blows:
 class Session:
     """A session that runs statements of the engine's language, if it may."""
 
-    def __init__(self, world: World, *, read_only: bool, may_move: bool = True) -> None:
+    def __init__(self, world: World, clock: Clock, *, read_only: bool, may_move: bool = True) -> None:
         self._world = world
+        self._clock = clock
         self._read_only = read_only
         self._may_move = may_move
         self._lock_timeout = 0.5
@@ -163,7 +165,7 @@ class Session:
     def _pause(self, seconds: float) -> None:
         """Let time pass, unless somebody wants us to stop."""
         if not self._cancelled.is_set():
-            self._world.clock.sleep(seconds)
+            self._clock.sleep(seconds)
         if self._cancelled.is_set():
             raise Interrupted("the statement was cancelled", advice="Nothing changed; it may be run again.")
 

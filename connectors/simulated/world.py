@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import hashlib
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -249,19 +249,25 @@ class World:
             self.leased_to = ""
 
 
-_SHARED: WeakValueDictionary[tuple[SimulatedSettings, int], World] = WeakValueDictionary()
+_SHARED: dict[int, dict[SimulatedSettings, World]] = {}  # by id of a living clock
 _SHARING = threading.Lock()
 
 
 def shared_world(settings: SimulatedSettings, clock: Clock) -> World:
     """The world of these settings and this very clock in this process, made when there is none.
 
+    It lives as long as the clock, however often connections to it are closed and opened. So it must not keep the clock
+    alive: whoever uses the world does.
+
     Raises:
         CannotConnect: as ``World``.
     """
-    key = (settings.model_copy(update={"may_move": True}), id(clock))  # a living world keeps its clock alive
+    key = settings.model_copy(update={"may_move": True})
     with _SHARING:
-        world = _SHARED.get(key)
-        if world is None:
-            world = _SHARED[key] = World(key[0], clock)
-        return world
+        if id(clock) not in _SHARED:
+            _SHARED[id(clock)] = {}
+            weakref.finalize(clock, _SHARED.pop, id(clock))
+        worlds = _SHARED[id(clock)]
+        if key not in worlds:
+            worlds[key] = World(key, weakref.proxy(clock))
+        return worlds[key]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from connectors.model import Sample
 from connectors.simulated.clock import VirtualClock
 from connectors.simulated.connector import SimulatedConnector, connect
 from connectors.simulated.settings import SimulatedSettings
+from connectors.simulated.world import shared_world
 from tests.simulated.worlds import make
 
 CHANCE = {"kind": "lost_sample", "probability": 0.3}
@@ -66,6 +69,22 @@ def test_how_often_one_looks_does_not_matter() -> None:
     other_clock.sleep(60.0)
     a, b = often.sample(), once.sample()
     assert all(int(np.abs(a.counters[name] - b.counters[name]).max()) <= 1 for name in a.counters)
+
+
+def test_a_world_outlives_its_connections_and_not_its_clock() -> None:
+    """Closing every connection forgets nothing; when the clock goes, so does the world."""
+    clock = VirtualClock()
+    connect(SimulatedSettings(), clock).open_mover().run('MOVE INDEX "shop"."orders_pkey" TO SPACE "ssd"')
+    gc.collect()
+    again = connect(SimulatedSettings(), clock)
+    assert (
+        again.catalog().spaces[1].used_bytes
+        > connect(SimulatedSettings(), VirtualClock()).catalog().spaces[1].used_bytes
+    )
+    world = weakref.ref(shared_world(SimulatedSettings(), clock))
+    del again, clock
+    gc.collect()
+    assert world() is None
 
 
 def test_equal_settings_and_one_clock_share_a_world() -> None:
