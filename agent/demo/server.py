@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from connectors.base import HotplaceError
 
@@ -55,6 +56,7 @@ class PrivateServer:
     installation: Path
     settings: Mapping[str, str] = field(default_factory=dict)  # postgresql.conf entries
     environment: Mapping[str, str] = field(default_factory=dict)  # of the server's processes, e.g. LD_PRELOAD
+    keep: bool = False  # leave it running at the end
 
     @property
     def data(self) -> Path:
@@ -74,13 +76,12 @@ class PrivateServer:
         """
         command = [str(self.installation / "bin" / program), *arguments]
         output = self.folder / "program.out"  # a file, not a pipe: the started server would keep a pipe open for ever
-        as_user = {"user": UNPRIVILEGED, "group": _group_of(UNPRIVILEGED), "extra_groups": []} if _is_root() else {}
         with output.open("wb") as sink:
             try:
                 done = subprocess.run(
                     command, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, cwd=self.folder,
                     env={**os.environ, "LC_ALL": "C.UTF-8", **self.environment}, timeout=timeout_seconds, check=False,
-                    **as_user,  # type: ignore[call-overload]  # mypy cannot match a dictionary to keywords
+                    **as_server_user(),
                 )  # fmt: skip
             except subprocess.TimeoutExpired as error:
                 raise ServerFailed(f"{program} did not finish within {timeout_seconds:.0f} s") from error
@@ -114,13 +115,23 @@ class PrivateServer:
 
     def own(self, path: Path) -> None:
         """Give ``path`` to the server's user."""
-        if _is_root():
-            shutil.chown(path, UNPRIVILEGED, _group_of(UNPRIVILEGED))
+        own(path)
 
     def last_words(self) -> str:
         """The end of the server's log."""
         log = self.folder / "log"
         return log.read_text(errors="replace")[-1500:] if log.exists() else ""
+
+
+def own(path: Path) -> None:
+    """Give ``path`` to the user that servers run as; nothing to do but for root."""
+    if _is_root():
+        shutil.chown(path, UNPRIVILEGED, _group_of(UNPRIVILEGED))
+
+
+def as_server_user() -> dict[str, Any]:
+    """Keywords of ``subprocess`` that start a program as the user that servers run as."""
+    return {"user": UNPRIVILEGED, "group": _group_of(UNPRIVILEGED), "extra_groups": []} if _is_root() else {}
 
 
 def _is_root() -> bool:
@@ -135,14 +146,23 @@ def _group_of(user: str) -> int:
 
 @contextmanager
 def private_server(
-    installation: Path, settings: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None
+    installation: Path,
+    settings: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    parent: Path | None = None,
 ) -> Iterator[PrivateServer]:
-    """A running private server, stopped and removed at the end.
+    """A running private server, stopped and removed at the end unless its ``keep`` was set meanwhile.
+
+    Args:
+        installation: holds ``bin``.
+        settings: entries of postgresql.conf.
+        environment: of the server's processes.
+        parent: folder to put the server's own folder into; None: the system's for temporary files.
 
     Raises:
         ServerFailed: it could not be made or started.
     """
-    folder = Path(tempfile.mkdtemp(prefix="hotplace-"))
+    folder = Path(tempfile.mkdtemp(prefix="hotplace-", dir=parent))
     server = PrivateServer(folder, _usable(installation, folder), settings or {}, environment or {})
     try:
         server.own(folder)
@@ -150,10 +170,11 @@ def private_server(
         server.start()
         yield server
     finally:
-        try:
-            server.stop("immediate")
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        if not server.keep:
+            try:
+                server.stop("immediate")
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _usable(installation: Path, folder: Path) -> Path:

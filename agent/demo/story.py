@@ -1,0 +1,362 @@
+"""The main job told from an empty folder to a measured outcome: observe, rank, plan, ask, move, verify, measure.
+
+Every step is done by the parts that the daemon uses; the story only calls them in order and prints what they say.
+"""
+
+from __future__ import annotations
+
+import time
+import urllib.request
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from agent.cli.output import Column, Output
+from agent.cli.wording import move_document, move_sql, print_moves, print_value
+from agent.demo.load import Throughput
+from agent.demo.stage import SETTLE_SECONDS, Company, Stage
+from agent.executor import MoveEvent
+from agent.httpd import MetricsServer
+from agent.ledger import MoveRow
+from agent.metrics import AgentCollector
+from agent.outcomes import Outcome, outcome_json
+from agent.planner import Planning, proposal_of
+from agent.proposals import Proposal
+from agent.ranking import Ranking
+from agent.states import MoveState
+from agent.units_of_measure import format_bytes, format_seconds
+from connectors.base import HotplaceError
+from connectors.model import Home
+from policies.plan import Verdict
+
+WARM_UP_SECONDS = 6.0  # left out of the throughput before
+OBSERVE_SECONDS = 24.0
+MEASURE_SECONDS = 2 * SETTLE_SECONDS + 4.0  # settle, then as long again, and a sample or two
+SHOWN_UNITS = 10
+SCRAPE_LINES = (
+    "hotplace_up",
+    "hotplace_units",
+    "hotplace_plan_wait_saved",
+    "hotplace_moves_total",
+    "hotplace_space_free",
+)
+
+
+class NothingToMove(HotplaceError):
+    """The demo's plan is empty, which it never should be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoy:
+    """A unit that a simpler rule would have chosen, and what became of it."""
+
+    role: str
+    unit: str
+    verdict: str
+    why: str
+    as_expected: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """Everything the story found, for the JSON document and the exit code."""
+
+    document: dict[str, Any]
+    approved: bool
+    good: bool  # every move is placed
+
+
+class Story:
+    """One run of the demo."""
+
+    def __init__(
+        self, stage: Stage, company: Company, out: Output, *, approve: Callable[[str], bool], who: str
+    ) -> None:
+        """Take the stage.
+
+        Args:
+            stage: server, schema, configuration.
+            company: ledger, watch, load, sampling.
+            out: where to print.
+            approve: asks the question and returns the answer.
+            who: name for the approval.
+        """
+        self._stage = stage
+        self._company = company
+        self._out = out
+        self._approve = approve
+        self._who = who
+        self._started = time.monotonic()
+
+    def tell(self) -> Ending:
+        """Run the whole story.
+
+        Raises:
+            HotplaceError: something did not work; the message says what.
+        """
+        self._observe()
+        planning, ranking, proposal = self._plan()
+        decoys = self._decoys(ranking)
+        self._print_plan(ranking, proposal, decoys)
+        before, homes_before = self._load_figures(OBSERVE_SECONDS - WARM_UP_SECONDS), self._homes()
+        number = self._company.watch.propose(planning)
+        assert number is not None, "the demo's level is propose"
+        digest = self._company.ledger.proposal(number).digest
+        approved = self._approve(f"carry out these {len(proposal.moves)} moves (digest {digest[:12]})?")
+        moved: tuple[MoveRow, ...] = ()
+        outcomes: tuple[Outcome, ...] = ()
+        after = before
+        if approved:
+            self._company.ledger.approve(number, who=self._who, origin="hotplace demo", digest=digest)
+            moved = self._move()
+            outcomes = self._measure()
+            after = self._load_figures(SETTLE_SECONDS)
+            self._print_outcome(outcomes, before, after)
+        scrape = self._scrape()
+        document = {
+            "engine": self._engine(),
+            "units": len(ranking),
+            "plan": _plan_document(proposal),
+            "statements": [step.sql for move in proposal.moves for step in move.route.steps],
+            "placements": {"before": homes_before, "after": self._homes(), "moves": self._verified(moved)},
+            "decoys": [asdict(decoy) for decoy in decoys],
+            "outcomes": self._outcome_documents(outcomes, before, after),
+            "scrape": scrape,
+            "seconds": time.monotonic() - self._started,
+        }
+        return Ending(document=document, approved=approved, good=_all_placed(moved, proposal) if approved else True)
+
+    # -- observe and plan ----------------------------------------------------------------------------------------
+
+    def _observe(self) -> None:
+        """Let the load run and the sampler learn, with progress."""
+        self._out.note(f"watching the load for {WARM_UP_SECONDS + OBSERVE_SECONDS:.0f} s")
+        self._wait(WARM_UP_SECONDS + OBSERVE_SECONDS, "watching")
+
+    def _plan(self) -> tuple[Planning, Ranking, Proposal]:
+        watch = self._company.watch
+        planning = watch.plan()
+        ranking = watch.snapshot.ranking
+        assert planning is not None, "there are samples"
+        assert ranking is not None, "a plan leaves a ranking"
+        proposal = proposal_of(planning, watch.database, watch.identity.fingerprint)
+        if proposal is None:
+            raise NothingToMove("nothing is worth moving", advice="The ranking above says why, unit by unit.")
+        return planning, ranking, proposal
+
+    def _decoys(self, ranking: Ranking) -> tuple[Decoy, ...]:
+        """What a simpler rule would have chosen, with the reason why this plan did not."""
+        schema = self._stage.schema
+        gives_way = frozenset({Verdict.DEMOTE, Verdict.STAYS_SPARE, Verdict.IDLE})
+        stays = frozenset(Verdict) - {Verdict.PROMOTE}
+        roles = [
+            ("busiest by logical reads, fully cached", schema.cached, stays),
+            ("large, read by sequential scans", schema.scanned, stays),
+            ("append-only history", schema.history, stays),
+            *(("cold, on ssd already", unit, gives_way) for unit in schema.cold),
+            ("older partition, idle", schema.idle_partitions[0], stays),
+        ]
+        row_of = {key: row for row, key in enumerate(ranking.key)}
+        return tuple(self._decoy(role, unit, expected, ranking, row_of[unit]) for role, unit, expected in roles)
+
+    def _decoy(self, role: str, unit: str, expected: frozenset[Verdict], ranking: Ranking, row: int) -> Decoy:
+        return Decoy(
+            role=role,
+            unit=unit,
+            verdict=ranking.verdict_code(row),
+            why=ranking.sentence[row] if row < len(ranking.sentence) else "",
+            as_expected=Verdict(int(ranking.verdict[row])) in expected,
+        )
+
+    # -- act and measure -----------------------------------------------------------------------------------------
+
+    def _move(self) -> tuple[MoveRow, ...]:
+        self._out.heading("moving")
+        moved = self._company.watch.act()
+        for row in moved:
+            if row.state is not MoveState.PLACED:
+                self._out.line(f"{row.move.key}: {row.state}, {row.reason}")
+        return moved
+
+    def _measure(self) -> tuple[Outcome, ...]:
+        """Keep sampling until the outcome is there."""
+        outcomes = self._company.watch.verify()  # what is placed begins to settle
+        self._out.note(f"caches settle for {SETTLE_SECONDS:.0f} s, then the outcome is measured")
+        self._wait(MEASURE_SECONDS, "measuring")
+        return (*outcomes, *self._company.watch.verify())
+
+    def _load_figures(self, seconds: float) -> Throughput:
+        """What the load's clients saw in the last so many seconds."""
+        now = time.monotonic()
+        return self._company.load.between(now - seconds, now)
+
+    def _homes(self) -> dict[str, str]:
+        """The space of every unit, from the catalog as it is now."""
+        catalog = self._company.watch.connector.catalog()
+        return {
+            key: catalog.spaces[space].name for key, space in zip(catalog.units.key, catalog.units.space, strict=True)
+        }
+
+    def _verified(self, moved: tuple[MoveRow, ...]) -> list[dict[str, Any]]:
+        """Each move as the catalog and the disk show it now."""
+        connector = self._company.watch.connector
+        answers = [(row, connector.inspect(row.move.route)) for row in moved]
+        return [
+            {
+                "unit": row.move.key,
+                "to_space": row.move.to_space,
+                "state": str(row.state),
+                "in_catalog": inspection.home is Home.TARGET,
+                "on_disk": inspection.on_disk,
+                "says": inspection.sentence,
+            }
+            for row, inspection in answers
+        ]
+
+    def _outcome_documents(
+        self, outcomes: tuple[Outcome, ...], before: Throughput, after: Throughput
+    ) -> list[dict[str, Any]]:
+        real = self._stage.slow_disk is not None
+        return [
+            {
+                **outcome_json(outcome),
+                "measured": outcome.measured and real,
+                "storage": self._stage.storage_sentence,
+                "load_before": _throughput_document(before),
+                "load_after": _throughput_document(after),
+            }
+            for outcome in outcomes
+        ]
+
+    def _scrape(self) -> int:
+        """Serve /metrics for a moment and read it as Prometheus would; the number of bytes."""
+        registry = CollectorRegistry()
+        registry.register(AgentCollector(lambda: [self._company.watch.snapshot], top_units=20))
+        server = MetricsServer(registry, lambda: (True, "ready"), listen="127.0.0.1", port=0)
+        server.start()
+        try:
+            with urllib.request.urlopen(server.url, timeout=10) as answer:  # noqa: S310 (our own loopback address)
+                body: bytes = answer.read()
+        finally:
+            server.stop()
+        self._out.heading(f"metrics, as scraped from {server.url} ({len(body)} bytes)")
+        for line in body.decode().splitlines():
+            if line.startswith(SCRAPE_LINES):
+                self._out.line(line)
+        return len(body)
+
+    def _engine(self) -> str:
+        identity = self._company.watch.identity
+        return f"{identity.engine} {identity.version}"
+
+    def _wait(self, seconds: float, what: str) -> None:
+        """Let the time pass with a bar on a terminal; whatever broke meanwhile ends the wait."""
+        console = self._out.progress_console
+        columns = (TextColumn(what), BarColumn(), TimeRemainingColumn(), TextColumn("{task.fields[rate]}"))
+        end = time.monotonic() + seconds
+        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+            task = progress.add_task(what, total=seconds, rate="")
+            while (left := end - time.monotonic()) > 0:
+                if self._company.pulse.error is not None:
+                    raise self._company.pulse.error
+                time.sleep(min(left, 0.5))
+                rate = f"{self._load_figures(3.0).per_second:.0f} transactions/s"
+                progress.update(task, completed=seconds - left, rate=rate)
+
+    # -- print ---------------------------------------------------------------------------------------------------
+
+    def _print_plan(self, ranking: Ranking, proposal: Proposal, decoys: tuple[Decoy, ...]) -> None:
+        out = self._out
+        out.heading("ranking, by wait that fast storage would save")
+        out.table(_RANKING_COLUMNS, [_ranking_cells(ranking, row) for row in range(min(SHOWN_UNITS, len(ranking)))])
+        out.heading("the plan")
+        print_value(out, proposal)
+        print_moves(out, proposal.moves)
+        out.heading("what looks hot and is not, or is in the way")
+        for decoy in decoys:
+            out.line(f"{decoy.role}: {decoy.verdict}. {decoy.why}")
+        out.heading("dry run: the exact statements")
+        for move in proposal.moves:
+            for line in move_sql(move).splitlines():
+                out.line(line)
+
+    def _print_outcome(self, outcomes: tuple[Outcome, ...], before: Throughput, after: Throughput) -> None:
+        out = self._out
+        out.heading("outcome, beside the prediction")
+        out.line(self._stage.storage_sentence)
+        for outcome in outcomes:
+            if self._stage.slow_disk is not None:
+                out.line(outcome.sentence)
+            else:
+                out.line(f"predicted: {outcome.predicted_saved_ratio:.0%} less read wait; not measured, see above")
+        if self._stage.slow_disk is not None:
+            out.table(_LOAD_COLUMNS, [_load_cells("before", before), _load_cells("after", after)])
+
+
+_RANKING_COLUMNS = (
+    Column("unit"), Column("space"), Column("size", number=True), Column("logical reads/s", number=True),
+    Column("misses", number=True), Column("waited-for reads/s", number=True), Column("benefit per hour", number=True),
+    Column("verdict"),
+)  # fmt: skip
+_LOAD_COLUMNS = (
+    Column("load"), Column("transactions/s", number=True), Column("mean latency", number=True),
+    Column("p99 latency", number=True), Column("errors", number=True),
+)  # fmt: skip
+
+
+def print_event(out: Output, event: MoveEvent) -> None:
+    """One line as a move goes on."""
+    out.line(f"{event.move.move.key} -> {event.move.move.to_space}: {event.move.state}: {event.sentence}")
+
+
+def _ranking_cells(ranking: Ranking, row: int) -> tuple[str, ...]:
+    return (
+        ranking.key[row],
+        ranking.space_names[int(ranking.space[row])],
+        format_bytes(int(ranking.size_bytes[row])),
+        f"{ranking.logical_reads[row]:,.0f}",
+        f"{ranking.miss_ratio[row]:.1%}",
+        f"{ranking.sync_reads[row]:,.1f}",
+        format_seconds(float(ranking.benefit_per_hour[row])),
+        ranking.verdict_code(row),
+    )
+
+
+def _load_cells(name: str, figures: Throughput) -> tuple[str, ...]:
+    return (
+        name,
+        f"{figures.per_second:,.0f}",
+        format_seconds(figures.latency_mean_seconds),
+        format_seconds(figures.latency_p99_seconds),
+        str(figures.errors),
+    )
+
+
+def _throughput_document(figures: Throughput) -> dict[str, Any]:
+    return {
+        "transactions_per_second": figures.per_second,
+        "latency_mean_seconds": figures.latency_mean_seconds,
+        "latency_p99_seconds": figures.latency_p99_seconds,
+        "errors": figures.errors,
+        "seconds": figures.seconds,
+    }
+
+
+def _plan_document(proposal: Proposal) -> dict[str, Any]:
+    return {
+        "moves": [move_document(move) for move in proposal.moves],
+        "bytes": proposal.bytes_moved,
+        "wait_per_hour_seconds": proposal.wait_per_hour,
+        "wait_saved_per_hour_seconds": proposal.wait_saved_per_hour,
+        "bound_per_hour_seconds": proposal.bound_per_hour,
+        "gap_ratio": proposal.gap_ratio,
+        "ceiling_ratio": proposal.ceiling_ratio,
+        "digest": proposal.digest,
+    }
+
+
+def _all_placed(moved: tuple[MoveRow, ...], proposal: Proposal) -> bool:
+    return len(moved) == len(proposal.moves) and all(row.state is MoveState.PLACED for row in moved)
