@@ -227,7 +227,8 @@ class Executor:
 
     def _to(self, row: MoveRow, state: MoveState, reason: str) -> MoveRow:
         row = self._ledger.transition(row.id, state, reason)
-        self._tell(row, reason)
+        if state not in {MoveState.PRECHECK, MoveState.RUNNING}:  # steps are told one by one as they start
+            self._tell(row, reason)
         return row
 
     def _tell(self, row: MoveRow, sentence: str) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
-from agent.cli import deciding, looking, looking_back, pinning, planning, proposing, running, setting_up
+from agent.cli import deciding, demo, looking, looking_back, pinning, planning, proposing, running, setting_up
 from agent.cli.app import app
 
-COMMANDS = (setting_up, running, looking, planning, proposing, deciding, looking_back, pinning)  # importing registers
+COMMANDS = (setting_up, demo, running, looking, planning, proposing, deciding, looking_back, pinning)  # importing registers
 
 __all__ = ["COMMANDS", "app", "main"]
 

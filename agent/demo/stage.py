@@ -24,7 +24,7 @@ from connectors.base import HotplaceError
 
 LOAD_LIMIT_SECONDS = 1800.0  # the load ends by then even if nobody answers the demo's question
 SAMPLE_EVERY_SECONDS = 2.0
-SETTLE_SECONDS = 8.0
+SETTLE_SECONDS = 6.0
 
 
 @dataclass(slots=True)
@@ -124,7 +124,7 @@ databases:
     sample_every: {SAMPLE_EVERY_SECONDS:g}s
     plan_every: 30s
     settle: {SETTLE_SECONDS:g}s
-    policy: {{half_life: 10min, minimum_history: 10s, cool_down: 10min}}
+    policy: {{half_life: 10min, minimum_history: 10s, cool_down: 10min, minimum_gain: 1min}}
 """
 
 

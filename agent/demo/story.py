@@ -32,8 +32,8 @@ from connectors.base import HotplaceError
 from connectors.model import Home
 from policies.plan import Verdict
 
-WARM_UP_SECONDS = 6.0  # left out of the throughput before
-OBSERVE_SECONDS = 24.0
+WARM_UP_SECONDS = 5.0  # left out of the throughput before
+OBSERVE_SECONDS = 20.0
 MEASURE_SECONDS = 2 * SETTLE_SECONDS + 4.0  # settle, then as long again, and a sample or two
 SHOWN_UNITS = 10
 SCRAPE_LINES = (
@@ -101,7 +101,7 @@ class Story:
         planning, ranking, proposal = self._plan()
         decoys = self._decoys(ranking)
         self._print_plan(ranking, proposal, decoys)
-        before, homes_before = self._load_figures(OBSERVE_SECONDS - WARM_UP_SECONDS), self._homes()
+        before, homes_before = self._load_figures(OBSERVE_SECONDS), self._homes()
         number = self._company.watch.propose(planning)
         assert number is not None, "the demo's level is propose"
         digest = self._company.ledger.proposal(number).digest
