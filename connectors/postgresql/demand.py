@@ -6,7 +6,7 @@ explain counts as read ahead, and only the rest as a read that a session waited 
 
     missed     = fetched - hit                                  (minus new blocks, which 14 and 15 count as missed)
     scanned    = min(rows_scanned / rows * blocks, scans * blocks)
-    maintained = runs of VACUUM and ANALYZE * blocks            (an index: the runs of its table)
+    maintained = passes of VACUUM and ANALYZE * blocks          (an index: those of its table)
     PREFETCHED = min(missed, scanned + maintained)
     SYNC       = missed - PREFETCHED
 
@@ -74,14 +74,14 @@ def _scanned(interval: Interval, blocks: F64, rows: F64) -> F64:
 
 def _maintained(interval: Interval, shape: Shape, blocks: F64) -> F64:
     """Blocks that VACUUM and ANALYZE went over, at most. An index is vacuumed with its table."""
-    runs = interval.deltas["maintenance"]
-    if not len(shape.physical_id) or not len(runs):
-        return np.zeros(len(runs))
+    passes = interval.deltas["maintenance"]
+    if not len(shape.physical_id) or not len(passes):
+        return np.zeros(len(passes))
     at = shape.rows_of(interval.physical_id)
     parent = np.where(at >= 0, shape.parent[at], -1)
-    in_interval = np.minimum(np.searchsorted(interval.physical_id, parent), len(runs) - 1)
-    of_parent = np.where(interval.physical_id[in_interval] == parent, runs[in_interval], 0.0)
-    return np.maximum(runs, of_parent) * blocks
+    in_interval = np.minimum(np.searchsorted(interval.physical_id, parent), len(passes) - 1)
+    of_parent = np.where(interval.physical_id[in_interval] == parent, passes[in_interval], 0.0)
+    return np.maximum(passes, of_parent) * blocks
 
 
 def _database_demand(interval: Interval) -> DatabaseDemand:

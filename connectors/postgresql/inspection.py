@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 from connectors.model import Home, Inspection, Route, Step
@@ -46,19 +47,25 @@ def _running(session: ReadSession, route: Route) -> bool:
 
 
 def _on_disk(relation: Relation) -> bool | None:
-    """Whether the file lies in the target's folder; None where this process may not look."""
-    if relation.data_directory is None or relation.file is None or relation.target_oid is None:
+    """Whether the relation's file lies in the target's folder; None where this process cannot tell."""
+    if relation.data_directory is None or relation.file is None:
         return None
-    path = Path(relation.data_directory) / relation.file
+    data = Path(relation.data_directory)
+    if not _is_data_of(data, relation.system_identifier):
+        return None
+    return relation.space_oid == relation.target_oid and (data / relation.file).exists()
+
+
+def _is_data_of(data: Path, system_identifier: int) -> bool:
+    """Whether that folder is the very cluster that answers: a port on this machine may lead into a container.
+
+    ``pg_control`` begins with the system identifier, 64 bits in the machine's byte order.
+    """
     try:
-        path.stat()
+        with (data / "global" / "pg_control").open("rb") as control:
+            return bool(struct.unpack("=q", control.read(8))[0] == system_identifier)
     except OSError:
-        return None  # hidden from us, or replaced between the two looks
-    return relation.space_oid == relation.target_oid and relation.file.startswith(_folder(relation))
-
-
-def _folder(relation: Relation) -> str:
-    return f"pg_tblspc/{relation.target_oid}/" if relation.file and relation.file.startswith("pg_tblspc/") else "base/"
+        return False
 
 
 def _leftovers(session: ReadSession, relation: Relation, route: Route) -> tuple[Step, ...]:

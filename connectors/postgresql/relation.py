@@ -34,6 +34,7 @@ class Relation:
     data_directory: str | None  # None: this login may not know it
     wal_level: str
     standby: bool
+    system_identifier: int
 
 
 def find_relation(session: ReadSession, key: str, space: str) -> Relation | None:

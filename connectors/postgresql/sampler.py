@@ -17,7 +17,7 @@ COUNTERS = (
     "rows_scanned",  # rows that sequential scans returned
     "rows_inserted",
     "rows_changed",  # updated and deleted
-    "maintenance",  # runs of VACUUM and ANALYZE, automatic ones included
+    "maintenance",  # passes over the table by VACUUM (two) and ANALYZE (one), automatic ones included
     "toast_chunks",  # TOAST rows inserted and deleted, about four to a block
 )
 _WIRE = 2 + len(COUNTERS) - 1  # oid, role, then the counters without toast_chunks

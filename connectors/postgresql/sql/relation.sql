@@ -26,7 +26,8 @@ SELECT c.oid::bigint AS oid,
        CASE WHEN pg_has_role(current_user, 'pg_read_all_settings', 'USAGE')
             THEN current_setting('data_directory') END AS data_directory,
        current_setting('wal_level') AS wal_level,
-       pg_is_in_recovery() AS standby
+       pg_is_in_recovery() AS standby,
+       (SELECT system_identifier FROM pg_catalog.pg_control_system()) AS system_identifier
   FROM pg_catalog.pg_class AS c
   JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
   JOIN pg_catalog.pg_database AS d ON d.datname = current_database()

@@ -14,7 +14,7 @@ SELECT c.oid::bigint,
        CASE WHEN c.relkind = 'i' THEN 0
             ELSE pg_stat_get_tuples_updated(c.oid) + pg_stat_get_tuples_deleted(c.oid) END,
        CASE WHEN c.relkind = 'i' THEN 0
-            ELSE pg_stat_get_vacuum_count(c.oid) + pg_stat_get_autovacuum_count(c.oid)
+            ELSE 2 * (pg_stat_get_vacuum_count(c.oid) + pg_stat_get_autovacuum_count(c.oid)) -- scan, then clean
                + pg_stat_get_analyze_count(c.oid) + pg_stat_get_autoanalyze_count(c.oid) END
   FROM pg_catalog.pg_class AS c
  WHERE c.oid >= 16384 -- below: made by initdb, system catalogs and their TOAST

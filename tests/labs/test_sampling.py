@@ -1,0 +1,239 @@
+"""Counters of a real server against workloads made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import numpy as np
+import psycopg
+import pytest
+
+from connectors.model import Demand, Interval, Sample, Signal
+from connectors.postgresql.connector import PostgresqlConnector
+from policies.demand import difference
+from tests.labs.postgresql import Cluster, flush
+
+BLOCK = 8192
+
+
+@pytest.fixture
+def dba(cluster: Cluster, dbname: str, cleanup: ExitStack) -> psycopg.Connection:
+    """A DBA's session in the test's database."""
+    return cleanup.enter_context(cluster.session(dbname))
+
+
+@pytest.fixture
+def connector(cluster: Cluster, dbname: str, cleanup: ExitStack) -> PostgresqlConnector:
+    """The connector under test."""
+    made = cluster.connector(dbname)
+    cleanup.callback(made.close)
+    return made
+
+
+def oid(dba: psycopg.Connection, name: str) -> int:
+    """The oid of a relation."""
+    row = dba.execute("SELECT %s::regclass::oid::bigint", (name,)).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def counter(sample: Sample, unit: int, name: str) -> int:
+    """One counter of one unit, 0 where it is absent."""
+    at = np.flatnonzero(sample.physical_id == unit)
+    return int(sample.counters[name][at[0]]) if len(at) else 0
+
+
+def demand_of(connector: PostgresqlConnector, load: Callable[[], object]) -> Demand:
+    """What the connector makes of a load, the catalog read before."""
+    catalog = connector.catalog()
+    before = connector.sample()
+    load()
+    interval = difference(before, connector.sample(), longest_seconds=3600, known=catalog.units.physical_id)
+    assert isinstance(interval, Interval), interval
+    return connector.classify(interval, catalog)
+
+
+def reads(demand: Demand, signal: Signal, unit: int) -> float:
+    """How many blocks of that unit."""
+    at = np.flatnonzero(demand.physical_id == unit)
+    return float(demand.rates[signal, at[0]] * demand.seconds) if len(at) else 0.0
+
+
+def filled(dba: psycopg.Connection, name: str, rows: int = 4000) -> int:
+    """A table of about a block for every 7 rows; its oid."""
+    dba.execute(f"CREATE TABLE {name} (id int PRIMARY KEY, filler text)".encode())
+    dba.execute(f"ALTER TABLE {name} ALTER filler SET STORAGE PLAIN".encode())
+    dba.execute(f"INSERT INTO {name} SELECT g, repeat('x', 1000) FROM generate_series(1, {rows}) AS g".encode())
+    dba.execute(f"VACUUM (ANALYZE) {name}".encode())
+    flush(dba)
+    return oid(dba, name)
+
+
+def test_a_scan_is_counted_to_the_block(dba: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """One full scan: its rows, one scan, every block once; read ahead, none waited for."""
+    unit = filled(dba, "scanned")
+    before = connector.sample()
+    dba.execute("SET max_parallel_workers_per_gather = 0")
+    dba.execute("SELECT sum(length(filler)) FROM scanned")
+    flush(dba)
+    after = connector.sample()
+    size = dba.execute("SELECT pg_relation_size('scanned')").fetchone()
+    assert size is not None
+    assert counter(after, unit, "rows_scanned") - counter(before, unit, "rows_scanned") == 4000
+    assert counter(after, unit, "scans") - counter(before, unit, "scans") == 1
+    assert counter(after, unit, "blocks_fetched") - counter(before, unit, "blocks_fetched") == size[0] // BLOCK
+
+
+def test_look_ups_are_waited_for(dba: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """200 look-ups far apart in a table ten times the buffer pool are about 200 synchronous reads."""
+    unit = filled(dba, "looked_up", rows=8000)
+
+    def load() -> None:
+        dba.execute("SET enable_seqscan = off; SET enable_bitmapscan = off")
+        for read in range(200):
+            dba.execute("SELECT length(filler) FROM looked_up WHERE id = %s", (1 + read * 4241 % 8000,))
+        flush(dba)
+
+    demand = demand_of(connector, load)
+    assert 150 <= reads(demand, Signal.SYNC_READ, unit) <= 200
+    assert reads(demand, Signal.PREFETCHED_READ, unit) == 0
+    assert demand.database.reads > 0
+    assert demand.database.read_wait >= 0
+
+
+def test_vacuum_and_analyze_are_no_demand(dba: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """VACUUM and ANALYZE of a cold table read it, and no session waits for that."""
+    unit = filled(dba, "cold")
+    index = oid(dba, "cold_pkey")
+
+    def load() -> None:
+        dba.execute("DELETE FROM cold WHERE id % 5 = 0")
+        dba.execute("VACUUM (ANALYZE, FREEZE, DISABLE_PAGE_SKIPPING) cold")
+        flush(dba)
+
+    demand = demand_of(connector, load)
+    assert reads(demand, Signal.PREFETCHED_READ, unit) > 100
+    few = 5  # blocks of the free space and visibility maps
+    assert reads(demand, Signal.SYNC_READ, unit) <= few
+    assert reads(demand, Signal.SYNC_READ, index) <= few
+
+
+def test_appending_is_no_reading(dba: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """New rows at the end of a table are writes; hardly a read that anybody waited for, in any version."""
+    unit = filled(dba, "appended")
+
+    def load() -> None:
+        dba.execute("INSERT INTO appended SELECT g, repeat('x', 1000) FROM generate_series(9001, 12000) AS g")
+        flush(dba)
+
+    demand = demand_of(connector, load)
+    assert reads(demand, Signal.ASYNC_WRITE, unit) == pytest.approx(3000 / 7, rel=0.1)
+    assert reads(demand, Signal.SYNC_READ, unit) < 0.1 * 3000 / 7
+
+
+def test_toast_is_counted_with_its_table(dba: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """Reading long values shows on the table that owns them; TOAST relations are no units."""
+    connector.sample()  # before the table exists: its TOAST table is met later
+    dba.execute("CREATE TABLE documents (id int PRIMARY KEY, body text)")
+    dba.execute("ALTER TABLE documents ALTER body SET STORAGE EXTERNAL")
+    dba.execute("INSERT INTO documents SELECT g, repeat('x', 40000) FROM generate_series(1, 100) AS g")
+    dba.execute("VACUUM ANALYZE documents")
+    flush(dba)
+    unit, toast = (
+        oid(dba, "documents"),
+        dba.execute("SELECT reltoastrelid::bigint FROM pg_class WHERE relname = 'documents'"),
+    )
+    row = toast.fetchone()
+    assert row is not None
+    catalog = connector.catalog()
+    before = connector.sample()
+    assert counter(before, unit, "toast_chunks") >= 100 * 20
+    assert row[0] not in before.physical_id
+    dba.execute("SELECT sum(length(substr(body, 39000))) FROM documents")
+    flush(dba)
+    after = connector.sample()
+    heap = dba.execute("SELECT pg_relation_size('documents')").fetchone()
+    assert heap is not None
+    assert counter(after, unit, "blocks_fetched") - counter(before, unit, "blocks_fetched") > heap[0] // BLOCK
+    assert row[0] not in catalog.units.physical_id
+    sizes = dict(zip(catalog.units.key, catalog.units.size_bytes, strict=True))
+    assert sizes["public.documents"] > 100 * 40000
+
+
+def test_toast_of_a_rebuilt_table_is_found_again(dba: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """VACUUM FULL gives a table another TOAST table; its reads still count for the table."""
+    dba.execute("CREATE TABLE rebuilt (body text); ALTER TABLE rebuilt ALTER body SET STORAGE EXTERNAL")
+    dba.execute("INSERT INTO rebuilt SELECT repeat('x', 40000) FROM generate_series(1, 50)")
+    flush(dba)
+    connector.sample()
+    dba.execute("VACUUM FULL rebuilt")
+    flush(dba)
+    before = connector.sample()
+    dba.execute("SELECT count(*) FROM rebuilt WHERE length(substr(body, 30000)) > 0")
+    flush(dba)
+    grown = counter(connector.sample(), oid(dba, "rebuilt"), "blocks_fetched")
+    assert grown - counter(before, oid(dba, "rebuilt"), "blocks_fetched") >= 50
+
+
+def test_system_relations_and_our_own_reads_are_not_there(
+    dba: psycopg.Connection, connector: PostgresqlConnector
+) -> None:
+    """Sampling and reading the catalog, over and over, moves no counter of a sample."""
+    filled(dba, "quiet", rows=10)
+    before = connector.sample()
+    for _ in range(3):
+        connector.catalog()
+        connector.doctor()
+    after = connector.sample()
+    assert bool((after.physical_id >= 16384).all())
+    assert np.array_equal(before.physical_id, after.physical_id)
+    for name, values in before.counters.items():
+        assert np.array_equal(values, after.counters[name]), name
+
+
+def test_a_rebuilt_index_is_not_hot(dba: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """REINDEX CONCURRENTLY copies the counters of a lifetime to a new oid: that is no demand of the interval."""
+    filled(dba, "indexed")
+    dba.execute("SET enable_seqscan = off")
+    for number in range(300):
+        dba.execute("SELECT id FROM indexed WHERE id = %s", (number,))
+    flush(dba)
+
+    def load() -> None:
+        dba.execute("REINDEX INDEX CONCURRENTLY indexed_pkey")
+        flush(dba)
+
+    demand = demand_of(connector, load)
+    new = oid(dba, "indexed_pkey")
+    assert reads(demand, Signal.LOGICAL_READ, new) == 0
+    assert not demand.observed[np.flatnonzero(demand.physical_id == new)].any()
+
+
+def test_read_times_are_left_out_when_nobody_measures_them(
+    cluster: Cluster, dba: psycopg.Connection, dbname: str, cleanup: ExitStack
+) -> None:
+    """With track_io_timing off there are no read seconds, rather than zero of them."""
+    dba.execute(f"ALTER DATABASE {dbname} SET track_io_timing = off".encode())
+    blind = cluster.connector(dbname)
+    cleanup.callback(blind.close)
+    assert set(blind.sample().database) == {"reads", "transactions", "active_seconds"}
+
+
+def test_a_reset_starts_an_epoch(dba: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """The epoch stays from sample to sample, and changes with a reset of the database and of a single table."""
+    unit = filled(dba, "reset_me", rows=10)
+    first = connector.sample().epoch
+    assert connector.sample().epoch == first
+    dba.execute("SELECT pg_stat_reset_single_table_counters(%s::bigint::oid)", (unit,))
+    second = connector.sample().epoch
+    dba.execute("SELECT pg_stat_reset()")
+    assert len({first, second, connector.sample().epoch}) == 3
+
+
+def test_an_empty_database_gives_an_empty_sample(connector: PostgresqlConnector) -> None:
+    """No relation, no row: columns of length zero."""
+    sample = connector.sample()
+    assert len(sample.physical_id) == 0
+    assert all(len(column) == 0 for column in sample.counters.values())
+    assert len(connector.catalog().units) == 0
