@@ -14,10 +14,11 @@ from pathlib import Path
 
 from agent.config import Config, ConfigError, DatabaseConfig, Storage
 from agent.packages import package_folders, strangers
-from agent.units_of_measure import exact_bytes, format_bytes, format_ratio
+from agent.units_of_measure import format_bytes, format_ratio
 from connectors.base import AuthenticationFailed, Clock, DriverMissing, HotplaceError, PrivilegeMissing
 from connectors.model import Catalog, Finding, Identity, Severity, Space
 from connectors.settings import SecretUnavailable
+from policies.board import room_bytes
 
 WATCHING = "connection"
 MOVING = "move_connection"
@@ -172,26 +173,25 @@ def _storage(database: DatabaseConfig, catalog: Catalog) -> Iterator[Finding]:
 
 def _room(space: Space, tier: str, head_room_ratio: float) -> Finding:
     """What is left in a managed space above its head-room."""
+    where = f"space {space.name} (tier {tier})"
+    left = room_bytes(space, head_room_ratio)
     values = {"space": space.name, "tier": tier}
-    if space.free_bytes is None or space.capacity_bytes is None:
+    if left is None:
         return Finding(
             severity=Severity.WARNING,
             code="room_unknown",
-            sentence=f"the room in space {space.name} (tier {tier}) is not known, so nothing can be moved there",
+            sentence=f"the room in {where} is not known, so nothing can be moved there",
             remedy=f"Give it a capacity: spaces: [{{name: {space.name}, capacity: 200 GiB}}].",
             values=values,
         )
-    left = int(space.free_bytes - head_room_ratio * space.capacity_bytes)
-    values |= {"free_bytes": str(space.free_bytes), "capacity_bytes": str(space.capacity_bytes)}
-    where = f"space {space.name} (tier {tier})"
-    room = f"{format_bytes(space.free_bytes)} of {format_bytes(space.capacity_bytes)} free"
+    values["room_bytes"] = str(left)
     if left > 0:
-        sentence = f"{where}: {room}, {exact_bytes(left)} above its head-room"
+        sentence = f"{where}: {format_bytes(left)} left above its head-room of {format_ratio(head_room_ratio)}"
         return Finding(severity=Severity.OK, code="room", sentence=sentence, values=values)
     return Finding(
         severity=Severity.WARNING,
         code="room_short",
-        sentence=f"{where}: {room}, less than its head-room of {format_ratio(head_room_ratio)}",
+        sentence=f"{where} is {format_bytes(-left)} short of its head-room of {format_ratio(head_room_ratio)}",
         remedy="Nothing will move there until something leaves it or it grows.",
         values=values,
     )

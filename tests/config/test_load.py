@@ -313,4 +313,4 @@ def test_the_file_is_looked_for_in_the_documented_order(tmp_path: Path, monkeypa
 def test_configuration_never_changes_once_loaded() -> None:
     """A frozen tree: whoever holds it may rely on it."""
     with pytest.raises(ValueError, match="frozen"):
-        loaded().dry_run = False  # type: ignore[misc]  # the very thing that is refused
+        loaded().dry_run = False
