@@ -153,7 +153,7 @@ def _from_planes(raw: bytes, offset: int, dtype: np.dtype[Any], count: int) -> N
     if not count or not dtype.itemsize:
         return np.empty(count, dtype=dtype)
     planes = np.frombuffer(raw, dtype=np.uint8, count=count * dtype.itemsize, offset=offset)
-    return np.ascontiguousarray(planes.reshape(dtype.itemsize, count).T).view(dtype).reshape(count)
+    return np.array(planes.reshape(dtype.itemsize, count).T, order="C").view(dtype).reshape(count)
 
 
 def _compress(raw: bytes) -> bytes:

@@ -274,7 +274,8 @@ class Ledger:
         """Pin units by key or glob; replaces an earlier pin of the same pattern.
 
         Raises:
-            ValueError: no pattern, nobody, or an end in the past.
+            Refused: it would end in the past.
+            ValueError: no pattern or nobody is named.
         """
         return self._pins.pin(database, pattern, pin, who=who, reason=reason, until=until)
 

@@ -16,6 +16,7 @@ from agent.ledger.schema import APPLICATION_ID, HEAD, REVISIONS
 
 VERSION_TABLE = "alembic_version"
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
+SMALLEST_DATABASE = 512  # bytes: one page of the smallest kind
 
 
 def prepare_file(path: Path, *, create: bool) -> None:
@@ -37,6 +38,8 @@ def prepare_file(path: Path, *, create: bool) -> None:
         )
     if not path.is_file():
         raise corrupt(path, "it is not a file")
+    if 0 < path.stat().st_size < SMALLEST_DATABASE:
+        raise corrupt(path, "it is too short to be an SQLite file")  # SQLite would take it for empty and overwrite it
     if not create and path.stat().st_size == 0:
         raise LedgerMissing(
             f"the ledger {path} is empty", advice="Restore a backup, or start hotplace once to fill it."

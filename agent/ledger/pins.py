@@ -8,6 +8,7 @@ from sqlalchemy import delete, insert, or_, select
 
 from agent.ledger.audit import AuditChain
 from agent.ledger.database import Database
+from agent.ledger.errors import Refused
 from agent.ledger.rows import PinRow
 from agent.ledger.schema import pins
 from connectors.base import Clock
@@ -24,11 +25,11 @@ class Pins:
 
     def pin(self, database: str, pattern: str, pin: Pin, *, who: str, reason: str, until: datetime | None) -> PinRow:
         """Set a pin; an earlier one of the same pattern goes."""
+        now = self._clock.now()
         if not pattern.strip() or not who.strip():
             raise ValueError(f"a pin names a pattern ({pattern!r}) and who set it ({who!r})")
-        now = self._clock.now()
         if until is not None and until <= now:
-            raise ValueError(f"the pin of {pattern} would end at {until:%F %T %Z}, which is past")
+            raise Refused(f"a pin cannot end at {until:%F %T %Z}: that is past", advice="Give an end that is to come.")
         values = {
             "database": database, "pattern": pattern, "pin": int(pin), "who": who, "reason": reason,
             "created_at": now, "until": until,

@@ -1,0 +1,138 @@
+"""Killed at any moment, or written by several processes at once, the ledger is whole."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from agent.clock import SystemClock
+from agent.ledger import Ledger, LedgerBusy, LedgerFull
+from agent.states import MoveState, ProposalState
+from connectors.base import Retry
+from tests.ledger.conftest import StillClock, stored
+
+ROOT = Path(__file__).parents[2]
+KILLS = (1, 2, 7)  # after that many rounds
+
+
+def _writer(path: Path, name: str, rounds: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.ledger.writer", str(path), name, str(rounds)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def _rounds(ledger: Ledger, name: str) -> list[int]:
+    return [row.facts["number"] for row in ledger.audit(100_000) if row.event == "round" and row.actor == name][::-1]
+
+
+def _history_rows(ledger: Ledger) -> int:
+    now = SystemClock().now()
+    return len(list(ledger.read_history("shop", now - timedelta(days=1), now + timedelta(days=1))))
+
+
+def test_a_killed_writer_loses_at_most_its_last_round(path: Path) -> None:
+    """Killed in the middle again and again: all that was reported is there, the chain holds, and goes on."""
+    written = 0
+    for kill, after in enumerate(KILLS):
+        process = _writer(path, f"writer{kill}", 100_000)
+        assert process.stdout is not None
+        for _ in range(after):
+            process.stdout.readline()
+        process.kill()
+        reported = after - 1 + len(process.stdout.read().split())
+        process.communicate(timeout=30)
+        with Ledger.open(path, SystemClock(), create=False) as ledger:
+            assert ledger.verify_audit().ok
+            rounds = _rounds(ledger, f"writer{kill}")
+            assert rounds == list(range(len(rounds)))
+            assert len(rounds) >= reported
+            written += len(rounds)
+            assert written <= _history_rows(ledger) <= written + kill + 1
+            before = ledger.verify_audit().rows
+            ledger.record("after the kill", path.name)
+            assert (ledger.verify_audit().ok, ledger.verify_audit().rows) == (True, before + 1)
+
+
+def test_a_killed_writer_leaves_no_half_decision(path: Path) -> None:
+    """A proposal and its moves always agree with each other."""
+    process = _writer(path, "writer", 100_000)
+    assert process.stdout is not None
+    for _ in range(3):
+        process.stdout.readline()
+    process.kill()
+    process.communicate(timeout=30)
+    allowed = {
+        ProposalState.PROPOSED: {MoveState.PROPOSED},
+        ProposalState.APPROVED: {MoveState.APPROVED, MoveState.PRECHECK},
+        ProposalState.FINISHED: {MoveState.SKIPPED},
+        ProposalState.SUPERSEDED: {MoveState.SUPERSEDED},
+    }
+    with Ledger.open(path, SystemClock(), create=False) as ledger:
+        for row in ledger.proposals(limit=1000):
+            states = {move.state for move in ledger.moves(proposal_id=row.id)}
+            assert states
+            assert states <= allowed[row.state]
+
+
+def test_several_processes_write_at_once(path: Path) -> None:
+    """They create the ledger together, and none loses or doubles anything."""
+    rounds, names = 12, ("one", "two", "three")
+    processes = [_writer(path, name, rounds) for name in names]
+    for process in processes:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+    with Ledger.open(path, SystemClock(), create=False) as ledger:
+        assert ledger.verify_audit().ok
+        assert [row.event for row in ledger.audit(100_000)].count("ledger.created") == 1
+        for name in names:
+            assert _rounds(ledger, name) == list(range(rounds))
+        keys = [f"{name}.{n}" for name in (*names, "common") for n in range(rounds)]
+        assert sorted(ledger.slots("shop", keys).tolist()) == list(range(len(keys)))
+        assert _history_rows(ledger) == rounds * len(names)
+        assert len(ledger.proposals(states={ProposalState.FINISHED})) == rounds * len(names)
+
+
+def test_threads_share_a_ledger(ledger: Ledger) -> None:
+    """Each audit row of each thread is in the chain."""
+
+    def write() -> None:
+        for number in range(20):
+            ledger.record("thread", str(number))
+
+    threads = [threading.Thread(target=write) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ledger.verify_audit().ok
+    assert len(ledger.audit(1000)) == 81
+
+
+def test_a_writer_that_never_ends_is_waited_for_only_so_long(ledger: Ledger, path: Path, clock: StillClock) -> None:
+    """Then the error says so and may be tried again; readers go on all the while."""
+    number = stored(ledger)
+    with Ledger.open(path, clock, busy_seconds=0.05) as other:
+        with ledger._database.write():
+            assert other.proposal(number).id == number
+            with pytest.raises(LedgerBusy, match=str(path)) as caught:
+                other.record("test", "locked out")
+        assert caught.value.retry is Retry.LATER
+        other.record("test", "free again")
+        assert other.verify_audit().ok
+
+
+def test_a_full_disk_costs_that_write_only(ledger: Ledger, path: Path) -> None:
+    """SQLite's own page limit stands for the disk: the error names the file, and what was there stays whole."""
+    number = stored(ledger)
+    pages = int(ledger._database.pragma("page_count"))
+    ledger._database.pragma(f"max_page_count={pages}")
+    with pytest.raises(LedgerFull, match=str(path)):
+        ledger.record("test", "fills the file", text="x" * 100_000)
+    ledger._database.pragma("max_page_count=100000")
+    assert ledger.proposal(number).id == number
+    ledger.record("test", "room again")
+    assert ledger.verify_audit().ok

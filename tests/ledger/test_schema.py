@@ -1,0 +1,84 @@
+"""Migrations and tables say the same, and instants are exact."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.ledger import Ledger
+from agent.ledger.opening import VERSION_TABLE
+from agent.ledger.schema import APPLICATION_ID, EPOCH, HEAD, REVISIONS, Moment, metadata, microseconds
+
+
+def _definitions(connection: sqlite3.Connection) -> dict[str, str]:
+    """Name -> DDL of each table and index, white space and quotes evened out; tables' columns in their order."""
+    rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    return {name: " ".join(sql.replace('"', "").split()) for name, sql in rows if not name.startswith("sqlite_")}
+
+
+def test_migrations_make_exactly_these_tables(ledger: Ledger, path: Path) -> None:
+    """A new ledger has the tables of schema.py to the letter: columns, types, keys, indexes, options."""
+    with closing(sqlite3.connect(path)) as migrated, closing(sqlite3.connect(":memory:")) as declared:
+        engine = sa.create_engine("sqlite://", creator=lambda: declared, poolclass=sa.StaticPool)
+        metadata.create_all(engine)
+        found = _definitions(migrated)
+        found.pop(VERSION_TABLE)
+        assert found == _definitions(declared)
+
+
+def test_alembic_sees_nothing_left_to_migrate(ledger: Ledger) -> None:
+    """Alembic's own comparison agrees."""
+    with ledger._database.read() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_every_revision_is_named() -> None:
+    """The list that tells a newer ledger from an older one is the list of the files."""
+    config = Config()
+    config.set_main_option("script_location", "agent.ledger:migrations")
+    scripts = ScriptDirectory.from_config(config)
+    assert tuple(script.revision for script in reversed(list(scripts.walk_revisions()))) == REVISIONS
+    assert scripts.get_current_head() == HEAD
+
+
+def test_the_file_says_what_it_is(ledger: Ledger) -> None:
+    """WAL, foreign keys and our application id are on."""
+    assert ledger._database.pragma("journal_mode") == "wal"
+    assert ledger._database.pragma("foreign_keys") == 1
+    assert ledger._database.pragma("application_id") == APPLICATION_ID
+
+
+@pytest.mark.parametrize(("durable", "level"), [(True, 2), (False, 1)])
+def test_decisions_are_synced_and_samples_are_not(ledger: Ledger, durable: bool, level: int) -> None:
+    """FULL for what must survive a power cut, NORMAL for samples, on the same pooled connection."""
+    for _ in range(2):
+        with ledger._database.write(durable=durable) as connection:
+            assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == level
+
+
+@given(st.datetimes(min_value=datetime(1960, 1, 1), max_value=datetime(2300, 1, 1)), st.integers(-14, 14))  # noqa: DTZ001
+def test_instants_come_back_exactly(naive: datetime, hours: int) -> None:
+    """To the microsecond, whatever zone they came in."""
+    at = naive.replace(tzinfo=timezone(timedelta(hours=hours)))
+    moment, dialect = Moment(), sa.create_engine("sqlite://").dialect
+    number = moment.process_bind_param(at, dialect)
+    assert number == microseconds(at)
+    assert moment.process_result_value(number, dialect) == at
+    assert EPOCH.tzinfo is UTC
+
+
+def test_a_time_without_zone_is_refused() -> None:
+    """Nobody guesses which zone was meant."""
+    with pytest.raises(ValueError, match="names no zone"):
+        microseconds(datetime(2026, 1, 1))  # noqa: DTZ001
