@@ -68,6 +68,7 @@ class Sampler:
         self._catalog_at = -float("inf")
         self._storage: Storage | None = None
         self._slots: I64 = np.empty(0, dtype=np.int64)
+        self._met: I64 = np.empty(0, dtype=np.int64)  # physical ids that the catalog held at the last sample
         self._disturbed = False
         self._saved_at = clock.monotonic()
         self._work: deque[tuple[datetime, WorkInterval]] = deque(maxlen=WORK_KEPT)
@@ -156,13 +157,14 @@ class Sampler:
     def _learn(self, sample: Sample) -> tuple[str, Demand | None]:
         """Turn the sample into heat; a sentence about it, and the demand if the interval counted."""
         before, self._before = self._before, sample
+        met, self._met = self._met, self._known_catalog().units.physical_id
         if before is None:
             return "first sample: the next one shows what happens in between", None
         if self._disturbed:
             self._disturbed = False
             return "a move of ours ran in this interval: it is no evidence", None
         longest = max(LONGEST_INTERVAL_SECONDS, LONGEST_INTERVAL_SAMPLES * self._database.sample_seconds)
-        interval = difference(before, sample, longest_seconds=longest)
+        interval = difference(before, sample, longest_seconds=longest, known=met)
         if isinstance(interval, Gap):
             return interval.sentence, None
         return self._absorb(interval)

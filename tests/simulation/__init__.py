@@ -1,0 +1,1 @@
+"""The whole agent over the simulated engine, on a virtual clock: every run repeats exactly."""

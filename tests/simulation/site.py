@@ -1,0 +1,104 @@
+"""A simulated site: one world, one ledger file, and agents that come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent.config import Config, load
+from agent.executor import MoveEvent
+from agent.ledger import Ledger
+from agent.watch import Watch
+from connectors.simulated.clock import VirtualClock
+from connectors.simulated.world import World, shared_world
+
+MINUTE = 60.0
+
+
+@dataclass(slots=True)
+class Site:
+    """What outlives an agent: the world, the clock and the ledger's file."""
+
+    folder: Path
+    scenario: str = "oltp"
+    dry_run: bool = False
+    level: str = "propose"
+    policy: str = ""
+    clock: VirtualClock = field(default_factory=VirtualClock)
+    told: list[str] = field(default_factory=list)  # what listeners heard
+
+    @property
+    def config(self) -> Config:
+        """The site's configuration."""
+        path = self.folder / "hotplace.yaml"
+        path.write_text(
+            f"""
+level: {self.level}
+dry_run: {str(self.dry_run).lower()}
+ledger: {{path: ledger.db}}
+databases:
+  - name: sim
+    engine: simulated
+    connection: {{scenario: {self.scenario}, seed: 3}}
+    sample_every: 1min
+    settle: 5min
+    proposal_expires: 12h
+    tiers:
+      - {{name: ssd, kind: ssd, spaces: [ssd]}}
+      - {{name: hdd, kind: hdd, spaces: [hdd]}}
+    policy: {{minimum_history: 10min, {self.policy}}}
+""",
+            encoding="utf-8",
+        )
+        return load(path)
+
+    @property
+    def world(self) -> World:
+        """The database itself, as its DBA sees it."""
+        return shared_world(self.config.database().connection, self.clock)  # type: ignore[arg-type]
+
+    def homes(self) -> dict[str, str]:
+        """Space of every unit, by the engine's catalog."""
+        connector = self.config.database().connect(self.clock)
+        catalog = connector.catalog()
+        return {
+            key: catalog.spaces[space].name for key, space in zip(catalog.units.key, catalog.units.space, strict=True)
+        }
+
+    @contextmanager
+    def agent(self) -> Iterator[tuple[Watch, Ledger]]:
+        """One agent's life. A crash (any exception) ends it without a word to the ledger."""
+        config = self.config
+        ledger = Ledger.open(config.ledger.path, self.clock)
+        watch = Watch(
+            config.database(), ledger, self.clock, level=config.level, dry_run=config.dry_run, listener=self._hear
+        )
+        try:
+            yield watch, ledger
+            watch.close()
+        finally:
+            if watch._lease is not None:
+                watch._lease.release()  # an engine ends the sessions of a process that died
+            ledger.close()
+
+    def _hear(self, event: MoveEvent) -> None:
+        self.told.append(f"{event.move.move.key}: {event.sentence}")
+
+    def observe(self, watch: Watch, minutes: int = 20) -> None:
+        """Sample once a minute."""
+        for _ in range(minutes):
+            watch.sample()
+            self.clock.sleep(MINUTE)
+        watch.sample()
+
+    def approved(self, watch: Watch, ledger: Ledger) -> int:
+        """Observe, plan, propose and approve; the proposal's number."""
+        self.observe(watch)
+        planning = watch.plan()
+        assert planning is not None
+        number = watch.propose(planning)
+        assert number is not None
+        ledger.approve(number, who="ann", origin="test", digest=ledger.proposal(number).digest)
+        return number

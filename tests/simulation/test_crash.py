@@ -1,0 +1,145 @@
+"""Promise 3: killed anywhere and restarted, every move ends in a state that agrees with the engine's catalog.
+
+The journal's durable points are counted first; then the same run dies just before and just after each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.ledger import Ledger
+from agent.states import TRANSITIONS, MoveState
+from connectors.simulated.faults import FaultKind
+from tests.simulation.site import Site
+
+POINTS = ("transition", "step_intent", "step_result")
+FEW_MOVES = "maximum_moves: 3"
+
+
+class Killed(BaseException):
+    """The process is gone: nothing after this line runs, no handler either."""
+
+
+class Doomed:
+    """Counts the ledger's durable points and dies at the chosen one."""
+
+    def __init__(self, ledger: Ledger, *, at: int, after: bool) -> None:
+        self.count = 0
+        self._at, self._after = at, after
+        for name in POINTS:
+            setattr(ledger, name, self._wrapped(getattr(ledger, name)))
+
+    def _wrapped(self, point: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            self.count += 1
+            if self.count == self._at and not self._after:
+                raise Killed
+            result = point(*arguments, **named)
+            if self.count == self._at:
+                raise Killed
+            return result
+
+        return call
+
+
+def run(folder: Path, *, at: int = 0, after: bool = False) -> tuple[Site, int]:
+    """Observe, approve and act, dying at the given durable point; the site, and how many points were passed."""
+    folder.mkdir()
+    site = Site(folder, policy=FEW_MOVES)
+    passed = 0
+    try:
+        with site.agent() as (watch, ledger):
+            site.approved(watch, ledger)
+            doomed = Doomed(ledger, at=at, after=after)
+            try:
+                watch.act()
+            finally:
+                passed = doomed.count
+    except Killed:
+        pass
+    return site, passed
+
+
+def check_truth(site: Site) -> None:
+    """Every move is where its state says, the audit chain verifies, and nothing is unfinished."""
+    homes = site.homes()
+    with site.agent() as (_, ledger):
+        rows = ledger.moves(database="sim")
+        assert rows
+        for row in rows:
+            assert row.state in {MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT}, row.reason
+            assert homes[row.move.key] == row.move.to_space
+        assert ledger.verify_audit().ok
+
+
+def test_every_durable_point(tmp_path: Path) -> None:
+    """Whatever the point of death, the next run finishes what was approved, once, and says the truth."""
+    site, points = run(tmp_path / "whole")
+    check_truth(site)
+    expected = site.homes()
+    assert points > 10
+    for at in range(1, points + 1):
+        for after in (False, True):
+            site, _ = run(tmp_path / f"{at} {after}", at=at, after=after)
+            with site.agent() as (watch, _ledger):
+                watch.sample()
+                watch.act()
+            check_truth(site)
+            assert site.homes() == expected, f"killed {'after' if after else 'before'} durable point {at}"
+
+
+@pytest.mark.parametrize("kind", [FaultKind.BROKEN_BEFORE, FaultKind.BROKEN_AFTER])
+def test_a_broken_session_is_reconciled(tmp_path: Path, kind: FaultKind) -> None:
+    """A session that breaks before or after the effect leaves an unknown outcome that the catalog resolves."""
+    site = Site(tmp_path, policy=FEW_MOVES)
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        site.world.faults.arm(kind)
+        watch.act()
+        watch.act()
+        first = ledger.moves(database="sim")[0]
+        assert first.state is MoveState.PLACED
+    check_truth(site)
+
+
+def test_a_lock_that_is_not_obtained_is_tried_again(tmp_path: Path) -> None:
+    """Nothing changed, so the same statement may be tried again; it then succeeds."""
+    site = Site(tmp_path, policy=FEW_MOVES)
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        site.world.faults.arm(FaultKind.LOCK_NOT_OBTAINED)
+        watch.act()
+    assert any("try 2 of 5" in sentence for sentence in site.told)
+    check_truth(site)
+
+
+def test_a_full_space_fails_the_move_and_nothing_else(tmp_path: Path) -> None:
+    """The move fails with the engine's reason, its bundle stays, and the next move is still done."""
+    site = Site(tmp_path, policy=FEW_MOVES)
+    before = site.homes()
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        site.world.faults.arm(FaultKind.SPACE_FULL)
+        done = watch.act()
+    failed = [row for row in done if row.state is MoveState.FAILED]
+    assert len(failed) == 1
+    assert not TRANSITIONS[failed[0].state]
+    assert site.homes()[failed[0].move.key] == before[failed[0].move.key]
+    assert any(row.state is MoveState.PLACED for row in done)
+
+
+def test_stopping_leaves_moves_approved(tmp_path: Path) -> None:
+    """An agent told to stop starts nothing more, and the next one goes on."""
+    site = Site(tmp_path, policy=FEW_MOVES)
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        watch.executor.stop()
+        assert watch.act() == ()
+        assert {row.state for row in ledger.moves(database="sim")} == {MoveState.APPROVED}
+        watch.executor.resume()
+        watch.act()
+    check_truth(site)
