@@ -128,7 +128,7 @@ def _with_common_options(function: Command[P]) -> Callable[..., None]:
         before = context.obj if isinstance(context.obj, Options) else Options()
         options = replace(before, **{key: value for key, value in after.items() if value})
         code = run_guarded(options, lambda session: function(session, **given))  # type: ignore[call-arg]  # ty: P
-        raise typer.Exit(code)
+        raise typer.Exit(int(code))
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [
@@ -154,6 +154,8 @@ def run_guarded(options: Options, body: Callable[[Session], ExitCode | None]) ->
             code = body(session) or ExitCode.OK
             sys.stdout.flush()
             return code
+    except typer.BadParameter:
+        raise  # wrong use: typer says so
     except BrokenPipeError:
         _forget_standard_output()
         return ExitCode.OK  # the reader has seen enough

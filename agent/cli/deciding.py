@@ -11,7 +11,7 @@ from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.proposing import ProposalId, print_proposal
 from agent.cli.running import daemon_of
 from agent.cli.session import Session, actor, interactive
-from agent.cli.wording import short_digest
+from agent.cli.wording import count_of_moves, short_digest
 from agent.ledger import ProposalRow
 from agent.proposals import DIGEST_SHOWN
 from agent.states import ProposalState
@@ -86,7 +86,7 @@ def _confirm(session: Session, row: ProposalRow) -> None:
         )
     print_proposal(session.out, row, session.ledger.moves(proposal_id=row.id))
     size = format_bytes(row.proposal.bytes_moved)
-    if not session.out.ask(f"Approve these {len(row.proposal.moves)} moves, {size} in all?"):
+    if not session.out.ask(f"Approve {count_of_moves(row.proposal)}, {size} in all?"):
         raise CommandError(f"proposal {row.id} was not approved", code=ExitCode.REFUSED, advice="Nothing was changed.")
 
 

@@ -8,7 +8,17 @@ from typing import TextIO
 from agent.cli import deciding, demo, looking, looking_back, pinning, planning, proposing, running, setting_up
 from agent.cli.app import app
 
-COMMANDS = (setting_up, demo, running, looking, planning, proposing, deciding, looking_back, pinning)  # importing registers
+COMMANDS = (
+    setting_up,
+    demo,
+    running,
+    looking,
+    planning,
+    proposing,
+    deciding,
+    looking_back,
+    pinning,
+)  # importing registers
 
 __all__ = ["COMMANDS", "app", "main"]
 

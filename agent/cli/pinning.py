@@ -108,7 +108,7 @@ def _warn_if_unknown(session: Session, pattern: str) -> None:
 def _cells(row: PinConfig | PinRow) -> tuple[str, ...]:
     document = _document(row)
     who = document["who"] or "configuration"
-    until = format_when(row.until) if isinstance(row, PinRow) and row.until else "removed"
+    until = format_when(row.until) if isinstance(row, PinRow) and row.until else "unpinned"
     return (row.pattern, row.pin.name.lower(), str(who), until, row.reason)
 
 

@@ -15,7 +15,7 @@ from agent.cli.app import Group, command
 from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.output import Column, Output
 from agent.cli.session import Session
-from agent.cli.wording import expiry, seconds_per_hour, short_digest
+from agent.cli.wording import count_of_moves, expiry, seconds_per_hour, short_digest
 from agent.config import DatabaseConfig
 from agent.daemon import STALE_SAMPLES, Daemon
 from agent.ledger import Ledger, MoveRow, ProposalRow
@@ -137,14 +137,14 @@ def _touched(row: MoveRow, since: datetime) -> bool:
 @command(Group.LOOK, "hotplace status")
 def status(session: Session) -> None:
     """Show whether the daemon runs, open proposals, moves under way and the room in each tier."""
-    now = session.clock.now()
+    now, ledger = session.clock.now(), session.ledger
     mode = "dry run: approved moves are not carried out" if session.config.dry_run else "approved moves are carried out"
     session.out.line(f"level {session.config.level}, {mode}")
     documents = []
     for database in session.databases:
-        daemon = daemon_of(session.ledger, database, now)
-        proposals = session.ledger.proposals(database=database.name, states=OPEN)
-        moves = session.ledger.moves(database=database.name, states=UNDER_WAY)
+        daemon = daemon_of(ledger, database, now)
+        proposals = ledger.proposals(database=database.name, states=OPEN)
+        moves = ledger.moves(database=database.name, states=UNDER_WAY)
         _print_status(session.out, database, daemon, proposals, moves)
         documents.append(_status_document(database, daemon, proposals, moves))
     session.out.document(
@@ -181,14 +181,15 @@ def _print_status(
 def _print_proposals(out: Output, proposals: list[ProposalRow]) -> None:
     for row in proposals:
         out.line(
-            f"proposal {row.id} ({short_digest(row.digest)}) is {row.state}: {len(row.proposal.moves)} moves, "
+            f"proposal {row.id} ({short_digest(row.digest)}) is {row.state}: {count_of_moves(row.proposal)}, "
             f"saves {seconds_per_hour(row.proposal.wait_saved_per_hour)}, {expiry(row.proposal)}"
         )
 
 
 def _print_moves(out: Output, moves: list[MoveRow]) -> None:
     for row in moves:
-        out.line(f"move {row.id}: {row.move.key} to {row.move.to_space}, {row.state}: {row.reason}")
+        reason = f": {row.reason}" if row.reason else ""
+        out.line(f"move {row.id}: {row.move.key} to {row.move.to_space}, {row.state}{reason}")
 
 
 def _room_cells(room: Mapping[str, Any]) -> tuple[str, ...]:

@@ -22,6 +22,12 @@ def seconds_per_hour(seconds: float) -> str:
     return f"{format_seconds(seconds)} per hour"
 
 
+def count_of_moves(proposal: Proposal) -> str:
+    """``1 move`` or ``8 moves``."""
+    count = len(proposal.moves)
+    return f"{count} move{'' if count == 1 else 's'}"
+
+
 def short_digest(digest: str) -> str:
     """What lists show of a digest, and what --digest takes at least."""
     return digest[:DIGEST_SHOWN]

@@ -1,0 +1,1 @@
+"""The command line from outside: what it prints, how it ends."""

@@ -1,0 +1,228 @@
+"""The normal life of a proposal, command by command, on a simulated database."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from agent.cli.main import app
+from agent.config import load
+from tests.cli.site import Site
+
+
+def test_init_writes_a_valid_private_file_once(tmp_path: Path) -> None:
+    """The file is valid as it stands, readable by its owner only, and only --force writes over it."""
+    target = tmp_path / "new.yaml"
+    command = ["init", "--engine", "simulated", "--output", str(target)]
+    first = CliRunner().invoke(app, command)
+    assert first.exit_code == 0
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert load(target).databases[0].engine == "simulated"
+    target.write_text("mine")
+    again = CliRunner().invoke(app, command)
+    assert (again.exit_code, target.read_text()) == (6, "mine")
+    assert "exists already" in again.stderr
+    assert "--force" in again.stderr
+    assert CliRunner().invoke(app, [*command, "--force", "--json"]).exit_code == 0
+    assert yaml.safe_load(target.read_text())["databases"]
+    assert [p.name for p in tmp_path.iterdir()] == ["new.yaml"]
+
+
+def test_doctor_is_content(site: Site) -> None:
+    """A sound set-up ends with 0, and says in both forms what was looked at."""
+    assert "ready: hotplace run" in site.good("doctor").out
+    document = site.good("doctor", "--json").document
+    assert document["ok"] is True
+    assert {"ledger_path", "connection", "room"} <= {f["code"] for f in document["databases"][0]["findings"]}
+
+
+def test_nothing_is_known_before_the_first_run(site: Site) -> None:
+    """Every list is empty, says so, and is still one JSON document."""
+    assert "no daemon has ever watched" in site.good("status").out
+    assert site.good("status", "--json").document["databases"][0]["daemon"]["state"] == "never"
+    assert "no open proposal" in site.good("proposals").out
+    assert site.good("proposals", "--json").document["proposals"] == []
+    assert "no move" in site.good("history").out
+    assert site.good("history", "--json").document["moves"] == []
+    assert "nothing was measured" in site.good("outcomes").out
+    assert site.good("outcomes", "--json").document["outcomes"] == []
+    assert "no pin" in site.good("pins").out
+    units = site.run("units")
+    assert units.code == 7
+    assert "nothing is ranked yet" in units.err
+
+
+def test_from_samples_to_a_kept_move(site: Site) -> None:
+    """Ranked, planned, proposed, approved, carried out, verified, measured and recorded."""
+    for _ in range(2):
+        site.good("run", "--once")
+    _look(site)
+    number, digest = _propose(site)
+    _decide(site, number, digest)
+    _carry_out(site, number)
+    _look_back(site, number)
+
+
+def _look(site: Site) -> None:
+    text = site.good("units", "--limit", "3").out.splitlines()
+    assert text[0].startswith("shop: 18 units, ranked ")
+    assert text[1].split()[:3] == ["unit", "tier", "size"]
+    assert text[2].startswith('"shop"."orders"')
+    assert text[-1].startswith("15 more")
+    top = site.good("units", "--json").document["units"][0]
+    assert (top["unit"], top["tier"], top["verdict"]) == ('"shop"."orders"', "hdd", "promote")
+    assert isinstance(top["sync_reads_per_second"], float)
+    cached = site.good("units", "--verdict", "cached", "--all", "--json").document["units"]
+    assert '"shop"."products"' in {unit["unit"] for unit in cached}
+    liked = site.good("units", "--like", "*orders*", "--json").document
+    assert liked["units_matching"] == len(liked["units"]) == 3
+    why = site.good("explain", "shop.orders").out
+    assert why.startswith('"shop"."orders"\npromote: ')
+    assert "2,000,000,000 bytes" in why
+    assert site.good("explain", '"shop"."orders"', "--json").document["rank"] == 1
+
+
+def _propose(site: Site) -> tuple[int, str]:
+    dry = site.good("plan", "--dry-run")
+    assert "dry run: nothing was changed" in dry.out
+    assert 'MOVE TABLE "shop"."orders" TO SPACE "ssd"' in dry.out
+    assert '"shop"."products": cached.' in dry.out
+    document = site.good("plan", "--json").document
+    assert document["dry_run"] is True
+    assert document["proposal"] is None
+    assert document["moves"][0]["statements"][0]["sql"] in dry.out
+    assert document["bound_per_hour_seconds"] >= document["wait_saved_per_hour_seconds"] > 0
+    proposed = site.good("plan", "--propose", "--json").document["proposal"]
+    listed = site.good("proposals", "--json").document["proposals"]
+    assert [row["id"] for row in listed] == [proposed["id"]]
+    assert listed[0]["digest"] == proposed["digest"]
+    assert proposed["digest"][:12] in site.good("proposals").out
+    return proposed["id"], proposed["digest"]
+
+
+def _decide(site: Site, number: int, digest: str) -> None:
+    shown = site.good("show", str(number))
+    assert digest in shown.out
+    assert "locks: " in shown.out
+    document = site.good("show", str(number), "--json").document
+    script = site.good("show", str(number), "--sql").out
+    for move in document["moves"]:
+        assert all(step["sql"] in script for step in move["statements"])
+    assert all(line.startswith(("--", "/* hotplace")) or not line for line in script.splitlines())
+    struck = site.good("strike", str(number), str(len(document["moves"])), "--reason", "not now", "--json").document
+    assert struck["struck"]["state"] == "rejected"
+    approved = site.good("approve", str(number), "--digest", digest[:12], "--reason", "tested", "--json").document
+    assert (approved["state"], approved["digest"]) == ("approved", digest)
+    assert approved["who"]
+    assert approved["origin"]
+    assert "hotplace run" in approved["next"]
+    assert f"proposal {number} " in site.good("status").out
+
+
+def _carry_out(site: Site, number: int) -> None:
+    site.good("run", "--once")
+    moves = site.good("history", "--json").document["moves"]
+    done = [move for move in moves if move["proposal"] == number]
+    assert {move["state"] for move in done} == {"placed", "rejected"}
+    placed = [move for move in done if move["state"] == "placed"]
+    assert all(step["state"] == "done" for move in placed for step in move["statements"])
+    assert "placed" in site.good("history", "--limit", "100").out
+    orders = site.good("explain", "shop.orders", "--json").document
+    assert orders["space"] == "hdd", "the ranking is of the plan before the move"
+    site.good("run", "--once")
+    assert site.good("explain", "shop.orders", "--json").document["space"] == "ssd"
+
+
+def _look_back(site: Site, number: int) -> None:
+    for _ in range(10):
+        if site.good("outcomes", "--json").document["outcomes"]:
+            break
+        site.good("run", "--once")
+    outcome = site.good("outcomes", "--json").document["outcomes"][0]
+    assert outcome["proposal"] == number
+    assert outcome["verdict"] in {"helped", "neutral", "hurt", "unmeasured"}
+    assert outcome["sentence"] in site.good("outcomes").out
+    states = {move["state"] for move in site.good("history", "--json").document["moves"]}
+    assert "kept" in states
+    rooms = site.good("status", "--json").document["databases"][0]["spaces"]
+    assert [(room["space"], room["tier"]) for room in rooms] == [("ssd", "ssd"), ("hdd", "hdd")]
+    assert "room when last sampled" in site.good("status").out
+    report = site.good("audit", "verify", "--json").document
+    assert report["ok"] is True
+    assert report["head"] in site.good("audit", "verify").out
+    events = {row["event"] for row in site.good("audit", "list", "--limit", "1000", "--json").document["audit"]}
+    assert {"proposal.approved", "move.struck"} <= events
+    assert "proposal.approved" in site.good("audit", "list", "--limit", "1000").out
+
+
+def test_reject(site: Site) -> None:
+    """A rejected proposal is no longer open, and none of its moves runs."""
+    number, _ = site.propose()
+    assert "rejected by" in site.good("reject", str(number), "--reason", "month end").out
+    assert site.good("proposals", "--json").document["proposals"] == []
+    (row,) = site.good("proposals", "--all", "--json").document["proposals"]
+    assert (row["state"], row["reason"]) == ("rejected", "month end")
+    site.good("run", "--once")
+    states = {m["state"] for m in site.good("history", "--json").document["moves"] if m["proposal"] == number}
+    assert states == {"rejected"}
+
+
+def test_a_dry_run_configuration_says_so_and_moves_nothing(site: Site) -> None:
+    """With dry_run on, approving tells that nothing will run, and nothing does."""
+    site.values["dry_run"] = True
+    site.write()
+    number, digest = site.propose()
+    assert "dry_run is on" in site.good("approve", str(number), "--digest", digest).out
+    site.good("run", "--once")
+    assert {m["state"] for m in site.good("history", "--json").document["moves"]} == {"approved"}
+
+
+def test_pins(site: Site) -> None:
+    """A pin is listed with its end and reason, changes the next plan, and goes with unpin."""
+    site.database["pins"] = [{"unit": '"shop"."history"', "pin": "prefer", "reason": "configured"}]
+    site.write()
+    site.good("plan", "--observe", "0.3")
+    set_ = site.good("pin", '"shop"."orders"', "never", "--reason", "[red]why", "--until", "30d")
+    assert "pinned: never, until" in set_.out
+    assert set_.err == ""
+    listed = site.good("pins", "--json").document["pins"]
+    assert [(p["unit"], p["pin"], p["from"]) for p in listed] == [
+        ('"shop"."history"', "prefer", "configuration"), ('"shop"."orders"', "never", "command"),
+    ]  # fmt: skip
+    assert "[red]why" in site.good("pins").out
+    assert '"shop"."orders"' not in {m["unit"] for m in site.good("plan", "--json").document["moves"]}
+    site.good("unpin", '"shop"."orders"')
+    assert len(site.good("pins", "--json").document["pins"]) == 1
+    assert site.run("unpin", '"shop"."orders"').code == 7
+
+
+def test_a_pin_without_unit_is_set_with_a_note(site: Site) -> None:
+    """A pin may come before its unit: a typing error still shows, with what may have been meant."""
+    site.good("plan", "--observe", "0.3")
+    done = site.good("pin", "shop.order", "must", "--until", "2999-12-31")
+    assert "no unit matches" in done.err
+    assert '"shop"."orders"' in done.err
+
+
+@pytest.mark.parametrize("until", ["yesterday", "2001-01-01", "-3d"])
+def test_a_pin_ends_in_the_future(site: Site, until: str) -> None:
+    """What is no date or over already is wrong use."""
+    assert site.run("pin", "x", "must", f"--until={until}").code == 2
+
+
+def test_plan_writes_no_heat_without_watching(site: Site) -> None:
+    """Planning from what is stored leaves the stored heat as it is: a daemon may know more by then."""
+    from agent.clock import SystemClock
+    from agent.ledger import Ledger
+    from agent.sampler import HEAT
+
+    site.good("plan")
+    with Ledger.open(site.ledger_path, SystemClock()) as ledger:
+        assert ledger.load_arrays("shop", HEAT) is None
+    site.good("plan", "--observe", "0.3")
+    with Ledger.open(site.ledger_path, SystemClock()) as ledger:
+        assert ledger.load_arrays("shop", HEAT) is not None

@@ -1,0 +1,130 @@
+"""The command line against real servers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from psycopg import sql
+
+from tests.cli.site import Site
+from tests.labs.postgresql import PASSWORD, WRONG_PASSWORD, Cluster
+
+NAME = 'we"ird [red]Größe.x\n; DROP TABLE y --'
+LONGEST = "ü" * 31 + "x"  # 63 bytes
+
+
+@pytest.fixture
+def database(cluster: Cluster, dbname: str) -> dict[str, Any]:
+    """The configuration of a database with two tables of awkward names on the slow tablespace."""
+    with cluster.session(dbname) as dba:
+        for name in (NAME, LONGEST):
+            table = sql.Identifier("public", name)
+            dba.execute(sql.SQL("CREATE TABLE {} AS SELECT g AS id FROM generate_series(1, 5000) AS g").format(table))
+    return {
+        "name": "real",
+        "engine": "postgresql",
+        "connection": {"host": str(cluster.server.folder), "dbname": dbname, "user": "postgres"},
+        "tiers": [
+            {"name": "ssd", "spaces": ["fast"]},
+            {"name": "hdd", "spaces": [{"name": "slow", "capacity": "1 GiB"}]},
+        ],
+        "sample_every": "0.2s",
+        "pins": [{"unit": "*ird*", "pin": "must"}],
+        "policy": {"minimum_history": "0s"},
+    }
+
+
+@pytest.fixture
+def real(tmp_path: Path, database: dict[str, Any]) -> Site:
+    """A site with that database."""
+    return Site(tmp_path, database)
+
+
+def test_a_name_that_would_be_a_statement(real: Site, cluster: Cluster, dbname: str) -> None:
+    """Pinned, planned, printed, proposed, approved and moved: only the table of that name moves."""
+    proposal = real.good("plan", "--observe", "0.3", "--propose", "--json").document
+    (move,) = proposal["moves"]
+    assert "[red]" in move["unit"]
+    text = real.good("units", "--all").out
+    assert "[red]Größe" in text
+    assert LONGEST in text
+    number, digest = proposal["proposal"]["id"], proposal["proposal"]["digest"]
+    script = real.good("show", str(number), "--sql").out
+    assert move["statements"][0]["sql"] in script
+    real.good("approve", str(number), "--digest", digest)
+    done = real.good("run", "--once", "--json").document
+    assert [row["state"] for row in done["moves"]] == ["placed"]
+    with cluster.session(dbname) as dba:
+        query = "SELECT relname FROM pg_class JOIN pg_tablespace AS t ON t.oid = reltablespace WHERE spcname = 'fast'"
+        assert (NAME,) in dba.execute(query).fetchall()
+
+
+def test_the_script_runs_in_psql(real: Site, cluster: Cluster, dbname: str) -> None:
+    """What show --sql prints is a script: psql runs it to the end, and the table is where it should be."""
+    number = real.good("plan", "--observe", "0.3", "--propose", "--json").document["proposal"]["id"]
+    script = cluster.server.folder / f"{dbname}.sql"
+    script.write_text(real.good("show", str(number), "--sql").out, encoding="utf-8")
+    cluster.server.run(
+        "psql", "-X", "-v", "ON_ERROR_STOP=1", "-h", str(cluster.server.folder), "-U", "postgres", "-d", dbname,
+        "-f", str(script),
+    )  # fmt: skip
+    with cluster.session(dbname) as dba:
+        query = "SELECT spcname FROM pg_class JOIN pg_tablespace AS t ON t.oid = reltablespace WHERE relname = %s"
+        assert dba.execute(query, (NAME,)).fetchall() == [("fast",)]
+
+
+def test_doctor(real: Site) -> None:
+    """Against a sound server doctor names it; the superuser lacks nothing."""
+    done = real.run("doctor", "--json")
+    assert done.code == 0, done
+    sentences = " ".join(f["sentence"] for f in done.document["databases"][0]["findings"])
+    assert "PostgreSQL" in sentences or "postgresql" in sentences
+
+
+def test_wrong_password(real: Site) -> None:
+    """Refused at the door: 4, with no secret in the message; doctor shows it as a finding."""
+    secret = real.folder / "password"
+    secret.write_text(WRONG_PASSWORD)
+    real.database["connection"] |= {"user": "guarded", "password": {"file": str(secret)}}
+    real.write()
+    done = real.run("plan", "--debug")
+    assert done.code == 4, done
+    assert WRONG_PASSWORD not in done.err
+    doctor = real.run("doctor")
+    assert doctor.code == 5
+    assert "authentication" in doctor.out
+    assert WRONG_PASSWORD not in doctor.out
+    secret.write_text(PASSWORD)
+    assert real.run("plan").code in {0, 3, 5}, "it is let in now"
+
+
+def test_a_secret_that_is_not_there(real: Site) -> None:
+    """A password file that does not exist is a matter of the configuration."""
+    real.database["connection"]["password"] = {"file": str(real.folder / "nosuch")}
+    real.write()
+    done = real.run("plan")
+    assert done.code == 3
+    assert "nosuch" in done.err
+
+
+def test_unreachable_host(real: Site) -> None:
+    """Nobody listens there: 4, and the message names the address."""
+    real.database["connection"] |= {"host": "127.0.0.1", "port": 1, "connect_timeout": 2}
+    real.write()
+    done = real.run("plan")
+    assert done.code == 4
+    assert "127.0.0.1" in done.err
+    assert "next: " in done.err
+
+
+def test_a_login_that_may_only_look(real: Site) -> None:
+    """A move without the privilege fails with the GRANT that mends it, and nothing has moved."""
+    number = real.good("plan", "--observe", "0.3", "--propose", "--json").document["proposal"]["id"]
+    real.good("approve", str(number), "--yes")
+    real.database["move_connection"] = {**real.database["connection"], "user": "looker"}
+    real.write()
+    done = real.run("run", "--once", "--json")
+    assert done.code == 8, done
+    assert [row["state"] for row in done.document["moves"]] == ["failed"]
