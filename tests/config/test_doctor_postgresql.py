@@ -1,0 +1,66 @@
+"""The doctor on a real server: who is let in, who may move, and whose database it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from agent.clock import SystemClock
+from agent.config import load
+from agent.doctor import examine
+from connectors.model import Finding, Severity
+from tests.config.yaml_texts import values, written
+from tests.labs.postgresql import WRONG_PASSWORD, Cluster
+
+
+def examined(
+    folder: Path, cluster: Cluster, dbname: str, *, mover: dict[str, Any] | None = None, **connection: Any
+) -> list[Finding]:
+    """Every finding about a database of the cluster, as the configuration says it."""
+    plain = values()
+    usual = {"host": str(cluster.server.folder), "dbname": dbname, "user": "postgres"}
+    plain["databases"][0] |= {
+        "engine": "postgresql",
+        "connection": usual | connection,
+        "tiers": [{"name": "ssd", "spaces": ["fast"]}, {"name": "hdd", "spaces": ["slow"]}],
+    }
+    if mover is not None:
+        plain["databases"][0]["move_connection"] = usual | mover
+    (folder / "hotplace.yaml").write_text(written(plain))
+    config = load(folder / "hotplace.yaml")
+    return examine(config, config.database(), SystemClock())
+
+
+def codes(findings: list[Finding], *severities: Severity) -> set[str]:
+    """Codes of the findings of those severities."""
+    return {finding.code for finding in findings if finding.severity in severities}
+
+
+def test_a_ready_server_gets_no_errors(cluster: Cluster, dbname: str, tmp_path: Path) -> None:
+    """Connection, storage and rights are each said to be right."""
+    found = examined(tmp_path, cluster, dbname)
+    assert not codes(found, Severity.ERROR)
+    assert {"connection", "room", "track_io_timing"} <= codes(found, Severity.OK)
+
+
+def test_a_wrong_password_is_a_finding_that_does_not_show_it(cluster: Cluster, dbname: str, tmp_path: Path) -> None:
+    """The server's refusal becomes a finding of its own kind; neither password nor a traceback appears."""
+    (tmp_path / "password").write_text(WRONG_PASSWORD)
+    found = examined(tmp_path, cluster, dbname, user="guarded", password={"file": str(tmp_path / "password")})
+    assert codes(found, Severity.ERROR) == {"authentication"}
+    assert WRONG_PASSWORD not in str(found)
+
+
+def test_a_login_that_may_not_move_is_told_the_grant(cluster: Cluster, dbname: str, tmp_path: Path) -> None:
+    """Missing rights come with the statement that gives them, and say whose account lacks them."""
+    found = examined(tmp_path, cluster, dbname, mover={"user": "looker"})
+    missing = [finding for finding in found if finding.code == "space_create_missing"]
+    assert missing
+    assert all(finding.values["account"] == "move_connection" for finding in missing)
+    assert any("GRANT CREATE ON TABLESPACE" in finding.remedy for finding in missing)
+
+
+def test_a_moving_account_of_another_database_is_an_error(cluster: Cluster, dbname: str, tmp_path: Path) -> None:
+    """Watching one database and moving in another would move the wrong things."""
+    found = examined(tmp_path, cluster, dbname, mover={"dbname": "postgres"})
+    assert "other_database" in codes(found, Severity.ERROR)
