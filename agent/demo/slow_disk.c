@@ -252,6 +252,13 @@ ssize_t preadv(int fd, const struct iovec *vector, int count, off_t offset) {
     return done;
 }
 
+POINTER(preadv2); /* not PostgreSQL's, but Python's preadv */
+ssize_t preadv2(int fd, const struct iovec *vector, int count, off_t offset, int flags) {
+    ssize_t done = REAL(preadv2)(fd, vector, count, offset, flags);
+    AFTER(fd, done, charge_read(t, (uint64_t)(offset < 0 ? lseek(fd, 0, SEEK_CUR) - done : offset), (uint64_t)done));
+    return done;
+}
+
 POINTER(read);
 ssize_t read(int fd, void *buffer, size_t bytes) {
     ssize_t done = REAL(read)(fd, buffer, bytes);
@@ -269,6 +276,13 @@ ssize_t pwrite(int fd, const void *buffer, size_t bytes, off_t offset) {
 POINTER(pwritev);
 ssize_t pwritev(int fd, const struct iovec *vector, int count, off_t offset) {
     ssize_t done = REAL(pwritev)(fd, vector, count, offset);
+    AFTER(fd, done, charge_write(t, (uint64_t)done));
+    return done;
+}
+
+POINTER(pwritev2);
+ssize_t pwritev2(int fd, const struct iovec *vector, int count, off_t offset, int flags) {
+    ssize_t done = REAL(pwritev2)(fd, vector, count, offset, flags);
     AFTER(fd, done, charge_write(t, (uint64_t)done));
     return done;
 }
@@ -331,6 +345,8 @@ int dup3(int from, int to, int flags) {
 #define ALSO(name) __attribute__((alias(#name)))
 ssize_t pread64(int, void *, size_t, off64_t) ALSO(pread);
 ssize_t preadv64(int, const struct iovec *, int, off64_t) ALSO(preadv);
+ssize_t preadv64v2(int, const struct iovec *, int, off64_t, int) ALSO(preadv2);
+ssize_t pwritev64v2(int, const struct iovec *, int, off64_t, int) ALSO(pwritev2);
 ssize_t pwrite64(int, const void *, size_t, off64_t) ALSO(pwrite);
 ssize_t pwritev64(int, const struct iovec *, int, off64_t) ALSO(pwritev);
 int posix_fadvise64(int, off64_t, off64_t, int) ALSO(posix_fadvise);

@@ -1,0 +1,1 @@
+"""The demo's laboratory: disk model, schema, load."""

