@@ -53,7 +53,7 @@ def ceiling_ratio(database: DatabaseDemand) -> float:
     No placement makes sessions faster than by this share, since a wait cannot become shorter than nothing.
     """
     writes = 0.0 if np.isnan(database.write_wait) else database.write_wait
-    if not database.active > 0:
+    if not database.active > 0 or np.isnan(database.read_wait):
         return float("nan")
     return float(min(1.0, (database.read_wait + writes) / database.active))
 

@@ -208,7 +208,8 @@ def _subset(size: F64, value: F64, room: float) -> Bools:
 def _best_subset(sack: Knapsack) -> Bools:
     """The optimum of at most ``CORE`` items, changes limited."""
     rows = _subsets(len(sack))
-    entering = rows @ (~sack.inside).astype(np.float64)
-    allowed = (rows @ sack.size <= sack.capacity) & (entering <= sack.moves)
+    changed = (rows > 0) != sack.inside
+    changes = changed @ (sack.value > 0).astype(np.float64)
+    allowed = (rows @ sack.size <= sack.capacity) & (changes <= sack.moves)
     worth = np.where(allowed, rows @ sack.value, -inf)
     return np.asarray(rows[int(np.argmax(worth))] > 0, dtype=np.bool_)

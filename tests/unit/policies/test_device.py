@@ -1,0 +1,103 @@
+"""Device speeds: configuration corrected by measurement."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from connectors.model import DatabaseDemand
+from policies.device import (
+    DeviceState,
+    calibrate,
+    device_arrays,
+    devices_from_arrays,
+    empty_devices,
+    observe,
+    reads_by_tier,
+)
+from policies.plan import PolicySettings
+from tests.unit.policies.situations import HDD, SSD, demand
+
+SETTINGS = PolicySettings()
+PRIOR = (SSD, HDD)
+
+
+def watched(
+    state: DeviceState, fast: float, slow: float, wait: float, minutes: int = 60, reads: float = float("nan")
+) -> DeviceState:
+    """A time with those reads per second on each tier and that measured wait."""
+    seen = demand(60, {1: fast, 2: slow}, database=DatabaseDemand(read_wait=wait, reads=reads))
+    for _ in range(minutes):
+        state = observe(state, PRIOR, seen, np.array([0, 1], dtype=np.int64), SETTINGS)
+    return state
+
+
+def test_nothing_measured_is_what_was_configured() -> None:
+    """Without evidence the configured speeds stand, and are not called measured."""
+    assert calibrate(PRIOR, empty_devices(2)) == PRIOR
+    assert calibrate((), empty_devices(0)) == ()
+
+
+def test_a_busy_disk_is_as_slow_as_sessions_find_it() -> None:
+    """100 reads/s that wait 4.3 s a second take 43 ms each, queueing included; the idle tier stays as configured."""
+    ssd, hdd = calibrate(PRIOR, watched(empty_devices(2), 0.0, 100.0, 4.3))
+    assert hdd.random_read_seconds == pytest.approx(0.043, rel=0.01)
+    assert hdd.sequential_read_seconds == pytest.approx(HDD.sequential_read_seconds * 0.043 / 0.0055, rel=0.01)
+    assert hdd.write_seconds == HDD.write_seconds
+    assert hdd.measured
+    assert ssd == SSD
+
+
+def test_both_tiers_are_told_apart() -> None:
+    """When the mix changes, each tier's own latency comes out: 11 ms and 0.4 ms."""
+    state = empty_devices(2)
+    for fast, slow in ((5000.0, 1.0), (10.0, 100.0), (3000.0, 20.0)):
+        state = watched(state, fast, slow, fast * 0.0004 + slow * 0.011)
+    ssd, hdd = calibrate(PRIOR, state)
+    assert hdd.random_read_seconds == pytest.approx(0.011, rel=0.02)
+    assert ssd.random_read_seconds == pytest.approx(0.0004, rel=0.02)
+    assert ssd.measured
+
+
+def test_little_evidence_moves_little() -> None:
+    """A hundred reads against a prior worth a thousand shift the speed by a tenth of the way."""
+    _, hdd = calibrate(PRIOR, watched(empty_devices(2), 0.0, 100 / 60, 100 / 60 * 0.011, minutes=1))
+    assert hdd.random_read_seconds == pytest.approx(0.0055 * (1000 + 100 * 2) / 1100)
+    assert not hdd.measured
+
+
+def test_a_faster_tier_never_comes_out_slower() -> None:
+    """Reads of the slow tier found in the file system's cache make it as fast as the fast one, and gains zero."""
+    ssd, hdd = calibrate(PRIOR, watched(empty_devices(2), 0.0, 10_000.0, 10_000 * 0.0001))
+    assert hdd.random_read_seconds == pytest.approx(0.0001, rel=0.1)
+    assert ssd.random_read_seconds == hdd.random_read_seconds
+
+
+@pytest.mark.parametrize("wait", [float("nan"), -1.0])
+def test_an_interval_without_a_measured_wait_teaches_nothing(wait: float) -> None:
+    """Engines that do not time reads leave the configured speeds alone."""
+    assert not watched(empty_devices(2), 0.0, 100.0, wait).gram.any()
+
+
+def test_an_interval_whose_reads_are_mostly_elsewhere_teaches_nothing() -> None:
+    """If the database read ten times what is known by tier, its wait says nothing about the tiers."""
+    assert not watched(empty_devices(2), 0.0, 100.0, 4.3, reads=1000.0).gram.any()
+    assert not watched(empty_devices(2), 0.0, 0.0, 4.3).gram.any()
+
+
+def test_reads_on_unmanaged_spaces_belong_to_no_tier() -> None:
+    """Tier -1 is left out."""
+    seen = demand(60, {1: 5.0, 2: 7.0, 3: 9.0})
+    assert reads_by_tier(seen, np.array([0, -1, 0], dtype=np.int64), 2)[1].tolist() == [14.0, 0.0]
+
+
+def test_stored_evidence_comes_back() -> None:
+    """Arrays of the evidence make the same evidence; wrong ones are refused."""
+    state = watched(empty_devices(2), 10.0, 100.0, 4.3)
+    assert calibrate(PRIOR, devices_from_arrays(device_arrays(state))) == calibrate(PRIOR, state)
+    with pytest.raises(ValueError, match="lacks moment"):
+        devices_from_arrays({"gram": state.gram})
+    with pytest.raises(ValueError, match="shapes"):
+        devices_from_arrays({"gram": state.gram, "moment": np.zeros(3)})
+    with pytest.raises(ValueError, match="cannot calibrate 3"):
+        calibrate((SSD, HDD, HDD), state)
