@@ -12,6 +12,7 @@ from agent.cli.proposing import ProposalId, print_proposal
 from agent.cli.running import daemon_of
 from agent.cli.session import Session, actor, interactive
 from agent.cli.wording import count_of_moves, short_digest
+from agent.config import DatabaseConfig
 from agent.ledger import ProposalRow
 from agent.proposals import DIGEST_SHOWN
 from agent.states import ProposalState
@@ -33,13 +34,14 @@ def approve(
 ) -> None:
     """Approve a proposal, exactly as it is stored, so that its moves may run before it expires."""
     row = session.ledger.proposal(number)
+    database = session.config.database(row.proposal.database)  # nothing would ever carry out what is not configured
     if row.state is ProposalState.PROPOSED and digest is None and not yes:
         _confirm(session, row)
     who = actor()
     approved = session.ledger.approve(
         number, digest=row.digest if digest is None else digest, who=who.who, origin=who.origin, reason=reason
     )
-    next_sentence = _what_happens_next(session, approved)
+    next_sentence = _what_happens_next(session, database)
     session.out.line(f"proposal {number} ({short_digest(approved.digest)}) is approved by {who.who}")
     session.out.line(next_sentence)
     session.out.document({**_decision(approved), "who": who.who, "origin": who.origin, "next": next_sentence})
@@ -90,9 +92,8 @@ def _confirm(session: Session, row: ProposalRow) -> None:
         raise CommandError(f"proposal {row.id} was not approved", code=ExitCode.REFUSED, advice="Nothing was changed.")
 
 
-def _what_happens_next(session: Session, row: ProposalRow) -> str:
+def _what_happens_next(session: Session, database: DatabaseConfig) -> str:
     """Who will carry it out, and when."""
-    database = session.config.database(row.proposal.database)
     if session.config.dry_run:
         return f"nothing will run yet: dry_run is on in {session.config_path}; set it to false and reload the daemon"
     if daemon_of(session.ledger, database, session.clock.now()).alive:

@@ -25,9 +25,9 @@ SHOWN = 20
 SUGGESTED = 5
 SEARCHED = 5000  # top keys among which a similar one is looked for
 COLUMNS = (
-    Column("unit"), Column("tier"), Column("size", number=True), Column("sync reads/s", number=True),
-    Column("prefetched/s", number=True), Column("miss rate", number=True), Column("benefit/h", number=True),
-    Column("saved if moved/h", number=True), Column("verdict"),
+    Column("unit"), Column("tier"), Column("size", number=True), Column("sync/s", number=True),
+    Column("prefetch/s", number=True), Column("miss", number=True), Column("benefit/h", number=True),
+    Column("saved/h", number=True), Column("verdict"),
 )  # fmt: skip
 
 

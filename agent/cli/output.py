@@ -156,7 +156,7 @@ def _console(*, error: bool, plain: bool) -> Console:
 
 
 def _drawn(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
         table.add_column(
             Text(column.title), justify="right" if column.number else "left", no_wrap=column.number, overflow="fold"

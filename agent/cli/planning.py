@@ -117,7 +117,7 @@ def _print(out: Output, planning: Planning, ranking: Ranking, proposal: Proposal
         print_moves(out, proposal.moves)
     out.heading("why not the others at the top")
     for row in _not_chosen(ranking):
-        out.line(f"{ranking.key[row]}: {ranking.verdict_code(row)}. {_why(ranking, row)}")
+        out.line(f"{ranking.verdict_code(row)}: {_why(ranking, row)}")
     if proposal is not None:
         out.heading("the exact statements")
         for move in proposal.moves:
@@ -167,7 +167,7 @@ def _not_chosen(ranking: Ranking) -> list[int]:
 
 
 def _why(ranking: Ranking, row: int) -> str:
-    return ranking.sentence[row] if row < len(ranking.sentence) else ""
+    return ranking.sentence[row] if row < len(ranking.sentence) else ranking.key[row]
 
 
 def _ranking_cells(ranking: Ranking, row: int) -> tuple[str, ...]:

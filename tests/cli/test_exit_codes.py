@@ -134,6 +134,15 @@ def test_approved_twice(site: Site) -> None:
     refused(site.run("reject", str(number), "--reason", "x"), 6)
 
 
+def test_a_proposal_of_a_database_that_is_gone(site: Site) -> None:
+    """What nobody would carry out is not approved."""
+    number, digest = site.propose()
+    site.database["name"] = "other"
+    site.write()
+    refused(site.run("approve", str(number), "--digest", digest), 3, "'shop'")
+    assert site.good("show", str(number), "--json").document["state"] == "proposed"
+
+
 def test_expired(site: Site) -> None:
     """A proposal past its expiry can no longer be approved."""
     site.database["proposal_expires"] = "0.5s"

@@ -90,7 +90,7 @@ def _propose(site: Site) -> tuple[int, str]:
     dry = site.good("plan", "--dry-run")
     assert "dry run: nothing was changed" in dry.out
     assert 'MOVE TABLE "shop"."orders" TO SPACE "ssd"' in dry.out
-    assert '"shop"."products": cached.' in dry.out
+    assert 'cached: "shop"."products" reads' in dry.out
     document = site.good("plan", "--json").document
     assert document["dry_run"] is True
     assert document["proposal"] is None
