@@ -9,12 +9,12 @@ nothing else. Neither a crash nor a kill of the process loses anything that retu
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, QueuePool, create_engine, event
+from sqlalchemy import Connection, QueuePool, Table, create_engine, event, insert
 from sqlalchemy.engine import ExceptionContext
 
 from agent.ledger.errors import translated
@@ -80,6 +80,13 @@ class Database:
         error = translated(self.path, context.original_exception)
         if error is not None:
             raise error from context.original_exception
+
+
+def inserted(connection: Connection, table: Table, values: Mapping[str, Any]) -> int:
+    """Insert one row and return the number it got."""
+    key = connection.execute(insert(table), values).inserted_primary_key
+    assert key is not None, "one row was inserted"
+    return int(key[0])
 
 
 def _begin(connection: Connection) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select, update
 
 from agent.ledger.audit import AuditChain, subject_of
-from agent.ledger.database import Database
+from agent.ledger.database import Database, inserted
 from agent.ledger.errors import NotApproved, NotFound, WrongState
 from agent.ledger.proposals import Proposals
 from agent.ledger.rows import MoveRow, OutcomeRow, StepRow, StepState
@@ -89,7 +89,7 @@ class Moves:
                 "move_id": move_id, "ordinal": ordinal, "sql": sql, "state": StepState.INTENDED, "detail": "",
                 "intended_at": self._clock.now(),
             }  # fmt: skip
-            number = int(connection.execute(insert(steps).returning(steps.c.id), values).scalar_one())
+            number = inserted(connection, steps, values)
             self._chain.append(
                 connection, "step.intended", subject_of("step", number),
                 move=move_id, ordinal=ordinal, sql=sql, digest=row.digest,
@@ -124,7 +124,7 @@ class Moves:
         with self._database.write() as connection:
             row = load_move(connection, move_id)
             values = {"move_id": move_id, "at": self._clock.now(), "body": json.dumps(plain, ensure_ascii=False)}
-            number = int(connection.execute(insert(outcomes).returning(outcomes.c.id), values).scalar_one())
+            number = inserted(connection, outcomes, values)
             self._chain.append(
                 connection, "outcome.recorded", subject_of("move", move_id), proposal=row.proposal_id, **plain
             )

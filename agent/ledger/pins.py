@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import delete, insert, or_, select
+from sqlalchemy import delete, or_, select
 
 from agent.ledger.audit import AuditChain
-from agent.ledger.database import Database
+from agent.ledger.database import Database, inserted
 from agent.ledger.errors import Refused
 from agent.ledger.rows import PinRow
 from agent.ledger.schema import pins
@@ -36,7 +36,7 @@ class Pins:
         }  # fmt: skip
         with self._database.write() as connection:
             connection.execute(delete(pins).where(pins.c.database == database, pins.c.pattern == pattern))
-            number = int(connection.execute(insert(pins).returning(pins.c.id), values).scalar_one())
+            number = inserted(connection, pins, values)
             self._chain.append(
                 connection, "pin.set", f"{database} {pattern}",
                 pin=pin.name.lower(), who=who, reason=reason, until=None if until is None else until.isoformat(),

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, update
 
 from agent.ledger.audit import APPROVED, STORED, AuditChain, subject_of
-from agent.ledger.database import Database
+from agent.ledger.database import Database, inserted
 from agent.ledger.errors import DigestMismatch, NotFound, ProposalExpired, WrongState
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.ledger.schema import moves, proposals
@@ -141,7 +141,7 @@ class Proposals:
             "created_at": proposal.created_at, "expires_at": proposal.expires_at,
             "decided_by": "", "decided_from": "",
         }  # fmt: skip
-        number = int(connection.execute(insert(proposals).returning(proposals.c.id), values).scalar_one())
+        number = inserted(connection, proposals, values)
         now = self._clock.now()
         start = {"state": MoveState.PROPOSED, "reason": "", "attempts": 0, "updated_at": now}
         connection.execute(
