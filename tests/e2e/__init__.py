@@ -1,0 +1,1 @@
+"""The installed program against a real PostgreSQL: what a person or a script would see."""

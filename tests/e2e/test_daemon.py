@@ -1,0 +1,154 @@
+"""The normal life: the daemon watches, proposes, is told to go on, moves, measures, reloads and stops."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.e2e.program import PROGRAM, Shop, load, wait_until, write_config
+
+HOT = 'public."Hot Orders"'
+pytestmark = [pytest.mark.postgresql, pytest.mark.slow]
+
+
+def first_proposal(shop: Shop) -> dict[str, Any]:
+    """Wait for the daemon's first proposal."""
+    proposals = wait_until("a proposal", lambda: shop.answer("proposals")["proposals"])
+    first: dict[str, Any] = proposals[0]
+    return first
+
+
+def states(shop: Shop) -> set[str]:
+    """States of all moves so far."""
+    return {move["state"] for move in shop.answer("history")["moves"]}
+
+
+def scrape(port: int, path: str = "/metrics") -> str:
+    """What the daemon serves."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+        body: bytes = answer.read()
+    return body.decode()
+
+
+def test_from_watching_to_an_outcome(shop: Shop, port: int) -> None:
+    """The hot table is found, proposed, approved by its digest, moved, verified in the catalog and measured."""
+    with load(shop.server), shop.daemon() as daemon:
+        proposal = first_proposal(shop)
+        shown = shop.answer("show", str(proposal["id"]))
+        assert HOT in str(shown)
+        approved = shop.hotplace("approve", str(proposal["id"]), "--digest", proposal["digest"])
+        assert approved.returncode == 0, approved.stderr
+        wait_until("the table in its new home", lambda: shop.space_of(HOT) == "fast")
+        wait_until("the outcome", lambda: "kept" in states(shop))
+        assert shop.answer("outcomes")["outcomes"]
+        text = scrape(port)
+        assert 'hotplace_up{database="shop",engine="postgresql"} 1.0' in text
+        assert 'hotplace_moves_total{database="shop",state="placed"}' in text
+        assert scrape(port, "/readyz") == "ready\n"
+        daemon.send_signal(signal.SIGTERM)
+        assert daemon.wait(20) == 0
+    assert shop.hotplace("audit", "verify").returncode == 0
+
+
+def test_a_dry_run_never_moves(shop: Shop, port: int) -> None:
+    """With dry_run on, an approved proposal stays approved and nothing of ours has written."""
+    write_config(shop.config, shop.server, metrics_port=port, dry_run=True)
+    with load(shop.server), shop.daemon():
+        proposal = first_proposal(shop)
+        shop.hotplace("approve", str(proposal["id"]), "--yes")
+        cycles = shop.answer("status")["databases"][0]["daemon"]["status"]["cycles"]
+        wait_until(
+            "fifteen more cycles",
+            lambda: shop.answer("status")["databases"][0]["daemon"]["status"]["cycles"] > cycles + 15,
+        )
+        assert states(shop) == {"approved"}
+        with psycopg.connect(shop.server.conninfo) as session:
+            ours = session.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'hotplace mover'"
+            ).fetchone()
+    assert ours == (0,)
+    assert shop.space_of(HOT) == "pg_default"
+
+
+def test_a_second_daemon_is_refused(shop: Shop, port: int, tmp_path: Path) -> None:
+    """Two daemons on one database, even with ledgers of their own: the second ends with code 9 and names the first."""
+    other = tmp_path / "other"
+    other.mkdir()
+    with shop.daemon():
+        wait_until("the first daemon", lambda: "started" in shop.log())
+        second = Shop(server=shop.server, config=other / "hotplace.yaml")
+        write_config(second.config, shop.server, metrics_port=0)
+        refused = second.hotplace("run")
+    assert refused.returncode == 9
+    assert "hotplace" in refused.stderr
+
+
+def test_reload_keeps_the_old_configuration_when_the_new_is_wrong(shop: Shop, port: int) -> None:
+    """SIGHUP with a mistake says the mistake and goes on; SIGHUP with a valid file takes it over."""
+    with shop.daemon() as daemon:
+        wait_until("the daemon", lambda: "started" in shop.log())
+        good = shop.config.read_text()
+        shop.config.write_text(good.replace("sample_every", "sample_evry"))
+        daemon.send_signal(signal.SIGHUP)
+        wait_until("the refusal", lambda: "not reloaded" in shop.log())
+        assert "sample_every" in shop.log()
+        assert daemon.poll() is None
+        shop.config.write_text(good.replace("plan_every: 1s", "plan_every: 2s"))
+        daemon.send_signal(signal.SIGHUP)
+        wait_until("the new configuration", lambda: "configuration reloaded" in shop.log())
+        wait_until("a sample after it", lambda: scrape(port, "/readyz") == "ready\n")
+        daemon.send_signal(signal.SIGINT)
+        assert daemon.wait(20) == 0
+
+
+def test_killed_while_moving_and_started_again(shop: Shop) -> None:
+    """Promise 3 for real: kill -9 of the agent while a statement waits; the next one finds the truth and goes on."""
+    with load(shop.server), psycopg.connect(shop.server.conninfo) as blocker:
+        with shop.daemon() as daemon:
+            proposal = first_proposal(shop)
+            blocker.execute('LOCK TABLE "Hot Orders" IN ACCESS SHARE MODE')  # as a long report would
+            shop.hotplace("approve", str(proposal["id"]), "--yes")
+            wait_until("a running move", lambda: states(shop) & {"running", "failed"})
+            daemon.send_signal(signal.SIGKILL)
+            daemon.wait()
+        blocker.rollback()
+        with shop.daemon() as daemon:
+            wait_until("every move ended", lambda: not states(shop) & {"approved", "running", "unknown", "precheck"})
+            daemon.send_signal(signal.SIGTERM)
+            assert daemon.wait(20) == 0
+    for move in shop.answer("history")["moves"]:
+        if move["state"] in {"placed", "settling", "kept"}:
+            assert shop.space_of(move["unit"]) == move["to_space"]
+    assert shop.hotplace("audit", "verify").returncode == 0
+    with psycopg.connect(shop.server.conninfo) as session:
+        assert session.execute('SELECT count(*) FROM "Hot Orders"').fetchone() == (30000,)
+
+
+def test_the_server_goes_away_and_comes_back(shop: Shop) -> None:
+    """A restart of PostgreSQL costs some cycles, not the daemon."""
+    with shop.daemon() as daemon:
+        wait_until("the daemon", lambda: "started" in shop.log())
+        shop.server.stop("immediate")
+        wait_until("a failed cycle", lambda: "failed" in shop.log())
+        shop.server.start()
+        before = shop.answer("status")["databases"][0]["daemon"]["status"]["cycles"]
+        wait_until(
+            "good cycles again",
+            lambda: shop.answer("status")["databases"][0]["daemon"]["status"]["cycles"] > before + 2,
+        )
+        assert daemon.poll() is None
+
+
+def test_a_wrong_program_call_is_explained() -> None:
+    """Without a configuration the program says where it looked."""
+    done = subprocess.run(
+        [str(PROGRAM), "--config", "/nowhere.yaml", "status"], capture_output=True, text=True, check=False, timeout=30
+    )
+    assert done.returncode == 3
+    assert "/nowhere.yaml" in done.stderr

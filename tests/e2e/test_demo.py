@@ -1,0 +1,76 @@
+"""``hotplace demo`` from start to end, as a script would run it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agent.demo.slow_disk import available
+from tests.e2e.program import PROGRAM
+
+KEYS = {"engine", "units", "plan", "statements", "placements", "decoys", "outcomes", "scrape", "seconds"}
+pytestmark = [pytest.mark.postgresql, pytest.mark.slow]
+
+
+def test_the_demo_does_the_main_job() -> None:
+    """Hot units end on ssd, decoys do not, every statement ran as shown, and the document holds all of it."""
+    done = subprocess.run(
+        [str(PROGRAM), "demo", "--yes", "--json"], capture_output=True, text=True, timeout=400, check=False,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert set(document) >= KEYS
+    assert document["engine"].startswith("postgresql PostgreSQL 18")
+    after = document["placements"]["after"]
+    for unit in ("shop.orders", "shop.orders_pkey", 'shop."shipments 2026-06"', 'shop."shipments 2026-06_pkey"'):
+        assert document["placements"]["before"][unit] == "hdd_space"
+        assert after[unit] == "ssd_space"
+    assert all(decoy["as_expected"] and decoy["why"] for decoy in document["decoys"]), document["decoys"]
+    for unit in ("shop.price_list", 'shop."click stream"', "shop.audit_log"):
+        assert after[unit] == "hdd_space"
+    assert after["shop.invoices_2019"] == "hdd_space"
+    assert all(move["in_catalog"] and move["on_disk"] is not False for move in document["placements"]["moves"])
+    assert len(document["statements"]) >= 5
+    assert document["plan"]["gap_ratio"] >= 0
+    assert document["scrape"] > 1000
+    (outcome,) = document["outcomes"]
+    assert outcome["measured"] is available()[0]
+    if outcome["measured"]:
+        assert outcome["verdict"] == "helped"
+        before, now = (outcome[f"load_{when}"]["transactions_per_second"] for when in ("before", "after"))
+        assert now > before
+
+
+def test_without_an_answer_nothing_is_started() -> None:
+    """Nobody to ask and no --yes: refused at once, with the way out."""
+    done = subprocess.run(
+        [str(PROGRAM), "demo"], capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL
+    )
+    assert done.returncode == 6
+    assert "--yes" in done.stderr
+
+
+def test_nothing_is_left_behind(tmp_path: Path) -> None:
+    """Ctrl-C in the middle ends with 130 and removes server and folder."""
+    import os
+    import signal
+    import time
+
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    tmp_path.chmod(0o755)
+    process = subprocess.Popen(
+        [str(PROGRAM), "demo", "--yes"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    end = time.monotonic() + 60
+    while not list(tmp_path.glob("hotplace-demo-*/hotplace.yaml")) and time.monotonic() < end:
+        time.sleep(0.2)
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert not list(tmp_path.iterdir())
