@@ -1,0 +1,20 @@
+-- A login that may look and not touch: enough for `hotplace run` at the level observe, and for planning.
+--
+--   psql -d app -v login=hotplace -f postgresql-observe.sql
+--
+-- Run it once as a superuser, or as a role with CREATEROLE and ADMIN on pg_monitor. Give the login its password
+-- afterwards with \password, so that it shows neither here nor in the server's log.
+\set ON_ERROR_STOP on
+
+SELECT format('CREATE ROLE %I LOGIN', :'login')
+ WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = :'login') \gexec
+
+-- Sizes of tablespaces, folders, and what other sessions are doing. No rows of any table.
+GRANT pg_monitor TO :"login";
+
+-- Whatever a query of hotplace should ever try: it cannot write.
+ALTER ROLE :"login" SET default_transaction_read_only = on;
+
+-- Read times of the whole database, so that a predicted gain is a measured one. About 25 ns for each block read.
+\echo 'If `hotplace doctor` says that track_io_timing is off:'
+\echo '  ALTER SYSTEM SET track_io_timing = on; SELECT pg_reload_conf();'

@@ -1,0 +1,108 @@
+"""One agent a database, and a doctor who sees what is missing."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import pytest
+
+from connectors.base import LeaseHeld
+from connectors.model import Severity
+from tests.contract.asking import bundle_of
+from tests.labs.postgresql import Cluster, wait_until
+
+
+def test_the_lease_names_its_holder(cluster: Cluster, dbname: str, cleanup: ExitStack) -> None:
+    """Whoever comes second hears who was first; another database of the same cluster is free."""
+    first, second, elsewhere = cluster.connector(dbname), cluster.connector(dbname), cluster.connector("postgres")
+    lease = first.acquire_lease("agent on host a")
+    cleanup.callback(lease.release)
+    with pytest.raises(LeaseHeld, match=r"hotplace lease agent on host a \(pid \d+, from local\)"):
+        second.acquire_lease("agent on host b")
+    elsewhere.acquire_lease("agent on host b").release()
+    for connector in (first, second, elsewhere):
+        connector.close()
+
+
+def test_a_lost_session_is_a_lost_lease(cluster: Cluster, dbname: str) -> None:
+    """When the server ends the session the lease is not held, and somebody else may take it."""
+    connector = cluster.connector(dbname)
+    lease = connector.acquire_lease("me")
+    assert lease.held()
+    with cluster.session(dbname) as dba:
+        dba.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'hotplace lease me'"
+        )
+    assert not lease.held()
+    lease.release()
+    again = connector.acquire_lease("somebody else")
+    assert again.held()
+    again.release()
+    connector.close()
+
+
+def test_a_name_of_any_length_and_script(cluster: Cluster, dbname: str) -> None:
+    """A holder's name that PostgreSQL would cut or change still takes and gives the lease."""
+    connector = cluster.connector(dbname)
+    lease = connector.acquire_lease("größer " * 20)
+    assert lease.held()
+    lease.release()
+    assert not lease.held()
+    connector.close()
+
+
+def test_a_healthy_server(cluster: Cluster, dbname: str, cleanup: ExitStack) -> None:
+    """A superuser on a local primary with timing on has nothing to mend."""
+    connector = cluster.connector(dbname)
+    cleanup.callback(connector.close)
+    assert [f for f in connector.doctor() if f.severity is not Severity.OK] == []
+    assert all(capability.available for capability in connector.capabilities())
+    identity = connector.identify()
+    assert (identity.engine, identity.version_number[0], identity.topology) == ("postgresql", cluster.major, "single")
+    assert identity.writable
+
+
+def test_settings_that_blind_us(cluster: Cluster, dbname: str, cleanup: ExitStack) -> None:
+    """Counters and timing that are off are found, with the statement that turns them on."""
+    with cluster.session(dbname) as dba:
+        for name in ("track_counts", "track_io_timing"):
+            dba.execute(f"ALTER DATABASE {dbname} SET {name} = off".encode())
+    connector = cluster.connector(dbname, local=False)
+    cleanup.callback(connector.close)
+    found = {f.code: f for f in connector.doctor()}
+    assert found["track_counts_off"].severity is Severity.ERROR
+    assert found["track_io_timing_off"].severity is Severity.WARNING
+    assert found["space_hidden"].severity is Severity.INFO
+    assert "ALTER SYSTEM SET track_io_timing = on" in found["track_io_timing_off"].remedy
+    missing = {c.name for c in connector.capabilities() if not c.available}
+    assert missing == {"object_counters", "read_times", "see_files"}
+
+
+def test_a_standby_is_only_watched(cluster: Cluster, cleanup: ExitStack) -> None:
+    """In recovery it says so: not writable, no route, another epoch than as a primary."""
+    connector = cluster.connector()
+    cleanup.callback(connector.close)
+    with cluster.session() as dba:
+        dba.execute("CREATE TABLE IF NOT EXISTS followed AS SELECT 1 AS one")
+    cleanup.callback(lambda: _answer(cluster))
+    before, epoch = connector.identify(), connector.sample().epoch
+    cluster.server.stop()
+    (cluster.server.data / "standby.signal").touch()
+    cluster.server.own(cluster.server.data / "standby.signal")
+    cluster.server.start()
+    identity = connector.identify()
+    assert (identity.topology, identity.writable) == ("replica", False)
+    assert identity.fingerprint == before.fingerprint
+    assert connector.sample().epoch != epoch
+    assert "standby" in {f.code for f in connector.doctor()}
+    assert {c.name for c in connector.capabilities() if not c.available} == {"moves", "online_index_moves"}
+    found = connector.routes(bundle_of(connector.catalog(), "public.followed"), "fast")
+    assert getattr(found, "code", "") == "standby"
+
+
+def _answer(cluster: Cluster) -> None:
+    """Make it a primary again."""
+    with cluster.session() as dba:
+        dba.execute("SELECT pg_promote()")
+        wait_until(lambda: dba.execute("SELECT pg_is_in_recovery()").fetchone() == (False,), "promoted")
+        dba.execute("DROP TABLE followed")

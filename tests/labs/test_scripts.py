@@ -1,0 +1,81 @@
+"""What is shipped as SQL: queries that say what they cost, and privilege scripts that do what they promise."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from contextlib import ExitStack
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from connectors.base import StatementFailed
+from connectors.model import Home
+from connectors.postgresql import queries
+from tests.contract.asking import route_to, run
+from tests.labs.postgresql import Cluster
+
+QUERIES = sorted(entry.name for entry in (files("connectors.postgresql") / "sql").iterdir())
+PRIVILEGES = Path(__file__).parents[2] / "deploy" / "privileges"
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_every_query_says_what_it_needs(name: str) -> None:
+    """Each file opens with what it reads, since which version, with which privilege and at what cost."""
+    text = queries.query(name.removesuffix(".sql")).decode()
+    head = " ".join(re.findall(r"^-- (.*)$", text, re.MULTILINE))
+    for word in ("Reads:", "Since:", "Privilege:", "Cost:"):
+        assert word in head, f"{name} does not say {word}"
+
+
+def test_every_query_is_used() -> None:
+    """No file is left over, and none is missing."""
+    sources = (files("connectors.postgresql")).iterdir()
+    used = {n for f in sources if f.name.endswith(".py") for n in re.findall(r'\bquery\("(\w+)"\)', f.read_text())}
+    assert used == {name.removesuffix(".sql") for name in QUERIES}
+
+
+def psql(cluster: Cluster, dbname: str, script: str, **variables: str) -> None:
+    """Run a privilege script as its head says."""
+    program = cluster.server.installation / "bin" / "psql"
+    if not program.exists():
+        pytest.skip("this installation has no psql")
+    given = [word for name, value in variables.items() for word in ("-v", f"{name}={value}")]
+    host = str(cluster.server.folder)
+    done = subprocess.run(
+        [str(program), "-X", "-h", host, "-U", "postgres", "-d", dbname, *given, "-f", str(PRIVILEGES / script)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_privilege_scripts(cluster: Cluster, dbname: str, cleanup: ExitStack) -> None:
+    """One login sees everything and can change nothing; the other moves, and both scripts may be run again."""
+    dba = cleanup.enter_context(cluster.session(dbname))
+    dba.execute("CREATE ROLE app_owner; GRANT USAGE, CREATE ON SCHEMA public TO app_owner; SET ROLE app_owner")
+    dba.execute("CREATE TABLE thing AS SELECT 1 AS id; CREATE INDEX by_id ON thing (id)")
+    dba.execute("RESET ROLE")
+    for name in ("app_owner", "the watcher", "the mover"):
+        cleanup.callback(dba.execute, f'DROP OWNED BY "{name}" CASCADE; DROP ROLE "{name}"'.encode())
+    for _ in range(2):
+        psql(cluster, dbname, "postgresql-observe.sql", login="the watcher")
+        for space in ("fast", "slow"):
+            psql(cluster, dbname, "postgresql-move.sql", login="the mover", owner="app_owner", space=space)
+    watcher = cluster.connector(dbname, user="the watcher")
+    mover = cluster.connector(dbname, user="the mover")
+    for connector in (watcher, mover):
+        cleanup.callback(connector.close)
+    route = route_to(watcher, "public.thing", "fast")
+    assert "pg_monitor" in {f.code for f in watcher.doctor()}
+    with pytest.raises(StatementFailed, match="read-only"):
+        run(watcher, route)
+    for key in ("public.thing", "public.by_id"):
+        route = route_to(mover, key, "fast")
+        run(mover, route)
+        assert mover.inspect(route).home is Home.TARGET
+        run(mover, route, undo=True)
+        assert mover.inspect(route).home is Home.SOURCE
