@@ -14,13 +14,17 @@ from connectors.model import I64, Bools, Interval, Sample
 OTHER_EPOCH = "other_epoch"
 CLOCK_STOOD_STILL = "clock_stood_still"
 TOO_LATE = "too_late"
+CLOCKS_DISAGREE = "clocks_disagree"
+
+_SLACK_RATIO = 1.1  # the wall clock may run ahead of the monotonic one by a tenth ...
+_SLACK_SECONDS = 2.0  # ... and this much
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
     """Why two samples make no interval; no heat changes because of it."""
 
-    code: str  # OTHER_EPOCH, CLOCK_STOOD_STILL or TOO_LATE
+    code: str  # one of the words above
     sentence: str
 
 
@@ -85,12 +89,20 @@ def _gap(before: Sample, after: Sample, longest_seconds: float) -> Gap | None:
             code=CLOCK_STOOD_STILL,
             sentence=f"The second sample is {seconds:.3f} s after the first by our own clock; nothing is concluded.",
         )
-    # A monotonic clock stops while the machine sleeps, the wall clock does not; a database elsewhere kept counting.
-    apart = max(seconds, (after.taken_at - before.taken_at).total_seconds())
-    if apart > longest_seconds:
+    wall = (after.taken_at - before.taken_at).total_seconds()
+    if max(seconds, wall) > longest_seconds:
         return Gap(
             code=TOO_LATE,
-            sentence=f"The samples are {apart:.0f} s apart, more than {longest_seconds:.0f} s: some were missed.",
+            sentence=f"The samples are {max(seconds, wall):.0f} s apart, more than {longest_seconds:.0f} s: "
+            "some were missed.",
+        )
+    # A monotonic clock stops while its machine sleeps, and a database elsewhere goes on counting: dividing by the
+    # shorter time would make everything hot. A wall clock that was set forward looks the same and costs one interval.
+    if wall > seconds * _SLACK_RATIO + _SLACK_SECONDS:
+        return Gap(
+            code=CLOCKS_DISAGREE,
+            sentence=f"By the wall clock {wall:.0f} s passed, by the monotonic one {seconds:.0f} s: the machine slept "
+            "or a clock was set; nothing is concluded.",
         )
     return None
 

@@ -13,7 +13,20 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from connectors.model import I64, NO_PARENT, SIGNALS, DatabaseDemand, Demand, Interval, Sample, Signal, Space, UnitTable
+from connectors.model import (
+    F64,
+    I64,
+    NO_PARENT,
+    SIGNALS,
+    Bools,
+    DatabaseDemand,
+    Demand,
+    Interval,
+    Sample,
+    Signal,
+    Space,
+    UnitTable,
+)
 from policies.balancer import make_plan
 from policies.benefit import wait_per_hour
 from policies.demand import Gap, difference
@@ -97,10 +110,10 @@ def _classified(interval: Interval) -> Demand:
 def situation(units: int, seed: int = 7) -> Situation:
     """Fast storage full, four fifths of it held by the densest units that fit, the rest by units taken at random."""
     random = np.random.default_rng(seed)
-    size = np.exp(random.normal(0.0, 1.8, units))
-    size = (np.minimum(size, np.quantile(size, 0.9999)) * 2**23).astype(np.int64) + 8192
-    reads = 1.0 / np.arange(1, units + 1) ** 1.1
-    reads = random.permutation(reads / reads.sum() * 20_000)
+    mebibytes = np.exp(random.normal(0.0, 1.8, units)) * 8
+    size = (np.minimum(mebibytes, np.quantile(mebibytes, 0.9999)) * 2**20).astype(np.int64) + 8192
+    falling: F64 = np.arange(1, units + 1, dtype=np.float64) ** -1.1
+    reads: F64 = random.permutation(falling) * (20_000 / falling.sum())
     fast = _resident(size, reads, random)
     rates = np.zeros((SIGNALS, units))
     rates[Signal.LOGICAL_READ] = reads * 5
@@ -130,7 +143,7 @@ def situation(units: int, seed: int = 7) -> Situation:
     )
 
 
-def _resident(size: I64, reads: np.ndarray[tuple[int], np.dtype[np.float64]], random: np.random.Generator) -> I64:
+def _resident(size: I64, reads: F64, random: np.random.Generator) -> Bools:
     budget = size.sum() * 0.1
     densest = np.argsort(-reads / size)
     fast = np.zeros(len(size), dtype=np.bool_)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from connectors.model import Interval
-from policies.demand import CLOCK_STOOD_STILL, OTHER_EPOCH, TOO_LATE, Gap, difference
+from policies.demand import CLOCK_STOOD_STILL, CLOCKS_DISAGREE, OTHER_EPOCH, TOO_LATE, Gap, difference
 from tests.unit.policies.situations import sample
 
 
@@ -72,7 +72,8 @@ def test_a_counter_that_only_one_sample_has_is_left_out() -> None:
         (sample(0, {1: 9}), CLOCK_STOOD_STILL),
         (sample(-5, {1: 9}), CLOCK_STOOD_STILL),
         (sample(301, {1: 9}), TOO_LATE),
-        (sample(60, {1: 9}, wall=4000), TOO_LATE),  # the machine slept; the database did not
+        (sample(60, {1: 9}, wall=4000), TOO_LATE),
+        (sample(60, {1: 9}, wall=180), CLOCKS_DISAGREE),  # the machine slept for two minutes, the database did not
     ],
 )
 def test_what_is_no_interval(later: object, code: str) -> None:

@@ -31,8 +31,8 @@ def sentence(unit: Unit, site: Site | None = None, *others: Unit, settings: Poli
         (
             sentence(Unit(key="u", prefetched=500.0)),
             (
-                "u is read sequentially (500 of 500 blocks/s ahead of the sessions), so ssd would save 16.2 s per hour, "
-                "little of it for sure."
+                "u is read sequentially (500 of 500 blocks/s ahead of the sessions), "
+                "so ssd would save 16.2 s per hour, little of it for sure."
             ),
         ),
         (
@@ -77,8 +77,8 @@ def sentence(unit: Unit, site: Site | None = None, *others: Unit, settings: Poli
         (
             sentence(Unit(key="u", sync=50, size=60 * MIB), None, Unit(key="v", sync=90, size=60 * MIB)),
             (
-                "u would save 954 s per hour with 60.0 MiB, but ssd has 30.0 MiB left and what is there, or comes there, "
-                "saves more per byte."
+                "u would save 954 s per hour with 60.0 MiB, but ssd has 30.0 MiB left and what is there, "
+                "or comes there, saves more per byte."
             ),
         ),
         (

@@ -1,0 +1,87 @@
+"""Situations of every kind, for the property tests of the policies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hypothesis import strategies as st
+
+from policies.plan import Pin, PolicySettings, Situation
+from tests.unit.policies.situations import BARE, HDD, MIB, NVME, SSD, Site, Unit
+
+TWO = (("ssd", SSD, ("fast",)), ("hdd", HDD, ("slow",)))
+FOUR_SPACES = (("ssd", SSD, ("fast", "fast2")), ("hdd", HDD, ("slow", "slow2")))
+THREE = (("nvme", NVME, ("fast",)), ("ssd", SSD, ("middle",)), ("hdd", HDD, ("slow",)))
+
+RATES = st.sampled_from([0.0, 0.01, 0.1, 1.0, 10.0]) | st.floats(0.01, 200.0)
+SIZES = st.sampled_from([1, 2, 8, 8, 24, 64]) | st.integers(1, 80)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Units and where they live, so that a test may shuffle or scale them before it asks for the situation."""
+
+    site: Site
+    units: tuple[Unit, ...]
+    settings: PolicySettings
+
+    def situation(self) -> Situation:
+        """The situation."""
+        return self.site.situation(self.units)
+
+
+@st.composite
+def units_in(draw: st.DrawFn, spaces: list[str], at_most: int, *, guards: bool) -> tuple[Unit, ...]:
+    """Units spread over spaces; with guards also pins, cool-downs, short history, decoys and bundles."""
+    count = draw(st.integers(0, at_most))
+    units = [
+        Unit(key=f"u{at}", size=draw(SIZES) * MIB, sync=draw(RATES), space=draw(st.sampled_from(spaces)))
+        for at in range(count)
+    ]
+    return tuple(draw(_guarded(unit, at)) for at, unit in enumerate(units)) if guards else tuple(units)
+
+
+@st.composite
+def _guarded(draw: st.DrawFn, unit: Unit, at: int) -> Unit:
+    """Units of one bundle must share a space, so a bundle is formed by number and space."""
+    seldom = st.sampled_from([False] * 5 + [True])
+    together = draw(seldom)
+    return replace(
+        unit,
+        prefetched=draw(RATES) if draw(seldom) else 0.0,
+        writes=draw(RATES) if draw(seldom) else 0.0,
+        logical=1e4 if draw(seldom) else None,
+        pin=draw(st.sampled_from(Pin)) if draw(seldom) else Pin.NONE,
+        cooling=60.0 if draw(seldom) else 0.0,
+        observed=60.0 if draw(seldom) else 1e6,
+        bundle=sum(unit.space.encode()) if together else 10**6 + at,
+    )
+
+
+@st.composite
+def cases(draw: st.DrawFn, at_most: int = 14) -> Case:
+    """Any situation with any guards."""
+    tiers = draw(st.sampled_from([TWO, FOUR_SPACES, THREE]))
+    spaces = [space for _, _, names in tiers for space in names]
+    units = draw(units_in([*spaces, "unmanaged"], at_most, guards=True))
+    room = {space: draw(st.sampled_from([0, 8, 40, 64, 10**6, None])) for space in [*spaces, "unmanaged"]}
+    settings = PolicySettings(
+        maximum_moves=draw(st.sampled_from([1, 2, 4, 50])),
+        head_room_ratio=draw(st.sampled_from([0.0, 0.125])),
+        resident_bonus=draw(st.sampled_from([1.0, 1.5])),
+        minimum_wait_saved_per_hour=draw(st.sampled_from([0.0, 1.0, 100.0])),
+    )
+    blocked = draw(st.sets(st.sampled_from([unit.key for unit in units]), max_size=2)) if units else set()
+    site = Site(
+        room={space: None if free is None else free * MIB for space, free in room.items()},
+        tiers=tiers,
+        no_route=dict.fromkeys(sorted(blocked), "it is locked"),
+    )
+    return Case(site, units, settings)
+
+
+@st.composite
+def bare_cases(draw: st.DrawFn, at_most: int = 10) -> Case:
+    """Two tiers, room below for everything, no guard but capacity: what brute force can judge."""
+    units = draw(units_in(["fast", "slow"], at_most, guards=False))
+    return Case(Site(room={"fast": draw(st.integers(0, 200)) * MIB, "slow": 10**15}, tiers=TWO), units, BARE)
