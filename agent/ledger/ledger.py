@@ -6,6 +6,7 @@ import getpass
 import os
 import socket
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -88,14 +89,13 @@ class Ledger:
         path = path.expanduser().absolute()
         prepare_file(path, create=create)
         database = Database(path, busy_seconds=busy_seconds)
-        try:
+        with ExitStack() as on_failure:
+            on_failure.callback(database.close)
             found = bring_up_to_date(database)
             ledger = cls(database, clock, actor or default_actor())
             if found is not None:
                 ledger.record(CREATED if not found else "ledger.migrated", path.name, was=found, now=HEAD)
-        except BaseException:
-            database.close()
-            raise
+            on_failure.pop_all()
         return ledger
 
     def close(self) -> None:

@@ -224,16 +224,16 @@ def _faithful_text(proposal: Proposal) -> str:
 
 
 def _same_work(proposal: Proposal) -> str:
-    """Equal for proposals that would send the same statements for the same bundles in the same order.
+    """Equal for proposals that would send the same statements for the same bundles, in whatever order.
 
-    Sizes and expected gains move a little with every sample; if they counted, a proposal would be superseded before
-    anybody could read it to the end. What is stored, shown and approved stays exactly what it was.
+    Sizes, expected gains and with them the order move a little with every sample; if they counted, a proposal would be
+    superseded before anybody could read it to the end. What is stored, shown and approved stays exactly what it was.
     """
     work = [
         proposal.fingerprint,
         [
             [m.key, m.from_space, m.to_space, [*m.route.prologue, *(step.sql for step in m.route.steps)]]
-            for m in sorted(proposal.moves, key=lambda move: move.ordinal)
+            for m in sorted(proposal.moves, key=lambda move: move.key)
         ],
     ]
     return hashlib.sha256(json.dumps(work, ensure_ascii=False).encode()).hexdigest()
