@@ -25,7 +25,7 @@ from prometheus_client.process_collector import ProcessCollector
 from agent.config import Config, ConfigError, load
 from agent.executor import MoveEvent
 from agent.httpd import MetricsServer
-from agent.ledger import Ledger
+from agent.ledger import HistorySettings, Ledger
 from agent.metrics import AgentCollector
 from agent.watch import STATUS, Snapshot, Watch, status_document
 from connectors.base import Clock, ConnectorError, HotplaceError, LeaseHeld
@@ -238,6 +238,7 @@ class Daemon:
     def _sample(self, watch: Watch) -> None:
         cycle = watch.sample()
         log.debug("sampled", database=watch.database.name, sentence=cycle.sentence, seconds=round(cycle.seconds, 3))
+        watch.count_proposals()
         for outcome in watch.verify():
             log.info("outcome", database=watch.database.name, verdict=str(outcome.verdict), sentence=outcome.sentence)
         document = status_document(watch.snapshot, self._clock.now(), os.getpid())
@@ -254,7 +255,8 @@ class Daemon:
         watch.act()
 
     def _fold(self) -> None:
-        report = self._ledger.fold_history(self._clock.now())
+        settings = HistorySettings(history_seconds=self.config.ledger.history_seconds)
+        report = self._ledger.fold_history(self._clock.now(), settings)
         log.debug("history folded", report=str(report))
 
     def _everything(self, watch: Watch) -> None:

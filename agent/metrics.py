@@ -120,9 +120,12 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
         "hotplace_plan_gap_ratio", "How far the last plan can be from the best one.", labels=("database",)
     )
     moves = CounterMetricFamily("hotplace_moves", "Moves by the state they ended in.", labels=("database", "state"))
+    proposals = GaugeMetricFamily("hotplace_proposals", "Open proposals by state.", labels=("database", "state"))
     moved = CounterMetricFamily("hotplace_moved_bytes", "Bytes of placed moves.", labels=("database",))
     for snapshot in snapshots:
         moved.add_metric([snapshot.database], snapshot.moved_bytes)
+        for state, count in (snapshot.proposals or {}).items():
+            proposals.add_metric([snapshot.database, state], count)
         for state, count in (snapshot.moves or {}).items():
             moves.add_metric([snapshot.database, state], count)
         if snapshot.planning is not None:
@@ -130,7 +133,7 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
             wait.add_metric([snapshot.database], plan.wait_per_hour)
             saved.add_metric([snapshot.database], plan.wait_saved_per_hour)
             gap.add_metric([snapshot.database], plan.gap_ratio)
-    yield from (wait, saved, gap, moves, moved)
+    yield from (wait, saved, gap, proposals, moves, moved)
 
 
 def _units(snapshots: list[Snapshot], top: int) -> Iterator[Metric]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from agent.ledger import MoveRow
 from agent.units_of_measure import format_bytes
 from connectors.model import Home, Inspection, Space
+from policies.board import room_bytes
 
 GROWTH_ALLOWED_RATIO = 0.20  # a table may have grown this much since it was approved
 
@@ -81,11 +82,10 @@ def _size_holds(row: MoveRow, facts: Facts) -> Refused | None:
 def _fits(row: MoveRow, facts: Facts) -> Refused | None:
     if facts.target is None:
         return Refused("no_target", f"space {row.move.to_space} no longer exists")
-    if facts.target.free_bytes is None:
-        return None
     need = facts.inspection.size_bytes + row.move.route.transient_bytes
-    reserve = int(facts.head_room_ratio * (facts.target.capacity_bytes or 0))
-    room = facts.target.free_bytes - reserve
+    room = room_bytes(facts.target, facts.head_room_ratio)
+    if room is None:
+        return Refused("room_unknown", f"nobody knows how much room {row.move.to_space} has; configure its capacity")
     if need > room:
         return Refused(
             "no_room",

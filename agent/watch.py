@@ -21,7 +21,7 @@ from agent.outcomes import Outcome
 from agent.planner import Planning, make_planning, proposal_of
 from agent.ranking import RANKING, Ranking, ranking_arrays, ranking_of
 from agent.sampler import Cycle, Picture, Sampler
-from agent.states import MoveState
+from agent.states import MoveState, ProposalState
 from agent.verifier import measure
 from connectors.base import Clock, Connector, Lease
 from connectors.model import DatabaseDemand, Identity
@@ -48,6 +48,7 @@ class Snapshot:
     error: str = ""
     moved_bytes: int = 0
     moves: Mapping[str, int] | None = None  # state -> how many ended there since start
+    proposals: Mapping[str, int] | None = None  # state -> how many are open
 
 
 class Watch:
@@ -121,12 +122,18 @@ class Watch:
             ranking = ranking_of(planning)
             self.snapshot.planning, self.snapshot.ranking = planning, ranking
             self._ledger.save_arrays(self.database.name, RANKING, now, ranking_arrays(ranking))
+            self.count_proposals()
             return planning
 
     def propose(self, planning: Planning) -> int | None:
-        """Store the plan as a proposal and return its number; None where there is nothing to move or level forbids."""
+        """Store the plan as a proposal and return its number.
+
+        None where there is nothing to move, the level forbids it, or approved moves are still to be done.
+        """
         if self.level is Level.OBSERVE:
             return None
+        if self._ledger.moves(database=self.database.name, states=ACTIONABLE):
+            return None  # what was approved comes first; the next plan then starts from what it left
         proposal = proposal_of(planning, self.database, self.identity.fingerprint)
         return None if proposal is None else self._ledger.store_proposal(proposal)
 
@@ -255,6 +262,11 @@ class Watch:
             self._ledger.transition(row.id, MoveState.KEPT, outcome.sentence)
         return outcome
 
+    def count_proposals(self) -> None:
+        """Note how many proposals are open, for the metrics."""
+        rows = self._ledger.proposals(database=self.database.name, states=OPEN)
+        self.snapshot.proposals = {str(state): sum(row.state is state for row in rows) for state in OPEN}
+
     def _count(self, done: tuple[MoveRow, ...]) -> None:
         counts = dict(self.snapshot.moves or {})
         for row in done:
@@ -264,6 +276,7 @@ class Watch:
         self.snapshot.moves = counts
 
 
+OPEN = (ProposalState.PROPOSED, ProposalState.APPROVED)
 ACTIONABLE = frozenset({MoveState.APPROVED, MoveState.PRECHECK, MoveState.RUNNING, MoveState.PAUSED, MoveState.UNKNOWN})
 
 
