@@ -45,6 +45,7 @@ class StatisticsSampler:
         taken_at, monotonic = self._clock.now(), self._clock.monotonic()
         wire = bigint_rows(self._session.copy(query("sample"), doing="sampling counters"), _WIRE)
         row = self._database_row()
+        answered = self._clock.monotonic()
         ids, counters = self._by_unit(wire)
         *figures, timing, epoch = row
         return Sample(
@@ -58,7 +59,7 @@ class StatisticsSampler:
                 for name, value in zip(DATABASE_FIGURES, figures, strict=True)
                 if timing or name not in _NEED_IO_TIMING
             },
-            server_seconds=self._clock.monotonic() - monotonic,  # an upper bound: the wire and our parsing are in it
+            server_seconds=answered - monotonic,  # an upper bound: the wire is in it
         )
 
     def _database_row(self) -> Row:

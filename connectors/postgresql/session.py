@@ -85,9 +85,9 @@ def _poll(attempt: pq.abc.PGconn, seconds: float) -> None:
     while status in {pq.PollingStatus.READING, pq.PollingStatus.WRITING} and time.monotonic() < until:
         if attempt.status == pq.ConnStatus.BAD:
             return
-        socket = [attempt.socket]
-        reading = status == pq.PollingStatus.READING
-        select.select(socket if reading else [], [] if reading else socket, [], max(0.0, until - time.monotonic()))
+        waiting = select.poll()
+        waiting.register(attempt.socket, select.POLLIN if status == pq.PollingStatus.READING else select.POLLOUT)
+        waiting.poll(max(0.0, until - time.monotonic()) * 1000)
         status = pq.PollingStatus(attempt.connect_poll())
 
 

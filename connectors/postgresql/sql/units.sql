@@ -3,7 +3,7 @@
 -- only where the catalog knows none yet is the file asked, and not while somebody holds the relation exclusively,
 -- because asking takes a lock.
 -- Reads: pg_class, pg_namespace, pg_index, pg_inherits, pg_locks. Since: 14. Privilege: none.
--- Cost: about 0.2 s for 100,000 relations, and a system call for each that was never vacuumed or analyzed.
+-- Cost: 0.2 s for 20,000 relations (measured), and a system call for each that was never vacuumed or analyzed.
 COPY (
 WITH taken AS MATERIALIZED (
     SELECT DISTINCT l.relation FROM pg_catalog.pg_locks AS l
