@@ -1,5 +1,6 @@
 """The decision which units deserve fast storage, as pure arithmetic on columns: no I/O, clock, driver or SQL.
 
-Read in the order of the data: ``demand``, ``heat``, ``device``, ``benefit``, ``plan`` (the types), ``guards``,
-``placement`` (the solver), ``balancer`` (the modes that put it all together), ``explain``.
+Read in the order of the data: ``demand``, ``heat``, ``benefit``, ``device``, ``plan`` (the types), ``bundles`` (what
+moves as one), ``guards``, ``placement`` (the solver), ``board`` and ``hsm`` (its answer as groups of moves that fit and
+pay), ``balancer`` (the plan), ``explain``; beside them ``workload``, the yardstick of outcomes.
 """

@@ -20,7 +20,7 @@ from policies.benefit import HOUR, ceiling_ratio, copy_seconds, wait_weights
 from policies.board import Board, Group, Hop
 from policies.bundles import MICRO, Bundles, bundles_of
 from policies.explain import move_sentence
-from policies.guards import why_not
+from policies.guards import first_of, why_not
 from policies.hsm import Draft, Names, pin_groups, tier_groups, value_bound
 from policies.plan import Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
 
@@ -171,7 +171,7 @@ def _verdicts_on_fast(bundles: Bundles, settings: PolicySettings) -> I8:
     """Verdicts of bundles that are on the fastest tier and stay there."""
     never = bundles.pin == Pin.NEVER
     worth = bundles.wait[-1] - bundles.wait[0] >= settings.minimum_wait_saved_per_hour * MICRO
-    cases = [
+    cases: list[tuple[Bools, I8 | Verdict]] = [
         (bundles.pin == Pin.MUST, Verdict.PINNED),
         (never & (bundles.cooling > 0), Verdict.COOLING_DOWN),
         (never & ~bundles.routable, Verdict.NO_ROUTE),
@@ -179,8 +179,7 @@ def _verdicts_on_fast(bundles: Bundles, settings: PolicySettings) -> I8:
         (worth, Verdict.STAYS_FAST),
         (bundles.observed < settings.minimum_history_seconds, Verdict.NOT_ENOUGH_HISTORY),
     ]
-    verdict = np.select([case for case, _ in cases], [np.int8(word) for _, word in cases], np.int8(Verdict.STAYS_SPARE))
-    return verdict.astype(np.int8)
+    return first_of(cases, Verdict.STAYS_SPARE)
 
 
 def _moves(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from connectors.model import I64, Space
+from connectors.model import F64, I64, Space
 from policies.bundles import Bundles
 from policies.plan import MoveReason, PolicySettings, Situation
 
@@ -56,6 +56,7 @@ class Board:
     def __init__(self, bundles: Bundles, situation: Situation, settings: PolicySettings) -> None:
         rooms = [room_bytes(space, settings.head_room_ratio) for space in situation.spaces]
         self.size: I64 = bundles.size
+        self.wait: F64 = bundles.wait
         self.home: I64 = bundles.space.copy()
         self.room = [UNKNOWN_ROOM if room is None else room for room in rooms]
         self.tier_of = [int(tier) for tier in situation.tier_of_space]
@@ -84,6 +85,10 @@ class Board:
         self.room[target] -= size
         self.room[source] += size
         self.home[bundle] = target
+
+    def saved(self, hop: Hop) -> float:
+        """Microseconds per hour that a hop saves, negative for what gives way."""
+        return float(self.wait[self.tier_of[hop.source], hop.bundle] - self.wait[self.tier_of[hop.target], hop.bundle])
 
     def fits(self, hop: Hop) -> bool:
         """Whether the target has room for the bundle while the source still holds it."""
@@ -119,14 +124,14 @@ class Board:
         free = self.space_for(size, tier)
         if free is not None:
             return (Hop(bundle, home, free, reason),) if most >= 1 else None
-        ways = []
-        for space in sorted(self.spaces(tier), key=lambda row: self.names[row]):
+        ways: list[tuple[float, int, int, tuple[Hop, ...]]] = []
+        for order, space in enumerate(sorted(self.spaces(tier), key=lambda row: self.names[row])):
             leaving = self._cleared(space, size, cold.get(space, ()), most - 1)
             if leaving is not None:
-                ways.append((sum(int(self.size[hop.bundle]) for hop in leaving), space, leaving))
+                ways.append((-sum(self.saved(hop) for hop in leaving), order, space, leaving))
         if not ways:
             return None
-        _, space, leaving = min(ways, key=lambda way: way[0])
+        _, _, space, leaving = min(ways)
         return (*leaving, Hop(bundle, home, space, reason))
 
     def _cleared(self, space: int, size: int, cold: Sequence[int], most: int) -> tuple[Hop, ...] | None:

@@ -6,6 +6,8 @@ history, idle; then what kind of demand saves too little; then what stops a move
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from connectors.model import F64, I8, Bools, Signal
@@ -19,7 +21,7 @@ CACHED_SURE = 0.99  # with so many hits, and ...
 CACHED_SHARE = 0.01  # ... less than this share of all wait, a promotion would be chasing start-up misses
 MINOR_SHARE = 0.5  # of the saving must come from reads that a session waited for
 WRITES_TO_LOGICAL = 0.1  # fewer writes than this per logical read: the unit is read, whatever storage sees
-ANY_REASON = np.int8(-1)
+NO_REASON = np.int8(-1)
 
 
 def wait_by_class(rates: F64, slow: F64, fast: F64) -> tuple[F64, F64, F64]:
@@ -72,35 +74,31 @@ def why_not(bundles: Bundles, weights: F64, target: int, total_wait: float, sett
     counted = gain * np.where(bundles.pin == Pin.PREFER, settings.prefer_bonus, 1.0)
     floor = settings.minimum_wait_saved_per_hour * MICRO
     wanted = bundles.pin == Pin.MUST
-    payback_limit = bundles.cost * HOUR > settings.payback_limit_seconds * counted
-    conditions = [
-        bundles.tier < 0,
-        bundles.pin == Pin.NEVER,
-        wanted & (bundles.cooling > 0),
-        wanted & ~bundles.routable,
-        wanted,
-        bundles.observed < settings.minimum_history_seconds,
-        bundles.rates.sum(axis=0) * HOUR < IDLE_PER_HOUR,
-    ]
-    verdicts = [
-        Verdict.NOT_MANAGED,
-        Verdict.PINNED,
-        Verdict.COOLING_DOWN,
-        Verdict.NO_ROUTE,
-        Verdict.PROMOTE,
-        Verdict.NOT_ENOUGH_HISTORY,
-        Verdict.IDLE,
-    ]
     kind = _kind_of_demand(bundles, weights, target, gain, counted < floor, total_wait)
-    conditions += [kind != ANY_REASON, bundles.cooling > 0, ~bundles.routable, payback_limit]
-    verdicts_after = [Verdict.COOLING_DOWN, Verdict.NO_ROUTE, Verdict.PAYBACK_TOO_LONG]
-    choices = [np.int8(verdict) for verdict in verdicts]
-    choices_after = [np.int8(verdict) for verdict in verdicts_after]
-    return np.select(conditions, [*choices, kind, *choices_after], np.int8(Verdict.PROMOTE)).astype(np.int8)
+    cases: list[tuple[Bools, I8 | Verdict]] = [
+        (bundles.tier < 0, Verdict.NOT_MANAGED),
+        (bundles.pin == Pin.NEVER, Verdict.PINNED),
+        (wanted & (bundles.cooling > 0), Verdict.COOLING_DOWN),
+        (wanted & ~bundles.routable, Verdict.NO_ROUTE),
+        (wanted, Verdict.PROMOTE),
+        (bundles.observed < settings.minimum_history_seconds, Verdict.NOT_ENOUGH_HISTORY),
+        (bundles.rates.sum(axis=0) * HOUR < IDLE_PER_HOUR, Verdict.IDLE),
+        (kind != NO_REASON, kind),
+        (bundles.cooling > 0, Verdict.COOLING_DOWN),
+        (~bundles.routable, Verdict.NO_ROUTE),
+        (bundles.cost * HOUR > settings.payback_limit_seconds * counted, Verdict.PAYBACK_TOO_LONG),
+    ]
+    return first_of(cases, Verdict.PROMOTE)
+
+
+def first_of(cases: Sequence[tuple[Bools, I8 | Verdict]], otherwise: Verdict | np.int8) -> I8:
+    """Per row the word (or the row of the column) of the first case that holds there."""
+    words = [np.int8(word) if isinstance(word, Verdict) else word for _, word in cases]
+    return np.select([case for case, _ in cases], words, np.int8(otherwise)).astype(np.int8)
 
 
 def _kind_of_demand(bundles: Bundles, weights: F64, target: int, gain: F64, low: Bools, total_wait: float) -> I8:
-    """Which kind of demand makes fast storage useless or nearly so, ``ANY_REASON`` where none does."""
+    """Which kind of demand makes fast storage useless or nearly so, ``NO_REASON`` where none does."""
     rates = bundles.rates
     home = weights[np.maximum(bundles.tier, 0)].T
     foreground, prefetched, written = wait_by_class(rates, home, weights[target][:, np.newaxis])
@@ -108,23 +106,15 @@ def _kind_of_demand(bundles: Bundles, weights: F64, target: int, gain: F64, low:
     hits = hit_ratio(rates)
     write, read, logical = writes(rates), physical_reads(rates), rates[Signal.LOGICAL_READ]
     mostly_written = (write > read) & (write >= WRITES_TO_LOGICAL * logical)
-    conditions = [
-        low & mostly_written,
-        minor & (written > prefetched),
-        low & (hits >= CACHED_HITS),
-        (hits >= CACHED_SURE) & (gain < CACHED_SHARE * total_wait),
-        minor | (low & (rates[Signal.PREFETCHED_READ] > 0.5 * read)),
-        low,
+    cases: list[tuple[Bools, I8 | Verdict]] = [
+        (low & mostly_written, Verdict.WRITE_DOMINATED),
+        (minor & (written > prefetched), Verdict.WRITE_DOMINATED),
+        (low & (hits >= CACHED_HITS), Verdict.CACHED),
+        ((hits >= CACHED_SURE) & (gain < CACHED_SHARE * total_wait), Verdict.CACHED),
+        (minor | (low & (rates[Signal.PREFETCHED_READ] > 0.5 * read)), Verdict.SEQUENTIAL),
+        (low, Verdict.GAIN_BELOW_FLOOR),
     ]
-    choices = [
-        Verdict.WRITE_DOMINATED,
-        Verdict.WRITE_DOMINATED,
-        Verdict.CACHED,
-        Verdict.CACHED,
-        Verdict.SEQUENTIAL,
-        Verdict.GAIN_BELOW_FLOOR,
-    ]
-    return np.select(conditions, [np.int8(choice) for choice in choices], ANY_REASON).astype(np.int8)
+    return first_of(cases, NO_REASON)
 
 
 def may_leave(bundles: Bundles, settings: PolicySettings) -> Bools:

@@ -41,17 +41,12 @@ class Draft:
         """Tier of each bundle as the board stands, -1 where it is not managed."""
         return np.asarray(self.board.tier_of, dtype=np.int64)[self.board.home]
 
-    def saved(self, hop: Hop) -> float:
-        """Microseconds per hour that a hop saves, negative for what gives way."""
-        wait, tier_of = self.bundles.wait, self.board.tier_of
-        return float(wait[tier_of[hop.source], hop.bundle] - wait[tier_of[hop.target], hop.bundle])
-
     def group(self, hops: Iterable[Hop]) -> Group:
         """Hops with their sums."""
         hops = tuple(hops)
         size = sum(int(self.bundles.size[hop.bundle]) for hop in hops)
         cost = sum(float(self.bundles.cost[hop.bundle]) for hop in hops)
-        return Group(hops, sum(self.saved(hop) for hop in hops), cost, size)
+        return Group(hops, sum(self.board.saved(hop) for hop in hops), cost, size)
 
     def keep(self, group: Group) -> Group:
         """Note that the hops, done on the board already, are in the plan."""
@@ -154,7 +149,7 @@ def _pays(draft: Draft, hops: list[Hop]) -> bool:
     settings, preference, upkeep = draft.settings, draft.bundles.pin == Pin.PREFER, draft.bundles.cost
     net = counted = plain = cost = 0.0
     for hop in hops:
-        saved = draft.saved(hop)
+        saved = draft.board.saved(hop)
         favour = settings.prefer_bonus if preference[hop.bundle] else 1.0
         stays = settings.resident_bonus if hop.reason is MoveReason.MAKE_ROOM and saved < 0 else 1.0
         plain += saved

@@ -306,6 +306,17 @@ def test_of_two_spaces_the_roomier_one_is_taken() -> None:
     assert hops(planned(units, site)) == [("a", "f2"), ("b", "f1")]
 
 
+def test_room_is_made_where_it_is_least_regretted() -> None:
+    """Of two full spaces the one whose resident loses less gives way."""
+    site = Site(room={"f1": 0, "f2": 0, "slow": 10**9}, tiers=(("ssd", SSD, ("f1", "f2")), ("hdd", HDD, ("slow",))))
+    units = [
+        Unit(key="warm", size=50, space="f1", sync=20),
+        Unit(key="cold", size=60, space="f2", sync=1),
+        Unit(key="hot", size=50, sync=500),
+    ]
+    assert hops(planned(units, site)) == [("cold", "slow"), ("hot", "f2")]
+
+
 def test_three_tiers_take_what_each_deserves() -> None:
     """The hottest goes to the fastest, the warm one to the middle, and what gives way goes down one step."""
     site = Site(room={"nvme": 0, "ssd": 100, "hdd": 10**9}, tiers=THREE)
