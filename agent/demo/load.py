@@ -38,6 +38,7 @@ BUCKETS_PER_DECADE = 50  # of the latency histogram: each is 4.7 % wide
 FASTEST_SECONDS = 1e-6
 SCAN = "scan"
 STOP_SECONDS = 5.0  # what the process is given to end by itself
+FINISH_SECONDS = 1.0  # what it gives its clients for their last transaction
 PAUSE_AFTER_ERROR_SECONDS = 0.05
 
 
@@ -62,7 +63,7 @@ class LoadSettings:
     clients: int = 8
     seed: int = 1
     think_seconds: float = 0.004  # a client's pause after each transaction: bounds CPU where storage does not
-    scan_rest_seconds: float = 6.0  # between two scans
+    scan_rest_seconds: float = 10.0  # between two scans
     limit_seconds: float = 300.0  # the process ends by then, whatever happens
 
 
@@ -268,12 +269,21 @@ class _Clients:
         self._settings = settings
         self._done: SimpleQueue[_Done] = SimpleQueue()
         self.stopping = threading.Event()
+        self._threads = [threading.Thread(target=self._scan, daemon=True)]  # daemons: a statement that hangs cannot
+        for number in range(settings.clients):  # keep the process alive
+            self._threads.append(threading.Thread(target=self._look_up, args=(number,), daemon=True))
 
     def start(self) -> None:
-        """Start every client. The threads are daemons: a statement that hangs cannot keep the process alive."""
-        for number in range(self._settings.clients):
-            threading.Thread(target=self._look_up, args=(number,), daemon=True).start()
-        threading.Thread(target=self._scan, daemon=True).start()
+        """Start every client."""
+        for thread in self._threads:
+            thread.start()
+
+    def finish(self) -> None:
+        """Let each client end its transaction and its session, but wait for none for long."""
+        self.stopping.set()
+        end = time.monotonic() + FINISH_SECONDS
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
 
     def _look_up(self, number: int) -> None:
         draw = random.Random(f"{self._settings.seed} {number}")
@@ -284,6 +294,7 @@ class _Clients:
             (kind,) = draw.choices(menu, weights)
             self._done.put(session.run(kind.name, kind.statement, kind.parameters(draw)))
             self.stopping.wait(draw.uniform(0, 2 * self._settings.think_seconds))
+        session.close()
 
     def _scan(self) -> None:
         session = _Session(self._conninfo, "hotplace demo scan")
@@ -291,6 +302,7 @@ class _Clients:
         while not self.stopping.is_set():
             self._done.put(session.run(SCAN, statement, ()))
             self.stopping.wait(self._settings.scan_rest_seconds)
+        session.close()
 
     def reading(self, since: float) -> Reading:
         """Everything that was done since the last call, which was at ``since`` (monotonic seconds)."""
@@ -329,6 +341,11 @@ class _Session:
             return _Done(kind, time.monotonic() - started, type(error).__name__)
         return _Done(kind, time.monotonic() - started)
 
+    def close(self) -> None:
+        """End the session."""
+        if self._connection is not None:
+            self._connection.close()
+
 
 def _drained(queue: SimpleQueue[_Done]) -> Iterable[_Done]:
     with suppress(Empty):
@@ -359,6 +376,7 @@ def main() -> None:
             since = reading.ended_monotonic
             file.write(json.dumps(asdict(reading)) + "\n")
             file.flush()
+    clients.finish()
 
 
 if __name__ == "__main__":

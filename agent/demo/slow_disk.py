@@ -7,6 +7,11 @@ measured on it is a real server on a modelled disk; whoever shows it says so.
 
 The figures of the two devices: a 7200 rpm disk of one spindle (5.4 ms to position, 160 MB/s, about 184 random reads a
 second at any queue depth) and a plain SATA SSD (100 us, 16 channels, 500 MB/s).
+
+Read-ahead of the disk is 1 MiB, not the 128 KiB of an untuned kernel (tuned's throughput-performance sets 4 MiB).
+A sequential reader among eight random ones gets one chunk for each turn of the queue: with 128 KiB an online rebuild of
+the demo's 10 MB index, which reads its 59 MB table twice, took 51 s where 1 MiB took 8 s. Random reads, which the
+outcome rests on, cost the same with either.
 """
 
 from __future__ import annotations
@@ -50,7 +55,7 @@ class DeviceModel:
     chunk_bytes: int = 128 * 1024  # what read-ahead brings at a time
 
 
-HDD = DeviceModel(name="hdd", channels=1, access_seconds=0.0054, bytes_per_second=160e6)
+HDD = DeviceModel(name="hdd", channels=1, access_seconds=0.0054, bytes_per_second=160e6, chunk_bytes=1024 * 1024)
 SSD = DeviceModel(name="ssd", channels=16, access_seconds=100e-6, bytes_per_second=500e6)
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -104,7 +105,8 @@ def test_a_scan_among_random_reads_pays_an_access_for_each_chunk_not_for_each_bl
     disk: SlowDisk, folder: Path
 ) -> None:
     """Read-ahead survives other readers, the head's place does not."""
-    file = place(disk, HDD, folder / "hdd")
+    small = replace(HDD, chunk_bytes=128 * 1024)
+    file = place(disk, small, folder / "hdd")
     disturber = start(disk, READ_AT_RANDOM, file, 0, 100_000)
     try:
         assert start(disk, READ_THROUGH, file, "pread").wait(60) == 0
@@ -112,7 +114,7 @@ def test_a_scan_among_random_reads_pays_an_access_for_each_chunk_not_for_each_bl
         disturber.kill()
         disturber.wait()
     counters = disk.counters()["hdd"]
-    chunks = FILE_BYTES // HDD.chunk_bytes
+    chunks = FILE_BYTES // small.chunk_bytes
     assert counters.read_ahead_hits > 10 * chunks
     assert counters.accesses > chunks / 2
 
