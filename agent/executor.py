@@ -7,7 +7,8 @@ approved. Whatever interrupts it, the ledger knows what was about to happen, and
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from agent.config import DatabaseConfig
@@ -19,6 +20,7 @@ from connectors.model import Home, Inspection, Progress, Route, Step
 
 FIRST_PAUSE_SECONDS = 0.5  # between tries; doubles, because whoever holds the lock needs time
 LONGEST_PAUSE_SECONDS = 30.0
+STOP_POLL_SECONDS = 0.1  # of real time, whatever the clock: how soon a stop reaches the engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,11 +93,8 @@ class Executor:
         return tuple(done)
 
     def stop(self) -> None:
-        """Start nothing more and cancel what runs; the engine rolls it back."""
+        """Start nothing more and cancel what runs, within a moment; the engine rolls it back."""
         self._stopping.set()
-        mover = self._mover
-        if mover is not None:
-            mover.interrupt()
 
     def resume(self) -> None:
         """Allow moves again after ``stop``."""
@@ -120,6 +119,7 @@ class Executor:
                 return self._give_up(row, error, attempt)
             pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
             self._tell(row, f"{error}; try {attempt + 1} of {self._database.retries} in {pause:.1f} s")
+            self._tidy(row, self._connector.inspect(row.move.route))  # what this try left would spoil the next
             self._clock.sleep(pause)
         raise AssertionError("the loop above always returns")
 
@@ -131,14 +131,33 @@ class Executor:
             with self._connector.open_mover() as mover:
                 self._mover = mover
                 mover.prepare(route)
-                for ordinal, step in enumerate(route.steps, start=1):
-                    self._journalled(row, ordinal, step, mover)
+                with self._interruptible(mover):
+                    for ordinal, step in enumerate(route.steps, start=1):
+                        self._journalled(row, ordinal, step, mover)
         except ConnectorError as error:
             return error
         finally:
             self._mover = None
             self._disturb()
         return None
+
+    @contextmanager
+    def _interruptible(self, mover: Mover) -> Iterator[None]:
+        """Let ``stop`` cancel what runs within. Asked again and again: one call may fall between two statements."""
+        done = threading.Event()
+
+        def watch() -> None:
+            while not done.wait(STOP_POLL_SECONDS):
+                if self._stopping.is_set():
+                    mover.interrupt()
+
+        watcher = threading.Thread(target=watch, name="interrupt", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watcher.join()
 
     def _journalled(self, row: MoveRow, ordinal: int, step: Step, mover: Mover) -> None:
         """Run one statement between its intent and its result."""
@@ -159,6 +178,7 @@ class Executor:
     def _settle_truth(self, row: MoveRow) -> MoveRow:
         """Every statement succeeded: believe it only once the catalog says so."""
         inspection = self._connector.inspect(row.move.route)
+        self._tidy(row, inspection)
         if inspection.home is Home.TARGET and inspection.on_disk is not False:
             return self._to(row, MoveState.PLACED, inspection.sentence)
         return self._to(row, MoveState.FAILED, f"the statements succeeded, but {inspection.sentence}")
