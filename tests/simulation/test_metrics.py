@@ -1,0 +1,90 @@
+"""What Prometheus sees of a simulated site."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from agent.metrics import OTHER, AgentCollector
+from agent.watch import Snapshot
+from tests.simulation.site import Site
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> Iterator[Snapshot]:
+    """A site after twenty minutes, a plan, a proposal and its moves."""
+    site = Site(tmp_path)
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        watch.act()
+        watch.count_proposals()
+        yield watch.snapshot
+
+
+def exposition(snapshot: Snapshot, top: int = 5) -> str:
+    """The text of one scrape."""
+    registry = CollectorRegistry()
+    registry.register(AgentCollector(lambda: [snapshot], top_units=top))
+    return generate_latest(registry).decode()
+
+
+def rows(text: str, name: str) -> dict[tuple[str, ...], float]:
+    """Samples of one metric by their label values."""
+    return {
+        tuple(sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name == name
+    }
+
+
+def test_names_follow_the_conventions(snapshot: Snapshot) -> None:
+    """Every family begins with hotplace_, has a help text, and counters end in _total."""
+    for family in text_string_to_metric_families(exposition(snapshot)):
+        assert family.name.startswith("hotplace_")
+        assert family.documentation.endswith(".")
+        if family.type == "counter":
+            assert all(sample.name.endswith("_total") for sample in family.samples)
+
+
+def test_units_beyond_the_top_are_summed(snapshot: Snapshot) -> None:
+    """Five units and ``other``, and together they are all."""
+    shown = rows(exposition(snapshot, top=5), "hotplace_unit_size_bytes")
+    assert len(shown) == 6
+    assert snapshot.ranking is not None
+    assert sum(shown.values()) == snapshot.ranking.size_bytes.sum()
+    assert any(OTHER in labels for labels in shown)
+
+
+def test_all_units_fit_when_there_are_few(snapshot: Snapshot) -> None:
+    """With a top that holds all there is no ``other``."""
+    shown = rows(exposition(snapshot, top=1000), "hotplace_unit_size_bytes")
+    assert not any(OTHER in labels for labels in shown)
+
+
+def test_moves_and_verdicts_are_counted(snapshot: Snapshot) -> None:
+    """Placed moves, moved bytes and units by verdict agree with what happened."""
+    text = exposition(snapshot)
+    placed = rows(text, "hotplace_moves_total")
+    assert placed[("sim", "placed")] > 0
+    assert rows(text, "hotplace_moved_bytes_total")[("sim",)] == snapshot.moved_bytes > 0
+    assert snapshot.ranking is not None
+    assert sum(rows(text, "hotplace_units_by_verdict").values()) == len(snapshot.ranking)
+    assert rows(text, "hotplace_proposals")[("sim", "approved")] == 1
+
+
+def test_before_the_first_sample_the_agent_is_down() -> None:
+    """A database that was never reached shows hotplace_up 0 and no stale figure."""
+    text = exposition(Snapshot(database="sim", engine="simulated"))
+    assert rows(text, "hotplace_up") == {("sim", "simulated"): 0.0}
+    assert not rows(text, "hotplace_sample_age_seconds")
+
+
+def test_awkward_names_survive(snapshot: Snapshot) -> None:
+    """Quotes in unit keys are escaped and come back as they were."""
+    shown = rows(exposition(snapshot), "hotplace_unit_size_bytes")
+    assert any('"shop"."orders"' in labels for labels in shown)

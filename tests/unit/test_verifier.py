@@ -1,0 +1,75 @@
+"""The outcome: wait per transaction before and after, and silence where it was not measured."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from agent.outcomes import OutcomeVerdict
+from agent.verifier import measure
+from connectors.model import DatabaseDemand
+from tests.unit.samples import a_move, a_proposal
+
+PROPOSAL = a_proposal(a_move())  # predicts 900 of 1200 seconds per hour
+
+
+def demand(wait_ms: float, transactions: float = 100.0) -> DatabaseDemand:
+    """So many transactions a second, each waiting so long for reads; ten reads each."""
+    return DatabaseDemand(
+        reads=10 * transactions, read_wait=transactions * wait_ms / 1000, transactions=transactions, active=1.0
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        (40.0, 10.0, OutcomeVerdict.HELPED),
+        (40.0, 39.0, OutcomeVerdict.NEUTRAL),
+        (40.0, 41.0, OutcomeVerdict.NEUTRAL),
+        (40.0, 60.0, OutcomeVerdict.HURT),
+    ],
+)
+def test_the_verdict_follows_the_wait(before: float, after: float, verdict: OutcomeVerdict) -> None:
+    """5 % less is help, 5 % more is hurt, between them nothing is claimed."""
+    assert measure(PROPOSAL, demand(before), demand(after), 60.0).verdict is verdict
+
+
+def test_a_busier_hour_is_no_harm() -> None:
+    """Four times the work at a quarter of the wait each is the same wait per hour, and it is help."""
+    outcome = measure(PROPOSAL, demand(40.0, 100.0), demand(10.0, 400.0), 60.0)
+    assert outcome.verdict is OutcomeVerdict.HELPED
+    assert outcome.transactions_per_second_after == 400.0
+
+
+def test_figures_by_hand() -> None:
+    """40 ms to 10 ms per transaction, 4 ms to 1 ms per read, 75 % predicted."""
+    outcome = measure(PROPOSAL, demand(40.0), demand(10.0), 60.0)
+    assert outcome.wait_per_transaction_before == pytest.approx(0.040)
+    assert outcome.wait_per_transaction_after == pytest.approx(0.010)
+    assert outcome.read_latency_before == pytest.approx(0.004)
+    assert outcome.predicted_saved_ratio == 0.75
+    assert "-75%" in outcome.sentence
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "window"),
+    [
+        (DatabaseDemand(), demand(10.0), 60.0),
+        (demand(40.0), DatabaseDemand(), 60.0),
+        (demand(40.0), demand(10.0), 1.0),
+        (demand(40.0, 0.0), demand(10.0), 60.0),
+    ],
+)
+def test_too_little_gives_no_verdict(before: DatabaseDemand, after: DatabaseDemand, window: float) -> None:
+    """Unknown figures, no work, or a window of a second: nothing is claimed."""
+    outcome = measure(PROPOSAL, before, after, window)
+    assert outcome.verdict is OutcomeVerdict.UNMEASURED
+    assert not outcome.measured
+
+
+def test_a_proposal_that_predicts_nothing_is_no_division_by_zero() -> None:
+    """Pins may move what saves nothing."""
+    outcome = measure(a_proposal(wait_per_hour=0.0, wait_saved_per_hour=0.0), demand(40.0), demand(40.0), 60.0)
+    assert outcome.predicted_saved_ratio == 0.0
+    assert math.isfinite(outcome.wait_per_transaction_after)
