@@ -22,6 +22,7 @@ from policies.bundles import MICRO, Bundles, bundles_of
 from policies.explain import move_sentence
 from policies.guards import first_of, why_not
 from policies.hsm import Draft, Names, pin_groups, tier_groups, value_bound
+from policies.order import tables_first
 from policies.plan import Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
 
 
@@ -43,7 +44,8 @@ def make_plan(situation: Situation, settings: PolicySettings) -> Plan:
     # With a middle tier, what a place on the fastest is worth depends on who else wants the middle: try both answers.
     drafts = [_draft(situation, bundles, settings, marginal=way) for way in (False, True)[: len(situation.tiers) - 1]]
     plans = [_groups(draft, wanted, open_to, _draft(situation, bundles, settings).board) for draft in drafts]
-    ordered = max(plans, key=_saved, default=[])
+    best = max(plans, key=_saved, default=[])
+    ordered = tables_first(best, bundles, situation.units, _draft(situation, bundles, settings).board)
     saved = _saved(ordered)
     verdicts, chosen = _verdicts(bundles, situation, reasons[0], ordered, settings)
     wait = bundles.unit_wait

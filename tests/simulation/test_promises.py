@@ -13,7 +13,7 @@ from agent.watch import Watch
 from connectors.base import ConnectorError, LeaseHeld
 from connectors.simulated.connector import SimulatedConnector
 from connectors.simulated.faults import FaultKind
-from policies.plan import Pin, Verdict
+from policies.plan import MoveReason, Pin, Verdict
 from tests.simulation.site import MINUTE, Site
 
 
@@ -218,7 +218,7 @@ def test_pins_are_obeyed(site: Site) -> None:
 def _first_key(watch: Watch) -> str:
     planning = watch.plan()
     assert planning is not None
-    return planning.plan.moves[0].key
+    return next(move.key for move in planning.plan.moves if move.reason is MoveReason.PROMOTE)
 
 
 def test_the_same_site_tells_the_same_story(tmp_path: Path) -> None:
