@@ -110,13 +110,14 @@ _CLICK_STREAM = _Relation(
              FROM generate_series(1, {rows}) AS i""",
     ),
 )
+AUDIT_CHARACTERS = 58 * 32  # of an entry: four to a page, so that pages written count beside the page an insert touches
 _AUDIT_LOG = _Relation(
-    rows=50_000,
+    rows=6_000,
     space=HDD_SPACE,
     statements=(
         "CREATE TABLE shop.audit_log (id bigint GENERATED ALWAYS AS IDENTITY, at timestamptz, what text)",
         """INSERT INTO shop.audit_log (at, what)
-           SELECT timestamptz '2026-01-01Z' + i * interval '1 min', repeat(md5(i::text), 6)
+           SELECT timestamptz '2026-01-01Z' + i * interval '1 min', repeat(md5(i::text), 58)
              FROM generate_series(1, {rows}) AS i""",
         "ALTER TABLE shop.audit_log ADD PRIMARY KEY (id)",
     ),

@@ -18,7 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.demo.load import SCAN, Load, LoadFailed, LoadSettings, Reading, bucket_of, bucket_seconds, kinds, together
+from agent.demo.clients import SCAN, kinds
+from agent.demo.load import Load, LoadFailed, LoadSettings, Reading, bucket_of, bucket_seconds, together
 from tests.demo.conftest import Shop
 
 QUICK = LoadSettings(clients=4, scan_rest_seconds=0.2, limit_seconds=60.0)
