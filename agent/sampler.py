@@ -197,6 +197,14 @@ class Sampler:
         space = self._known_catalog().units.space[rows]
         tier = np.where(rows >= 0, self._storage.tier_of_space[space], -1).astype(np.int64)
         configured = [each.speed for each in self._storage.tiers]
+        if demand.spaces is not None:
+            tier_of = {
+                space.name: int(row)
+                for space, row in zip(self._storage.spaces, self._storage.tier_of_space, strict=True)
+                if row >= 0
+            }
+            self._devices = device.observe_spaces(self._devices, configured, demand, tier_of, self._settings)
+            return
         self._devices = device.observe(self._devices, configured, demand, tier, self._settings)
 
     def _load_heat(self) -> heat.HeatState:

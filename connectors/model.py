@@ -140,6 +140,25 @@ class Catalog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceFigures:
+    """I/O per space, for engines that time it there: totals in a Sample, differences in an Interval, rates in a Demand.
+
+    A figure that the engine does not keep is NaN.
+    """
+
+    name: tuple[str, ...]  # of Space
+    reads: F64  # random ones that sessions waited for
+    read_seconds: F64  # how long they waited for those
+    writes: F64
+    write_seconds: F64
+
+    def __post_init__(self) -> None:
+        lengths = {len(c) for c in (self.name, self.reads, self.read_seconds, self.writes, self.write_seconds)}
+        if len(lengths) > 1:
+            raise ValueError(f"columns of space figures differ in length: {sorted(lengths)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
     """Cumulative counters at one instant. A unit that is absent has all its counters at zero."""
 
@@ -150,6 +169,7 @@ class Sample:
     counters: Mapping[str, I64]  # engine's names; each aligned with physical_id
     database: Mapping[str, float]  # cumulative figures of the whole database, see DatabaseDemand
     server_seconds: float  # what this sample cost the server, as far as the connector can tell
+    spaces: SpaceFigures | None = None  # totals; None: the engine does not time I/O per space
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +183,7 @@ class Interval:
     deltas: Mapping[str, F64]  # per counter, >= 0
     restarted: Bools  # a counter of this unit fell: its deltas are 0 and are no evidence of cold
     database: Mapping[str, float]  # differences; absent where one fell
+    spaces: SpaceFigures | None = None  # differences; NaN where one fell or the space is new
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +208,7 @@ class Demand:
     observed: Bools  # False: the interval says nothing about this unit (its counters restarted)
     estimated: frozenset[Signal]  # signals the engine does not measure: bounds, see the connector
     database: DatabaseDemand
+    spaces: SpaceFigures | None = None  # rates per second
 
     def __post_init__(self) -> None:
         if self.rates.shape != (SIGNALS, len(self.physical_id)):

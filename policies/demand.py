@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from connectors.model import I64, Bools, Interval, Sample
+from connectors.model import F64, I64, Bools, Interval, Sample, SpaceFigures
 
 OTHER_EPOCH = "other_epoch"
 CLOCK_STOOD_STILL = "clock_stood_still"
@@ -74,6 +74,27 @@ def difference(before: Sample, after: Sample, *, longest_seconds: float, known: 
             for name, total in after.database.items()
             if name in before.database and total >= before.database[name]
         },
+        spaces=_space_rises(before.spaces, after.spaces),
+    )
+
+
+def _space_rises(before: SpaceFigures | None, after: SpaceFigures | None) -> SpaceFigures | None:
+    """Differences of the spaces of ``after``; NaN where a figure fell or the space was not there before."""
+    if before is None or after is None:
+        return None
+    row_of = {name: row for row, name in enumerate(before.name)}
+    rows = np.array([row_of.get(name, -1) for name in after.name], dtype=np.int64)
+
+    def rise(was: F64, now: F64) -> F64:
+        earlier = np.append(was, np.nan)[rows]  # row -1 is the one past the end: nothing is known of it
+        return np.where(now >= earlier, now - earlier, np.nan)
+
+    return SpaceFigures(
+        name=after.name,
+        reads=rise(before.reads, after.reads),
+        read_seconds=rise(before.read_seconds, after.read_seconds),
+        writes=rise(before.writes, after.writes),
+        write_seconds=rise(before.write_seconds, after.write_seconds),
     )
 
 

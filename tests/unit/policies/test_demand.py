@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from connectors.model import Interval
+from connectors.model import Interval, SpaceFigures
 from policies.demand import CLOCK_STOOD_STILL, CLOCKS_DISAGREE, OTHER_EPOCH, TOO_LATE, Gap, difference
 from tests.unit.policies.situations import sample
 
@@ -99,3 +101,19 @@ def test_database_figures_that_fell_or_are_new_are_absent() -> None:
     assert isinstance(interval, Interval)
     assert interval.database == {"reads": 3}
     assert len(interval.physical_id) == 0
+
+
+def test_space_figures_are_differences_too() -> None:
+    """A figure that fell, and a space that is new, give NaN; the others their rise."""
+
+    def figures(*names: str, reads: list[float]) -> SpaceFigures:
+        column = np.array(reads)
+        return SpaceFigures(name=names, reads=column, read_seconds=column / 10, writes=column, write_seconds=column)
+
+    before = replace(sample(0, {1: 1}), spaces=figures("a", "b", reads=[10.0, 10.0]))
+    after = replace(sample(60, {1: 2}), spaces=figures("b", "a", "c", reads=[4.0, 30.0, 7.0]))
+    interval = difference(before, after, longest_seconds=300)
+    assert isinstance(interval, Interval)
+    assert interval.spaces is not None
+    np.testing.assert_allclose(interval.spaces.reads, [np.nan, 20.0, np.nan])
+    np.testing.assert_allclose(interval.spaces.read_seconds, [np.nan, 2.0, np.nan])

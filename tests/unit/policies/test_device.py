@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from connectors.model import DatabaseDemand
+from connectors.model import DatabaseDemand, SpaceFigures
 from policies.device import (
     DeviceState,
     calibrate,
@@ -13,6 +15,7 @@ from policies.device import (
     devices_from_arrays,
     empty_devices,
     observe,
+    observe_spaces,
     reads_by_tier,
 )
 from policies.plan import PolicySettings
@@ -101,3 +104,33 @@ def test_stored_evidence_comes_back() -> None:
         devices_from_arrays({"gram": state.gram, "moment": np.zeros(3)})
     with pytest.raises(ValueError, match="cannot calibrate 3"):
         calibrate((SSD, HDD, HDD), state)
+
+
+def test_read_times_per_space_teach_each_tier_by_itself() -> None:
+    """100 reads/s that waited 1.1 s a second on hdd take 11 ms, 1,000 that waited 0.4 s on ssd take 0.4 ms."""
+    figures = SpaceFigures(
+        name=("fast", "slow", "unmanaged"),
+        reads=np.array([1000.0, 100.0, 9e9]),
+        read_seconds=np.array([0.4, 1.1, 9e9]),
+        writes=np.full(3, np.nan),
+        write_seconds=np.full(3, np.nan),
+    )
+    seen = replace(demand(60, {1: 1.0}), spaces=figures)
+    state = empty_devices(2)
+    for _ in range(60):
+        state = observe_spaces(state, PRIOR, seen, {"fast": 0, "slow": 1}, SETTINGS)
+    ssd, hdd = calibrate(PRIOR, state)
+    assert hdd.random_read_seconds == pytest.approx(0.011, rel=0.01)
+    assert ssd.random_read_seconds == pytest.approx(0.0004, rel=0.01)
+    assert hdd.measured
+    assert ssd.measured
+
+
+def test_a_space_without_figures_teaches_nothing() -> None:
+    """NaN reads of a new space leave the configured speed."""
+    nothing = np.full(1, np.nan)
+    figures = SpaceFigures(name=("slow",), reads=nothing, read_seconds=nothing, writes=nothing, write_seconds=nothing)
+    state = observe_spaces(
+        empty_devices(2), PRIOR, replace(demand(60, {}), spaces=figures), {"fast": 0, "slow": 1}, SETTINGS
+    )
+    assert calibrate(PRIOR, state) == PRIOR
