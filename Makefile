@@ -1,5 +1,7 @@
 # Every target does its own set-up: a virtual environment in .venv with the versions of constraints.txt.
-PYTHON ?= $(firstword $(foreach v,3.13 3.12 3.11,$(shell command -v python$(v) 2>/dev/null)) python3)
+CANDIDATES := python3 python3.13 python3.12 python3.11 python
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for p in $(CANDIDATES); do $$p -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
@@ -14,8 +16,8 @@ setup: $(STAMP) ## the virtual environment, with everything pinned
 
 # Set-up talks to standard error, so that `make demo ARGS=--json` leaves standard output to the document.
 $(STAMP): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-	  || { echo "hotplace needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@test -n "$(PYTHON)" && $(PYTHON) -c '$(NEW_ENOUGH)' 2>/dev/null \
+	  || { echo "hotplace needs Python 3.11 or newer and found none; try: make PYTHON=/path/to/python3.12" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) >&2 \
 	  || { echo "no virtual environment could be made: install your system's python3-venv package" >&2; rm -rf $(VENV); exit 1; }
 	@echo "setting up $(VENV) ..." >&2
