@@ -135,7 +135,7 @@ def _registry(number: int, names: list[str], rows: list[tuple[object, ...]]) -> 
             return []
 
     registry = CollectorRegistry()
-    registry.register(Rows())  # type: ignore[arg-type]  # a collector by shape
+    registry.register(Rows())  # a collector by shape
     return registry
 
 
