@@ -252,7 +252,8 @@ class Daemon:
                      wait_saved_per_hour=round(planning.plan.wait_saved_per_hour, 1))  # fmt: skip
 
     def _act(self, watch: Watch) -> None:
-        watch.act()
+        if watch.act():
+            watch.plan()  # the ranking and the metrics show the new homes at once
 
     def _fold(self) -> None:
         settings = HistorySettings(history_seconds=self.config.ledger.history_seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -10,6 +11,10 @@ import pytest
 from tests.labs.postgresql import Cluster, installations, running_cluster
 
 MAJORS = tuple(installations())
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell that starts us in the background ignores Ctrl-C for us and for every program that the tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 NO_SERVER = "no PostgreSQL server here: pip install 'hotplace[demo]' or apt install postgresql"
 
 

@@ -148,8 +148,16 @@ def plain_value(value: Any) -> Any:  # noqa: ANN401 (whatever a document holds)
             return str(value)
 
 
+class _Console(Console):
+    """A console that leaves a broken pipe to the command's frame, which ends without an error."""
+
+    def on_broken_pipe(self) -> None:
+        """Rich would end the program with code 1 here."""
+        raise BrokenPipeError
+
+
 def _console(*, error: bool, plain: bool) -> Console:
-    return Console(
+    return _Console(
         stderr=error, no_color=plain or None, highlight=False, markup=False, emoji=False,
         color_system=None if plain else "auto",
     )  # fmt: skip

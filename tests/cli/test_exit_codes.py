@@ -262,10 +262,11 @@ def test_interrupt_while_watching(site: Site) -> None:
     refused(finish(process), 130, "interrupted")
 
 
-def test_a_reader_that_goes_away(site: Site) -> None:
-    """`hotplace units | head` says nothing about a broken pipe."""
+@pytest.mark.parametrize("form", [("--json",), ()], ids=["json", "text"])
+def test_a_reader_that_goes_away(site: Site, form: tuple[str, ...]) -> None:
+    """`hotplace units | head` says nothing about a broken pipe and ends well."""
     site.propose()
-    process = site.start("units", "--all", "--json")
+    process = site.start("units", "--all", *form)
     assert process.stdout is not None
     process.stdout.close()
     assert process.stderr is not None
