@@ -102,7 +102,8 @@ def _examine_watching(database: DatabaseConfig, clock: Clock) -> Iterator[Findin
     try:
         with closing(database.connect(clock)) as connector:
             yield _answered(connector.identify(), WATCHING)
-            yield from connector.doctor()
+            moves_too = database.move_connection is None
+            yield from (finding for finding in connector.doctor() if moves_too or not finding.about_moving)
             yield from _storage(database, connector.catalog())
     except HotplaceError as error:
         yield _failed(error, WATCHING)

@@ -317,4 +317,5 @@ class Finding:
     code: str
     sentence: str
     remedy: str = ""
+    about_moving: bool = False  # about the right to move, which a login that only watches rightly lacks
     values: Mapping[str, str] = field(default_factory=dict)

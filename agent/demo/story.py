@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from agent.cli.output import Column, Output
-from agent.cli.wording import move_document, move_sql, print_moves, print_value
+from agent.cli.wording import move_sql, print_moves, print_value, proposal_document
 from agent.demo.load import Throughput
 from agent.demo.stage import SETTLE_SECONDS, Company, Stage
 from agent.executor import MoveEvent
@@ -119,7 +119,7 @@ class Story:
         document = {
             "engine": self._engine(),
             "units": len(ranking),
-            "plan": _plan_document(proposal),
+            "plan": {**proposal_document(proposal), "digest": proposal.digest},
             "statements": [step.sql for move in proposal.moves for step in move.route.steps],
             "placements": {"before": homes_before, "after": self._homes(), "moves": self._verified(moved)},
             "decoys": [asdict(decoy) for decoy in decoys],
@@ -342,19 +342,6 @@ def _throughput_document(figures: Throughput) -> dict[str, Any]:
         "latency_p99_seconds": figures.latency_p99_seconds,
         "errors": figures.errors,
         "seconds": figures.seconds,
-    }
-
-
-def _plan_document(proposal: Proposal) -> dict[str, Any]:
-    return {
-        "moves": [move_document(move) for move in proposal.moves],
-        "bytes": proposal.bytes_moved,
-        "wait_per_hour_seconds": proposal.wait_per_hour,
-        "wait_saved_per_hour_seconds": proposal.wait_saved_per_hour,
-        "bound_per_hour_seconds": proposal.bound_per_hour,
-        "gap_ratio": proposal.gap_ratio,
-        "ceiling_ratio": proposal.ceiling_ratio,
-        "digest": proposal.digest,
     }
 
 

@@ -122,12 +122,18 @@ def _reset(facts: Facts) -> Finding:
 
 def _owner(facts: Facts) -> Finding:
     if not facts["missing"]:
-        return Finding(severity=Severity.OK, code="ownership", sentence=f"{facts['login']} may alter every relation")
+        return Finding(
+            severity=Severity.OK,
+            code="ownership",
+            sentence=f"{facts['login']} may alter every relation",
+            about_moving=True,
+        )
     return Finding(
         severity=Severity.WARNING,
         code="ownership_missing",
         sentence=f"{facts['login']} may not move {facts['missing']} relation(s), {facts['example']} among them",
         remedy=f"GRANT {facts['owner']} TO {facts['login']};",
+        about_moving=True,
         values={"relations": str(facts["missing"])},
     )
 
@@ -142,6 +148,7 @@ def _may_create(row: Row) -> Finding:
             severity=Severity.OK,
             code="space_create",
             sentence=f"{login} may move relations to {name}",
+            about_moving=True,
             values={"space": name},
         )
     return Finding(
@@ -149,6 +156,7 @@ def _may_create(row: Row) -> Finding:
         code="space_create_missing",
         sentence=f"{login} may not create in tablespace {name}: nothing can be moved there",
         remedy=f"GRANT CREATE ON TABLESPACE {quoted} TO {login};",
+        about_moving=True,
         values={"space": name},
     )
 

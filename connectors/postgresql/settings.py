@@ -14,13 +14,11 @@ SECONDS_OF = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h)")
 
 
-def parse_duration(value: object) -> object:
-    """Seconds of a text such as ``500ms``, ``30s``, ``5min``, ``4h``; anything else is left to the next validator."""
-    if not isinstance(value, str):
-        return value
-    match = _DURATION.fullmatch(value.strip())
+def parse_duration(value: object) -> float:
+    """Seconds of a text such as ``500ms``, ``30s``, ``5min``, ``4h``; a bare number says no unit and is refused."""
+    match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
-        raise ValueError(f"{value!r} is no duration; write a number of seconds, or 500ms, 30s, 5min, 4h")
+        raise ValueError(f"{value!r} is no duration; write a number and a unit: 500ms, 30s, 5min, 4h")
     return float(match[1]) * SECONDS_OF[match[2]]
 
 

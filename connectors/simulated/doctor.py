@@ -50,6 +50,7 @@ def _rights(*, may_move: bool) -> Iterator[Finding]:
             code="may_not_move",
             sentence="This login may look and not move.",
             remedy=MAY_MOVE,
+            about_moving=True,
         )
 
 

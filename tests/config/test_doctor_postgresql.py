@@ -64,3 +64,10 @@ def test_a_moving_account_of_another_database_is_an_error(cluster: Cluster, dbna
     """Watching one database and moving in another would move the wrong things."""
     found = examined(tmp_path, cluster, dbname, mover={"dbname": "postgres"})
     assert "other_database" in codes(found, Severity.ERROR)
+
+
+def test_a_login_that_only_watches_needs_no_right_to_move(cluster: Cluster, dbname: str, tmp_path: Path) -> None:
+    """With an account of its own for moving, the watching one is never told to get more rights than it needs."""
+    found = examined(tmp_path, cluster, dbname, user="looker", mover={"user": "postgres"})
+    assert not {"space_create_missing", "ownership_missing"} & codes(found, *Severity)
+    assert "space_create" in codes(found, Severity.OK)

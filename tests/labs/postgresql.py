@@ -75,7 +75,7 @@ class Cluster:
 
     def settings(self, dbname: str = "postgres", **other: Any) -> PostgresqlSettings:
         """Connection settings of a superuser, with what a test changes."""
-        usual = {"host": str(self.server.folder), "dbname": dbname, "user": "postgres", "online_lock_timeout": 2.0}
+        usual = {"host": str(self.server.folder), "dbname": dbname, "user": "postgres", "online_lock_timeout": "2s"}
         return PostgresqlSettings(**{**usual, **other})
 
     def connector(self, dbname: str = "postgres", **other: Any) -> PostgresqlConnector:
@@ -185,7 +185,7 @@ class PostgresqlHarness:
 
     def connect(self) -> Connector:
         """A superuser's connector; patient enough that a step can be caught while it waits for its lock."""
-        return self._cluster.connector(self._dbname, lock_timeout=5.0)
+        return self._cluster.connector(self._dbname, lock_timeout="5s")
 
     def refused_connect(self) -> Connector:
         """Log in as a user whose password is another one."""

@@ -124,7 +124,7 @@ def test_no_lock_is_waited_for(cluster: Cluster, dba: psycopg.Connection, dbname
     dba.execute("CREATE TABLE held AS SELECT g FROM generate_series(1, 10) AS g")
     row = dba.execute("SELECT 'held'::regclass::oid::bigint").fetchone()
     assert row is not None
-    connector = cluster.connector(dbname, lock_timeout=0.2)
+    connector = cluster.connector(dbname, lock_timeout="200ms")
     cleanup.callback(connector.close)
     with dba.transaction():
         dba.execute("LOCK TABLE held IN ACCESS EXCLUSIVE MODE")

@@ -99,7 +99,9 @@ def test_a_server_that_never_answers() -> None:
     """Somebody accepts and says nothing: the time-out ends it."""
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         port = deaf.getsockname()[1]
-        settings = PostgresqlSettings(host="127.0.0.1", port=port, dbname="d", user="u", connect_timeout=2)
+        settings = PostgresqlSettings.model_validate(
+            {"host": "127.0.0.1", "port": port, "dbname": "d", "user": "u", "connect_timeout": "2s"}
+        )
         with pytest.raises(CannotConnect):
             ENGINE.connect(settings, SystemClock()).identify()
 
@@ -119,7 +121,7 @@ def test_an_idle_session_that_died_is_replaced(cluster: Cluster, dbname: str, cl
 
 def test_a_reading_session_says_who_it_is_and_cannot_write(cluster: Cluster, dbname: str, cleanup: ExitStack) -> None:
     """Every session has its name, limits, and a read-only default; statistics are not copied into the backend."""
-    connector = cluster.connector(dbname, statement_timeout=7, lock_timeout="300ms")
+    connector = cluster.connector(dbname, statement_timeout="7s", lock_timeout="300ms")
     cleanup.callback(connector.close)
     names = ("application_name", "default_transaction_read_only", "statement_timeout", "lock_timeout")
     shown = [connector._session.rows(f"SHOW {name}".encode(), doing="looking")[0][0] for name in names]

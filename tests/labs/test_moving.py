@@ -188,7 +188,7 @@ def test_readers_are_not_held_up_behind_a_waiting_move(
 def test_a_cancelled_move(cluster: Cluster, dba: psycopg.Connection, dbname: str, cleanup: ExitStack) -> None:
     """Interrupted by us is Interrupted, and so is a DBA's pg_cancel_backend; nothing changed either way."""
     table(dba)
-    connector = cluster.connector(dbname, lock_timeout=30)
+    connector = cluster.connector(dbname, lock_timeout="30s")
     cleanup.callback(connector.close)
     route = route_to(connector, "public.thing", "fast")
     for who in ("us", "somebody else"):
@@ -221,7 +221,7 @@ def _cancel(who: str, mover: Mover, dba: psycopg.Connection) -> None:
 def test_a_step_past_its_time(cluster: Cluster, dba: psycopg.Connection, dbname: str, cleanup: ExitStack) -> None:
     """The step's own time limit ends it as TimedOut."""
     table(dba)
-    connector = cluster.connector(dbname, lock_timeout=30, move_timeout=0.2)
+    connector = cluster.connector(dbname, lock_timeout="30s", move_timeout="200ms")
     cleanup.callback(connector.close)
     route = route_to(connector, "public.thing", "fast")
     with cluster.session(dbname) as reader, reader.transaction():
@@ -236,7 +236,7 @@ def test_a_backend_killed_in_a_rebuild(
 ) -> None:
     """Nobody knows, inspect() finds it at home with an unfinished index, and the approved tidy step removes that."""
     table(dba)
-    connector = cluster.connector(dbname, online_lock_timeout=30)
+    connector = cluster.connector(dbname, online_lock_timeout="30s")
     cleanup.callback(connector.close)
     route = route_to(connector, "public.thing_pkey", "fast")
     assert route.name == "reindex concurrently"
@@ -304,7 +304,7 @@ def test_a_moved_or_dropped_relation(dba: psycopg.Connection, connector: Postgre
 def test_progress_shows_bytes(cluster: Cluster, dba: psycopg.Connection, dbname: str, cleanup: ExitStack) -> None:
     """While an index is built anew its phase is told; done never exceeds the whole."""
     table(dba, rows=20_000)
-    connector = cluster.connector(dbname, online_lock_timeout=30)
+    connector = cluster.connector(dbname, online_lock_timeout="30s")
     cleanup.callback(connector.close)
     route = route_to(connector, "public.thing_pkey", "fast")
     mover = cleanup.enter_context(connector.open_mover())
