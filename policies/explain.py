@@ -253,4 +253,7 @@ def seconds_text(seconds: float) -> str:
         return "forever"
     if abs(seconds) < 1000:
         return f"{seconds:.3g} s"
-    return f"{seconds / 60:.0f} min" if abs(seconds) < 2 * HOUR else f"{seconds / HOUR:.3g} h"
+    hours = seconds / HOUR
+    if abs(hours) < 2:
+        return f"{seconds / 60:.0f} min"
+    return f"{hours:,.0f} h" if abs(hours) >= 1000 else f"{hours:.3g} h"

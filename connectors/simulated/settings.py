@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from connectors.simulated.faults import Fault
 
@@ -28,6 +28,13 @@ class SimulatedSettings(BaseModel):
     speed: float = Field(default=1.0, gt=0.0, le=1e6)  # virtual seconds per second of the clock
     may_move: bool = True  # whether this login has the right to move anything
     faults: tuple[Fault, ...] = ()
+
+    @field_validator("state")
+    @classmethod
+    def _beside_the_configuration(cls, path: Path | None, info: ValidationInfo) -> Path | None:
+        """A relative path is meant from the folder of the configuration, wherever hotplace is started."""
+        folder = (info.context or {}).get("folder")
+        return path if path is None or folder is None else Path(folder) / path.expanduser()
 
 
 SAMPLE_SETTINGS = """\

@@ -195,3 +195,10 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     """No traceback about a lock file."""
     with pytest.raises(CannotConnect, match="nowhere"):
         _open(tmp_path / "nowhere" / "world.json")
+
+
+def test_a_relative_file_lies_beside_the_configuration(tmp_path: Path) -> None:
+    """Wherever a command is started, a relative ``state`` means the same file."""
+    plain = {"state": "world.json"}
+    assert SimulatedSettings.model_validate(plain, context={"folder": tmp_path}).state == tmp_path / "world.json"
+    assert SimulatedSettings.model_validate(plain).state == Path("world.json")

@@ -61,7 +61,7 @@ def sentence(unit: Unit, site: Site | None = None, *others: Unit, settings: Poli
         ),
         (
             sentence(Unit(key="u", sync=0.1, size=100 * GIB)),
-            "u (100.0 GiB) would pay back in 1.13e+03 h, longer than 24 h.",
+            "u (100.0 GiB) would pay back in 1,126 h, longer than 24 h.",
         ),
         (
             sentence(Unit(key="u", sync=50, size=GIB)),
