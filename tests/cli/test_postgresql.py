@@ -111,7 +111,7 @@ def test_a_secret_that_is_not_there(real: Site) -> None:
 
 def test_unreachable_host(real: Site) -> None:
     """Nobody listens there: 4, and the message names the address."""
-    real.database["connection"] |= {"host": "127.0.0.1", "port": 1, "connect_timeout": 2}
+    real.database["connection"] |= {"host": "127.0.0.1", "port": 1, "connect_timeout": "2s"}
     real.write()
     done = real.run("plan")
     assert done.code == 4
