@@ -12,6 +12,8 @@ from agent.ledger.database import Database
 from agent.ledger.schema import unit_slots
 from connectors.model import I64
 
+INSERTED_AT_ONCE = 5000  # rows handed to the driver in one go: a dictionary each, which is memory
+
 
 class Slots:
     """Slots of all databases, remembered in memory. A slot is never given to another key. Safe from several threads."""
@@ -43,8 +45,10 @@ class Slots:
             taken = len(known) + len(learnt)
             fresh = [key for key in missing if key not in learnt]
             given = dict(zip(fresh, range(taken, taken + len(fresh)), strict=True))
-            if given:
-                rows = [{"database": database, "slot": slot, "unit_key": key} for key, slot in given.items()]
+            pairs = list(given.items())
+            for start in range(0, len(pairs), INSERTED_AT_ONCE):
+                part = pairs[start : start + INSERTED_AT_ONCE]
+                rows = [{"database": database, "slot": slot, "unit_key": key} for key, slot in part]
                 connection.execute(insert(unit_slots), rows)
         known.update(learnt)
         known.update(given)

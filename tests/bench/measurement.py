@@ -45,7 +45,7 @@ def of_runs(
         unit=unit,
         better=better,
         command=command,
-        spread=f"{min(values):.4g} to {max(values):.4g}, {len(values)} runs",
+        spread=f"{min(values):.4g} to {max(values):.4g}, {len(values)} runs" if len(values) > 1 else "one run",
     )
     if note:
         measurement["note"] = note
