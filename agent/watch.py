@@ -100,6 +100,7 @@ class Watch:
             snapshot = self.snapshot
             try:
                 cycle = self.sampler.cycle()
+                _ = self.identity  # for the status and the metrics
             except Exception as error:
                 snapshot.failures += 1
                 snapshot.error = str(error)
@@ -200,9 +201,10 @@ class Watch:
     @property
     def connector(self) -> Connector:
         """The connector that sampling uses."""
-        if self._connector is None:
-            self._connector = self.database.connect(self._clock)
-        return self._connector
+        with self._lock:
+            if self._connector is None:
+                self._connector = self.database.connect(self._clock)
+            return self._connector
 
     @property
     def acting(self) -> Connector:
@@ -214,9 +216,10 @@ class Watch:
     @property
     def sampler(self) -> Sampler:
         """The eyes."""
-        if self._sampler is None:
-            self._sampler = Sampler(self.database, self.connector, self._ledger, self._clock)
-        return self._sampler
+        with self._lock:  # the acting thread may be the first to ask
+            if self._sampler is None:
+                self._sampler = Sampler(self.database, self.connector, self._ledger, self._clock)
+            return self._sampler
 
     @property
     def executor(self) -> Executor:
@@ -231,9 +234,10 @@ class Watch:
     @property
     def identity(self) -> Identity:
         """Which database this is."""
-        if self.snapshot.identity is None:
-            self.snapshot.identity = self.connector.identify()
-        return self.snapshot.identity
+        with self._lock:
+            if self.snapshot.identity is None:
+                self.snapshot.identity = self.connector.identify()
+            return self.snapshot.identity
 
     # -- outcome -------------------------------------------------------------------------------------------------
 
