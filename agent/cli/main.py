@@ -5,7 +5,18 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
-from agent.cli import deciding, demo, looking, looking_back, pinning, planning, proposing, running, setting_up
+from agent.cli import (
+    balancing,
+    deciding,
+    demo,
+    looking,
+    looking_back,
+    pinning,
+    planning,
+    proposing,
+    running,
+    setting_up,
+)
 from agent.cli.app import app
 
 COMMANDS = (
@@ -14,6 +25,7 @@ COMMANDS = (
     running,
     looking,
     planning,
+    balancing,
     proposing,
     deciding,
     looking_back,
