@@ -21,6 +21,7 @@ from policies.clear import clear_groups
 from policies.drain import drain_groups, left_behind
 from policies.hsm import Draft, pin_groups
 from policies.level import Weight, fill, level_groups, read_load
+from policies.order import tables_first
 from policies.plan import LeftBehind, Pin, Plan, PolicySettings, Situation, Verdict
 
 
@@ -128,9 +129,10 @@ def _groups(situation: Situation, draft: Draft, mode: Mode, rows: list[int]) -> 
             return clear_groups(draft, situation, free_ratio)
         case Preference():
             promoted = reasons_of(situation, bundles, settings)[0] == Verdict.PROMOTE
-            return pin_groups(draft, (bundles.pin == Pin.MUST) & promoted)
+            return _tables_first(situation, draft, pin_groups(draft, (bundles.pin == Pin.MUST) & promoted))
         case Drain():
-            return drain_groups((draft, new_draft(situation, bundles, settings)), rows[0])
+            other = new_draft(situation, bundles, settings)
+            return _tables_first(situation, draft, drain_groups((draft, other), rows[0]))
         case Usage():
             count = len(situation.spaces)
             loads = [(row, read_load(bundles, situation.tiers[row].speed, count)) for row in rows]
@@ -138,6 +140,11 @@ def _groups(situation: Situation, draft: Draft, mode: Mode, rows: list[int]) -> 
         case Capacity():
             everything = np.ones(len(bundles), dtype=np.bool_)
             return _levelled(draft, [(row, fill(situation, bundles)) for row in rows], everything)
+
+
+def _tables_first(situation: Situation, draft: Draft, groups: list[Group]) -> list[Group]:
+    board = new_draft(situation, draft.bundles, draft.settings).board
+    return tables_first(groups, draft.bundles, situation.units, board)
 
 
 def _levelled(draft: Draft, weights: list[tuple[int, Weight]], known: Bools) -> list[Group]:

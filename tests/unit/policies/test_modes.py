@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from connectors.model import UnitKind
 from policies.explain import explain
 from policies.modes import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, UnknownName, Usage, plan_mode
 from policies.plan import MoveReason, Pin, Plan, PolicySettings, Verdict
@@ -210,6 +211,16 @@ def test_drain_prefers_its_own_tier_then_slower_then_faster() -> None:
     up = planned([Unit(key="u", size=MIB)], two(10), Drain(space="slow"))
     assert hops(up) == [("u", "fast")]
     assert {move.reason for move in up.moves} == {MoveReason.DRAIN}
+
+
+@pytest.mark.parametrize("mode", [Preference(), Drain(space="slow2")])
+def test_an_index_goes_after_its_table(mode: Mode) -> None:
+    """The index is denser and would go first, but it is built from its table."""
+    units = [
+        Unit(key="table", size=10 * MIB, space="slow2", pin=Pin.MUST, sync=1.0),
+        Unit(key="index", size=MIB, space="slow2", pin=Pin.MUST, sync=9.0, kind=UnitKind.INDEX, parent=1000),
+    ]
+    assert [key for key, _ in hops(planned(units, twins(fast=50), mode))] == ["table", "index"]
 
 
 def test_drain_says_of_everything_that_stays_why() -> None:
