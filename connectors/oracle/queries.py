@@ -1,0 +1,13 @@
+"""Loads the queries, one file each."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+
+@cache
+def query(name: str) -> str:
+    """The text of ``sql/<name>.sql`` without its head of comment lines, which Oracle would keep in its cursor cache."""
+    text = (files("connectors.oracle") / "sql" / f"{name}.sql").read_text(encoding="utf-8")
+    return "\n".join(line for line in text.splitlines() if not line.startswith("--"))
