@@ -111,9 +111,9 @@ def _replaced(interval: Interval, shape: Shape, at: I64) -> Bools:
     One that was not there before started from zero, which is told by the whole of its id being new.
     """
     change = interval.deltas[SEGMENT]
-    if not len(shape.segment):
-        return change != 0
-    return (change != 0) & (change != np.where(at >= 0, shape.segment[at], 0))
+    current = np.where(at >= 0, shape.segment[at], 0) if len(shape.segment) else np.zeros(len(at), dtype=np.int64)
+    replaced: Bools = (change != 0) & (change != current)
+    return replaced
 
 
 def _database_demand(interval: Interval) -> DatabaseDemand:

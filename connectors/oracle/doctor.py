@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from connectors.base import ConnectorError
 from connectors.model import Capability, Finding, Severity
-from connectors.oracle.queries import query
+from connectors.oracle.queries import probe, query
 from connectors.oracle.server import CONTAINERS_SINCE, Server
 from connectors.oracle.session import ReadSession
 
@@ -138,7 +138,7 @@ def _queries(session: ReadSession, server: Server) -> Iterator[Finding]:
 
 def _query(session: ReadSession, name: str, login: str) -> Finding:
     try:
-        session.rows(f"SELECT * FROM (\n{query(name)}\n) WHERE 1 = 0", doing=f"trying the query {name}")
+        session.rows(probe(name), doing=f"trying the query {name}")
     except ConnectorError as error:
         return _finding(Severity.ERROR, f"query_{name}", str(error), _OBSERVE.format(login=login))
     return _finding(Severity.OK, f"query_{name}", f"the query {name} is allowed")

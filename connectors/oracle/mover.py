@@ -144,12 +144,11 @@ class OracleMover:
         try:
             with self._connection.cursor() as cursor:
                 cursor.execute(query("own_session"))
-                found: Row | None = cursor.fetchone()
+                return cursor.fetchone()
         except self._driver.error as error:
             if connection_broke(error):
                 raise translate(error, "asking who the session is") from error
             return None
-        return found
 
     def _seconds_blocked(self) -> float:
         found = self._look("waiting")

@@ -1,4 +1,4 @@
-"""What this server is and has: release, edition, options, container. Read once, decides which queries and routes fit."""
+"""What this server is and has: release, edition, options, container. It decides which queries and routes fit."""
 
 from __future__ import annotations
 

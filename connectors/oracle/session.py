@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from connectors.base import CannotConnect, StatementFailed
-from connectors.oracle.driver import Driver, code_of
+from connectors.oracle.driver import Connection, Driver, code_of
 from connectors.oracle.errors import cannot_connect, connection_broke, translate
 from connectors.oracle.settings import OracleSettings
 
@@ -19,7 +19,7 @@ FETCH_ROWS = 2000  # a round trip; a sample has a row for each segment
 _READS = re.compile(r"\s*(SELECT|WITH)\b", re.IGNORECASE)
 
 
-def open_connection(driver: Driver, settings: OracleSettings, *, action: str) -> Any:
+def open_connection(driver: Driver, settings: OracleSettings, *, action: str) -> Connection:
     """A connection that a DBA recognises by module, action and client identifier.
 
     Raises:
@@ -46,7 +46,7 @@ class ReadSession:
         self._driver = driver
         self._settings = settings
         self._action = action
-        self._connection: Any = None
+        self._connection: Connection | None = None
         self._closed = False
 
     def rows(self, statement: str, values: Mapping[str, object] | None = None, *, doing: str) -> list[Row]:
@@ -70,14 +70,14 @@ class ReadSession:
         self._closed = True
         self._drop()
 
-    def _read(self, connection: Any, statement: str, values: Mapping[str, object]) -> list[Row]:
+    def _read(self, connection: Connection, statement: str, values: Mapping[str, object]) -> list[Row]:
         self._driver.limit_calls(connection, self._settings.statement_timeout)
         with connection.cursor() as cursor:
             cursor.arraysize = FETCH_ROWS
             cursor.execute("SET TRANSACTION READ ONLY")
             try:
                 cursor.execute(statement, dict(values))
-                found: list[Row] = cursor.fetchall()
+                found = cursor.fetchall()
             finally:
                 connection.rollback()
         return found
@@ -87,14 +87,14 @@ class ReadSession:
         if connection is not None:
             end(self._driver, connection)
 
-    def _open(self) -> Any:
+    def _open(self) -> Connection:
         if self._closed:
             raise CannotConnect("this connector was closed", advice="Open a new one.")
         if self._connection is None:
             self._connection = open_connection(self._driver, self._settings, action=self._action)
         return self._connection
 
-    def _retried(self, work: Callable[[Any], Result], doing: str) -> Result:
+    def _retried(self, work: Callable[[Connection], Result], doing: str) -> Result:
         """Do it, and once more over a new session when the old one had died; reading twice does no harm."""
         for last in (False, True):
             connection = self._open()
@@ -113,7 +113,7 @@ class ReadSession:
         raise AssertionError("the loop above always returns or raises")
 
 
-def end(driver: Driver, connection: Any) -> None:
+def end(driver: Driver, connection: Connection) -> None:
     """Close it; a session that is gone is closed already."""
     try:
         connection.close()
