@@ -139,7 +139,7 @@ def code_of(error: BaseException) -> str:
     number = getattr(details, "code", 0)
     if number:
         return f"ORA-{int(number):05d}"
-    begins = _CODE.match(str(details))
+    begins = _CODE.match(str(getattr(details, "message", "") or details))
     return begins[1] if begins else ""
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from connectors.base import LeaseHeld
-from connectors.oracle.driver import Connection, Driver, code_of
+from connectors.base import LeaseHeld, PrivilegeMissing
+from connectors.oracle.driver import Connection, Driver, code_of, words_of
 from connectors.oracle.errors import translate
 from connectors.oracle.queries import query
 from connectors.oracle.session import Row, end, open_connection
@@ -13,6 +13,7 @@ from connectors.oracle.settings import OracleSettings
 
 LEASE_ID = 0x1B6F7470  # below 1073741824, as DBMS_LOCK asks of ids that applications choose
 TAKEN = "ORA-20054"  # what sql/lease_take.sql raises
+NOT_COMPILED = "ORA-06550"  # of a block that names nothing but DBMS_LOCK
 
 
 class OracleLease:
@@ -57,6 +58,12 @@ def acquire_lease(driver: Driver, settings: OracleSettings, holder: str) -> Orac
         end(driver, connection)
         if held_by:
             raise LeaseHeld(held_by, advice="Stop the other agent, or let it act and only watch from here.") from None
+        if code_of(error) == NOT_COMPILED:
+            raise PrivilegeMissing(
+                f"taking the lease: {words_of(error)}",
+                advice=f"GRANT EXECUTE ON SYS.DBMS_LOCK TO {settings.user};",
+                native_code=NOT_COMPILED,
+            ) from error
         raise translate(error, "taking the lease") from error
     return OracleLease(driver, connection)
 
