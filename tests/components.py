@@ -36,7 +36,12 @@ COMPONENTS = (
         ("postgresql",), "a second PostgreSQL beside the embedded ones", pattern="usr/lib/postgresql/*/bin/postgres"
     ),
     Component(("gcc", "libc6-dev"), "the slow-disk shim of the demo", programs=("gcc",), pattern="usr/include/stdio.h"),
+    Component(("nodejs", "npm"), "an independent client for the emulated Oracle", programs=("node", "npm")),
 )
+
+NODE = Path(sys.prefix) / "node"
+NODE_MODULES = NODE / "node_modules"
+NODE_PACKAGES = ("oracledb@26.0.0",)  # from npm, pinned; its thin mode needs no build step
 
 
 def missing() -> tuple[Component, ...]:
@@ -47,16 +52,23 @@ def missing() -> tuple[Component, ...]:
 def main() -> int:
     """Install or name what is missing; never a reason for ``make test`` to stop."""
     absent = missing()
-    if not absent:
-        return 0
     packages = [package for component in absent for package in component.packages]
-    if os.geteuid() == 0 and shutil.which("apt-get"):
+    if absent and os.geteuid() == 0 and shutil.which("apt-get"):
         _install(packages)
+    _install_node_packages()
     still = missing()
     if still:
         names = ", ".join(f"{' '.join(component.packages)} ({component.why})" for component in still)
         print(f"not installed, tests that need them skip: {names}", file=sys.stderr)  # noqa: T201
     return 0
+
+
+def _install_node_packages() -> None:
+    """Into the virtual environment, so that they go with it."""
+    wanted = [package for package in NODE_PACKAGES if not (NODE_MODULES / package.rpartition("@")[0]).exists()]
+    if wanted and shutil.which("npm"):
+        options = ["--no-audit", "--no-fund", "--ignore-scripts", "--silent"]
+        _run(["npm", "install", "--prefix", str(NODE), *options, *wanted], dict(os.environ))
 
 
 def _install(packages: list[str]) -> None:
@@ -66,21 +78,22 @@ def _install(packages: list[str]) -> None:
         ["apt-get", "-qq", "update"],
         ["apt-get", "-qq", "install", "-y", "--no-install-recommends", *packages],
     ):
-        try:
-            done = subprocess.run(
-                command,
-                env=environment,
-                stdout=sys.stderr,
-                timeout=INSTALL_SECONDS,
-                check=False,
-                stdin=subprocess.DEVNULL,
-            )
-        except subprocess.TimeoutExpired:
-            print(f"{' '.join(command)} took longer than {INSTALL_SECONDS} s", file=sys.stderr)  # noqa: T201
+        if not _run(command, environment):
             return
-        if done.returncode:
-            print(f"{' '.join(command)} ended with {done.returncode}", file=sys.stderr)  # noqa: T201
-            return
+
+
+def _run(command: list[str], environment: dict[str, str]) -> bool:
+    """Whether it went well; what did not is named."""
+    try:
+        done = subprocess.run(
+            command, env=environment, stdout=sys.stderr, timeout=INSTALL_SECONDS, check=False, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired:
+        print(f"{' '.join(command)} took longer than {INSTALL_SECONDS} s", file=sys.stderr)  # noqa: T201
+        return False
+    if done.returncode:
+        print(f"{' '.join(command)} ended with {done.returncode}", file=sys.stderr)  # noqa: T201
+    return not done.returncode
 
 
 if __name__ == "__main__":

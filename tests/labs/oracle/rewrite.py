@@ -129,6 +129,8 @@ def _node(node: exp.Expr, contexts: Callable[[str, str], str | None], now: str) 
         raise refuse(node.name)
     if isinstance(node, exp.Column) and not node.table and node.name.upper() == "USER":
         return _text(contexts("USERENV", "SESSION_USER"))
+    if isinstance(node, exp.Column) and not node.table and node.name.upper() in ("DBTIMEZONE", "SESSIONTIMEZONE"):
+        return exp.Literal.string("+00:00")
     if isinstance(node, exp.CurrentTimestamp | exp.CurrentDate | exp.CurrentDatetime) or (
         isinstance(node, exp.Column) and not node.table and node.name.upper() in ("SYSDATE", "SYSTIMESTAMP")
     ):

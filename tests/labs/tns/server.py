@@ -33,6 +33,7 @@ from tests.labs.tns.requests import (
 from tests.labs.tns.wire import Channel, Marker, PacketType, Reader, Writer
 
 VERSION = 318
+NO_NATIVE_ENCRYPTION = 0x04
 LOG = logging.getLogger(__name__)
 LOGON_FAILED = OracleError(1017, "invalid username/password; logon denied")
 CANCELLED = OracleError(1013, "user requested cancel of current operation")
@@ -120,9 +121,10 @@ class Connection:
             self._channel.send(PacketType.REFUSE, b"\x22\x00" + struct.pack(">H", len(answer)) + answer)
             return False
         self.client = Client(user="", service=name)
-        accept = struct.pack(">HHHHHHHHBB", VERSION, 0, min(sdu, 65535), 65535, 1, 0, 45, 0, 0, 0)[:14]
-        body = accept + b"\0" + bytes(9) + struct.pack(">I", sdu) + bytes(5) + bytes(4)
-        self._channel.send(PacketType.ACCEPT, body)
+        data_unit = min(sdu, 65535)
+        head = struct.pack(">HHHHHHHBB", VERSION, 0, data_unit, data_unit, 1, 0, 45, NO_NATIVE_ENCRYPTION, 0)
+        tail = struct.pack(">IIBI", sdu, sdu, 0, 0)  # large units, no compression, no flags
+        self._channel.send(PacketType.ACCEPT, head + bytes(8) + tail)
         self._channel.large, self._channel.sdu = True, sdu
         return True
 
