@@ -13,7 +13,7 @@ from connectors.oracle.queries import query
 from connectors.oracle.server import CONTAINERS_SINCE, Server
 from connectors.oracle.session import ReadSession, Row
 
-SEGMENT = "segment_ids"  # no counter of work: the sum of DATAOBJ# of an object, another one after a move or truncate
+SEGMENT = "segment_ids"  # no counter of work: another one after a move or truncate, see by_object
 COUNTERS = (
     SEGMENT,
     "logical_reads",  # blocks; an estimate that moves in steps (V$SEGSTAT_NAME.SAMPLED), direct reads included
@@ -103,16 +103,18 @@ def by_object(rows: list[Row]) -> tuple[I64, I64]:
     """Fold the segments of each object.
 
     A moved object has a new row that starts from zero, and its old one may stay: their sum only rises while both are
-    there, and ``segment_ids`` tells that something happened.
+    there. ``segment_ids`` tells that something happened: each DATAOBJ# times its rank in the object, so that a second
+    segment never looks like the first one of an object that had none.
 
     Args:
-        rows: OBJ#, DATAOBJ#, then the counters without ``segment_ids``.
+        rows: OBJ#, DATAOBJ#, then the counters without ``segment_ids``; in order of the first two.
 
     Returns:
         Object ids, ascending; values of shape ``(len(COUNTERS), objects)``.
     """
     wide = np.array(rows, dtype=np.int64).reshape(len(rows), len(COUNTERS) + 1)
-    ids, at = np.unique(wide[:, 0], return_inverse=True)
+    ids, first, at = np.unique(wide[:, 0], return_index=True, return_inverse=True)
+    wide[:, 1] *= np.arange(1, len(wide) + 1) - first[at]
     values = np.zeros((len(COUNTERS), len(ids)), dtype=np.int64)
     for total, column in zip(values, wide[:, 1:].T, strict=True):
         np.add.at(total, at, column)

@@ -147,11 +147,16 @@ def test_space_figures_become_rates() -> None:
 
 
 def test_segments_of_one_object_are_folded() -> None:
-    """An old and a new segment of one object: counters add up, and so do their ids, which tells that it moved."""
+    """An old and a new segment of one object: counters add up, and their ids tell that it moved."""
     ids, values = by_object([(5, 5, 1, 2, 0, 1, 0, 0, 0, 0), (5, 9, 10, 20, 0, 10, 0, 0, 0, 0), (6, 6, *[0] * 8)])
     assert ids.tolist() == [5]
     row = dict(zip(COUNTERS, values[:, 0].tolist(), strict=True))
-    assert (row[SEGMENT], row["logical_reads"], row["blocks_read"], row["requests"]) == (14, 11, 22, 11)
+    assert (row[SEGMENT], row["logical_reads"], row["blocks_read"], row["requests"]) == (
+        23,
+        11,
+        22,
+        11,
+    )  # 1 x 5 + 2 x 9
 
 
 def test_no_rows_make_an_empty_sample() -> None:
