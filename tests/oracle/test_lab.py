@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from connectors.base import Connector, ConnectorError, LockNotObtained, TimedOut
-from connectors.model import Home, Interval, Route, Signal, Step
+from connectors.model import Home, Interval, Route, Severity, Signal, Step
 from connectors.oracle.sampler import SEGMENT
 from policies.demand import OTHER_EPOCH, Gap, difference
 from tests.contract.asking import bundle_of, demand_of, reads_of, route_to, run
@@ -337,3 +337,30 @@ def test_a_master_of_a_rowid_log_is_refused(lab: OracleHarness, connector: Conne
     lab.database.generation += 1
     found = connector.routes(bundle_of(connector.catalog(), "APP.MASTER"), "FAST")
     assert getattr(found, "code", "") == "rowid_log"
+
+
+@pytest.mark.parametrize(
+    "version", [(11, 2, 0, 4, 0), (12, 2, 0, 1, 0), (23, 4, 0, 24, 5)], ids=lambda v: f"{v[0]}.{v[1]}"
+)
+def test_other_releases(version: tuple[int, ...]) -> None:
+    """Emulated server: the queries for a release read only what that release documents; a move goes there and back.
+
+    The wire is that of a later release: thin mode does not speak to a real 11.2, thick mode cannot run here.
+    """
+    quirks = Quirks(container="") if version < (12, 1) else Quirks()
+    with running_harness("another release (emulated server)", version, quirks) as lab:
+        table = lab.create("ORDERS", lob=True)
+        connector = lab.connect()
+        try:
+            assert connector.identify().version_number == version[:2]
+            demand, catalog = demand_of(lab, connector, lambda: lab.read_randomly(table, 25))
+            assert reads_of(demand, catalog, Signal.SYNC_READ)[table.key] == pytest.approx(25)
+            route = route_to(connector, table.key, "FAST")
+            run(connector, route)
+            assert connector.inspect(route).home is Home.TARGET
+            assert not lab.table(table).indexes[0].unusable
+            run(connector, route, undo=True)
+            assert connector.inspect(route).home is Home.SOURCE
+            assert {f.severity for f in connector.doctor()} == {Severity.OK}
+        finally:
+            connector.close()
