@@ -134,7 +134,7 @@ def _node(node: exp.Expr, contexts: Callable[[str, str], str | None], now: str) 
     if isinstance(node, exp.CurrentTimestamp | exp.CurrentDate | exp.CurrentDatetime) or (
         isinstance(node, exp.Column) and not node.table and node.name.upper() in ("SYSDATE", "SYSTIMESTAMP")
     ):
-        return exp.cast(exp.Literal.string(now), "TIMESTAMP_S")
+        return exp.Cast(this=exp.Literal.string(now), to=exp.DataType(this=exp.DataType.Type.TIMESTAMP_S))
     if isinstance(node, exp.Literal) and node.is_string and not node.name:
         return exp.Null()  # the empty string is NULL
     if isinstance(node, exp.DPipe):
@@ -144,6 +144,8 @@ def _node(node: exp.Expr, contexts: Callable[[str, str], str | None], now: str) 
         return exp.cast(node.this, "BIGINT")
     if isinstance(node, exp.ToChar):
         return _to_char(node)
+    if isinstance(node, exp.TimeToStr) and not re.fullmatch(r"(%[YmdHMS]|[-:/. ])+", str(node.args["format"].name)):
+        raise refuse(f"format {node.args['format'].name}")
     if isinstance(node, exp.Anonymous):
         return _function(node, contexts)
     return node

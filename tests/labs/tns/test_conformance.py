@@ -22,7 +22,7 @@ COPY_SECONDS_PER_GB = 160.0  # the large table takes ten seconds: far longer tha
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node: apt-get install nodejs npm")
 @pytest.mark.skipif(not (NODE_MODULES / "oracledb").exists(), reason="no node-oracledb: see tests/components.py")
 def test_an_independent_client_sees_the_same_emulated_server() -> None:
-    """Login, refusals, types, many rows, binds, DDL, errors, call time-out and break, with values worked out by hand."""
+    """Login, refusals, types, many rows, binds, DDL, errors, time-out and break, with values worked out by hand."""
     database = furnished()
     orders = database.add_table("APP", "ORDERS", "SLOW", 3 * BLOCK)
     database.add_table("APP", "LARGE", "SLOW", LARGE_BYTES)

@@ -55,9 +55,9 @@ def decode_number(raw: bytes) -> int | Decimal:
     mantissa = raw[1:-1] if not positive and raw[-1] == 102 else raw[1:]
     power = (raw[0] if positive else ~raw[0] & 0xFF) - 193
     pairs = [byte - 1 if positive else 101 - byte for byte in mantissa]
-    number = Decimal(int("".join(f"{pair:02}" for pair in pairs))).scaleb(2 * (power - len(pairs) + 1))
-    signed = number if positive else -number
-    return int(signed) if signed == signed.to_integral_value() else signed
+    digits = tuple(int(digit) for pair in pairs for digit in f"{pair:02}")
+    exact = Decimal((0 if positive else 1, digits, 2 * (power - len(pairs) + 1)))  # no context, so nothing is rounded
+    return int(exact) if exact == int(exact) else exact
 
 
 def encode_datetime(value: datetime, kind: OracleType) -> bytes:
