@@ -46,7 +46,7 @@ def examine(session: ReadSession, server: Server) -> tuple[Finding, ...]:
     """
     privileges, roles = rights(session)
     found = [_version(server), _level(server), _times(server), _role(server), _container(server)]
-    found += [_login(server, roles), _may_move(server, privileges)]
+    found += [_login(server, roles), _may_move(server, privileges), _exadata(session)]
     return (*found, *_queries(session, server))
 
 
@@ -122,6 +122,14 @@ def _may_move(server: Server, privileges: frozenset[str]) -> Finding:
         f"{server.login} may move only what it owns or was given: {' and '.join(missing)} not granted",
         f"Run deploy/privileges/oracle-move.sql for it, or: GRANT {', '.join(missing)} TO {server.login};",
     )
+
+
+def _exadata(session: ReadSession) -> Finding:
+    cells = session.rows(query("cells"), doing="looking for storage cells")[0][0]
+    if not cells:
+        return _finding(Severity.OK, "storage", "the storage does not tier by itself, as far as the server tells")
+    sentence = "this is Exadata: its cells keep what is hot on flash by themselves, and moves gain little"
+    return _finding(Severity.WARNING, "exadata", sentence, "Leave the level at observe.")
 
 
 def _queries(session: ReadSession, server: Server) -> Iterator[Finding]:

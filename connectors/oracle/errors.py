@@ -74,7 +74,10 @@ _GROUPS: tuple[tuple[_Kinds, tuple[str, ...]], ...] = (
     ((StatementFailed, "This edition does not have the feature; plan again."), ("ORA-00439",)),
     ((StatementFailed, _INDEX), ("ORA-08104", "ORA-08106", "ORA-08107", "ORA-08122")),
     ((StatementFailed, "The database is open read-only."), ("ORA-16000", "ORA-01456")),
-    ((StatementFailed, "Query servers could not start on every instance; look at all of them."), ("ORA-12850",)),
+    (
+        (StatementFailed, "Query servers could not start on every instance; look at all of them."),
+        ("ORA-12850", "ORA-12801"),
+    ),
 )
 _BY_CODE = {code: kinds for kinds, codes in _GROUPS for code in codes}
 

@@ -31,7 +31,7 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
         sentence=f"{bundle.key} is in {lead.space}",
         size_bytes=sum(entry.bytes or 0 for entry in entries.values()),
         on_disk=None,  # the server's files are not looked at
-        leftovers=() if running else _repairs(session, owner, table, route),
+        leftovers=() if running else (*_journal(session, lead, route), *_repairs(session, owner, table, route)),
         running=running,
     )
 
@@ -54,12 +54,30 @@ def _gone(sentence: str, *, running: bool) -> Inspection:
     return Inspection(home=Home.GONE, sentence=sentence, size_bytes=0, on_disk=None, running=running)
 
 
+def _journal(session: ReadSession, lead: Entry, route: Route) -> tuple[Step, ...]:
+    """What a DBA sends after an interrupted online rebuild (ORA-08104); SMON does the same in its own time.
+
+    It is in no route, and so never approved: it may wait long for a lock, and its package is not for every account.
+    """
+    if not lead.type.startswith("INDEX"):
+        return ()
+    values = {"owner": lead.owner, "name": f"SYS_JOURNAL_{lead.object_id}"}
+    if not session.rows(query("journal"), values, doing="looking for an interrupted rebuild")[0][0]:
+        return ()
+    call = f"DECLARE done BOOLEAN; BEGIN done := SYS.DBMS_REPAIR.ONLINE_INDEX_CLEAN({lead.object_id}); END;"
+    return (Step(sql=f"{_tag(route)}clean 1 */ {call}", purpose="clean up after an interrupted online rebuild"),)
+
+
+def _tag(route: Route) -> str:
+    return f"{route.steps[0].sql.partition(' step ')[0]} "
+
+
 def _repairs(session: ReadSession, owner: str, table: str, route: Route) -> tuple[Step, ...]:
     """Steps that rebuild the unusable indexes: as approved where the route has them, else for a person to send."""
     unusable = [piece for piece in find_indexes(session, owner, table) if piece.unusable]
     wanted = [statements.rebuild(piece, None, online=False) for piece in unusable]
     approved = {step.sql.partition("*/ ")[2]: step for step in route.tidy_steps}
-    tag = f"{route.steps[0].sql.partition(' step ')[0]} "
+    tag = _tag(route)
     return tuple(
         approved.get(text) or statements.step(tag, "tidy", len(approved) + at, text, "make an unusable index usable", 0)
         for at, text in enumerate(wanted, start=1)

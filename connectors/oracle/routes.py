@@ -175,6 +175,9 @@ class _Maker:
     def _warnings(self) -> tuple[str, ...]:
         piece_degrees = {p.degree.strip() for p in self._facts.indexes if p.degree}
         notes = ["running long queries may end with ORA-01555 or ORA-08103"]
+        pool = self._facts.lead.buffer_pool
+        if pool in {"KEEP", "RECYCLE"}:
+            notes.append(f"it is in the {pool} pool: somebody has decided already how it is cached")
         if self._server.force_logging:
             notes.append("the database forces logging: a standby receives all of it")
         if piece_degrees - {"1", "0"}:

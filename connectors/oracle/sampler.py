@@ -32,6 +32,8 @@ _READ_WAITS = (
     "db file parallel read",
     "direct path read",
     "read by other session",
+    "cell single block physical read",  # Exadata's names for the first two
+    "cell multiblock physical read",
 )
 _WRITE_WAITS = ("direct path write", "free buffer waits", "write complete waits")
 

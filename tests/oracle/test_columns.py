@@ -69,6 +69,16 @@ def test_nothing_is_read_that_is_licensed_or_dear(name: str) -> None:
     assert not FORBIDDEN.search(query(name))
 
 
+def test_room_is_not_judged_by_a_percentage() -> None:
+    """USED_PERCENT and TABLESPACE_SIZE mean another thing in every release (oracle.md f14)."""
+    assert not [name for name in SQL if re.search("USED_PERCENT|TABLESPACE_SIZE", query(name))]
+
+
+def test_disk_groups_are_read_without_discovery() -> None:
+    """V$ASM_DISKGROUP looks for disks, its _STAT form does not (oracle.md f32)."""
+    assert set(_used("disk_groups").values()) == {"V$ASM_DISKGROUP_STAT"}
+
+
 def test_statistics_are_matched_by_name() -> None:
     """STATISTIC# differs between releases, so no query has it (oracle.md f5)."""
     assert not [name for name in SQL if "STATISTIC#" in query(name)]

@@ -364,3 +364,17 @@ def test_other_releases(version: tuple[int, ...]) -> None:
             assert {f.severity for f in connector.doctor()} == {Severity.OK}
         finally:
             connector.close()
+
+
+def test_an_interrupted_rebuild_is_told(lab: OracleHarness, connector: Connector) -> None:
+    """Emulated server: the call that cleans up is for a DBA, and no part of the route (ORA-08104)."""
+    table = lab.create("journalled")
+    route = route_to(connector, table.index_key, "FAST")
+    assert connector.inspect(route).leftovers == ()
+    number = lab.table(table).indexes[0].object_id
+    lab.database.add_table(OWNER, f"SYS_JOURNAL_{number}", "SLOW", MIB)
+    (left,) = connector.inspect(route).leftovers
+    assert f"SYS.DBMS_REPAIR.ONLINE_INDEX_CLEAN({number})" in left.sql
+    assert left not in route.tidy_steps
+    lab.database.drop_table(OWNER, f"SYS_JOURNAL_{number}")
+    lab.drop(table)

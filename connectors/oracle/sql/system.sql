@@ -10,5 +10,6 @@ UNION ALL
 SELECT E.EVENT, SUM(E.TIME_WAITED_MICRO_FG)
   FROM GV$SYSTEM_EVENT E
  WHERE E.EVENT IN ('db file sequential read', 'db file scattered read', 'db file parallel read', 'direct path read',
-                   'read by other session', 'direct path write', 'free buffer waits', 'write complete waits')
+                   'read by other session', 'cell single block physical read', 'cell multiblock physical read',
+                   'direct path write', 'free buffer waits', 'write complete waits')
  GROUP BY E.EVENT

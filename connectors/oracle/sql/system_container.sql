@@ -10,6 +10,7 @@ UNION ALL
 SELECT E.EVENT, SUM(E.TIME_WAITED_MICRO_FG)
   FROM GV$CON_SYSTEM_EVENT E
  WHERE E.EVENT IN ('db file sequential read', 'db file scattered read', 'db file parallel read', 'direct path read',
-                   'read by other session', 'direct path write', 'free buffer waits', 'write complete waits')
+                   'read by other session', 'cell single block physical read', 'cell multiblock physical read',
+                   'direct path write', 'free buffer waits', 'write complete waits')
    AND E.CON_ID = TO_NUMBER(SYS_CONTEXT('USERENV', 'CON_ID'))
  GROUP BY E.EVENT
