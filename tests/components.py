@@ -42,6 +42,8 @@ COMPONENTS = (
 NODE = Path(sys.prefix) / "node"
 NODE_MODULES = NODE / "node_modules"
 NODE_PACKAGES = ("oracledb@26.0.0",)  # from npm, pinned; its thin mode needs no build step
+OLDER_DRIVER = Path(sys.prefix) / "oracledb-3.4"  # beside the pinned one: old sites stay on that line
+OLDER_DRIVER_PACKAGE = "oracledb==3.4.1"
 
 
 def missing() -> tuple[Component, ...]:
@@ -56,6 +58,7 @@ def main() -> int:
     if absent and os.geteuid() == 0 and shutil.which("apt-get"):
         _install(packages)
     _install_node_packages()
+    _install_older_driver()
     still = missing()
     if still:
         names = ", ".join(f"{' '.join(component.packages)} ({component.why})" for component in still)
@@ -69,6 +72,13 @@ def _install_node_packages() -> None:
     if wanted and shutil.which("npm"):
         options = ["--no-audit", "--no-fund", "--ignore-scripts", "--silent"]
         _run(["npm", "install", "--prefix", str(NODE), *options, *wanted], dict(os.environ))
+
+
+def _install_older_driver() -> None:
+    """Into a folder of its own, where only the tests that want it look."""
+    if not (OLDER_DRIVER / "oracledb").exists():
+        options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--target", str(OLDER_DRIVER)]
+        _run([sys.executable, "-m", "pip", "install", *options, OLDER_DRIVER_PACKAGE], dict(os.environ))
 
 
 def _install(packages: list[str]) -> None:
