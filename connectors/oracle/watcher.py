@@ -14,7 +14,8 @@ from typing import Self
 
 from connectors.base import Clock
 
-LOOK_EVERY_SECONDS = 0.5
+LOOK_EVERY_SECONDS = 2.0  # each look is a query
+BREAK_EVERY_SECONDS = 0.5
 
 
 class Verdict(Enum):
@@ -68,16 +69,24 @@ class Watcher:
         self._thread.join()
 
     def stop(self, verdict: Verdict) -> None:
-        """Have the statement cancelled, again and again until it has ended: a break may come before its statement."""
-        if self.verdict is Verdict.NONE:
+        """Break the statement; again and again until it has ended, because a break may come before its statement."""
+        if self.verdict is Verdict.NONE and verdict is not Verdict.NONE:
             self.verdict = verdict
+            self._cancel()
 
     def _watch(self) -> None:
-        while not self._ended.wait(LOOK_EVERY_SECONDS):
+        while not self._ended.wait(self._pause()):
             if self.verdict is Verdict.NONE:
                 self.stop(self._judge())
-            if self.verdict is not Verdict.NONE:
+            else:
                 self._cancel()
+
+    def _pause(self) -> float:
+        """Until the next look, the deadline, or the next break."""
+        if self.verdict is not Verdict.NONE:
+            return BREAK_EVERY_SECONDS
+        left = self._limit - (self._clock.monotonic() - self._began) if self._limit else LOOK_EVERY_SECONDS
+        return min(LOOK_EVERY_SECONDS, max(BREAK_EVERY_SECONDS, left))
 
     def _judge(self) -> Verdict:
         if self._limit and self._clock.monotonic() - self._began > self._limit:
