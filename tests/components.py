@@ -44,6 +44,8 @@ NODE_MODULES = NODE / "node_modules"
 NODE_PACKAGES = ("oracledb@26.0.0",)  # from npm, pinned; its thin mode needs no build step
 OLDER_DRIVER = Path(sys.prefix) / "oracledb-3.4"  # beside the pinned one: old sites stay on that line
 OLDER_DRIVER_PACKAGE = "oracledb==3.4.1"
+ORACLE_GRAMMARS = Path(sys.prefix) / "oracle-grammars"  # jars; an optional extra where Maven and a JDK are anyway
+ORACLE_POM = Path(__file__).parent / "labs" / "oracle" / "grammars" / "pom.xml"
 
 
 def missing() -> tuple[Component, ...]:
@@ -59,6 +61,7 @@ def main() -> int:
         _install(packages)
     _install_node_packages()
     _install_older_driver()
+    _install_oracle_grammars()
     still = missing()
     if still:
         names = ", ".join(f"{' '.join(component.packages)} ({component.why})" for component in still)
@@ -79,6 +82,13 @@ def _install_older_driver() -> None:
     if not (OLDER_DRIVER / "oracledb").exists():
         options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--target", str(OLDER_DRIVER)]
         _run([sys.executable, "-m", "pip", "install", *options, OLDER_DRIVER_PACKAGE], dict(os.environ))
+
+
+def _install_oracle_grammars() -> None:
+    """From Maven; nobody is asked to install that for it."""
+    if not ORACLE_GRAMMARS.exists() and shutil.which("mvn") and shutil.which("javac"):
+        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={ORACLE_GRAMMARS}"]
+        _run(["mvn", "--quiet", "--batch-mode", "--file", str(ORACLE_POM), *goal], dict(os.environ))
 
 
 def _install(packages: list[str]) -> None:

@@ -219,16 +219,40 @@ class EmulatedDatabase:
             self.touch()
         return table
 
+    def add_composite(self, owner: str, name: str, tablespace: str, size: int, partitions: tuple[str, ...]) -> Table:
+        """A partitioned table with two subpartitions in each partition."""
+        with self.changed:
+            parts = []
+            for partition in partitions:
+                for number in (1, 2):
+                    part = f"{partition}_S{number}"
+                    segment = self.segment(owner, name, "TABLE SUBPARTITION", tablespace, size, part)
+                    segment.group = partition
+                    parts.append(segment)
+            table = Table(owner, name, self.next_id(), parts, partitioned=True, composite=True)
+            table.default_tablespace = tablespace
+            self.tables[owner, name] = table
+            self.touch()
+        return table
+
+    def add_overflow(self, table: Table, tablespace: str, size: int) -> Segment:
+        """The overflow segment of an index-organised table."""
+        with self.changed:
+            name = f"SYS_IOT_OVER_{table.object_id}"
+            table.overflow = self.segment(table.owner, name, "TABLE", tablespace, size)
+            self.touch()
+        return table.overflow
+
     def add_index(
         self, table: Table, name: str, tablespace: str, size: int, *, local: bool = False, **other: bool | str
     ) -> Index:
         """An index; local ones have a partition for each of the table."""
         with self.changed:
             if local:
-                parts = [
-                    self.segment(table.owner, name, "INDEX PARTITION", tablespace, size, segment.part)
-                    for segment in table.segments
-                ]
+                kind = "INDEX SUBPARTITION" if table.composite else "INDEX PARTITION"
+                parts = [self.segment(table.owner, name, kind, tablespace, size, s.part) for s in table.segments]
+                for part, segment in zip(parts, table.segments, strict=True):
+                    part.group = segment.group
                 index = Index(table.owner, name, self.next_id(), parts, local=True, partitioned=True)
             else:
                 own = self.segment(table.owner, name, "INDEX", tablespace, size)
@@ -245,6 +269,7 @@ class EmulatedDatabase:
             stem = f"{table.object_id:010}C{len(table.lobs) + 2:05}$$"
             name, index_name = f"SYS_LOB{stem}", f"SYS_IL{stem}"
             kinds = ("LOB PARTITION", "INDEX PARTITION") if table.partitioned else ("LOBSEGMENT", "LOBINDEX")
+            kinds = ("LOB SUBPARTITION", "INDEX SUBPARTITION") if table.composite else kinds
             lob = Lob(column, index_name, [], [], object_id=self.next_id())
             for segment in table.segments:
                 part = f"SYS_LOB_P{segment.object_id}" if table.partitioned else ""

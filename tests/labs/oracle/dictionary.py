@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 Rows = Iterator[Row]
 CREATED = datetime(2026, 1, 1)  # noqa: DTZ001 - a DATE of the database host
+GROUPS = 10_000_000  # object ids of partitions that are only groups of subpartitions begin here
 _FLAG = {True: "YES", False: "NO"}
 
 
@@ -33,6 +34,9 @@ _OBJECT_TYPES = {"LOBSEGMENT": "LOB", "LOBINDEX": "INDEX"}
 def objects(db: EmulatedDatabase) -> Rows:
     """DBA_OBJECTS: tables, indexes, LOBs and their pieces."""
     for table in db.tables.values():
+        for group in dict.fromkeys(segment.group for segment in table.segments if segment.group):
+            number = min(segment.object_id for segment in table.segments if segment.group == group) + GROUPS
+            yield _object(db, table.owner, table.name, group, number, None, "TABLE PARTITION", table.temporary)
         if table.partitioned or table.iot:
             yield _object(db, table.owner, table.name, "", table.object_id, None, "TABLE", table.temporary)
         for index in table.indexes:
@@ -121,6 +125,12 @@ def tables(db: EmulatedDatabase) -> Rows:
             "COMPRESS_FOR": table.compress_for or None, "SEGMENT_CREATED": "YES", "BUFFER_POOL": "DEFAULT",
             "DEPENDENCIES": "DISABLED", "ROW_MOVEMENT": "DISABLED",
         }  # fmt: skip
+        if table.overflow is not None:
+            yield {
+                "OWNER": table.owner, "TABLE_NAME": table.overflow.name, "TABLESPACE_NAME": table.overflow.tablespace,
+                "IOT_TYPE": "IOT_OVERFLOW", "IOT_NAME": table.name, "PARTITIONED": "NO", "TEMPORARY": "N",
+                "SECONDARY": "N", "NESTED": "NO", "LOGGING": "YES", "SEGMENT_CREATED": "YES",
+            }  # fmt: skip
 
 
 def columns(db: EmulatedDatabase) -> Rows:

@@ -128,10 +128,13 @@ class Table:
     degree: str = "1"
     indexes: list[Index] = field(default_factory=list)
     lobs: list[Lob] = field(default_factory=list)
+    overflow: Segment | None = None  # of an index-organised table
 
     def everything(self) -> Iterator[Segment]:
         """All its segments, indexes and LOBs included."""
         yield from self.segments
+        if self.overflow is not None:
+            yield self.overflow
         for lob in self.lobs:
             yield from lob.segments
             yield from lob.indexes

@@ -101,6 +101,8 @@ def _copies(database: EmulatedDatabase, table: Table, move: Move, targets: list[
         database.tablespace(tablespace)
     own = _primary_key(table).segments if table.iot else table.segments
     made = [Copy(own[at], move.tablespace or own[at].tablespace) for at in targets]
+    if move.overflow and table.overflow is not None:
+        made.append(Copy(table.overflow, move.overflow))
     for column, tablespace in move.lobs.items():
         for at in targets:
             made += [Copy(columns[column].segments[at], tablespace), Copy(columns[column].indexes[at], tablespace)]

@@ -304,3 +304,27 @@ def test_a_read_only_transaction_refuses_to_write() -> None:
         reader.execute("LOCK TABLE ORDERS IN EXCLUSIVE MODE", [], 1)
     reader.rollback()
     reader.execute("LOCK TABLE ORDERS IN EXCLUSIVE MODE", [], 1)
+
+
+def test_an_overflow_segment_moves_when_it_is_named() -> None:
+    """A plain move leaves it; OVERFLOW TABLESPACE takes it along."""
+    of = database()
+    iot = of.add_table("APP", "IOT", "SLOW", MB, iot=True)
+    of.add_overflow(iot, "SLOW", MB)
+    run(of, "ALTER TABLE APP.IOT MOVE TABLESPACE FAST")
+    assert homes(iot) == {"INDEX": "FAST", "TABLE": "SLOW"}
+    run(of, "ALTER TABLE APP.IOT MOVE TABLESPACE FAST OVERFLOW TABLESPACE FAST")
+    assert homes(iot) == {"INDEX": "FAST", "TABLE": "FAST"}
+
+
+def test_a_composite_table_moves_by_subpartition() -> None:
+    """MOVE PARTITION is refused there; the local index follows by its own subpartition."""
+    of = database()
+    table = of.add_composite("APP", "COMPOSITE", "SLOW", MB, ("P1", "P2"))
+    index = of.add_index(table, "COMPOSITE_IX", "SLOW", MB, local=True)
+    assert refused(of, "ALTER TABLE APP.COMPOSITE MOVE PARTITION P1 TABLESPACE FAST") == 14257
+    run(of, "ALTER TABLE APP.COMPOSITE MOVE SUBPARTITION P1_S2 TABLESPACE FAST")
+    assert [segment.tablespace for segment in table.segments] == ["SLOW", "FAST", "SLOW", "SLOW"]
+    assert index.unusable == {"P1_S2"}
+    run(of, "ALTER INDEX APP.COMPOSITE_IX REBUILD SUBPARTITION P1_S2 TABLESPACE FAST")
+    assert (index.unusable, index.segments[1].tablespace) == (set(), "FAST")
