@@ -83,9 +83,9 @@ class OracleConnector:
         return exact_sizes(self._session, physical_ids)
 
     def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
-        """See ``routes``."""
+        """See ``routes``. The role of the database is asked anew: it may have become a standby."""
         facts = find_facts(self._session, bundle, to_space)
-        return routes.routes_of(facts, bundle, to_space, self._server(), self._settings)
+        return routes.routes_of(facts, bundle, to_space, read_server(self._session), self._settings)
 
     def inspect(self, route: Route) -> Inspection:
         """By OBJECT_ID, which survives moves and rebuilds, and by the name it must still bear."""

@@ -18,6 +18,7 @@ from connectors.base import DriverMissing
 from connectors.oracle.settings import OracleSettings
 
 MODERN, LEGACY = "oracledb", "cx_Oracle"
+NO_CALL_LIMIT = "DPI-1050"
 _CODE = re.compile(r"\b((?:ORA|DPY|DPI|TNS)-\d{4,5})\b")
 _THICK_ADVICE = "Install Oracle Instant Client, name its folder in client_library, or use driver: thin."
 
@@ -92,9 +93,16 @@ class Driver:
         return cast(Connection, self.module.connect(**arguments))
 
     def limit_calls(self, connection: Connection, seconds: float) -> None:
-        """Let no round trip last longer; 0 lifts the limit. Set it again for each use: drivers have lost it."""
+        """Let no round trip last longer; 0 lifts the limit. Set it again for each use: drivers have lost it.
+
+        A client library before 18 cannot (DPI-1050); a mover's own deadline holds there all the same.
+        """
         name = "call_timeout" if hasattr(connection, "call_timeout") else "callTimeout"
-        setattr(connection, name, round(seconds * 1000))
+        try:
+            setattr(connection, name, round(seconds * 1000))
+        except self.error as error:
+            if code_of(error) != NO_CALL_LIMIT:
+                raise
 
 
 def load_driver(settings: OracleSettings) -> Driver:

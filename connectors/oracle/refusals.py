@@ -88,7 +88,8 @@ def _of_table(facts: Facts, table: TableFacts) -> Iterator[_Reason]:
     yield table.rowid_logs > 0, "rowid_log", "its materialized view log is by ROWID: refresh would fail (ORA-12034)"
     yield table.domain_indexes > 0, "domain_index", "it has a domain index, which a move would break"
     yield table.bitmap_joins > 0, "bitmap_join", "it has a bitmap join index, which a move would break (ORA-14808)"
-    yield any(not lob.column for lob in facts.lobs), "lob_hidden", "the column of one of its LOBs is not known"
+    hidden = any(not lob.column or '"' in lob.column or lob.column.startswith("SYS_NC") for lob in facts.lobs)
+    yield hidden, "lob_hidden", "one of its LOBs belongs to an object or XML column, which MOVE cannot name"
 
 
 def _of_quota(facts: Facts, to_space: str) -> Iterator[_Reason]:

@@ -173,9 +173,28 @@ def test_durations_are_read() -> None:
     assert (found.lock_timeout, found.network_arguments()["expire_time"]) == (0.5, 5)
 
 
+class OldClient:
+    """A connection over a client library that knows no limit of calls."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+
+    @property
+    def call_timeout(self) -> int:
+        """As cx_Oracle and thick mode answer it."""
+        return 0
+
+    @call_timeout.setter
+    def call_timeout(self, milliseconds: int) -> None:
+        raise LegacyError(f"{self.code}: Oracle Client library must be at version 18.1 or higher")
+
+
 def test_a_limit_of_calls_is_in_milliseconds() -> None:
-    """0 lifts it."""
+    """Where there is one: a client library before 18 has none, and that is no reason to stop."""
     connection = SimpleNamespace(call_timeout=7)
-    driver = Driver(module=None, thin=True)
+    driver = Driver(module=_legacy_module(), thin=False)
     driver.limit_calls(cast(Connection, connection), 2.5)
     assert connection.call_timeout == 2500
+    driver.limit_calls(cast(Connection, OldClient("DPI-1050")), 2.5)
+    with pytest.raises(LegacyError):
+        driver.limit_calls(cast(Connection, OldClient("DPI-1010")), 2.5)
