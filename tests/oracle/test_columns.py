@@ -65,13 +65,19 @@ def test_a_head_names_every_view(name: str) -> None:
 
 @pytest.mark.parametrize("name", SQL)
 def test_nothing_is_read_that_is_licensed_or_dear(name: str) -> None:
-    """No pack, no heat map, no extent map, no buffer headers (oracle.md f13, f15, f16)."""
+    """No pack, no heat map, no extent map, no buffer headers (oracle.md f12, f13, f15, f16)."""
     assert not FORBIDDEN.search(query(name))
 
 
 def test_room_is_not_judged_by_a_percentage() -> None:
     """USED_PERCENT and TABLESPACE_SIZE mean another thing in every release (oracle.md f14)."""
     assert not [name for name in SQL if re.search("USED_PERCENT|TABLESPACE_SIZE", query(name))]
+
+
+def test_backups_are_no_heat() -> None:
+    """V$FILESTAT counts the reads of RMAN too, in PHYRDS; single-block reads are not among them (oracle.md f8)."""
+    assert "SINGLEBLKRDS" in query("files")
+    assert "PHYRDS" not in query("files")
 
 
 def test_disk_groups_are_read_without_discovery() -> None:

@@ -138,6 +138,11 @@ def test_an_empty_catalog_and_an_empty_interval() -> None:
     assert demand.classify(_interval([{"requests": 1}]), _catalog([]), _shape([])).observed.tolist() == [False]
 
 
+def test_estimates_say_so() -> None:
+    """Logical reads are sampled by the server, and the split of reads is a bound (oracle.md f6)."""
+    assert {Signal.LOGICAL_READ, Signal.SYNC_READ, Signal.PREFETCHED_READ} == _classify([{}]).estimated
+
+
 def test_space_figures_become_rates() -> None:
     """100 reads in 10 s are 10 a second; what nobody counted stays unknown."""
     found = _classify([{}], _figures(100.0)).spaces

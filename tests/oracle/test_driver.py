@@ -60,7 +60,7 @@ def test_the_old_module_serves_where_only_it_is_there(monkeypatch: pytest.Monkey
 
 
 def test_a_missing_driver_is_told_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither of the two is installed."""
+    """Neither of the two is installed, and neither is required by the package itself (oracle.md f36)."""
     monkeypatch.setitem(sys.modules, "oracledb", None)
     monkeypatch.setitem(sys.modules, "cx_Oracle", None)
     with pytest.raises(DriverMissing) as caught:
@@ -145,7 +145,7 @@ def test_a_view_that_is_not_there_is_a_grant_that_is_not_there() -> None:
     ],
 )
 def test_refused_connections(code: str, kind: type[ConnectorError]) -> None:
-    """Login or place; whatever else it was, it is no connection."""
+    """Login, place, or a release too old for thin mode (oracle.md f38); whatever else it was, it is no connection."""
     found = cannot_connect(_modern(code), "u@h")
     assert type(found) is kind
     assert found.advice

@@ -72,6 +72,7 @@ def test_a_partition_moves_online_since_12_1() -> None:
     online, offline = _routes(PART, "APP.ORDERS PARTITION P1", number=(12, 1))
     assert _texts(online) == [f'{TABLE} PARTITION "P1" TABLESPACE "FAST" UPDATE INDEXES ONLINE']
     assert _texts(offline) == [f'{TABLE} PARTITION "P1" TABLESPACE "FAST" UPDATE INDEXES']
+    assert any("defaults of the table" in note for note in online.notes)  # oracle.md f41
     assert [route.online for route in _routes(PART, "APP.ORDERS PARTITION P1", number=(11, 2))] == [False]
 
 
@@ -168,7 +169,7 @@ def test_no_ddl_where_it_is_impossible() -> None:
 
 
 def test_nothing_dangerous_is_ever_generated() -> None:
-    """No NOLOGGING, no PARALLEL, no row filter (oracle.md f18, f24, f33)."""
+    """No NOLOGGING, no PARALLEL, no row filter; no suspended DDL (oracle.md f18, f24, f26, f33)."""
     partition = bundle("APP.ORDERS PARTITION P1", UnitKind.TABLE_PARTITION)
     for number in ((11, 2), (12, 1), (12, 2), (19, 0), (23, 0)):
         for made in (facts(), facts(**PART), facts(**INDEX)):
