@@ -51,7 +51,7 @@ class EmulatedDatabase:
                 *("Advanced Compression", "Real Application Clusters", "Transparent Data Encryption"),
             )
         }
-        self.options["Real Application Clusters"] = quirks.instances > 1 or quirks.cluster
+        self.options["Real Application Clusters"] = quirks.instances > 1
         self.parameters = {
             "statistics_level": quirks.statistics_level,
             "timed_statistics": "TRUE",

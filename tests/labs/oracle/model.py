@@ -182,9 +182,7 @@ class Quirks:
     container: str = "ORCLPDB1"  # "" before 12.1
     statistics_level: str = "TYPICAL"
     role: str = "PRIMARY"
-    cluster: bool = False
     dead_entries: bool = True  # V$SEGSTAT keeps rows of segments that are gone
-    exadata: bool = False
 
 
 # Names of V$SEGSTAT_NAME with whether 11.2 has them and whether they are sampled.

@@ -23,7 +23,8 @@ _CHECK = re.compile(
     r"RAISE_APPLICATION_ERROR\s*\(\s*-(?P<number>\d+)\s*,\s*'(?P<text>[^']*)'\s*\)\Z",
     re.DOTALL | re.IGNORECASE,
 )
-GRANTED, TIMEOUT, OWNED_BY_CALLER, NOT_OWNED = 0, 1, 4, 4
+GRANTED, TIMEOUT, WRONG_PARAMETER, OWNED_BY_CALLER, NOT_OWNED = 0, 1, 3, 4, 4
+HIGHEST_LOCK = 1_073_741_823  # of ids that applications choose themselves
 
 
 def run_block(session: EmulatedSession, sql: str, binds: list[Bind]) -> None:
@@ -90,6 +91,8 @@ def _call(session: EmulatedSession, package: str, name: str, given: dict[str, st
 
 def _lock(session: EmulatedSession, name: str, lock: str) -> int:
     database = session.database
+    if not 0 <= int(lock) <= HIGHEST_LOCK:
+        return WRONG_PARAMETER
     with database.changed:
         holder = database.user_locks.get(lock)
         if name == "REQUEST":

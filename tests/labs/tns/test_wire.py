@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
 import oracledb
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from tests.labs.tns.backend import Answer, Bind, OracleError
+from tests.labs.tns.certificate import self_signed
 from tests.labs.tns.echo import EchoDatabase, EchoSession, Reply, rows
 from tests.labs.tns.server import TnsServer, serving
 from tests.labs.tns.values import OracleType
@@ -284,37 +280,9 @@ def test_large_statements_take_several_packets() -> None:
     assert seen == [(len(sql), 20_000)]
 
 
-def _certificate(folder: Path) -> ssl.SSLContext:
-    """A certificate for localhost, signed by itself, as server's context; ewallet.pem trusts it."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    clear = serialization.NoEncryption()
-    (folder / "key.pem").write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, clear)
-    )
-    for file in ("certificate.pem", "ewallet.pem"):
-        (folder / file).write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
-    return context
-
-
 def test_tcps(tmp_path: Path) -> None:
     """Emulated server: TLS with a wallet that trusts the certificate; without it the driver refuses."""
-    with serving(EchoDatabase(one(rows([("N", NUMBER)], [(1,)]))), _certificate(tmp_path)) as server:
+    with serving(EchoDatabase(one(rows([("N", NUMBER)], [(1,)]))), self_signed(tmp_path)) as server:
         at = {"user": "scott", "password": "tiger", "dsn": f"tcps://localhost:{server.port}/echo"}
         with oracledb.connect(**at, wallet_location=str(tmp_path)) as connection:
             assert connection.cursor().execute(QUERY).fetchall() == [(1,)]
