@@ -20,12 +20,14 @@ from connectors.base import (
 )
 from connectors.model import Home, Route
 from connectors.oracle.connector import OracleConnector
+from connectors.oracle.mover import OracleMover
+from connectors.oracle.watcher import Watcher
 from tests.contract.asking import route_to
 from tests.contract.harness import PlayTable
 from tests.labs.oracle.harness import AGENT, PASSWORD, OracleHarness, furnished, running_harness
 from tests.labs.tns.backend import OracleError
+from tests.labs.tns.certificate import self_signed
 from tests.labs.tns.server import Faults, serving
-from tests.labs.tns.test_wire import _certificate
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +178,7 @@ def test_no_way_to_the_server(lab: OracleHarness, changes: dict[str, Any]) -> No
 def test_tcps_with_a_wallet(tmp_path: Path) -> None:
     """Emulated server: by settings alone; without the wallet the certificate is not trusted."""
     database = furnished()
-    with serving(database, _certificate(tmp_path)) as server:
+    with serving(database, self_signed(tmp_path)) as server:
         lab = OracleHarness("tcps", database, server, tmp_path)
         secure: dict[str, Any] = {"protocol": "tcps", "host": "localhost"}
         connector = lab.connector(**secure, wallet_location=tmp_path)
@@ -193,3 +195,24 @@ def test_sessions_are_named_for_the_dba(lab: OracleHarness, connector: OracleCon
         mover.prepare(route)
         actions = {s.client.action for s in lab.database.sessions.values() if s.client.module == "hotplace"}
     assert route.steps[0].sql.split()[3] in {action.removeprefix("move ") for action in actions}
+
+
+def test_a_cancel_that_comes_too_late_hits_nobody(
+    lab: OracleHarness, connector: OracleConnector, table: PlayTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Emulated server: the move was done already; its success stands, and so does that of the next statement."""
+    route = route_to(connector, table.key, "FAST")
+    with connector.open_mover() as mover:
+        assert isinstance(mover, OracleMover)
+        mover.prepare(route)
+        send = mover._send
+
+        def then_interrupt(statement: str, doing: str, watcher: Watcher | None = None) -> None:
+            send(statement, doing, watcher)
+            mover.interrupt()
+
+        monkeypatch.setattr(mover, "_send", then_interrupt)
+        mover.execute(route.steps[0])
+        monkeypatch.setattr(mover, "_send", send)
+        mover.execute(route.undo_steps[0])
+    assert connector.inspect(route).home is Home.SOURCE
