@@ -67,6 +67,10 @@ class Connection(Protocol):
         """Break the running call; safe from another thread."""
         ...
 
+    def ping(self) -> None:
+        """One round trip."""
+        ...
+
     def close(self) -> None:
         """End the session."""
         ...

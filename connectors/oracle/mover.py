@@ -74,6 +74,8 @@ class OracleMover:
                 self._send(step.sql, step.purpose, watcher)
         finally:
             self._watcher = None
+            if watcher.verdict is not Verdict.NONE:
+                self._absorb_late_break()
 
     def progress(self) -> Progress | None:
         """By V$SESSION_LONGOPS: steps of more than six seconds, each of which counts from zero again."""
@@ -118,6 +120,12 @@ class OracleMover:
                 cursor.execute(statement)
         except self._driver.error as error:
             raise _failure(error, doing, watcher.verdict if watcher else Verdict.NONE) from error
+
+    def _absorb_late_break(self) -> None:
+        """A break that came after the end of its statement would hit the next one: let it hit a ping."""
+        with suppress(self._driver.error):
+            self._driver.limit_calls(self._connection, self._settings.statement_timeout)
+            self._connection.ping()
 
     def _cancel(self) -> None:
         with suppress(self._driver.error):  # a session that is gone has nothing to cancel; execute() tells

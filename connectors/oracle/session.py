@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from connectors.base import CannotConnect, StatementFailed
@@ -114,9 +115,6 @@ class ReadSession:
 
 
 def end(driver: Driver, connection: Connection) -> None:
-    """Close it; a session that is gone is closed already."""
-    try:
+    """Close it; a session that is gone is closed already, and one that was cancelled late may say so now."""
+    with suppress(driver.error):
         connection.close()
-    except driver.error as error:
-        if not connection_broke(error):
-            raise translate(error, "ending a session") from error

@@ -40,7 +40,7 @@ ENTRIES = [
 
 
 def test_every_segment_becomes_a_unit_with_a_key_of_its_own() -> None:
-    """Tables, indexes, LOBs, index-organised tables with overflow, partitions; no LOB index or deferred ones (f30, f39)."""
+    """Tables, indexes, LOBs, index-organised tables with overflow, partitions; no LOB index, no deferred (f30, 39)."""
     units = units_of(ENTRIES, owned_of(OWNERS))
     assert {u.entry.object_id: (u.key, u.kind, u.bundle, u.parent) for u in units} == {
         10: ("APP.ORDERS", UnitKind.TABLE, 10, NO_PARENT),
