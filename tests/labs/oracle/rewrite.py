@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import sqlglot
 from sqlglot import exp
@@ -20,6 +21,8 @@ _TOKEN = re.compile(
 )
 # Functions that mean the same in both, besides those that sqlglot translates.
 _PLAIN = frozenset(("LOWER", "UPPER", "LENGTH", "INSTR", "REPLACE", "ABS", "FLOOR", "CEIL", "BITAND"))
+# SQL Language Reference, "Oracle SQL Reserved Words": neither an alias nor a bind may be called so.
+RESERVED = frozenset((Path(__file__).parent / "reserved_words.txt").read_text().split())
 _REFUSED = (exp.Connect, exp.Lateral, exp.Unnest, exp.MatchRecognize)
 
 
@@ -82,6 +85,7 @@ def prepare(sql: str, contexts: Callable[[str, str], str | None], now: str) -> P
         raise OracleError(900, f"invalid SQL statement ({str(error).splitlines()[0]})") from error
     if not isinstance(tree, exp.Query):
         raise refuse(type(tree).__name__)
+    _reserved(tree, sql)
     for kind in _REFUSED:
         if tree.find(kind):
             raise refuse(kind.__name__)
@@ -105,6 +109,17 @@ def prepare(sql: str, contexts: Callable[[str, str], str | None], now: str) -> P
     except SqlglotError as error:
         raise refuse(str(error).splitlines()[0]) from error
     return Prepared(translated, views, columns, star, binds_of(sql))
+
+
+def _reserved(tree: exp.Expr, sql: str) -> None:
+    """Raises OracleError: ORA-01745 for a bind, ORA-00923 for an alias with a reserved name."""
+    for name in binds_of(sql):
+        if name in RESERVED:
+            raise OracleError(1745, f"invalid host/bind variable name :{name}")
+    for node in tree.find_all(exp.Alias, exp.TableAlias):
+        named = node.args.get("alias") if isinstance(node, exp.Alias) else node.this
+        if isinstance(named, exp.Identifier) and not named.quoted and named.name.upper() in RESERVED:
+            raise OracleError(923, f"FROM keyword not found where expected ({named.name} is reserved)")
 
 
 def _rownum(select: exp.Select) -> None:
