@@ -46,7 +46,6 @@ class Function(IntEnum):
     AUTH_ONE = 118
     END_TO_END = 135
     PING = 147
-    SET_SCHEMA = 152
 
 
 class Option(IntEnum):
@@ -175,17 +174,14 @@ def _decode(bind: Bind, raw: bytes) -> Any:
         raise NotEmulatedError(str(error)) from error
 
 
-def read_piggyback(reader: Reader) -> Attributes | list[int] | str:
-    """What came along before a call: attributes, cursors to close, or the name of a schema."""
+def read_piggyback(reader: Reader) -> Attributes | list[int]:
+    """What came along before a call: attributes, or cursors to close."""
     function = reader.ub1()
     reader.ub1()  # sequence
     match function:
         case Function.CLOSE_CURSORS:
             reader.ub1()
             return reader.numbers(reader.number())
-        case Function.SET_SCHEMA:
-            reader.ub1()
-            return reader.text()
         case Function.END_TO_END:
             return _read_end_to_end(reader)
     raise NotEmulatedError(f"piggyback {function} is not emulated")
