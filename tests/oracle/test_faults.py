@@ -27,7 +27,8 @@ from tests.contract.harness import PlayTable
 from tests.labs.oracle.harness import PASSWORD, OracleHarness, furnished, running_harness
 from tests.labs.tns.backend import OracleError
 from tests.labs.tns.certificate import self_signed
-from tests.labs.tns.server import Faults, serving
+from tests.labs.tns.faults import Faults
+from tests.labs.tns.server import serving
 
 
 @pytest.fixture(scope="module")
