@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from connectors.model import F64, I64, Bools
+from connectors.model import F64, I64
 from policies.board import room_bytes
 from policies.bundles import MICRO, Bundles, bundles_of, canonical_order
 from policies.guards import physical_reads, writes
@@ -79,18 +79,27 @@ class Sizing:
         return next(point for point in self.points if point.size_bytes == size)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Items:
-    """Bundles that compete for the tier, densest first."""
+VALUE, SIZE, UNITS, READS, WRITES = range(5)  # lines of a competition's figures
 
-    size: I64
-    value: F64  # microseconds per hour, > 0 unless pinned
-    bundle: I64  # row of each
-    filled: I64  # bytes up to and including each
-    worth: F64  # value up to and including each
+
+@dataclass(frozen=True, slots=True)
+class _Items:
+    """Bundles that compete for the tier, densest first, what has no bytes before all."""
+
+    figures: F64  # (5, m): microseconds per hour, bytes, units, reads and writes per second
+    totals: F64  # (5, m + 1) of the first none, one, two ... of them
 
     def __len__(self) -> int:
-        return len(self.size)
+        return int(self.figures.shape[1])
+
+    @property
+    def all(self) -> F64:
+        """Figures of all together, shape ``(5,)``."""
+        return self.totals[:, -1]
+
+    def fitting(self, room: float) -> int:
+        """How many of the densest fit together."""
+        return int(np.searchsorted(self.totals[SIZE], room, side="right")) - 1
 
 
 def sizing(situation: Situation, settings: PolicySettings) -> Sizing:
@@ -104,24 +113,27 @@ def sizing(situation: Situation, settings: PolicySettings) -> Sizing:
     bundles = bundles_of(situation, settings)
     managed = bundles.tier >= 0
     gain = np.maximum(0.0, bundles.wait[-1] - bundles.wait[0])
-    pinned = _items(managed & (bundles.pin == Pin.MUST), gain, bundles, situation)
+    figures = np.stack(
+        (gain, bundles.size, np.diff(bundles.start), physical_reads(bundles.rates), writes(bundles.rates))
+    )
+    names = Names(situation.units.key, bundles.lead)
+    pinned = _items(np.flatnonzero(managed & (bundles.pin == Pin.MUST)), figures, names)
     free = managed & (gain > 0) & ~np.isin(bundles.pin, (Pin.MUST, Pin.NEVER))
-    others = _items(free, gain, bundles, situation)
-    total = int(bundles.size[managed].sum())
+    others = _items(np.flatnonzero(free), figures, names)
+    _, total, units, reads, written = figures[:, managed].sum(axis=1).tolist()
     present, known = _present_bytes(situation, bundles, settings)
     knee, distance = _knee(pinned, others, total)
-    grid = {total * percent // 100 for percent in PERCENT} | {knee * quarter // 4 for quarter in _KNEE_QUARTERS}
-    sizes = sorted({size for size in grid if size <= total} | {present, knee})
-    points = tuple(_points(pinned, others, bundles, sizes))
+    grid = {int(total) * percent // 100 for percent in PERCENT} | {knee * quarter // 4 for quarter in _KNEE_QUARTERS}
+    points = tuple(_points(pinned, others, sorted({size for size in grid if size <= total} | {present, knee})))
     by_size = {point.size_bytes: point for point in points}
     here = np.take_along_axis(bundles.wait, np.maximum(bundles.tier, 0)[np.newaxis, :], axis=0)[0]
     return Sizing(
-        managed_bytes=total,
-        managed_units=int(np.diff(bundles.start)[managed].sum()),
-        reads=float(physical_reads(bundles.rates)[managed].sum()),
-        writes=float(writes(bundles.rates)[managed].sum()),
-        pinned_bytes=int(pinned.size.sum()),
-        all_fast_per_hour=(_last(pinned.worth) + _last(others.worth)) / MICRO,
+        managed_bytes=int(total),
+        managed_units=int(units),
+        reads=reads,
+        writes=written,
+        pinned_bytes=int(pinned.all[SIZE]),
+        all_fast_per_hour=float(pinned.all[VALUE] + others.all[VALUE]) / MICRO,
         saved_now_per_hour=float((bundles.wait[-1] - here)[managed].sum()) / MICRO,
         present=by_size[present],
         present_known=known,
@@ -131,16 +143,13 @@ def sizing(situation: Situation, settings: PolicySettings) -> Sizing:
     )
 
 
-def _items(which: Bools, gain: F64, bundles: Bundles, situation: Situation) -> _Items:
-    """Bundles by falling density, what has no bytes first."""
-    rows = np.flatnonzero(which)
-    value, size = gain[rows], bundles.size[rows]
+def _items(rows: I64, figures: F64, names: Names) -> _Items:
+    """The bundles of those rows, sorted and added up."""
+    value, size = figures[VALUE, rows], figures[SIZE, rows]
     density = np.divide(value, size, out=np.full(len(rows), np.inf), where=size > 0)
-    order = canonical_order(density, size.astype(np.float64), Names(situation.units.key, bundles.lead[rows]))
-    value, size = value[order], size[order]
-    return _Items(
-        size=size, value=value, bundle=rows[order].astype(np.int64), filled=np.cumsum(size), worth=np.cumsum(value)
-    )
+    order = rows[canonical_order(density, size, Names(names, rows))]
+    chosen = figures[:, order]
+    return _Items(chosen, np.concatenate((np.zeros((len(chosen), 1)), np.cumsum(chosen, axis=1)), axis=1))
 
 
 def _present_bytes(situation: Situation, bundles: Bundles, settings: PolicySettings) -> tuple[int, bool]:
@@ -155,76 +164,69 @@ def _present_bytes(situation: Situation, bundles: Bundles, settings: PolicySetti
     return sum(max(0, used + (room or 0)) for used, room in rooms), all(room is not None for _, room in rooms)
 
 
-def _knee(pinned: _Items, others: _Items, total: int) -> tuple[int, float]:
+def _knee(pinned: _Items, others: _Items, total: float) -> tuple[int, float]:
     """Size at which the upper curve beyond the pinned bytes is farthest above its chord, and how far.
 
     Both axes run from 0 to 1, so vertical and perpendicular distance have their maximum at the same point.
     """
-    begin = _last(pinned.filled)
+    begin = int(pinned.all[SIZE])
     if total <= begin or not len(others):
-        return int(begin), 0.0
-    distance = others.worth / others.worth[-1] - others.filled / (total - begin)
+        return begin, 0.0
+    distance = others.totals[VALUE] / others.all[VALUE] - others.totals[SIZE] / (total - begin)
     best = int(np.argmax(distance))
     if distance[best] < _FLAT:
-        return int(begin), 0.0
-    return int(begin + others.filled[best]), float(distance[best])
+        return begin, 0.0
+    return begin + int(others.totals[SIZE, best]), float(distance[best])
 
 
-def _last(column: F64 | I64) -> float:
-    return column[-1] if len(column) else 0
-
-
-def _points(pinned: _Items, others: _Items, bundles: Bundles, sizes: Iterable[int]) -> Iterator[Point]:
+def _points(pinned: _Items, others: _Items, sizes: Iterable[int]) -> Iterator[Point]:
     """A point at each of the rising sizes. What fits a smaller tier fits a larger one, so value never falls."""
-    count, read, write = np.diff(bundles.start), physical_reads(bundles.rates), writes(bundles.rates)
-    gain = np.zeros(len(bundles))
-    for items in (pinned, others):
-        gain[items.bundle] = items.value
-    best = np.zeros(0, dtype=np.int64)
-    pins = int(_last(pinned.filled))
+    best = np.zeros(len(pinned.all))
+    pins = int(pinned.all[SIZE])
     for size in sizes:
         items, room = (pinned, size) if size < pins else (others, size - pins)
-        settled = pinned.bundle if size >= pins else pinned.bundle[:0]
-        found = np.concatenate((settled, items.bundle[_selected(items, room)]))
-        if gain[found].sum() >= gain[best].sum():
+        settled = pinned.all if size >= pins else np.zeros_like(best)
+        found = settled + _selected(items, room)
+        if found[VALUE] >= best[VALUE]:
             best = found
         bound, price = _upper(items, room)
+        value, used, units, reads, written = best.tolist()
         yield Point(
             size_bytes=size,
-            bound_per_hour=(bound + float(gain[settled].sum())) / MICRO,
-            saved_per_hour=float(gain[best].sum()) / MICRO,
+            bound_per_hour=(float(settled[VALUE]) + bound) / MICRO,
+            saved_per_hour=value / MICRO,
             shadow_price=price * GIB / MICRO,
-            units=int(count[best].sum()),
-            used_bytes=int(bundles.size[best].sum()),
-            reads=float(read[best].sum()),
-            writes=float(write[best].sum()),
+            units=int(units),
+            used_bytes=int(used),
+            reads=reads,
+            writes=written,
         )
 
 
 def _upper(items: _Items, room: int) -> tuple[float, float]:
     """Value of the best fractional selection, and what one more byte adds to it."""
-    cut = int(np.searchsorted(items.filled, room, side="right"))
-    value = float(items.worth[cut - 1]) if cut else 0.0
+    cut = items.fitting(room)
+    value = float(items.totals[VALUE, cut])
     if cut == len(items):
         return value, 0.0
-    left = room - (int(items.filled[cut - 1]) if cut else 0)
-    density = float(items.value[cut] / items.size[cut])
-    return value + density * left, density
+    density = float(items.figures[VALUE, cut] / items.figures[SIZE, cut])
+    return value + density * (room - float(items.totals[SIZE, cut])), density
 
 
-def _selected(items: _Items, room: int) -> I64:
-    """Positions of whole bundles that fit: the dense ones, and around the threshold what the solver takes."""
-    cut = int(np.searchsorted(items.filled, room, side="right"))
+def _selected(items: _Items, room: int) -> F64:
+    """Figures of whole bundles that fit: the dense ones, and around the threshold what the solver takes."""
+    cut = items.fitting(room)
     if cut == len(items):
-        return np.arange(cut)
-    settled = max(int(np.searchsorted(items.filled, 0, side="right")), cut - _BEFORE)  # what has no bytes always fits
-    left = room - (int(items.filled[settled - 1]) if settled else 0)
-    window = settled + np.flatnonzero(items.size[settled:] <= left)[:_WINDOW]
+        return items.all
+    settled = max(items.fitting(0), cut - _BEFORE)  # what has no bytes always fits
+    left = room - float(items.totals[SIZE, settled])
+    window = settled + np.flatnonzero(items.figures[SIZE, settled:] <= left)[:_WINDOW]
     sack = Knapsack(
-        size=items.size[window].astype(np.float64),
-        value=items.value[window],
+        size=items.figures[SIZE, window],
+        value=items.figures[VALUE, window],
         inside=np.zeros(len(window), dtype=np.bool_),
-        capacity=float(left),
+        capacity=left,
         moves=len(window),
     )
-    return np.concatenate((np.arange(settled), window[select(sack)]))
+    taken: F64 = items.figures[:, window[select(sack)]].sum(axis=1)
+    return items.totals[:, settled] + taken
