@@ -7,6 +7,7 @@ from enum import IntEnum
 from agent.config import ConfigError
 from agent.httpd import CannotListen
 from agent.ledger import LedgerBusy, LedgerError, NotFound, Refused
+from agent.undo import CannotUndo
 from connectors.base import CannotConnect, DriverMissing, HotplaceError, LeaseHeld, PrivilegeMissing, UnknownEngine
 from connectors.settings import SecretUnavailable
 
@@ -50,6 +51,7 @@ _BY_CLASS: tuple[tuple[type[HotplaceError], ExitCode], ...] = (
     (DriverMissing, ExitCode.NOT_ALLOWED),
     (NotFound, ExitCode.NOT_FOUND),
     (Refused, ExitCode.REFUSED),
+    (CannotUndo, ExitCode.REFUSED),
     (LedgerError, ExitCode.LEDGER_UNUSABLE),
 )
 

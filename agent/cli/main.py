@@ -5,20 +5,24 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
-from agent.cli import deciding, demo, looking, looking_back, pinning, planning, proposing, running, setting_up
-from agent.cli.app import app
-
-COMMANDS = (
-    setting_up,
-    demo,
-    running,
-    looking,
-    planning,
-    proposing,
+from agent.cli import (
     deciding,
+    demo,
+    looking,
     looking_back,
     pinning,
-)  # importing registers
+    planning,
+    proposing,
+    running,
+    setting_up,
+    undoing,
+)
+from agent.cli.app import app
+
+# Importing a module registers its commands; this is the order of the help.
+COMMANDS = (
+    setting_up, demo, running, looking, planning, proposing, deciding, undoing, looking_back, pinning,
+)  # fmt: skip
 
 __all__ = ["COMMANDS", "app", "main"]
 

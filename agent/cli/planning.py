@@ -115,14 +115,26 @@ def _print(out: Output, planning: Planning, ranking: Ranking, proposal: Proposal
         out.heading("the plan")
         print_value(out, proposal)
         print_moves(out, proposal.moves)
-    out.heading("why not the others at the top")
-    for row in _not_chosen(ranking):
+    out.line(f"read times: {_speeds(planning)}")
+    not_chosen = _not_chosen(ranking)
+    if not_chosen:
+        out.heading("why not the others at the top")
+    for row in not_chosen:
         out.line(f"{ranking.verdict_code(row)}: {_why(ranking, row)}")
     if proposal is not None:
         out.heading("the exact statements")
         for move in proposal.moves:
             for line in move_sql(move).splitlines():
                 out.line(line)
+
+
+def _speeds(planning: Planning) -> str:
+    """What a random read takes on each tier, and whether that was measured: the honesty of every figure above."""
+    return ", ".join(
+        f"{tier.name} {format_seconds(tier.speed.random_read_seconds)} "
+        f"({'measured' if tier.speed.measured else 'configured, not measured'})"
+        for tier in planning.situation.tiers
+    )
 
 
 def _print_next(out: Output, stored: ProposalRow | None, *, propose: bool) -> None:
@@ -153,6 +165,14 @@ def _document(planning: Planning, ranking: Ranking, proposal: Proposal | None) -
     }
     return {
         **(empty if proposal is None else proposal_document(proposal)),
+        "tiers": [
+            {
+                "name": tier.name,
+                "random_read_seconds": tier.speed.random_read_seconds,
+                "measured": tier.speed.measured,
+            }
+            for tier in planning.situation.tiers
+        ],
         "ranking": [ranking.document(row) for row in range(min(HEAD, len(ranking)))],
         "not_chosen": [ranking.document(row) for row in _not_chosen(ranking)],
     }
