@@ -32,7 +32,7 @@ from policies.plan import Pin, PolicySettings, Situation
 from policies.purchase import GIB
 
 # Where the curve is drawn, in per cent of the managed bytes and in quarters of the knee: closer where it bends.
-PERCENT = (*range(10), *range(10, 30, 2), 25, *range(30, 101, 5))
+PERCENT = (*range(30), *range(30, 101, 2), 75)
 _KNEE_QUARTERS = (1, 2, 3, 6, 8)
 _BEFORE, _WINDOW = 64, 256  # bundles around the threshold that are decided anew at each size
 _FLAT = 1e-9  # a curve nearer to its chord than this has no knee
