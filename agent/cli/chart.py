@@ -20,7 +20,7 @@ HEIGHT = 14  # lines of the plot
 LABEL = 5  # columns of "100% "
 REACHED, UPPER = "#", "."
 SVG_WIDTH, SVG_HEIGHT = 800, 480
-LEFT, RIGHT, TOP, BOTTOM = 90, 770, 60, 400  # of the plot within the picture
+LEFT, RIGHT, TOP, BOTTOM = 90, 770, 76, 400  # of the plot within the picture
 REACHED_STROKE = 'stroke="black" stroke-width="2.5"'
 UPPER_STROKE = 'stroke="#666" stroke-width="1.5" stroke-dasharray="6 4"'
 _STEPS = (1.0, 2.0, 5.0, 10.0)
@@ -111,6 +111,7 @@ def svg_chart(curve: Curve) -> str:
         *_y_axis(curve),
         f'<polyline points="{_upper_path(curve)}" fill="none" {UPPER_STROKE}/>',
         f'<polyline points="{_reached_path(curve)}" fill="none" {REACHED_STROKE}/>',
+        *(_drop(curve, mark) for mark in curve.marks),
         *(line for at, mark in enumerate(curve.marks) for line in _mark(curve, mark, at)),
         *_legend(),
     ]
@@ -169,11 +170,17 @@ def _y_axis(curve: Curve) -> list[str]:
             _text(LEFT - 8, y - 2, format_seconds(value), anchor="end"),
             _text(LEFT - 8, y + 11, f"{percent}%", anchor="end", size=10),
         ]
-    return [*lines, _text(12, TOP - 14, "wait saved per hour, and share of what all on it would save")]
+    return [*lines, _text(12, TOP - 26, "wait saved per hour, and share of what all on it would save")]
+
+
+def _drop(curve: Curve, mark: Mark) -> str:
+    """A dotted line from a mark down to the axis."""
+    x, y = _x(curve, mark.size_bytes), _y(curve, mark.saved_per_hour)
+    return f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{x:.1f}" y2="{BOTTOM}" stroke="black" stroke-dasharray="2 3"/>'
 
 
 def _mark(curve: Curve, mark: Mark, at: int) -> list[str]:
-    """A line down to the axis, a sign on the curve (each of another shape), and its name with figures."""
+    """A sign on the curve, each of another shape, and its name with figures."""
     x, y = _x(curve, mark.size_bytes), _y(curve, mark.saved_per_hour)
     share = format_ratio(mark.saved_per_hour / curve.most_per_hour)
     name = f"{mark.name}: {format_bytes(mark.size_bytes)}, {share}"
@@ -185,9 +192,8 @@ def _mark(curve: Curve, mark: Mark, at: int) -> list[str]:
     )
     label_y = min(BOTTOM - 30, max(TOP + 24, y + 26)) + 18 * at
     return [
-        f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{x:.1f}" y2="{BOTTOM}" stroke="black" stroke-dasharray="2 3"/>',
         shape,
-        _text(x - 12 if left_of else x + 12, label_y, name, anchor="end" if left_of else "start", size=13),
+        _text(x - 12 if left_of else x + 12, label_y, name, anchor="end" if left_of else "start", size=13, halo=True),
     ]
 
 
@@ -203,8 +209,8 @@ def _legend() -> list[str]:
 
 def _ticks(most: float) -> list[float]:
     """Round figures from 0 to ``most``, about five of them."""
-    power = 10.0 ** floor(log10(most / 5))
-    step = next(power * step for step in _STEPS if power * step * 5 >= most * 0.99)
+    power = 10.0 ** floor(log10(most / 6))
+    step = next(power * step for step in _STEPS if power * step * 6 >= most)
     return [at * step for at in range(int(most / step + 1e-9) + 1)]
 
 
@@ -212,8 +218,10 @@ def _line_of(x1: float, y1: float, x2: float, y2: float) -> str:
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="black"/>'
 
 
-def _text(x: float, y: float, words: str, *, anchor: str = "start", size: int = 12) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}">{_escaped(words)}</text>'
+def _text(x: float, y: float, words: str, *, anchor: str = "start", size: int = 12, halo: bool = False) -> str:
+    """Words at a place; with a halo they can be read across lines."""
+    paint = ' stroke="white" stroke-width="4" paint-order="stroke"' if halo else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}"{paint}>{_escaped(words)}</text>'
 
 
 def _escaped(words: str) -> str:

@@ -19,6 +19,7 @@ from agent.cli.wording import seconds_per_hour
 from agent.sizing import KNEE_MEANS, Answer, answer_document, answer_of, csv_text, fleet_document, ratio_of
 from agent.units_of_measure import exact_bytes, format_bytes, format_ratio, format_seconds
 from connectors.base import HotplaceError
+from policies.benefit import HOUR
 from policies.plan import Tier
 from policies.purchase import WRITE_FACTORS, TierPrice, price_per
 from policies.sizing import Point, Sizing
@@ -190,7 +191,7 @@ def _rows(z: Sizing) -> list[tuple[str, Point]]:
 def _columns(answer: Answer) -> list[Column]:
     titles = ["size", "saves/h", "of all", "at best", "next GiB saves/h", "units", "of units", "of bytes"]
     if answer.cost(answer.sizing.knee) is not None:
-        titles += ["cost/year", "per s/h saved"]
+        titles += ["cost/year", "per h/h saved"]
     titles += list(_drive_titles(answer).values())
     return [Column("point"), *(Column(title, number=True) for title in titles)]
 
@@ -220,7 +221,10 @@ def _cells(answer: Answer, name: str, point: Point) -> list[str]:
     ]
     cost = answer.cost(point)
     if cost is not None:
-        cells += [f"{cost:,.2f}", f"{price_per(cost, point.saved_per_hour):,.2f}" if point.saved_per_hour else "-"]
+        cells += [
+            f"{cost:,.2f}",
+            f"{price_per(cost, point.saved_per_hour / HOUR):,.3g}" if point.saved_per_hour else "-",
+        ]
     drives = answer.drives(point)
     return cells + [str(drives[key]) for key in _drive_titles(answer)]
 
