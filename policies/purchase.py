@@ -47,7 +47,7 @@ def physical_io(total: float, read_ratio: float, raid: int, hits: float = 0.0) -
         raise ValueError(f"of {total} I/Os with a share of {read_ratio} reads, {hits} hits cannot be")
     if raid not in WRITE_FACTORS:
         raise ValueError(f"RAID {raid} is not one of {', '.join(map(str, WRITE_FACTORS))}")
-    return (reads - hits) + total * (1 - read_ratio) * WRITE_FACTORS[raid]
+    return _on_drives(reads - hits, total * (1 - read_ratio), raid)
 
 
 def drives(iops: float, drive_iops: float) -> int:
@@ -59,7 +59,12 @@ def drives_for(reads: float, writes: float, price: TierPrice) -> int | None:
     """Drives of a tier that serve host reads and writes per second; None where nobody said what a drive can do."""
     if price.drive_iops is None:
         return None
-    return drives(reads + writes * WRITE_FACTORS[price.raid], price.drive_iops)
+    return drives(_on_drives(reads, writes, price.raid), price.drive_iops)
+
+
+def _on_drives(reads: float, writes: float, raid: int) -> float:
+    """The formula: drive I/Os per second for host reads that no cache answers, and host writes."""
+    return reads + writes * WRITE_FACTORS[raid]
 
 
 def cost_per_year(size_bytes: float, price: TierPrice, head_room_ratio: float = 0.0) -> float | None:

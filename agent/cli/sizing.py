@@ -145,6 +145,9 @@ def _print(out: Output, answer: Answer, raid: int) -> None:
     out.line()
     out.table(_columns(answer), [_cells(answer, name, point) for name, point in _rows(z)])
     _print_advice(out, answer)
+    if answer.cost(z.knee) is not None:
+        out.line(f"cost: a year of {fast} at that size and of {slow} for the rest, head-room included; "
+                 "per h/h: for each hour of wait saved in every hour")  # fmt: skip
     if any(price.drive_iops for price in answer.prices):
         _print_drives(out, answer, raid)
 
