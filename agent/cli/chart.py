@@ -71,7 +71,9 @@ def text_chart(curve: Curve, width: int) -> list[str]:
         for share, sign in ((curve.upper(size), UPPER), (curve.reached(size), REACHED)):
             grid[_line(share)][column] = sign
     for mark in curve.marks:
-        grid[_line(mark.saved_per_hour / curve.most_per_hour)][round(curve.across(mark) * (columns - 1))] = mark.sign
+        row, column = grid[_line(mark.saved_per_hour / curve.most_per_hour)], round(curve.across(mark) * (columns - 1))
+        taken = row[column] not in (" ", REACHED, UPPER)
+        row[column + (1 if column + 1 < columns else -1) if taken else column] = mark.sign
     lines = [_row(at, row) for at, row in enumerate(grid)]
     lines.append(" " * LABEL + "+" + "-" * columns)
     lines.append(" " * (LABEL + 1) + _ruler(curve.most_bytes, columns))
@@ -188,7 +190,7 @@ def _mark(curve: Curve, mark: Mark, at: int) -> list[str]:
     shape = (
         f'<rect x="{x - 6:.1f}" y="{y - 6:.1f}" width="12" height="12" fill="black"/>'
         if at % 2 == 0
-        else f'<circle cx="{x:.1f}" cy="{y:.1f}" r="7" fill="white" stroke="black" stroke-width="2"/>'
+        else f'<circle cx="{x:.1f}" cy="{y:.1f}" r="8" fill="none" stroke="black" stroke-width="2"/>'
     )
     label_y = min(BOTTOM - 30, max(TOP + 24, y + 26)) + 18 * at
     return [

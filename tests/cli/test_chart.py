@@ -28,10 +28,11 @@ def curve(title: str = "shop", most_bytes: int = 100 * GIB, present: int = 80 * 
     )
 
 
+@pytest.mark.parametrize("present", [10 * GIB, 80 * GIB], ids=["at the knee", "beyond it"])
 @pytest.mark.parametrize("width", [1, 40, 60, 80, 120, 500])
-def test_the_text_keeps_to_the_width(width: int) -> None:
+def test_the_text_keeps_to_the_width(width: int, present: int) -> None:
     """Plain characters, no longer than the terminal within reason, and both marks are there."""
-    lines = text_chart(curve(), width)
+    lines = text_chart(curve(present=present), width)
     assert len(lines) == HEIGHT + 3
     assert max(map(len, lines)) <= min(WIDEST, max(NARROWEST, width))
     assert all(line.isascii() and line.isprintable() for line in lines)
