@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from policies.balancer import make_plan
 from policies.plan import Pin
 from policies.sizing import Sizing, sizing
 from tests.property.strategies import Case, bare_cases, cases
@@ -67,6 +68,16 @@ def test_no_choice_of_objects_beats_it(case: Case) -> None:
         best = max(value for size, value in choices if size <= point.size_bytes)
         assert point.saved_per_hour == pytest.approx(best, abs=TINY)
         assert point.bound_per_hour >= best - TINY
+
+
+@settings(deadline=None, max_examples=60)
+@given(bare_cases())
+def test_a_plan_saves_what_the_curve_says(case: Case) -> None:
+    """From everything on the slow tier, the plan for the present size saves what the curve has there."""
+    case = replace(case, units=tuple(replace(unit, space="slow") for unit in case.units))
+    z, plan = curve(case), make_plan(case.situation(), case.settings)
+    assert plan.wait_saved_per_hour == pytest.approx(z.present.saved_per_hour, abs=TINY)
+    assert plan.bound_per_hour <= z.present.bound_per_hour + TINY
 
 
 @settings(deadline=None, max_examples=40)
