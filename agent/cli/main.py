@@ -15,13 +15,14 @@ from agent.cli import (
     proposing,
     running,
     setting_up,
+    sizing,
     undoing,
 )
 from agent.cli.app import app
 
 # Importing a module registers its commands; this is the order of the help.
 COMMANDS = (
-    setting_up, demo, running, looking, planning, proposing, deciding, undoing, looking_back, pinning,
+    setting_up, demo, running, looking, planning, sizing, proposing, deciding, undoing, looking_back, pinning,
 )  # fmt: skip
 
 __all__ = ["COMMANDS", "app", "main"]
