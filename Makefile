@@ -4,7 +4,8 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in $(CANDIDATES); do $$p -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.ready
+DEMO := $(VENV)/.demo-ready
+DEV := $(VENV)/.dev-ready
 ARGS ?=
 
 .PHONY: help demo test lint bench docs setup components clean
@@ -12,37 +13,46 @@ ARGS ?=
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 14
 
-setup: $(STAMP) ## the virtual environment, with everything pinned
+setup: $(DEV) ## the virtual environment with everything, pinned
 
 # Set-up talks to standard error, so that `make demo ARGS=--json` leaves standard output to the document.
-$(STAMP): pyproject.toml constraints.txt
+$(BIN)/python:
 	@test -n "$(PYTHON)" && $(PYTHON) -c '$(NEW_ENOUGH)' 2>/dev/null \
 	  || { echo "hotplace needs Python 3.11 or newer and found none; try: make PYTHON=/path/to/python3.12" >&2; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) >&2 \
+	@$(PYTHON) -m venv $(VENV) >&2 \
 	  || { echo "no virtual environment could be made: install your system's python3-venv package" >&2; rm -rf $(VENV); exit 1; }
-	@echo "setting up $(VENV) ..." >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' >&2
-	@touch $(STAMP)
 
-demo: $(STAMP) ## the main job on a private PostgreSQL; ARGS="--yes --json" are passed on
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
+
+# The demo needs a tenth of what the tests need; what has everything has the demo's part too.
+$(DEMO): pyproject.toml constraints.txt | $(BIN)/python
+	@test -e $(DEV) || { echo "setting up $(VENV) for the demo ..." >&2; $(INSTALL) '.[demo]' >&2; }
+	@touch $@
+
+$(DEV): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "setting up $(VENV) ..." >&2
+	@$(INSTALL) '.[dev]' >&2
+	@touch $@
+
+demo: $(DEMO) ## the main job on a private PostgreSQL; ARGS="--yes --json" are passed on
 	@$(BIN)/hotplace demo $(ARGS)
 
-components: $(STAMP)
+components: $(DEV)
 	@$(BIN)/python -m tests.components >&2
 
 test: components ## everything: unit, property, contract, real PostgreSQL, end to end
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
 
-lint: $(STAMP) ## ruff, mypy strict, import contracts
+lint: $(DEV) ## ruff, mypy strict, import contracts
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-bench: $(STAMP) ## measures and writes tests/bench/RESULTS.md and results.json
+bench: $(DEV) ## measures and writes tests/bench/RESULTS.md and results.json
 	@$(BIN)/python -m tests.bench $(ARGS)
 
-docs: $(STAMP) ## checks that every command, metric and key is documented
+docs: $(DEV) ## checks that every command, metric and key is documented
 	@$(BIN)/python -m pytest -q tests/docs $(ARGS)
 
 clean: ## removes the virtual environment and caches

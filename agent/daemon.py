@@ -56,6 +56,7 @@ class Daemon:
         self._reload_asked = False
         self._stop_asked = False
         self._watches: dict[str, Watch] = {}
+        self._told: dict[str, int] = {}  # number of the last proposal that the log spoke of, by database
         self._scheduler: BackgroundScheduler | None = None
         self._server: MetricsServer | None = None
 
@@ -247,7 +248,8 @@ class Daemon:
     def _plan(self, watch: Watch) -> None:
         planning = watch.plan()
         number = None if planning is None else watch.propose(planning)
-        if number is not None and planning is not None:
+        if number is not None and planning is not None and self._told.get(watch.database.name) != number:
+            self._told[watch.database.name] = number
             log.info("proposal", database=watch.database.name, id=number, moves=len(planning.plan.moves),
                      wait_saved_per_hour=round(planning.plan.wait_saved_per_hour, 1))  # fmt: skip
 

@@ -30,12 +30,13 @@ class ProposedMove:
     to_space: str
     from_tier: str
     to_tier: str
-    reason: str  # MoveReason
+    reason: str  # MoveReason, or agent.undo.UNDO
     size_bytes: int  # exact, when the proposal was made
     wait_saved_per_hour: float
     copy_seconds: float
     payback_seconds: float | None  # None: no gain of its own
     sentence: str
+    undoes: int | None = None  # number of the move that this one takes back
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,16 +18,18 @@ from typing import Any
 from agent.config import DatabaseConfig, Level, Storage
 from agent.executor import Executor, Listener
 from agent.ledger import Ledger, MoveRow
-from agent.outcomes import Outcome
+from agent.outcomes import Outcome, OutcomeVerdict
 from agent.pins import PIN_REPORTS, pin_reports, reports_document
 from agent.planner import Planning, make_planning, proposal_of
 from agent.ranking import RANKING, Ranking, ranking_arrays, ranking_of
 from agent.sampler import Cycle, Picture, Sampler
 from agent.states import MoveState, ProposalState
+from agent.undo import UNDO, CannotUndo, propose_undo, settle_undos
 from agent.verifier import measure
 from connectors.base import Clock, Connector, Lease
 from connectors.model import DatabaseDemand, Identity
 from policies.modes import Mode
+from policies.plan import MoveReason
 
 STATUS = "status"
 MEASURED_OVER_SETTLE = 1.0  # the outcome is measured for as long as the settle time lasted
@@ -153,8 +155,8 @@ class Watch:
         """
         if self.level is Level.OBSERVE:
             return None
-        if self._ledger.moves(database=self.database.name, states=ACTIONABLE):
-            return None  # what was approved comes first; the next plan then starts from what it left
+        if self._ledger.moves(database=self.database.name, states=ACTIONABLE | {MoveState.UNDO_PROPOSED}):
+            return None  # what was approved, and an undo that waits for its answer, come first
         proposal = proposal_of(planning, self.database, self.identity.fingerprint)
         return None if proposal is None else self._ledger.store_proposal(proposal)
 
@@ -185,6 +187,7 @@ class Watch:
             name = self.database.name
             for row in self._ledger.moves(database=name, states={MoveState.PLACED}):
                 self._ledger.transition(row.id, MoveState.SETTLING, "caches warm up before anything is measured")
+            settle_undos(name, self._ledger)
             settling = self._ledger.moves(database=name, states={MoveState.SETTLING})
             outcomes = [self._verify_proposal(number, settling) for number in {row.proposal_id for row in settling}]
             return tuple(outcome for outcome in outcomes if outcome is not None)
@@ -284,7 +287,20 @@ class Watch:
         for row in rows:
             self._ledger.record_outcome(row.id, outcome)
             self._ledger.transition(row.id, MoveState.KEPT, outcome.sentence)
+        if outcome.verdict is OutcomeVerdict.HURT:
+            self._propose_undo(rows)
         return outcome
+
+    def _propose_undo(self, rows: list[MoveRow]) -> None:
+        """What hurt is proposed to be taken back, for a person to approve; what somebody asked for is not."""
+        asked_for = (UNDO, MoveReason.PIN, MoveReason.DRAIN)
+        plain = [self._ledger.move(row.id) for row in rows if row.move.reason not in asked_for]
+        if not plain or self.level is Level.OBSERVE:
+            return
+        try:
+            propose_undo(plain, self.database, self.connector, self._ledger, self._clock.now())
+        except CannotUndo as error:
+            self._ledger.record("undo.impossible", f"proposal {plain[0].proposal_id}", why=str(error))
 
     def count_proposals(self) -> None:
         """Note how many proposals are open, for the metrics."""

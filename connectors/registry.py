@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from connectors.base import Clock, Connector, UnknownEngine
 
 BUILT_IN = {
+    "oracle": "connectors.oracle.engine:ENGINE",
     "postgresql": "connectors.postgresql.engine:ENGINE",
     "simulated": "connectors.simulated.engine:ENGINE",
 }

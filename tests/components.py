@@ -36,7 +36,16 @@ COMPONENTS = (
         ("postgresql",), "a second PostgreSQL beside the embedded ones", pattern="usr/lib/postgresql/*/bin/postgres"
     ),
     Component(("gcc", "libc6-dev"), "the slow-disk shim of the demo", programs=("gcc",), pattern="usr/include/stdio.h"),
+    Component(("nodejs", "npm"), "an independent client for the emulated Oracle", programs=("node", "npm")),
 )
+
+NODE = Path(sys.prefix) / "node"
+NODE_MODULES = NODE / "node_modules"
+NODE_PACKAGES = ("oracledb@26.0.0",)  # from npm, pinned; its thin mode needs no build step
+OLDER_DRIVER = Path(sys.prefix) / "oracledb-3.4"  # beside the pinned one: old sites stay on that line
+OLDER_DRIVER_PACKAGE = "oracledb==3.4.1"
+ORACLE_GRAMMARS = Path(sys.prefix) / "oracle-grammars"  # jars; an optional extra where Maven and a JDK are anyway
+ORACLE_POM = Path(__file__).parent / "labs" / "oracle" / "grammars" / "pom.xml"
 
 
 def missing() -> tuple[Component, ...]:
@@ -47,16 +56,39 @@ def missing() -> tuple[Component, ...]:
 def main() -> int:
     """Install or name what is missing; never a reason for ``make test`` to stop."""
     absent = missing()
-    if not absent:
-        return 0
     packages = [package for component in absent for package in component.packages]
-    if os.geteuid() == 0 and shutil.which("apt-get"):
+    if absent and os.geteuid() == 0 and shutil.which("apt-get"):
         _install(packages)
+    _install_node_packages()
+    _install_older_driver()
+    _install_oracle_grammars()
     still = missing()
     if still:
         names = ", ".join(f"{' '.join(component.packages)} ({component.why})" for component in still)
         print(f"not installed, tests that need them skip: {names}", file=sys.stderr)  # noqa: T201
     return 0
+
+
+def _install_node_packages() -> None:
+    """Into the virtual environment, so that they go with it."""
+    wanted = [package for package in NODE_PACKAGES if not (NODE_MODULES / package.rpartition("@")[0]).exists()]
+    if wanted and shutil.which("npm"):
+        options = ["--no-audit", "--no-fund", "--ignore-scripts", "--silent"]
+        _run(["npm", "install", "--prefix", str(NODE), *options, *wanted], dict(os.environ))
+
+
+def _install_older_driver() -> None:
+    """Into a folder of its own, where only the tests that want it look."""
+    if not (OLDER_DRIVER / "oracledb").exists():
+        options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--target", str(OLDER_DRIVER)]
+        _run([sys.executable, "-m", "pip", "install", *options, OLDER_DRIVER_PACKAGE], dict(os.environ))
+
+
+def _install_oracle_grammars() -> None:
+    """From Maven; nobody is asked to install that for it."""
+    if not ORACLE_GRAMMARS.exists() and shutil.which("mvn") and shutil.which("javac"):
+        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={ORACLE_GRAMMARS}"]
+        _run(["mvn", "--quiet", "--batch-mode", "--file", str(ORACLE_POM), *goal], dict(os.environ))
 
 
 def _install(packages: list[str]) -> None:
@@ -66,21 +98,22 @@ def _install(packages: list[str]) -> None:
         ["apt-get", "-qq", "update"],
         ["apt-get", "-qq", "install", "-y", "--no-install-recommends", *packages],
     ):
-        try:
-            done = subprocess.run(
-                command,
-                env=environment,
-                stdout=sys.stderr,
-                timeout=INSTALL_SECONDS,
-                check=False,
-                stdin=subprocess.DEVNULL,
-            )
-        except subprocess.TimeoutExpired:
-            print(f"{' '.join(command)} took longer than {INSTALL_SECONDS} s", file=sys.stderr)  # noqa: T201
+        if not _run(command, environment):
             return
-        if done.returncode:
-            print(f"{' '.join(command)} ended with {done.returncode}", file=sys.stderr)  # noqa: T201
-            return
+
+
+def _run(command: list[str], environment: dict[str, str]) -> bool:
+    """Whether it went well; what did not is named."""
+    try:
+        done = subprocess.run(
+            command, env=environment, stdout=sys.stderr, timeout=INSTALL_SECONDS, check=False, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired:
+        print(f"{' '.join(command)} took longer than {INSTALL_SECONDS} s", file=sys.stderr)  # noqa: T201
+        return False
+    if done.returncode:
+        print(f"{' '.join(command)} ended with {done.returncode}", file=sys.stderr)  # noqa: T201
+    return not done.returncode
 
 
 if __name__ == "__main__":

@@ -6,11 +6,15 @@ import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 
+import hypothesis
 import pytest
 
 from tests.labs.postgresql import Cluster, installations, running_cluster
 
 MAJORS = tuple(installations())
+
+hypothesis.settings.register_profile("hotplace", deadline=None)  # how fast is measured, not asserted
+hypothesis.settings.load_profile("hotplace")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that starts us in the background ignores Ctrl-C for us and for every program that the tests start.

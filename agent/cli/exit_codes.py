@@ -7,6 +7,8 @@ from enum import IntEnum
 from agent.config import ConfigError
 from agent.httpd import CannotListen
 from agent.ledger import LedgerBusy, LedgerError, NotFound, Refused
+from agent.sizing import NothingToSize
+from agent.undo import CannotUndo
 from connectors.base import CannotConnect, DriverMissing, HotplaceError, LeaseHeld, PrivilegeMissing, UnknownEngine
 from connectors.settings import SecretUnavailable
 
@@ -41,6 +43,7 @@ class ExitCode(IntEnum):
 _BY_CLASS: tuple[tuple[type[HotplaceError], ExitCode], ...] = (
     (ConfigError, ExitCode.CONFIGURATION),
     (UnknownEngine, ExitCode.CONFIGURATION),
+    (NothingToSize, ExitCode.CONFIGURATION),
     (SecretUnavailable, ExitCode.CONFIGURATION),
     (LeaseHeld, ExitCode.BUSY),
     (CannotListen, ExitCode.BUSY),
@@ -50,6 +53,7 @@ _BY_CLASS: tuple[tuple[type[HotplaceError], ExitCode], ...] = (
     (DriverMissing, ExitCode.NOT_ALLOWED),
     (NotFound, ExitCode.NOT_FOUND),
     (Refused, ExitCode.REFUSED),
+    (CannotUndo, ExitCode.REFUSED),
     (LedgerError, ExitCode.LEDGER_UNUSABLE),
 )
 

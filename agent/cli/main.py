@@ -16,21 +16,16 @@ from agent.cli import (
     proposing,
     running,
     setting_up,
+    sizing,
+    undoing,
 )
 from agent.cli.app import app
 
+# Importing a module registers its commands; this is the order of the help.
 COMMANDS = (
-    setting_up,
-    demo,
-    running,
-    looking,
-    planning,
-    balancing,
-    proposing,
-    deciding,
-    looking_back,
+    setting_up, demo, running, looking, planning, balancing, sizing, proposing, deciding, undoing, looking_back,
     pinning,
-)  # importing registers
+)  # fmt: skip
 
 __all__ = ["COMMANDS", "app", "main"]
 

@@ -115,8 +115,11 @@ def _print(out: Output, planning: Planning, ranking: Ranking, proposal: Proposal
         out.heading("the plan")
         print_value(out, proposal)
         print_moves(out, proposal.moves)
-    out.heading("why not the others at the top")
-    for row in _not_chosen(ranking):
+    out.line(f"read times: {_speeds(planning)}")
+    not_chosen = _not_chosen(ranking)
+    if not_chosen:
+        out.heading("why not the others at the top")
+    for row in not_chosen:
         out.line(f"{ranking.verdict_code(row)}: {_why(ranking, row)}")
     if proposal is not None:
         print_statements(out, proposal)
@@ -128,6 +131,15 @@ def print_statements(out: Output, proposal: Proposal) -> None:
     for move in proposal.moves:
         for line in move_sql(move).splitlines():
             out.line(line)
+
+
+def _speeds(planning: Planning) -> str:
+    """What a random read takes on each tier, and whether that was measured: the honesty of every figure above."""
+    return ", ".join(
+        f"{tier.name} {format_seconds(tier.speed.random_read_seconds)} "
+        f"({'measured' if tier.speed.measured else 'configured, not measured'})"
+        for tier in planning.situation.tiers
+    )
 
 
 def print_next(out: Output, stored: ProposalRow | None, *, propose: bool) -> None:
@@ -147,6 +159,14 @@ def _document(planning: Planning, ranking: Ranking, proposal: Proposal | None) -
     """The plan as JSON values with the ranking around it."""
     return {
         **plan_document(planning, proposal),
+        "tiers": [
+            {
+                "name": tier.name,
+                "random_read_seconds": tier.speed.random_read_seconds,
+                "measured": tier.speed.measured,
+            }
+            for tier in planning.situation.tiers
+        ],
         "ranking": [ranking.document(row) for row in range(min(HEAD, len(ranking)))],
         "not_chosen": [ranking.document(row) for row in _not_chosen(ranking)],
     }

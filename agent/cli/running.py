@@ -171,7 +171,8 @@ def _print_status(
     _print_moves(out, moves)
     rooms = daemon.status.get("spaces") or []
     if rooms:
-        out.line(f"room when last sampled, {daemon.status['last_sample']}:")
+        sampled_at = datetime.fromisoformat(str(daemon.status["last_sample"]))
+        out.line(f"room when last sampled, {format_when(sampled_at)}:")
         out.table(
             (Column("tier"), Column("space"), *(Column(t, number=True) for t in ("used", "free", "capacity"))),
             [_room_cells(room) for room in rooms],

@@ -145,7 +145,7 @@ def _move_cells(move: ProposedMove) -> tuple[str, ...]:
     )
 
 
-_NO_PAYBACK = {
+_NO_PAYBACK: dict[str, str] = {
     MoveReason.MAKE_ROOM: "makes room", MoveReason.PIN: "pinned", MoveReason.CLEAR: "clears",
     MoveReason.LEVEL: "evens out", MoveReason.DRAIN: "empties",
 }  # fmt: skip
@@ -154,7 +154,7 @@ _NO_PAYBACK = {
 def _payback(move: ProposedMove) -> str:
     """When the move has earned its cost; for what need not, what it is for."""
     if move.payback_seconds is None:
-        return _NO_PAYBACK.get(MoveReason(move.reason), "never")
+        return _NO_PAYBACK.get(move.reason, "none")
     return format_seconds(move.payback_seconds)
 
 

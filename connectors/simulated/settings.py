@@ -42,7 +42,7 @@ scenario: oltp      # oltp, synthetic (as many `units` as you like, Zipf heat) o
 seed: 1             # the same seed gives the same world
 # units: 1000       # synthetic only, up to 1000000
 state: simulated-world.json   # without it the world is forgotten at the end of each command
-speed: 60           # virtual seconds per second
+# speed: 1          # virtual seconds per second; rates are per second of your clock, so more looks busier
 # faults:           # what shall go wrong, e.g. a lost sample and a lock that is not obtained
 #   - {kind: lost_sample, probability: 0.05}
 #   - {kind: lock_not_obtained, at: [1]}

@@ -226,3 +226,20 @@ def test_plan_writes_no_heat_without_watching(site: Site) -> None:
     site.good("plan", "--observe", "0.3")
     with Ledger.open(site.ledger_path, SystemClock()) as ledger:
         assert ledger.load_arrays("shop", HEAT) is not None
+
+
+def test_undo(site: Site) -> None:
+    """A placed move is proposed to be taken back, approved by its digest, and undone; what was not moved is refused."""
+    number, digest = site.propose()
+    assert site.run("undo", "--proposal", str(number)).code == 6
+    site.good("approve", str(number), "--digest", digest)
+    site.good("run", "--once")
+    back = site.good("undo", "--proposal", str(number), "--json").document
+    assert len(back["undoes"]) == len(back["moves"]) > 0
+    site.good("approve", str(back["proposal"]), "--digest", back["digest"])
+    site.good("run", "--once")
+    site.good("run", "--once")
+    states = {move["state"] for move in site.good("history", "--json").document["moves"] if move["proposal"] == number}
+    assert states == {"undone"}
+    assert site.run("undo").code == 2
+    assert site.run("undo", "999").code == 7

@@ -83,6 +83,17 @@ def test_doctor(real: Site) -> None:
     assert "PostgreSQL" in sentences or "postgresql" in sentences
 
 
+def test_sizing(real: Site) -> None:
+    """The curve of a real database, for a login that may only look; what is pinned comes first."""
+    real.database["connection"]["user"] = "looker"
+    real.write()
+    document = real.good("sizing", "--json").document
+    assert document["managed_units"] >= 2
+    assert 0 < document["pinned_bytes"] < document["managed_bytes"]
+    assert document["points"][-1]["bytes"] >= document["managed_bytes"]
+    assert "must be on it" in real.good("sizing").out
+
+
 def test_wrong_password(real: Site) -> None:
     """Refused at the door: 4, with no secret in the message; doctor shows it as a finding."""
     secret = real.folder / "password"

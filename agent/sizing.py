@@ -1,0 +1,162 @@
+"""A database's sizing curve with what its storage costs: what every surface shows of it.
+
+Reads only: the catalog over the watching account, and the heat that the ledger keeps.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import Any
+
+from agent.config import DatabaseConfig, Level
+from agent.ledger import Ledger
+from agent.planner import situation_of
+from agent.watch import Watch
+from connectors.base import Clock, HotplaceError
+from policies.plan import Tier
+from policies.purchase import TierPrice, cost_per_year, drives_for
+from policies.sizing import Point, Sizing, sizing
+
+KNEE_MEANS = (
+    "the point of the upper curve farthest from the straight line between its ends: "
+    "from there the next GiB saves less than the average GiB of the database would"
+)
+
+
+class NothingToSize(HotplaceError):
+    """The configuration names no two tiers to compare."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The curve of one database, with what its storage costs."""
+
+    database: str
+    tiers: tuple[Tier, ...]
+    head_room_ratio: float
+    sizing: Sizing
+    prices: tuple[TierPrice, TierPrice] = (TierPrice(), TierPrice())  # fastest tier, slowest tier
+
+    def cost(self, point: Point) -> float | None:
+        """A year's price of the fastest tier at that size, and of the slowest for all that is not on it."""
+        fast, slow = self.prices
+        below = self.sizing.managed_bytes - point.used_bytes
+        costs = [cost_per_year(size, price, self.head_room_ratio) for size, price in
+                 ((point.size_bytes, fast), (below, slow))]  # fmt: skip
+        return None if costs[0] is None or costs[1] is None else costs[0] + costs[1]
+
+    def drives(self, point: Point) -> dict[str, int | None]:
+        """Drives by their I/O rate: of the fastest tier, of the slowest, and of the slowest saved."""
+        fast, slow = self.prices
+        whole = drives_for(self.sizing.reads, self.sizing.writes, slow)
+        left = drives_for(max(0.0, self.sizing.reads - point.reads), max(0.0, self.sizing.writes - point.writes), slow)
+        saved = None if whole is None or left is None else whole - left
+        return {"fast_drives": drives_for(point.reads, point.writes, fast), "slow_drives": left, "drives_saved": saved}
+
+
+def answer_of(database: DatabaseConfig, ledger: Ledger, clock: Clock) -> Answer:
+    """Read catalog and stored heat over the watching account, and size. Stores nothing.
+
+    Raises:
+        NothingToSize: the database has only one tier.
+        ConnectorError: it does not answer.
+    """
+    if len(database.tiers) < 2:
+        raise NothingToSize(
+            f"{database.name} has one tier only, so there is nothing to size",
+            advice="Name a faster or a slower tier in the configuration; sizing compares the two.",
+        )
+    watch = Watch(database, ledger, clock, level=Level.OBSERVE, dry_run=True)
+    try:
+        watch.sample()
+        picture = watch.snapshot.picture
+    finally:
+        watch.close(save=False)
+    assert picture is not None, "there is a sample"
+    settings = database.policy_settings()
+    situation = situation_of(picture, database, ledger, settings, clock.now())
+    return Answer(
+        database=database.name,
+        tiers=situation.tiers,
+        head_room_ratio=settings.head_room_ratio,
+        sizing=sizing(situation, settings),
+    )
+
+
+def answer_document(answer: Answer) -> dict[str, Any]:
+    """The curve of one database as JSON values."""
+    z = answer.sizing
+    return {
+        "database": answer.database,
+        "fastest_tier": answer.tiers[0].name,
+        "slowest_tier": answer.tiers[-1].name,
+        "speeds_measured": answer.tiers[0].speed.measured and answer.tiers[-1].speed.measured,
+        "head_room_ratio": answer.head_room_ratio,
+        "managed_bytes": z.managed_bytes,
+        "managed_units": z.managed_units,
+        "pinned_bytes": z.pinned_bytes,
+        "all_fast_wait_saved_per_hour_seconds": z.all_fast_per_hour,
+        "wait_saved_now_per_hour_seconds": z.saved_now_per_hour,
+        "present_size_known": z.present_known,
+        "present": point_document(answer, z.present),
+        "knee_definition": KNEE_MEANS,
+        "knee_distance_ratio": z.knee_distance,
+        "knee": point_document(answer, z.knee) if z.knee_distance else None,
+        "prices": {
+            tier.name: {"per_gib_year": p.gib_year, "drive_iops": p.drive_iops, "raid": p.raid}
+            for tier, p in zip((answer.tiers[0], answer.tiers[-1]), answer.prices, strict=True)
+        },
+        "points": [point_document(answer, point) for point in z.points],
+    }
+
+
+def point_document(answer: Answer, point: Point) -> dict[str, Any]:
+    """One point as JSON values; None for what nobody said the price of."""
+    z = answer.sizing
+    return {
+        "bytes": point.size_bytes,
+        "of_managed_bytes_ratio": ratio_of(point.size_bytes, z.managed_bytes),
+        "wait_saved_per_hour_seconds": point.saved_per_hour,
+        "bound_per_hour_seconds": point.bound_per_hour,
+        "of_all_fast_ratio": z.share(point),
+        "next_gib_saves_per_hour_seconds": point.shadow_price,
+        "units": point.units,
+        "units_ratio": ratio_of(point.units, z.managed_units),
+        "used_bytes": point.used_bytes,
+        "used_bytes_ratio": ratio_of(point.used_bytes, z.managed_bytes),
+        "cost_per_year": answer.cost(point),
+        **answer.drives(point),
+    }
+
+
+def csv_text(answer: Answer) -> str:
+    """The curve as CSV, one line a point, columns named as in JSON; what is not known is empty."""
+    rows = [point_document(answer, point) for point in answer.sizing.points]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def fleet_document(answer: Answer) -> dict[str, Any]:
+    """One database's line in the ranking of all, as JSON values."""
+    z = answer.sizing
+    below = bool(z.knee_distance) and z.knee.size_bytes > z.present.size_bytes
+    return {
+        "database": answer.database,
+        "fastest_tier": answer.tiers[0].name,
+        "present_bytes": z.present.size_bytes,
+        "present_size_known": z.present_known,
+        "next_gib_saves_per_hour_seconds": z.present.shadow_price,
+        "knee_bytes": z.knee.size_bytes if z.knee_distance else None,
+        "missing_bytes": z.knee.size_bytes - z.present.size_bytes if below else 0,
+        "missing_saves_per_hour_seconds": max(0.0, z.knee.saved_per_hour - z.present.saved_per_hour) if below else 0.0,
+    }
+
+
+def ratio_of(part: float, whole: float) -> float:
+    """The share of a part in a whole, 0 where there is no whole."""
+    return part / whole if whole else 0.0

@@ -1,0 +1,119 @@
+"""Oracle as the rest of hotplace sees it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from connectors.base import Clock, Lease, Mover
+from connectors.model import (
+    I64,
+    Bundle,
+    Capability,
+    Catalog,
+    Demand,
+    Finding,
+    Identity,
+    Inspection,
+    Interval,
+    NoRoute,
+    Route,
+    Sample,
+)
+from connectors.oracle import demand, doctor, inspection, lease, routes
+from connectors.oracle.catalog import Shape, exact_sizes, read_catalog, shape_of
+from connectors.oracle.driver import Driver
+from connectors.oracle.facts import find_facts
+from connectors.oracle.mover import OracleMover
+from connectors.oracle.sampler import SegmentSampler
+from connectors.oracle.server import Server, read_server
+from connectors.oracle.session import ReadSession
+from connectors.oracle.settings import OracleSettings
+
+
+class OracleConnector:
+    """Reads over one session that cannot write; ``open_mover`` and ``acquire_lease`` open others."""
+
+    def __init__(self, settings: OracleSettings, clock: Clock, driver: Driver) -> None:
+        """Nothing is opened yet: the first call connects."""
+        self._settings = settings
+        self._clock = clock
+        self._driver = driver
+        self._session = ReadSession(driver, settings)
+        self._known: Server | None = None
+        self._sampler = SegmentSampler(self._session, clock, self._server)
+        self._shape: tuple[I64, Shape] | None = None
+
+    def identify(self) -> Identity:
+        """Release, edition, container, and a fingerprint of DBID and container."""
+        self._known = server = read_server(self._session)
+        return Identity(
+            engine="oracle",
+            version=server.version,
+            version_number=server.number,
+            edition=server.edition,
+            database=server.container or server.name,
+            fingerprint=f"{server.dbid}-{server.container_uid}",
+            topology=_topology(server),
+            writable=server.writable,
+        )
+
+    def capabilities(self) -> tuple[Capability, ...]:
+        """What release, edition, options and privileges of this login allow."""
+        return doctor.capabilities(self._session, read_server(self._session))
+
+    def catalog(self) -> Catalog:
+        """Tablespaces, and every table, partition, index and LOB with a segment."""
+        found, shape = read_catalog(self._session, self._clock.now(), self._server())
+        self._shape = found.units.physical_id, shape
+        return found
+
+    def sample(self) -> Sample:
+        """Counters of ``sampler.COUNTERS`` by object, over all instances."""
+        return self._sampler.sample()
+
+    def classify(self, interval: Interval, catalog: Catalog) -> Demand:
+        """See ``demand``: what Oracle does not measure are careful bounds."""
+        read = self._shape
+        if read is not None and np.array_equal(read[0], catalog.units.physical_id):
+            return demand.classify(interval, catalog, read[1])
+        return demand.classify(interval, catalog, shape_of(catalog.units, read))
+
+    def exact_sizes(self, physical_ids: I64) -> I64:
+        """Bytes of each segment now."""
+        return exact_sizes(self._session, physical_ids)
+
+    def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
+        """See ``routes``. The role of the database is asked anew: it may have become a standby."""
+        facts = find_facts(self._session, bundle, to_space)
+        return routes.routes_of(facts, bundle, to_space, read_server(self._session), self._settings)
+
+    def inspect(self, route: Route) -> Inspection:
+        """By OBJECT_ID, which survives moves and rebuilds, and by the name it must still bear."""
+        return inspection.inspect(self._session, route)
+
+    def doctor(self) -> tuple[Finding, ...]:
+        """See ``doctor``."""
+        return doctor.examine(self._session, read_server(self._session))
+
+    def open_mover(self) -> Mover:
+        """A writing session of this connector's account."""
+        return OracleMover(self._driver, self._settings, self._clock)
+
+    def acquire_lease(self, holder: str) -> Lease:
+        """See ``lease``."""
+        return lease.acquire_lease(self._driver, self._settings, holder)
+
+    def close(self) -> None:
+        """End the reading session."""
+        self._session.close()
+
+    def _server(self) -> Server:
+        if self._known is None:
+            self._known = read_server(self._session)
+        return self._known
+
+
+def _topology(server: Server) -> str:
+    if not server.writable:
+        return "replica"
+    return "cluster" if server.cluster else "single"

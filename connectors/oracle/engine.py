@@ -1,0 +1,46 @@
+"""How the registry meets Oracle: settings are validated without the driver, connecting needs it."""
+
+from __future__ import annotations
+
+from connectors.base import Clock, Connector
+from connectors.oracle.settings import OracleSettings
+from connectors.registry import Engine
+
+SAMPLE_SETTINGS = """\
+host: db.example.com
+port: 1521
+service: orclpdb1           # one entry per PDB
+user: hotplace              # see deploy/privileges/oracle-observe.sql
+password: {file: /etc/hotplace/password}   # or {env: NAME} or {credential: NAME}
+# protocol: tcps
+# wallet_location: /etc/hotplace/wallet
+# driver: thick             # 11.2, native network encryption, Kerberos: needs Oracle's client libraries
+connect_timeout: 10s
+statement_timeout: 60s      # of every query that hotplace reads with
+lock_timeout: 5s            # a blocking move that waits longer for its lock steps back
+online_lock_timeout: 30s    # an online move waits for open transactions that long
+# online_lobs: false        # true: tables with LOBs move online; sessions that use DBMS_LOB on them may fail meanwhile
+# licensed: []              # [advanced_compression]: compressed partitions may move online
+"""
+
+
+def connect(settings: OracleSettings, clock: Clock) -> Connector:
+    """A connector to that database; the first call connects.
+
+    Raises:
+        DriverMissing: neither python-oracledb nor cx_Oracle is installed, or thick mode finds no client.
+    """
+    from connectors.oracle.connector import OracleConnector
+    from connectors.oracle.driver import load_driver
+
+    return OracleConnector(settings, clock, load_driver(settings))
+
+
+ENGINE = Engine(
+    name="oracle",
+    title="Oracle Database",
+    settings=OracleSettings,
+    connect=connect,
+    sample_settings=SAMPLE_SETTINGS,
+    sample_spaces=("FAST_DATA", "USERS"),
+)

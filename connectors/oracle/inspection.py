@@ -1,0 +1,84 @@
+"""The truth about a move, from the catalog."""
+
+from __future__ import annotations
+
+from connectors.model import Home, Inspection, Route, Step
+from connectors.oracle import statements
+from connectors.oracle.catalog import Entry, find_entries
+from connectors.oracle.facts import find_indexes, key_now, table_of
+from connectors.oracle.queries import query
+from connectors.oracle.session import ReadSession
+
+
+def inspect(session: ReadSession, route: Route) -> Inspection:
+    """Where the bundle of that route is, and which indexes a broken move has left unusable.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    bundle = route.bundle
+    running = is_running(session, route)
+    entries = find_entries(session, bundle.physical_ids)
+    lead = entries.get(bundle.physical_ids[0])
+    if lead is None:
+        return _gone(f"{bundle.key} no longer exists", running=running)
+    owner, table, index_type = table_of(session, lead)
+    if key_now(lead, owner, table, index_type) != bundle.key:
+        return _gone(f"{bundle.key} has another name now: {owner}.{table}", running=running)
+    rest = [entry for entry in entries.values() if entry is not lead and entry.space is not None]
+    return Inspection(
+        home=home_of(lead, rest, route),
+        sentence=f"{bundle.key} is in {lead.space}",
+        size_bytes=sum(entry.bytes or 0 for entry in entries.values()),
+        on_disk=None,  # the server's files are not looked at
+        leftovers=() if running else (*_journal(session, lead, route), *_repairs(session, owner, table, route)),
+        running=running,
+    )
+
+
+def home_of(lead: Entry, rest: list[Entry], route: Route) -> Home:
+    """One statement moves a bundle whole, so its leading unit tells, unless another part is not where it should be."""
+    if lead.space == route.to_space:
+        return Home.TARGET if all(entry.space == route.to_space for entry in rest) else Home.SPLIT
+    return Home.SOURCE if lead.space == route.bundle.space else Home.ELSEWHERE
+
+
+def is_running(session: ReadSession, route: Route) -> bool:
+    """Whether a session still executes a statement of this move, on any instance."""
+    values = {"action": statements.action_of(route)}
+    rows = session.rows(query("running"), values, doing="looking for running moves")
+    return bool(rows[0][0])
+
+
+def _gone(sentence: str, *, running: bool) -> Inspection:
+    return Inspection(home=Home.GONE, sentence=sentence, size_bytes=0, on_disk=None, running=running)
+
+
+def _journal(session: ReadSession, lead: Entry, route: Route) -> tuple[Step, ...]:
+    """What a DBA sends after an interrupted online rebuild (ORA-08104); SMON does the same in its own time.
+
+    It is in no route, and so never approved: it may wait long for a lock, and its package is not for every account.
+    """
+    if not lead.type.startswith("INDEX"):
+        return ()
+    values = {"owner": lead.owner, "name": f"SYS_JOURNAL_{lead.object_id}"}
+    if not session.rows(query("journal"), values, doing="looking for an interrupted rebuild")[0][0]:
+        return ()
+    call = f"DECLARE done BOOLEAN; BEGIN done := SYS.DBMS_REPAIR.ONLINE_INDEX_CLEAN({lead.object_id}); END;"
+    return (Step(sql=f"{_tag(route)}clean 1 */ {call}", purpose="clean up after an interrupted online rebuild"),)
+
+
+def _tag(route: Route) -> str:
+    return f"{route.steps[0].sql.partition(' step ')[0]} "
+
+
+def _repairs(session: ReadSession, owner: str, table: str, route: Route) -> tuple[Step, ...]:
+    """Steps that rebuild the unusable indexes: as approved where the route has them, else for a person to send."""
+    unusable = [piece for piece in find_indexes(session, owner, table) if piece.unusable]
+    wanted = [statements.rebuild(piece, None, online=False) for piece in unusable]
+    approved = {step.sql.partition("*/ ")[2]: step for step in route.tidy_steps}
+    tag = _tag(route)
+    return tuple(
+        approved.get(text) or statements.step(tag, "tidy", len(approved) + at, text, "make an unusable index usable", 0)
+        for at, text in enumerate(wanted, start=1)
+    )

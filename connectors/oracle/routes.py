@@ -1,0 +1,198 @@
+"""Every way Oracle has to move a bundle to another tablespace, the kindest first, or why there is none. Pure.
+
+Which form a release and edition has: SQL Language Reference (ALTER TABLE, ALTER INDEX, appendix B on what waits for
+whom), VLDB and Partitioning Guide. Online forms wait for every open transaction on the table; blocking ones give up
+after DDL_LOCK_TIMEOUT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from connectors.model import Bundle, NoRoute, Route, Step
+from connectors.oracle import statements
+from connectors.oracle.facts import Facts, IndexPiece
+from connectors.oracle.refusals import refusal_of
+from connectors.oracle.server import Server
+from connectors.oracle.settings import OracleSettings
+
+ONLINE_PARTITIONS, ONLINE_TABLES, UPDATES_INDEXES = (12, 1), (12, 2), (12, 2)
+_NORMAL = frozenset({"NORMAL", "NORMAL/REV", "FUNCTION-BASED NORMAL"})
+_JOURNAL_RATIO = 0.05  # of the bundle: journal and mapping tables of online forms
+_REBUILT = frozenset({"NORMAL", "NORMAL/REV", "BITMAP", "FUNCTION-BASED NORMAL", "FUNCTION-BASED BITMAP"})
+
+
+def routes_of(
+    facts: Facts | None, bundle: Bundle, to_space: str, server: Server, settings: OracleSettings
+) -> tuple[Route, ...] | NoRoute:
+    """Every way to bring the bundle there, the kindest first, or why there is none."""
+    refusal = refusal_of(facts, bundle, to_space, server)
+    if refusal is not None:
+        return refusal
+    assert facts is not None, "a missing object is refused above"
+    maker = _Maker(facts, bundle, to_space, server, settings)
+    return maker.of_index() if facts.is_index else maker.of_table()
+
+
+def may_move_online(facts: Facts, server: Server, settings: OracleSettings) -> bool:
+    """Whether release, edition and the table itself allow ONLINE, and no licence comes into use by it."""
+    table = facts.table_facts
+    if not server.online or table is None or table.domain_indexes or table.bitmap_joins or table.object_columns:
+        return False
+    if facts.is_iot:
+        return facts.lead.part is None and not table.lobs
+    if table.lobs and not settings.online_lobs:
+        return False  # sessions using DBMS_LOB fail meanwhile (ORA-14812)
+    if facts.lead.part is None:
+        return server.since(*ONLINE_TABLES)
+    compressed = facts.compress_for is not None and "advanced_compression" not in settings.licensed
+    return server.since(*ONLINE_PARTITIONS) and not compressed  # it would be recorded as use of an option
+
+
+class _Maker:
+    """Puts routes of one bundle together."""
+
+    def __init__(self, facts: Facts, bundle: Bundle, to_space: str, server: Server, settings: OracleSettings) -> None:
+        self._facts = facts
+        self._bundle = bundle
+        self._to_space = to_space
+        self._server = server
+        self._settings = settings
+
+    def of_index(self) -> tuple[Route, ...]:
+        """REBUILD, online where that is possible."""
+        piece = self._facts.own_piece()
+        assert piece is not None, "an index that is not listed is refused"
+        online = self._server.online and piece.index_type in _NORMAL
+        forms = [True, False] if online else [False]
+        return tuple(self._rebuild(piece, online=form) for form in forms)
+
+    def of_table(self) -> tuple[Route, ...]:
+        """MOVE, online where that is possible."""
+        online = may_move_online(self._facts, self._server, self._settings)
+        forms = [True, False] if online else [False]
+        return tuple(self._move(online=form) for form in forms)
+
+    def _rebuild(self, piece: IndexPiece, *, online: bool) -> Route:
+        forward = statements.rebuild(piece, self._to_space, online=online)
+        reverse = statements.rebuild(piece, self._facts.lead.space, online=online)
+        return self._route(
+            name="rebuild online" if online else "rebuild",
+            forward=[forward],
+            reverse=[reverse],
+            tidy=[statements.rebuild(piece, None, online=False)],
+            online=online,
+            locks=self._locks(online=online, blocked="writes to the table wait, queries go on"),
+            notes=(
+                "reads the old index or the whole table, and sorts in the temporary tablespace of the mover's user",
+            ),
+        )
+
+    def _move(self, *, online: bool) -> Route:
+        facts = self._facts
+        # a partition has had UPDATE INDEXES always, a whole table since 12.2; online forms of tables need no clause
+        update = facts.lead.part is not None or (self._server.since(*UPDATES_INDEXES) and not facts.is_iot)
+        clause = update and not (online and facts.lead.part is None)
+        places = statements.there(facts, self._to_space), statements.back(facts)
+        forward, reverse = (statements.move(facts, place, online=online, update_indexes=clause) for place in places)
+        broken = [] if facts.is_iot else [piece for piece in facts.indexes if _rebuildable(piece)]
+        repairs = [statements.rebuild(piece, None, online=False) for piece in broken]
+        by_hand = [] if update or online else repairs
+        kept = "indexes are unusable until rebuilt, " if by_hand else ""
+        return self._route(
+            name="move online" if online else "move",
+            forward=[forward, *by_hand],
+            reverse=[reverse, *by_hand],
+            tidy=repairs,
+            online=online,
+            locks=self._locks(online=online, blocked=f"{kept}no writes while it is copied, queries go on"),
+            notes=self._notes(online=online),
+        )
+
+    def _route(
+        self,
+        *,
+        name: str,
+        forward: Sequence[str],
+        reverse: Sequence[str],
+        tidy: Sequence[str],
+        online: bool,
+        locks: str,
+        notes: tuple[str, ...],
+    ) -> Route:
+        tag = statements.tag_of([*forward, *reverse])
+        place, source = self._to_space, self._facts.lead.space or ""
+        return Route(
+            name=name,
+            bundle=self._bundle,
+            to_space=place,
+            prologue=prologue(self._settings),
+            steps=self._steps(tag, "step", forward, f"bring {self._bundle.key} to {place}"),
+            undo_steps=self._steps(tag, "undo", reverse, f"bring {self._bundle.key} back to {source}"),
+            tidy_steps=self._steps(tag, "tidy", tidy, "make an unusable index usable"),
+            online=online,
+            locks=locks,
+            log_bytes=self._log_bytes(),
+            transient_bytes=round(_JOURNAL_RATIO * self._bundle.size_bytes) if online else 0,
+            notes=(*notes, *self._warnings()),
+        )
+
+    def _steps(self, tag: str, word: str, sql: Sequence[str], purpose: str) -> tuple[Step, ...]:
+        """Numbered; every one after the first makes an index usable that the first made unusable."""
+        seconds = self._settings.move_timeout
+        return tuple(
+            statements.step(
+                tag, word, ordinal, text, purpose if ordinal == 1 else f"{purpose}: rebuild an index", seconds
+            )
+            for ordinal, text in enumerate(sql, start=1)
+        )
+
+    def _locks(self, *, online: bool, blocked: str) -> str:
+        if online:
+            return (
+                "brief exclusive locks at the start and the end, reads and writes go on between; it waits for every "
+                f"transaction open on the table, at most {self._settings.online_lock_timeout:g} s"
+            )
+        return f"exclusive DDL lock: {blocked}; gives up after {self._settings.lock_timeout:g} s if it is not free"
+
+    def _log_bytes(self) -> int:
+        """Redo about equal to what is written, whatever LOGGING says: a route never asks for less."""
+        return round(1.05 * self._bundle.size_bytes)
+
+    def _notes(self, *, online: bool) -> tuple[str, ...]:
+        facts, notes = self._facts, []
+        if not facts.is_iot and facts.indexes:
+            notes.append("its indexes are built anew where they are: their size comes on top, in their tablespaces")
+        if facts.lobs:
+            notes.append(f"its {len(facts.lobs)} LOB segment(s) move along, each to the same tablespace")
+        if facts.lead.part is not None:
+            notes.append("partitions made later follow the defaults of the table, not this one")
+        if not online and self._server.online and facts.lead.part is None and not self._server.since(*ONLINE_TABLES):
+            notes.append("DBMS_REDEFINITION could do it online in this release, by hand: START, SYNC, FINISH")
+        notes.append("flashback queries cannot look past it; optimizer statistics should be gathered again")
+        return tuple(notes)
+
+    def _warnings(self) -> tuple[str, ...]:
+        piece_degrees = {p.degree.strip() for p in self._facts.indexes if p.degree}
+        notes = ["running long queries may end with ORA-01555 or ORA-08103"]
+        pool = self._facts.lead.buffer_pool
+        if pool in {"KEEP", "RECYCLE"}:
+            notes.append(f"it is in the {pool} pool: somebody has decided already how it is cached")
+        if self._server.force_logging:
+            notes.append("the database forces logging: a standby receives all of it")
+        if piece_degrees - {"1", "0"}:
+            notes.append("an index has a stored degree of parallelism; the rebuild keeps it")
+        return tuple(notes)
+
+
+def _rebuildable(piece: IndexPiece) -> bool:
+    """A piece with a segment of its own, of a kind that REBUILD takes."""
+    return piece.status != "N/A" and piece.index_type in _REBUILT
+
+
+def prologue(settings: OracleSettings) -> tuple[str, ...]:
+    """Session settings: blocking DDL waits that long (whole seconds), and a full space fails instead of hanging."""
+    return (
+        f"ALTER SESSION SET DDL_LOCK_TIMEOUT = {max(1, round(settings.lock_timeout))}",
+        "ALTER SESSION DISABLE RESUMABLE",
+    )

@@ -1,0 +1,151 @@
+"""Takes one sample: counters of all segments by object, read times by tablespace, figures of the database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from connectors.base import Clock, ConnectorError
+from connectors.model import F64, I64, Sample, SpaceFigures
+from connectors.oracle.queries import query
+from connectors.oracle.server import CONTAINERS_SINCE, Server
+from connectors.oracle.session import ReadSession, Row
+
+SEGMENT = "segment_ids"  # no counter of work: another one after a move or truncate, see by_object
+COUNTERS = (
+    SEGMENT,
+    "logical_reads",  # blocks; an estimate that moves in steps (V$SEGSTAT_NAME.SAMPLED), direct reads included
+    "blocks_read",  # direct reads included
+    "blocks_direct",
+    "requests",  # calls, direct ones included
+    "from_flash",  # reads that a flash cache served
+    "blocks_written",  # direct writes included
+    "written_direct",
+    "scans",
+)
+CENTISECONDS, MICROSECONDS = 1e-2, 1e-6
+_READ_WAITS = (
+    "db file sequential read",
+    "db file scattered read",
+    "db file parallel read",
+    "direct path read",
+    "read by other session",
+    "cell single block physical read",  # Exadata's names for the first two
+    "cell multiblock physical read",
+)
+_WRITE_WAITS = ("direct path write", "free buffer waits", "write complete waits")
+
+
+class SegmentSampler:
+    """Samples over one session. Remembers the entries of this epoch that vanished, so that none comes back as news."""
+
+    def __init__(self, session: ReadSession, clock: Clock, server: Callable[[], Server]) -> None:
+        self._session = session
+        self._clock = clock
+        self._server = server
+        self._epoch = ""
+        self._ids: I64 = np.empty(0, dtype=np.int64)
+        self._values: I64 = np.empty((len(COUNTERS), 0), dtype=np.int64)
+
+    def sample(self) -> Sample:
+        """Five queries, whatever the number of segments and instances.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done; also when an instance came or went meanwhile.
+        """
+        taken_at, monotonic = self._clock.now(), self._clock.monotonic()
+        epoch = self._read_epoch()
+        ids, values = by_object(self._session.rows(query("sample"), doing="sampling counters"))
+        spaces = space_figures(self._session.rows(query("files"), doing="sampling files"))
+        figures = database_figures(self._session.rows(self._system_query(), doing="sampling the database"))
+        if self._read_epoch() != epoch:
+            raise ConnectorError(
+                "an instance or the container was started while its counters were read",
+                advice="The next sample begins anew.",
+            )
+        ids, values = self._remembered(epoch, ids, values)
+        return Sample(
+            taken_at=taken_at,
+            monotonic_seconds=monotonic,
+            epoch=epoch,
+            physical_id=ids,
+            counters=dict(zip(COUNTERS, values, strict=True)),
+            database=figures,
+            server_seconds=self._clock.monotonic() - monotonic,  # an upper bound: the wire is in it
+            spaces=spaces,
+        )
+
+    def _read_epoch(self) -> str:
+        """Identity of the container, and of every instance that counts with the start of its counters."""
+        server = self._server()
+        name = "epoch_container" if server.number >= CONTAINERS_SINCE else "epoch"
+        rows = self._session.rows(query(name), doing="reading the start of the counters")
+        instances = "; ".join(" ".join(str(value) for value in row) for row in rows)
+        return f"{server.dbid}-{server.container_uid}: {instances}"
+
+    def _system_query(self) -> str:
+        return query("system_container" if self._server().in_cdb else "system")
+
+    def _remembered(self, epoch: str, ids: I64, values: I64) -> tuple[I64, I64]:
+        """Add what this epoch had before and does not list now, at its last values."""
+        if epoch == self._epoch:
+            gone = ~np.isin(self._ids, ids, assume_unique=True)
+            if bool(gone.any()):
+                ids = np.concatenate([ids, self._ids[gone]])
+                values = np.concatenate([values, self._values[:, gone]], axis=1)
+                order = np.argsort(ids)
+                ids, values = ids[order], values[:, order]
+        self._epoch, self._ids, self._values = epoch, ids, values
+        return ids, values
+
+
+def by_object(rows: list[Row]) -> tuple[I64, I64]:
+    """Fold the segments of each object.
+
+    A moved object has a new row that starts from zero, and its old one may stay: their sum only rises while both are
+    there. ``segment_ids`` tells that something happened: each DATAOBJ# times its rank in the object, so that a second
+    segment never looks like the first one of an object that had none.
+
+    Args:
+        rows: OBJ#, DATAOBJ#, then the counters without ``segment_ids``; in order of the first two.
+
+    Returns:
+        Object ids, ascending; values of shape ``(len(COUNTERS), objects)``.
+    """
+    wide = np.array(rows, dtype=np.int64).reshape(len(rows), len(COUNTERS) + 1)
+    ids, first, at = np.unique(wide[:, 0], return_index=True, return_inverse=True)
+    wide[:, 1] *= np.arange(1, len(wide) + 1) - first[at]
+    values = np.zeros((len(COUNTERS), len(ids)), dtype=np.int64)
+    for total, column in zip(values, wide[:, 1:].T, strict=True):
+        np.add.at(total, at, column)
+    busy = values[1:].any(axis=0)
+    return ids[busy], values[:, busy]
+
+
+def space_figures(rows: list[Row]) -> SpaceFigures:
+    """V$FILESTAT by tablespace; its times are hundredths of a second (those of V$IOSTAT_FILE would be thousandths)."""
+
+    def column(at: int, unit: float = 1.0) -> F64:
+        return np.array([row[at] for row in rows], dtype=np.float64) * unit
+
+    return SpaceFigures(
+        name=tuple(row[0] for row in rows),
+        reads=column(1),
+        read_seconds=column(2, CENTISECONDS),
+        writes=column(3),
+        write_seconds=column(4, CENTISECONDS),
+    )
+
+
+def database_figures(rows: list[tuple[Any, ...]]) -> dict[str, float]:
+    """Cumulative figures by the names that ``demand`` knows; a wait that never happened has no row and is zero."""
+    total = {name: float(value) for name, value in rows}
+    return {
+        "reads": total.get("physical reads", 0.0),
+        "transactions": total.get("user commits", 0.0) + total.get("user rollbacks", 0.0),
+        "active_seconds": total.get("DB time", 0.0) * CENTISECONDS,
+        "read_seconds": sum(total.get(event, 0.0) for event in _READ_WAITS) * MICROSECONDS,
+        "write_seconds": sum(total.get(event, 0.0) for event in _WRITE_WAITS) * MICROSECONDS,
+    }

@@ -1,0 +1,98 @@
+"""The ``connection:`` part of an Oracle database in the configuration."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from connectors.settings import SecretSource
+
+SECONDS_OF = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h)")
+
+
+def parse_duration(value: object) -> object:
+    """Seconds of a text such as ``500ms``, ``30s``, ``5min``, ``4h``; anything else is left to the next validator."""
+    if not isinstance(value, str):
+        return value
+    match = _DURATION.fullmatch(value.strip())
+    if match is None:
+        raise ValueError(f"{value!r} is no duration; write a number of seconds, or 500ms, 30s, 5min, 4h")
+    return float(match[1]) * SECONDS_OF[match[2]]
+
+
+Duration = Annotated[float, BeforeValidator(parse_duration), Field(gt=0)]
+
+
+class OracleSettings(BaseModel):
+    """Where the database is, who logs in, and how long anything may take. Durations are seconds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    host: str = "localhost"
+    port: int = Field(default=1521, ge=1, le=65535)
+    service: str = ""  # of the PDB; a database with several PDBs is several entries
+    dsn: str = ""  # instead of host, port and service: a whole descriptor or a name of tnsnames.ora
+    user: str  # the schema to act for goes in brackets: hotplace[app] is a proxy login
+    password: SecretSource | None = None  # None: a wallet or the operating system, thick mode only
+    protocol: Literal["tcp", "tcps"] = "tcp"
+    wallet_location: Path | None = None  # folder of ewallet.pem (thin) or cwallet.sso (thick)
+    wallet_password: SecretSource | None = None
+    ssl_server_dn_match: bool = True
+    config_dir: Path | None = None  # folder of tnsnames.ora
+    driver: Literal["thin", "thick"] = "thin"  # thick: 11.2, native encryption, Kerberos; needs Oracle's client
+    client_library: Path | None = None  # of thick mode; None: as the system finds it
+    connect_timeout: Duration = 10.0
+    statement_timeout: Duration = 60.0  # of every query that reads
+    lock_timeout: Duration = 5.0  # DDL_LOCK_TIMEOUT: how long a blocking move waits, with others queued behind it
+    online_lock_timeout: Duration = 30.0  # how long an online move waits for open transactions; it blocks nobody
+    move_timeout: Duration = 4 * 3600.0  # of one statement of a move
+    keepalive: Duration = 120.0  # a firewall must not cut the silent session of a long move
+    online_lobs: bool = False  # online moves of tables with LOBs: sessions using DBMS_LOB may fail (ORA-14812)
+    licensed: tuple[Literal["advanced_compression"], ...] = ()  # options that the site owns and that may be used
+
+    @model_validator(mode="after")
+    def _one_address(self) -> OracleSettings:
+        if bool(self.service) == bool(self.dsn):
+            raise ValueError("name exactly one of service (with host and port) and dsn")
+        return self
+
+    def address(self) -> str:
+        """The connect string: EZConnect Plus, or the dsn as given. Holds no secret."""
+        if self.dsn:
+            return self.dsn
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.protocol}://{host}:{self.port}/{self.service}"
+
+    def where(self) -> str:
+        """The database in words, for messages."""
+        return f"{self.user}@{self.dsn or f'{self.host}:{self.port}/{self.service}'}"
+
+    def connect_arguments(self) -> dict[str, Any]:
+        """What ``connect`` is given, the password included: never log this.
+
+        Raises:
+            SecretUnavailable: a secret's place is empty.
+        """
+        arguments: dict[str, Any] = {"user": self.user, "dsn": self.address()}
+        if self.password is not None:
+            arguments["password"] = self.password.read().get_secret_value()
+        return arguments
+
+    def network_arguments(self) -> dict[str, Any]:
+        """What only python-oracledb understands, in thin mode; keepalive is in whole minutes there."""
+        arguments: dict[str, Any] = {
+            "tcp_connect_timeout": self.connect_timeout,
+            "expire_time": max(1, round(self.keepalive / 60)),
+            "ssl_server_dn_match": self.ssl_server_dn_match,
+        }
+        if self.wallet_location is not None:
+            arguments["wallet_location"] = str(self.wallet_location)
+        if self.wallet_password is not None:
+            arguments["wallet_password"] = self.wallet_password.read().get_secret_value()
+        if self.config_dir is not None:
+            arguments["config_dir"] = str(self.config_dir)
+        return arguments

@@ -1,0 +1,14 @@
+-- Options and parameters that decide what may be offered, one row each.
+-- Reads: V$OPTION, V$PARAMETER, V$STATISTICS_LEVEL. Since: 11.2. Cost: a few milliseconds.
+-- Privilege: SELECT on SYS.V_$OPTION, SYS.V_$PARAMETER, SYS.V_$STATISTICS_LEVEL.
+SELECT 'option' AS KIND, O.PARAMETER AS NAME, O.VALUE AS VALUE
+  FROM V$OPTION O
+ WHERE O.PARAMETER IN ('Partitioning', 'Online Index Build', 'Online Redefinition', 'Real Application Clusters')
+UNION ALL
+SELECT 'parameter', P.NAME, P.VALUE
+  FROM V$PARAMETER P
+ WHERE P.NAME IN ('statistics_level', 'timed_statistics', 'compatible', 'db_block_size')
+UNION ALL
+SELECT 'statistics', S.STATISTICS_NAME, S.SYSTEM_STATUS
+  FROM V$STATISTICS_LEVEL S
+ WHERE S.STATISTICS_NAME = 'Segment Level Statistics'

@@ -1,0 +1,5 @@
+-- Who this session is.
+-- Reads: V$SESSION. Since: 11.2. Privilege: SELECT on SYS.V_$SESSION. Cost: a millisecond.
+SELECT S.SID, S.SERIAL#, TO_NUMBER(SYS_CONTEXT('USERENV', 'INSTANCE')) AS INST_ID
+  FROM V$SESSION S
+ WHERE S.SID = TO_NUMBER(SYS_CONTEXT('USERENV', 'SID'))

@@ -1,0 +1,77 @@
+"""What storage costs and how many drives it takes: the arithmetic behind a price list.
+
+``PhysicalIO = (total * read share - hits) + total * write share * factor``: every host write costs two I/Os on mirrored
+drives (RAID 1), four with one parity (RAID 5: read data and parity, write both), six with two (RAID 6).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+GIB = 2**30
+WRITE_FACTORS = {1: 2, 5: 4, 6: 6}  # RAID level -> drive I/Os per host write
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierPrice:
+    """What is known of one tier's price and drives; None where nobody said."""
+
+    gib_year: float | None = None  # per GiB and year, in whatever currency
+    drive_iops: float | None = None  # I/Os per second that one drive is trusted with
+    raid: int = 5  # a key of WRITE_FACTORS
+
+    def __post_init__(self) -> None:
+        if self.gib_year is not None and not 0 <= self.gib_year < float("inf"):
+            raise ValueError(f"a price per GiB and year of {self.gib_year} is none")
+        if self.drive_iops is not None and not 0 < self.drive_iops < float("inf"):
+            raise ValueError(f"a drive of {self.drive_iops} IOPS is none")
+        if self.raid not in WRITE_FACTORS:
+            raise ValueError(f"RAID {self.raid} is not one of {', '.join(map(str, WRITE_FACTORS))}")
+
+
+def physical_io(total: float, read_ratio: float, raid: int, hits: float = 0.0) -> float:
+    """I/Os per second that reach the drives behind a RAID group.
+
+    Args:
+        total: host I/Os per second.
+        read_ratio: share of them that are reads, 0 to 1.
+        raid: 1, 5 or 6.
+        hits: reads per second that something before the drives answers (a cache, or a faster tier).
+
+    Raises:
+        ValueError: the share is none, there are more hits than reads, or the RAID level is not known.
+    """
+    reads = total * read_ratio
+    if not 0 <= read_ratio <= 1 or not 0 <= hits <= reads:
+        raise ValueError(f"of {total} I/Os with a share of {read_ratio} reads, {hits} hits cannot be")
+    if raid not in WRITE_FACTORS:
+        raise ValueError(f"RAID {raid} is not one of {', '.join(map(str, WRITE_FACTORS))}")
+    return _on_drives(reads - hits, total * (1 - read_ratio), raid)
+
+
+def drives(iops: float, drive_iops: float) -> int:
+    """Whole drives that serve so many I/Os per second, none for none; room for bytes is another question."""
+    return ceil(round(iops / drive_iops, 9))  # rounded: a share of 80 % must not cost a drive by its last binary digit
+
+
+def drives_for(reads: float, writes: float, price: TierPrice) -> int | None:
+    """Drives of a tier that serve host reads and writes per second; None where nobody said what a drive can do."""
+    if price.drive_iops is None:
+        return None
+    return drives(_on_drives(reads, writes, price.raid), price.drive_iops)
+
+
+def _on_drives(reads: float, writes: float, raid: int) -> float:
+    """The formula: drive I/Os per second for host reads that no cache answers, and host writes."""
+    return reads + writes * WRITE_FACTORS[raid]
+
+
+def cost_per_year(size_bytes: float, price: TierPrice, head_room_ratio: float = 0.0) -> float | None:
+    """Yearly price of storage in which ``size_bytes`` may be filled and head-room stays free; None without a price."""
+    return None if price.gib_year is None else size_bytes / (1.0 - head_room_ratio) / GIB * price.gib_year
+
+
+def price_per(cost: float, worth: float) -> float:
+    """What one unit of work costs, for example a price over transactions per second; inf where no work is done."""
+    return cost / worth if worth > 0 else float("inf")

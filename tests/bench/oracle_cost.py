@@ -1,0 +1,54 @@
+"""One sampling cycle over 100,000 segments of an emulated Oracle server.
+
+The statements and what the agent does with the answers are real; the server's share of the time is the emulated
+server's own and says nothing of Oracle. Statements per cycle must not depend on the number of segments.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tests.bench.measurement import Measurement, of_runs, timed
+from tests.labs.oracle.harness import OWNER, OracleHarness, running_harness
+from tests.labs.oracle.model import BLOCK, Table
+
+SEGMENTS = 100_000
+RUNS = 3
+COMMAND = "python -m tests.bench oracle_cost"
+NOTE = "emulated server, over the wire protocol through python-oracledb; its own work included"
+
+
+def measurements() -> list[Measurement]:
+    """Seconds and statements of a sample and of a catalog."""
+    with running_harness("bench") as lab:
+        _fill(lab)
+        connector = lab.connector(statement_timeout=300.0)
+        connector.identify()
+        before = len(lab.server.statements)
+        samples = timed(connector.sample, RUNS)
+        statements = (len(lab.server.statements) - before) / RUNS
+        catalogs = timed(connector.catalog, RUNS)
+        connector.close()
+    size = f"{SEGMENTS:,} segments"
+    return [
+        of_runs(f"Oracle sample, {size}", samples, "s", COMMAND, note=NOTE),
+        of_runs(f"Oracle catalog, {size}", catalogs, "s", COMMAND, note=NOTE),
+        {
+            "name": f"Oracle sample, {size}: statements",
+            "value": statements,
+            "unit": "statements",
+            "better": "lower",
+            "command": COMMAND,
+            "note": "the same for any number of segments; every query has a SET TRANSACTION READ ONLY before it",
+        },
+    ]
+
+
+def _fill(lab: OracleHarness) -> None:
+    """Small tables, every one of them read."""
+    of = lab.database
+    for number in range(SEGMENTS):
+        own = of.segment(OWNER, f"T{number}", "TABLE", "SLOW", 8 * BLOCK)
+        own.counters[0] = Counter({"logical reads": 9, "physical reads": 3, "physical read requests": 3})
+        of.tables[OWNER, own.name] = Table(OWNER, own.name, own.object_id, [own])
+    of.generation += 1

@@ -1,0 +1,405 @@
+"""The emulated database: its model, who may do what, and the levers that tests pull. A tns.backend.Database."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from datetime import timedelta
+
+from tests.labs.oracle.model import (
+    BLOCK,
+    STARTED,
+    UNLIMITED,
+    DataFile,
+    Index,
+    Lob,
+    LongOperation,
+    Quirks,
+    Segment,
+    Table,
+    Tablespace,
+    User,
+)
+from tests.labs.oracle.query import Engine
+from tests.labs.oracle.session import EmulatedSession
+from tests.labs.tns.backend import Client, OracleError
+from tests.labs.tns.backend import Session as WireSession
+
+SCAN_BLOCKS = 128  # multiblock reads of 1 MB
+
+
+class EmulatedDatabase:
+    """One database, one PDB of it where the release has those. Guarded by ``lock``: sessions are threads."""
+
+    def __init__(self, version: tuple[int, ...] = (19, 22, 0, 0, 0), quirks: Quirks = Quirks()) -> None:  # noqa: B008
+        self.version = version
+        self.quirks = quirks
+        self.lock = threading.RLock()
+        self.changed = threading.Condition(self.lock)
+        self.seconds_per_gb = 0.0  # how long a copy takes
+        self.generation = 0  # rises with every change, so that answers may be kept
+        self.name = "ORCL"
+        self.database_id = 1_600_000_001
+        self.services = {"orcl", "orclpdb1"}
+        self.started = [STARTED] * quirks.instances
+        self.options = {
+            name: quirks.edition == "EE" and name != "Real Application Clusters"
+            for name in (
+                *("Partitioning", "Online Index Build", "Online Redefinition", "Parallel execution"),
+                *("Advanced Compression", "Real Application Clusters", "Transparent Data Encryption"),
+            )
+        }
+        self.options["Real Application Clusters"] = quirks.instances > 1
+        self.parameters = {
+            "statistics_level": quirks.statistics_level,
+            "timed_statistics": "TRUE",
+            "db_block_size": str(BLOCK),
+            "db_file_multiblock_read_count": str(SCAN_BLOCKS),
+            "ddl_lock_timeout": "0",
+            "heat_map": "OFF",
+            "compatible": f"{version[0]}.{version[1]}.0",
+            "control_management_pack_access": "DIAGNOSTIC+TUNING" if quirks.edition == "EE" else "NONE",
+            "db_cache_advice": "ON",
+            "cluster_database": "TRUE" if quirks.instances > 1 else "FALSE",
+        }
+        self.tablespaces: dict[str, Tablespace] = {}
+        self.users: dict[str, User] = {}
+        self.tables: dict[tuple[str, str], Table] = {}
+        self.dead: list[tuple[int, Segment]] = []  # tablespace number and segment of entries that linger
+        self.sessions: dict[int, WireSession] = {}
+        self.table_locks: dict[int, dict[int, str]] = {}  # object id -> session id -> mode
+        self.user_locks: dict[str, int] = {}  # of DBMS_LOCK
+        self.long_operations: list[LongOperation] = []
+        self.statistics = [Counter[str]() for _ in range(quirks.instances)]  # V$SYSSTAT
+        self.events = [Counter[str]() for _ in range(quirks.instances)]  # V$SYSTEM_EVENT: waits, and microseconds
+        self._ids = itertools.count(70_000)
+        self._session_ids = itertools.count(101)
+        self._files = itertools.count(1)
+        self._furnish()
+        self.engine = Engine(self)
+
+    def _furnish(self) -> None:
+        """What every database has."""
+        for name in ("SYSTEM", "SYSAUX", "USERS"):
+            self.add_tablespace(name, f"/u01/oradata/{name.lower()}01.dbf", 1 << 30)
+        self.add_tablespace("UNDOTBS1", "/u01/oradata/undotbs01.dbf", 1 << 30, contents="UNDO")
+        system = {"ALTER ANY TABLE", "ALTER ANY INDEX", "SELECT ANY DICTIONARY", "CREATE SESSION", "SYSDBA"}
+        for name in ("SYS", "SYSTEM"):
+            self.add_user(name, "manager", privileges=system, roles={"DBA"}).maintained = True
+
+    # What sessions need.
+
+    def serves(self, service: str) -> bool:
+        """Whether the listener knows that service."""
+        return service.lower() in self.services
+
+    def password(self, user: str) -> str | None:
+        """Clear password of a user; of whoever comes through a proxy, the proxy's own."""
+        known = self.users.get(user.partition("[")[0])
+        return known.password if known else None
+
+    def refuse_login(self, client: Client) -> OracleError | None:
+        """What is said after the right password."""
+        user = self.users[client.user]
+        if user.status.startswith("LOCKED"):
+            return OracleError(28000, "The account is locked.")
+        if "CREATE SESSION" not in user.privileges:
+            return OracleError(1045, f"user {user.name} lacks CREATE SESSION privilege; logon denied")
+        through = client.proxy_client
+        if through and (through not in self.users or user.name not in self.users[through].proxies):
+            return OracleError(28150, "proxy not authorized to connect as client")
+        return None
+
+    def open(self, client: Client) -> WireSession:
+        """A new session."""
+        with self.changed:
+            session = EmulatedSession(self, client, next(self._session_ids))
+            self.sessions[session.session_id] = session
+        return session
+
+    def touch(self) -> None:
+        """Say that something changed. The lock is held."""
+        self.generation += 1
+        self.changed.notify_all()
+
+    def next_id(self) -> int:
+        """A new OBJECT_ID or DATA_OBJECT_ID."""
+        return next(self._ids)
+
+    # Looking.
+
+    def segments(self) -> Iterator[Segment]:
+        """All segments there are."""
+        for table in self.tables.values():
+            for segment in table.everything():
+                if segment.created:
+                    yield segment
+
+    def table(self, owner: str, name: str) -> Table:
+        """Raises OracleError ORA-00942."""
+        try:
+            return self.tables[owner, name]
+        except KeyError:
+            raise OracleError(942, "table or view does not exist") from None
+
+    def index(self, owner: str, name: str) -> tuple[Table, Index]:
+        """The index and its table. Raises OracleError ORA-01418."""
+        for table in self.tables.values():
+            for index in table.indexes:
+                if (index.owner, index.name) == (owner, name):
+                    return table, index
+        raise OracleError(1418, "specified index does not exist")
+
+    def tablespace(self, name: str) -> Tablespace:
+        """Raises OracleError ORA-00959."""
+        try:
+            return self.tablespaces[name]
+        except KeyError:
+            raise OracleError(959, f"tablespace '{name}' does not exist") from None
+
+    def used_bytes(self, tablespace: str) -> int:
+        """Segments, transient ones and ballast."""
+        space = self.tablespaces[tablespace]
+        held = sum(segment.bytes for segment in self.segments() if segment.tablespace == tablespace)
+        return held + space.transient + space.ballast
+
+    # Building, with a DBA's hand.
+
+    def add_tablespace(self, name: str, path: str, size: int, max_bytes: int = 0, **other: str | bool) -> Tablespace:
+        """A tablespace with one file."""
+        with self.changed:
+            number = len(self.tablespaces)
+            counters = [Counter[str]() for _ in range(self.quirks.instances)]
+            file = DataFile(next(self._files), path, size, max_bytes, counters)
+            space = Tablespace(name, number, [file], **other)  # type: ignore[arg-type]
+            self.tablespaces[name] = space
+            self.touch()
+        return space
+
+    def add_user(
+        self,
+        name: str,
+        password: str,
+        *,
+        privileges: set[str] = frozenset(),  # type: ignore[assignment]
+        roles: set[str] = frozenset(),  # type: ignore[assignment]
+        quotas: dict[str, int] | None = None,
+    ) -> User:
+        """A user who may log in."""
+        with self.changed:
+            user = User(name, password, 100 + len(self.users), {"CREATE SESSION", *privileges}, set(roles))
+            user.quotas = dict(quotas or {})
+            self.users[name] = user
+            self.touch()
+        return user
+
+    def segment(self, owner: str, name: str, kind: str, tablespace: str, size: int, part: str = "") -> Segment:
+        """A segment of its own; a new object."""
+        number = self.next_id()
+        counters = [Counter[str]() for _ in range(self.quirks.instances)]
+        return Segment(number, number, owner, name, kind, tablespace, size, part, counters=counters)
+
+    def add_table(
+        self, owner: str, name: str, tablespace: str, size: int, *, partitions: tuple[str, ...] = (), iot: bool = False
+    ) -> Table:
+        """A heap table, a range-partitioned one, or an index-organised one (with its index)."""
+        with self.changed:
+            if iot:
+                table = Table(owner, name, self.next_id(), [], iot=True)
+                self.add_index(table, f"{name}_PK", tablespace, size, unique=True, kind="IOT - TOP")
+            elif partitions:
+                parts = [self.segment(owner, name, "TABLE PARTITION", tablespace, size, part) for part in partitions]
+                table = Table(owner, name, self.next_id(), parts, partitioned=True, default_tablespace=tablespace)
+            else:
+                own = self.segment(owner, name, "TABLE", tablespace, size)
+                table = Table(owner, name, own.object_id, [own])
+            self.tables[owner, name] = table
+            self.touch()
+        return table
+
+    def add_composite(self, owner: str, name: str, tablespace: str, size: int, partitions: tuple[str, ...]) -> Table:
+        """A partitioned table with two subpartitions in each partition."""
+        with self.changed:
+            parts = []
+            for partition in partitions:
+                for number in (1, 2):
+                    part = f"{partition}_S{number}"
+                    segment = self.segment(owner, name, "TABLE SUBPARTITION", tablespace, size, part)
+                    segment.group = partition
+                    parts.append(segment)
+            table = Table(owner, name, self.next_id(), parts, partitioned=True, composite=True)
+            table.default_tablespace = tablespace
+            self.tables[owner, name] = table
+            self.touch()
+        return table
+
+    def add_overflow(self, table: Table, tablespace: str, size: int) -> Segment:
+        """The overflow segment of an index-organised table."""
+        with self.changed:
+            name = f"SYS_IOT_OVER_{table.object_id}"
+            table.overflow = self.segment(table.owner, name, "TABLE", tablespace, size)
+            self.touch()
+        return table.overflow
+
+    def add_index(
+        self, table: Table, name: str, tablespace: str, size: int, *, local: bool = False, **other: bool | str
+    ) -> Index:
+        """An index; local ones have a partition for each of the table."""
+        with self.changed:
+            if local:
+                kind = "INDEX SUBPARTITION" if table.composite else "INDEX PARTITION"
+                parts = [self.segment(table.owner, name, kind, tablespace, size, s.part) for s in table.segments]
+                for part, segment in zip(parts, table.segments, strict=True):
+                    part.group = segment.group
+                index = Index(table.owner, name, self.next_id(), parts, local=True, partitioned=True)
+            else:
+                own = self.segment(table.owner, name, "INDEX", tablespace, size)
+                index = Index(table.owner, name, own.object_id, [own])
+            for key, value in other.items():
+                setattr(index, key, value)
+            table.indexes.append(index)
+            self.touch()
+        return index
+
+    def add_lob(self, table: Table, column: str, tablespace: str, size: int) -> Lob:
+        """A LOB column with its segments and LOB indexes."""
+        with self.changed:
+            stem = f"{table.object_id:010}C{len(table.lobs) + 2:05}$$"
+            name, index_name = f"SYS_LOB{stem}", f"SYS_IL{stem}"
+            kinds = ("LOB PARTITION", "INDEX PARTITION") if table.partitioned else ("LOBSEGMENT", "LOBINDEX")
+            kinds = ("LOB SUBPARTITION", "INDEX SUBPARTITION") if table.composite else kinds
+            lob = Lob(column, index_name, [], [], object_id=self.next_id())
+            for segment in table.segments:
+                part = f"SYS_LOB_P{segment.object_id}" if table.partitioned else ""
+                index_part = f"SYS_IL_P{segment.object_id}" if table.partitioned else ""
+                lob.segments.append(self.segment(table.owner, name, kinds[0], tablespace, size, part))
+                lob.indexes.append(self.segment(table.owner, index_name, kinds[1], tablespace, BLOCK * 8, index_part))
+            table.lobs.append(lob)
+            self.touch()
+        return lob
+
+    def drop_table(self, owner: str, name: str) -> None:
+        """With PURGE."""
+        with self.changed:
+            table = self.table(owner, name)
+            for segment in table.everything():
+                self.bury(segment)
+            del self.tables[owner, name]
+            self.touch()
+
+    def bury(self, segment: Segment) -> None:
+        """Its entry in V$SEGSTAT lingers under the old DATAOBJ#."""
+        if self.quirks.dead_entries and segment.touched and segment.tablespace in self.tablespaces:
+            last = Segment(
+                segment.object_id, segment.data_object_id, segment.owner, segment.name, segment.kind,
+                segment.tablespace, segment.bytes, segment.part, counters=[Counter(c) for c in segment.counters],
+            )  # fmt: skip
+            self.dead.append((self.tablespaces[segment.tablespace].number, last))
+
+    # Levers: work that shows in the counters.
+
+    def read_randomly(self, segment: Segment, reads: int, *, instance: int = 1, microseconds: int = 5000) -> None:
+        """Single-block reads that sessions waited for."""
+        with self.changed:
+            self._count(segment, instance, {"logical reads": 3 * reads, "physical reads": reads})
+            self._count(segment, instance, {"physical read requests": reads})
+            self._wait(segment, instance, "db file sequential read", reads, reads, reads * microseconds)
+            self.touch()
+
+    def read_cached(self, segment: Segment, reads: int, *, instance: int = 1) -> None:
+        """Reads that the buffer cache answered."""
+        with self.changed:
+            self._count(segment, instance, {"logical reads": reads})
+            self.statistics[instance - 1]["session logical reads"] += reads
+            self.touch()
+
+    def scan(self, segment: Segment, *, direct: bool = False, instance: int = 1, microseconds: int = 20_000) -> None:
+        """A full scan in multiblock reads, through the buffer cache or past it."""
+        with self.changed:
+            blocks = segment.blocks
+            requests = -(-blocks // SCAN_BLOCKS)
+            counts = {"logical reads": blocks, "physical reads": blocks, "physical read requests": requests}
+            if direct:
+                counts["physical reads direct"] = blocks
+            self._count(segment, instance, {**counts, "segment scans": 1})
+            event = "direct path read" if direct else "db file scattered read"
+            self._wait(segment, instance, event, requests, blocks, requests * microseconds)
+            self.touch()
+
+    def write(self, segment: Segment, blocks: int, *, instance: int = 1) -> None:
+        """Blocks changed and later written."""
+        with self.changed:
+            counts = {"db block changes": blocks, "physical writes": blocks, "physical write requests": blocks}
+            self._count(segment, instance, counts)
+            self.statistics[instance - 1]["physical writes"] += blocks
+            self.tablespaces[segment.tablespace].files[0].counters[instance - 1]["PHYWRTS"] += blocks
+            self.touch()
+
+    def _count(self, segment: Segment, instance: int, counts: dict[str, int]) -> None:
+        if self.parameters["statistics_level"] != "BASIC":
+            segment.counters[instance - 1].update(counts)
+
+    def _wait(self, segment: Segment, instance: int, event: str, calls: int, blocks: int, micro: int) -> None:
+        """The same I/O, as the instance and the file count it."""
+        at = instance - 1
+        self.events[at][event] += calls
+        self.events[at][event + "/us"] += micro
+        direct = event == "direct path read"
+        self.statistics[at].update({"physical reads": blocks, "physical read total IO requests": calls})
+        self.statistics[at].update({"physical read IO requests": calls, "session logical reads": 3 * blocks})
+        self.statistics[at].update({"physical reads direct" if direct else "physical reads cache": blocks})
+        file = self.tablespaces[segment.tablespace].files[0].counters[at]
+        file.update({"PHYRDS": calls, "PHYBLKRD": blocks, "READTIM": micro // 10_000})
+        if event == "db file sequential read":
+            file.update({"SINGLEBLKRDS": calls, "SINGLEBLKRDTIM": micro // 10_000})
+            file.update({"SMALL_SYNC_READ_REQS": calls, "SMALL_SYNC_READ_LATENCY": micro // 1000})
+        else:
+            file["LARGE_READ_REQS"] += calls
+
+    def commit_transactions(self, count: int, *, instance: int = 1) -> None:
+        """User commits, as V$SYSSTAT counts them."""
+        with self.changed:
+            self.statistics[instance - 1]["user commits"] += count
+            self.touch()
+
+    def restart(self, instance: int = 1) -> None:
+        """An instance restart: its counters start anew."""
+        with self.changed:
+            at = instance - 1
+            self.started[at] += timedelta(hours=1)
+            self.statistics[at].clear()
+            self.events[at].clear()
+            for segment in self.segments():
+                segment.counters[at].clear()
+            for space in self.tablespaces.values():
+                for file in space.files:
+                    file.counters[at].clear()
+            self.dead.clear()
+            self.touch()
+
+    def add_space_check(self, tablespace: str, needed: int, *, what: str = "temp segment by 128") -> None:
+        """Extend files as far as they may. Raises OracleError ORA-01652. The lock is held."""
+        space = self.tablespace(tablespace)
+        missing = self.used_bytes(tablespace) + needed - space.bytes
+        if missing <= 0:
+            return
+        if self.used_bytes(tablespace) + needed > space.most_bytes:
+            raise OracleError(1652, f"unable to extend {what} in tablespace {tablespace}")
+        for file in space.files:
+            grown = min(missing, max(0, file.max_bytes - file.bytes))
+            file.bytes += grown
+            missing -= grown
+
+    def quota_check(self, owner: str, tablespace: str, needed: int) -> None:
+        """The owner's quota, not the agent's. Raises OracleError ORA-01950 or ORA-01536."""
+        user = self.users[owner]
+        if "UNLIMITED TABLESPACE" in user.privileges:
+            return
+        quota = user.quotas.get(tablespace)
+        if quota is None:
+            raise OracleError(1950, f"no privileges on tablespace '{tablespace}'")
+        held = sum(s.bytes for s in self.segments() if s.tablespace == tablespace and s.owner == owner)
+        if quota != UNLIMITED and held + needed > quota:
+            raise OracleError(1536, f"space quota exceeded for tablespace '{tablespace}'")

@@ -1,0 +1,230 @@
+"""The contract's harness over the emulated Oracle server, which speaks Oracle's wire protocol to the real driver."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import oracledb
+
+from agent.clock import SystemClock
+from connectors.base import Connector, Mover, StatementFailed
+from connectors.model import Step
+from connectors.oracle.connector import OracleConnector
+from connectors.oracle.driver import load_driver
+from connectors.oracle.settings import OracleSettings
+from connectors.settings import SecretSource
+from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
+from tests.labs.oracle.database import EmulatedDatabase
+from tests.labs.oracle.model import UNLIMITED, Quirks, Table
+from tests.labs.tns.server import TnsServer, serving
+
+OWNER, AGENT, LOOKER = "APP", "HOTPLACE", "LOOKER"
+PASSWORD, WRONG_PASSWORD = "right, and secret", "wrong, and s3cret"
+TABLE_BYTES, INDEX_BYTES, LOB_BYTES = 16 << 20, 2 << 20, 8 << 20
+SLOW_SECONDS_PER_GB = 2000.0  # a copy of a play table then lasts half a minute
+WAIT_SECONDS = 20.0
+_NUMBERS = count(1)
+
+
+def furnished(version: tuple[int, ...] = (19, 22, 0, 0, 0), quirks: Quirks | None = None) -> EmulatedDatabase:
+    """A database with two tablespaces, an owner of tables, an agent and one who may only look."""
+    database = EmulatedDatabase(version, quirks or Quirks())
+    database.add_tablespace("SLOW", "/hdd/oradata/slow01.dbf", 1 << 30, max_bytes=2 << 30)
+    database.add_tablespace("FAST", "/ssd/oradata/fast01.dbf", 256 << 20, max_bytes=512 << 20)
+    database.add_user(OWNER, PASSWORD, quotas={"SLOW": UNLIMITED, "FAST": UNLIMITED})
+    rights = {"SELECT ANY DICTIONARY", "ALTER ANY TABLE", "ALTER ANY INDEX"}
+    database.add_user(AGENT, PASSWORD, privileges=rights).grants.add(("EXECUTE", "SYS.DBMS_LOCK"))
+    looker = database.add_user(LOOKER, PASSWORD, privileges={"SELECT ANY DICTIONARY"})
+    looker.grants.add(("EXECUTE", "SYS.DBMS_LOCK"))
+    return database
+
+
+def plain(name: str) -> str:
+    """A name as Oracle writes it: bare when it is upper-case letters, digits and ``_ $ #``, else in double quotes."""
+    bare = name[:1].isascii() and name[:1].isalpha() and all(c.isascii() and (c.isalnum() or c in "_$#") for c in name)
+    return name if bare and name == name.upper() else f'"{name}"'
+
+
+class OracleHarness:
+    """One emulated server as the contract wants it."""
+
+    refusals: tuple[type[Exception], ...] = (StatementFailed,)
+    secret = WRONG_PASSWORD
+    source_space = "SLOW"
+    target_space = "FAST"
+
+    def __init__(self, name: str, database: EmulatedDatabase, server: TnsServer, folder: Path) -> None:
+        self.name = name
+        self.clock = SystemClock()
+        self.database = database
+        self.server = server
+        self._folder = folder
+        longest = 128 if database.version >= (12, 2) else 30
+        self.cannot: Mapping[Ability, str] = (
+            {} if longest == 128 else {Ability.WEIRD_NAMES: f"this release has names of at most {longest} bytes"}
+        )
+
+    def settings(self, user: str = AGENT, password: str = PASSWORD, **other: Any) -> OracleSettings:
+        """Settings of a user, with what a test changes."""
+        place = self._folder / f"password of {user} {password == PASSWORD}"
+        place.write_text(password)
+        usual = {"host": "127.0.0.1", "port": self.server.port, "service": "orclpdb1", "user": user}
+        waits = {"lock_timeout": 1.0, "online_lock_timeout": 2.0, "statement_timeout": 20.0}
+        return OracleSettings(**{**usual, **waits, "password": SecretSource(file=place), **other})
+
+    def connector(self, user: str = AGENT, password: str = PASSWORD, **other: Any) -> OracleConnector:
+        """A connector over those settings."""
+        settings = self.settings(user, password, **other)
+        return OracleConnector(settings, self.clock, load_driver(settings))
+
+    @contextmanager
+    def session(self, user: str = OWNER) -> Iterator[oracledb.Connection]:
+        """A session of the real driver, beside the connector."""
+        dsn = f"127.0.0.1:{self.server.port}/orclpdb1"
+        with oracledb.connect(user=user, password=PASSWORD, dsn=dsn) as session:
+            yield session
+
+    def connect(self) -> Connector:
+        """The agent's."""
+        return self.connector()
+
+    def refused_connect(self) -> Connector:
+        """Log in with another password."""
+        connector = self.connector(password=self.secret)
+        connector.identify()
+        return connector
+
+    def restricted_connect(self) -> Connector:
+        """A login that may read the dictionary and owns nothing."""
+        return self.connector(user=LOOKER)
+
+    def create(self, name: str, *, lob: bool = False) -> PlayTable:
+        """Oracle has no name with a double quote in it; two single ones stand for it."""
+        own = name.upper() if name.isidentifier() else name.replace('"', "''")
+        index = f"I{next(_NUMBERS)}"
+        table = self.database.add_table(OWNER, own, "SLOW", TABLE_BYTES)
+        self.database.add_index(table, index, "SLOW", INDEX_BYTES, unique=True)
+        if lob:
+            self.database.add_lob(table, "DOC", "SLOW", LOB_BYTES)
+        key = f"{OWNER}.{plain(own)}"
+        return PlayTable(
+            name=own, key=key, index_key=f"{OWNER}.{index} INDEX", lob_key=f"{key} LOB (DOC)" if lob else None
+        )
+
+    def drop(self, table: PlayTable) -> None:
+        """With PURGE; somebody's move of it is waited for."""
+        if (OWNER, table.name) in self.database.tables:
+            self.database.drop_table(OWNER, table.name)
+
+    def table(self, table: PlayTable) -> Table:
+        """The model behind it."""
+        return self.database.table(OWNER, table.name)
+
+    def read_randomly(self, table: PlayTable, reads: int) -> None:
+        """Single blocks of the table; those of the index are in the buffer cache."""
+        own = self.table(table)
+        self.database.read_randomly(own.segments[0], reads)
+        self.database.read_cached(own.indexes[0].segments[0], 2 * reads)
+
+    def scan(self, table: PlayTable) -> None:
+        """In multiblock reads through the buffer cache."""
+        self.database.scan(self.table(table).segments[0])
+
+    def reset_counters(self) -> None:
+        """An instance restart, as far as counters are concerned."""
+        self.database.restart()
+
+    @contextmanager
+    def hold_lock(self, table: PlayTable) -> Iterator[None]:
+        """An open transaction of the owner's."""
+        with self.session() as session:
+            session.cursor().execute(f'LOCK TABLE "{OWNER}"."{table.name}" IN ROW EXCLUSIVE MODE')
+            yield
+            session.rollback()
+
+    @contextmanager
+    def target_full(self) -> Iterator[None]:
+        """Something the model does not know takes all the room."""
+        space = self.database.tablespaces["FAST"]
+        space.ballast = space.most_bytes - self.database.used_bytes("FAST")
+        self.database.generation += 1
+        try:
+            yield
+        finally:
+            space.ballast = 0
+            self.database.generation += 1
+
+    def execute_interrupted(self, mover: Mover, step: Step) -> None:
+        """Interrupt it while it copies."""
+        self._execute_disturbed(mover, step, lambda _: mover.interrupt())
+
+    def execute_broken(self, mover: Mover, step: Step) -> None:
+        """Cut its connection while it copies, and end it on the server."""
+        self._execute_disturbed(mover, step, self.kill)
+
+    def kill(self, session_id: int) -> None:
+        """As ALTER SYSTEM KILL SESSION ... IMMEDIATE."""
+        connection = self.server.connection_of(session_id)
+        connection.drop()
+        session = connection.session
+        assert session is not None
+        session.cancel()
+
+    def write_while_reading(self, connector: Connector, table: PlayTable) -> None:
+        """Over the connector's own session."""
+        assert isinstance(connector, OracleConnector)
+        statement = f'ALTER TABLE "{OWNER}"."{table.name}" MOVE TABLESPACE FAST'
+        connector._session.rows(statement, doing="writing")
+
+    def _execute_disturbed(self, mover: Mover, step: Step, disturb: Callable[[int], None]) -> None:
+        """Run the step so slowly that it can be caught, and disturb it once it copies."""
+        self.database.long_operations.clear()
+        self.database.seconds_per_gb = SLOW_SECONDS_PER_GB
+        disturber = threading.Thread(target=self._when_copying, args=(disturb,))
+        disturber.start()
+        try:
+            mover.execute(step)
+        finally:
+            disturber.join()
+            self.database.seconds_per_gb = 0.0
+
+    def _when_copying(self, disturb: Callable[[int], None]) -> None:
+        until = time.monotonic() + WAIT_SECONDS
+        while not self.database.long_operations:
+            assert time.monotonic() < until, "the step never began to copy"
+            time.sleep(0.01)
+        disturb(self.database.long_operations[0].session_id)
+
+
+@contextmanager
+def running_harness(
+    name: str, version: tuple[int, ...] = (19, 22, 0, 0, 0), quirks: Quirks | None = None
+) -> Iterator[OracleHarness]:
+    """A harness over an emulated server of its own; what the server did not understand fails the test."""
+    database = furnished(version, quirks)
+    with tempfile.TemporaryDirectory(prefix="hotplace-oracle-") as folder, serving(database) as server:
+        yield OracleHarness(name, database, server, Path(folder))
+        assert server.complaints == []
+
+
+@contextmanager
+def _contract(name: str, version: tuple[int, ...], quirks: Quirks) -> Iterator[EngineHarness]:
+    with running_harness(name, version, quirks) as harness:
+        yield harness
+
+
+def contract_harnesses() -> dict[str, HarnessFactory]:
+    """Enterprise Edition of 19c, and Standard Edition of 12.1 on two instances. Starts nothing."""
+    return {
+        "oracle 19 (emulated server)": lambda: _contract("oracle 19 (emulated server)", (19, 22, 0, 0, 0), Quirks()),
+        "oracle 12.1 SE2 RAC (emulated server)": lambda: _contract(
+            "oracle 12.1 SE2 RAC (emulated server)", (12, 1, 0, 2, 0), Quirks(edition="SE2", instances=2)
+        ),
+    }

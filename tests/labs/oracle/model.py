@@ -1,0 +1,209 @@
+"""What the emulated database consists of: tablespaces, files, segments, tables, indexes, users."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+
+BLOCK = 8192
+UNLIMITED = -1
+STARTED = datetime(2026, 1, 5, 6, 0, 0)  # noqa: DTZ001 - STARTUP_TIME is a DATE of the database host
+
+
+@dataclass(slots=True)
+class DataFile:
+    """One data file with its I/O counters, per instance."""
+
+    number: int
+    path: str
+    bytes: int
+    max_bytes: int = 0  # 0: does not extend itself
+    counters: list[Counter[str]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Tablespace:
+    """What a move names."""
+
+    name: str
+    number: int
+    files: list[DataFile]
+    contents: str = "PERMANENT"
+    status: str = "ONLINE"
+    encrypted: bool = False
+    block_size: int = BLOCK
+    ballast: int = 0  # bytes taken by what the model does not know
+    transient: int = 0  # temporary segments of running moves
+
+    @property
+    def bytes(self) -> int:
+        """Size of its files as they are now."""
+        return sum(file.bytes for file in self.files)
+
+    @property
+    def most_bytes(self) -> int:
+        """Size they may grow to."""
+        return sum(max(file.bytes, file.max_bytes) for file in self.files)
+
+
+@dataclass(slots=True)
+class Segment:
+    """What is stored somewhere and counted: a table, a partition of one, an index, a LOB."""
+
+    object_id: int
+    data_object_id: int
+    owner: str
+    name: str
+    kind: str  # SEGMENT_TYPE of DBA_SEGMENTS
+    tablespace: str
+    bytes: int
+    part: str = ""  # partition or subpartition
+    group: str = ""  # the partition of a subpartition
+    created: bool = True  # False: deferred, no segment yet
+    compress_for: str = ""
+    counters: list[Counter[str]] = field(default_factory=list)
+
+    @property
+    def blocks(self) -> int:
+        """Its size in blocks."""
+        return self.bytes // BLOCK
+
+    @property
+    def touched(self) -> bool:
+        """Whether V$SEGSTAT has rows for it."""
+        return any(self.counters)
+
+
+@dataclass(slots=True)
+class Lob:
+    """A LOB column: one segment and one LOB index for each segment of the table."""
+
+    column: str
+    index_name: str
+    segments: list[Segment]
+    indexes: list[Segment]
+    object_id: int = 0
+    securefile: bool = True
+
+
+@dataclass(slots=True)
+class Index:
+    """An index; partitioned ones have several segments."""
+
+    owner: str
+    name: str
+    object_id: int
+    segments: list[Segment]
+    unique: bool = False
+    kind: str = "NORMAL"
+    local: bool = False  # one segment for each of the table
+    partitioned: bool = False
+    degree: str = "1"
+    unusable: set[str] = field(default_factory=set)  # partitions, "" for the whole of one that has none
+    rebuilding: bool = False  # an online rebuild was interrupted (ORA-08104)
+
+
+@dataclass(slots=True)
+class Table:
+    """A table with all that hangs on it."""
+
+    owner: str
+    name: str
+    object_id: int
+    segments: list[Segment]
+    partitioned: bool = False
+    composite: bool = False
+    default_tablespace: str = ""  # of later partitions
+    iot: bool = False
+    long_column: bool = False
+    clustered: bool = False
+    temporary: bool = False
+    nested: bool = False
+    queue: bool = False
+    read_only: bool = False
+    mview_log: str = ""  # "ROWID" or "PRIMARY KEY"
+    compress_for: str = ""
+    degree: str = "1"
+    indexes: list[Index] = field(default_factory=list)
+    lobs: list[Lob] = field(default_factory=list)
+    overflow: Segment | None = None  # of an index-organised table
+
+    def everything(self) -> Iterator[Segment]:
+        """All its segments, indexes and LOBs included."""
+        yield from self.segments
+        if self.overflow is not None:
+            yield self.overflow
+        for lob in self.lobs:
+            yield from lob.segments
+            yield from lob.indexes
+        for index in self.indexes:
+            yield from index.segments
+
+
+@dataclass(slots=True)
+class User:
+    """A schema that may log in."""
+
+    name: str
+    password: str
+    user_id: int
+    privileges: set[str] = field(default_factory=set)
+    roles: set[str] = field(default_factory=set)
+    grants: set[tuple[str, str]] = field(default_factory=set)  # (privilege, OWNER.OBJECT)
+    quotas: dict[str, int] = field(default_factory=dict)  # bytes, UNLIMITED
+    default_tablespace: str = "USERS"
+    status: str = "OPEN"
+    proxies: set[str] = field(default_factory=set)  # who may connect through
+    maintained: bool = False  # Oracle's own
+
+
+@dataclass(slots=True)
+class LongOperation:
+    """A row of V$SESSION_LONGOPS."""
+
+    session_id: int
+    serial: int
+    user: str
+    name: str
+    target: str
+    total_blocks: int
+    started: datetime
+    done_blocks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Quirks:
+    """What a test may set apart from the usual."""
+
+    edition: str = "EE"  # or "SE2"
+    instances: int = 1
+    container: str = "ORCLPDB1"  # "" before 12.1
+    statistics_level: str = "TYPICAL"
+    role: str = "PRIMARY"
+    dead_entries: bool = True  # V$SEGSTAT keeps rows of segments that are gone
+
+
+# Names of V$SEGSTAT_NAME with whether 11.2 has them and whether they are sampled.
+STATISTICS: tuple[tuple[int, str, bool, bool], ...] = (
+    (0, "logical reads", True, True),
+    (1, "buffer busy waits", True, False),
+    (2, "gc buffer busy", True, False),
+    (3, "db block changes", True, True),
+    (4, "physical reads", True, False),
+    (5, "physical writes", True, False),
+    (6, "physical read requests", True, False),
+    (7, "physical write requests", True, False),
+    (8, "physical reads direct", True, False),
+    (9, "physical writes direct", True, False),
+    (11, "optimized physical reads", True, False),
+    (12, "optimized physical writes", False, False),
+    (13, "gc cr blocks received", True, False),
+    (14, "gc current blocks received", True, False),
+    (15, "ITL waits", True, False),
+    (16, "row lock waits", True, False),
+    (19, "space used", True, False),
+    (20, "space allocated", True, False),
+    (22, "segment scans", True, False),
+)

@@ -1,0 +1,236 @@
+"""What ALTER TABLE MOVE and ALTER INDEX REBUILD do: locks, room, a copy that takes time, new segments, dead indexes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tests.labs.oracle.grammar import NOT_ENDED, Move, Rebuild
+from tests.labs.oracle.model import BLOCK, Index, LongOperation, Segment, Table
+from tests.labs.tns.backend import OracleError
+
+if TYPE_CHECKING:
+    from tests.labs.oracle.database import EmulatedDatabase
+    from tests.labs.oracle.session import EmulatedSession
+
+ONLINE_TABLES, ONLINE_PARTITIONS = (12, 2), (12, 1)
+SLICES = 20  # a copy looks so often for a cancel
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One segment that is written anew."""
+
+    segment: Segment
+    tablespace: str
+
+
+def move_table(session: EmulatedSession, owner: str, name: str, move: Move) -> None:
+    """ALTER TABLE owner.name MOVE. Raises OracleError as the documentation says."""
+    database = session.database
+    with database.changed:
+        session.may_alter(owner, "TABLE", name)
+        table = database.table(owner, name)
+        _refuse_form(database, table, move)
+        targets = _targets(table, move)
+        copies = _copies(database, table, move, targets)
+        rebuilt = _rebuilt(database, table, move, targets)
+        session.wait_for_table(table.object_id, online=move.online)
+        _make_room(database, copies + rebuilt)
+    _copy(session, copies + rebuilt, f"{owner}.{name}", "Table Scan")
+    with database.changed:
+        try:
+            _apply(database, copies + rebuilt)
+            _mark_indexes(table, move, targets, {copy.segment.object_id for copy in rebuilt})
+        finally:
+            session.unlock(table.object_id)
+            database.touch()
+
+
+def _refuse_form(database: EmulatedDatabase, table: Table, move: Move) -> None:
+    """Forms that an object, a release or an edition does not allow."""
+    if table.long_column:
+        raise OracleError(997, "illegal use of LONG datatype")
+    if table.clustered or table.temporary:
+        raise OracleError(14512, "cannot perform operation on a clustered or temporary object")
+    if table.partitioned and not move.part:
+        number = 28660 if table.iot else 14808 if move.online else 14511
+        raise OracleError(number, "cannot move a partitioned table as a whole")
+    if move.part and not table.partitioned:
+        raise OracleError(14501, "object is not partitioned")
+    if move.part and table.composite != move.sub:
+        raise OracleError(14257, "cannot move partition other than a Range, List, System, or Hash partition")
+    if move.part and not database.options["Partitioning"]:
+        raise OracleError(439, "feature not enabled: Partitioning")
+    _refuse_online(database, table, move)
+    if move.update_indexes and not move.part and database.version < ONLINE_TABLES:
+        raise NOT_ENDED
+
+
+def _refuse_online(database: EmulatedDatabase, table: Table, move: Move) -> None:
+    if not move.online:
+        return
+    if database.quirks.edition != "EE":
+        raise OracleError(439, "feature not enabled: Online Index Build")
+    if move.part and database.version < ONLINE_PARTITIONS:
+        raise NOT_ENDED
+    if not move.part and not table.iot and database.version < ONLINE_TABLES:
+        raise OracleError(25148, "ONLINE option not permitted")
+    if any(index.kind in ("DOMAIN", "BITMAP JOIN") for index in table.indexes):
+        raise OracleError(14808, "table does not support ONLINE MOVE")
+
+
+def _targets(table: Table, move: Move) -> list[int]:
+    """Which of the table's segments are meant, by position."""
+    if table.iot:
+        return [0]
+    found = [at for at, segment in enumerate(table.segments) if not move.part or segment.part == move.part]
+    if not found:
+        raise OracleError(14251 if move.sub else 2149, "Specified partition does not exist")
+    return found
+
+
+def _copies(database: EmulatedDatabase, table: Table, move: Move, targets: list[int]) -> list[Copy]:
+    """The table's own segments and the LOBs that are named; a plain move leaves LOBs where they are."""
+    columns = {lob.column: lob for lob in table.lobs}
+    unknown = move.lobs.keys() - columns.keys()
+    if unknown:
+        raise OracleError(904, f'"{min(unknown)}": invalid identifier')
+    for tablespace in {move.tablespace, move.overflow, *move.lobs.values(), *move.indexes.values()} - {""}:
+        database.tablespace(tablespace)
+    own = _primary_key(table).segments if table.iot else table.segments
+    made = [Copy(own[at], move.tablespace or own[at].tablespace) for at in targets]
+    if move.overflow and table.overflow is not None:
+        made.append(Copy(table.overflow, move.overflow))
+    for column, tablespace in move.lobs.items():
+        for at in targets:
+            made += [Copy(columns[column].segments[at], tablespace), Copy(columns[column].indexes[at], tablespace)]
+    return made
+
+
+def _primary_key(table: Table) -> Index:
+    return next(index for index in table.indexes if index.kind == "IOT - TOP")
+
+
+def _rebuilt(database: EmulatedDatabase, table: Table, move: Move, targets: list[int]) -> list[Copy]:
+    """Index segments that are kept usable by being built again."""
+    if table.iot or not (move.online or move.update_indexes):
+        return []
+    unknown = move.indexes.keys() - {index.name for index in table.indexes}
+    if unknown:
+        raise OracleError(1418, "specified index does not exist")
+    made = []
+    for index in table.indexes:
+        local = index.local and table.partitioned
+        if local and move.global_only and not move.online:
+            continue
+        chosen = [index.segments[at] for at in targets] if local else index.segments
+        made += [Copy(segment, move.indexes.get(index.name, segment.tablespace)) for segment in chosen]
+    return made
+
+
+def rebuild_index(session: EmulatedSession, owner: str, name: str, rebuild: Rebuild) -> None:
+    """ALTER INDEX owner.name REBUILD. Raises OracleError as the documentation says."""
+    database = session.database
+    with database.changed:
+        session.may_alter(owner, "INDEX", name)
+        table, index = database.index(owner, name)
+        _refuse_rebuild(database, index, rebuild)
+        chosen = [s for s in index.segments if not rebuild.part or s.part == rebuild.part]
+        if not chosen:
+            raise OracleError(2149, "Specified partition does not exist")
+        copies = [Copy(segment, rebuild.tablespace or segment.tablespace) for segment in chosen]
+        for copy in copies:
+            database.tablespace(copy.tablespace)
+        session.wait_for_table(table.object_id, online=rebuild.online)
+        _make_room(database, copies)
+    _copy(session, copies, f"{owner}.{name}", "Index Fast Full Scan")
+    with database.changed:
+        _apply(database, copies)
+        index.unusable -= {segment.part for segment in chosen}
+        index.degree = rebuild.parallel or index.degree  # stored, and then changes plans
+        session.unlock(table.object_id)
+        database.touch()
+
+
+def _refuse_rebuild(database: EmulatedDatabase, index: Index, rebuild: Rebuild) -> None:
+    if index.kind == "IOT - TOP":
+        raise OracleError(28650, "Primary index on an IOT cannot be rebuilt")
+    if index.partitioned and not rebuild.part:
+        raise OracleError(14086, "a partitioned index may not be rebuilt as a whole")
+    if rebuild.online and not database.options["Online Index Build"]:
+        raise OracleError(439, "feature not enabled: Online Index Build")
+    if index.rebuilding:
+        raise OracleError(8104, f"this index object {index.object_id} is being online built or rebuilt")
+
+
+def _make_room(database: EmulatedDatabase, copies: list[Copy]) -> None:
+    """Quota of the owner, and room in the target for old and new together, before anything is copied."""
+    needed: Counter[str] = Counter()
+    for copy in copies:
+        if copy.segment.created:
+            needed[copy.tablespace] += copy.segment.bytes
+    for tablespace, size in needed.items():
+        database.quota_check(copies[0].segment.owner, tablespace, size)
+        database.add_space_check(tablespace, size)
+    for tablespace, size in needed.items():
+        database.tablespaces[tablespace].transient += size
+
+
+def _copy(session: EmulatedSession, copies: list[Copy], target: str, name: str) -> None:
+    """Take the time it takes, visibly and in small pieces; a cancel takes everything back."""
+    database = session.database
+    total = sum(copy.segment.bytes for copy in copies)
+    operation = LongOperation(
+        session.session_id, session.serial, session.user.name, name, target, max(1, total // BLOCK), session.now()
+    )
+    pause = database.seconds_per_gb * total / 2**30 / SLICES
+    with database.changed:
+        database.long_operations.append(operation)
+    try:
+        for piece in range(1, SLICES + 1):
+            session.pause(pause)
+            operation.done_blocks = operation.total_blocks * piece // SLICES
+    except OracleError:
+        with database.changed:
+            _give_back(database, copies)
+            session.unlock_all_ddl()
+        raise
+
+
+def _give_back(database: EmulatedDatabase, copies: list[Copy]) -> None:
+    for copy in copies:
+        if copy.segment.created:
+            database.tablespaces[copy.tablespace].transient -= copy.segment.bytes
+    database.touch()
+
+
+def _apply(database: EmulatedDatabase, copies: list[Copy]) -> None:
+    """New segments, with new data object ids and counters that begin again; the copy's own I/O is counted."""
+    _give_back(database, copies)
+    for copy in copies:
+        segment = copy.segment
+        if segment.created:
+            reads = {"physical reads": segment.blocks, "physical reads direct": segment.blocks}
+            segment.counters[0].update({**reads, "segment scans": 1, "logical reads": segment.blocks})
+            segment.counters[0]["physical read requests"] += -(-segment.blocks // 128)
+            database.bury(segment)
+            segment.counters = [Counter[str]() for _ in segment.counters]
+            writes = {"physical writes": segment.blocks, "physical writes direct": segment.blocks}
+            segment.counters[0].update({**writes, "physical write requests": -(-segment.blocks // 128)})
+            database.statistics[0]["redo size"] += segment.bytes
+        segment.data_object_id = database.next_id()
+        segment.tablespace = copy.tablespace
+
+
+def _mark_indexes(table: Table, move: Move, targets: list[int], kept: set[int]) -> None:
+    """ROWIDs changed: what was not built again cannot be used. Indexes of an IOT keep working."""
+    if table.iot:
+        return
+    for index in table.indexes:
+        for at, segment in enumerate(index.segments):
+            if segment.object_id in kept:
+                index.unusable.discard(segment.part)
+            elif not (index.local and table.partitioned) or at in targets:
+                index.unusable.add(segment.part)

@@ -1,0 +1,312 @@
+"""Rows of the V$ views, made from the model; their GV$ forms have a row for each instance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from tests.labs.oracle.model import BLOCK, STARTED, STATISTICS
+
+if TYPE_CHECKING:
+    from tests.labs.oracle.database import EmulatedDatabase
+    from tests.labs.oracle.session import EmulatedSession
+
+Row = dict[str, Any]
+Rows = Iterator[Row]
+CONTAINER, ROOT, WHOLE = 3, 1, 0
+_SYSSTAT: tuple[str, ...] = (
+    *("physical reads", "physical reads cache", "physical reads direct", "physical read IO requests"),
+    *("physical read total IO requests", "session logical reads", "physical writes", "redo size"),
+    *("user commits", "user rollbacks", "DB time"),
+)
+_EVENTS: tuple[str, ...] = (
+    *("db file sequential read", "db file scattered read", "db file parallel read", "direct path read"),
+    *("direct path write", "read by other session", "free buffer waits", "write complete waits"),
+)
+
+
+def container_id(db: EmulatedDatabase) -> int:
+    """CON_ID of what a session sees: a PDB, or the whole of a database that is no CDB."""
+    return CONTAINER if db.quirks.container and db.version >= (12, 1) else WHOLE
+
+
+def _names(db: EmulatedDatabase) -> list[tuple[int, str]]:
+    return [(number, name) for number, name, early, _ in STATISTICS if early or db.version >= (12, 1)]
+
+
+def segstat(db: EmulatedDatabase, instance: int) -> dict[str, Any]:
+    """V$SEGSTAT by columns: every statistic of every segment that was touched."""
+    now = [(db.tablespaces[s.tablespace].number, s) for s in db.segments() if s.counters[instance - 1]]
+    then = [(number, s) for number, s in db.dead if s.counters[instance - 1]]
+    entries, names = [*now, *then], _names(db)
+    counted = [np.array([s.counters[instance - 1].get(name, 0) for _, s in entries], np.int64) for _, name in names]
+    size = len(entries)
+    return {
+        "TS#": np.tile(np.array([number for number, _ in entries], np.int64), len(names)),
+        "OBJ#": np.tile(np.array([s.object_id for _, s in entries], np.int64), len(names)),
+        "DATAOBJ#": np.tile(np.array([s.data_object_id for _, s in entries], np.int64), len(names)),
+        "STATISTIC_NAME": np.repeat(np.array([name for _, name in names], dtype=object), size),
+        "STATISTIC#": np.repeat(np.array([number for number, _ in names], np.int64), size),
+        "VALUE": np.concatenate(counted) if counted else np.zeros(0, np.int64),
+        "CON_ID": np.full(size * len(names), container_id(db), np.int64),
+    }
+
+
+def segstat_names(db: EmulatedDatabase, _: int) -> Rows:
+    """V$SEGSTAT_NAME."""
+    sampled = {name: flag for _, name, _, flag in STATISTICS}
+    for number, name in _names(db):
+        yield {"STATISTIC#": number, "NAME": name, "SAMPLED": "YES" if sampled[name] else "NO", "CON_ID": WHOLE}
+
+
+def filestat(db: EmulatedDatabase, instance: int) -> Rows:
+    """V$FILESTAT: times in hundredths of a second."""
+    for space in db.tablespaces.values():
+        for file in space.files:
+            counted = file.counters[instance - 1]
+            names = ("PHYRDS", "PHYWRTS", "PHYBLKRD", "SINGLEBLKRDS", "READTIM", "WRITETIM", "SINGLEBLKRDTIM")
+            row: Row = {name: counted[name] for name in names}
+            yield {**row, "FILE#": file.number, "PHYBLKWRT": counted["PHYWRTS"], "CON_ID": container_id(db)}
+
+
+def iostat_file(db: EmulatedDatabase, instance: int) -> Rows:
+    """V$IOSTAT_FILE of data files: times in milliseconds."""
+    for space in db.tablespaces.values():
+        for file in space.files:
+            counted = file.counters[instance - 1]
+            names = ("SMALL_SYNC_READ_REQS", "SMALL_SYNC_READ_LATENCY", "LARGE_READ_REQS")
+            row: Row = {name: counted[name] for name in names}
+            yield {
+                **row, "FILE_NO": file.number, "FILETYPE_NAME": "Data File", "CON_ID": container_id(db),
+                "SMALL_READ_REQS": counted["SINGLEBLKRDS"],
+            }  # fmt: skip
+
+
+def sysstat(db: EmulatedDatabase, instance: int) -> Rows:
+    """V$SYSSTAT and, of the one container there is, V$CON_SYSSTAT."""
+    for at, name in enumerate(_SYSSTAT):
+        yield {"STATISTIC#": at, "NAME": name, "VALUE": db.statistics[instance - 1][name], "CON_ID": WHOLE}
+
+
+def con_sysstat(db: EmulatedDatabase, instance: int) -> Rows:
+    """V$CON_SYSSTAT."""
+    yield from ({**row, "CON_ID": container_id(db)} for row in sysstat(db, instance))
+
+
+def system_event(db: EmulatedDatabase, instance: int) -> Rows:
+    """V$SYSTEM_EVENT; all waits are of foreground sessions."""
+    for name in _EVENTS:
+        waits, micro = db.events[instance - 1][name], db.events[instance - 1][name + "/us"]
+        yield {
+            "EVENT": name, "TOTAL_WAITS": waits, "TIME_WAITED": micro // 10_000, "TIME_WAITED_MICRO": micro,
+            "TOTAL_WAITS_FG": waits, "TIME_WAITED_FG": micro // 10_000, "TIME_WAITED_MICRO_FG": micro,
+            "WAIT_CLASS": "User I/O", "CON_ID": WHOLE,
+        }  # fmt: skip
+
+
+def con_system_event(db: EmulatedDatabase, instance: int) -> Rows:
+    """V$CON_SYSTEM_EVENT."""
+    yield from ({**row, "CON_ID": container_id(db)} for row in system_event(db, instance))
+
+
+def buffer_pools(db: EmulatedDatabase, instance: int) -> Rows:
+    """V$BUFFER_POOL_STATISTICS of the one pool."""
+    counted = db.statistics[instance - 1]
+    yield {
+        "NAME": "DEFAULT", "BLOCK_SIZE": BLOCK, "PHYSICAL_READS": counted["physical reads cache"],
+        "CONSISTENT_GETS": counted["session logical reads"], "DB_BLOCK_GETS": 0, "CON_ID": WHOLE,
+    }  # fmt: skip
+
+
+def statistics_level(db: EmulatedDatabase, _: int) -> Rows:
+    """V$STATISTICS_LEVEL."""
+    state = "DISABLED" if db.parameters["statistics_level"] == "BASIC" else "ENABLED"
+    yield {
+        "STATISTICS_NAME": "Segment Level Statistics", "SESSION_STATUS": state, "SYSTEM_STATUS": state,
+        "ACTIVATION_LEVEL": "TYPICAL", "STATISTICS_VIEW_NAME": "V$SEGSTAT", "SESSION_SETTABLE": "NO",
+    }  # fmt: skip
+
+
+def parameters(db: EmulatedDatabase, _: int) -> Rows:
+    """V$PARAMETER."""
+    for at, (name, value) in enumerate(db.parameters.items()):
+        yield {"NUM": at, "NAME": name, "VALUE": value, "DISPLAY_VALUE": value, "CON_ID": WHOLE}
+
+
+def instance_row(db: EmulatedDatabase, instance: int) -> Rows:
+    """V$INSTANCE."""
+    version = ".".join(map(str, db.version))
+    yield {
+        "INSTANCE_NUMBER": instance, "INSTANCE_NAME": f"{db.name.lower()}{instance}", "HOST_NAME": f"db{instance}",
+        "VERSION": version, "VERSION_FULL": version, "STARTUP_TIME": db.started[instance - 1], "STATUS": "OPEN",
+        "PARALLEL": "YES" if db.quirks.instances > 1 else "NO", "DATABASE_STATUS": "ACTIVE", "CON_ID": WHOLE,
+        "EDITION": db.quirks.edition,
+    }  # fmt: skip
+
+
+def database_row(db: EmulatedDatabase, _: int) -> Rows:
+    """V$DATABASE."""
+    standby = db.quirks.role != "PRIMARY"
+    yield {
+        "DBID": db.database_id, "NAME": db.name, "DB_UNIQUE_NAME": db.name, "DATABASE_ROLE": db.quirks.role,
+        "OPEN_MODE": "READ ONLY WITH APPLY" if standby else "READ WRITE", "LOG_MODE": "ARCHIVELOG",
+        "FORCE_LOGGING": "NO", "CDB": "YES" if container_id(db) else "NO", "CREATED": STARTED, "CON_ID": WHOLE,
+        "PLATFORM_NAME": "Linux x86 64-bit",
+    }  # fmt: skip
+
+
+def containers(db: EmulatedDatabase, instance: int) -> Rows:
+    """V$CONTAINERS and V$PDBS, as a session in the PDB sees them: itself."""
+    yield {
+        "CON_ID": container_id(db), "DBID": db.database_id + container_id(db), "CON_UID": 2_700_000_003,
+        "NAME": db.quirks.container or db.name, "OPEN_MODE": "READ WRITE", "RESTRICTED": "NO",
+        "OPEN_TIME": db.started[instance - 1],
+    }  # fmt: skip
+
+
+def options(db: EmulatedDatabase, _: int) -> Rows:
+    """V$OPTION."""
+    for name, there in db.options.items():
+        yield {"PARAMETER": name, "VALUE": "TRUE" if there else "FALSE", "CON_ID": WHOLE}
+
+
+def version_row(db: EmulatedDatabase, _: int) -> Rows:
+    """V$VERSION."""
+    yield {"BANNER": product(db) + f" Release {'.'.join(map(str, db.version))}", "CON_ID": WHOLE}
+
+
+def product(db: EmulatedDatabase) -> str:
+    """The name it goes by."""
+    edition = "Enterprise Edition" if db.quirks.edition == "EE" else "Standard Edition 2"
+    letter = {11: "11g", 12: "12c", 18: "18c", 19: "19c", 21: "21c", 23: "23ai"}[db.version[0]]
+    return f"Oracle Database {letter} {edition}"
+
+
+def datafiles(db: EmulatedDatabase, _: int) -> Rows:
+    """V$DATAFILE."""
+    for space in db.tablespaces.values():
+        for file in space.files:
+            yield {
+                "FILE#": file.number, "TS#": space.number, "NAME": file.path, "BYTES": file.bytes,
+                "BLOCKS": file.bytes // BLOCK, "BLOCK_SIZE": BLOCK, "STATUS": "ONLINE", "ENABLED": "READ WRITE",
+                "UNRECOVERABLE_CHANGE#": 0, "CON_ID": container_id(db),
+            }  # fmt: skip
+
+
+def tablespace_rows(db: EmulatedDatabase, _: int) -> Rows:
+    """V$TABLESPACE."""
+    for space in db.tablespaces.values():
+        yield {"TS#": space.number, "NAME": space.name, "BIGFILE": "NO", "CON_ID": container_id(db)}
+
+
+def disk_groups(db: EmulatedDatabase, _: int) -> Rows:
+    """V$ASM_DISKGROUP_STAT: the groups that files name, mirrored once."""
+    names = {
+        file.path[1:].partition("/")[0] for s in db.tablespaces.values() for file in s.files if file.path[0] == "+"
+    }
+    for number, name in enumerate(sorted(names), start=1):
+        yield {
+            "GROUP_NUMBER": number, "NAME": name, "TYPE": "NORMAL", "TOTAL_MB": 20_000, "FREE_MB": 10_000,
+            "REQUIRED_MIRROR_FREE_MB": 1000, "USABLE_FILE_MB": 4500, "STATE": "CONNECTED",
+        }  # fmt: skip
+
+
+def _sessions(db: EmulatedDatabase, instance: int) -> Iterator[EmulatedSession]:
+    if instance == 1:
+        yield from cast("list[EmulatedSession]", list(db.sessions.values()))
+
+
+def sessions(db: EmulatedDatabase, instance: int) -> Rows:
+    """V$SESSION: those of clients, all on the first instance."""
+    for session in _sessions(db, instance):
+        blocker = session.blocked_by
+        yield {
+            "SID": session.session_id, "SERIAL#": session.serial, "USERNAME": session.user.name, "TYPE": "USER",
+            "STATUS": "ACTIVE" if session.active else "INACTIVE", "MODULE": session.client.module or None,
+            "ACTION": session.client.action or None, "CLIENT_IDENTIFIER": session.client.client_identifier or None,
+            "PROGRAM": session.client.program, "MACHINE": session.client.machine, "OSUSER": session.client.os_user,
+            "EVENT": session.event, "SECONDS_IN_WAIT": session.seconds_blocked(), "BLOCKING_SESSION": blocker,
+            "FINAL_BLOCKING_SESSION": blocker, "LOGON_TIME": STARTED, "CON_ID": container_id(db),
+        }  # fmt: skip
+
+
+def long_operations(db: EmulatedDatabase, instance: int) -> Rows:
+    """V$SESSION_LONGOPS, in blocks."""
+    for operation in db.long_operations if instance == 1 else ():
+        yield {
+            "SID": operation.session_id, "SERIAL#": operation.serial, "OPNAME": operation.name, "UNITS": "Blocks",
+            "TARGET": operation.target, "SOFAR": operation.done_blocks, "TOTALWORK": operation.total_blocks,
+            "START_TIME": operation.started, "LAST_UPDATE_TIME": operation.started, "USERNAME": operation.user,
+        }  # fmt: skip
+
+
+def locked_objects(db: EmulatedDatabase, instance: int) -> Rows:
+    """V$LOCKED_OBJECT: table locks of open transactions."""
+    for number, holders in db.table_locks.items():
+        for session in _sessions(db, instance):
+            if session.session_id in holders:
+                yield {
+                    "OBJECT_ID": number, "SESSION_ID": session.session_id, "ORACLE_USERNAME": session.user.name,
+                    "LOCKED_MODE": 6 if holders[session.session_id] == "EXCLUSIVE" else 3, "CON_ID": container_id(db),
+                }  # fmt: skip
+
+
+def locks(db: EmulatedDatabase, instance: int) -> Rows:
+    """V$LOCK: table locks (TM) and locks of DBMS_LOCK (UL)."""
+    if instance != 1:
+        return
+    for number, holders in db.table_locks.items():
+        for session, mode in holders.items():
+            yield {"SID": session, "TYPE": "TM", "ID1": number, "ID2": 0, "LMODE": 6 if mode == "EXCLUSIVE" else 3}
+    for lock, session in db.user_locks.items():
+        yield {"SID": session, "TYPE": "UL", "ID1": int(lock), "ID2": 0, "LMODE": 6, "REQUEST": 0}
+
+
+def transactions(db: EmulatedDatabase, instance: int) -> Rows:
+    """V$TRANSACTION."""
+    for session in _sessions(db, instance):
+        if session.in_transaction():
+            yield {"STATUS": "ACTIVE", "SES_ADDR": f"{session.session_id:08X}", "USED_UBLK": 1, "USED_UREC": 1}
+
+
+def recovery_area(_: EmulatedDatabase, __: int) -> Rows:
+    """V$RECOVERY_FILE_DEST."""
+    yield {"NAME": "/u01/fra", "SPACE_LIMIT": 100 * 2**30, "SPACE_USED": 2**30, "SPACE_RECLAIMABLE": 0}
+
+
+def nothing(_: EmulatedDatabase, __: int) -> Rows:
+    """Views of things that the model does not have."""
+    return iter(())
+
+
+PERFORMANCE: dict[str, Callable[[EmulatedDatabase, int], Rows]] = {
+    "V$SEGSTAT_NAME": segstat_names,
+    "V$FILESTAT": filestat,
+    "V$IOSTAT_FILE": iostat_file,
+    "V$SYSSTAT": sysstat,
+    "V$CON_SYSSTAT": con_sysstat,
+    "V$SYSTEM_EVENT": system_event,
+    "V$CON_SYSTEM_EVENT": con_system_event,
+    "V$BUFFER_POOL_STATISTICS": buffer_pools,
+    "V$STATISTICS_LEVEL": statistics_level,
+    "V$PARAMETER": parameters,
+    "V$SYSTEM_PARAMETER": parameters,
+    "V$INSTANCE": instance_row,
+    "V$DATABASE": database_row,
+    "V$CONTAINERS": containers,
+    "V$PDBS": containers,
+    "V$OPTION": options,
+    "V$VERSION": version_row,
+    "V$DATAFILE": datafiles,
+    "V$TABLESPACE": tablespace_rows,
+    "V$ASM_DISKGROUP_STAT": disk_groups,
+    "V$SESSION": sessions,
+    "V$SESSION_LONGOPS": long_operations,
+    "V$LOCKED_OBJECT": locked_objects,
+    "V$LOCK": locks,
+    "V$TRANSACTION": transactions,
+    "V$RECOVERY_FILE_DEST": recovery_area,
+    "V$ENCRYPTED_TABLESPACES": nothing,
+}

@@ -1,0 +1,314 @@
+"""One session of the emulated database: who it is, what it may, what it waits for. Implements tns.backend.Session."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from tests.labs.oracle.grammar import NOT_ENDED, Words, read_move, read_rebuild
+from tests.labs.oracle.moving import move_table, rebuild_index
+from tests.labs.oracle.performance import container_id
+from tests.labs.oracle.plsql import run_block
+from tests.labs.oracle.rewrite import refuse
+from tests.labs.tns.backend import Answer, Bind, Client, OracleError
+
+if TYPE_CHECKING:
+    from tests.labs.oracle.database import EmulatedDatabase
+
+CANCELLED = (1013, "user requested cancel of current operation")
+BUSY = (54, "resource busy and acquire with NOWAIT specified or timeout expired")
+_COMMENTS = re.compile(r"\A(?:\s|/\*.*?\*/|--[^\n]*\n)+", re.DOTALL)
+
+
+class EmulatedSession:
+    """Statements of one client. ``cancel`` and ``kill`` come from other threads."""
+
+    instance = 1
+
+    def __init__(self, database: EmulatedDatabase, client: Client, session_id: int) -> None:
+        self.database = database
+        self.client = client
+        self.session_id = session_id
+        self.serial = 1 + session_id * 7 % 60_000
+        self.user = database.users[client.proxy_client or client.user]
+        self.parameters: dict[str, str] = {}
+        self.active = False
+        self.event = "SQL*Net message from client"
+        self.blocked_by: int | None = None
+        self._blocked_since = 0.0
+        self._read_only = False
+        self._uncommitted: set[int] = set()  # tables locked by an open transaction
+        self._ddl_locks: set[int] = set()
+        self._stop: tuple[int, str] | None = None
+
+    # What the wire asks.
+
+    def execute(self, sql: str, binds: Sequence[Bind], executions: int) -> Answer:
+        """Run one statement. Raises OracleError."""
+        with self.database.changed:
+            self._stop = None
+            self.active = True
+        try:
+            return self._dispatch(_COMMENTS.sub("", sql), list(binds))
+        finally:
+            with self.database.changed:
+                self.active, self.blocked_by = False, None
+                self.event = "SQL*Net message from client"
+                self.unlock_all_ddl()
+                self.database.changed.notify_all()
+
+    def in_transaction(self) -> bool:
+        """Whether anything is uncommitted."""
+        return bool(self._uncommitted)
+
+    def commit(self) -> None:
+        """Release the locks."""
+        with self.database.changed:
+            self._read_only = False
+            for number in self._uncommitted:
+                self.unlock(number)
+            self._uncommitted.clear()
+            self.database.changed.notify_all()
+
+    def rollback(self) -> None:
+        """As commit: the model keeps no rows."""
+        self.commit()
+
+    def cancel(self) -> None:
+        """End the running statement with ORA-01013."""
+        self._end_with(*CANCELLED)
+
+    def kill(self) -> None:
+        """End the running statement with ORA-00028, as ALTER SYSTEM KILL SESSION does."""
+        self._end_with(28, "your session has been killed")
+
+    def _end_with(self, number: int, text: str) -> None:
+        with self.database.changed:
+            if self.active:
+                self._stop = (number, text)
+            self.database.changed.notify_all()
+
+    def close(self, *, orderly: bool) -> None:
+        """Locks go with the session."""
+        with self.database.changed:
+            self.commit()
+            for name in [name for name, holder in self.database.user_locks.items() if holder == self.session_id]:
+                del self.database.user_locks[name]
+            self.database.sessions.pop(self.session_id, None)
+            self.database.changed.notify_all()
+
+    # What statements need.
+
+    def seconds_blocked(self) -> int:
+        """How long it has waited for somebody."""
+        return 0 if self.blocked_by is None else int(time.monotonic() - self._blocked_since)
+
+    def now(self) -> datetime:
+        """SYSDATE: of the database host, without a zone."""
+        return datetime.now()  # noqa: DTZ005
+
+    def context(self, space: str, key: str) -> str | None:
+        """SYS_CONTEXT. Raises OracleError ORA-02003."""
+        if space != "USERENV":
+            raise refuse(f"context {space}")
+        known = {
+            "SESSION_USER": self.user.name, "CURRENT_USER": self.user.name, "CURRENT_SCHEMA": self.user.name,
+            "SID": str(self.session_id), "INSTANCE": str(self.instance), "DB_NAME": self.database.name,
+            "DB_UNIQUE_NAME": self.database.name, "SERVICE_NAME": self.client.service, "ISDBA": "FALSE",
+            "PROXY_USER": self.client.user if self.client.proxy_client else None,
+        }  # fmt: skip
+        if self.database.version >= (12, 1):
+            known |= {"CON_ID": str(container_id(self.database)), "CON_NAME": self.database.quirks.container}
+        if key not in known:
+            raise OracleError(2003, "invalid USERENV parameter")
+        return known[key]
+
+    def may_read(self, view: str) -> bool:
+        """Whether a grant, a role or a privilege opens this view."""
+        user = self.user
+        if "SELECT ANY DICTIONARY" in user.privileges or {"SELECT_CATALOG_ROLE", "DBA"} & user.roles:
+            return True
+        under = re.sub(r"^(G?V)\$", r"\1_$", view)
+        return any((privilege, f"SYS.{under}") in user.grants for privilege in ("SELECT", "READ"))
+
+    def may_alter(self, owner: str, kind: str, name: str) -> None:
+        """Raises OracleError: ORA-00942 for what one may not even see, ORA-01031."""
+        user = self.user
+        if owner == user.name or f"ALTER ANY {kind}" in user.privileges:
+            return
+        if kind == "TABLE" and ("ALTER", f"{owner}.{name}") in user.grants:
+            return
+        seen = "SELECT ANY DICTIONARY" in user.privileges or "SELECT ANY TABLE" in user.privileges
+        raise (
+            OracleError(1031, "insufficient privileges")
+            if seen
+            else OracleError(942 if kind == "TABLE" else 1418, "table or view does not exist")
+        )
+
+    def check(self) -> None:
+        """Raises OracleError when somebody wants the statement to end."""
+        if self._stop is not None:
+            raise OracleError(*self._stop)
+
+    def pause(self, seconds: float) -> None:
+        """Wait that long, unless somebody wants an end."""
+        until = time.monotonic() + seconds
+        with self.database.changed:
+            self.check()
+            while (left := until - time.monotonic()) > 0:
+                self.database.changed.wait(left)
+                self.check()
+
+    def wait_for_table(self, number: int, *, online: bool) -> None:
+        """Blocking DDL gives up after DDL_LOCK_TIMEOUT; online DDL waits for every open transaction. Lock is held."""
+        patience = float("inf") if online else float(self.parameters.get("DDL_LOCK_TIMEOUT", "0"))
+        until = time.monotonic() + patience
+        while others := self.database.table_locks.get(number, {}).keys() - {self.session_id}:
+            if self.blocked_by is None:
+                self._blocked_since = time.monotonic()
+            self.blocked_by = min(others)
+            self.event = "enq: TX - row lock contention" if online else "enq: TM - contention"
+            left = until - time.monotonic()
+            if left <= 0:
+                raise OracleError(*BUSY)
+            self.database.changed.wait(min(left, 1.0))
+            self.check()
+        self.blocked_by, self.event = None, "direct path write"
+        if not online:
+            self.lock(number, "EXCLUSIVE")
+            self._ddl_locks.add(number)
+
+    def lock(self, number: int, mode: str) -> None:
+        """Hold a table lock."""
+        self.database.table_locks.setdefault(number, {})[self.session_id] = mode
+
+    def unlock(self, number: int) -> None:
+        """Give it up."""
+        holders = self.database.table_locks.get(number, {})
+        holders.pop(self.session_id, None)
+        if not holders:
+            self.database.table_locks.pop(number, None)
+
+    def unlock_all_ddl(self) -> None:
+        """A statement ended, well or not."""
+        for number in self._ddl_locks - self._uncommitted:
+            self.unlock(number)
+        self._ddl_locks.clear()
+
+    # Statements.
+
+    def _dispatch(self, sql: str, binds: list[Bind]) -> Answer:
+        first = re.match(r"\w*", sql)
+        match first.group().upper() if first else "":
+            case "SELECT" | "WITH":
+                return self.database.engine.run(self, sql, binds)
+            case "BEGIN" | "DECLARE":
+                run_block(self, sql, binds)
+                return Answer()
+            case "ALTER" | "DROP":
+                self.commit()  # DDL commits what went before
+                self._ddl(Words(sql))
+                return Answer()
+            case "SET" | "LOCK" | "UPDATE" | "INSERT" | "DELETE":
+                return self._transactional(sql)
+        raise OracleError(900, "invalid SQL statement")
+
+    def _transactional(self, sql: str) -> Answer:
+        words = Words(sql)
+        if words.take("SET", "TRANSACTION", "READ", "ONLY"):
+            if self.in_transaction():
+                raise OracleError(1453, "SET TRANSACTION must be first statement of transaction")
+            self._read_only = True
+            return Answer()
+        if self._read_only:
+            raise OracleError(1456, "may not perform insert/delete/update operation inside a READ ONLY transaction")
+        if words.take("LOCK", "TABLE"):
+            return self._lock_table(words)
+        raise refuse("DML on tables")
+
+    def _lock_table(self, words: Words) -> Answer:
+        owner, name = words.qualified(self.user.name)
+        words.need("IN")
+        mode = "EXCLUSIVE" if words.take("EXCLUSIVE") else "ROW SHARE"
+        if mode != "EXCLUSIVE" and not words.take("ROW", "SHARE"):
+            words.need("ROW", "EXCLUSIVE")
+        words.need("MODE")
+        with self.database.changed:
+            number = self.database.table(owner, name).object_id
+            self.lock(number, mode)
+            self._uncommitted.add(number)
+        return Answer()
+
+    def _ddl(self, words: Words) -> None:
+        if words.take("ALTER", "SESSION", "SET"):
+            while words.more():
+                key = words.name()
+                words.need("=")
+                self.parameters[key] = words.value()
+        elif words.take("ALTER", "SESSION", "DISABLE", "RESUMABLE"):
+            words.end()
+        elif words.take("ALTER", "TABLE"):
+            self._alter_table(words)
+        elif words.take("ALTER", "INDEX"):
+            self._alter_index(words)
+        elif words.take("ALTER", "DATABASE", "MOVE", "DATAFILE"):
+            self._move_file(words)
+        elif words.take("DROP", "TABLE"):
+            owner, name = words.qualified(self.user.name)
+            words.take("PURGE")
+            words.end()
+            self.may_alter(owner, "TABLE", name)
+            self.database.drop_table(owner, name)
+        else:
+            raise refuse("DDL")
+
+    def _alter_table(self, words: Words) -> None:
+        owner, name = words.qualified(self.user.name)
+        if words.take("MODIFY", "DEFAULT", "ATTRIBUTES", "TABLESPACE"):
+            tablespace = words.name()
+            words.end()
+            self.may_alter(owner, "TABLE", name)
+            with self.database.changed:
+                self.database.tablespace(tablespace)
+                self.database.table(owner, name).default_tablespace = tablespace
+            return
+        words.need("MOVE", error=NOT_ENDED)
+        move_table(self, owner, name, read_move(words))
+
+    def _alter_index(self, words: Words) -> None:
+        owner, name = words.qualified(self.user.name)
+        if words.take("NOPARALLEL"):
+            words.end()
+            self.may_alter(owner, "INDEX", name)
+            with self.database.changed:
+                self.database.index(owner, name)[1].degree = "1"
+            return
+        words.need("REBUILD", error=NOT_ENDED)
+        rebuild_index(self, owner, name, read_rebuild(words))
+
+    def _move_file(self, words: Words) -> None:
+        """Online, since 12.1 and not in Standard Edition; nothing changes but the path."""
+        old = words.value()
+        words.need("TO")
+        new = words.value()
+        words.take("REUSE")
+        words.take("KEEP")
+        words.end()
+        if self.database.version < (12, 1):
+            raise NOT_ENDED
+        if self.database.quirks.edition != "EE":
+            raise OracleError(439, "feature not enabled: online move datafile")
+        if "ALTER DATABASE" not in self.user.privileges:
+            raise OracleError(1031, "insufficient privileges")
+        files = [file for space in self.database.tablespaces.values() for file in space.files]
+        found = next((file for file in files if old in (file.path, str(file.number))), None)
+        if found is None:
+            raise OracleError(1516, f'nonexistent log file, data file, or temporary file "{old}"')
+        self.pause(self.database.seconds_per_gb * found.bytes / 2**30)
+        with self.database.changed, suppress(KeyError):
+            found.path = new
+            self.database.touch()

@@ -1,0 +1,130 @@
+"""Statements of the connector, read by two parsers of Oracle's DDL that others have made (Debezium, ShardingSphere).
+
+An optional extra: where Maven and a JDK are, ``python -m tests.components`` brings the parsers, else these tests skip.
+A statement is good when either parser accepts it; its broken twins must be rejected by both.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from connectors.model import Bundle, NoRoute
+from connectors.oracle.connector import OracleConnector
+from tests.components import ORACLE_GRAMMARS
+from tests.contract.asking import bundle_of
+from tests.labs.oracle.harness import OWNER, OracleHarness, running_harness
+from tests.labs.oracle.model import Quirks
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("javac") is None, reason="optional: needs a JDK"),
+    pytest.mark.skipif(not ORACLE_GRAMMARS.exists(), reason="optional: no parsers, see tests/components.py"),
+]
+MB = 2**20
+HERE = Path(__file__).parent / "grammars"
+SITES = {
+    "11.2 EE": ((11, 2, 0, 4), Quirks()),
+    "12.1 SE2": ((12, 1, 0, 2), Quirks(edition="SE2")),
+    "12.1 EE": ((12, 1, 0, 2), Quirks()),
+    "19 EE": ((19, 22, 0), Quirks()),
+}
+
+
+@pytest.fixture(scope="module")
+def checker(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The command that reads statements and says what the parsers think."""
+    classes = tmp_path_factory.mktemp("classes")
+    path = f"{ORACLE_GRAMMARS}/*"
+    subprocess.run(
+        ["javac", "-cp", path, "-d", str(classes), str(HERE / "Check.java")],
+        check=True,
+        timeout=120,
+        capture_output=True,
+    )
+    return ["java", "-cp", f"{classes}:{path}", "Check"]
+
+
+def accepted(checker: list[str], statements: list[str]) -> list[bool]:
+    """Whether either parser accepts each."""
+    lines = "".join(" ".join(statement.split()) + "\n" for statement in statements)
+    done = subprocess.run(checker, input=lines, capture_output=True, text=True, timeout=120, check=True)
+    return ["yes" in line for line in done.stdout.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def statements() -> list[str]:
+    """Statements of every route of every unit, there and back, on each emulated server; one of each form."""
+    shapes: dict[str, str] = {}
+    for name, (version, quirks) in SITES.items():
+        with running_harness(name, version, quirks) as lab:
+            _furnish(lab)
+            connector = lab.connector()
+            for statement in _statements(connector):
+                shapes[re.sub(r'/\*.*?\*/|"[^"]*"|\d+', "", statement)] = statement
+            connector.close()
+    return [shapes[shape] for shape in sorted(shapes)]
+
+
+def _furnish(lab: OracleHarness) -> None:
+    """One of each kind that can move, with names that need their quotes."""
+    of = lab.database
+    plain = of.add_table(OWNER, "PLAIN", "SLOW", MB)
+    of.add_index(plain, "PLAIN_PK", "SLOW", MB)
+    lobs = of.add_table(OWNER, "with LOB", "SLOW", MB)
+    of.add_index(lobs, "with LOB pk", "SLOW", MB)
+    of.add_lob(lobs, "the doc", "SLOW", MB)
+    parts = of.add_table(OWNER, "PARTS", "SLOW", MB, partitions=("P1", "P2"))
+    of.add_index(parts, "PARTS_LOCAL", "SLOW", MB, local=True)
+    of.add_index(parts, "PARTS_GLOBAL", "SLOW", MB)
+    both = of.add_table(OWNER, "PARTS_LOB", "SLOW", MB, partitions=("P1",))
+    of.add_lob(both, "DOC", "SLOW", MB)
+    composite = of.add_composite(OWNER, "COMPOSITE", "SLOW", MB, ("P1",))
+    of.add_index(composite, "COMPOSITE_IX", "SLOW", MB, local=True)
+    of.add_overflow(of.add_table(OWNER, "IOT", "SLOW", MB, iot=True), "SLOW", MB)
+
+
+def _bundles(connector: OracleConnector) -> Iterator[Bundle]:
+    catalog = connector.catalog()
+    seen: set[int] = set()
+    for row, key in enumerate(catalog.units.key):
+        if int(catalog.units.bundle[row]) not in seen:
+            seen.add(int(catalog.units.bundle[row]))
+            yield bundle_of(catalog, key)
+
+
+def _statements(connector: OracleConnector) -> Iterator[str]:
+    for bundle in _bundles(connector):
+        found = connector.routes(bundle, "FAST")
+        for route in () if isinstance(found, NoRoute) else found:
+            yield from route.prologue
+            yield from (step.sql for step in (*route.steps, *route.undo_steps, *route.tidy_steps))
+
+
+def twins(statement: str) -> list[str]:
+    """The statement with something wrong: a name missing, a word too many, a keyword misspelt."""
+    if statement.lstrip().startswith("ALTER SESSION"):
+        return [statement.replace("SESSION", "SESSION SESSION")]
+    broken = [re.sub(r'TABLESPACE "[^"]*"', "TABLESPACE ,", statement, count=1), statement + " , NOW"]
+    for word in ("MOVE", "REBUILD", "PARTITION", "INDEXES", "STORE", "ONLINE"):
+        broken += [re.sub(rf"\b{word}\b", f"{word} , {word}", statement, count=1)]
+        broken += [re.sub(rf"\b{word}\b", f"{word}X", statement, count=1)]
+    return [twin for twin in broken if twin != statement]
+
+
+def test_every_statement_is_one(checker: list[str], statements: list[str]) -> None:
+    """Emulated server: whatever a route would send, somebody else's parser knows it."""
+    assert len(statements) >= 8
+    verdicts = accepted(checker, statements)
+    assert [s for s, good in zip(statements, verdicts, strict=True) if not good] == []
+
+
+def test_broken_twins_are_rejected(checker: list[str], statements: list[str]) -> None:
+    """The parsers do notice: a statement with one thing wrong is accepted by neither."""
+    broken = [twin for statement in statements for twin in twins(statement)]
+    verdicts = accepted(checker, broken)
+    assert [twin for twin, good in zip(broken, verdicts, strict=True) if good] == []

@@ -1,0 +1,96 @@
+"""Emulated server: ways in that a site may have, through the connector and its settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import oracledb
+import pytest
+
+from connectors.base import AuthenticationFailed, CannotConnect, LeaseHeld
+from connectors.oracle.connector import OracleConnector
+from connectors.oracle.driver import load_driver
+from connectors.oracle.settings import OracleSettings
+from tests.labs.oracle.harness import AGENT, OWNER, PASSWORD, OracleHarness, furnished, running_harness
+from tests.labs.tns.backend import OracleError
+from tests.labs.tns.certificate import self_signed
+from tests.labs.tns.server import serving
+
+
+def _connector(lab: OracleHarness, settings: OracleSettings) -> OracleConnector:
+    return OracleConnector(settings, lab.clock, load_driver(settings))
+
+
+def test_tls_with_a_wallet(tmp_path: Path) -> None:
+    """Emulated server: protocol tcps and a wallet folder are enough; without the wallet nothing is said at all."""
+    database = furnished()
+    with serving(database, self_signed(tmp_path)) as server:
+        lab = OracleHarness("tls", database, server, tmp_path)
+        safe = lab.settings(host="localhost", protocol="tcps", wallet_location=tmp_path)
+        connector = _connector(lab, safe)
+        assert connector.identify().database == "ORCLPDB1"
+        connector.close()
+        with pytest.raises(CannotConnect):
+            _connector(lab, lab.settings(host="localhost", protocol="tcps")).identify()
+
+
+def test_a_whole_descriptor() -> None:
+    """Emulated server: a dsn with several addresses reaches the one that answers."""
+    with running_harness("descriptor") as lab:
+        addresses = "".join(f"(ADDRESS=(PROTOCOL=TCP)(HOST=127.0.0.1)(PORT={p}))" for p in (1, lab.server.port))
+        dsn = f"(DESCRIPTION=(ADDRESS_LIST={addresses})(CONNECT_DATA=(SERVICE_NAME=orclpdb1)))"
+        plain = lab.settings()
+        connector = _connector(lab, OracleSettings(user=AGENT, password=plain.password, dsn=dsn))
+        assert connector.identify().edition == "Enterprise"
+        connector.close()
+
+
+def test_a_proxy_login_acts_as_the_owner() -> None:
+    """Emulated server: hotplace[app] is the owner of the tables, once the owner lets it connect through."""
+    with running_harness("proxy") as lab:
+        with pytest.raises(CannotConnect):
+            lab.connector(user=f"{AGENT}[{OWNER}]").identify()
+        lab.database.users[OWNER].proxies.add(AGENT)
+        settings = lab.settings()
+        dsn = f"127.0.0.1:{settings.port}/{settings.service}"
+        with oracledb.connect(user=f"{AGENT}[{OWNER}]", password=PASSWORD, dsn=dsn) as session:
+            row = session.cursor().execute(
+                "SELECT SYS_CONTEXT('USERENV', 'SESSION_USER'), SYS_CONTEXT('USERENV', 'PROXY_USER') FROM dual"
+            ).fetchone()  # fmt: skip
+        assert row == (OWNER, AGENT)
+
+
+@pytest.mark.parametrize("status", ["LOCKED", "LOCKED(TIMED)"])
+def test_a_locked_account(status: str) -> None:
+    """Emulated server: ORA-28000 is no reason to try again by oneself."""
+    with running_harness("locked") as lab:
+        lab.database.users[AGENT].status = status
+        with pytest.raises(AuthenticationFailed) as caught:
+            lab.connect().identify()
+        assert caught.value.native_code == "ORA-28000"
+
+
+def test_a_lease_ends_with_its_connection() -> None:
+    """Emulated server: an agent whose connection is cut loses the lease, and the next one may have it."""
+    with running_harness("lease") as lab:
+        first, second = lab.connector(), lab.connector()
+        lease = first.acquire_lease("first")
+        with pytest.raises(LeaseHeld):
+            second.acquire_lease("second")
+        holder = next(iter(lab.database.user_locks.values()))
+        lab.server.connection_of(holder).drop()
+        assert not lease.held()
+        taken = second.acquire_lease("second")
+        assert taken.held()
+        taken.release()
+        first.close()
+        second.close()
+
+
+def test_any_error_may_be_ordered() -> None:
+    """Emulated server: a fault makes one statement fail with a number of the test's choice."""
+    with running_harness("fault") as lab, lab.session() as session:
+        lab.server.faults.fail["MOVE"] = OracleError(3113, "end-of-file on communication channel")
+        with pytest.raises(oracledb.Error) as caught:
+            session.cursor().execute("ALTER TABLE T MOVE TABLESPACE FAST")
+        assert "ORA-03113" in str(caught.value) or "DPY-4011" in str(caught.value)

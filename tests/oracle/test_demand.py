@@ -1,0 +1,185 @@
+"""From counters to signals, with numbers worked out by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from connectors.model import Catalog, Demand, Interval, Signal, Space, SpaceFigures, UnitTable
+from connectors.oracle import demand
+from connectors.oracle.catalog import Shape
+from connectors.oracle.sampler import COUNTERS, SEGMENT, by_object, database_figures, space_figures
+
+NAN = float("nan")
+START = datetime(2026, 1, 5, 12, tzinfo=UTC)
+
+
+def _catalog(spaces: list[int]) -> Catalog:
+    count = len(spaces)
+    ids = np.arange(100, 100 + count, dtype=np.int64)
+    units = UnitTable(
+        physical_id=ids,
+        key=tuple(f"APP.T{n}" for n in range(count)),
+        kind=np.zeros(count, dtype=np.int8),
+        size_bytes=np.full(count, 1 << 30, dtype=np.int64),
+        space=np.array(spaces, dtype=np.int32),
+        bundle=ids,
+        parent=np.full(count, -1, dtype=np.int64),
+    )
+    made = (Space(name=name, path="", used_bytes=0, free_bytes=None, capacity_bytes=None) for name in ("SLOW", "FAST"))
+    return Catalog(taken_at=START, spaces=tuple(made), units=units)
+
+
+def _shape(segments: list[int]) -> Shape:
+    return Shape(block_bytes=np.full(len(segments), 8192.0), segment=np.array(segments, dtype=np.int64))
+
+
+def _figures(reads: float) -> SpaceFigures:
+    some = np.array([reads, NAN])
+    return SpaceFigures(name=("SLOW", "FAST"), reads=some, read_seconds=some, writes=some, write_seconds=some)
+
+
+def _interval(units: list[dict[str, float]], spaces: SpaceFigures | None = None, seconds: float = 10.0) -> Interval:
+    return Interval(
+        started_at=START,
+        ended_at=START + timedelta(seconds=seconds),
+        seconds=seconds,
+        physical_id=np.arange(100, 100 + len(units), dtype=np.int64),
+        deltas={name: np.array([unit.get(name, 0.0) for unit in units]) for name in COUNTERS},
+        restarted=np.zeros(len(units), dtype=np.bool_),
+        database={"reads": 50.0, "active_seconds": 20.0},
+        spaces=spaces,
+    )
+
+
+def _classify(units: list[dict[str, float]], spaces: SpaceFigures | None = None) -> Demand:
+    catalog = _catalog([0] * len(units))
+    return demand.classify(_interval(units, spaces), catalog, _shape([100 + n for n in range(len(units))]))
+
+
+def _blocks(found: Demand, signal: Signal) -> list[float]:
+    return [float(rate) * found.seconds for rate in found.rates[signal]]
+
+
+def test_look_ups_are_waited_for() -> None:
+    """300 calls that read 300 blocks read one each: all of them were waited for."""
+    found = _classify([{"blocks_read": 300, "requests": 300}])
+    assert _blocks(found, Signal.SYNC_READ) == pytest.approx([300])
+    assert _blocks(found, Signal.PREFETCHED_READ) == pytest.approx([0])
+
+
+def test_a_scan_is_read_ahead() -> None:
+    """10 calls of 128 blocks: 2 x 10 - 1280 is below zero, so no single-block read is certain (oracle.md f7)."""
+    found = _classify([{"blocks_read": 1280, "requests": 10, "scans": 1}])
+    assert _blocks(found, Signal.SYNC_READ) == pytest.approx([0])
+    assert _blocks(found, Signal.PREFETCHED_READ) == pytest.approx([1280])
+
+
+def test_direct_reads_are_taken_off_and_not_added() -> None:
+    """Physical and logical reads include direct ones: 500 - 200 missed the cache (oracle.md f1)."""
+    found = _classify([{"logical_reads": 900, "blocks_read": 500, "blocks_direct": 200, "requests": 302}])
+    assert _blocks(found, Signal.DIRECT_READ) == pytest.approx([200])
+    assert _blocks(found, Signal.LOGICAL_READ) == pytest.approx([700])
+    sync, ahead = _blocks(found, Signal.SYNC_READ)[0], _blocks(found, Signal.PREFETCHED_READ)[0]
+    assert (sync, ahead) == pytest.approx((104, 196))  # 2 x 302 - 500
+
+
+def test_counts_read_a_moment_apart_never_go_below_zero() -> None:
+    """More direct reads than reads, more direct writes than writes: clamped."""
+    found = _classify([{"blocks_read": 5, "blocks_direct": 7, "requests": 5, "blocks_written": 1, "written_direct": 3}])
+    assert bool(np.all(found.rates >= 0))
+    assert _blocks(found, Signal.DIRECT_READ) == pytest.approx([5])
+    assert _blocks(found, Signal.SYNC_WRITE) == pytest.approx([1])
+
+
+def test_files_lift_the_bound_of_a_mixed_segment() -> None:
+    """100 look-ups and 10 calls of 128: alone 2 x 110 - 1380 says 0; the tablespace counted 100, no other was there."""
+    found = _classify([{"blocks_read": 1380, "requests": 110}], _figures(100.0))
+    assert _blocks(found, Signal.SYNC_READ) == pytest.approx([100])
+
+
+def test_files_do_not_lift_what_another_may_have_done() -> None:
+    """Another segment of 60 look-ups explains 60 of the 100; only 40 are left for the mixed one."""
+    found = _classify([{"blocks_read": 1380, "requests": 110}, {"blocks_read": 60, "requests": 60}], _figures(100.0))
+    assert _blocks(found, Signal.SYNC_READ) == pytest.approx([40, 60])
+
+
+def test_what_flash_serves_is_not_promoted_twice() -> None:
+    """Of 300 look-ups a flash cache served 120: 180 were waited for on disk."""
+    found = _classify([{"blocks_read": 300, "requests": 300, "from_flash": 120}])
+    assert _blocks(found, Signal.SYNC_READ) == pytest.approx([180])
+    assert _blocks(found, Signal.PREFETCHED_READ) == pytest.approx([120])
+
+
+def test_a_new_segment_says_nothing() -> None:
+    """A moved or truncated object has another DATAOBJ#: the interval is no evidence (oracle.md f3)."""
+    found = _classify([{"blocks_read": 300, "requests": 300, SEGMENT: 777}])
+    assert found.observed.tolist() == [False]
+    assert not found.rates.any()
+
+
+def test_a_segment_that_appears_started_from_zero() -> None:
+    """The first reads of a known object bring its whole DATAOBJ#, which is the one of the catalog."""
+    found = _classify([{"blocks_read": 300, "requests": 300, SEGMENT: 100}])
+    assert found.observed.tolist() == [True]
+
+
+def test_unknown_objects_are_not_observed() -> None:
+    """An object that the catalog does not have, dropped or Oracle's own, gets no demand."""
+    found = demand.classify(_interval([{"blocks_read": 9, "requests": 9}] * 2), _catalog([0]), _shape([100]))
+    assert found.observed.tolist() == [True, False]
+
+
+def test_an_empty_catalog_and_an_empty_interval() -> None:
+    """Nothing comes of nothing."""
+    assert demand.classify(_interval([]), _catalog([]), _shape([])).rates.shape == (6, 0)
+    assert demand.classify(_interval([{"requests": 1}]), _catalog([]), _shape([])).observed.tolist() == [False]
+
+
+def test_estimates_say_so() -> None:
+    """Logical reads are sampled by the server, and the split of reads is a bound (oracle.md f6)."""
+    assert {Signal.LOGICAL_READ, Signal.SYNC_READ, Signal.PREFETCHED_READ} == _classify([{}]).estimated
+
+
+def test_space_figures_become_rates() -> None:
+    """100 reads in 10 s are 10 a second; what nobody counted stays unknown."""
+    found = _classify([{}], _figures(100.0)).spaces
+    assert found is not None
+    assert found.reads[0] == pytest.approx(10.0)
+    assert np.isnan(found.reads[1])
+
+
+def test_segments_of_one_object_are_folded() -> None:
+    """An old and a new segment of one object: counters add up, and their ids tell that it moved."""
+    ids, values = by_object([(5, 5, 1, 2, 0, 1, 0, 0, 0, 0), (5, 9, 10, 20, 0, 10, 0, 0, 0, 0), (6, 6, *[0] * 8)])
+    assert ids.tolist() == [5]
+    row = dict(zip(COUNTERS, values[:, 0].tolist(), strict=True))
+    assert (row[SEGMENT], row["logical_reads"], row["blocks_read"], row["requests"]) == (
+        23,
+        11,
+        22,
+        11,
+    )  # 1 x 5 + 2 x 9
+
+
+def test_no_rows_make_an_empty_sample() -> None:
+    """A database that nobody has touched."""
+    ids, values = by_object([])
+    assert (len(ids), values.shape) == (0, (len(COUNTERS), 0))
+
+
+def test_times_of_files_are_hundredths_of_a_second() -> None:
+    """V$FILESTAT counts centiseconds: 250 of them are 2.5 s (oracle.md f9)."""
+    found = space_figures([("SLOW", 1000, 250, 40, 100)])
+    assert (found.reads[0], found.read_seconds[0], found.writes[0], found.write_seconds[0]) == (1000, 2.5, 40, 1.0)
+
+
+def test_database_figures() -> None:
+    """Waits are microseconds, DB time hundredths of a second, a transaction is a commit or a rollback."""
+    rows = [("user commits", 7), ("user rollbacks", 1), ("DB time", 300), ("physical reads", 12)]
+    rows += [("db file sequential read", 1_500_000), ("read by other session", 500_000), ("direct path write", 250_000)]
+    assert database_figures(rows) == pytest.approx(
+        {"transactions": 8, "active_seconds": 3.0, "reads": 12, "read_seconds": 2.0, "write_seconds": 0.25}
+    )

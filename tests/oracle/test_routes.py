@@ -1,0 +1,196 @@
+"""Statements and refusals for each release and edition; the texts were written down from the manual's forms."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from connectors.base import StatementFailed
+from connectors.model import NoRoute, Route, UnitKind
+from connectors.oracle.facts import LobFacts
+from connectors.oracle.names import quoted
+from connectors.oracle.routes import routes_of
+from connectors.oracle.settings import OracleSettings
+from connectors.oracle.statements import action_of
+from tests.oracle.made import SETTINGS, bundle, entry, facts, index, server, space, standard, table
+
+_TAG = re.compile(r"/\* hotplace move [0-9a-f]{8} (step|undo|tidy) \d+ \*/ ")
+TABLE = 'ALTER TABLE "APP"."ORDERS" MOVE'
+PART = {"lead": entry(part="P1", type="TABLE PARTITION")}
+INDEX = {"lead": entry(name="ORDERS_PK", type="INDEX"), "index_type": "NORMAL"}
+
+
+def _routes(changes: dict[str, Any], key: str = "APP.ORDERS", settings: OracleSettings = SETTINGS, **of: Any) -> Any:
+    return routes_of(facts(**changes), bundle(key), "FAST", server(**of), settings)
+
+
+def _texts(route: Route) -> list[str]:
+    assert all(_TAG.match(step.sql) for step in (*route.steps, *route.undo_steps, *route.tidy_steps))
+    return [_TAG.sub("", step.sql) for step in route.steps]
+
+
+def test_a_table_moves_online_since_12_2() -> None:
+    """The kind way first, the blocking one second; both keep the indexes usable (oracle.md f17)."""
+    online, offline = _routes({})
+    assert _texts(online) == [f'{TABLE} ONLINE TABLESPACE "FAST"']
+    assert _texts(offline) == [f'{TABLE} TABLESPACE "FAST" UPDATE INDEXES']
+    assert _TAG.sub("", online.undo_steps[0].sql) == f'{TABLE} ONLINE TABLESPACE "SLOW"'
+    assert (online.online, offline.online) == (True, False)
+
+
+@pytest.mark.parametrize("number", [(11, 2), (12, 1)])
+def test_a_table_before_12_2_has_its_indexes_rebuilt(number: tuple[int, int]) -> None:
+    """MOVE leaves them unusable and has no clause against it: they are rebuilt by the same move and by its undo."""
+    (only,) = _routes({}, number=number)
+    rebuilt = 'ALTER INDEX "APP"."ORDERS_PK" REBUILD'
+    assert _texts(only) == [f'{TABLE} TABLESPACE "FAST"', rebuilt]
+    assert [_TAG.sub("", step.sql) for step in only.undo_steps] == [f'{TABLE} TABLESPACE "SLOW"', rebuilt]
+    assert [_TAG.sub("", step.sql) for step in only.tidy_steps] == [rebuilt]
+    assert any("DBMS_REDEFINITION" in note for note in only.notes)
+
+
+def test_standard_edition_moves_offline() -> None:
+    """Nothing is online there."""
+    assert [route.name for route in _routes({}, **standard())] == ["move"]
+    assert [route.name for route in _routes(INDEX, "APP.ORDERS_PK INDEX", **standard())] == ["rebuild"]
+
+
+def test_lobs_are_named_because_a_move_leaves_them() -> None:
+    """Each goes to the target, and back to where it was (oracle.md f19); online only if the site says so (f23)."""
+    changes = {"lobs": (LobFacts("DOC", "BLOBS"),), "table_facts": table(lobs=1)}
+    (only,) = _routes(changes)
+    assert _texts(only) == [f'{TABLE} TABLESPACE "FAST" LOB ("DOC") STORE AS (TABLESPACE "FAST") UPDATE INDEXES']
+    assert 'STORE AS (TABLESPACE "BLOBS")' in only.undo_steps[0].sql
+    allowed = SETTINGS.model_copy(update={"online_lobs": True})
+    assert [route.online for route in _routes(changes, settings=allowed)] == [True, False]
+
+
+def test_a_partition_moves_online_since_12_1() -> None:
+    """ONLINE stands at the end there."""
+    online, offline = _routes(PART, "APP.ORDERS PARTITION P1", number=(12, 1))
+    assert _texts(online) == [f'{TABLE} PARTITION "P1" TABLESPACE "FAST" UPDATE INDEXES ONLINE']
+    assert _texts(offline) == [f'{TABLE} PARTITION "P1" TABLESPACE "FAST" UPDATE INDEXES']
+    assert any("defaults of the table" in note for note in online.notes)  # oracle.md f41
+    assert [route.online for route in _routes(PART, "APP.ORDERS PARTITION P1", number=(11, 2))] == [False]
+
+
+def test_a_subpartition_is_called_one() -> None:
+    """MOVE PARTITION of a composite table raises ORA-14257."""
+    found = _routes({"lead": entry(part="S1", type="TABLE SUBPARTITION")}, "APP.ORDERS SUBPARTITION S1")
+    assert 'MOVE SUBPARTITION "S1"' in found[0].steps[0].sql
+
+
+def test_a_compressed_partition_brings_no_licence_into_use() -> None:
+    """Online it would be recorded as use of Advanced Compression (oracle.md f21)."""
+    changes = {**PART, "compress_for": "BASIC"}
+    assert [route.online for route in _routes(changes, "APP.ORDERS PARTITION P1")] == [False]
+    owned = SETTINGS.model_copy(update={"licensed": ("advanced_compression",)})
+    assert _routes(changes, "APP.ORDERS PARTITION P1", owned)[0].online
+
+
+def test_an_index_is_rebuilt() -> None:
+    """Online first, with a repair that needs no target."""
+    online, offline = _routes(INDEX, "APP.ORDERS_PK INDEX")
+    assert _texts(online) == ['ALTER INDEX "APP"."ORDERS_PK" REBUILD TABLESPACE "FAST" ONLINE']
+    assert _texts(offline) == ['ALTER INDEX "APP"."ORDERS_PK" REBUILD TABLESPACE "FAST"']
+    assert _TAG.sub("", online.tidy_steps[0].sql) == 'ALTER INDEX "APP"."ORDERS_PK" REBUILD'
+
+
+def test_an_index_partition_is_rebuilt_alone() -> None:
+    """The whole of a partitioned index raises ORA-14086."""
+    lead = entry(name="ORDERS_IX", part="P1", type="INDEX PARTITION")
+    piece = index(name="ORDERS_IX", piece="PARTITION", part="P1", status="USABLE")
+    found = _routes({"lead": lead, "index_type": "NORMAL", "indexes": (piece,)}, "APP.ORDERS_IX INDEX PARTITION P1")
+    assert _texts(found[0]) == ['ALTER INDEX "APP"."ORDERS_IX" REBUILD PARTITION "P1" TABLESPACE "FAST" ONLINE']
+
+
+def test_a_bitmap_index_is_not_rebuilt_online() -> None:
+    """Rules differ between releases, so it is not offered."""
+    changes = {"lead": entry(name="ORDERS_PK", type="INDEX"), "index_type": "BITMAP"}
+    found = _routes({**changes, "indexes": (index(index_type="BITMAP"),)}, "APP.ORDERS_PK INDEX")
+    assert [route.online for route in found] == [False]
+
+
+def test_an_index_organised_table_moves_as_a_table() -> None:
+    """Its segment is an index that cannot be rebuilt; its overflow goes along."""
+    lead = entry(name="SYS_IOT_TOP_500", type="INDEX")
+    changes = {"lead": lead, "index_type": "IOT - TOP", "overflow_space": "SLOW"}
+    found = _routes(changes, number=(11, 2))
+    assert _texts(found[0]) == [f'{TABLE} ONLINE TABLESPACE "FAST" OVERFLOW TABLESPACE "FAST"']
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"spaces": {"SLOW": space("SLOW")}}, "no_space"),
+        ({"lead": entry(space="FAST")}, "already_there"),
+        ({"spaces": {"SLOW": space("SLOW"), "FAST": space("FAST", contents="UNDO")}}, "not_permanent"),
+        ({"spaces": {"SLOW": space("SLOW"), "FAST": space("FAST", status="READ ONLY")}}, "space_not_online"),
+        ({"spaces": {"SLOW": space("SLOW"), "FAST": space("FAST", block_size=16384)}}, "block_size"),
+        ({"spaces": {"SLOW": space("SLOW", encrypted="YES"), "FAST": space("FAST")}}, "encryption"),
+        ({"table_owner": "SYS"}, "system"),
+        ({"table": "MLOG$_ORDERS"}, "own_table"),
+        ({"table": "BIN$x"}, "own_table"),
+        ({"table_facts": None}, "gone"),
+        ({"table_facts": table(cluster="C")}, "cluster"),
+        ({"table_facts": table(temporary="Y")}, "temporary"),
+        ({"table_facts": table(externals=1)}, "external"),
+        ({"table_facts": table(queues=1)}, "queue"),
+        ({"table_facts": table(is_log=1)}, "mview_log"),
+        ({"table_facts": table(nested="YES")}, "nested_table"),
+        ({"table_facts": table(xmls=1)}, "xml_table"),
+        ({"table_facts": table(longs=1)}, "long_column"),
+        ({"table_facts": table(rowid_logs=1)}, "rowid_log"),
+        ({"table_facts": table(domain_indexes=1)}, "domain_index"),
+        ({"table_facts": table(bitmap_joins=1)}, "bitmap_join"),
+        ({"lobs": (LobFacts("SYS_NC00004$", "SLOW"),)}, "lob_hidden"),
+        ({"lobs": (LobFacts('"DOC"."BODY"', "SLOW"),)}, "lob_hidden"),
+        ({"quota_left": 99 * 1024 * 1024}, "quota"),
+        ({**INDEX, "indexes": (index(index_type="DOMAIN"),)}, "index_kind"),
+        ({**INDEX, "indexes": (index(function_status="DISABLED"),)}, "function_disabled"),
+        ({**INDEX, "indexes": ()}, "gone"),
+    ],
+)
+def test_refusals_have_a_reason(changes: dict[str, Any], code: str) -> None:
+    """What cannot move, or must not, is refused before any statement."""
+    found = _routes(changes)
+    assert isinstance(found, NoRoute)
+    assert found.code == code
+    assert found.sentence
+
+
+def test_no_ddl_where_it_is_impossible() -> None:
+    """A standby and the root of a CDB are watched only; an object that is gone has no route."""
+    assert _routes({}, role="PHYSICAL STANDBY").code == "standby"
+    assert _routes({}, container="CDB$ROOT").code == "root_container"
+    assert routes_of(None, bundle(), "FAST", server(), SETTINGS).code == "gone"  # type: ignore[union-attr]
+
+
+def test_nothing_dangerous_is_ever_generated() -> None:
+    """No NOLOGGING, no PARALLEL, no row filter; no suspended DDL (oracle.md f18, f24, f26, f33)."""
+    partition = bundle("APP.ORDERS PARTITION P1", UnitKind.TABLE_PARTITION)
+    for number in ((11, 2), (12, 1), (12, 2), (19, 0), (23, 0)):
+        for made in (facts(), facts(**PART), facts(**INDEX)):
+            found = routes_of(made, partition, "FAST", server(number=number), SETTINGS)
+            assert isinstance(found, tuple)
+            for route in found:
+                text = " ".join(step.sql for step in (*route.steps, *route.undo_steps, *route.tidy_steps))
+                assert not re.search("NOLOGGING|PARALLEL|INCLUDING", text)
+                assert route.prologue == ("ALTER SESSION SET DDL_LOCK_TIMEOUT = 5", "ALTER SESSION DISABLE RESUMABLE")
+
+
+def test_the_same_move_has_the_same_tag() -> None:
+    """A plan made twice is the same plan; the session is named after the tag."""
+    first, again = _routes({})[0], _routes({})[0]
+    assert first == again
+    assert re.fullmatch("move [0-9a-f]{8}", action_of(first))
+
+
+def test_names_are_always_quoted() -> None:
+    """Case, spaces, semicolons and words of the language are safe; what no Oracle name can hold is refused (f29)."""
+    assert quoted("App", "a;b --") == '"App"."a;b --"'
+    for wrong in ('x"y', "", "a\0b"):
+        with pytest.raises(StatementFailed):
+            quoted("APP", wrong)

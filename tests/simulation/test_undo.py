@@ -1,0 +1,123 @@
+"""Taking moves back: proposed, approved and carried out like any other move."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent.ledger import Ledger
+from agent.outcomes import Outcome, OutcomeVerdict
+from agent.states import MoveState, ProposalState
+from agent.undo import CannotUndo, propose_undo
+from agent.watch import Watch
+from tests.simulation.site import MINUTE, Site
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """A simulated shop."""
+    return Site(tmp_path, policy="maximum_moves: 3")
+
+
+def settled(site: Site, watch: Watch) -> list[Outcome]:
+    """Sample until what was placed has been measured."""
+    outcomes: list[Outcome] = []
+    for _ in range(15):
+        site.clock.sleep(MINUTE)
+        watch.sample()
+        outcomes += watch.verify()
+    return outcomes
+
+
+def take_back(site: Site, watch: Watch, ledger: Ledger) -> int:
+    """Propose to undo every move that was placed."""
+    rows = ledger.moves(database="sim", states={MoveState.KEPT, MoveState.PLACED, MoveState.SETTLING})
+    return propose_undo(rows, watch.database, watch.connector, ledger, site.clock.now())
+
+
+def approve(ledger: Ledger, number: int) -> None:
+    """Approve a proposal by its digest."""
+    ledger.approve(number, who="ann", origin="test", digest=ledger.proposal(number).digest)
+
+
+@pytest.mark.parametrize("measured_first", [False, True])
+def test_everything_goes_back_where_it_was(site: Site, measured_first: bool) -> None:
+    """After an approved undo every unit is at home again, whether or not the outcome was known."""
+    before = site.homes()
+    with site.agent() as (watch, ledger):
+        first = site.approved(watch, ledger)
+        watch.act()
+        if measured_first:
+            settled(site, watch)
+        assert site.homes() != before
+        approve(ledger, take_back(site, watch, ledger))
+        watch.act()
+        assert site.homes() == before
+        settled(site, watch)
+        assert {row.state for row in ledger.moves(proposal_id=first)} == {MoveState.UNDONE}
+        assert ledger.verify_audit().ok
+
+
+def test_an_undo_runs_only_when_approved(site: Site) -> None:
+    """Proposed is not done; rejected, the moves are kept after all."""
+    with site.agent() as (watch, ledger):
+        first = site.approved(watch, ledger)
+        watch.act()
+        moved = site.homes()
+        number = take_back(site, watch, ledger)
+        assert watch.act() == ()
+        ledger.reject(number, who="ann", origin="test", reason="it is fine")
+        watch.verify()
+        assert site.homes() == moved
+        assert {row.state for row in ledger.moves(proposal_id=first)} == {MoveState.KEPT}
+
+
+def test_a_plan_does_not_push_an_undo_aside(site: Site) -> None:
+    """While an undo waits for its answer no plan is proposed in its place."""
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        watch.act()
+        number = take_back(site, watch, ledger)
+        site.observe(watch)
+        planning = watch.plan()
+        assert planning is not None
+        assert watch.propose(planning) is None
+        assert ledger.proposal(number).state is ProposalState.PROPOSED
+
+
+def test_what_was_never_moved_cannot_be_taken_back(site: Site) -> None:
+    """A move that is only approved, and a unit that is gone or elsewhere, are refused by name."""
+    with site.agent() as (watch, ledger):
+        number = site.approved(watch, ledger)
+        with pytest.raises(CannotUndo, match="is approved"):
+            propose_undo(ledger.moves(proposal_id=number), watch.database, watch.connector, ledger, site.clock.now())
+        watch.act()
+        key = ledger.moves(proposal_id=number)[0].move.key
+        with site.world.turn():
+            site.world.drop(key)
+        with pytest.raises(CannotUndo, match="no longer exists"):
+            take_back(site, watch, ledger)
+
+
+def test_what_hurt_is_proposed_to_be_taken_back(site: Site) -> None:
+    """A move after which sessions wait longer is measured as hurt, and its undo is proposed without being asked for."""
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        watch.act()
+        settled(site, watch)
+        back = ledger.proposal(take_back(site, watch, ledger)).proposal
+        ledger.reject(2, who="ann", origin="test", reason="replaced below")
+        watch.verify()
+        blunder = replace(
+            back, moves=tuple(replace(move, reason="promote", undoes=None) for move in back.moves)
+        )  # somebody sends the hot units down again, as a plan would
+        number = ledger.store_proposal(blunder)
+        approve(ledger, number)
+        watch.act()
+        (outcome,) = settled(site, watch)
+        assert outcome.verdict is OutcomeVerdict.HURT
+        proposed = ledger.proposals(database="sim", states={ProposalState.PROPOSED})
+        assert [move.undoes for row in proposed for move in row.proposal.moves]
+        assert {row.state for row in ledger.moves(proposal_id=number)} == {MoveState.UNDO_PROPOSED}
