@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -20,8 +20,8 @@ from agent.ledger import Ledger
 from agent.proposals import Proposal, ProposedMove
 from agent.sampler import Picture
 from connectors.base import Connector
-from connectors.model import F64, I8, Bundle, NoRoute, Route, UnitKind, UnitTable
-from policies.balancer import make_plan
+from connectors.model import F64, I8, I64, Bundle, NoRoute, Route, UnitKind, UnitTable
+from policies.modes import Hsm, Mode, plan_mode
 from policies.plan import Pin, Plan, PlannedMove, PolicySettings, Situation
 
 
@@ -52,31 +52,57 @@ class Planning:
     plan: Plan
     routes: tuple[Route, ...]  # one per move of the plan
     made_at: datetime
+    pins: tuple[Wish, ...] = ()  # that the plan obeyed, the last that matches a unit wins
 
 
 def make_planning(
-    picture: Picture, database: DatabaseConfig, connector: Connector, ledger: Ledger, now: datetime
+    picture: Picture,
+    database: DatabaseConfig,
+    connector: Connector,
+    ledger: Ledger,
+    now: datetime,
+    *,
+    mode: Mode | None = None,
+    time_limit_seconds: float = math.inf,
 ) -> Planning:
     """The best plan that the engine can carry out. Asks for exact sizes and routes of the planned bundles only.
 
+    Args:
+        picture: what the sampler knows.
+        database: its configuration.
+        connector: asked for sizes and routes.
+        ledger: asked for pins and past moves.
+        now: the instant.
+        mode: of the balancer, default ``Hsm()``.
+        time_limit_seconds: the copies of the plan take no longer.
+
     Raises:
         ConnectorError: the engine did not answer.
+        UnknownName: the mode names a tier or space that does not exist.
     """
     settings = database.policy_settings()
+    pins = pins_of(database, ledger, now)
     situation = situation_of(picture, database, ledger, settings, now)
+    wanted = mode or Hsm()
     for _ in range(ROUNDS):
-        plan = make_plan(situation, settings)
+        plan = plan_mode(situation, settings, wanted, time_limit_seconds=time_limit_seconds)
         corrected = _with_exact_sizes(situation, plan, connector)
         if corrected is not None:
             situation = corrected
             continue
         routes, refused = _routes(situation.units, plan, connector)
         if not refused:
-            return Planning(situation=situation, settings=settings, plan=plan, routes=routes, made_at=now)
+            return Planning(situation=situation, settings=settings, plan=plan, routes=routes, made_at=now, pins=pins)
         situation = replace(situation, no_route={**situation.no_route, **refused})
     nothing = {move.key: "no settled plan was found for it" for move in plan.moves}
     situation = replace(situation, no_route={**situation.no_route, **nothing})
-    return Planning(situation=situation, settings=settings, plan=make_plan(situation, settings), routes=(), made_at=now)
+    plan = plan_mode(situation, settings, wanted, time_limit_seconds=time_limit_seconds)
+    return Planning(situation=situation, settings=settings, plan=plan, routes=(), made_at=now, pins=pins)
+
+
+def pins_of(database: DatabaseConfig, ledger: Ledger, now: datetime) -> tuple[Wish, ...]:
+    """Pins of the configuration, then those set by hand; a later one overrules an earlier one."""
+    return (*database.pins, *ledger.pins(database.name, now))
 
 
 def situation_of(
@@ -84,30 +110,38 @@ def situation_of(
 ) -> Situation:
     """Everything a plan may depend on, put together from the picture, the pins and the record of past moves."""
     units = picture.catalog.units
-    pins = ledger.pins(database.name, now)
     return Situation(
         units=units,
         heat=picture.heat,
         spaces=picture.storage.spaces,
         tiers=picture.storage.tiers,
         tier_of_space=picture.storage.tier_of_space,
-        pin=pin_column(units.key, [*database.pins, *pins]),
+        pin=pin_column(units.key, pins_of(database, ledger, now)),
         cooling_seconds=_cooling_column(units.key, ledger.last_moved(database.name), settings, now),
         database=picture.work,
     )
 
 
-def pin_column(keys: Sequence[str], pins: Iterable[Wish]) -> I8:
-    """Pin of each unit, shape ``(len(keys),)``: the last matching pattern wins, an exact key matches only itself."""
-    column = np.zeros(len(keys), dtype=np.int8)
+def pin_column(keys: Sequence[str], pins: Sequence[Wish]) -> I8:
+    """Pin of each unit, shape ``(len(keys),)``."""
+    words = np.array([*(pin.pin for pin in pins), Pin.NONE], dtype=np.int8)
+    return words[governing_pins(keys, pins)]
+
+
+def governing_pins(keys: Sequence[str], pins: Sequence[Wish]) -> I64:
+    """Which pin governs each unit, -1 for none, shape ``(len(keys),)``.
+
+    The last matching pattern wins; an exact key matches only itself.
+    """
+    column = np.full(len(keys), -1, dtype=np.int64)
     row_of = {key: row for row, key in enumerate(keys)}
-    for pin in pins:
+    for at, pin in enumerate(pins):
         if pin.pattern in row_of:
-            column[row_of[pin.pattern]] = pin.pin
+            column[row_of[pin.pattern]] = at
             continue
         for row, key in enumerate(keys):
             if fnmatch.fnmatchcase(key, pin.pattern):
-                column[row] = pin.pin
+                column[row] = at
     return column
 
 

@@ -7,6 +7,7 @@ a table is copied.
 
 from __future__ import annotations
 
+import math
 import socket
 import threading
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from agent.config import DatabaseConfig, Level, Storage
 from agent.executor import Executor, Listener
 from agent.ledger import Ledger, MoveRow
 from agent.outcomes import Outcome, OutcomeVerdict
+from agent.pins import PIN_REPORTS, pin_reports, reports_document
 from agent.planner import Planning, make_planning, proposal_of
 from agent.ranking import RANKING, Ranking, ranking_arrays, ranking_of
 from agent.sampler import Cycle, Picture, Sampler
@@ -26,6 +28,7 @@ from agent.undo import UNDO, CannotUndo, propose_undo, settle_undos
 from agent.verifier import measure
 from connectors.base import Clock, Connector, Lease
 from connectors.model import DatabaseDemand, Identity
+from policies.modes import Mode
 from policies.plan import MoveReason
 
 STATUS = "status"
@@ -114,17 +117,34 @@ class Watch:
             snapshot.cycle_seconds += cycle.seconds
             return cycle
 
-    def plan(self) -> Planning | None:
-        """Make a plan from what is known and keep the ranking; None before the first sample. Stores no proposal."""
+    def plan(self, mode: Mode | None = None, time_limit_seconds: float = math.inf) -> Planning | None:
+        """Make a plan from what is known; None before the first sample. Stores no proposal.
+
+        Plans of the default mode leave the ranking and the state of the pins behind, for everybody who looks later.
+
+        Args:
+            mode: of the balancer, default ``Hsm()``.
+            time_limit_seconds: the copies of the plan take no longer.
+
+        Raises:
+            ConnectorError: the engine did not answer.
+            UnknownName: the mode names a tier or space that does not exist.
+        """
         with self._lock:
             picture = self.sampler.picture()
             if picture is None:
                 return None
             now = self._clock.now()
-            planning = make_planning(picture, self.database, self.connector, self._ledger, now)
+            planning = make_planning(
+                picture, self.database, self.connector, self._ledger, now,
+                mode=mode, time_limit_seconds=time_limit_seconds,
+            )  # fmt: skip
+            if mode is not None:
+                return planning
             ranking = ranking_of(planning)
             self.snapshot.planning, self.snapshot.ranking = planning, ranking
             self._ledger.save_arrays(self.database.name, RANKING, now, ranking_arrays(ranking))
+            self._ledger.save_document(self.database.name, PIN_REPORTS, reports_document(pin_reports(planning)))
             self.count_proposals()
             return planning
 
@@ -273,7 +293,7 @@ class Watch:
 
     def _propose_undo(self, rows: list[MoveRow]) -> None:
         """What hurt is proposed to be taken back, for a person to approve; what somebody asked for is not."""
-        asked_for = (UNDO, MoveReason.PIN)
+        asked_for = (UNDO, MoveReason.PIN, MoveReason.DRAIN)
         plain = [self._ledger.move(row.id) for row in rows if row.move.reason not in asked_for]
         if not plain or self.level is Level.OBSERVE:
             return

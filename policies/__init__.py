@@ -2,6 +2,7 @@
 
 Read in the order of the data: ``demand``, ``heat``, ``benefit``, ``device``, ``plan`` (the types), ``bundles`` (what
 moves as one), ``guards``, ``placement`` (the solver), ``board`` and ``hsm`` (its answer as groups of moves that fit and
-pay), ``order``, ``balancer`` (the plan), ``explain``; beside them ``workload``, the yardstick of outcomes,
-``sizing`` (how much fast storage is worth having) and ``purchase`` (what it costs).
+pay), ``order``, ``balancer`` (the plan), ``explain``; then ``modes`` (what else may be asked of the balancer) with
+``clear``, ``level``, ``drain`` and ``preference``; beside them ``workload``, the yardstick of outcomes, ``sizing`` (how
+much fast storage is worth having) and ``purchase`` (what it costs).
 """

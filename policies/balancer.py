@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 
@@ -23,35 +24,82 @@ from policies.explain import move_sentence
 from policies.guards import first_of, why_not
 from policies.hsm import Draft, Names, pin_groups, tier_groups, value_bound
 from policies.order import tables_first
-from policies.plan import Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
+from policies.plan import LeftBehind, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
 
 
-def make_plan(situation: Situation, settings: PolicySettings) -> Plan:
+def make_plan(
+    situation: Situation, settings: PolicySettings, *, demote: bool = True, time_limit_seconds: float = inf
+) -> Plan:
     """Plan in mode ``hsm``: hot up, and cold down where its room is needed.
 
     The same situation gives the same plan, in whatever order its units are listed.
+
+    Args:
+        situation: what the plan is made from.
+        settings: limits and weights.
+        demote: False fills free room only and takes nothing down.
+        time_limit_seconds: the plan ends before the group of moves whose copying would pass this.
     """
     if not situation.tiers:
-        return _nothing(situation)
+        return nothing(situation)
     bundles = bundles_of(situation, settings)
-    total = _present_wait(bundles)
-    weights = wait_weights([tier.speed for tier in situation.tiers], settings)
-    reasons = [why_not(bundles, weights, target, total, settings) for target in range(max(1, len(situation.tiers) - 1))]
+    reasons = reasons_of(situation, bundles, settings)
     wanted = (bundles.pin == Pin.MUST) & (reasons[0] == Verdict.PROMOTE)
     open_to = [(reason == Verdict.PROMOTE) & (bundles.pin != Pin.MUST) for reason in reasons]
-    draft = _draft(situation, bundles, settings)
+    draft = new_draft(situation, bundles, settings, demote=demote)
     limit = _saved(pin_groups(draft, wanted)) + value_bound(draft, np.logical_or.reduce(open_to))
     # With a middle tier, what a place on the fastest is worth depends on who else wants the middle: try both answers.
-    drafts = [_draft(situation, bundles, settings, marginal=way) for way in (False, True)[: len(situation.tiers) - 1]]
-    plans = [_groups(draft, wanted, open_to, _draft(situation, bundles, settings).board) for draft in drafts]
+    drafts = [
+        new_draft(situation, bundles, settings, marginal=way, demote=demote)
+        for way in (False, True)[: len(situation.tiers) - 1]
+    ]
+    plans = [_groups(draft, wanted, open_to, _fresh_board(situation, bundles, settings)) for draft in drafts]
     best = max(plans, key=_saved, default=[])
-    ordered = tables_first(best, bundles, situation.units, _draft(situation, bundles, settings).board)
-    saved = _saved(ordered)
-    verdicts, chosen = _verdicts(bundles, situation, reasons[0], ordered, settings)
+    ordered = tables_first(best, bundles, situation.units, _fresh_board(situation, bundles, settings))
+    kept = within_time(ordered, settings, time_limit_seconds)
+    full = len(kept) < len(ordered) or sum(len(group.hops) for group in kept) >= settings.maximum_moves
+    return plan_of(situation, bundles, settings, kept, _staying(bundles, reasons[0], settings, full=full), limit)
+
+
+def reasons_of(situation: Situation, bundles: Bundles, settings: PolicySettings) -> list[I8]:
+    """Verdict of each bundle about coming to each tier but the slowest, at least about the fastest."""
+    weights = wait_weights([tier.speed for tier in situation.tiers], settings)
+    total, targets = _present_wait(bundles), range(max(1, len(situation.tiers) - 1))
+    return [why_not(bundles, weights, target, total, settings) for target in targets]
+
+
+def within_time(groups: Sequence[Group], settings: PolicySettings, seconds: float) -> list[Group]:
+    """The longest prefix of groups whose copying takes no longer; a group is carried out whole or not at all."""
+    spent = np.cumsum(copy_seconds(np.array([group.size for group in groups], dtype=np.int64), settings))
+    return list(groups[: int(np.searchsorted(spent, seconds, side="right"))])
+
+
+def plan_of(
+    situation: Situation,
+    bundles: Bundles,
+    settings: PolicySettings,
+    groups: Sequence[Group],
+    staying: I8,
+    limit: float = 0.0,
+    left_behind: tuple[LeftBehind, ...] = (),
+) -> Plan:
+    """Groups of moves as a plan with its figures.
+
+    Args:
+        situation: what the groups were made from.
+        bundles: of the situation.
+        settings: limits and weights.
+        groups: in the order in which they are carried out.
+        staying: verdict of each bundle, were it not moved. Shape ``(m,)``.
+        limit: microseconds per hour that no plan of this kind beats; the plan's own saving where that is more.
+        left_behind: what a drain leaves in its space.
+    """
+    saved = _saved(groups)
+    verdicts, chosen = _verdicts(bundles, situation, staying, groups)
     wait = bundles.unit_wait
     return Plan(
-        moves=tuple(_moves(ordered, bundles, situation, settings)),
-        wait_per_hour=total / MICRO,
+        moves=tuple(_moves(groups, bundles, situation, settings)),
+        wait_per_hour=_present_wait(bundles) / MICRO,
         wait_saved_per_hour=saved / MICRO,
         bound_per_hour=max(limit, saved) / MICRO,
         gap_ratio=_gap_ratio(saved, limit),
@@ -60,10 +108,11 @@ def make_plan(situation: Situation, settings: PolicySettings) -> Plan:
         benefit_per_hour=wait[-1] - wait[0],
         wait_saved_if_moved=_saved_by_unit(situation, wait),
         chosen=chosen[bundles.of_row],
+        left_behind=left_behind,
     )
 
 
-def _nothing(situation: Situation) -> Plan:
+def nothing(situation: Situation) -> Plan:
     """The plan where configuration knows no tier."""
     n = len(situation.units)
     return Plan(
@@ -93,16 +142,24 @@ def _saved(groups: Iterable[Group]) -> float:
     return sum(group.saved for group in groups)
 
 
-def _draft(situation: Situation, bundles: Bundles, settings: PolicySettings, *, marginal: bool = False) -> Draft:
+def new_draft(
+    situation: Situation, bundles: Bundles, settings: PolicySettings, *, marginal: bool = False, demote: bool = True
+) -> Draft:
+    """An empty draft: everything is where it is now."""
     return Draft(
         bundles=bundles,
-        board=Board(bundles, situation, settings),
+        board=_fresh_board(situation, bundles, settings),
         settings=settings,
         keys=Names(situation.units.key, bundles.lead),
         moved=np.zeros(len(bundles), dtype=np.bool_),
         left=settings.maximum_moves,
         marginal=marginal,
+        demote=demote,
     )
+
+
+def _fresh_board(situation: Situation, bundles: Bundles, settings: PolicySettings) -> Board:
+    return Board(bundles, situation, settings)
 
 
 def _present_wait(bundles: Bundles) -> float:
@@ -154,19 +211,28 @@ def _carried_out(group: Group, board: Board) -> bool:
     return True
 
 
-def _verdicts(
-    bundles: Bundles, situation: Situation, reasons: I8, groups: Sequence[Group], settings: PolicySettings
-) -> tuple[I8, Bools]:
-    """Verdict of each bundle, and whether it is on the fastest tier once the plan has run."""
-    hops = [hop for group in groups for hop in group.hops]
+def _staying(bundles: Bundles, reasons: I8, settings: PolicySettings, *, full: bool) -> I8:
+    """Verdict of each bundle, should the plan leave it where it is; ``full``: the plan ended at one of its limits."""
     verdict = np.where(bundles.tier == 0, _verdicts_on_fast(bundles, settings), reasons).astype(np.int8)
-    left_over = Verdict.WAITING if len(hops) >= settings.maximum_moves else Verdict.WOULD_NOT_FIT
+    left_over = Verdict.WAITING if full else Verdict.WOULD_NOT_FIT
     verdict[(bundles.tier > 0) & (reasons == Verdict.PROMOTE)] = left_over
-    tier = bundles.tier.copy()
-    for hop in hops:
-        tier[hop.bundle] = situation.tier_of_space[hop.target]
-        verdict[hop.bundle] = Verdict.PROMOTE if tier[hop.bundle] < bundles.tier[hop.bundle] else Verdict.DEMOTE
+    return verdict
+
+
+def _verdicts(bundles: Bundles, situation: Situation, staying: I8, groups: Sequence[Group]) -> tuple[I8, Bools]:
+    """Verdict of each bundle, and whether it is on the fastest tier once the plan has run."""
+    verdict, tier = staying.copy(), bundles.tier.copy()
+    for hop in (hop for group in groups for hop in group.hops):
+        before, after = int(bundles.tier[hop.bundle]), int(situation.tier_of_space[hop.target])
+        tier[hop.bundle] = after
+        verdict[hop.bundle] = _direction(before, after)
     return verdict, tier == 0
+
+
+def _direction(before: int, after: int) -> Verdict:
+    if after == before:
+        return Verdict.LEVELLED
+    return Verdict.PROMOTE if after < before else Verdict.DEMOTE
 
 
 def _verdicts_on_fast(bundles: Bundles, settings: PolicySettings) -> I8:
@@ -199,7 +265,7 @@ def _move(hop: Hop, group: Group, bundles: Bundles, situation: Situation, settin
     rise = situation.tier_of_space[hop.source] > situation.tier_of_space[hop.target]
     wait = bundles.wait[situation.tier_of_space[[hop.source, hop.target]], hop.bundle]
     saved = float(wait[0] - wait[1]) / MICRO
-    payback = group.cost / group.saved * HOUR if rise and group.saved > 0 else float("inf")
+    payback = group.cost / group.saved * HOUR if rise and group.saved > 0 else inf
     move = PlannedMove(
         key=situation.units.key[members[0]],
         rows=members,

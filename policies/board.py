@@ -94,9 +94,10 @@ class Board:
         """Whether the target has room for the bundle while the source still holds it."""
         return self.room[hop.target] >= int(self.size[hop.bundle])
 
-    def space_for(self, size: int, tier: int) -> int | None:
-        """The space of the tier with most room, if it has enough; of equals the first by name."""
-        spaces = sorted(self.spaces(tier), key=lambda space: (-self.room[space], self.names[space]))
+    def space_for(self, size: int, tier: int, but: int | None = None) -> int | None:
+        """The space of the tier with most room, if it has enough; of equals the first by name; never ``but``."""
+        spaces = [space for space in self.spaces(tier) if space != but]
+        spaces.sort(key=lambda space: (-self.room[space], self.names[space]))
         return spaces[0] if spaces and self.room[spaces[0]] >= size else None
 
     def way_down(self, bundle: int, reason: MoveReason) -> Hop | None:

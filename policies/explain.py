@@ -31,6 +31,8 @@ _GENERAL = {
     Verdict.WOULD_NOT_FIT: "stays: there is no room for it",
     Verdict.NOT_MANAGED: "stays: no tier is configured for its space",
     Verdict.WAITING: "waits for the next plan",
+    Verdict.LEVELLED: "goes to another space of its tier",
+    Verdict.NOT_ASKED: "stays: this mode of the balancer does not decide about it",
 }
 
 
@@ -53,10 +55,26 @@ def move_sentence(move: PlannedMove, makes_room_for: str) -> str:
             f"{move.key} ({size}) goes to {move.to_tier} because it is pinned; that {change} "
             f"{seconds_text(abs(move.wait_saved_per_hour))} of wait per hour."
         )
+    if move.reason in _BY_MODE:
+        return f"{move.key} ({size}) {_BY_MODE[move.reason].format(move=move)}{_wait_change(move)}."
     return (
         f"{move.key} ({size}) on {move.to_tier} saves {seconds_text(move.wait_saved_per_hour)} of wait per hour "
         f"and pays back in {seconds_text(move.payback_seconds)}."
     )
+
+
+_BY_MODE = {
+    MoveReason.CLEAR: "is cold and leaves {move.from_tier}, of which a share is to be free",
+    MoveReason.LEVEL: "goes to {move.to_space}, so that the spaces of {move.to_tier} are used more evenly",
+    MoveReason.DRAIN: "goes to {move.to_space}, because {move.from_space} is to be emptied",
+}
+
+
+def _wait_change(move: PlannedMove) -> str:
+    if move.wait_saved_per_hour == 0:
+        return ""
+    change = "saves" if move.wait_saved_per_hour > 0 else "costs"
+    return f"; that {change} {seconds_text(abs(move.wait_saved_per_hour))} of wait per hour"
 
 
 def explain(situation: Situation, plan: Plan, row: int, settings: PolicySettings) -> str:
@@ -101,6 +119,7 @@ class _Facts:
     space: str
     with_others: str
     on_fast: bool
+    limit: str
     settings: PolicySettings
 
 
@@ -134,6 +153,7 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
         space=space.name,
         with_others=", ".join(units.key[int(at)] for at in together if at != row),
         on_fast=int(situation.tier_of_space[units.space[row]]) == 0,
+        limit=f"limit of {settings.maximum_moves}" if len(plan.moves) >= settings.maximum_moves else "time limit",
         settings=settings,
     )
 
@@ -227,9 +247,11 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
     Verdict.WOULD_NOT_FIT: _not_fitting,
     Verdict.NOT_MANAGED: lambda f: f"{f.key} is in {f.space}, for which no tier is configured.",
     Verdict.WAITING: lambda f: (
-        f"{f.key} would save {seconds_text(f.saves)} per hour, but better moves fill this plan's limit "
-        f"of {f.settings.maximum_moves}; it waits for the next one."
+        f"{f.key} would save {seconds_text(f.saves)} per hour, but better moves fill this plan's {f.limit}; "
+        f"it waits for the next one."
     ),
+    Verdict.LEVELLED: lambda f: f"{f.key} {_GENERAL[Verdict.LEVELLED]}.",
+    Verdict.NOT_ASKED: lambda f: f"{f.key} {_GENERAL[Verdict.NOT_ASKED]}.",
 }
 
 

@@ -36,6 +36,7 @@ class Draft:
     moved: Bools  # bundles that a group moves; none is moved twice
     left: int  # hops that may still be added
     marginal: bool = False  # rank by what a tier saves over the next slower one, not over where each bundle is
+    demote: bool = True  # False: nothing goes down, only free room is filled
 
     def tier(self) -> I64:
         """Tier of each bundle as the board stands, -1 where it is not managed."""
@@ -74,13 +75,14 @@ def pin_groups(draft: Draft, wanted: Bools) -> list[Group]:
     bundles, board = draft.bundles, draft.board
     free = (bundles.cooling <= 0) & bundles.routable
     groups = []
-    for bundle in _by_density(draft, free & (bundles.pin == Pin.NEVER) & (bundles.tier == 0), bundles.saved(0)):
+    barred = free & (bundles.pin == Pin.NEVER) & (bundles.tier == 0) & draft.demote
+    for bundle in by_density(draft, barred, bundles.saved(0)):
         hop = board.way_down(bundle, MoveReason.PIN)
         if hop is not None and draft.left > 0:
             board.do(hop)
             groups.append(draft.keep(draft.group([hop])))
-    cold = _cold(draft, _by_density(draft, _residents(draft, 0), _loss(draft, 0))) if wanted.any() else {}
-    for bundle in _by_density(draft, wanted & (bundles.tier > 0), bundles.saved(0)):
+    cold = _cold(draft, by_density(draft, _residents(draft, 0), _loss(draft, 0))) if wanted.any() else {}
+    for bundle in by_density(draft, wanted & (bundles.tier > 0), bundles.saved(0)):
         hops = board.way_up(bundle, 0, MoveReason.PIN, cold, draft.left)
         for hop in hops or ():
             board.do(hop)
@@ -224,7 +226,7 @@ class Names(Sequence[str]):
 def _residents(draft: Draft, tier: int) -> Bools:
     """Bundles of a tier that may give way, in spaces whose room is known."""
     known = np.array([draft.board.known(space) for space in range(len(draft.board.room))], dtype=np.bool_)
-    there = (draft.tier() == tier) & ~draft.moved & may_leave(draft.bundles, draft.settings)
+    there = (draft.tier() == tier) & ~draft.moved & may_leave(draft.bundles, draft.settings) & draft.demote
     return np.asarray(there & known[draft.board.home], dtype=np.bool_)
 
 
@@ -242,7 +244,8 @@ def _capacity(draft: Draft, tiers: Sequence[int], leaving: Bools) -> float:
     return float(sum(max(0.0, board.room[space] + held[space]) for tier in tiers for space in board.spaces(tier)))
 
 
-def _by_density(draft: Draft, which: Bools, value: F64) -> list[int]:
+def by_density(draft: Draft, which: Bools, value: F64) -> list[int]:
+    """Some bundles by falling value per byte, the same whatever order they came in."""
     items = np.flatnonzero(which)
     size = np.maximum(draft.bundles.size[items], 1).astype(np.float64)
     order = canonical_order(value[items] / size, size, Names(draft.keys, items))

@@ -38,6 +38,8 @@ class Verdict(IntEnum):
     WOULD_NOT_FIT = 14
     NOT_MANAGED = 15  # in a space that configuration gives no tier
     WAITING = 16  # worth it, but this plan holds its limit of moves: next time
+    LEVELLED = 17  # goes to another space of its tier
+    NOT_ASKED = 18  # the mode of this plan does not decide about it
 
     @property
     def code(self) -> str:
@@ -51,6 +53,9 @@ class MoveReason(StrEnum):
     PROMOTE = "promote"  # its own gain pays
     MAKE_ROOM = "make_room"  # cold, goes down so that a later move fits
     PIN = "pin"  # somebody asked for it
+    CLEAR = "clear"  # cold, goes down so that the stated share of the fastest tier is free
+    LEVEL = "level"  # evens out load or fill among spaces of its tier
+    DRAIN = "drain"  # its space is to be emptied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +144,16 @@ class PlannedMove:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeftBehind:
+    """A bundle that stays in a space which is to be emptied."""
+
+    key: str  # leading unit of the bundle
+    rows: tuple[int, ...]  # rows of the unit table, the leading unit first
+    size_bytes: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """An ordered list of moves, its value, and how far it can be from the best possible one."""
 
@@ -152,3 +167,4 @@ class Plan:
     benefit_per_hour: F64  # (n,) wait saved if the unit were on the fastest tier instead of the slowest
     wait_saved_if_moved: F64  # (n,) per hour, from its present home to the fastest tier
     chosen: Bools  # (n,) on the fastest tier once the plan has run
+    left_behind: tuple[LeftBehind, ...] = ()  # mode drain: what stays in the space, and why

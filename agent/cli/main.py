@@ -6,6 +6,7 @@ import sys
 from typing import TextIO
 
 from agent.cli import (
+    balancing,
     deciding,
     demo,
     looking,
@@ -22,7 +23,8 @@ from agent.cli.app import app
 
 # Importing a module registers its commands; this is the order of the help.
 COMMANDS = (
-    setting_up, demo, running, looking, planning, sizing, proposing, deciding, undoing, looking_back, pinning,
+    setting_up, demo, running, looking, planning, balancing, sizing, proposing, deciding, undoing, looking_back,
+    pinning,
 )  # fmt: skip
 
 __all__ = ["COMMANDS", "app", "main"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Annotated
 
@@ -11,17 +12,22 @@ import typer
 from agent.cli.app import Group, command
 from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.looking import similar_keys
-from agent.cli.output import Column
+from agent.cli.output import Column, Output
 from agent.cli.session import Session, actor
 from agent.config import PinConfig
 from agent.ledger import PinRow
+from agent.pins import PIN_REPORTS, PinReport, reports_from_document
 from agent.ranking import RANKING, ranking_from_arrays
 from agent.units_of_measure import format_when, parse_seconds
 from connectors.base import Clock
 from policies.plan import Pin
 
 WISHES = {pin.name.lower(): pin for pin in Pin if pin is not Pin.NONE}
-COLUMNS = (Column("unit"), Column("pin"), Column("set by"), Column("until"), Column("reason"))
+COLUMNS = (
+    Column("unit"), Column("pin"), Column("state"), Column("units", number=True), Column("set by"), Column("until"),
+    Column("reason"),
+)  # fmt: skip
+NOT_PLANNED = "not planned yet"
 
 Pattern = Annotated[str, typer.Argument(metavar="UNIT", help="Key of a unit, or a pattern; * and ? as in file names.")]
 
@@ -61,14 +67,45 @@ def unpin(session: Session, unit: Pattern) -> None:
 
 @command(Group.STEER, "hotplace pins")
 def pins(session: Session) -> None:
-    """List pins from the configuration and those set by hand; a later one overrules an earlier one."""
+    """List pins with their state when last planned; of those that match a unit, the last one rules."""
     database = session.database
     rows: list[PinConfig | PinRow] = [*database.pins, *session.ledger.pins(database.name, session.clock.now())]
+    stored = session.ledger.load_document(database.name, PIN_REPORTS)
+    reports = {(report.pattern, report.pin): report for report in reports_from_document(stored[1] if stored else [])}
+    found = [reports.get((row.pattern, row.pin.name.lower())) for row in rows]
     if rows:
-        session.out.table(COLUMNS, [_cells(row) for row in rows])
+        session.out.table(COLUMNS, [_cells(row, report) for row, report in zip(rows, found, strict=True)])
+        print_obstacles(session.out, [report for report in found if report is not None])
     else:
         session.out.line("no pin")
-    session.out.document({"database": database.name, "pins": [_document(row) for row in rows]})
+    session.out.document(
+        {
+            "database": database.name,
+            "planned_at": stored[0] if stored else None,
+            "pins": [{**_document(row), **state_document(at)} for row, at in zip(rows, found, strict=True)],
+        }
+    )
+
+
+def state_document(report: PinReport | None) -> dict[str, object]:
+    """The state of a pin as JSON values; null where no plan has seen the pin yet."""
+    if report is None:
+        return {"state": None, "units": None, "satisfied": None, "why": None}
+    return {
+        "state": report.state, "units": report.units, "satisfied": report.satisfied, "why": report.why or None,
+    }  # fmt: skip
+
+
+def print_obstacles(out: Output, reports: Sequence[PinReport]) -> None:
+    """What stands in the way of each pin that is not fulfilled."""
+    for report in reports:
+        if report.why:
+            out.line(f"{report.pattern}: {state_words(report)}: {report.why}")
+
+
+def state_words(report: PinReport | None) -> str:
+    """The state of a pin for people."""
+    return NOT_PLANNED if report is None else report.state.replace("_", " ")
 
 
 def end_of(text: str, clock: Clock) -> datetime:
@@ -105,11 +142,12 @@ def _warn_if_unknown(session: Session, pattern: str) -> None:
     session.out.note(f"no unit matches {pattern!r} now{hint}")
 
 
-def _cells(row: PinConfig | PinRow) -> tuple[str, ...]:
+def _cells(row: PinConfig | PinRow, report: PinReport | None) -> tuple[str, ...]:
     document = _document(row)
     who = document["who"] or "configuration"
     until = format_when(row.until) if isinstance(row, PinRow) and row.until else "unpinned"
-    return (row.pattern, row.pin.name.lower(), str(who), until, row.reason)
+    units = "" if report is None else f"{report.satisfied} of {report.units}"
+    return (row.pattern, row.pin.name.lower(), state_words(report), units, str(who), until, row.reason)
 
 
 def _document(row: PinConfig | PinRow) -> dict[str, object]:

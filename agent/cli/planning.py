@@ -35,23 +35,28 @@ RANKING_COLUMNS = (
     Column("unit"), Column("tier"), Column("size", number=True), Column("benefit/h", number=True), Column("verdict"),
 )  # fmt: skip
 
+ProposeOption = Annotated[
+    bool, typer.Option("--propose/--dry-run", help="Store the plan as a proposal, or only print it.")
+]
+ObserveOption = Annotated[
+    float | None,
+    typer.Option(min=0.05, metavar="SECONDS", help="Watch this long first; else only the stored heat is used."),
+]
+
 
 @command(Group.LOOK, "hotplace plan --observe 60")
 def plan(
     session: Session,
-    propose: Annotated[
-        bool, typer.Option("--propose/--dry-run", help="Store the plan as a proposal, or only print it.")
-    ] = False,
-    observe: Annotated[
-        float | None,
-        typer.Option(min=0.05, metavar="SECONDS", help="Watch this long first; else only the stored heat is used."),
-    ] = None,
+    propose: ProposeOption = False,
+    observe: ObserveOption = None,
 ) -> None:
     """Show what is worth moving, why not the others, and the exact statements; moves nothing."""
     watch = session.watch()
     try:
-        observe = _allowed(session, observe)
-        planning = _planning(session, watch, observe)
+        observe = allowed_observation(session, observe)
+        look(session, watch, observe)
+        planning = watch.plan()
+        assert planning is not None, "there is a sample"
         proposal = proposal_of(planning, session.database, watch.identity.fingerprint)
         number = watch.propose(planning) if propose else None
         stored = None if number is None else session.ledger.proposal(number)
@@ -59,20 +64,18 @@ def plan(
         watch.close(save=observe is not None)
     ranking = ranking_of(planning)
     _print(session.out, planning, ranking, proposal)
-    _print_next(session.out, stored, propose=propose)
+    print_next(session.out, stored, propose=propose)
     session.out.document(
         {
             "database": session.database.name,
             "dry_run": not propose,
-            "proposal": None
-            if stored is None
-            else {"id": stored.id, "digest": stored.digest, "expires_at": stored.proposal.expires_at},
+            "proposal": stored_document(stored),
             **_document(planning, ranking, proposal),
         }
     )
 
 
-def _allowed(session: Session, observe: float | None) -> float | None:
+def allowed_observation(session: Session, observe: float | None) -> float | None:
     """How long to watch: not at all beside a daemon, whose heat would then count the same time twice."""
     if observe and daemon_of(session.ledger, session.database, session.clock.now()).alive:
         session.out.note("a daemon watches this database already: what it has learnt is used, --observe is left out")
@@ -80,15 +83,12 @@ def _allowed(session: Session, observe: float | None) -> float | None:
     return observe
 
 
-def _planning(session: Session, watch: Watch, observe: float | None) -> Planning:
-    """Sample, wait if asked to, and plan. Only the reading connector of the watch is ever used."""
+def look(session: Session, watch: Watch, observe: float | None) -> None:
+    """Sample, and once more after watching if asked to. Only the reading connector of the watch is ever used."""
     watch.sample()
     if observe:
         _wait(session, observe)
         watch.sample()
-    planning = watch.plan()
-    assert planning is not None, "there is a sample"
-    return planning
 
 
 def _wait(session: Session, seconds: float) -> None:
@@ -122,10 +122,15 @@ def _print(out: Output, planning: Planning, ranking: Ranking, proposal: Proposal
     for row in not_chosen:
         out.line(f"{ranking.verdict_code(row)}: {_why(ranking, row)}")
     if proposal is not None:
-        out.heading("the exact statements")
-        for move in proposal.moves:
-            for line in move_sql(move).splitlines():
-                out.line(line)
+        print_statements(out, proposal)
+
+
+def print_statements(out: Output, proposal: Proposal) -> None:
+    """Every statement of a proposal, to the character."""
+    out.heading("the exact statements")
+    for move in proposal.moves:
+        for line in move_sql(move).splitlines():
+            out.line(line)
 
 
 def _speeds(planning: Planning) -> str:
@@ -137,7 +142,8 @@ def _speeds(planning: Planning) -> str:
     )
 
 
-def _print_next(out: Output, stored: ProposalRow | None, *, propose: bool) -> None:
+def print_next(out: Output, stored: ProposalRow | None, *, propose: bool) -> None:
+    """What was stored and how to approve it, or how to store it."""
     out.line()
     if stored is not None:
         digest = short_digest(stored.digest)
@@ -150,6 +156,23 @@ def _print_next(out: Output, stored: ProposalRow | None, *, propose: bool) -> No
 
 
 def _document(planning: Planning, ranking: Ranking, proposal: Proposal | None) -> dict[str, Any]:
+    """The plan as JSON values with the ranking around it."""
+    return {
+        **plan_document(planning, proposal),
+        "tiers": [
+            {
+                "name": tier.name,
+                "random_read_seconds": tier.speed.random_read_seconds,
+                "measured": tier.speed.measured,
+            }
+            for tier in planning.situation.tiers
+        ],
+        "ranking": [ranking.document(row) for row in range(min(HEAD, len(ranking)))],
+        "not_chosen": [ranking.document(row) for row in _not_chosen(ranking)],
+    }
+
+
+def plan_document(planning: Planning, proposal: Proposal | None) -> dict[str, Any]:
     """The plan as JSON values; the value is there even where nothing is worth moving."""
     plan = planning.plan
     empty: dict[str, Any] = {
@@ -163,19 +186,14 @@ def _document(planning: Planning, ranking: Ranking, proposal: Proposal | None) -
         "ceiling_ratio": plan.ceiling_ratio,
         "moves": [],
     }
-    return {
-        **(empty if proposal is None else proposal_document(proposal)),
-        "tiers": [
-            {
-                "name": tier.name,
-                "random_read_seconds": tier.speed.random_read_seconds,
-                "measured": tier.speed.measured,
-            }
-            for tier in planning.situation.tiers
-        ],
-        "ranking": [ranking.document(row) for row in range(min(HEAD, len(ranking)))],
-        "not_chosen": [ranking.document(row) for row in _not_chosen(ranking)],
-    }
+    return empty if proposal is None else proposal_document(proposal)
+
+
+def stored_document(stored: ProposalRow | None) -> dict[str, Any] | None:
+    """What to name when approving; None where nothing was stored."""
+    if stored is None:
+        return None
+    return {"id": stored.id, "digest": stored.digest, "expires_at": stored.proposal.expires_at}
 
 
 def _not_chosen(ranking: Ranking) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from agent.cli.output import Column, Output
 from agent.proposals import DIGEST_SHOWN, Proposal, ProposedMove
 from agent.units_of_measure import exact_bytes, format_bytes, format_ratio, format_seconds, format_when
 from connectors.model import Route
+from policies.plan import MoveReason
 
 MOVE_COLUMNS = (
     Column("#", number=True), Column("unit"), Column("from"), Column("to"), Column("size", number=True),
@@ -132,7 +132,6 @@ def _route_document(route: Route) -> dict[str, Any]:
 
 
 def _move_cells(move: ProposedMove) -> tuple[str, ...]:
-    payback = math.inf if move.payback_seconds is None else move.payback_seconds
     return (
         str(move.ordinal),
         move.key,
@@ -141,9 +140,22 @@ def _move_cells(move: ProposedMove) -> tuple[str, ...]:
         format_bytes(move.size_bytes),
         format_seconds(move.wait_saved_per_hour),
         format_seconds(move.copy_seconds),
-        "makes room" if math.isinf(payback) else format_seconds(payback),
+        _payback(move),
         "online" if move.route.online else "blocks",
     )
+
+
+_NO_PAYBACK: dict[str, str] = {
+    MoveReason.MAKE_ROOM: "makes room", MoveReason.PIN: "pinned", MoveReason.CLEAR: "clears",
+    MoveReason.LEVEL: "evens out", MoveReason.DRAIN: "empties",
+}  # fmt: skip
+
+
+def _payback(move: ProposedMove) -> str:
+    """When the move has earned its cost; for what need not, what it is for."""
+    if move.payback_seconds is None:
+        return _NO_PAYBACK.get(move.reason, "none")
+    return format_seconds(move.payback_seconds)
 
 
 def _comment(text: str) -> str:

@@ -1,0 +1,202 @@
+"""What would the balancer do in another mode? ``balance``."""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from agent.cli.app import Group, command
+from agent.cli.exit_codes import CommandError, ExitCode
+from agent.cli.output import Column, Output
+from agent.cli.pinning import print_obstacles, state_document
+from agent.cli.planning import (
+    ObserveOption,
+    ProposeOption,
+    allowed_observation,
+    look,
+    plan_document,
+    print_next,
+    print_statements,
+    stored_document,
+)
+from agent.cli.session import Session
+from agent.cli.wording import print_moves, print_value, seconds_per_hour
+from agent.ledger import ProposalRow
+from agent.pins import PinReport, pin_reports
+from agent.planner import Planning, proposal_of
+from agent.proposals import Proposal
+from agent.units_of_measure import exact_bytes, format_bytes, format_seconds, parse_ratio, parse_seconds
+from policies.modes import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, UnknownName, Usage
+
+
+class ModeType(StrEnum):
+    """The balancer's modes, as --type names them."""
+
+    HSM = "hsm"
+    USAGE = "usage"
+    CAPACITY = "capacity"
+    PREFERENCE = "preference"
+    DRAIN = "drain"
+
+
+TAKES = {
+    ModeType.HSM: {"--subtype", "--free-share"},
+    ModeType.USAGE: {"--tier"},
+    ModeType.CAPACITY: {"--tier"},
+    ModeType.PREFERENCE: set[str](),
+    ModeType.DRAIN: {"--space"},
+}
+LEFT_COLUMNS = (Column("stays"), Column("size", number=True), Column("why"))
+
+
+@command(Group.LOOK, "hotplace balance --type drain --space old_ssd --time-limit 30min")
+def balance(
+    session: Session,
+    mode: Annotated[ModeType, typer.Option("--type", help="What the balancer is to do.")] = ModeType.HSM,
+    subtype: Annotated[
+        HsmSubtype | None, typer.Option(help="hsm: all, only clear cold from the fastest tier, only fill it.")
+    ] = None,
+    tier: Annotated[str | None, typer.Option(help="usage, capacity: only this tier.")] = None,
+    space: Annotated[str | None, typer.Option(help="drain: the space to be emptied.")] = None,
+    free_share: Annotated[
+        str | None, typer.Option(metavar="RATIO", help="hsm ssd: share to be free; default 20%.")
+    ] = None,
+    time_limit: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="The copies take no longer: 30min, 2h.")
+    ] = None,
+    propose: ProposeOption = False,
+    observe: ObserveOption = None,
+) -> None:
+    """Plan in one of the balancer's modes, with the exact statements; moves nothing."""
+    given = {"--subtype": subtype, "--tier": tier, "--space": space, "--free-share": free_share}
+    wanted = _mode(mode, {name: value for name, value in given.items() if value is not None})
+    limit = _seconds(time_limit)
+    watch = session.watch()
+    try:
+        observe = allowed_observation(session, observe)
+        look(session, watch, observe)
+        planning = _planned(watch.plan(wanted, limit))
+        proposal = proposal_of(planning, session.database, watch.identity.fingerprint)
+        number = watch.propose(planning) if propose else None
+        stored = None if number is None else session.ledger.proposal(number)
+    except UnknownName as error:
+        raise CommandError(
+            str(error), code=ExitCode.NOT_FOUND, advice="`hotplace status` lists spaces with their tiers."
+        ) from error
+    finally:
+        watch.close(save=observe is not None)
+    reports = pin_reports(planning) if mode is ModeType.PREFERENCE else ()
+    _print(session.out, mode, planning, proposal, reports)
+    print_next(session.out, stored, propose=propose)
+    session.out.document(_document(session, mode, planning, proposal, reports, stored, propose=propose))
+
+
+def _planned(planning: Planning | None) -> Planning:
+    assert planning is not None, "there is a sample"
+    return planning
+
+
+def _mode(mode: ModeType, given: dict[str, Any]) -> Mode:
+    """The mode that the options describe.
+
+    Raises:
+        BadParameter: an option belongs to another mode, or one is missing or wrong.
+    """
+    for name in given:
+        if name not in TAKES[mode]:
+            raise typer.BadParameter(f"--type {mode} takes no {name}", param_hint=name)
+    match mode:
+        case ModeType.HSM:
+            return _hsm(given.get("--subtype", HsmSubtype.CALC), given.get("--free-share"))
+        case ModeType.USAGE:
+            return Usage(tier=given.get("--tier"))
+        case ModeType.CAPACITY:
+            return Capacity(tier=given.get("--tier"))
+        case ModeType.PREFERENCE:
+            return Preference()
+        case ModeType.DRAIN:
+            if "--space" not in given:
+                raise typer.BadParameter("--type drain needs the space to be emptied", param_hint="--space")
+            return Drain(space=given["--space"])
+
+
+def _hsm(subtype: HsmSubtype, free_share: str | None) -> Hsm:
+    if free_share is None:
+        return Hsm(subtype=subtype)
+    if subtype is not HsmSubtype.SSD:
+        raise typer.BadParameter(f"--subtype {subtype} takes no --free-share", param_hint="--free-share")
+    try:
+        return Hsm(subtype=subtype, free_ratio=parse_ratio(free_share))
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--free-share") from error
+
+
+def _seconds(time_limit: str | None) -> float:
+    try:
+        return math.inf if time_limit is None else parse_seconds(time_limit)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--time-limit") from error
+
+
+def _print(
+    out: Output, mode: ModeType, planning: Planning, proposal: Proposal | None, reports: tuple[PinReport, ...]
+) -> None:
+    if proposal is None:
+        out.heading(f"{mode}: nothing to move")
+    else:
+        out.heading(f"the plan ({mode})")
+        _print_figures(out, mode, proposal)
+        print_moves(out, proposal.moves)
+    if reports:
+        out.heading("pins")
+        satisfied = sum(report.satisfied for report in reports)
+        out.line(f"{satisfied} of {sum(report.units for report in reports)} pinned units are where they belong")
+        print_obstacles(out, reports)
+    if planning.plan.left_behind:
+        out.heading("what stays in the space")
+        out.table(
+            LEFT_COLUMNS, [(left.key, format_bytes(left.size_bytes), left.why) for left in planning.plan.left_behind]
+        )
+    if proposal is not None:
+        print_statements(out, proposal)
+
+
+def _print_figures(out: Output, mode: ModeType, proposal: Proposal) -> None:
+    """The value where the mode is about waits; otherwise what it copies, and what that does to waits."""
+    if mode is ModeType.HSM:
+        print_value(out, proposal)
+        return
+    size = proposal.bytes_moved
+    out.facts(
+        [
+            ("moves", f"{len(proposal.moves)}, {format_bytes(size)} ({exact_bytes(size)})"),
+            ("copying takes", format_seconds(sum(move.copy_seconds for move in proposal.moves))),
+            ("read wait saved", seconds_per_hour(proposal.wait_saved_per_hour)),
+        ]
+    )
+
+
+def _document(
+    session: Session,
+    mode: ModeType,
+    planning: Planning,
+    proposal: Proposal | None,
+    reports: tuple[PinReport, ...],
+    stored: ProposalRow | None,
+    *,
+    propose: bool,
+) -> dict[str, Any]:
+    return {
+        "database": session.database.name,
+        "type": mode.value,
+        "dry_run": not propose,
+        "proposal": stored_document(stored),
+        **plan_document(planning, proposal),
+        "left_behind": [
+            {"unit": left.key, "bytes": left.size_bytes, "why": left.why} for left in planning.plan.left_behind
+        ],
+        "pins": [{"unit": report.pattern, "pin": report.pin, **state_document(report)} for report in reports],
+    }

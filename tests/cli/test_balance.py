@@ -1,0 +1,123 @@
+"""The balancer's modes, as they are typed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.site import Site
+
+ARCHIVE = '"shop"."archive_2019"'
+
+
+def test_drain_is_shown_and_proposed(site: Site) -> None:
+    """A dry run prints moves and statements and stores nothing; --propose stores exactly that plan."""
+    dry = site.good("balance", "--type", "drain", "--space", "ssd")
+    assert "the plan (drain)" in dry.out
+    assert f'MOVE TABLE {ARCHIVE} TO SPACE "hdd"' in dry.out
+    assert "because ssd is to be emptied" in dry.out
+    assert "empties" in dry.out
+    assert "dry run: nothing was changed" in dry.out
+    assert site.good("proposals", "--json").document["proposals"] == []
+    document = site.good("balance", "--type", "drain", "--space", "ssd", "--propose", "--json").document
+    assert {move["reason"] for move in document["moves"]} == {"drain"}
+    assert (document["type"], document["dry_run"], document["left_behind"]) == ("drain", False, [])
+    (listed,) = site.good("proposals", "--json").document["proposals"]
+    assert listed["digest"] == document["proposal"]["digest"]
+    number = str(document["proposal"]["id"])
+    site.good("approve", number, "--digest", listed["digest"])
+    site.good("run", "--once")
+    assert {m["state"] for m in site.good("history", "--json").document["moves"]} == {"placed"}
+    assert "nothing to move" in site.good("balance", "--type", "drain", "--space", "ssd").out
+
+
+def test_what_a_drain_leaves_is_named(site: Site) -> None:
+    """Hdd holds more than ssd can take: each unit that stays is listed with its reason, in both forms."""
+    document = site.good("balance", "--type", "drain", "--space", "hdd", "--json").document
+    left = {bundle["unit"]: bundle["why"] for bundle in document["left_behind"]}
+    assert "has known room for" in left['"shop"."events"']
+    text = site.good("balance", "--type", "drain", "--space", "hdd").out
+    assert "what stays in the space" in text
+    assert left['"shop"."events"'] in text
+
+
+def test_the_time_limit_cuts_the_plan(site: Site) -> None:
+    """The longest prefix whose copies take no longer is left, and what was cut off waits."""
+    drain = ("balance", "--type", "drain", "--space", "hdd", "--json")
+    whole = site.good(*drain).document
+    seconds = sum(move["copy_seconds"] for move in whole["moves"][:2])
+    assert len(whole["moves"]) > 2
+    cut = site.good(*drain, "--time-limit", f"{seconds + 0.01:.2f}s").document
+    assert [move["unit"] for move in cut["moves"]] == [move["unit"] for move in whole["moves"][:2]]
+    waiting = {left["unit"] for left in cut["left_behind"] if "waits for the next plan" in left["why"]}
+    assert {move["unit"] for move in whole["moves"][2:]} <= waiting
+
+
+def test_hsm_in_its_three_subtypes(site: Site) -> None:
+    """All ways by default; hdd only brings up, ssd only takes down, until the stated share is free."""
+    full = site.good("balance", "--observe", "0.3")
+    assert "the plan (hsm)" in full.out
+    assert "best possible" in full.out
+    up = site.good("balance", "--subtype", "hdd", "--json").document["moves"]
+    assert up
+    assert {move["to_space"] for move in up} == {"ssd"}
+    down = site.good("balance", "--subtype", "ssd", "--free-share", "90%", "--json").document["moves"]
+    assert {move["unit"] for move in down} >= {ARCHIVE}
+    assert {move["reason"] for move in down} == {"clear"}
+    assert site.good("balance", "--subtype", "ssd", "--free-share", "0%", "--json").document["moves"] == []
+
+
+@pytest.mark.parametrize("mode", ["usage", "capacity"])
+def test_evening_out_stays_within_a_tier(site: Site, mode: str) -> None:
+    """With both spaces in one tier the fuller one gives to the other; with one space a tier there is nothing to do."""
+    nothing = site.good("balance", "--type", mode, "--observe", "0.3")
+    assert f"{mode}: nothing to move" in nothing.out
+    site.database["tiers"] = [{"name": "all", "spaces": ["ssd", "hdd"], "kind": "hdd"}]
+    site.write()
+    document = site.good("balance", "--type", mode, "--tier", "all", "--json").document
+    assert document["moves"]
+    assert {(move["from_tier"], move["to_tier"], move["reason"]) for move in document["moves"]} == {
+        ("all", "all", "level")
+    }
+    assert "evens out" in site.good("balance", "--type", mode).out
+
+
+def test_preference_and_the_state_of_pins(site: Site) -> None:
+    """A pin is planned by --type preference, listed with its state after a plan, and with the reason where it waits."""
+    site.good("pin", '"shop"."history"', "must")
+    site.good("pin", '"shop"."events"', "must")
+    assert "not planned yet" in site.good("pins").out
+    assert site.good("pins", "--json").document["pins"][0]["state"] is None
+    document = site.good("balance", "--type", "preference", "--json").document
+    assert [(pin["unit"], pin["state"]) for pin in document["pins"]] == [
+        ('"shop"."history"', "planned"), ('"shop"."events"', "impossible"),
+    ]  # fmt: skip
+    assert '"shop"."history"' in {move["unit"] for move in document["moves"]}
+    text = site.good("balance", "--type", "preference").out
+    assert "0 of 2 pinned units are where they belong" in text
+    assert "more than any space on ssd" in text
+    site.good("plan")
+    listed = site.good("pins")
+    assert "impossible" in listed.out
+    assert "more than any space on ssd" in listed.out
+    states = {pin["unit"]: pin["state"] for pin in site.good("pins", "--json").document["pins"]}
+    assert states == {'"shop"."history"': "planned", '"shop"."events"': "impossible"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--type", "drain"], 2, "--space"),
+        (["--type", "drain", "--space", "tape"], 7, "no space is named 'tape'"),
+        (["--type", "usage", "--tier", "tape"], 7, "no tier is named 'tape'"),
+        (["--type", "usage", "--space", "ssd"], 2, "takes no --space"),
+        (["--subtype", "hdd", "--free-share", "10%"], 2, "takes no"),
+        (["--subtype", "ssd", "--free-share", "much"], 2, "not a ratio"),
+        (["--time-limit", "30"], 2, "not a duration"),
+        (["--type", "sideways"], 2, "sideways"),
+    ],
+)
+def test_wrong_use_is_said(site: Site, arguments: list[str], code: int, words: str) -> None:
+    """Options of another mode, names that do not exist and figures without a unit are refused."""
+    done = site.run("balance", *arguments)
+    assert (done.code, done.out) == (code, "")
+    assert words in " ".join(done.err.replace("│", " ").split())

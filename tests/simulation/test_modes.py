@@ -1,0 +1,105 @@
+"""The balancer's modes end to end: planned, approved, carried out and verified on a simulated database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.ledger import Ledger
+from agent.pins import PIN_REPORTS, PinReport, pin_reports, reports_from_document
+from agent.states import MoveState
+from agent.watch import Watch
+from policies.modes import Drain, Mode, Preference, UnknownName
+from policies.plan import Pin
+from tests.simulation.site import Site
+
+ARCHIVE, HISTORY, ORDERS = '"shop"."archive_2019"', '"shop"."history"', '"shop"."orders"'
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """A simulated shop whose ssd holds a cold archive."""
+    return Site(tmp_path)
+
+
+def carried_out(watch: Watch, ledger: Ledger, mode: Mode) -> set[MoveState]:
+    """Plan in that mode, propose, approve and act; the states in which the moves ended."""
+    planning = watch.plan(mode)
+    assert planning is not None
+    number = watch.propose(planning)
+    assert number is not None
+    ledger.approve(number, who="ann", origin="test", digest=ledger.proposal(number).digest)
+    return {row.state for row in watch.act()}
+
+
+def reports(ledger: Ledger) -> dict[str, PinReport]:
+    """What the ledger knows of the pins since the last plan."""
+    stored = ledger.load_document("sim", PIN_REPORTS)
+    assert stored is not None
+    return {report.pattern: report for report in reports_from_document(stored[1])}
+
+
+def test_a_drained_space_is_empty_in_the_catalog(site: Site) -> None:
+    """Everything that was on ssd is on hdd afterwards, nothing else moved, and a second drain finds nothing."""
+    before = site.homes()
+    assert "ssd" in before.values()
+    with site.agent() as (watch, ledger):
+        site.observe(watch)
+        assert carried_out(watch, ledger, Drain(space="ssd")) == {MoveState.PLACED}
+        watch.sample()
+        again = watch.plan(Drain(space="ssd"))
+        assert again is not None
+        assert (again.plan.moves, again.plan.left_behind) == ((), ())
+    assert site.homes() == dict.fromkeys(before, "hdd")
+
+
+def test_a_drain_without_room_names_what_stays(site: Site) -> None:
+    """The fast tier cannot take all of hdd: what moves fits, and every other unit of it is named with a reason."""
+    with site.agent() as (watch, ledger):
+        site.observe(watch)
+        planning = watch.plan(Drain(space="hdd"))
+        assert planning is not None
+        left = {planning.situation.units.key[row] for bundle in planning.plan.left_behind for row in bundle.rows}
+        assert all(bundle.why for bundle in planning.plan.left_behind)
+        carried_out(watch, ledger, Drain(space="hdd"))
+    assert left == {key for key, space in site.homes().items() if space == "hdd"}
+
+
+def test_pins_are_enforced_and_their_state_is_kept(site: Site) -> None:
+    """A pin is planned, one of table and index partly fulfilled; afterwards both are satisfied; the hot stay."""
+    with site.agent() as (watch, ledger):
+        site.observe(watch)
+        ledger.pin("sim", HISTORY, Pin.MUST, who="ann", reason="", until=None)
+        ledger.pin("sim", '"shop"."archive*', Pin.NEVER, who="ann", reason="", until=None)
+        ledger.pin("sim", '"shop"."nothing"', Pin.MUST, who="ann", reason="", until=None)
+        planning = watch.plan(Preference())
+        assert planning is not None
+        assert [report.state for report in pin_reports(planning)] == ["planned", "partly", "unmatched"]
+        assert ledger.load_document("sim", PIN_REPORTS) is None, "only the usual plan is kept for everybody"
+        assert carried_out(watch, ledger, Preference()) == {MoveState.PLACED}
+        watch.sample()
+        watch.plan()
+        assert (reports(ledger)[HISTORY].state, reports(ledger)[HISTORY].why) == ("satisfied", "")
+        assert reports(ledger)['"shop"."archive*'].satisfied == 2
+    homes = site.homes()
+    assert (homes[HISTORY], homes[ARCHIVE], homes[ORDERS]) == ("ssd", "hdd", "hdd")
+
+
+def test_a_pin_that_can_never_hold_says_why(site: Site) -> None:
+    """The scanned table is larger than what ssd may hold, and that is said."""
+    with site.agent() as (watch, ledger):
+        site.observe(watch, minutes=2)
+        ledger.pin("sim", '"shop"."events"', Pin.MUST, who="ann", reason="", until=None)
+        watch.plan()
+        report = reports(ledger)['"shop"."events"']
+    assert report.state == "impossible"
+    assert "more than any space on ssd is known to hold" in report.why
+
+
+def test_a_space_that_does_not_exist_is_an_error(site: Site) -> None:
+    """Nothing is planned for a name that nobody knows."""
+    with site.agent() as (watch, _):
+        site.observe(watch, minutes=1)
+        with pytest.raises(UnknownName, match="'tape'"):
+            watch.plan(Drain(space="tape"))
