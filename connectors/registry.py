@@ -19,6 +19,7 @@ from connectors.base import Clock, Connector, UnknownEngine
 
 BUILT_IN = {
     "postgresql": "connectors.postgresql.engine:ENGINE",
+    "sqlserver": "connectors.sqlserver.engine:ENGINE",
     "simulated": "connectors.simulated.engine:ENGINE",
 }
 ENTRY_POINT_GROUP = "hotplace.connectors"

@@ -1,0 +1,44 @@
+"""What speaks against starting a move now: no room in the log, or a replica that cannot follow."""
+
+from __future__ import annotations
+
+from connectors.base import PrivilegeMissing
+from connectors.model import NoRoute, Route
+from connectors.sqlserver.session import ReadSession
+
+MIB = 1024 * 1024
+KIB = 1024
+
+
+def against(session: ReadSession, route: Route, *, queue_mib: int) -> NoRoute | None:
+    """The reason not to, None where there is none or this login may not look.
+
+    Raises:
+        ConnectorError: the server did not answer.
+    """
+    try:
+        return _log_full(session, route) or _replica_behind(session, queue_mib)
+    except PrivilegeMissing:
+        return None
+
+
+def _log_full(session: ReadSession, route: Route) -> NoRoute | None:
+    for total, used, growth, unlimited in session.rows("log_space", doing="looking at the log"):
+        room = total - used + (growth or 0)
+        if not unlimited and room < route.log_bytes:
+            return NoRoute(
+                code="log_full",
+                sentence=f"the transaction log has room for {room / MIB:.0f} MiB; moving {route.bundle.key} writes "
+                f"about {route.log_bytes / MIB:.0f} MiB",
+            )
+    return None
+
+
+def _replica_behind(session: ReadSession, queue_mib: int) -> NoRoute | None:
+    for local, suspended, send_queue, redo_queue, _ in session.rows("replicas", doing="looking at replicas"):
+        if suspended:
+            return NoRoute(code="replica_suspended", sentence="a replica of this database is suspended")
+        behind = max(send_queue or 0, redo_queue or 0) * KIB // MIB
+        if not local and behind > queue_mib:
+            return NoRoute(code="replica_behind", sentence=f"a replica of this database is {behind} MiB of log behind")
+    return None
