@@ -25,6 +25,11 @@ def parse_duration(value: object) -> object:
     return float(match[1]) * SECONDS_OF[match[2]]
 
 
+def parse_yes_no(value: object) -> object:
+    """YAML reads a bare yes or no as a boolean."""
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+
+
 Duration = Annotated[float, BeforeValidator(parse_duration), Field(gt=0)]
 
 
@@ -39,7 +44,7 @@ class SqlserverSettings(BaseModel):
     user: str | None = None  # None: Kerberos
     password: SecretSource | None = None
     driver: str = "ODBC Driver 18 for SQL Server"  # a name of odbcinst.ini, or the path of the library
-    encrypt: Literal["yes", "no", "strict"] = "yes"  # strict: TDS 8
+    encrypt: Annotated[Literal["yes", "no", "strict"], BeforeValidator(parse_yes_no)] = "yes"  # strict: TDS 8
     trust_server_certificate: bool = False  # True: encrypted, and no protection from somebody in the middle
     hostname_in_certificate: str | None = None
     server_certificate: Path | None = None  # the very certificate, where no authority signed it
