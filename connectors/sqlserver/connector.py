@@ -58,7 +58,7 @@ class SqlserverConnector:
         self._settings = settings
         self._clock = clock
         self._session = ReadSession(settings)
-        self._sampler = DmvSampler(self._session, clock)
+        self._sampler = DmvSampler(self._session, clock, budget_seconds=settings.sample_budget)
         self._known: _Facts | None = None
 
     def identify(self) -> Identity:

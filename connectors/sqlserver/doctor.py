@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from connectors.base import PrivilegeMissing
 from connectors.model import Catalog, Finding, Severity
+from connectors.sqlserver.catalog import read_files, read_volumes
 from connectors.sqlserver.keys import quoted
 from connectors.sqlserver.queries import NEWEST
 from connectors.sqlserver.session import ReadSession
@@ -13,6 +14,7 @@ from connectors.sqlserver.session import ReadSession
 OLDEST, NEWEST_TRIED = 11, 17
 YEARS = {11: "2012", 12: "2014", 13: "2016", 14: "2017", 15: "2019", 16: "2022", 17: "2025"}
 PERFORMANCE_STATE_SINCE = 16
+DEVICES: dict[int | None, str] = {0: "solid state", 1: "a disk that seeks"}  # incurs_seek_penalty
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ def examine(session: ReadSession, catalog: Catalog, *, online: bool, edition: st
         *_counters(session, rights),
         *_replicas(session, rights),
         *(_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces),
+        *_devices(session),
     )
 
 
@@ -174,6 +177,19 @@ def _replicas(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
         return ()
     sentence = f"{len(suspended)} replica(s) of this database are suspended: nothing is moved"
     return (_warning("replica_suspended", sentence, "ALTER DATABASE ... SET HADR RESUME on that replica."),)
+
+
+def _devices(session: ReadSession) -> tuple[Finding, ...]:
+    """What the server says of the volumes (2019 and newer, on Windows): a hint for the configuration of tiers."""
+    volumes = read_volumes(session)
+    kinds: dict[str, set[str]] = {}
+    for file in read_files(session):
+        volume = volumes.get(file.file_id or 0)
+        if volume is not None and volume.seeks in DEVICES:
+            kinds.setdefault(file.space, set()).add(DEVICES[volume.seeks])
+    return tuple(
+        _ok("device", f"{space} lies on {' and '.join(sorted(found))}", space=space) for space, found in kinds.items()
+    )
 
 
 def _visible(name: str, path: str, free_bytes: int | None) -> Finding:

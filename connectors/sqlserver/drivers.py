@@ -35,6 +35,7 @@ class Wish:
     hostname_in_certificate: str | None
     server_certificate: str | None
     multi_subnet_failover: bool
+    read_intent: bool
 
 
 def kind_of(driver: str) -> DriverKind:
@@ -93,6 +94,8 @@ def connection_string(wish: Wish, password: str | None, *, program: str) -> str:
     kind = kind_of(wish.driver)
     keywords = {"DRIVER": wish.driver, "DATABASE": wish.database, "APP": program}
     keywords |= _freetds(wish) if kind is DriverKind.FREETDS else _microsoft(wish)
+    if wish.read_intent:
+        keywords["ApplicationIntent"] = "ReadOnly"
     if password is None or wish.user is None:
         keywords["Trusted_Connection"] = "yes"
     else:

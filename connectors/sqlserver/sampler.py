@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from connectors.base import Clock, ConnectorError, PrivilegeMissing
+from connectors.base import Clock, ConnectorError, PrivilegeMissing, TimedOut
 from connectors.model import F64, I64, Sample, SpaceFigures
 from connectors.sqlserver.keys import unit_ids
 from connectors.sqlserver.session import ReadSession, Row
@@ -23,6 +23,7 @@ COUNTERS = (
     "inserted",
     "changed",  # updated and deleted
 )
+REST = 20  # a call that was too slow is left alone for so many times as long as it took
 _KEYS = 3  # object, index, partition come before the counters
 BYTES_FIGURE = "read_bytes/"  # with the name of the filegroup
 BACKUP, SWEEP = "backups_seen", "sweeps_seen"  # an interval in which they rise is not like others
@@ -51,20 +52,26 @@ class _Seen:
 class DmvSampler:
     """Samples over one session with a fixed number of statements."""
 
-    def __init__(self, session: ReadSession, clock: Clock) -> None:
+    def __init__(self, session: ReadSession, clock: Clock, *, budget_seconds: float) -> None:
         self._session = session
         self._clock = clock
+        self._budget = budget_seconds
+        self._rests_until = float("-inf")
         self._backup, self._sweep = _Seen(), _Seen()
 
     def sample(self) -> Sample:
         """Five queries; those that this login may not ask are left out, and their figures with them.
 
         Raises:
-            ConnectorError: a subclass that says what may be done.
+            TimedOut: the last sample took longer than its budget, and its time of rest is not over.
+            ConnectorError: another subclass that says what may be done.
         """
         taken_at, monotonic = self._clock.now(), self._clock.monotonic()
+        self._check_rest(monotonic)
         rows = self._session.rows("sample", doing="sampling counters")
         answered = self._clock.monotonic()
+        if answered - monotonic > self._budget:
+            self._rests_until = answered + REST * (answered - monotonic)
         files = self._optional("files")
         epoch = self._optional("server")
         ids, counters = by_unit(rows)
@@ -79,6 +86,13 @@ class DmvSampler:
             server_seconds=answered - monotonic,  # an upper bound: the wire is in it
             spaces=_space_figures(files) if files else None,
         )
+
+    def _check_rest(self, now: float) -> None:
+        if now < self._rests_until:
+            raise TimedOut(
+                f"the last sample took longer than {self._budget:g} s; the next one in {self._rests_until - now:.0f} s",
+                advice="Sample less often, or raise sample_budget.",
+            )
 
     def _optional(self, name: str) -> list[Row]:
         """Rows of a query, none where this login lacks the right; the doctor tells."""

@@ -49,6 +49,7 @@ class SqlserverSettings(BaseModel):
     hostname_in_certificate: str | None = None
     server_certificate: Path | None = None  # the very certificate, where no authority signed it
     multi_subnet_failover: bool = False
+    read_intent: bool = False  # True: be led to a readable secondary, where nothing is ever moved
     connect_timeout: Duration = 15.0
     statement_timeout: Duration = 60.0  # of every query that reads
     sample_budget: Duration = 10.0  # a sample that takes longer is taken less often
@@ -87,6 +88,7 @@ class SqlserverSettings(BaseModel):
             hostname_in_certificate=self.hostname_in_certificate,
             server_certificate=str(self.server_certificate) if self.server_certificate else None,
             multi_subnet_failover=self.multi_subnet_failover,
+            read_intent=self.read_intent,
         )
 
     def secret(self) -> str | None:

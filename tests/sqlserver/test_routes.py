@@ -102,10 +102,10 @@ def test_pitfall_13_every_property_is_stated() -> None:
     online, _ = found(table(index(), rich, name=Name("dbo", "orders", "i]x")))
     assert statements(online) == [
         (
-            "CREATE UNIQUE NONCLUSTERED INDEX [i]]x] ON [dbo].[orders] ([b] DESC, [a] ASC) INCLUDE ([c]) WHERE ([a]>(1)) "
-            "WITH (DROP_EXISTING = ON, PAD_INDEX = ON, STATISTICS_NORECOMPUTE = ON, "
-            "IGNORE_DUP_KEY = ON (SUPPRESS_MESSAGES = ON), ALLOW_ROW_LOCKS = OFF, ALLOW_PAGE_LOCKS = OFF, FILLFACTOR = 80, "
-            "OPTIMIZE_FOR_SEQUENTIAL_KEY = ON, SORT_IN_TEMPDB = OFF, MAXDOP = 1, ONLINE = ON, "
+            "CREATE UNIQUE NONCLUSTERED INDEX [i]]x] ON [dbo].[orders] ([b] DESC, [a] ASC) INCLUDE ([c]) "
+            "WHERE ([a]>(1)) WITH (DROP_EXISTING = ON, PAD_INDEX = ON, STATISTICS_NORECOMPUTE = ON, "
+            "IGNORE_DUP_KEY = ON (SUPPRESS_MESSAGES = ON), ALLOW_ROW_LOCKS = OFF, ALLOW_PAGE_LOCKS = OFF, "
+            "FILLFACTOR = 80, OPTIMIZE_FOR_SEQUENTIAL_KEY = ON, SORT_IN_TEMPDB = OFF, MAXDOP = 1, ONLINE = ON, "
             "DATA_COMPRESSION = NONE) ON [SSD]"
         )
     ]
