@@ -132,7 +132,13 @@ class SqlserverConnector:
     def doctor(self) -> tuple[Finding, ...]:
         """See ``doctor``."""
         facts = self._facts()
-        return doctor.examine(self._session, self.catalog(), online=facts.online, edition=facts.edition)
+        return doctor.examine(
+            self._session,
+            self.catalog(),
+            online=facts.online,
+            edition=facts.edition,
+            database=facts.database,
+        )
 
     def open_mover(self) -> Mover:
         """A writing session of this connector's account."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from connectors.base import PrivilegeMissing
-from connectors.model import Catalog, Finding, Severity
+from connectors.model import Catalog, Finding, NoRoute, Severity
+from connectors.sqlserver import written
 from connectors.sqlserver.catalog import read_files, read_volumes
 from connectors.sqlserver.keys import quoted
 from connectors.sqlserver.queries import NEWEST
@@ -50,7 +51,9 @@ def read_rights(session: ReadSession) -> Rights:
     return Rights(*session.rows("rights", doing="examining rights")[0])
 
 
-def examine(session: ReadSession, catalog: Catalog, *, online: bool, edition: str) -> tuple[Finding, ...]:
+def examine(
+    session: ReadSession, catalog: Catalog, *, online: bool, edition: str, database: str
+) -> tuple[Finding, ...]:
     """All findings, what is well included.
 
     Args:
@@ -58,6 +61,7 @@ def examine(session: ReadSession, catalog: Catalog, *, online: bool, edition: st
         catalog: as it is now.
         online: the edition builds indexes online.
         edition: as the server prints it.
+        database: its name.
 
     Raises:
         ConnectorError: the server did not answer.
@@ -70,6 +74,7 @@ def examine(session: ReadSession, catalog: Catalog, *, online: bool, edition: st
         _may_alter(session, rights),
         _dataspace(rights),
         _online(online, edition),
+        *([] if online else _whole_filegroups(session, database)),
         *_counters(session, rights),
         *_replicas(session, rights),
         *(_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces),
@@ -150,6 +155,24 @@ def _online(online: bool, edition: str) -> Finding:
         sentence=f"{edition} locks the table while its index is built",
         remedy="Move in a maintenance window, or use Enterprise edition.",
     )
+
+
+def _whole_filegroups(session: ReadSession, database: str) -> list[Finding]:
+    """The way that is online in every edition, written down: the folder is for a person to fill in."""
+    files, found = read_files(session), []
+    for name in dict.fromkeys(file.space for file in files):
+        steps = written.by_files(database, name, files, "<folder on the other disk>", major=session.major)
+        if not isinstance(steps, NoRoute):
+            found.append(
+                Finding(
+                    severity=Severity.INFO,
+                    code="whole_filegroup",
+                    sentence=f"filegroup {name} as a whole can change disks while it is used, by its files",
+                    remedy=written.as_text(steps),
+                    values={"space": name},
+                )
+            )
+    return found
 
 
 def _counters(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:

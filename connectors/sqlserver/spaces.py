@@ -20,6 +20,7 @@ class File:
     space: str
     read_only: int
     file_id: int | None  # None: the filegroup has no file
+    name: str | None
     path: str | None
     size_pages: int | None
     max_size: int | None

@@ -12,7 +12,7 @@ MIB = 1024 * 1024
 def file(number: int, size: int, used: int | None, **values: object) -> File:
     """A file of filegroup 1, sizes in MiB; grows without limit unless told otherwise."""
     used_pages = None if used is None else used * 128
-    plain = File(1, "HDD", 0, number, f"/d/{number}.ndf", size * 128, -1, 128, "ONLINE", used_pages)
+    plain = File(1, "HDD", 0, number, f"file{number}", f"/d/{number}.ndf", size * 128, -1, 128, "ONLINE", used_pages)
     return replace(plain, **values)  # type: ignore[arg-type]
 
 
@@ -71,5 +71,5 @@ def test_units_stand_in_for_what_may_not_be_seen() -> None:
 
 def test_a_filegroup_without_files() -> None:
     """It exists, and holds nothing."""
-    (space,) = spaces_of([File(1, "EMPTY", 0, None, None, None, None, None, None, None)], {}, {})
+    (space,) = spaces_of([File(1, "EMPTY", 0, None, None, None, None, None, None, None, None)], {}, {})
     assert (space.used_bytes, space.free_bytes, space.path) == (0, 0, "")
