@@ -12,7 +12,7 @@ import pytest
 from connectors.base import Connector
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
 
-SOURCES = ("tests.simulated.harness", "tests.labs.postgresql")
+SOURCES = ("tests.simulated.harness", "tests.labs.postgresql", "tests.labs.sqlserver.harness")
 _NUMBERS = count(1)
 
 

@@ -13,9 +13,10 @@ from tests.labs.tds.values import Column, Value
 class ServerError(Exception):
     """An error as the server numbers it; the batch ends there."""
 
-    def __init__(self, number: int, message: str, *, severity: int = 16, state: int = 1) -> None:
+    def __init__(self, number: int, message: str, *, severity: int = 16, state: int = 1, also: int = 0) -> None:
         super().__init__(message)
         self.number = number
+        self.also = also  # number of a general error that the server sends after it
         self.severity = severity
         self.state = state
 

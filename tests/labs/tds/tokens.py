@@ -37,8 +37,12 @@ def _message(token: int, number: int, state: int, severity: int, text: str, serv
 
 
 def error(raised: ServerError, server: str) -> bytes:
-    """ERROR."""
-    return _message(0xAA, raised.number, raised.state, raised.severity, str(raised), server)
+    """ERROR, and the general one that goes with it."""
+    told = _message(0xAA, raised.number, raised.state, raised.severity, str(raised), server)
+    if raised.also:
+        general = "The user does not have permission to perform this action."
+        told += _message(0xAA, raised.also, 1, raised.severity, general, server)
+    return told
 
 
 def info(message: Info, server: str) -> bytes:
