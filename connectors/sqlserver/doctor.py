@@ -138,11 +138,10 @@ def _may_alter(session: ReadSession, rights: Rights) -> Finding:
 def _dataspace(rights: Rights) -> Finding:
     if rights.alter_any_dataspace or rights.alter_database:
         return _ok("dataspace", f"{rights.login} may make partition schemes")
-    return Finding(
-        severity=Severity.INFO,
-        code="dataspace_missing",
-        sentence=f"{rights.login} may not make partition schemes: single partitions and large objects cannot be moved",
-        remedy=f"GRANT ALTER ANY DATASPACE TO {quoted(rights.login)};",
+    return _warning(
+        "dataspace_missing",
+        f"{rights.login} may not make partition schemes: single partitions and large objects cannot be moved",
+        f"GRANT ALTER ANY DATASPACE TO {quoted(rights.login)};",
     )
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
 
+from connectors.base import CannotConnect
+
 
 class DriverKind(StrEnum):
     """Families of drivers that agree on keywords."""
@@ -90,6 +92,9 @@ def connection_string(wish: Wish, password: str | None, *, program: str) -> str:
         wish: checked by ``objections``.
         password: None for Kerberos.
         program: what a DBA sees as program_name.
+
+    Raises:
+        CannotConnect: the driver has no way to be given a value; the text does not show it.
     """
     kind = kind_of(wish.driver)
     keywords = {"DRIVER": wish.driver, "DATABASE": wish.database, "APP": program}
@@ -100,7 +105,8 @@ def connection_string(wish: Wish, password: str | None, *, program: str) -> str:
         keywords["Trusted_Connection"] = "yes"
     else:
         keywords |= {"UID": wish.user, "PWD": password}
-    return ";".join(f"{name}={_quoted(value)}" for name, value in keywords.items())
+    quoted = _freetds_quoted if kind is DriverKind.FREETDS else _quoted
+    return "".join(f"{name}={quoted(value)};" for name, value in keywords.items())
 
 
 def is_that_driver(kind: DriverKind, library: str) -> bool:
@@ -131,6 +137,16 @@ def _freetds(wish: Wish) -> dict[str, str]:
         "ClientCharset": "UTF-8",
         "Encryption": "require" if wish.encrypt == "yes" else "off",
     }
+
+
+def _freetds_quoted(value: str) -> str:
+    """Braces only where they must be: FreeTDS 1.3 knows no doubling, and ends a value at ``};``."""
+    if "};" in value:
+        raise CannotConnect(
+            "FreeTDS cannot be given a user, password or name with a closing brace before a semicolon",
+            advice="Use Microsoft's driver, or another password.",
+        )
+    return "{" + value + "}" if ";" in value or value.startswith("{") else value
 
 
 def _quoted(value: str) -> str:

@@ -60,7 +60,8 @@ _BY_NUMBER: dict[int, Meaning] = {
     ),
     3906: (StatementFailed, "The database is read-only here: a secondary replica; connect to the primary."),
 }
-_ENDED_BY_SERVER = frozenset({596, 6005, 6006, 20003, 20004, 20006, 20047, 10053, 10054})
+# Killed or shut down; from 20000 on FreeTDS' own: read, write, end of file, bad token, dead process.
+_SESSION_ENDED = frozenset({596, 6005, 6006, 10053, 10054, 20003, 20004, 20006, 20017, 20020, 20047})
 _NUMBER = re.compile(r"\((-?\d+)\)(?: \(SQL\w+\))?(?=;|$)")
 _TEXT = re.compile(r"^(?:\[[^\]]*\]\s*)+")
 
@@ -100,7 +101,7 @@ def connection_broke(seen: Diagnosis) -> bool:
     """Whether the session itself is gone, so that nobody knows what became of its statement."""
     if seen.state in {TIMED_OUT, CANCELLED}:
         return False
-    return seen.state.startswith("08") or any(number in _ENDED_BY_SERVER for number in seen.numbers)
+    return seen.state.startswith("08") or any(number in _SESSION_ENDED for number in seen.numbers)
 
 
 def translate(seen: Diagnosis, doing: str) -> ConnectorError:

@@ -80,6 +80,22 @@ def test_a_password_cannot_end_its_keyword() -> None:
     assert "APP={hot place}" in text
 
 
+@pytest.mark.parametrize(
+    ("password", "expected"), [("a b=}", "a b=}"), ("a;}b", "{a;}b}"), ("{a}", "{{a}}"), ("a}}b", "a}}b")]
+)
+def test_freetds_does_not_undouble(password: str, expected: str) -> None:
+    """Tried against FreeTDS 1.3.17: braces around what holds a semicolon or begins with one, nothing doubled."""
+    text = connection_string(settings(driver=FREETDS, trust_server_certificate=True).wish(), password, program="x")
+    assert text.endswith(f"PWD={expected};")
+
+
+def test_what_freetds_cannot_be_given_is_told() -> None:
+    """A value that it would cut short; the message does not show it."""
+    with pytest.raises(CannotConnect) as caught:
+        connection_string(settings(driver=FREETDS, trust_server_certificate=True).wish(), "se};cret", program="x")
+    assert "cret" not in str(caught.value)
+
+
 def test_the_loaded_library_must_be_of_the_family() -> None:
     """A name in odbcinst.ini may lead anywhere."""
     assert is_that_driver(DriverKind.MICROSOFT_18, "libmsodbcsql-18.6.so.2.1")
@@ -167,7 +183,9 @@ def test_the_number_that_means_something_is_taken() -> None:
     assert type(translate(seen, "moving")) is SpaceFull
 
 
-@pytest.mark.parametrize(("state", "number"), [("08S01", 20009), ("08001", 0), ("HY000", 596), ("HY000", 20006)])
+@pytest.mark.parametrize(
+    ("state", "number"), [("08S01", 20009), ("08001", 0), ("HY000", 596), ("HY000", 20006), ("01000", 20017)]
+)
 def test_a_broken_session_is_known_by_either(state: str, number: int) -> None:
     """Link failures by state, a killed session by number."""
     assert connection_broke(diagnose(pyodbc.Error(state, f"[{state}] [x]words ({number}) (SQLExecDirectW)")))
