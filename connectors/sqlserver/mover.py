@@ -48,6 +48,7 @@ class SqlserverMover:
         self._limit = settings.move_timeout
         self._idle = threading.Event()
         self._idle.set()
+        self._cursor_lives = threading.Lock()
         self._running: pyodbc.Cursor | None = None
         self._interrupted = False
         self._route: Route | None = None
@@ -90,17 +91,9 @@ class SqlserverMover:
         """Cancel the running step; a cancel that came before its statement is sent again until the step has ended."""
         self._interrupted = not self._idle.is_set()
         for _ in range(CANCEL_TRIES):
-            running = self._running
             if self._idle.is_set():
                 return
-            if running is not None:
-                try:
-                    running.cancel()
-                except pyodbc.Error as error:
-                    seen = diagnose(error)
-                    if connection_broke(seen) or self._idle.is_set():
-                        return
-                    raise translate(seen, "cancelling the running step") from error
+            self._cancel()
             if self._idle.wait(CANCEL_EVERY_SECONDS):
                 return
 
@@ -122,7 +115,8 @@ class SqlserverMover:
         """One statement, its failures told apart; errors may come with any of its results."""
         self._session.timeout = whole_seconds(limit_seconds)  # holds for cursors made from now on
         cursor = self._session.cursor()
-        self._running = cursor
+        with self._cursor_lives:
+            self._running = cursor
         try:
             cursor.execute(statement)
             while cursor.nextset():
@@ -130,8 +124,21 @@ class SqlserverMover:
         except pyodbc.Error as error:
             raise self._failure(diagnose(error), doing, limit_seconds) from error
         finally:
-            self._running = None
-            _close_cursor(cursor)
+            with self._cursor_lives:
+                self._running = None
+                _close_cursor(cursor)
+
+    def _cancel(self) -> None:
+        """Cancel what runs; the cursor must not be freed meanwhile, which would take the process down."""
+        with self._cursor_lives:
+            if self._running is None:
+                return
+            try:
+                self._running.cancel()
+            except pyodbc.Error as error:
+                seen = diagnose(error)
+                if not connection_broke(seen):
+                    raise translate(seen, "cancelling the running step") from error
 
     def _failure(self, seen: Diagnosis, doing: str, limit: float) -> ConnectorError:
         if connection_broke(seen):
