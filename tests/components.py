@@ -6,11 +6,13 @@ say so.
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 INSTALL_SECONDS = 600
@@ -24,17 +26,21 @@ class Component:
     why: str
     programs: tuple[str, ...] = ()
     pattern: str = ""  # a file below / that shows it is installed
+    module: str = ""  # a Python package that shows it; its packages come from PyPI, for every user
 
     def present(self) -> bool:
         """Whether it is there already."""
         by_program = all(shutil.which(program) for program in self.programs)
-        return by_program and (not self.pattern or any(Path("/").glob(self.pattern)))
+        by_file = not self.pattern or any(Path("/").glob(self.pattern))
+        return by_program and by_file and (not self.module or find_spec(self.module) is not None)
 
 
 COMPONENTS = (
     Component(
         ("postgresql",), "a second PostgreSQL beside the embedded ones", pattern="usr/lib/postgresql/*/bin/postgres"
     ),
+    Component(("tdsodbc", "unixodbc"), "FreeTDS against the SQL Server lab", pattern="usr/lib/*/odbc/libtdsodbc.so"),
+    Component(("mssql-python",), "Microsoft's ODBC driver 18 against the SQL Server lab", module="mssql_python_odbc"),
     Component(("gcc", "libc6-dev"), "the slow-disk shim of the demo", programs=("gcc",), pattern="usr/include/stdio.h"),
 )
 
@@ -49,9 +55,14 @@ def main() -> int:
     absent = missing()
     if not absent:
         return 0
-    packages = [package for component in absent for package in component.packages]
-    if os.geteuid() == 0 and shutil.which("apt-get"):
+    packages = [package for component in absent if not component.module for package in component.packages]
+    if packages and os.geteuid() == 0 and shutil.which("apt-get"):
         _install(packages)
+    wheels = [package for component in absent if component.module for package in component.packages]
+    if wheels:
+        constraints = str(Path(__file__).parent.parent / "constraints.txt")
+        _run([sys.executable, "-m", "pip", "install", "--quiet", "--constraint", constraints, *wheels])
+        importlib.invalidate_caches()
     still = missing()
     if still:
         names = ", ".join(f"{' '.join(component.packages)} ({component.why})" for component in still)
@@ -60,27 +71,24 @@ def main() -> int:
 
 
 def _install(packages: list[str]) -> None:
-    """Debian's way, quietly; a failure is named and not fatal."""
+    """Debian's way, quietly."""
+    if _run(["apt-get", "-qq", "update"]):
+        _run(["apt-get", "-qq", "install", "-y", "--no-install-recommends", *packages])
+
+
+def _run(command: list[str]) -> bool:
+    """Whether it ended well; a failure is named and not fatal."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (
-        ["apt-get", "-qq", "update"],
-        ["apt-get", "-qq", "install", "-y", "--no-install-recommends", *packages],
-    ):
-        try:
-            done = subprocess.run(
-                command,
-                env=environment,
-                stdout=sys.stderr,
-                timeout=INSTALL_SECONDS,
-                check=False,
-                stdin=subprocess.DEVNULL,
-            )
-        except subprocess.TimeoutExpired:
-            print(f"{' '.join(command)} took longer than {INSTALL_SECONDS} s", file=sys.stderr)  # noqa: T201
-            return
-        if done.returncode:
-            print(f"{' '.join(command)} ended with {done.returncode}", file=sys.stderr)  # noqa: T201
-            return
+    try:
+        done = subprocess.run(
+            command, env=environment, stdout=sys.stderr, timeout=INSTALL_SECONDS, check=False, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired:
+        print(f"{' '.join(command)} took longer than {INSTALL_SECONDS} s", file=sys.stderr)  # noqa: T201
+        return False
+    if done.returncode:
+        print(f"{' '.join(command)} ended with {done.returncode}", file=sys.stderr)  # noqa: T201
+    return done.returncode == 0
 
 
 if __name__ == "__main__":

@@ -131,7 +131,9 @@ def _check_replacement(table: Table, old: Index, asked: CreateIndex) -> None:
         raise ServerError(1925, "Cannot convert a clustered index to a nonclustered index by using DROP_EXISTING.")
     same = [(name.lower(), down) for name, down in old.keys] == [(name.lower(), down) for name, down in asked.keys]
     if old.constraint and not (same and asked.unique and old.type == asked.kind):
-        raise ServerError(1907, f"Cannot recreate index '{old.name}'. The new definition does not match the constraint.")
+        raise ServerError(
+            1907, f"Cannot recreate index '{old.name}'. The new definition does not match the constraint."
+        )
     if old.constraint == "PK" and table.has_xml_index:
         raise ServerError(1996, f"Could not create index enforcing primary key constraint '{old.name}': XML index.")
     known = {column.name.lower() for column in table.columns}

@@ -1,4 +1,4 @@
-"""T-SQL's own ways in DuckDB's words: CONVERT, QUOTENAME, integer division, comparison without case, server functions."""
+"""T-SQL's own ways in DuckDB's words: CONVERT, QUOTENAME, integer division, comparison, server functions."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ VARIANTS = frozenset({"SERVERPROPERTY", "DATABASEPROPERTYEX"})  # sql_variant: n
 EDITIONS = {2: "Standard Edition (64-bit)", 3: "Enterprise Edition (64-bit)", 4: "Express Edition (64-bit)"}
 _STRING_TYPES = (exp.DType.NVARCHAR, exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.NCHAR, exp.DType.TEXT)
 _EXACT_FLOATS = (exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.DECIMAL)
-Call = list[exp.Expression]
+Call = list[exp.Expr]
 
 
-def rewritten(tree: exp.Query, viewer: Viewer, views: dict[str, View]) -> exp.Expression:
+def rewritten(tree: exp.Query, viewer: Viewer, views: dict[str, View]) -> exp.Expr:
     """The same query in DuckDB's terms.
 
     Raises:
@@ -38,14 +38,14 @@ def rewritten(tree: exp.Query, viewer: Viewer, views: dict[str, View]) -> exp.Ex
     return tree
 
 
-def _refuse_variants(tree: exp.Expression) -> None:
+def _refuse_variants(tree: exp.Expr) -> None:
     for call in tree.find_all(exp.Anonymous):
         if call.name.upper() in VARIANTS and not isinstance(call.parent, exp.Convert | exp.Cast):
             raise ServerError(NOT_EMULATED, f"{call.name} gives a sql_variant, which must be converted to be fetched")
 
 
-def _ignore_trailing_blanks(tree: exp.Expression, views: dict[str, View]) -> None:
-    """char and nchar compare without their padding."""
+def _ignore_trailing_blanks(tree: exp.Expr, views: dict[str, View]) -> None:
+    """Char and nchar compare without their padding."""
     for comparison in list(tree.find_all(exp.EQ, exp.NEQ, exp.In)):
         for side in (comparison.this, comparison.expression):
             if isinstance(side, exp.Column) and side.table.lower() in views:
@@ -54,7 +54,7 @@ def _ignore_trailing_blanks(tree: exp.Expression, views: dict[str, View]) -> Non
                     side.replace(exp.func("RTRIM", side.copy()))
 
 
-def _convert(node: exp.Expression, _: Viewer) -> exp.Expression:
+def _convert(node: exp.Expr, _: Viewer) -> exp.Expr:
     kind, value, style = node.this, node.expression, node.args.get("style")
     text = kind.this in _STRING_TYPES
     if style is not None:
@@ -64,23 +64,23 @@ def _convert(node: exp.Expression, _: Viewer) -> exp.Expression:
     return exp.Cast(this=value, to=exp.DataType.build("TEXT") if text else kind)
 
 
-def _cast(node: exp.Expression, _: Viewer) -> exp.Expression:
+def _cast(node: exp.Expr, _: Viewer) -> exp.Expr:
     if node.args["to"].this in _STRING_TYPES:
         node.set("to", exp.DataType.build("TEXT"))
     return node
 
 
-def _national(node: exp.Expression, _: Viewer) -> exp.Expression:
+def _national(node: exp.Expr, _: Viewer) -> exp.Expr:
     return exp.Literal.string(node.name)
 
 
-def _parameter(node: exp.Expression, viewer: Viewer) -> exp.Expression:
+def _parameter(node: exp.Expr, viewer: Viewer) -> exp.Expr:
     if not isinstance(node.this, exp.Parameter):
         return node
     return literal(global_variable(node.this.name, viewer))
 
 
-def _divide(node: exp.Expression, _: Viewer) -> exp.Expression:
+def _divide(node: exp.Expr, _: Viewer) -> exp.Expr:
     for part in node.walk():
         exact = isinstance(part, exp.Literal) and not part.is_string and "." in part.name
         named = isinstance(part, exp.Column) and part.name.lower() in floating_columns()
@@ -90,33 +90,33 @@ def _divide(node: exp.Expression, _: Viewer) -> exp.Expression:
     return exp.IntDiv(this=node.this, expression=node.expression)
 
 
-def _add(node: exp.Expression, _: Viewer) -> exp.Expression:
+def _add(node: exp.Expr, _: Viewer) -> exp.Expr:
     if any(_is_text(part) for part in node.walk()):
         return exp.DPipe(this=node.this, expression=node.expression)
     return node
 
 
-def _is_text(part: exp.Expression) -> bool:
+def _is_text(part: exp.Expr) -> bool:
     literal_text = isinstance(part, exp.Literal) and part.is_string
     return literal_text or isinstance(part, exp.National | exp.DPipe) or part.name.upper() == "QUOTENAME"
 
 
-def _like(node: exp.Expression, _: Viewer) -> exp.Expression:
+def _like(node: exp.Expr, _: Viewer) -> exp.Expr:
     return exp.ILike(this=node.this, expression=node.expression)
 
 
-def _anonymous(node: exp.Expression, viewer: Viewer) -> exp.Expression:
+def _anonymous(node: exp.Expr, viewer: Viewer) -> exp.Expr:
     name = node.name.upper()
     if name not in _FUNCTIONS:
         raise ServerError(195, f"'{node.name}' is not a recognized built-in function name.", severity=15)
     return _FUNCTIONS[name](node.expressions, viewer)
 
 
-def _login(_: exp.Expression, viewer: Viewer) -> exp.Expression:
+def _login(_: exp.Expr, viewer: Viewer) -> exp.Expr:
     return literal(viewer.account.name)
 
 
-_CHANGES: dict[type[exp.Expression], Callable[[exp.Expression, Viewer], exp.Expression]] = {
+_CHANGES: dict[type[exp.Expr], Callable[[exp.Expr, Viewer], exp.Expr]] = {
     exp.Convert: _convert,
     exp.Cast: _cast,
     exp.National: _national,
@@ -129,12 +129,12 @@ _CHANGES: dict[type[exp.Expression], Callable[[exp.Expression, Viewer], exp.Expr
 }
 
 
-def literal(value: object) -> exp.Expression:
+def literal(value: object) -> exp.Expr:
     """A constant."""
     return exp.convert(value)
 
 
-def _text(argument: exp.Expression) -> str | None:
+def _text(argument: exp.Expr) -> str | None:
     """A constant string, or None for NULL."""
     if isinstance(argument, exp.Null):
         return None
@@ -170,7 +170,7 @@ def _server_property(instance: Instance, name: str | None) -> object:
     }.get((name or "").lower())
 
 
-def _database_property(arguments: Call, viewer: Viewer) -> exp.Expression:
+def _database_property(arguments: Call, viewer: Viewer) -> exp.Expr:
     wanted = (_text(arguments[1]) or "").lower()
     if wanted not in ("updateability", "recovery", "status"):
         return exp.null()
@@ -181,31 +181,31 @@ def _database_property(arguments: Call, viewer: Viewer) -> exp.Expression:
     return exp.paren(case)
 
 
-def _permission(arguments: Call, viewer: Viewer) -> exp.Expression:
+def _permission(arguments: Call, viewer: Viewer) -> exp.Expr:
     kind = _text(arguments[1])
     found = has_permission(viewer.account, viewer.instance.major, kind, _text(arguments[2]) or "")
     return exp.cast(literal(found), "INT")
 
 
-def _quoted(arguments: Call, _: Viewer) -> exp.Expression:
+def _quoted(arguments: Call, _: Viewer) -> exp.Expr:
     inner = exp.func("REPLACE", arguments[0], exp.Literal.string("]"), exp.Literal.string("]]"))
     opened = exp.DPipe(this=exp.Literal.string("["), expression=inner)
     return exp.paren(exp.DPipe(this=opened, expression=exp.Literal.string("]")))
 
 
-def _database_id(arguments: Call, viewer: Viewer) -> exp.Expression:
+def _database_id(arguments: Call, viewer: Viewer) -> exp.Expr:
     if not arguments:
         return literal(viewer.database.database_id)
     found = viewer.instance.databases.get((_text(arguments[0]) or "").lower())
     return literal(found.database_id) if found else exp.null()
 
 
-def _lock_mode(arguments: Call, viewer: Viewer) -> exp.Expression:
+def _lock_mode(arguments: Call, viewer: Viewer) -> exp.Expr:
     holder = viewer.instance.app_locks.get(_text(arguments[1]) or "")
     return literal("Exclusive" if holder == viewer.connected.spid else "NoLock")
 
 
-_FUNCTIONS: dict[str, Callable[[Call, Viewer], exp.Expression]] = {
+_FUNCTIONS: dict[str, Callable[[Call, Viewer], exp.Expr]] = {
     "DB_ID": _database_id,
     "DB_NAME": lambda _, viewer: literal(viewer.database.name),
     "SUSER_SNAME": lambda _, viewer: literal(viewer.account.name),

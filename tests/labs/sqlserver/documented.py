@@ -34,7 +34,12 @@ def major_of(since: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A catalog view or DMV. ``columns``: name -> T-SQL type; ``arguments``: of a function, True where NULL means all."""
+    """A catalog view or DMV.
+
+    Attributes:
+        columns: name -> T-SQL type.
+        arguments: of a function, True where NULL means all.
+    """
 
     name: str
     columns: dict[str, str]

@@ -109,10 +109,12 @@ class Database:
         self.add_file(f"{self.name}_{name}", group.space_id, volume, pages=pages, max_size=max_size)
         return group
 
-    def add_file(self, name: str, space: int, volume: Volume, *, pages: int, max_size: int = -1, path: str = "") -> DataFile:
+    def add_file(
+        self, name: str, space: int, volume: Volume, *, pages: int, max_size: int = -1, path: str = ""
+    ) -> DataFile:
         """One more file; file 2 is the log's."""
         file_id = max(self.storage.files, default=0) + 1
-        file_id += file_id == 2  # noqa: PLR2004
+        file_id += file_id == 2
         file = DataFile(file_id, name, path or f"{volume.mount}{name}.ndf", space, volume, pages, max_size)
         self.storage.files[file_id] = file
         return file

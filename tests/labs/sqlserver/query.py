@@ -1,6 +1,6 @@
 """Runs a T-SQL SELECT for real: sqlglot turns it into DuckDB's dialect over relations filled from the model.
 
-Only documented columns exist. What is not understood fails: 208 an object, 207 a column, 195 a function, 102 a statement;
+Only documented columns exist. What is not understood fails: 208 an object, 207 a column, 195 a function, 102 syntax;
 50000 says that the emulation, not SQL Server, lacks something.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 import duckdb
 import numpy as np
@@ -49,24 +50,26 @@ def select(viewer: Viewer, sql: str, variables: Mapping[str, Value]) -> Rows:
     Raises:
         ServerError: it cannot be run, or not by this login.
     """
-    tree = _parsed(sql)
+    tree = _parsed(sql).copy()
     connection = duckdb.connect(":memory:", config={"threads": 1})
     try:
         connection.execute("SET default_collation = 'NOCASE'")
         views = _bind(tree, viewer, connection)
-        tree = rewritten(tree, viewer, views)
-        used = {p.name for p in tree.find_all(exp.Parameter)}
+        changed = rewritten(tree, viewer, views)
+        used = {p.name for p in changed.find_all(exp.Parameter)}
         values = {name: value for name, value in variables.items() if name in used}
         if missing := used - values.keys():
             raise ServerError(137, f'Must declare the scalar variable "@{sorted(missing)[0]}".', severity=15)
-        return _rows(connection.execute(tree.sql("duckdb"), values))
+        return _rows(connection.execute(changed.sql("duckdb"), values))
     except duckdb.Error as error:
         raise _told(error) from error
     finally:
         connection.close()
 
 
+@lru_cache(maxsize=512)
 def _parsed(sql: str) -> exp.Query:
+    """The tree, for copying: parsing is what takes longest."""
     try:
         tree = sqlglot.parse_one(sql, read="tsql")
     except sqlglot.errors.SqlglotError as error:
@@ -135,7 +138,7 @@ def _load(view: View, rows: list[Row], connection: duckdb.DuckDBPyConnection) ->
         connection.unregister("columns")
 
 
-def _called(view: View, arguments: list[exp.Expression]) -> exp.Select:
+def _called(view: View, arguments: list[exp.Expr]) -> exp.Select:
     """What a function gives for its arguments; a view is one without any."""
     if len(arguments) != len(view.arguments):
         number = 313 if len(arguments) < len(view.arguments) else 8144
@@ -143,7 +146,7 @@ def _called(view: View, arguments: list[exp.Expression]) -> exp.Select:
     source = exp.select("*").from_(exp.table_(view.name, db=DUCKDB_SCHEMA, quoted=True))
     for (name, null_is_all), argument in zip(view.arguments.items(), arguments, strict=True):
         column = exp.column(name, quoted=True)
-        wanted: exp.Expression = exp.EQ(this=column, expression=argument.copy())
+        wanted: exp.Expr = exp.EQ(this=column, expression=argument.copy())
         if null_is_all:
             wanted = exp.paren(exp.or_(wanted, exp.Is(this=argument.copy(), expression=exp.null())))
         source = source.where(wanted)

@@ -68,7 +68,7 @@ class Viewer:
 
 
 def schema_id(viewer: Viewer, name: str) -> int:
-    """dbo is 1, others follow from 5."""
+    """Dbo is 1, others follow from 5."""
     at = viewer.database.schemas.index(name)
     return at + 1 if not at else at + 4
 

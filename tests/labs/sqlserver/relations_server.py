@@ -33,7 +33,13 @@ def database_files(viewer: Viewer) -> Iterator[Row]:
             "is_read_only": False,
             "is_percent_growth": False,
         }
-    log = {"file_id": LOG_FILE, "type": 1, "type_desc": "LOG", "data_space_id": 0, "name": f"{viewer.database.name}_log"}
+    log = {
+        "file_id": LOG_FILE,
+        "type": 1,
+        "type_desc": "LOG",
+        "data_space_id": 0,
+        "name": f"{viewer.database.name}_log",
+    }
     path = f"{_volume_of_log(viewer)}{viewer.database.name}.ldf"
     size = {"size": viewer.database.log_pages, "max_size": viewer.database.log_pages, "growth": 0}
     state = {"state": 0, "state_desc": "ONLINE", "is_read_only": False, "is_percent_growth": False}

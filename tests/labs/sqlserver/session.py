@@ -29,8 +29,21 @@ from tests.labs.tds.backend import Count, Login, LoginRefused, Result, Rows, Ser
 from tests.labs.tds.values import Value
 
 SWITCHES = frozenset(
-    "NOCOUNT XACT_ABORT ANSI_NULLS ANSI_PADDING ANSI_WARNINGS ARITHABORT CONCAT_NULL_YIELDS_NULL QUOTED_IDENTIFIER "
-    "NUMERIC_ROUNDABORT ANSI_NULL_DFLT_ON CURSOR_CLOSE_ON_COMMIT IMPLICIT_TRANSACTIONS FMTONLY".split()
+    [
+        "NOCOUNT",
+        "XACT_ABORT",
+        "ANSI_NULLS",
+        "ANSI_PADDING",
+        "ANSI_WARNINGS",
+        "ARITHABORT",
+        "CONCAT_NULL_YIELDS_NULL",
+        "QUOTED_IDENTIFIER",
+        "NUMERIC_ROUNDABORT",
+        "ANSI_NULL_DFLT_ON",
+        "CURSOR_CLOSE_ON_COMMIT",
+        "IMPLICIT_TRANSACTIONS",
+        "FMTONLY",
+    ]
 )
 COMMANDS = {CreateIndex: "CREATE INDEX", EmptyFile: "DbccFilesCompact", DropIndex: "DROP INDEX"}
 _RUN: dict[type[Any], Callable[[Work, Any], Rows | None]] = {

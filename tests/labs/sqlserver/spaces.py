@@ -68,7 +68,7 @@ def _drop_scheme(work: Work, asked: Drop) -> None:
     if not isinstance(found, PartitionScheme) or not may_alter(work.account):
         raise _cannot_drop("partition scheme", asked)
     if any(index.data_space == found.space_id for index in all_indexes(work.database)):
-        message = f"The partition scheme \"{found.name}\" is currently being used to partition one or more tables."
+        message = f'The partition scheme "{found.name}" is currently being used to partition one or more tables.'
         raise ServerError(7717, message)
     del work.database.schemes[found.space_id]
 
@@ -78,7 +78,9 @@ def _drop_function(work: Work, asked: Drop) -> None:
     if name not in work.database.functions or not may_alter(work.account):
         raise _cannot_drop("partition function", asked)
     if any(scheme.function.name.lower() == name for scheme in work.database.schemes.values()):
-        raise ServerError(7706, f"Partition function '{asked.table[1]}' is being used by one or more partition schemes.")
+        raise ServerError(
+            7706, f"Partition function '{asked.table[1]}' is being used by one or more partition schemes."
+        )
     del work.database.functions[name]
 
 
@@ -89,7 +91,7 @@ def add_file(work: Work, asked: AddFile) -> None:
     if group is None:
         raise ServerError(1921, f"Invalid filegroup '{asked.filegroup}' specified.")
     if any(file.name.lower() == asked.name.lower() for file in work.database.storage.files.values()):
-        raise ServerError(1828, f"The logical file name \"{asked.name}\" is already in use.")
+        raise ServerError(1828, f'The logical file name "{asked.name}" is already in use.')
     volumes = {file.volume.mount: file.volume for file in work.database.storage.files.values()}
     volume = next((v for mount, v in volumes.items() if asked.path.lower().startswith(mount.lower())), None)
     if volume is None:
@@ -121,7 +123,7 @@ def empty_file(work: Work, asked: EmptyFile) -> Rows:
         raise ServerError(8920, "Cannot perform a SHRINKFILE operation inside a user transaction.")
     file = _file(work, asked.file)
     if file.file_id == PRIMARY_FILE:
-        message = f"Cannot move all contents of file \"{file.name}\" to other places to complete the emptyfile operation."
+        message = f'Cannot move all contents of file "{file.name}" to other places to complete the emptyfile operation.'
         raise ServerError(2555, message)
     file.closed = True
     try:

@@ -132,11 +132,10 @@ def _create_index(parser: Parser, major: int) -> Statement:
     name = parser.name()
     parser.need("ON")
     table = parser.table()
-    keys = _keys(parser) if parser.peek("(") else ()
+    keys: tuple[tuple[str, bool], ...] = _keys(parser) if parser.peek("(") else ()
+    included = tuple(parser.names()) if parser.take("INCLUDE") else ()
     if columnstore:
-        keys, included = (), tuple(column for column, _ in keys)
-    else:
-        included = tuple(parser.names()) if parser.take("INCLUDE") else ()
+        included, keys = tuple(key[0] for key in keys), ()
     where = parser.until("WITH", "ON") if parser.take("WHERE") else None
     build = read_options(parser, major)
     space = parser.name() if parser.take("ON") else None

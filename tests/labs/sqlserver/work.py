@@ -17,8 +17,8 @@ WAIT_TYPES = {SHARED: "LCK_M_S", SCHEMA_MODIFICATION: "LCK_M_SCH_M"}
 POLL_SECONDS = 0.005
 ERRORS = {
     1105: "Could not allocate space for object because the filegroup is full.",
-    1205: "Transaction was deadlocked on lock resources with another process and has been chosen as the deadlock victim. "
-    "Rerun the transaction.",
+    1205: "Transaction was deadlocked on lock resources with another process and has been chosen as the deadlock "
+    "victim. Rerun the transaction.",
     1222: "Lock request time out period exceeded.",
     9002: "The transaction log for the database is full due to 'ACTIVE_TRANSACTION'.",
     10660: "The online index build was chosen as deadlock victim too often.",
@@ -53,9 +53,8 @@ class Work:
         """The table, if it is there and may be altered; SQL Server does not say which of the two fails."""
         found = self.database.table_named(*name)
         if found is None or not may_alter(self.account):
-            message = (
-                f'Cannot find the object "{name[0]}.{name[1]}" because it does not exist or you do not have permissions.'
-            )
+            whole = ".".join(name)
+            message = f'Cannot find the object "{whole}" because it does not exist or you do not have permissions.'
             raise ServerError(1088, message)
         return found
 
@@ -76,7 +75,7 @@ class Work:
         with self.instance.lock:
             number = self.instance.next_errors.pop(0) if self.instance.next_errors else 0
         if number:
-            raise ServerError(number, ERRORS[number], severity=13 if number == 1205 else 16)  # noqa: PLR2004
+            raise ServerError(number, ERRORS[number], severity=13 if number == 1205 else 16)
 
     def _limit(self, low_priority_minutes: int | None) -> float | None:
         low = None if low_priority_minutes is None else low_priority_minutes * self.instance.minute

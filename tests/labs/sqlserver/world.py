@@ -86,7 +86,9 @@ def add_table(
     if heap:
         base = new_index(shop, 0, None, HEAP, space, pages, lob_pages=lob_pages, column=column)
     else:
-        base = new_index(shop, 1, f"pk_{name}"[:128], CLUSTERED, space, pages, keys=keys, lob_pages=lob_pages, column=column)
+        base = new_index(
+            shop, 1, f"pk_{name}"[:128], CLUSTERED, space, pages, keys=keys, lob_pages=lob_pages, column=column
+        )
         base.unique, base.constraint = True, "PK"
     table.indexes[base.index_id] = base
     second = new_index(shop, 2, f"ix_{name}"[:128], NONCLUSTERED, space, max(pages // 8, 8), keys=keys, column=column)

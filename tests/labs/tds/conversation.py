@@ -151,7 +151,7 @@ class Conversation:
     def _execute(self, arguments: list[Argument]) -> bytes:
         prepared = self._prepared.get(int(arguments[0][1]))  # type: ignore[arg-type]
         if prepared is None:
-            raise ServerError(8179, f"Could not find prepared statement with handle {arguments[0][1]}.")
+            raise ServerError(8179, f"Could not find prepared statement with handle {arguments[0][1]!r}.")
         return self._run(*prepared, arguments[1:])
 
     def _unprepare(self, arguments: list[Argument]) -> bytes:

@@ -51,7 +51,23 @@ def datatype_info(odbc_type: int) -> Rows:
         return Rows(COLUMNS, ())
     name, precision, scale = _TYPES[odbc_type]
     timestamp = name == "datetime2"
-    row = (name, odbc_type, precision, "'", "'", None, 1, 0, 3, None, 0, None, name, None if scale is None else 0, scale)
+    row = (
+        name,
+        odbc_type,
+        precision,
+        "'",
+        "'",
+        None,
+        1,
+        0,
+        3,
+        None,
+        0,
+        None,
+        name,
+        None if scale is None else 0,
+        scale,
+    )
     return Rows(
         COLUMNS,
         ((*row, SQL_DATETIME if timestamp else odbc_type, TIMESTAMP_SUBTYPE if timestamp else None, None, None, 0),),

@@ -14,7 +14,14 @@ from itertools import count
 from tests.labs.tds import tokens
 from tests.labs.tds.backend import Backend, LoginRefused, Session
 from tests.labs.tds.conversation import Conversation
-from tests.labs.tds.login import Encryption, LoginPacket, agreed_encryption, asked_encryption, prelogin_answer, read_login
+from tests.labs.tds.login import (
+    Encryption,
+    LoginPacket,
+    agreed_encryption,
+    asked_encryption,
+    prelogin_answer,
+    read_login,
+)
 from tests.labs.tds.values import Reader
 from tests.labs.tds.wire import Channel, Disconnected, Faults, PacketType
 

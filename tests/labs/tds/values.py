@@ -1,4 +1,4 @@
-"""Column types and values of an emulated server: TYPE_INFO, ROW values and RPC parameters, MS-TDS 2.2.5.4 to 2.2.5.6."""
+"""Column types and values of an emulated server: TYPE_INFO, ROW values and RPC parameters, MS-TDS 2.2.5.4 on."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ MAX_LENGTH = 0xFFFF
 LONG_NULL = 0xFFFFFFFFFFFFFFFF
 PLP_UNKNOWN = 0xFFFFFFFFFFFFFFFE
 TICKS_PER_DAY = 86400 * 300  # datetime counts thirds of a hundredth of a second
+EPOCH_1 = datetime(1, 1, 1)  # noqa: DTZ001  # as below
 EPOCH_1900 = datetime(1900, 1, 1)  # noqa: DTZ001  # T-SQL's datetime has no zone
 Value = None | bool | int | float | str | bytes | Decimal | datetime | date | time | uuid.UUID
 
@@ -96,23 +97,27 @@ def _short(data: bytes) -> bytes:
     return bytes((len(data),)) + data
 
 
+def _stringlike(value: Value) -> str | bytes:
+    return value if isinstance(value, bytes) else str(value)
+
+
 def _string_encoder(column: Column) -> Callable[[Value], bytes]:
     width = _STRINGS[column.kind][1]
     encoding = {Kind.NVARCHAR: "utf-16-le", Kind.VARCHAR: "cp1252"}.get(column.kind)
 
-    def data_of(value: Value) -> bytes:
-        return bytes(value) if encoding is None else str(value).encode(encoding)  # type: ignore[arg-type]
+    def data_of(value: str | bytes) -> bytes:
+        return value if isinstance(value, bytes) else value.encode(encoding or "ascii")
 
     def limited(value: Value) -> bytes:
         if value is None:
             return struct.pack("<H", MAX_LENGTH)
-        data = data_of(value)[: column.size * width]
+        data = data_of(_stringlike(value))[: column.size * width]
         return struct.pack("<H", len(data)) + data
 
     def unlimited(value: Value) -> bytes:
         if value is None:
             return struct.pack("<Q", LONG_NULL)
-        data = data_of(value)
+        data = data_of(_stringlike(value))
         chunk = struct.pack("<I", len(data)) + data if data else b""
         return struct.pack("<Q", len(data)) + chunk + struct.pack("<I", 0)
 
@@ -127,7 +132,8 @@ def _decimal(value: Decimal, scale: int) -> bytes:
 def _time_ticks(value: datetime | time, scale: int) -> bytes:
     microseconds = ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
     length = 3 if scale <= 2 else 4 if scale <= 4 else 5
-    return (microseconds * 10**scale // 1_000_000).to_bytes(length, "little")
+    ticks: int = microseconds * 10**scale // 1_000_000
+    return ticks.to_bytes(length, "little")
 
 
 def _days(value: date) -> bytes:
@@ -276,8 +282,8 @@ def _read_moment(reader: Reader, *, with_date: bool, with_offset: bool = False) 
     ticks = int.from_bytes(reader.take(size - rest), "little")
     of_day = timedelta(microseconds=ticks * 1_000_000 // 10**scale)
     if not with_date:
-        return (datetime.min + of_day).time()
-    moment = datetime.min + timedelta(days=int.from_bytes(reader.take(3), "little")) + of_day
+        return (EPOCH_1 + of_day).time()
+    moment = EPOCH_1 + timedelta(days=int.from_bytes(reader.take(3), "little")) + of_day
     if not with_offset:
         return moment
     return moment.replace(tzinfo=UTC).astimezone(timezone(timedelta(minutes=reader.number("h"))))
@@ -295,7 +301,7 @@ def _read_guid(reader: Reader) -> Value:
 
 
 _PARAMETERS: dict[int, Callable[[Reader], Value]] = {
-    0x1F: lambda reader: None,
+    0x1F: lambda _: None,
     0xE7: lambda reader: _read_string(reader, "utf-16-le"),
     0xEF: lambda reader: _read_string(reader, "utf-16-le"),
     0xA7: lambda reader: _read_string(reader, "cp1252"),

@@ -10,6 +10,7 @@ import ssl
 import struct
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
@@ -145,10 +146,8 @@ class Channel:
 
     def close(self) -> None:
         """Cut the connection; the reading side wakes up."""
-        try:
+        with suppress(OSError):  # already gone
             self._socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass  # already gone
         self._socket.close()
 
     def _send_handshake(self) -> None:
