@@ -117,6 +117,9 @@ class SqlserverConnector:
     def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
         """See ``routes`` and ``guards``."""
         definition = find(self._session, name_of(bundle.key))
+        paused = guards.paused_build(self._session, definition)
+        if paused is not None:
+            return paused
         server = routes.Server(major=self._session.major, edition=self._facts().engine_edition)
         found = routes.routes_of(definition, bundle, to_space, server, self._settings)
         if isinstance(found, NoRoute):

@@ -1,11 +1,15 @@
-"""What speaks against starting a move now: no room in the log, or a replica that cannot follow."""
+"""What speaks against starting a move now: a build that somebody paused, no room in the log, a replica left behind."""
 
 from __future__ import annotations
 
 from connectors.base import PrivilegeMissing
 from connectors.model import NoRoute, Route
+from connectors.sqlserver.ddl import quoted_table
+from connectors.sqlserver.definition import Definition
+from connectors.sqlserver.keys import quoted
 from connectors.sqlserver.session import ReadSession
 
+RESUMABLE_SINCE = 14
 MIB = 1024 * 1024
 KIB = 1024
 
@@ -20,6 +24,24 @@ def against(session: ReadSession, route: Route, *, queue_mib: int) -> NoRoute | 
         return _log_full(session, route) or _replica_behind(session, queue_mib)
     except PrivilegeMissing:
         return None
+
+
+def paused_build(session: ReadSession, definition: Definition | None) -> NoRoute | None:
+    """A build of the table that is paused or runs: it blocks DDL, and the same statement would resume it (10645).
+
+    Raises:
+        ConnectorError: the server did not answer.
+    """
+    if definition is None or session.major < RESUMABLE_SINCE:
+        return None
+    rows = session.rows("resumable", definition.owner.object_id, doing="looking for paused index builds")
+    if not rows:
+        return None
+    index, table = quoted(str(rows[0][0])), quoted_table(definition.name)
+    return NoRoute(
+        code="paused_build",
+        sentence=f"a resumable build of {index} is open: ALTER INDEX {index} ON {table} RESUME or ABORT comes first",
+    )
 
 
 def _log_full(session: ReadSession, route: Route) -> NoRoute | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from connectors.base import PrivilegeMissing
 from connectors.model import Home, Inspection, Route, Step
 from connectors.sqlserver.definition import Definition, find
+from connectors.sqlserver.doctor import read_rights
 from connectors.sqlserver.keys import name_of
 from connectors.sqlserver.routes import PREFIX, tag_of
 from connectors.sqlserver.session import ReadSession
@@ -17,7 +19,7 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    running = bool(session.rows("running", tag_of(route), doing="looking for running moves")[0][0])
+    running = _running(session, route)
     definitions = [find(session, name_of(key)) for key in route.bundle.unit_keys]
     present = [d for d in definitions if d is not None and d.index is not None and d.partitions]
     if not present or len(present) < len(definitions):
@@ -38,6 +40,17 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
         leftovers=() if running else _leftovers(session, route, present),
         running=running,
     )
+
+
+def _running(session: ReadSession, route: Route) -> bool:
+    """Whether any session works on a statement of this move; without the right only the own one would be seen."""
+    rights = read_rights(session)
+    if not rights.sees_server:
+        raise PrivilegeMissing(
+            f"{rights.login} may not see other sessions: nobody can tell whether a move still runs",
+            advice="Run hotplace doctor: it prints the GRANT.",
+        )
+    return bool(session.rows("running", tag_of(route), doing="looking for running moves")[0][0])
 
 
 def _home(homes: frozenset[str], route: Route) -> Home:

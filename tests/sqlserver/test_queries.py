@@ -144,3 +144,22 @@ def test_every_query_says_what_it_reads_and_needs(name: str) -> None:
     path = ROOT / "connectors/sqlserver/sql" / f"{name}.sql"
     head = " ".join(line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("--"))
     assert all(word in head for word in ("Reads: ", "Since: ", "Privilege: ", "Cost: "))
+
+
+@pytest.mark.parametrize(
+    ("pitfall", "word"),
+    [
+        (5, "hit ratio"),  # covers the last few thousand accesses only
+        (8, "dm_db_index_usage_stats"),  # counts executions, and forgets at a restart
+        (38, "query_store"),  # on by default only for databases made on 2022 and newer
+        (39, "sample_ms"),  # the machine's uptime, which wraps
+    ],
+)
+def test_what_nothing_is_decided_by(pitfall: int, word: str) -> None:
+    """Pitfalls 5, 8, 38 and 39: figures that do not say what they seem to say are not asked for."""
+    assert not [name for name in query_names() if word.lower() in query(name).lower()], pitfall
+
+
+def test_pitfall_6_per_second_counters_are_totals() -> None:
+    """Pitfall 6: only those of the type that is cumulative are taken, as totals."""
+    assert "c.cntr_type = 272696576" in query("counters")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agent.clock import SystemClock
-from connectors.base import Connector
+from connectors.base import Connector, Interrupted, Mover, PrivilegeMissing
 from connectors.model import Bundle, Home, Route
 from connectors.settings import SecretSource
 from connectors.sqlserver.connector import SqlserverConnector
@@ -161,3 +163,45 @@ def test_pitfall_36_sizes_are_asked_again_before_acting(lab: Lab, connector: Con
     units = connector.catalog().units
     rows = [list(units.key).index(key) for key in ("[dbo].[mails]", "[dbo].[mails] lob")]
     assert connector.exact_sizes(units.physical_id[rows]).tolist() == [8_192_000, 4_096_000]
+
+
+def test_pitfall_22_progress_is_told_by_bytes(lab: Lab, connector: Connector) -> None:
+    """Pitfall 22: percent_complete stays 0 for index builds; what the target has gained does not."""
+    add_table(lab.shop, "orders", pages=1000)
+    _, (route, *_) = routes_of(connector, "[dbo].[orders]")
+    with connector.open_mover() as mover, lab.slow():
+        mover.prepare(route)
+        assert mover.progress() is None
+        moving = threading.Thread(target=interrupted, args=(mover, route))
+        moving.start()
+        lab.running(route.steps[0].sql)
+        seen = mover.progress()
+        mover.interrupt()
+        moving.join()
+    assert seen is not None
+    assert 0 <= seen.done_bytes <= seen.total_bytes == 8_192_000
+    assert "[dbo].[orders]" in seen.sentence
+
+
+def interrupted(mover: Mover, route: Route) -> None:
+    """Run the first step, which somebody cancels."""
+    with pytest.raises(Interrupted):
+        mover.execute(route.steps[0])
+
+
+def test_pitfall_30_sessions_are_in_autocommit(connector: Connector) -> None:
+    """Pitfall 30: in pyodbc's default transaction an index build keeps its locks, and ALTER DATABASE is refused."""
+    with connector.open_mover() as mover:
+        assert mover._session.autocommit  # type: ignore[attr-defined]
+
+
+def test_pitfall_40_blindness_is_not_taken_for_silence(lab: Lab, connector: Connector) -> None:
+    """Pitfall 40: without VIEW SERVER STATE no other session is seen, so nobody says that nothing runs."""
+    add_table(lab.shop, "orders", pages=1000)
+    _, (route, *_) = routes_of(connector, "[dbo].[orders]")
+    lab.instance.accounts[ADMINISTRATOR.name] = replace(
+        ADMINISTRATOR, administrator=False, server_rights=frozenset({"VIEW ANY DEFINITION"})
+    )
+    connector._session._drop()  # type: ignore[attr-defined]
+    with pytest.raises(PrivilegeMissing, match="other sessions"):
+        connector.inspect(route)
