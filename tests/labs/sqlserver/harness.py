@@ -21,6 +21,7 @@ from tests.labs.sqlserver.instance import Account, Connected
 from tests.labs.sqlserver.lab import Lab, running_lab
 from tests.labs.sqlserver.objects import Table
 from tests.labs.sqlserver.world import FAST, MOVER, READER, SLOW, add_table
+from tests.labs.tds.certificate import make_certificate
 from tests.labs.tds.drivers import OdbcDriver, drivers
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ class SqlserverHarness:
             user=account.name,
             password=SecretSource(file=place),
             driver=self._driver.path,
-            encrypt="no",
+            encrypt="yes",
+            trust_server_certificate=True,  # it has signed itself
             connect_timeout=5,
             lob_moves=True,
             **other,
@@ -156,12 +158,17 @@ class SqlserverHarness:
         session.rows(f"DROP TABLE [dbo].{quoted(table.name)}", doing="writing")
 
 
+def _encrypted_lab(folder: Path) -> AbstractContextManager[Lab]:
+    """As production is: everything in TLS."""
+    return running_lab(certificate=make_certificate(folder))
+
+
 @contextmanager
 def running_harness(driver: OdbcDriver) -> Iterator[EngineHarness]:
     """The contract's harness over a server of its own."""
     if driver.missing:
         pytest.skip(driver.missing)
-    with TemporaryDirectory() as folder, running_lab() as lab:
+    with TemporaryDirectory() as folder, _encrypted_lab(Path(folder)) as lab:
         add_table(lab.shop, "standing", pages=8)  # so that there is always something that a login may not alter
         yield SqlserverHarness(lab, driver, Path(folder))
 

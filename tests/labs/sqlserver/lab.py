@@ -6,12 +6,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from tests.labs.sqlserver.instance import Account, Connected, Database, Instance
 from tests.labs.sqlserver.objects import Table
 from tests.labs.sqlserver.session import SqlserverBackend
 from tests.labs.sqlserver.world import FAST, make_instance
+from tests.labs.tds.certificate import tls_context
 from tests.labs.tds.drivers import OdbcDriver
+from tests.labs.tds.login import Encryption
 from tests.labs.tds.server import TdsServer, running_server
 
 WAIT_SECONDS = 20.0
@@ -97,8 +100,10 @@ def wait_until(true: Callable[[], bool], what: str, seconds: float = WAIT_SECOND
 
 
 @contextmanager
-def running_lab(*, major: int = 16, engine_edition: int = 3) -> Iterator[Lab]:
-    """A lab of its own, stopped at the end."""
+def running_lab(*, major: int = 16, engine_edition: int = 3, certificate: Path | None = None) -> Iterator[Lab]:
+    """A lab of its own, stopped at the end; with a certificate it encrypts for whoever asks."""
     instance, shop = make_instance(major=major, engine_edition=engine_edition)
-    with running_server(SqlserverBackend(instance)) as server:
+    encryption = Encryption.FULL if certificate else Encryption.NOT_SUPPORTED
+    tls = tls_context(certificate) if certificate else None
+    with running_server(SqlserverBackend(instance), encryption=encryption, tls=tls) as server:
         yield Lab(instance, shop, server)

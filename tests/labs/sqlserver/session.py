@@ -131,6 +131,9 @@ class SqlserverSession:
         if asked is None:
             word = sql.split()[0]
             raise ServerError(102, f"Incorrect syntax near '{word}'.", severity=15)
+        if self._viewer.database.updateability != "READ_WRITE":
+            name = self._viewer.database.name
+            raise ServerError(3906, f'Failed to update database "{name}" because the database is read-only.')
         assert self._connected.request is not None
         self._connected.request.command = COMMANDS.get(type(asked), type(asked).__name__.upper())
         return _RUN[type(asked)](self._work, asked) or Count()

@@ -151,6 +151,12 @@ def test_refusals(lab: Lab, orders: Table, number_of: NumberOf, sql: str, number
     assert (used(lab, SLOW), used(lab, FAST), sorted(orders.indexes)) == before
 
 
+def test_a_secondary_refuses(lab: Lab, orders: Table, number_of: NumberOf) -> None:
+    """After a failover the database is read-only here: 3906."""
+    lab.shop.updateability = "READ_ONLY"
+    assert number_of(MOVE.format("", FAST)) == 3906
+
+
 def test_an_xml_index_ties_its_primary_key(orders: Table, number_of: NumberOf) -> None:
     """Pitfall 15: error 1996."""
     orders.has_xml_index = True
