@@ -7,16 +7,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pyodbc
 import pytest
 
 from agent.clock import SystemClock
 from connectors.base import Connector, Interrupted, Mover, PrivilegeMissing
-from connectors.model import Bundle, Home, Route
+from connectors.model import Bundle, Home, NoRoute, Route
 from connectors.settings import SecretSource
 from connectors.sqlserver.connector import SqlserverConnector
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.contract.asking import bundle_of, run
-from tests.labs.sqlserver.lab import Lab, running_lab
+from tests.labs.sqlserver.lab import Lab, running_lab, wait_until
 from tests.labs.sqlserver.world import ADMINISTRATOR, FAST, SLOW, add_scheme, add_table
 from tests.labs.tds.drivers import OdbcDriver, drivers
 
@@ -205,3 +206,28 @@ def test_pitfall_40_blindness_is_not_taken_for_silence(lab: Lab, connector: Conn
     connector._session._drop()  # type: ignore[attr-defined]
     with pytest.raises(PrivilegeMissing, match="other sessions"):
         connector.inspect(route)
+
+
+def test_pitfall_41_a_paused_build_is_not_resumed_by_chance(lab: Lab, connector: Connector, driver: OdbcDriver) -> None:
+    """Pitfall 41: while somebody's resumable build is paused no route is offered, and the reason names it."""
+    add_table(lab.shop, "orders", pages=1000)
+    session = pyodbc.connect(lab.string(driver, ADMINISTRATOR), autocommit=True)
+    paused = "CREATE INDEX [half] ON [dbo].[orders] ([id] ASC) WITH (ONLINE = ON, RESUMABLE = ON) ON [ssd]"
+    cursor = session.cursor()
+    with lab.slow():
+        building = threading.Thread(target=cancelled, args=(cursor, paused))
+        building.start()
+        wait_until(lambda: any(build.copied_pages for build in lab.shop.operations), "pages are copied")
+        cursor.cancel()
+        building.join()
+    found = connector.routes(bundle_of(connector.catalog(), "[dbo].[orders]"), FAST)
+    session.close()
+    assert isinstance(found, NoRoute)
+    assert found.code == "paused_build"
+    assert "[half]" in found.sentence
+
+
+def cancelled(cursor: pyodbc.Cursor, statement: str) -> None:
+    """Run a statement that somebody cancels."""
+    with pytest.raises(pyodbc.Error):
+        cursor.execute(statement)
