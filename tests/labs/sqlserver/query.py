@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -51,10 +52,10 @@ def select(viewer: Viewer, sql: str, variables: Mapping[str, Value]) -> Rows:
         ServerError: it cannot be run, or not by this login.
     """
     tree = _parsed(sql).copy()
-    connection = duckdb.connect(":memory:", config={"threads": 1})
+    connection = _connection()
+    filled: set[str] = set()
     try:
-        connection.execute("SET default_collation = 'NOCASE'")
-        views = _bind(tree, viewer, connection)
+        views = _bind(tree, viewer, connection, filled)
         changed = rewritten(tree, viewer, views)
         used = {p.name for p in changed.find_all(exp.Parameter)}
         values = {name: value for name, value in variables.items() if name in used}
@@ -64,7 +65,20 @@ def select(viewer: Viewer, sql: str, variables: Mapping[str, Value]) -> Rows:
     except duckdb.Error as error:
         raise _told(error) from error
     finally:
-        connection.close()
+        for name in filled:
+            connection.execute(f'DROP TABLE IF EXISTS "{name}"')
+
+
+_OWN = threading.local()
+
+
+def _connection() -> duckdb.DuckDBPyConnection:
+    """One for each thread, that is for each session: opening one takes as long as a small query."""
+    if not hasattr(_OWN, "connection"):
+        _OWN.connection = duckdb.connect(":memory:", config={"threads": 1})
+        _OWN.connection.execute("SET default_collation = 'NOCASE'")
+    found: duckdb.DuckDBPyConnection = _OWN.connection
+    return found
 
 
 @lru_cache(maxsize=512)
@@ -79,7 +93,7 @@ def _parsed(sql: str) -> exp.Query:
     return tree
 
 
-def _bind(tree: exp.Query, viewer: Viewer, connection: duckdb.DuckDBPyConnection) -> dict[str, View]:
+def _bind(tree: exp.Query, viewer: Viewer, connection: duckdb.DuckDBPyConnection, filled: set[str]) -> dict[str, View]:
     """Put a filled relation in the place of every view and function; alias -> view."""
     bound: dict[str, View] = {}
     common = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
@@ -87,7 +101,7 @@ def _bind(tree: exp.Query, viewer: Viewer, connection: duckdb.DuckDBPyConnection
         dotted = lateral.this
         assert isinstance(dotted, exp.Dot), f"APPLY to {dotted.sql()}"
         call = dotted.expression
-        bound[lateral.alias.lower()] = view = _fill(f"{dotted.this.name}.{call.name}", viewer, connection)
+        bound[lateral.alias.lower()] = view = _fill(f"{dotted.this.name}.{call.name}", viewer, connection, filled)
         lateral.set("this", exp.Subquery(this=_called(view, call.expressions)))
         join = lateral.parent
         assert isinstance(join, exp.Join), "APPLY joins"
@@ -97,8 +111,10 @@ def _bind(tree: exp.Query, viewer: Viewer, connection: duckdb.DuckDBPyConnection
     for table in list(tree.find_all(exp.Table)):
         if table.name.lower() in common or table.db == DUCKDB_SCHEMA:
             continue
+        if table.catalog.lower() not in ("", viewer.database.name.lower()):
+            raise ServerError(NOT_EMULATED, f"the emulated server does not look into {table.catalog} from here")
         call = table.this if isinstance(table.this, exp.Anonymous) else None
-        view = _fill(f"{table.db}.{call.name if call else table.name}", viewer, connection)
+        view = _fill(f"{table.db}.{call.name if call else table.name}", viewer, connection, filled)
         bound[table.alias_or_name.lower()] = view
         source = _called(view, call.expressions if call else [])
         table.replace(source.subquery(table.alias_or_name or view.name.partition(".")[2]))
@@ -108,7 +124,7 @@ def _bind(tree: exp.Query, viewer: Viewer, connection: duckdb.DuckDBPyConnection
 DUCKDB_SCHEMA = "main"
 
 
-def _fill(name: str, viewer: Viewer, connection: duckdb.DuckDBPyConnection) -> View:
+def _fill(name: str, viewer: Viewer, connection: duckdb.DuckDBPyConnection, filled: set[str]) -> View:
     """Create and fill the relation of that view, unless it is there already."""
     view = documented(name.lower(), viewer.instance.major)
     if view is None:
@@ -116,8 +132,8 @@ def _fill(name: str, viewer: Viewer, connection: duckdb.DuckDBPyConnection) -> V
     if view.name not in RELATIONS:
         raise ServerError(NOT_EMULATED, f"the emulated server has no rows for {view.name}")
     check_view(viewer.account, view, viewer.instance.major, viewer.database.name)
-    exists = connection.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = ?", [view.name]).fetchone()
-    if exists == (0,):
+    if view.name not in filled:
+        filled.add(view.name)
         with viewer.instance.lock:
             rows = list(RELATIONS[view.name](viewer))
         _load(view, rows, connection)
