@@ -9,7 +9,7 @@ from connectors.sqlserver.session import ReadSession, Row
 
 HEAP, CLUSTERED, NONCLUSTERED, XML, SPATIAL, CLUSTERED_COLUMNSTORE, NONCLUSTERED_COLUMNSTORE = range(7)
 OLD_LOB_TYPES = frozenset({"text", "ntext", "image"})
-WIDE_TYPES = OLD_LOB_TYPES | {"xml", "geometry", "geography", "hierarchyid", "sql_variant", "timestamp"}
+WIDE_TYPES = OLD_LOB_TYPES | {"clr", "xml", "geometry", "geography", "hierarchyid", "sql_variant", "timestamp"}
 MAX_LENGTH = -1
 
 

@@ -73,7 +73,9 @@ def routes_of(
     ways += [False] if settings.offline_moves else []
     if not ways:
         return NoRoute(
-            code="no_online_build", sentence=f"{bundle.key} cannot be built online here, offline is excluded"
+            code="no_online_build",
+            sentence=f"{bundle.key} cannot be built online here, offline is excluded; hotplace doctor writes down how "
+            f"the whole of {bundle.space} may change disks",
         )
     plan_of = _way_of(definition, bundle)
     found = [plan_of(definition, bundle, to_space, _build(server, settings, online)) for online in ways]

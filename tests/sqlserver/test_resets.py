@@ -108,3 +108,19 @@ def test_maintenance_touches_the_intervals_on_both_sides() -> None:
 
     sampler = DmvSampler(Backups(), Steps(0.1), budget_seconds=2.0)  # type: ignore[arg-type]
     assert [sampler.sample().database["backups_seen"] for _ in range(4)] == [0.0, 1.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("partitions", [10, 100_000])
+def test_a_sample_takes_five_statements_however_many_partitions(partitions: int) -> None:
+    """Nothing is asked for each partition."""
+    asked: list[str] = []
+
+    class Many(Answers):
+        def rows(self, name: str, *values: object, doing: str) -> list[Row]:
+            asked.append(name)
+            ones = (1,) * len(COUNTERS)
+            return [(105 + n // 1000, 1, 1 + n % 1000, *ones) for n in range(partitions)] if name == "sample" else []
+
+    taken = DmvSampler(Many(), Steps(0.1), budget_seconds=2.0).sample()  # type: ignore[arg-type]
+    assert len(taken.physical_id) == partitions
+    assert sorted(asked) == ["counters", "files", "maintenance", "sample", "server"]

@@ -15,6 +15,7 @@ from connectors.base import Connector, Interrupted, Mover, PrivilegeMissing
 from connectors.model import Bundle, Home, NoRoute, Route
 from connectors.settings import SecretSource
 from connectors.sqlserver.connector import SqlserverConnector
+from connectors.sqlserver.keys import Name
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.contract.asking import bundle_of, run
 from tests.labs.sqlserver.lab import Lab, running_lab, wait_until
@@ -231,3 +232,12 @@ def cancelled(cursor: pyodbc.Cursor, statement: str) -> None:
     """Run a statement that somebody cancels."""
     with pytest.raises(pyodbc.Error):
         cursor.execute(statement)
+
+
+def test_names_that_odbc_might_read(lab: Lab, connector: Connector) -> None:
+    """Markers, escapes and comments of ODBC are names inside brackets."""
+    for name in ("why?", "{fn now()}", "a]b", "{d '2026-01-01'}", "-- x", "/* x"):
+        add_table(lab.shop, name, pages=50)
+        _, (route, *_) = routes_of(connector, Name("dbo", name).key)
+        run(connector, route)
+        assert connector.inspect(route).home is Home.TARGET
