@@ -8,7 +8,7 @@ from typing import Self
 
 import pyodbc
 
-from connectors.base import Clock, ConnectorError, Interrupted, TimedOut
+from connectors.base import Clock, ConnectorError, Interrupted, StatementFailed, TimedOut
 from connectors.model import Progress, Route, Step
 from connectors.sqlserver.definition import find
 from connectors.sqlserver.errors import (
@@ -22,8 +22,10 @@ from connectors.sqlserver.errors import (
     outcome_unknown,
     translate,
 )
+from connectors.sqlserver.freshness import outdated
 from connectors.sqlserver.keys import name_of
 from connectors.sqlserver.queries import query
+from connectors.sqlserver.routes import Server
 from connectors.sqlserver.session import ReadSession, close_quietly, fetch, open_connection, whole_seconds
 from connectors.sqlserver.settings import SqlserverSettings
 from connectors.sqlserver.spaces import PAGE
@@ -45,6 +47,7 @@ class SqlserverMover:
         self._id = int(fetch(self._session, query("session_id"), ())[0][0])
         self._watching = threading.Lock()  # the second session is used by whoever asks for progress
         self._watch = ReadSession(settings, name="hotplace progress")
+        self._settings = settings
         self._limit = settings.move_timeout
         self._idle = threading.Event()
         self._idle.set()
@@ -55,8 +58,9 @@ class SqlserverMover:
         self._bytes_before: int | None = None
 
     def prepare(self, route: Route) -> None:
-        """Send the prologue and note how full the target is."""
+        """See that the route still fits the catalog, send the prologue, and note how full the target is."""
         self._route = route
+        self._check_fresh(route)
         for statement in route.prologue:
             self._send(statement, f"preparing to move {route.bundle.key}", self._limit)
         self._bytes_before, _, _ = self._look(route)
@@ -110,6 +114,14 @@ class SqlserverMover:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _check_fresh(self, route: Route) -> None:
+        with self._watching:
+            definition = find(self._watch, name_of(route.bundle.key))
+            server = Server(major=self._watch.major, edition=self._watch.edition)
+        reason = outdated(definition, route, server, self._settings)
+        if reason:
+            raise StatementFailed(f"preparing to move {route.bundle.key}: {reason}", advice="Plan again.")
 
     def _send(self, statement: str, doing: str, limit_seconds: float) -> None:
         """One statement, its failures told apart; errors may come with any of its results."""

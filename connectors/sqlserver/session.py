@@ -105,16 +105,25 @@ class ReadSession:
         self._settings = settings
         self._name = name
         self._connection: pyodbc.Connection | None = None
-        self._major: int | None = None
+        self._server: tuple[int, int] | None = None
         self._closed = False
 
     @property
     def major(self) -> int:
         """Version that queries are written for; ``NEWEST`` in the cloud."""
-        if self._major is None:
+        return self._identified()[0]
+
+    @property
+    def edition(self) -> int:
+        """SERVERPROPERTY('EngineEdition')."""
+        return self._identified()[1]
+
+    def _identified(self) -> tuple[int, int]:
+        if self._server is None:
             version, edition, *_ = self._retried(query("identify"), (), "identifying")[0]
-            self._major = NEWEST if edition in CLOUD_EDITIONS else int(str(version).partition(".")[0])
-        return self._major
+            major = NEWEST if edition in CLOUD_EDITIONS else int(str(version).partition(".")[0])
+            self._server = major, int(edition)
+        return self._server
 
     def rows(self, name: str, *values: object, doing: str) -> list[Row]:
         """Every row of a query.

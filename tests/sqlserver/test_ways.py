@@ -11,7 +11,7 @@ import pyodbc
 import pytest
 
 from agent.clock import SystemClock
-from connectors.base import Connector, Interrupted, Mover, PrivilegeMissing
+from connectors.base import Connector, Interrupted, Mover, PrivilegeMissing, StatementFailed
 from connectors.model import Bundle, Home, NoRoute, Route
 from connectors.settings import SecretSource
 from connectors.sqlserver.connector import SqlserverConnector
@@ -241,3 +241,28 @@ def test_names_that_odbc_might_read(lab: Lab, connector: Connector) -> None:
         _, (route, *_) = routes_of(connector, Name("dbo", name).key)
         run(connector, route)
         assert connector.inspect(route).home is Home.TARGET
+
+
+def test_two_partitions_of_one_plan_do_not_undo_each_other(lab: Lab, connector: Connector) -> None:
+    """Planned together, the second was planned on the scheme that the first one left: refused, planned again, moved."""
+    add_scheme(lab.shop, "ps", [10, 20], [SLOW, SLOW, SLOW])
+    add_table(lab.shop, "days", space="ps", pages=50, column="id")
+    second, third = (routes_of(connector, f"[dbo].[days] partition {n}")[1][0] for n in (2, 3))
+    run(connector, second)
+    with pytest.raises(StatementFailed, match="not what it was"):
+        run(connector, third)
+    run(connector, routes_of(connector, "[dbo].[days] partition 3")[1][0])
+    homes = [bundle_of(connector.catalog(), f"[dbo].[days] partition {n}").space for n in (1, 2, 3)]
+    assert homes == [SLOW, FAST, FAST]
+    with pytest.raises(StatementFailed, match="did not make"):
+        run(connector, second, undo=True)
+
+
+def test_pitfall_13_an_index_that_was_changed_since_is_not_put_back(lab: Lab, connector: Connector) -> None:
+    """Pitfall 13: a fill factor given after the plan would be lost; the move is refused and nothing has changed."""
+    table = add_table(lab.shop, "orders", pages=50)
+    _, (route, *_) = routes_of(connector, "[dbo].[orders]")
+    table.base.options.fill_factor = 70
+    with pytest.raises(StatementFailed, match="not what it was"):
+        run(connector, route)
+    assert connector.inspect(route).home is Home.SOURCE
