@@ -223,9 +223,9 @@ def test_tls(driver: OdbcDriver, tmp_path: Path, offered: Encryption) -> None:
 
 def test_an_untrusted_certificate(tmp_path: Path) -> None:
     """Microsoft's driver does not talk to a server whose certificate it cannot verify."""
+    driver = _driver(drivers()[1])
     import pyodbc
 
-    driver = _driver(drivers()[1])
     tls = tls_context(make_certificate(tmp_path))
     with (
         running_server(EchoBackend(), encryption=Encryption.FULL, tls=tls) as server,
