@@ -20,6 +20,7 @@ from connectors.base import Clock, Connector, UnknownEngine
 BUILT_IN = {
     "oracle": "connectors.oracle.engine:ENGINE",
     "postgresql": "connectors.postgresql.engine:ENGINE",
+    "sqlserver": "connectors.sqlserver.engine:ENGINE",
     "simulated": "connectors.simulated.engine:ENGINE",
 }
 ENTRY_POINT_GROUP = "hotplace.connectors"

@@ -6,11 +6,13 @@ say so.
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 INSTALL_SECONDS = 600
@@ -24,19 +26,25 @@ class Component:
     why: str
     programs: tuple[str, ...] = ()
     pattern: str = ""  # a file below / that shows it is installed
+    module: str = ""  # a Python package that shows it; its packages come from PyPI, for every user
 
     def present(self) -> bool:
         """Whether it is there already."""
         by_program = all(shutil.which(program) for program in self.programs)
-        return by_program and (not self.pattern or any(Path("/").glob(self.pattern)))
+        by_file = not self.pattern or any(Path("/").glob(self.pattern))
+        return by_program and by_file and (not self.module or find_spec(self.module) is not None)
 
 
 COMPONENTS = (
     Component(
         ("postgresql",), "a second PostgreSQL beside the embedded ones", pattern="usr/lib/postgresql/*/bin/postgres"
     ),
+    Component(("tdsodbc", "unixodbc"), "FreeTDS against the SQL Server lab", pattern="usr/lib/*/odbc/libtdsodbc.so"),
+    Component(("mssql-python",), "Microsoft's ODBC driver 18 against the SQL Server lab", module="mssql_python_odbc"),
     Component(("gcc", "libc6-dev"), "the slow-disk shim of the demo", programs=("gcc",), pattern="usr/include/stdio.h"),
     Component(("nodejs", "npm"), "an independent client for the emulated Oracle", programs=("node", "npm")),
+    Component(("default-jre-headless",), "the emulated Db2, which runs in Java", programs=("java",)),
+    Component(("derby-tools",), "the emulated Db2: Apache Derby", pattern="usr/share/java/derbynet.jar"),
 )
 
 NODE = Path(sys.prefix) / "node"
@@ -56,9 +64,10 @@ def missing() -> tuple[Component, ...]:
 def main() -> int:
     """Install or name what is missing; never a reason for ``make test`` to stop."""
     absent = missing()
-    packages = [package for component in absent for package in component.packages]
-    if absent and os.geteuid() == 0 and shutil.which("apt-get"):
+    packages = [package for component in absent if not component.module for package in component.packages]
+    if packages and os.geteuid() == 0 and shutil.which("apt-get"):
         _install(packages)
+    _install_wheels([package for component in absent if component.module for package in component.packages])
     _install_node_packages()
     _install_older_driver()
     _install_oracle_grammars()
@@ -69,41 +78,45 @@ def main() -> int:
     return 0
 
 
+def _install_wheels(packages: list[str]) -> None:
+    """From PyPI, for every user: what no extra of ours should pull in."""
+    if packages:
+        constraints = str(Path(__file__).parent.parent / "constraints.txt")
+        _run([sys.executable, "-m", "pip", "install", "--quiet", "--constraint", constraints, *packages])
+        importlib.invalidate_caches()
+
+
 def _install_node_packages() -> None:
     """Into the virtual environment, so that they go with it."""
     wanted = [package for package in NODE_PACKAGES if not (NODE_MODULES / package.rpartition("@")[0]).exists()]
     if wanted and shutil.which("npm"):
         options = ["--no-audit", "--no-fund", "--ignore-scripts", "--silent"]
-        _run(["npm", "install", "--prefix", str(NODE), *options, *wanted], dict(os.environ))
+        _run(["npm", "install", "--prefix", str(NODE), *options, *wanted])
 
 
 def _install_older_driver() -> None:
     """Into a folder of its own, where only the tests that want it look."""
     if not (OLDER_DRIVER / "oracledb").exists():
         options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--target", str(OLDER_DRIVER)]
-        _run([sys.executable, "-m", "pip", "install", *options, OLDER_DRIVER_PACKAGE], dict(os.environ))
+        _run([sys.executable, "-m", "pip", "install", *options, OLDER_DRIVER_PACKAGE])
 
 
 def _install_oracle_grammars() -> None:
     """From Maven; nobody is asked to install that for it."""
     if not ORACLE_GRAMMARS.exists() and shutil.which("mvn") and shutil.which("javac"):
         goal = ["dependency:copy-dependencies", f"-DoutputDirectory={ORACLE_GRAMMARS}"]
-        _run(["mvn", "--quiet", "--batch-mode", "--file", str(ORACLE_POM), *goal], dict(os.environ))
+        _run(["mvn", "--quiet", "--batch-mode", "--file", str(ORACLE_POM), *goal])
 
 
 def _install(packages: list[str]) -> None:
-    """Debian's way, quietly; a failure is named and not fatal."""
+    """Debian's way, quietly."""
+    if _run(["apt-get", "-qq", "update"]):
+        _run(["apt-get", "-qq", "install", "-y", "--no-install-recommends", *packages])
+
+
+def _run(command: list[str]) -> bool:
+    """Whether it ended well; a failure is named and not fatal."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (
-        ["apt-get", "-qq", "update"],
-        ["apt-get", "-qq", "install", "-y", "--no-install-recommends", *packages],
-    ):
-        if not _run(command, environment):
-            return
-
-
-def _run(command: list[str], environment: dict[str, str]) -> bool:
-    """Whether it went well; what did not is named."""
     try:
         done = subprocess.run(
             command, env=environment, stdout=sys.stderr, timeout=INSTALL_SECONDS, check=False, stdin=subprocess.DEVNULL
@@ -113,7 +126,7 @@ def _run(command: list[str], environment: dict[str, str]) -> bool:
         return False
     if done.returncode:
         print(f"{' '.join(command)} ended with {done.returncode}", file=sys.stderr)  # noqa: T201
-    return not done.returncode
+    return done.returncode == 0
 
 
 if __name__ == "__main__":

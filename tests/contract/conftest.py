@@ -12,7 +12,13 @@ import pytest
 from connectors.base import Connector
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
 
-SOURCES = ("tests.simulated.harness", "tests.labs.postgresql", "tests.labs.oracle.harness")
+SOURCES = (
+    "tests.simulated.harness",
+    "tests.labs.postgresql",
+    "tests.labs.db2",
+    "tests.labs.oracle.harness",
+    "tests.labs.sqlserver.harness",
+)
 _NUMBERS = count(1)
 
 

@@ -1,0 +1,175 @@
+"""SQL Server as the rest of hotplace sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from connectors.base import Clock, Lease, Mover
+from connectors.model import (
+    I64,
+    Bundle,
+    Capability,
+    Catalog,
+    Demand,
+    Finding,
+    Identity,
+    Inspection,
+    Interval,
+    NoRoute,
+    Route,
+    Sample,
+)
+from connectors.sqlserver import demand, doctor, guards, inspection, lease, routes
+from connectors.sqlserver.catalog import exact_sizes, read_catalog
+from connectors.sqlserver.definition import find
+from connectors.sqlserver.keys import name_of
+from connectors.sqlserver.mover import SqlserverMover
+from connectors.sqlserver.sampler import DmvSampler
+from connectors.sqlserver.session import ReadSession
+from connectors.sqlserver.settings import SqlserverSettings
+
+KIB = 1024
+READ_AHEAD_KIB = {True: 512, False: 128}  # by whether the edition reads ahead as Enterprise does
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """A row of ``sql/identify.sql``, in its order."""
+
+    version: str
+    engine_edition: int
+    edition: str
+    clustered: int | None
+    database: str
+    broker: str
+    group: str | None
+    updateability: str
+
+    @property
+    def online(self) -> bool:
+        return self.engine_edition in routes.ONLINE_EDITIONS
+
+
+class SqlserverConnector:
+    """Reads over one session that sends our queries only; ``open_mover`` and ``acquire_lease`` open others."""
+
+    def __init__(self, settings: SqlserverSettings, clock: Clock) -> None:
+        """Nothing is opened yet: the first call connects."""
+        self._settings = settings
+        self._clock = clock
+        self._session = ReadSession(settings)
+        self._sampler = DmvSampler(self._session, clock, budget_seconds=settings.sample_budget)
+        self._known: _Facts | None = None
+
+    def identify(self) -> Identity:
+        """Server version and edition, database, and a fingerprint that all replicas of the database share."""
+        facts = self._facts()
+        primary = facts.updateability == "READ_WRITE"
+        return Identity(
+            engine="sqlserver",
+            version=facts.version,
+            version_number=tuple(int(part) for part in facts.version.split(".")),
+            edition=facts.edition,
+            database=facts.database,
+            fingerprint=f"{facts.broker}/{facts.database}",
+            topology=_topology(facts, primary=primary),
+            writable=primary,
+        )
+
+    def capabilities(self) -> tuple[Capability, ...]:
+        """What edition and rights of this login allow."""
+        facts, rights = self._facts(), doctor.read_rights(self._session)
+        primary = facts.updateability == "READ_WRITE"
+        scheme = bool(rights.alter_any_dataspace or rights.alter_database)
+        grant = "Run hotplace doctor: it prints the GRANT."
+        return (
+            _capability("object_counters", rights.sees_objects, "the right to see counters of tables", grant),
+            _capability("read_times", rights.sees_server, "the right to see read times of files", grant),
+            _capability("monitor", rights.sees_server, "the right to see other sessions", grant),
+            _capability("moves", primary, "a database that can be written here", "Connect to the primary."),
+            _capability(
+                "online_index_moves",
+                primary and facts.online,
+                "an edition that builds online",
+                "Use Enterprise edition.",
+            ),
+            _capability("partition_moves", scheme, "the right to make partition schemes", grant),
+        )
+
+    def catalog(self) -> Catalog:
+        """Filegroups, and every heap, index, partition and LOB with storage."""
+        return read_catalog(self._session, self._clock.now(), lob_moves=self._settings.lob_moves)
+
+    def sample(self) -> Sample:
+        """Counters of ``sampler.COUNTERS`` by unit."""
+        return self._sampler.sample()
+
+    def classify(self, interval: Interval, catalog: Catalog) -> Demand:
+        """See ``demand``. Asks the server only once, for its edition."""
+        known = self._known or self._facts()
+        read_ahead = self._settings.read_ahead_kib or READ_AHEAD_KIB[known.online]
+        return demand.classify(interval, catalog, read_ahead_bytes=read_ahead * KIB)
+
+    def exact_sizes(self, physical_ids: I64) -> I64:
+        """Reserved bytes now."""
+        return exact_sizes(self._session, physical_ids)
+
+    def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
+        """See ``routes`` and ``guards``."""
+        definition = find(self._session, name_of(bundle.key))
+        paused = guards.paused_build(self._session, definition)
+        if paused is not None:
+            return paused
+        server = routes.Server(major=self._session.major, edition=self._facts().engine_edition)
+        found = routes.routes_of(definition, bundle, to_space, server, self._settings)
+        if isinstance(found, NoRoute):
+            return found
+        asked = [(route, self._against(route)) for route in found]
+        open_ways = tuple(route for route, reason in asked if reason is None)
+        return open_ways or next(reason for _, reason in asked if reason is not None)
+
+    def inspect(self, route: Route) -> Inspection:
+        """By name, because a rebuild may change numbers."""
+        return inspection.inspect(self._session, route)
+
+    def doctor(self) -> tuple[Finding, ...]:
+        """See ``doctor``."""
+        facts = self._facts()
+        return doctor.examine(
+            self._session,
+            self.catalog(),
+            online=facts.online,
+            edition=facts.edition,
+            database=facts.database,
+        )
+
+    def open_mover(self) -> Mover:
+        """A writing session of this connector's account."""
+        return SqlserverMover(self._settings, self._clock)
+
+    def acquire_lease(self, holder: str) -> Lease:
+        """See ``lease``."""
+        return lease.acquire_lease(self._settings, holder)
+
+    def close(self) -> None:
+        """End the reading session."""
+        self._session.close()
+
+    def _against(self, route: Route) -> NoRoute | None:
+        return guards.against(self._session, route, queue_mib=self._settings.replica_queue_mib)
+
+    def _facts(self) -> _Facts:
+        """Asked anew each time: a failover makes another server answer under the same name."""
+        self._known = _Facts(*self._session.rows("identify", doing="identifying")[0])
+        return self._known
+
+
+def _topology(facts: _Facts, *, primary: bool) -> str:
+    if facts.group is not None:
+        return "availability group primary" if primary else "availability group secondary"
+    return "failover cluster" if facts.clustered else "single"
+
+
+def _capability(name: str, available: bool, what: str, advice: str) -> Capability:
+    verb = "there is" if available else "there is not"
+    return Capability(name=name, available=available, because=f"{verb} {what}", advice="" if available else advice)

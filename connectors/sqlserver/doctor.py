@@ -1,0 +1,226 @@
+"""What keeps hotplace from seeing or acting, each with the statement that mends it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from connectors.base import PrivilegeMissing
+from connectors.model import Catalog, Finding, NoRoute, Severity
+from connectors.sqlserver import written
+from connectors.sqlserver.catalog import read_files, read_volumes
+from connectors.sqlserver.keys import quoted
+from connectors.sqlserver.queries import NEWEST
+from connectors.sqlserver.session import ReadSession
+
+OLDEST, NEWEST_TRIED = 11, 17
+YEARS = {11: "2012", 12: "2014", 13: "2016", 14: "2017", 15: "2019", 16: "2022", 17: "2025"}
+PERFORMANCE_STATE_SINCE = 16
+DEVICES: dict[int | None, str] = {0: "solid state", 1: "a disk that seeks"}  # incurs_seek_penalty
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """The row of ``sql/rights.sql``: 1 may, 0 may not, None unknown to this version."""
+
+    login: str
+    view_server_state: int | None
+    view_server_performance_state: int | None
+    view_database_state: int | None
+    view_database_performance_state: int | None
+    view_definition: int | None
+    alter_database: int | None
+    alter_any_dataspace: int | None
+
+    @property
+    def sees_server(self) -> bool:
+        """Files, counters, other sessions."""
+        return bool(self.view_server_state or self.view_server_performance_state)
+
+    @property
+    def sees_objects(self) -> bool:
+        """Counters of partitions."""
+        return self.sees_server or bool(self.view_database_state or self.view_database_performance_state)
+
+
+def read_rights(session: ReadSession) -> Rights:
+    """What this login may do.
+
+    Raises:
+        ConnectorError: the server did not answer.
+    """
+    return Rights(*session.rows("rights", doing="examining rights")[0])
+
+
+def examine(
+    session: ReadSession, catalog: Catalog, *, online: bool, edition: str, database: str
+) -> tuple[Finding, ...]:
+    """All findings, what is well included.
+
+    Args:
+        session: to read with.
+        catalog: as it is now.
+        online: the edition builds indexes online.
+        edition: as the server prints it.
+        database: its name.
+
+    Raises:
+        ConnectorError: the server did not answer.
+    """
+    rights, major = read_rights(session), session.major
+    return (
+        _version(major),
+        _sees_server(rights, major),
+        _sees_definitions(rights),
+        _may_alter(session, rights),
+        _dataspace(rights),
+        _online(online, edition),
+        *([] if online else _whole_filegroups(session, database)),
+        *_counters(session, rights),
+        *_replicas(session, rights),
+        *(_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces),
+        *_devices(session),
+    )
+
+
+def _ok(code: str, sentence: str, **values: str) -> Finding:
+    return Finding(severity=Severity.OK, code=code, sentence=sentence, values=values)
+
+
+def _warning(code: str, sentence: str, remedy: str) -> Finding:
+    return Finding(severity=Severity.WARNING, code=code, sentence=sentence, remedy=remedy)
+
+
+def _version(major: int) -> Finding:
+    if major == NEWEST:
+        return _ok("version", "an Azure service, which is always the newest version")
+    if major < OLDEST:
+        sentence = f"version {major} is older than SQL Server 2012"
+        return Finding(severity=Severity.ERROR, code="version_unsupported", sentence=sentence, remedy="Upgrade.")
+    if major > NEWEST_TRIED:
+        return _warning("version_untried", f"version {major} is newer than 2025", "Watch the first samples closely.")
+    return _ok("version", f"SQL Server {YEARS[major]}")
+
+
+def _sees_server(rights: Rights, major: int) -> Finding:
+    if rights.sees_server:
+        return _ok("server_state", f"{rights.login} may see files, counters and other sessions")
+    right = "VIEW SERVER PERFORMANCE STATE" if major >= PERFORMANCE_STATE_SINCE else "VIEW SERVER STATE"
+    severity = Severity.WARNING if rights.sees_objects else Severity.ERROR
+    return Finding(
+        severity=severity,
+        code="server_state_missing",
+        sentence=f"{rights.login} may not see files, read times, free space or whether a move still runs",
+        remedy=f"USE master; GRANT {right} TO {quoted(rights.login)};",
+    )
+
+
+def _sees_definitions(rights: Rights) -> Finding:
+    if rights.view_definition:
+        return _ok("definitions", f"{rights.login} sees every table and index, filters included")
+    return _warning(
+        "definitions_missing",
+        f"{rights.login} sees only what it has rights on, and no filter of an index",
+        f"USE master; GRANT VIEW ANY DEFINITION TO {quoted(rights.login)};",
+    )
+
+
+def _may_alter(session: ReadSession, rights: Rights) -> Finding:
+    missing, example, schema = session.rows("may_alter", doing="examining rights on tables")[0]
+    if not missing:
+        return _ok("alter", f"{rights.login} may move every table it sees")
+    return _warning(
+        "alter_missing",
+        f"{rights.login} may not move {missing} table(s), {example} among them",
+        f"GRANT ALTER ON SCHEMA::{schema} TO {quoted(rights.login)};",
+    )
+
+
+def _dataspace(rights: Rights) -> Finding:
+    if rights.alter_any_dataspace or rights.alter_database:
+        return _ok("dataspace", f"{rights.login} may make partition schemes")
+    return _warning(
+        "dataspace_missing",
+        f"{rights.login} may not make partition schemes: single partitions and large objects cannot be moved",
+        f"GRANT ALTER ANY DATASPACE TO {quoted(rights.login)};",
+    )
+
+
+def _online(online: bool, edition: str) -> Finding:
+    if online:
+        return _ok("online", f"{edition} builds indexes while the table is used")
+    return Finding(
+        severity=Severity.INFO,
+        code="online_missing",
+        sentence=f"{edition} locks the table while its index is built",
+        remedy="Move in a maintenance window, or use Enterprise edition.",
+    )
+
+
+def _whole_filegroups(session: ReadSession, database: str) -> list[Finding]:
+    """The way that is online in every edition, written down: the folder is for a person to fill in."""
+    files, found = read_files(session), []
+    for name in dict.fromkeys(file.space for file in files):
+        steps = written.by_files(database, name, files, "<folder on the other disk>", major=session.major)
+        if not isinstance(steps, NoRoute):
+            found.append(
+                Finding(
+                    severity=Severity.INFO,
+                    code="whole_filegroup",
+                    sentence=f"filegroup {name} as a whole can change disks while it is used, by its files",
+                    remedy=written.as_text(steps),
+                    values={"space": name},
+                )
+            )
+    return found
+
+
+def _counters(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
+    """No row at all means that registering the counters failed when the service started."""
+    if not rights.sees_server or session.rows("counters", doing="looking at performance counters"):
+        return ()
+    return (
+        _warning(
+            "counters_missing",
+            "the server has no performance counters (error 3409 in its log): transactions are not counted",
+            "Run lodctr on the server's perf-*sqlctr.ini and restart the service.",
+        ),
+    )
+
+
+def _replicas(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
+    if not rights.sees_server:
+        return ()
+    try:
+        rows = session.rows("replicas", doing="looking at replicas")
+    except PrivilegeMissing:
+        return ()
+    suspended = [row for row in rows if row[1]]
+    if not suspended:
+        return ()
+    sentence = f"{len(suspended)} replica(s) of this database are suspended: nothing is moved"
+    return (_warning("replica_suspended", sentence, "ALTER DATABASE ... SET HADR RESUME on that replica."),)
+
+
+def _devices(session: ReadSession) -> tuple[Finding, ...]:
+    """What the server says of the volumes (2019 and newer, on Windows): a hint for the configuration of tiers."""
+    volumes = read_volumes(session)
+    kinds: dict[str, set[str]] = {}
+    for file in read_files(session):
+        volume = volumes.get(file.file_id or 0)
+        if volume is not None and volume.seeks in DEVICES:
+            kinds.setdefault(file.space, set()).add(DEVICES[volume.seeks])
+    return tuple(
+        _ok("device", f"{space} lies on {' and '.join(sorted(found))}", space=space) for space, found in kinds.items()
+    )
+
+
+def _visible(name: str, path: str, free_bytes: int | None) -> Finding:
+    if free_bytes is not None:
+        return _ok("space_visible", f"how much room {name} has can be seen: {path}", space=name)
+    return Finding(
+        severity=Severity.INFO,
+        code="space_hidden",
+        sentence=f"how much room {name} has cannot be seen by this login",
+        remedy="State the capacity of this space in the configuration.",
+        values={"space": name},
+    )

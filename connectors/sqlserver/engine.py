@@ -1,0 +1,52 @@
+"""How the registry meets SQL Server: settings are validated without the driver, connecting needs it."""
+
+from __future__ import annotations
+
+from connectors.base import Clock, Connector, DriverMissing
+from connectors.registry import Engine
+from connectors.sqlserver.settings import SqlserverSettings
+
+SAMPLE_SETTINGS = """\
+host: db.example.com        # the listener of an availability group, or the server
+port: 1433
+database: app               # one entry per database
+user: hotplace              # see deploy/privileges/sqlserver-observe.sql; leave out user and password for Kerberos
+password: {env: HOTPLACE_SQLSERVER_PASSWORD}  # or {file: /etc/hotplace/password} or {credential: NAME}
+driver: ODBC Driver 18 for SQL Server         # or ODBC Driver 17 for SQL Server, FreeTDS, or the library's path
+encrypt: yes                # no, yes, strict (TDS 8)
+# trust_server_certificate: true              # encrypted, but whoever answers is believed
+connect_timeout: 15s
+statement_timeout: 60s      # of every query that hotplace reads with
+lock_timeout: 500ms         # a move that waits longer for its lock steps back, so that others are not held up behind it
+maxdop: 1                   # processors that a move may use
+offline_moves: true         # false: move nothing where the edition cannot build indexes online
+lob_moves: false            # true: large objects follow their table, which is built anew twice
+"""
+
+
+def connect(settings: SqlserverSettings, clock: Clock) -> Connector:
+    """A connector to that database; the first call connects.
+
+    Raises:
+        DriverMissing: pyodbc or the driver manager is not installed.
+    """
+    try:
+        import pyodbc  # noqa: F401  # only to tell a missing driver from a broken connector
+    except ImportError as error:
+        raise DriverMissing(
+            f"the SQL Server driver pyodbc cannot be used: {error}",
+            advice="Run: pip install 'hotplace[sqlserver]'; install unixodbc and ODBC Driver 18 or FreeTDS (tdsodbc).",
+        ) from error
+    from connectors.sqlserver.connector import SqlserverConnector
+
+    return SqlserverConnector(settings, clock)
+
+
+ENGINE = Engine(
+    name="sqlserver",
+    title="SQL Server",
+    settings=SqlserverSettings,
+    connect=connect,
+    sample_settings=SAMPLE_SETTINGS,
+    sample_spaces=("SSD", "PRIMARY"),
+)

@@ -1,0 +1,53 @@
+"""Whether an approved route still fits what the catalog shows. Pure.
+
+CREATE INDEX states every property of an index as it was when the move was planned. Had somebody given it another column
+since, or had another partition of it moved, the statement would silently put the old state back.
+"""
+
+from __future__ import annotations
+
+import re
+
+from connectors.model import Route
+from connectors.sqlserver.definition import Definition
+from connectors.sqlserver.keys import quoted
+from connectors.sqlserver.routes import PREFIX, Server, routes_of, tag_of
+from connectors.sqlserver.settings import SqlserverSettings
+
+_NUMBERED = re.compile(rf"{PREFIX}[0-9a-f]{{8}}")
+_ONLINE = re.compile(r"ONLINE = (?:ON \(WAIT_AT_LOW_PRIORITY \([^)]*\)\)|ON|OFF)")
+_HOW = re.compile(r"(MAXDOP|SORT_IN_TEMPDB) = \w+")
+
+
+def outdated(definition: Definition | None, route: Route, server: Server, settings: SqlserverSettings) -> str:
+    """Why the route no longer fits, "" where it does or where the statement itself will tell.
+
+    Args:
+        definition: of the bundle's leading unit, now.
+        route: as approved.
+        server: what it takes.
+        settings: of the moving session; how an index is built is no matter here, what is built is.
+    """
+    if definition is None or definition.index is None:
+        return ""
+    homes = definition.homes()
+    if homes == {route.bundle.space}:
+        every = settings.model_copy(update={"offline_moves": True, "lob_moves": True})
+        now = routes_of(definition, route.bundle, route.to_space, server, every)
+        same = isinstance(now, tuple) and any(_essence(found) == _essence(route) for found in now)
+        return "" if same else f"{route.bundle.key} is not what it was when this was planned"
+    scheme = definition.spaces.get(definition.index.space_id)
+    if definition.name.partition is not None and scheme is not None and scheme.name != made_by(route):
+        return f"the index of {route.bundle.key} is on {quoted(scheme.name)}, which this move did not make"
+    return ""
+
+
+def made_by(route: Route) -> str:
+    """Name of the scheme, function or index that the route makes."""
+    return PREFIX + tag_of(route).split()[-1]
+
+
+def _essence(route: Route) -> tuple[str, ...]:
+    """What the statements build, without how and under which number."""
+    bare = (step.sql.partition("*/ ")[2] for step in (*route.steps, *route.undo_steps))
+    return tuple(_HOW.sub("", _ONLINE.sub("", _NUMBERED.sub(PREFIX, sql))) for sql in bare)

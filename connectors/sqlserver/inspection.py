@@ -1,0 +1,86 @@
+"""The truth about a move, from the catalog."""
+
+from __future__ import annotations
+
+from connectors.base import PrivilegeMissing
+from connectors.model import Home, Inspection, Route, Step
+from connectors.sqlserver.definition import Definition, find
+from connectors.sqlserver.doctor import read_rights
+from connectors.sqlserver.keys import name_of
+from connectors.sqlserver.routes import PREFIX, tag_of
+from connectors.sqlserver.session import ReadSession
+
+DROPS = ("DROP INDEX", "DROP PARTITION SCHEME", "DROP PARTITION FUNCTION")
+
+
+def inspect(session: ReadSession, route: Route) -> Inspection:
+    """Where the bundle of that route is.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    running = _running(session, route)
+    definitions = [find(session, name_of(key)) for key in route.bundle.unit_keys]
+    present = [d for d in definitions if d is not None and d.index is not None and d.partitions]
+    if not present or len(present) < len(definitions):
+        return Inspection(
+            home=Home.GONE,
+            sentence=f"{route.bundle.key} no longer exists",
+            size_bytes=0,
+            on_disk=None,
+            leftovers=() if running else _leftovers(session, route, present),
+            running=running,
+        )
+    homes = frozenset().union(*(definition.homes() for definition in present))
+    return Inspection(
+        home=_home(homes, route),
+        sentence=f"{route.bundle.key} is in {', '.join(sorted(homes)) or 'no filegroup'}",
+        size_bytes=sum(definition.bytes() for definition in present),
+        on_disk=None,
+        leftovers=() if running else _leftovers(session, route, present),
+        running=running,
+    )
+
+
+def _running(session: ReadSession, route: Route) -> bool:
+    """Whether any session works on a statement of this move; without the right only the own one would be seen."""
+    rights = read_rights(session)
+    if not rights.sees_server:
+        raise PrivilegeMissing(
+            f"{rights.login} may not see other sessions: nobody can tell whether a move still runs",
+            advice="Run hotplace doctor: it prints the GRANT.",
+        )
+    return bool(session.rows("running", tag_of(route), doing="looking for running moves")[0][0])
+
+
+def _home(homes: frozenset[str], route: Route) -> Home:
+    if homes == {route.to_space}:
+        return Home.TARGET
+    if homes == {route.bundle.space}:
+        return Home.SOURCE
+    return Home.SPLIT if route.to_space in homes else Home.ELSEWHERE
+
+
+def _leftovers(session: ReadSession, route: Route, present: list[Definition]) -> tuple[Step, ...]:
+    """Those tidy steps of the route whose object is there and should not be."""
+    if not route.tidy_steps:
+        return ()
+    made = PREFIX + tag_of(route).split()[-1]
+    functions = {row[0] for row in session.rows("leftovers", doing="looking for temporary partition functions")}
+    indexes = {index.name for definition in present for index in definition.indexes}
+    spaces = {space.name: space for definition in present for space in definition.spaces.values()}
+    on_scheme = any(index.space_id == spaces[made].number for d in present for index in d.indexes if made in spaces)
+    function = made in functions
+    there = {
+        "DROP INDEX": made in indexes,
+        "DROP PARTITION SCHEME": made in spaces,
+        "DROP PARTITION FUNCTION": function,
+    }
+    if on_scheme and not function:
+        return ()  # one partition was moved: the scheme is where its index lives now
+    return tuple(step for step in route.tidy_steps if there.get(_verb(step), on_scheme))
+
+
+def _verb(step: Step) -> str:
+    statement = step.sql.partition("*/ ")[2]
+    return next((verb for verb in DROPS if statement.startswith(verb)), "")

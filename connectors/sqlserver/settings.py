@@ -1,0 +1,104 @@
+"""The ``connection:`` part of a SQL Server database in the configuration."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from connectors.settings import SecretSource
+from connectors.sqlserver.drivers import Wish, kind_of, objections
+
+SECONDS_OF = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h)")
+
+
+def parse_duration(value: object) -> object:
+    """Seconds of a text such as ``500ms``, ``30s``, ``5min``, ``4h``; anything else is left to the next validator."""
+    if not isinstance(value, str):
+        return value
+    match = _DURATION.fullmatch(value.strip())
+    if match is None:
+        raise ValueError(f"{value!r} is no duration; write a number of seconds, or 500ms, 30s, 5min, 4h")
+    return float(match[1]) * SECONDS_OF[match[2]]
+
+
+def parse_yes_no(value: object) -> object:
+    """YAML reads a bare yes or no as a boolean."""
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+
+
+Duration = Annotated[float, BeforeValidator(parse_duration), Field(gt=0)]
+
+
+class SqlserverSettings(BaseModel):
+    """Where the server is, who logs in, and how long anything may take. Durations are seconds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    host: str = "localhost"
+    port: int = Field(default=1433, ge=1, le=65535)
+    database: str = Field(min_length=1, max_length=128)
+    user: str | None = None  # None: Kerberos
+    password: SecretSource | None = None
+    driver: str = "ODBC Driver 18 for SQL Server"  # a name of odbcinst.ini, or the path of the library
+    encrypt: Annotated[Literal["yes", "no", "strict"], BeforeValidator(parse_yes_no)] = "yes"  # strict: TDS 8
+    trust_server_certificate: bool = False  # True: encrypted, and no protection from somebody in the middle
+    hostname_in_certificate: str | None = None
+    server_certificate: Path | None = None  # the very certificate, where no authority signed it
+    multi_subnet_failover: bool = False
+    read_intent: bool = False  # True: be led to a readable secondary, where nothing is ever moved
+    connect_timeout: Duration = 15.0
+    statement_timeout: Duration = 60.0  # of every query that reads
+    sample_budget: Duration = 10.0  # a sample that takes longer is taken less often
+    lock_timeout: Duration = 0.5  # how long a move may make others queue behind it, and a query wait
+    low_priority_minutes: int = Field(
+        default=1, ge=1, le=71582
+    )  # 2022: how long a move waits without holding others up
+    move_timeout: Duration = 4 * 3600.0  # of one statement of a move
+    maxdop: int = Field(default=1, ge=1, le=64)  # processors of an index build
+    sort_in_tempdb: bool = False
+    offline_moves: bool = True  # False: no route where the edition cannot build indexes online
+    lob_moves: bool = False  # True: large objects move with their table, which is then rebuilt twice
+    read_ahead_kib: int | None = Field(default=None, ge=64, le=4096)  # None: 512 on Enterprise, 128 on others
+    replica_queue_mib: int = Field(default=1024, ge=1)  # no move begins while a replica is further behind
+
+    @model_validator(mode="after")
+    def _driver_can(self) -> SqlserverSettings:
+        """Refuse what the driver would silently ignore."""
+        if (self.user is None) != (self.password is None):
+            raise ValueError("give both user and password, or neither for Kerberos")
+        found = objections(kind_of(self.driver), self.wish())
+        if found:
+            raise ValueError("; ".join(found))
+        return self
+
+    def wish(self) -> Wish:
+        """What a connection shall be like, without the password."""
+        return Wish(
+            driver=self.driver,
+            host=self.host,
+            port=self.port,
+            database=self.database,
+            user=self.user,
+            encrypt=self.encrypt,
+            trust_server_certificate=self.trust_server_certificate,
+            hostname_in_certificate=self.hostname_in_certificate,
+            server_certificate=str(self.server_certificate) if self.server_certificate else None,
+            multi_subnet_failover=self.multi_subnet_failover,
+            read_intent=self.read_intent,
+        )
+
+    def secret(self) -> str | None:
+        """The password, read now; None for Kerberos. Never log this.
+
+        Raises:
+            SecretUnavailable: the password's place is empty.
+        """
+        return None if self.password is None else self.password.read().get_secret_value()
+
+    def where(self) -> str:
+        """The database in words, for messages."""
+        return f"{self.user or 'Kerberos'}@{self.host}:{self.port}/{self.database}"

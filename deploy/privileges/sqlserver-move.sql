@@ -1,0 +1,15 @@
+-- A login that may move what was approved. Give it only where hotplace is to act; observing needs none of this.
+--
+--   sqlcmd -S db.example.com -v database="app" login="hotplace_move" schema="dbo" -i sqlserver-observe.sql
+--   sqlcmd -S db.example.com -v database="app" login="hotplace_move" schema="dbo" -i sqlserver-move.sql
+--
+-- Once for each schema. The first script gives it eyes: progress, locks, whether an interrupted statement still runs.
+-- Never make it sysadmin or db_owner.
+:on error exit
+USE [$(database)];
+GO
+-- To build indexes of the schema's tables anew on another filegroup. There is no narrower right in any version.
+GRANT ALTER ON SCHEMA::[$(schema)] TO [$(login)];
+-- To move single partitions and large objects, which need a partition scheme. Leave it out if neither is wanted.
+GRANT ALTER ANY DATASPACE TO [$(login)];
+GO

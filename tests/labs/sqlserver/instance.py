@@ -1,0 +1,203 @@
+"""The whole emulated server: databases, logins, sessions, locks, and what tests may set and drive."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import count
+from uuid import UUID
+
+from tests.labs.sqlserver.objects import Index, Partition, PartitionFunction, PartitionScheme, Table
+from tests.labs.sqlserver.storage import DataFile, Filegroup, Storage, Volume
+
+STARTED = datetime(2026, 1, 2, 3, 4, 5)  # noqa: DTZ001  # the server's own time has no zone
+RANDOM_READ_MS = 8
+READ_AHEAD_PAGES = 64
+SCAN_READ_MS = 4
+STATE_RIGHTS = frozenset({"VIEW SERVER STATE", "VIEW SERVER PERFORMANCE STATE", "VIEW SERVER SECURITY STATE"})
+
+
+@dataclass(slots=True)
+class Account:
+    """A login with its rights; the administrator has all."""
+
+    name: str
+    password: str
+    server_rights: frozenset[str] = frozenset()
+    database_rights: frozenset[str] = frozenset()
+    administrator: bool = False
+
+
+@dataclass(slots=True)
+class Operation:
+    """An index build: running or paused."""
+
+    table: Table
+    index_name: str
+    sql: str
+    total_pages: int
+    resumable: bool
+    copied_pages: int = 0
+    paused: bool = False
+
+
+@dataclass(slots=True)
+class Request:
+    """What a session runs now."""
+
+    sql: str
+    command: str
+    wait_type: str | None = None
+    blocker: int = 0
+    percent: float = 0.0
+
+
+@dataclass(slots=True)
+class Connected:
+    """A session as other sessions see it."""
+
+    spid: int
+    login: str
+    program: str
+    host: str
+    database: str
+    cut: threading.Event
+    request: Request | None = None
+
+
+@dataclass(slots=True)
+class Database:
+    """One user database."""
+
+    database_id: int
+    name: str
+    storage: Storage
+    broker_guid: UUID
+    tables: dict[int, Table] = field(default_factory=dict)
+    functions: dict[str, PartitionFunction] = field(default_factory=dict)
+    schemes: dict[int, PartitionScheme] = field(default_factory=dict)
+    operations: list[Operation] = field(default_factory=list)
+    schemas: list[str] = field(default_factory=lambda: ["dbo"])
+    ids: Counter[str] = field(default_factory=lambda: Counter(object=245575000, partition=72057594050000000, space=0))
+    recovery_model: str = "SIMPLE"
+    updateability: str = "READ_WRITE"
+    log_pages: int = 262144
+    log_used: int = 128
+    transactions: int = 0
+
+    def next_id(self, kind: str) -> int:
+        """A new number of that kind."""
+        self.ids[kind] += 1
+        return self.ids[kind]
+
+    def table_named(self, schema: str, name: str) -> Table | None:
+        """Names compare without case."""
+        wanted = (schema.lower(), name.lower())
+        return next((t for t in self.tables.values() if (t.schema.lower(), t.name.lower()) == wanted), None)
+
+    def space_named(self, name: str) -> Filegroup | PartitionScheme | None:
+        """Filegroup or partition scheme."""
+        scheme = next((s for s in self.schemes.values() if s.name.lower() == name.lower()), None)
+        return scheme or self.storage.filegroup_named(name)
+
+    def add_filegroup(self, name: str, volume: Volume, *, pages: int, max_size: int = -1) -> Filegroup:
+        """A filegroup with one file on that volume."""
+        group = Filegroup(self.next_id("space"), name, is_default=not self.storage.filegroups)
+        self.storage.filegroups[group.space_id] = group
+        self.add_file(f"{self.name}_{name}", group.space_id, volume, pages=pages, max_size=max_size)
+        return group
+
+    def add_file(
+        self, name: str, space: int, volume: Volume, *, pages: int, max_size: int = -1, path: str = ""
+    ) -> DataFile:
+        """One more file; file 2 is the log's."""
+        file_id = max(self.storage.files, default=0) + 1
+        file_id += file_id == 2
+        file = DataFile(file_id, name, path or f"{volume.mount}{name}.ndf", space, volume, pages, max_size)
+        self.storage.files[file_id] = file
+        return file
+
+
+class Instance:
+    """One emulated server. ``lock`` guards everything in it; ``major`` and ``edition`` are what tests vary."""
+
+    def __init__(self, *, major: int = 16, engine_edition: int = 3) -> None:
+        self.name = "EMULATED"
+        self.major = major
+        self.engine_edition = engine_edition
+        self.lock = threading.RLock()
+        self.changed = threading.Condition(self.lock)
+        self.databases: dict[str, Database] = {}
+        self.accounts: dict[str, Account] = {}
+        self.sessions: dict[int, Connected] = {}
+        self.app_locks: dict[str, int] = {}
+        self.started = STARTED
+        self.performance: Counter[str] = Counter()
+        self.replicas: list[dict[str, object]] = []
+        self.extra_requests: list[str] = []  # commands somebody else runs: BACKUP DATABASE ...
+        self.build_seconds = 0.0  # how long any copy takes
+        self.minute = 1.0  # seconds that a minute of WAIT_AT_LOW_PRIORITY lasts here
+        self.next_errors: list[int] = []  # error numbers the next builds end with
+        self.resumable_with_drop_existing = False
+        self._ids = count(5)
+
+    @property
+    def version(self) -> tuple[int, int, int]:
+        """As LOGINACK and ProductVersion say."""
+        return (self.major, 0, 4000)
+
+    def add_database(self, name: str) -> Database:
+        """An empty one, without filegroups."""
+        number = next(self._ids)
+        database = Database(number, name, Storage(name), UUID(int=0xABCD0000 + number))
+        self.databases[name.lower()] = database
+        return database
+
+    def read_randomly(self, database: Database, partition: Partition, reads: int) -> None:
+        """Look-ups that miss the buffer pool: each waits for one page of one file."""
+        with self.lock:
+            partition.counters.update(
+                singleton_lookup_count=reads,
+                page_io_latch_wait_count=reads,
+                page_io_latch_wait_in_ms=reads * RANDOM_READ_MS,
+            )
+            self._read(database, partition, reads, 1, RANDOM_READ_MS)
+            self.performance.update({"Page lookups/sec": reads * 3, "Page reads/sec": reads})
+            database.transactions += reads
+
+    def scan(self, database: Database, partition: Partition) -> None:
+        """Read it all in order, 64 pages ahead: nobody waits but for the first page."""
+        with self.lock:
+            pages = partition.pages
+            partition.counters.update(range_scan_count=1, page_io_latch_wait_count=1, page_io_latch_wait_in_ms=1)
+            self._read(database, partition, -(-pages // READ_AHEAD_PAGES), READ_AHEAD_PAGES, SCAN_READ_MS)
+            counted = {"Page lookups/sec": pages, "Page reads/sec": pages, "Readahead pages/sec": pages - 1}
+            self.performance.update(counted)
+            database.transactions += 1
+
+    def _read(self, database: Database, partition: Partition, reads: int, pages: int, milliseconds: int) -> None:
+        unit = next(iter(partition.units.values()))
+        files = sorted(unit.pages)
+        counters = database.storage.files[files[0]].counters
+        counters.reads += reads
+        counters.bytes_read += reads * pages * 8192
+        counters.read_ms += reads * milliseconds
+
+    def restart(self) -> None:
+        """All counters begin anew, as after a restart of the service; sessions stay, unlike there."""
+        with self.lock:
+            self.started = self.started.replace(minute=(self.started.minute + 1) % 60)
+            self.performance.clear()
+            for database in self.databases.values():
+                for file in database.storage.files.values():
+                    file.counters = type(file.counters)()
+                for index in all_indexes(database):
+                    for partition in index.partitions:
+                        partition.counters.clear()
+
+
+def all_indexes(database: Database) -> list[Index]:
+    """Heaps and indexes of every table."""
+    return [index for table in database.tables.values() for index in table.indexes.values()]

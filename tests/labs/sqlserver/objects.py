@@ -1,0 +1,149 @@
+"""Tables, indexes, partitions and their operational counters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, fields, replace
+
+from tests.labs.sqlserver.storage import LOB, AllocationUnit
+
+HEAP, CLUSTERED, NONCLUSTERED, CLUSTERED_COLUMNSTORE, NONCLUSTERED_COLUMNSTORE = 0, 1, 2, 5, 6
+TYPE_NAMES = {
+    HEAP: "HEAP",
+    CLUSTERED: "CLUSTERED",
+    NONCLUSTERED: "NONCLUSTERED",
+    CLUSTERED_COLUMNSTORE: "CLUSTERED COLUMNSTORE",
+    NONCLUSTERED_COLUMNSTORE: "NONCLUSTERED COLUMNSTORE",
+}
+
+
+@dataclass(slots=True)
+class ColumnOf:
+    """A column of a table; ``type_name`` as in sys.types."""
+
+    column_id: int
+    name: str
+    type_name: str
+    max_length: int
+    nullable: bool = True
+
+
+@dataclass(slots=True)
+class Options:
+    """What CREATE INDEX sets, with the defaults it falls back to when the statement says nothing."""
+
+    fill_factor: int = 0
+    pad_index: bool = False
+    ignore_dup_key: bool = False
+    suppress_messages: bool = False
+    allow_row_locks: bool = True
+    allow_page_locks: bool = True
+    optimize_for_sequential_key: bool = False
+    no_recompute: bool = False
+    incremental: bool = False
+    compression_delay: int | None = None
+
+
+@dataclass(slots=True)
+class Partition:
+    """One partition of a heap or index."""
+
+    partition_id: int
+    number: int
+    rows: int
+    units: dict[int, AllocationUnit]
+    compression: str = "NONE"
+    counters: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def pages(self) -> int:
+        """Of all kinds."""
+        return sum(unit.total for unit in self.units.values())
+
+
+@dataclass(slots=True)
+class Index:
+    """A heap (index_id 0) or an index."""
+
+    index_id: int
+    name: str | None
+    type: int
+    data_space: int
+    partitions: list[Partition]
+    keys: tuple[tuple[str, bool], ...] = ()  # column, descending
+    included: tuple[str, ...] = ()
+    partition_column: str | None = None
+    unique: bool = False
+    constraint: str | None = None  # PK or UQ
+    where: str | None = None
+    disabled: bool = False
+    options: Options = field(default_factory=Options)
+
+    @property
+    def pages(self) -> int:
+        """Of all partitions."""
+        return sum(partition.pages for partition in self.partitions)
+
+
+@dataclass(slots=True)
+class Table:
+    """A table with its heap or clustered index and the others."""
+
+    object_id: int
+    schema: str
+    name: str
+    columns: list[ColumnOf]
+    indexes: dict[int, Index] = field(default_factory=dict)
+    has_xml_index: bool = False
+    memory_optimized: bool = False
+    fulltext: bool = False
+    temporal_type: int = 0
+    replicated: bool = False
+    lock_holders: dict[int, str] = field(default_factory=dict)  # session -> mode
+
+    def index_named(self, name: str) -> Index | None:
+        """Names compare without case."""
+        return next((i for i in self.indexes.values() if (i.name or "").lower() == name.lower()), None)
+
+    @property
+    def base(self) -> Index:
+        """Heap or clustered index: the rows themselves."""
+        return self.indexes[0] if 0 in self.indexes else self.indexes[1]
+
+    def lob_space(self) -> int:
+        """lob_data_space_id: 0 where it has no large objects."""
+        unit = self.base.partitions[0].units.get(LOB)
+        return unit.filegroup if unit else 0
+
+
+def copied(options: Options, **changes: object) -> Options:
+    """Options with some of them changed; TypeError for a name that is none."""
+    known = {f.name for f in fields(Options)}
+    if not changes.keys() <= known:
+        raise TypeError(f"no index options: {changes.keys() - known}")
+    return replace(options, **changes)  # type: ignore[arg-type]
+
+
+@dataclass(slots=True)
+class PartitionFunction:
+    """Boundaries of a column's values."""
+
+    function_id: int
+    name: str
+    boundaries: list[object]
+    right: bool = True
+
+    @property
+    def fanout(self) -> int:
+        """How many partitions it makes."""
+        return len(self.boundaries) + 1
+
+
+@dataclass(slots=True)
+class PartitionScheme:
+    """Where each partition lies: filegroups in order."""
+
+    space_id: int
+    name: str
+    function: PartitionFunction
+    filegroups: list[int]

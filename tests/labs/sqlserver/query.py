@@ -1,0 +1,195 @@
+"""Runs a T-SQL SELECT for real: sqlglot turns it into DuckDB's dialect over relations filled from the model.
+
+Only documented columns exist. What is not understood fails: 208 an object, 207 a column, 195 a function, 102 syntax;
+50000 says that the emulation, not SQL Server, lacks something.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections.abc import Mapping
+from functools import lru_cache
+
+import duckdb
+import numpy as np
+import sqlglot
+from sqlglot import exp
+
+from tests.labs.sqlserver.dialect import rewritten
+from tests.labs.sqlserver.documented import View, documented, duckdb_type
+from tests.labs.sqlserver.relations import Row, Viewer
+from tests.labs.sqlserver.relations_server import RELATIONS
+from tests.labs.sqlserver.rights import check_view
+from tests.labs.tds.backend import Rows, ServerError
+from tests.labs.tds.values import Column, Kind, Value
+
+NOT_EMULATED = 50000
+_KINDS = {
+    "BOOLEAN": Kind.BIT,
+    "UTINYINT": Kind.TINYINT,
+    "SMALLINT": Kind.SMALLINT,
+    "INTEGER": Kind.INT,
+    "NULL": Kind.INT,
+    "BIGINT": Kind.BIGINT,
+    "HUGEINT": Kind.BIGINT,
+    "FLOAT": Kind.REAL,
+    "DOUBLE": Kind.FLOAT,
+    "VARCHAR": Kind.NVARCHAR,
+    "TIMESTAMP": Kind.DATETIME2,
+    "DATE": Kind.DATE,
+    "BLOB": Kind.VARBINARY,
+}
+
+logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it tells of hints that it leaves out
+
+
+def select(viewer: Viewer, sql: str, variables: Mapping[str, Value]) -> Rows:
+    """The rows of one SELECT.
+
+    Raises:
+        ServerError: it cannot be run, or not by this login.
+    """
+    tree = _parsed(sql).copy()
+    connection = _connection()
+    filled: set[str] = set()
+    try:
+        views = _bind(tree, viewer, connection, filled)
+        changed = rewritten(tree, viewer, views)
+        used = {p.name for p in changed.find_all(exp.Parameter)}
+        values = {name: value for name, value in variables.items() if name in used}
+        if missing := used - values.keys():
+            raise ServerError(137, f'Must declare the scalar variable "@{sorted(missing)[0]}".', severity=15)
+        return _rows(connection.execute(changed.sql("duckdb"), values))
+    except duckdb.Error as error:
+        raise _told(error) from error
+    finally:
+        for name in filled:
+            connection.execute(f'DROP TABLE IF EXISTS "{name}"')
+
+
+_OWN = threading.local()
+
+
+def _connection() -> duckdb.DuckDBPyConnection:
+    """One for each thread, that is for each session: opening one takes as long as a small query."""
+    if not hasattr(_OWN, "connection"):
+        _OWN.connection = duckdb.connect(":memory:", config={"threads": 1})
+        _OWN.connection.execute("SET default_collation = 'NOCASE'")
+    found: duckdb.DuckDBPyConnection = _OWN.connection
+    return found
+
+
+@lru_cache(maxsize=512)
+def _parsed(sql: str) -> exp.Query:
+    """The tree, for copying: parsing is what takes longest."""
+    try:
+        tree = sqlglot.parse_one(sql, read="tsql")
+    except sqlglot.errors.SqlglotError as error:
+        raise ServerError(102, f"Incorrect syntax: {error}", severity=15) from error
+    if not isinstance(tree, exp.Query) or tree.args.get("into"):
+        raise ServerError(NOT_EMULATED, f"the emulated server does not run {type(tree).__name__}: {sql[:80]}")
+    return tree
+
+
+def _bind(tree: exp.Query, viewer: Viewer, connection: duckdb.DuckDBPyConnection, filled: set[str]) -> dict[str, View]:
+    """Put a filled relation in the place of every view and function; alias -> view."""
+    bound: dict[str, View] = {}
+    common = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    for lateral in list(tree.find_all(exp.Lateral)):
+        dotted = lateral.this
+        assert isinstance(dotted, exp.Dot), f"APPLY to {dotted.sql()}"
+        call = dotted.expression
+        bound[lateral.alias.lower()] = view = _fill(f"{dotted.this.name}.{call.name}", viewer, connection, filled)
+        lateral.set("this", exp.Subquery(this=_called(view, call.expressions)))
+        join = lateral.parent
+        assert isinstance(join, exp.Join), "APPLY joins"
+        join.set("on", exp.true())
+        join.set("side", None if lateral.args["cross_apply"] else "LEFT")  # OUTER APPLY keeps the row
+        lateral.set("cross_apply", None)
+    for table in list(tree.find_all(exp.Table)):
+        if table.name.lower() in common or table.db == DUCKDB_SCHEMA:
+            continue
+        if table.catalog.lower() not in ("", viewer.database.name.lower()):
+            raise ServerError(NOT_EMULATED, f"the emulated server does not look into {table.catalog} from here")
+        call = table.this if isinstance(table.this, exp.Anonymous) else None
+        view = _fill(f"{table.db}.{call.name if call else table.name}", viewer, connection, filled)
+        bound[table.alias_or_name.lower()] = view
+        source = _called(view, call.expressions if call else [])
+        table.replace(source.subquery(table.alias_or_name or view.name.partition(".")[2]))
+    return bound
+
+
+DUCKDB_SCHEMA = "main"
+
+
+def _fill(name: str, viewer: Viewer, connection: duckdb.DuckDBPyConnection, filled: set[str]) -> View:
+    """Create and fill the relation of that view, unless it is there already."""
+    view = documented(name.lower(), viewer.instance.major)
+    if view is None:
+        raise ServerError(208, f"Invalid object name '{name}'.")
+    if view.name not in RELATIONS:
+        raise ServerError(NOT_EMULATED, f"the emulated server has no rows for {view.name}")
+    check_view(viewer.account, view, viewer.instance.major, viewer.database.name)
+    if view.name not in filled:
+        filled.add(view.name)
+        with viewer.instance.lock:
+            rows = list(RELATIONS[view.name](viewer))
+        _load(view, rows, connection)
+    return view
+
+
+def _load(view: View, rows: list[Row], connection: duckdb.DuckDBPyConnection) -> None:
+    kinds = {**dict.fromkeys(view.arguments, "varbinary"), **view.columns}
+    given = list(rows[0]) if rows else list(kinds)
+    names = [name for name in given if name in kinds]  # what this version does not have is not there
+    typed = ", ".join(f'"{name}" {duckdb_type(kinds[name])}' for name in names)
+    connection.execute(f'CREATE TABLE "{view.name}" ({typed})')
+    if rows:
+        columns = {name: np.array([row[name] for row in rows], dtype=object) for name in names}
+        connection.register("columns", columns)
+        listed = ", ".join(f'"{name}"' for name in names)
+        connection.execute(f'INSERT INTO "{view.name}" SELECT {listed} FROM columns')
+        connection.unregister("columns")
+
+
+def _called(view: View, arguments: list[exp.Expr]) -> exp.Select:
+    """What a function gives for its arguments; a view is one without any."""
+    if len(arguments) != len(view.arguments):
+        number = 313 if len(arguments) < len(view.arguments) else 8144
+        raise ServerError(number, f"{view.name} takes {len(view.arguments)} arguments, not {len(arguments)}.")
+    source = exp.select("*").from_(exp.table_(view.name, db=DUCKDB_SCHEMA, quoted=True))
+    for (name, null_is_all), argument in zip(view.arguments.items(), arguments, strict=True):
+        column = exp.column(name, quoted=True)
+        wanted: exp.Expr = exp.EQ(this=column, expression=argument.copy())
+        if null_is_all:
+            wanted = exp.paren(exp.or_(wanted, exp.Is(this=argument.copy(), expression=exp.null())))
+        source = source.where(wanted)
+    return source
+
+
+def _told(error: duckdb.Error) -> ServerError:
+    """DuckDB's refusal as the nearest error of SQL Server."""
+    text = str(error)
+    column = re.search(r'Referenced column "([^"]+)"|Values list "[^"]+" does not have a column named "([^"]+)"', text)
+    if column:
+        return ServerError(207, f"Invalid column name '{column[1] or column[2]}'.")
+    if "Scalar Function with name" in text or "Table Function with name" in text:
+        return ServerError(195, f"not a recognized built-in function name: {text}", severity=15)
+    return ServerError(NOT_EMULATED, f"the emulated server could not run this: {text}")
+
+
+def _rows(cursor: duckdb.DuckDBPyConnection) -> Rows:
+    described = [(name, str(kind).strip('"')) for name, kind, *_ in cursor.description]
+    columns = tuple(_column(name, kind) for name, kind in described)
+    return Rows(columns, cursor.fetchall())
+
+
+def _column(name: str, kind: str) -> Column:
+    if kind.startswith("DECIMAL"):
+        precision, scale = re.findall(r"\d+", kind)
+        return Column(name, Kind.DECIMAL, int(precision), int(scale))
+    if kind not in _KINDS:
+        raise ServerError(NOT_EMULATED, f"the emulated server has no type for {name}, {kind}")
+    return Column(name, _KINDS[kind])

@@ -1,0 +1,362 @@
+"""Rows of the documented views that describe storage, out of the model. Other relations: see relations_server.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from tests.labs.sqlserver.instance import Account, Connected, Database, Instance
+from tests.labs.sqlserver.objects import HEAP, TYPE_NAMES, Index, Partition, Table
+from tests.labs.sqlserver.rights import sees_definitions
+from tests.labs.sqlserver.storage import IN_ROW, LOB, OVERFLOW, UNIT_NAMES
+
+Row = dict[str, Any]
+CREATED = datetime(2026, 1, 1)  # noqa: DTZ001  # the server's own time has no zone
+COUNTERS = (
+    "leaf_insert_count",
+    "leaf_delete_count",
+    "leaf_update_count",
+    "range_scan_count",
+    "singleton_lookup_count",
+    "forwarded_fetch_count",
+    "lob_fetch_in_pages",
+    "row_overflow_fetch_in_pages",
+    "page_io_latch_wait_count",
+    "page_io_latch_wait_in_ms",
+    "tree_page_io_latch_wait_count",
+    "tree_page_io_latch_wait_in_ms",
+)
+TYPE_IDS = {
+    "int": 56,
+    "bigint": 127,
+    "datetime2": 42,
+    "varchar": 167,
+    "nvarchar": 231,
+    "varbinary": 165,
+    "text": 35,
+    "xml": 241,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Who looks, and at which database."""
+
+    instance: Instance
+    database: Database
+    account: Account
+    connected: Connected
+
+    def tables(self) -> Iterator[Table]:
+        """Those whose metadata the login may see."""
+        if sees_definitions(self.account):
+            yield from self.database.tables.values()
+
+    def indexes(self) -> Iterator[tuple[Table, Index]]:
+        """Of those tables, heaps included."""
+        for table in self.tables():
+            for index in table.indexes.values():
+                yield table, index
+
+    def partitions(self) -> Iterator[tuple[Table, Index, Partition]]:
+        """Of those indexes."""
+        for table, index in self.indexes():
+            for partition in index.partitions:
+                yield table, index, partition
+
+
+def schema_id(viewer: Viewer, name: str) -> int:
+    """Dbo is 1, others follow from 5."""
+    at = viewer.database.schemas.index(name)
+    return at + 1 if not at else at + 4
+
+
+def schemas(viewer: Viewer) -> Iterator[Row]:
+    """sys.schemas."""
+    for name in viewer.database.schemas:
+        yield {"name": name, "schema_id": schema_id(viewer, name), "principal_id": 1}
+
+
+def objects(viewer: Viewer) -> Iterator[Row]:
+    """sys.objects: user tables only."""
+    for table in viewer.tables():
+        yield {
+            "name": table.name,
+            "object_id": table.object_id,
+            "schema_id": schema_id(viewer, table.schema),
+            "parent_object_id": 0,
+            "type": "U ",
+            "type_desc": "USER_TABLE",
+            "create_date": CREATED,
+            "modify_date": CREATED,
+            "is_ms_shipped": False,
+        }
+
+
+def tables(viewer: Viewer) -> Iterator[Row]:
+    """sys.tables."""
+    for row, table in zip(objects(viewer), viewer.tables(), strict=True):
+        yield {
+            **row,
+            "lob_data_space_id": table.lob_space(),
+            "filestream_data_space_id": None,
+            "is_filetable": False,
+            "is_memory_optimized": table.memory_optimized,
+            "temporal_type": table.temporal_type,
+            "is_external": False,
+            "is_remote_data_archive_enabled": False,
+            "is_replicated": table.replicated,
+            "is_published": table.replicated,
+            "is_merge_published": False,
+        }
+
+
+def indexes(viewer: Viewer) -> Iterator[Row]:
+    """sys.indexes, heaps included."""
+    for table, index in viewer.indexes():
+        options = index.options
+        yield {
+            "object_id": table.object_id,
+            "name": index.name,
+            "index_id": index.index_id,
+            "type": index.type,
+            "type_desc": TYPE_NAMES[index.type],
+            "is_unique": index.unique,
+            "data_space_id": index.data_space,
+            "ignore_dup_key": options.ignore_dup_key,
+            "is_primary_key": index.constraint == "PK",
+            "is_unique_constraint": index.constraint == "UQ",
+            "fill_factor": options.fill_factor,
+            "is_padded": options.pad_index,
+            "is_disabled": index.disabled,
+            "is_hypothetical": False,
+            "allow_row_locks": options.allow_row_locks,
+            "allow_page_locks": options.allow_page_locks,
+            "has_filter": index.where is not None,
+            "filter_definition": index.where,
+            "compression_delay": options.compression_delay,
+            "suppress_dup_key_messages": options.suppress_messages,
+            "optimize_for_sequential_key": options.optimize_for_sequential_key,
+        }
+
+
+def index_columns(viewer: Viewer) -> Iterator[Row]:
+    """sys.index_columns: keys, included ones, and a partitioning column that is neither."""
+    for table, index in viewer.indexes():
+        ids = {column.name.lower(): column.column_id for column in table.columns}
+        keys = {name.lower(): (at + 1, descending) for at, (name, descending) in enumerate(index.keys)}
+        names = [*keys, *(name.lower() for name in index.included)]
+        partition_column = (index.partition_column or "").lower()
+        names += [partition_column] if partition_column and partition_column not in names else []
+        for at, name in enumerate(names):
+            ordinal, descending = keys.get(name, (0, False))
+            yield {
+                "object_id": table.object_id,
+                "index_id": index.index_id,
+                "index_column_id": at + 1,
+                "column_id": ids[name],
+                "key_ordinal": ordinal,
+                "partition_ordinal": int(name == partition_column),
+                "is_descending_key": descending,
+                "is_included_column": name in {i.lower() for i in index.included},
+                "column_store_order_ordinal": 0,
+            }
+
+
+def columns(viewer: Viewer) -> Iterator[Row]:
+    """sys.columns."""
+    for table in viewer.tables():
+        for column in table.columns:
+            type_id = TYPE_IDS[column.type_name]
+            yield {
+                "object_id": table.object_id,
+                "name": column.name,
+                "column_id": column.column_id,
+                "system_type_id": type_id,
+                "user_type_id": type_id,
+                "max_length": column.max_length,
+                "precision": 0,
+                "scale": 0,
+                "collation_name": "SQL_Latin1_General_CP1_CI_AS" if "char" in column.type_name else None,
+                "is_nullable": column.nullable,
+                "is_computed": False,
+                "is_filestream": False,
+                "is_identity": False,
+            }
+
+
+def types(viewer: Viewer) -> Iterator[Row]:
+    """sys.types: those the model's tables can have."""
+    for name, number in TYPE_IDS.items():
+        yield {"name": name, "system_type_id": number, "user_type_id": number, "schema_id": 4}
+
+
+def partitions(viewer: Viewer) -> Iterator[Row]:
+    """sys.partitions; hobt and partition number are the same here."""
+    for table, index, partition in viewer.partitions():
+        yield {
+            "partition_id": partition.partition_id,
+            "object_id": table.object_id,
+            "index_id": index.index_id,
+            "partition_number": partition.number,
+            "hobt_id": partition.partition_id,
+            "rows": partition.rows,
+            "data_compression": {"NONE": 0, "ROW": 1, "PAGE": 2, "COLUMNSTORE": 3}[partition.compression],
+            "data_compression_desc": partition.compression,
+            "xml_compression": False,
+        }
+
+
+def allocation_units(viewer: Viewer) -> Iterator[Row]:
+    """sys.allocation_units."""
+    for _, _, partition in viewer.partitions():
+        for unit in partition.units.values():
+            yield {
+                "allocation_unit_id": unit.unit_id,
+                "type": unit.kind,
+                "type_desc": UNIT_NAMES[unit.kind],
+                "container_id": partition.partition_id,
+                "data_space_id": unit.filegroup,
+                "total_pages": unit.total,
+                "used_pages": unit.total,
+                "data_pages": unit.total,
+            }
+
+
+def partition_stats(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_db_partition_stats."""
+    for table, index, partition in viewer.partitions():
+        pages = {kind: unit.total for kind, unit in partition.units.items()}
+        row = {
+            "partition_id": partition.partition_id,
+            "object_id": table.object_id,
+            "index_id": index.index_id,
+            "partition_number": partition.number,
+            "in_row_data_page_count": pages.get(IN_ROW, 0),
+            "used_page_count": partition.pages,
+            "reserved_page_count": partition.pages,
+            "row_count": partition.rows,
+        }
+        for name, kind in (("in_row", IN_ROW), ("lob", LOB), ("row_overflow", OVERFLOW)):
+            row[f"{name}_used_page_count"] = row[f"{name}_reserved_page_count"] = pages.get(kind, 0)
+        yield row
+
+
+def operational_stats(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_db_index_operational_stats: partitions whose counters are not all zero are those that are cached."""
+    for table, index, partition in viewer.partitions():
+        if partition.counters:
+            yield {
+                "database_id": viewer.database.database_id,
+                "object_id": table.object_id,
+                "index_id": index.index_id,
+                "partition_number": partition.number,
+                "hobt_id": None,
+                **{name: partition.counters[name] for name in COUNTERS},
+            }
+
+
+def stats(viewer: Viewer) -> Iterator[Row]:
+    """sys.stats: those of indexes."""
+    for table, index in viewer.indexes():
+        if index.type != HEAP:
+            yield {
+                "object_id": table.object_id,
+                "name": index.name,
+                "stats_id": index.index_id,
+                "no_recompute": index.options.no_recompute,
+                "is_incremental": index.options.incremental,
+            }
+
+
+def filegroups(viewer: Viewer) -> Iterator[Row]:
+    """sys.filegroups."""
+    for group in viewer.database.storage.filegroups.values():
+        yield {
+            "name": group.name,
+            "data_space_id": group.space_id,
+            "type": "FG",
+            "type_desc": "ROWS_FILEGROUP",
+            "is_default": group.is_default,
+            "is_read_only": group.read_only,
+        }
+
+
+def partition_schemes(viewer: Viewer) -> Iterator[Row]:
+    """sys.partition_schemes."""
+    for scheme in viewer.database.schemes.values():
+        yield {
+            "name": scheme.name,
+            "data_space_id": scheme.space_id,
+            "type": "PS",
+            "type_desc": "PARTITION_SCHEME",
+            "is_default": False,
+            "function_id": scheme.function.function_id,
+        }
+
+
+def data_spaces(viewer: Viewer) -> Iterator[Row]:
+    """sys.data_spaces."""
+    shown = ("name", "data_space_id", "type", "type_desc", "is_default")
+    for row in (*filegroups(viewer), *partition_schemes(viewer)):
+        yield {name: row[name] for name in shown}
+
+
+def partition_functions(viewer: Viewer) -> Iterator[Row]:
+    """sys.partition_functions."""
+    for function in viewer.database.functions.values():
+        yield {
+            "name": function.name,
+            "function_id": function.function_id,
+            "type": "R ",
+            "fanout": function.fanout,
+            "boundary_value_on_right": function.right,
+        }
+
+
+def destination_data_spaces(viewer: Viewer) -> Iterator[Row]:
+    """sys.destination_data_spaces."""
+    for scheme in viewer.database.schemes.values():
+        for at, group in enumerate(scheme.filegroups):
+            yield {"partition_scheme_id": scheme.space_id, "destination_id": at + 1, "data_space_id": group}
+
+
+def resumable_operations(viewer: Viewer) -> Iterator[Row]:
+    """sys.index_resumable_operations."""
+    for operation in viewer.database.operations:
+        index = operation.table.index_named(operation.index_name)
+        if operation.resumable:
+            yield {
+                "object_id": operation.table.object_id,
+                "index_id": index.index_id if index else 0,
+                "name": operation.index_name,
+                "sql_text": operation.sql,
+                "state": int(operation.paused),
+                "state_desc": "PAUSED" if operation.paused else "RUNNING",
+                "percent_complete": 100.0 * operation.copied_pages / max(operation.total_pages, 1),
+                "page_count": operation.copied_pages,
+            }
+
+
+STORAGE: dict[str, Callable[[Viewer], Iterator[Row]]] = {
+    "sys.schemas": schemas,
+    "sys.objects": objects,
+    "sys.tables": tables,
+    "sys.indexes": indexes,
+    "sys.index_columns": index_columns,
+    "sys.columns": columns,
+    "sys.types": types,
+    "sys.partitions": partitions,
+    "sys.allocation_units": allocation_units,
+    "sys.dm_db_partition_stats": partition_stats,
+    "sys.dm_db_index_operational_stats": operational_stats,
+    "sys.stats": stats,
+    "sys.filegroups": filegroups,
+    "sys.partition_schemes": partition_schemes,
+    "sys.data_spaces": data_spaces,
+    "sys.partition_functions": partition_functions,
+    "sys.destination_data_spaces": destination_data_spaces,
+    "sys.index_resumable_operations": resumable_operations,
+}

@@ -1,0 +1,62 @@
+"""Who may see and do what, by server and database permissions."""
+
+from __future__ import annotations
+
+from tests.labs.sqlserver.documented import View
+from tests.labs.sqlserver.instance import Account
+from tests.labs.tds.backend import ServerError
+
+PERFORMANCE_SPLIT = 16  # VIEW SERVER PERFORMANCE STATE since 2022
+DDL_RIGHTS = frozenset({"ALTER", "ALTER ANY DATASPACE", "ALTER ANY SCHEMA", "CREATE TABLE"})
+OWN_ROWS = frozenset({"sys.dm_exec_requests", "sys.dm_exec_sessions"})  # without the right: this session only
+
+
+def sees_server_state(account: Account, major: int) -> bool:
+    """VIEW SERVER STATE, which holds the newer rights."""
+    wanted = {"VIEW SERVER STATE"} | ({"VIEW SERVER PERFORMANCE STATE"} if major >= PERFORMANCE_SPLIT else set())
+    return account.administrator or bool(wanted & account.server_rights)
+
+
+def sees_database_state(account: Account, major: int) -> bool:
+    """The database's own right, or the server's."""
+    wanted = {"VIEW DATABASE STATE"} | ({"VIEW DATABASE PERFORMANCE STATE"} if major >= PERFORMANCE_SPLIT else set())
+    return sees_server_state(account, major) or bool(wanted & account.database_rights)
+
+
+def sees_definitions(account: Account) -> bool:
+    """VIEW DEFINITION; whoever may alter sees too."""
+    rights = account.server_rights | account.database_rights
+    return account.administrator or bool({"VIEW ANY DEFINITION", "VIEW DEFINITION", "ALTER"} & rights)
+
+
+def may_alter(account: Account) -> bool:
+    """ALTER on the database and so on every table."""
+    return account.administrator or "ALTER" in account.database_rights
+
+
+def check_view(account: Account, view: View, major: int, database: str) -> None:
+    """Raises ServerError 300 or 262, each with 297, where the login may not look at it."""
+    if not view.needs_state() or view.name in OWN_ROWS or sees_server_state(account, major):
+        return
+    newer = " PERFORMANCE" if major >= PERFORMANCE_SPLIT else ""
+    if not view.database_right_will_do():
+        message = f"VIEW SERVER{newer} STATE permission was denied on object 'server', database 'master'."
+        raise ServerError(300, message, severity=14, also=297)
+    if not sees_database_state(account, major):
+        message = f"VIEW DATABASE{newer} STATE permission denied in database '{database}'."
+        raise ServerError(262, message, severity=14, also=297)
+
+
+def has_permission(account: Account, major: int, kind: str | None, permission: str) -> int | None:
+    """HAS_PERMS_BY_NAME: NULL for a permission that the version does not know."""
+    permission = permission.upper()
+    if "PERFORMANCE" in permission and major < PERFORMANCE_SPLIT:
+        return None
+    if kind is None:
+        return int(sees_server_state(account, major) if permission.endswith(" STATE") else account.administrator)
+    if permission in ("VIEW DATABASE STATE", "VIEW DATABASE PERFORMANCE STATE"):
+        return int(sees_database_state(account, major))
+    if permission == "VIEW DEFINITION":
+        return int(sees_definitions(account))
+    implied = permission in DDL_RIGHTS and "ALTER" in account.database_rights
+    return int(account.administrator or implied or permission in account.database_rights)

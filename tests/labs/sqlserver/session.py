@@ -1,0 +1,248 @@
+"""Sessions of the emulated server: batches, variables, SET, application locks, transactions."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from tests.labs.sqlserver import builds, spaces
+from tests.labs.sqlserver.instance import Account, Connected, Instance, Request
+from tests.labs.sqlserver.query import select
+from tests.labs.sqlserver.relations import Viewer
+from tests.labs.sqlserver.statements import (
+    AddFile,
+    AlterIndex,
+    CreateFunction,
+    CreateIndex,
+    CreateScheme,
+    Drop,
+    DropIndex,
+    EmptyFile,
+    RemoveFile,
+    read_statement,
+)
+from tests.labs.sqlserver.tokens import Parser, statements_of
+from tests.labs.sqlserver.work import Work
+from tests.labs.tds.backend import Count, Login, LoginRefused, Result, Rows, ServerError
+from tests.labs.tds.values import Value
+
+SWITCHES = frozenset(
+    [
+        "NOCOUNT",
+        "XACT_ABORT",
+        "ANSI_NULLS",
+        "ANSI_PADDING",
+        "ANSI_WARNINGS",
+        "ARITHABORT",
+        "CONCAT_NULL_YIELDS_NULL",
+        "QUOTED_IDENTIFIER",
+        "NUMERIC_ROUNDABORT",
+        "ANSI_NULL_DFLT_ON",
+        "CURSOR_CLOSE_ON_COMMIT",
+        "IMPLICIT_TRANSACTIONS",
+        "FMTONLY",
+    ]
+)
+COMMANDS = {CreateIndex: "CREATE INDEX", EmptyFile: "DbccFilesCompact", DropIndex: "DROP INDEX"}
+_RUN: dict[type[Any], Callable[[Work, Any], Rows | None]] = {
+    CreateIndex: builds.create_index,
+    DropIndex: builds.drop_index,
+    AlterIndex: builds.alter_index,
+    CreateScheme: spaces.create_scheme,
+    CreateFunction: spaces.create_function,
+    Drop: spaces.drop,
+    AddFile: spaces.add_file,
+    RemoveFile: spaces.remove_file,
+    EmptyFile: spaces.empty_file,
+}
+_KILL = re.compile(r"KILL\s+(\d+)", re.I)
+
+
+class SqlserverBackend:
+    """Lets accounts of an instance in."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self.name = instance.name
+        self.version = instance.version
+
+    def login(self, login: Login, spid: int, cut: threading.Event) -> SqlserverSession:
+        """By name and password, into a database that is there."""
+        account = self.instance.accounts.get(login.user)
+        if account is None or account.password != login.password:
+            raise LoginRefused(18456, f"Login failed for user '{login.user}'.", severity=14)
+        name = login.database or next(iter(self.instance.databases.values())).name
+        if name.lower() not in self.instance.databases:
+            message = f'Cannot open database "{name}" requested by the login. The login failed.'
+            raise LoginRefused(4060, message, severity=11)
+        connected = Connected(spid, account.name, login.program, login.host, name, cut)
+        with self.instance.lock:
+            self.instance.sessions[spid] = connected
+        return SqlserverSession(self.instance, account, connected)
+
+
+class SqlserverSession:
+    """One login's session."""
+
+    def __init__(self, instance: Instance, account: Account, connected: Connected) -> None:
+        self.database = connected.database
+        self.cancelled = threading.Event()
+        self._instance = instance
+        self._connected = connected
+        database = instance.databases[connected.database.lower()]
+        self._viewer = Viewer(instance, database, account, connected)
+        self._work = Work(instance, database, account, connected, self.cancelled)
+
+    def run(self, sql: str, parameters: Mapping[str, Value]) -> Iterator[Result]:
+        """Statement by statement; an error ends the batch."""
+        variables: dict[str, Value] = dict(parameters)
+        self._work.sql = sql
+        self._connected.request = Request(sql, "SELECT")
+        try:
+            for statement in statements_of(sql):
+                self._work.pause(0)
+                yield self._statement(statement, variables)
+        finally:
+            self._connected.request = None
+
+    def _statement(self, sql: str, variables: dict[str, Value]) -> Result:
+        parser = Parser(sql)
+        if parser.peek("SELECT", "WITH"):
+            return select(self._viewer, sql, variables)
+        if parser.take("SET"):
+            self._set(parser)
+        elif parser.take("DECLARE"):
+            _declare(parser, variables)
+        elif parser.take("EXEC") or parser.take("EXECUTE"):
+            self._execute(parser, variables)
+        elif parser.take("IF", "@@TRANCOUNT", ">"):
+            self._end_transaction_if_any(sql)
+        elif parser.peek("KILL"):
+            self._kill(sql)
+        else:
+            return self._define(sql)
+        return Count()
+
+    def _define(self, sql: str) -> Result:
+        """DDL, or nothing that is known here."""
+        asked = read_statement(sql, self._instance.major)
+        if asked is None:
+            word = sql.split()[0]
+            raise ServerError(102, f"Incorrect syntax near '{word}'.", severity=15)
+        if self._viewer.database.updateability != "READ_WRITE":
+            name = self._viewer.database.name
+            raise ServerError(3906, f'Failed to update database "{name}" because the database is read-only.')
+        assert self._connected.request is not None
+        self._connected.request.command = COMMANDS.get(type(asked), type(asked).__name__.upper())
+        return _RUN[type(asked)](self._work, asked) or Count()
+
+    def _set(self, parser: Parser) -> None:
+        name = parser.name().upper()
+        if name == "LOCK_TIMEOUT":
+            milliseconds = parser.number()
+            self._work.lock_timeout = None if milliseconds < 0 else milliseconds / 1000
+        elif name in SWITCHES:
+            while parser.take(","):
+                parser.name()
+            if not parser.take("ON"):
+                parser.need("OFF")
+        elif name == "DEADLOCK_PRIORITY":
+            parser.until(";")
+        elif name == "TEXTSIZE":
+            parser.number()
+        elif name == "TRANSACTION":
+            parser.need("ISOLATION", "LEVEL")
+            parser.until(";")
+        else:
+            raise ServerError(195, f"'{name}' is not a recognized SET option.", severity=15)
+        parser.finish()
+
+    def _execute(self, parser: Parser, variables: dict[str, Value]) -> None:
+        """EXEC @answer = procedure @name = value, ..."""
+        answer = parser.name()
+        procedure = answer
+        if parser.take("="):
+            _, procedure = parser.table()
+        arguments = []
+        while not parser.ended:
+            name = parser.name()
+            parser.need("=")
+            arguments.append((name, _argument(parser)))
+            parser.take(",")
+        variables[answer.lstrip("@")] = self._procedure(procedure, dict(arguments))
+
+    def _procedure(self, name: str, arguments: dict[str, Value]) -> int:
+        resource = str(arguments.get("@Resource", ""))
+        with self._instance.lock:
+            holder = self._instance.app_locks.get(resource)
+            if name.lower() == "sp_getapplock":
+                if holder not in (None, self._connected.spid):
+                    return -1  # not within the time limit
+                self._instance.app_locks[resource] = self._connected.spid
+                return 0
+            if name.lower() == "sp_releaseapplock":
+                if holder != self._connected.spid:
+                    return -999
+                del self._instance.app_locks[resource]
+                return 0
+        raise ServerError(2812, f"Could not find stored procedure '{name}'.")
+
+    def _end_transaction_if_any(self, sql: str) -> None:
+        """What FreeTDS sends when autocommit is switched on: IF @@TRANCOUNT > 0 COMMIT (or ROLLBACK)."""
+        if not re.fullmatch(r"\s*IF\s+@@TRANCOUNT\s*>\s*0\s+(COMMIT|ROLLBACK)(\s+TRAN)?\s*", sql, re.I):
+            raise ServerError(50000, f"the emulated server does not run: {sql[:80]}")
+        self._work.in_transaction = False
+
+    def _kill(self, sql: str) -> None:
+        found = _KILL.search(sql)
+        target = self._instance.sessions.get(int(found[1])) if found else None
+        if not self._viewer.account.administrator:
+            raise ServerError(6102, "User does not have permission to use the KILL statement.", severity=14)
+        if target is None:
+            raise ServerError(6106, "Process ID is not an active process ID.")
+        target.cut.set()
+
+    def call(self, procedure: str, arguments: Iterable[tuple[str, Value]]) -> Iterator[Result]:
+        """Procedures that drivers call by RPC: none but what the wire answers itself."""
+        raise ServerError(2812, f"Could not find stored procedure '{procedure}'.")
+
+    def begin(self) -> None:
+        """Only its being open matters: some statements refuse to run inside."""
+        self._work.in_transaction = True
+
+    def commit(self) -> None:
+        """End it."""
+        self._work.in_transaction = False
+
+    rollback = commit
+
+    def close(self) -> None:
+        """Give up every lock."""
+        self.cancelled.set()
+        with self._instance.lock:
+            self._instance.sessions.pop(self._connected.spid, None)
+            locks = self._instance.app_locks
+            for name in [name for name, spid in locks.items() if spid == self._connected.spid]:
+                del locks[name]
+
+
+def _declare(parser: Parser, variables: dict[str, Value]) -> None:
+    """DECLARE @name type [= constant], ..."""
+    while True:
+        name = parser.name().lstrip("@")
+        parser.until("=", ",")
+        variables[name] = _argument(parser) if parser.take("=") else None
+        if not parser.take(","):
+            break
+    parser.finish()
+
+
+def _argument(parser: Parser) -> Value:
+    if parser.peek("-"):
+        return parser.number()
+    piece = parser.next("string", "number", "word")
+    if piece.kind == "word" and not piece.says("NULL"):
+        raise parser.near()
+    return {"string": piece.text, "number": piece.text, "word": None}[piece.kind]

@@ -1,0 +1,144 @@
+"""Filegroups, files and the pages that allocation units take in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import count
+
+from tests.labs.tds.backend import ServerError
+
+PAGE = 8192
+EXTENT = 8
+IN_ROW, LOB, OVERFLOW = 1, 2, 3
+UNIT_NAMES = {IN_ROW: "IN_ROW_DATA", LOB: "LOB_DATA", OVERFLOW: "ROW_OVERFLOW_DATA"}
+
+
+@dataclass(slots=True)
+class Volume:
+    """A disk; ``mount`` is NULL in DMVs of a server on Linux."""
+
+    mount: str
+    total_bytes: int
+    available_bytes: int
+    seeks: bool
+
+
+@dataclass(slots=True)
+class FileCounters:
+    """What dm_io_virtual_file_stats counts."""
+
+    reads: int = 0
+    bytes_read: int = 0
+    read_ms: int = 0
+    writes: int = 0
+    bytes_written: int = 0
+    write_ms: int = 0
+
+
+@dataclass(slots=True)
+class DataFile:
+    """A file of a filegroup, or of the log (``filegroup`` 0). Sizes in pages."""
+
+    file_id: int
+    name: str
+    path: str
+    filegroup: int
+    volume: Volume
+    size: int
+    max_size: int = -1
+    growth: int = 8192
+    used: int = 0
+    closed: bool = False  # emptied: takes nothing new
+    counters: FileCounters = field(default_factory=FileCounters)
+
+    def room(self) -> int:
+        """Pages it can still take, growth included."""
+        if self.closed:
+            return 0
+        if self.max_size == -1 and self.growth:
+            return max(self.size - self.used, 0) + self.volume.available_bytes // PAGE
+        limit = max(self.max_size, self.size) if self.growth else self.size
+        return max(limit - self.used, 0)
+
+    def take(self, pages: int) -> None:
+        """Use that many more, growing as needed."""
+        self.used += pages
+        self.size = max(self.size, self.used)
+
+
+@dataclass(slots=True)
+class Filegroup:
+    """A data space that holds rows."""
+
+    space_id: int
+    name: str
+    is_default: bool = False
+    read_only: bool = False
+
+
+@dataclass(slots=True)
+class AllocationUnit:
+    """Pages of one kind of one partition, by file."""
+
+    unit_id: int
+    kind: int
+    filegroup: int
+    pages: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        """Pages in all files."""
+        return sum(self.pages.values())
+
+
+class Storage:
+    """The files of one database."""
+
+    def __init__(self, name: str) -> None:
+        self.database = name
+        self.filegroups: dict[int, Filegroup] = {}
+        self.files: dict[int, DataFile] = {}
+        self._unit_ids = count(72057594040000001)
+
+    def filegroup_named(self, name: str) -> Filegroup | None:
+        """Names compare without case."""
+        return next((g for g in self.filegroups.values() if g.name.lower() == name.lower()), None)
+
+    def files_of(self, filegroup: int) -> list[DataFile]:
+        """Its files, those being emptied included."""
+        return [file for file in self.files.values() if file.filegroup == filegroup]
+
+    def new_unit(self, kind: int, filegroup: int, pages: int = 0) -> AllocationUnit:
+        """An allocation unit of that many pages; raises what ``grow`` raises."""
+        unit = AllocationUnit(next(self._unit_ids), kind, filegroup)
+        self.grow(unit, pages)
+        return unit
+
+    def grow(self, unit: AllocationUnit, pages: int) -> None:
+        """Take pages, spread over the files in proportion to their room.
+
+        Raises:
+            ServerError: 1105, the filegroup is full.
+        """
+        files = [file for file in self.files_of(unit.filegroup) if file.room() > 0]
+        room = sum(file.room() for file in files)
+        if pages > room:
+            group = self.filegroups[unit.filegroup].name
+            message = (
+                f"Could not allocate space for object in database '{self.database}' because the '{group}' filegroup is "
+                "full. Create disk space by deleting unneeded files, dropping objects in the filegroup, adding "
+                "additional files to the filegroup, or setting autogrowth on for existing files in the filegroup."
+            )
+            raise ServerError(1105, message, severity=17, state=2)
+        left = pages
+        for file in files:
+            share = min(left, file.room(), -(-pages * file.room() // room))
+            file.take(share)
+            unit.pages[file.file_id] = unit.pages.get(file.file_id, 0) + share
+            left -= share
+
+    def free(self, unit: AllocationUnit) -> None:
+        """Give all its pages back."""
+        for file_id, pages in unit.pages.items():
+            self.files[file_id].used -= pages
+        unit.pages.clear()

@@ -1,0 +1,93 @@
+"""What a statement in the making needs: its session, locks with their time limits, and time that passes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+
+from tests.labs.sqlserver.instance import Account, Connected, Database, Instance
+from tests.labs.sqlserver.objects import Table
+from tests.labs.sqlserver.rights import may_alter
+from tests.labs.tds.backend import Cancelled, ServerError
+
+SHARED, SCHEMA_MODIFICATION = "S", "Sch-M"
+SHARES = frozenset({"S", "IS", "Sch-S"})
+WAIT_TYPES = {SHARED: "LCK_M_S", SCHEMA_MODIFICATION: "LCK_M_SCH_M"}
+POLL_SECONDS = 0.005
+ERRORS = {
+    1105: "Could not allocate space for object because the filegroup is full.",
+    1205: "Transaction was deadlocked on lock resources with another process and has been chosen as the deadlock "
+    "victim. Rerun the transaction.",
+    1222: "Lock request time out period exceeded.",
+    9002: "The transaction log for the database is full due to 'ACTIVE_TRANSACTION'.",
+    10660: "The online index build was chosen as deadlock victim too often.",
+}
+
+
+@dataclass(slots=True)
+class Work:
+    """One session at work. ``lock_timeout`` in seconds, None for ever."""
+
+    instance: Instance
+    database: Database
+    account: Account
+    connected: Connected
+    cancelled: threading.Event
+    lock_timeout: float | None = None
+    in_transaction: bool = False
+    sql: str = ""
+    _held: list[Table] = field(default_factory=list)
+
+    @property
+    def spid(self) -> int:
+        """Of the session."""
+        return self.connected.spid
+
+    def pause(self, seconds: float) -> None:
+        """Let time pass; raises Cancelled when the client wants no more."""
+        if self.cancelled.wait(seconds) if seconds > 0 else self.cancelled.is_set():
+            raise Cancelled
+
+    def table(self, name: tuple[str, str]) -> Table:
+        """The table, if it is there and may be altered; SQL Server does not say which of the two fails."""
+        found = self.database.table_named(*name)
+        if found is None or not may_alter(self.account):
+            whole = ".".join(name)
+            message = f'Cannot find the object "{whole}" because it does not exist or you do not have permissions.'
+            raise ServerError(1088, message)
+        return found
+
+    def lock(self, table: Table, mode: str, low_priority_minutes: int | None = None) -> None:
+        """Wait for the lock; raises ServerError 1222, or Cancelled."""
+        began, limit = time.monotonic(), self._limit(low_priority_minutes)
+        try:
+            while blockers := self._blockers(table, mode):
+                self._tell(WAIT_TYPES[mode] + ("_LOW_PRIORITY" if low_priority_minutes else ""), blockers[0])
+                if limit is not None and time.monotonic() - began >= limit:
+                    raise ServerError(1222, ERRORS[1222], state=51)
+                self.pause(POLL_SECONDS)
+        finally:
+            self._tell(None, 0)
+
+    def fail_if_told(self) -> None:
+        """Raise the error that a test has ordered for the next build."""
+        with self.instance.lock:
+            number = self.instance.next_errors.pop(0) if self.instance.next_errors else 0
+        if number:
+            raise ServerError(number, ERRORS[number], severity=13 if number == 1205 else 16)
+
+    def _limit(self, low_priority_minutes: int | None) -> float | None:
+        low = None if low_priority_minutes is None else low_priority_minutes * self.instance.minute
+        limits = [limit for limit in (self.lock_timeout, low) if limit is not None]
+        return min(limits, default=None)
+
+    def _blockers(self, table: Table, mode: str) -> list[int]:
+        with self.instance.lock:
+            others = {spid: held for spid, held in table.lock_holders.items() if spid != self.spid}
+        return [spid for spid, held in others.items() if mode == SCHEMA_MODIFICATION or held not in SHARES]
+
+    def _tell(self, wait_type: str | None, blocker: int) -> None:
+        if self.connected.request is not None:
+            self.connected.request.wait_type = wait_type
+            self.connected.request.blocker = blocker

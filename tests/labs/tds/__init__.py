@@ -1,0 +1,1 @@
+"""An emulated server: the TDS 7.4 wire protocol, with nothing behind it but a ``Backend``."""

@@ -1,0 +1,268 @@
+"""Each way of moving, carried out on an emulated server and taken back, over the drivers that are here."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pyodbc
+import pytest
+
+from agent.clock import SystemClock
+from connectors.base import Connector, Interrupted, Mover, PrivilegeMissing, StatementFailed
+from connectors.model import Bundle, Home, NoRoute, Route
+from connectors.settings import SecretSource
+from connectors.sqlserver.connector import SqlserverConnector
+from connectors.sqlserver.keys import Name
+from connectors.sqlserver.settings import SqlserverSettings
+from tests.contract.asking import bundle_of, run
+from tests.labs.sqlserver.lab import Lab, running_lab, wait_until
+from tests.labs.sqlserver.world import ADMINISTRATOR, FAST, SLOW, add_scheme, add_table
+from tests.labs.tds.drivers import OdbcDriver, drivers
+
+
+@pytest.fixture(params=drivers(), ids=lambda driver: f"emulated server, {driver.name}")
+def driver(request: pytest.FixtureRequest) -> OdbcDriver:
+    """Each ODBC driver that is here."""
+    found: OdbcDriver = request.param
+    if found.missing:
+        pytest.skip(found.missing)
+    return found
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    """An emulated Enterprise edition of 2022."""
+    with running_lab() as running:
+        yield running
+
+
+@pytest.fixture
+def connector(lab: Lab, driver: OdbcDriver, tmp_path: Path) -> Iterator[Connector]:
+    """A connector with every right, large objects moving with their tables."""
+    secret = tmp_path / "secret"
+    secret.write_text(ADMINISTRATOR.password)
+    settings = SqlserverSettings(
+        host="127.0.0.1",
+        port=lab.server.port,
+        database=lab.shop.name,
+        user=ADMINISTRATOR.name,
+        password=SecretSource(file=secret),
+        driver=driver.path,
+        encrypt="no",
+        lob_moves=True,
+    )
+    found = SqlserverConnector(settings, SystemClock())
+    yield found
+    found.close()
+
+
+def routes_of(connector: Connector, key: str) -> tuple[Bundle, tuple[Route, ...]]:
+    """The bundle that the unit leads, and every way to SSD."""
+    bundle = bundle_of(connector.catalog(), key)
+    found = connector.routes(bundle, FAST)
+    assert isinstance(found, tuple), found
+    return bundle, found
+
+
+def there_and_back(connector: Connector, key: str) -> None:
+    """By every way, nothing left behind in either place."""
+    for at in range(len(routes_of(connector, key)[1])):
+        bundle, routes = routes_of(connector, key)
+        route = routes[at]
+        run(connector, route)
+        seen = connector.inspect(route)
+        assert (seen.home, seen.leftovers) == (Home.TARGET, ()), route.name
+        assert {bundle_of(connector.catalog(), unit).space for unit in bundle.unit_keys} == {FAST}
+        run(connector, route, undo=True)
+        seen = connector.inspect(route)
+        assert (seen.home, seen.leftovers) == (Home.SOURCE, ()), route.name
+
+
+def test_a_heap(lab: Lab, connector: Connector) -> None:
+    """Through a clustered index, and a heap again."""
+    table = add_table(lab.shop, "log", heap=True, pages=1000)
+    there_and_back(connector, "[dbo].[log]")
+    assert sorted(table.indexes) == [0, 2]
+
+
+def test_large_objects_follow_their_table(lab: Lab, connector: Connector) -> None:
+    """Pitfall 16: table and large objects through a partition scheme, which is gone afterwards."""
+    add_table(lab.shop, "mails", pages=1000, lob_pages=500)
+    bundle, _ = routes_of(connector, "[dbo].[mails]")
+    assert set(bundle.unit_keys) == {"[dbo].[mails]", "[dbo].[mails] lob"}
+    there_and_back(connector, "[dbo].[mails]")
+    assert not lab.shop.schemes
+    assert not lab.shop.functions
+
+
+def test_one_partition(lab: Lab, connector: Connector) -> None:
+    """Only that partition changes its filegroup; the second scheme is gone when it is taken back (pitfall 37)."""
+    add_scheme(lab.shop, "ps", [10, 20], [SLOW, SLOW, SLOW])
+    add_table(lab.shop, "days", space="ps", pages=500, column="id")
+    _, routes = routes_of(connector, "[dbo].[days] partition 2")
+    run(connector, routes[0])
+    homes = [bundle_of(connector.catalog(), f"[dbo].[days] partition {n}").space for n in (1, 2, 3)]
+    assert homes == [SLOW, FAST, SLOW]
+    assert connector.inspect(routes[0]).leftovers == ()
+    run(connector, routes[0], undo=True)
+    assert connector.inspect(routes[0]).home is Home.SOURCE
+    assert len(lab.shop.schemes) == 1
+
+
+def test_an_interrupted_heap_is_tidied(lab: Lab, connector: Connector) -> None:
+    """Stopped between its two statements: the rows are there, the temporary index is named and taken away."""
+    table = add_table(lab.shop, "log", heap=True, pages=1000)
+    _, (route, *_) = routes_of(connector, "[dbo].[log]")
+    with connector.open_mover() as mover:
+        mover.prepare(route)
+        mover.execute(route.steps[0])
+        left = connector.inspect(route).leftovers
+        assert left == route.tidy_steps
+        for step in left:
+            mover.execute(step)
+    assert connector.inspect(route).leftovers == ()
+    assert connector.inspect(route).home is Home.TARGET
+    assert 0 in table.indexes
+
+
+def test_a_scheme_without_its_index_is_a_leftover(lab: Lab, connector: Connector) -> None:
+    """Pitfall 37: stopped before the rebuild, the second scheme is empty and named."""
+    add_scheme(lab.shop, "ps", [10, 20], [SLOW, SLOW, SLOW])
+    add_table(lab.shop, "days", space="ps", pages=500, column="id")
+    _, (route, *_) = routes_of(connector, "[dbo].[days] partition 2")
+    with connector.open_mover() as mover:
+        mover.prepare(route)
+        mover.execute(route.steps[0])
+        assert connector.inspect(route).leftovers == route.tidy_steps
+        for step in route.tidy_steps:
+            mover.execute(step)
+    assert connector.inspect(route).leftovers == ()
+
+
+def test_every_stage_of_the_large_object_way_can_be_tidied(lab: Lab, connector: Connector) -> None:
+    """Stopped after any of its six statements, the leftovers bring the table off the scheme and the helpers away."""
+    for stop in range(1, 7):
+        add_table(lab.shop, f"mails{stop}", pages=300, lob_pages=100)
+        _, (route, *_) = routes_of(connector, f"[dbo].[mails{stop}]")
+        with connector.open_mover() as mover:
+            mover.prepare(route)
+            for step in route.steps[:stop]:
+                mover.execute(step)
+            for step in connector.inspect(route).leftovers:
+                mover.execute(step)
+        seen = connector.inspect(route)
+        assert seen.leftovers == ()
+        assert seen.home is (Home.SOURCE if stop < 3 else Home.TARGET)
+        assert not lab.shop.schemes
+
+
+def test_pitfall_36_sizes_are_asked_again_before_acting(lab: Lab, connector: Connector) -> None:
+    """Pitfall 36: exact sizes are those of the moment; 1000 and 500 pages of 8192 bytes."""
+    add_table(lab.shop, "mails", pages=1000, lob_pages=500)
+    units = connector.catalog().units
+    rows = [list(units.key).index(key) for key in ("[dbo].[mails]", "[dbo].[mails] lob")]
+    assert connector.exact_sizes(units.physical_id[rows]).tolist() == [8_192_000, 4_096_000]
+
+
+def test_pitfall_22_progress_is_told_by_bytes(lab: Lab, connector: Connector) -> None:
+    """Pitfall 22: percent_complete stays 0 for index builds; what the target has gained does not."""
+    add_table(lab.shop, "orders", pages=1000)
+    _, (route, *_) = routes_of(connector, "[dbo].[orders]")
+    with connector.open_mover() as mover, lab.slow():
+        mover.prepare(route)
+        assert mover.progress() is None
+        moving = threading.Thread(target=interrupted, args=(mover, route))
+        moving.start()
+        lab.running(route.steps[0].sql)
+        seen = mover.progress()
+        mover.interrupt()
+        moving.join()
+    assert seen is not None
+    assert 0 <= seen.done_bytes <= seen.total_bytes == 8_192_000
+    assert "[dbo].[orders]" in seen.sentence
+
+
+def interrupted(mover: Mover, route: Route) -> None:
+    """Run the first step, which somebody cancels."""
+    with pytest.raises(Interrupted):
+        mover.execute(route.steps[0])
+
+
+def test_pitfall_30_sessions_are_in_autocommit(connector: Connector) -> None:
+    """Pitfall 30: in pyodbc's default transaction an index build keeps its locks, and ALTER DATABASE is refused."""
+    with connector.open_mover() as mover:
+        assert mover._session.autocommit  # type: ignore[attr-defined]
+
+
+def test_pitfall_40_blindness_is_not_taken_for_silence(lab: Lab, connector: Connector) -> None:
+    """Pitfall 40: without VIEW SERVER STATE no other session is seen, so nobody says that nothing runs."""
+    add_table(lab.shop, "orders", pages=1000)
+    _, (route, *_) = routes_of(connector, "[dbo].[orders]")
+    lab.instance.accounts[ADMINISTRATOR.name] = replace(
+        ADMINISTRATOR, administrator=False, server_rights=frozenset({"VIEW ANY DEFINITION"})
+    )
+    connector._session._drop()  # type: ignore[attr-defined]
+    with pytest.raises(PrivilegeMissing, match="other sessions"):
+        connector.inspect(route)
+
+
+def test_pitfall_41_a_paused_build_is_not_resumed_by_chance(lab: Lab, connector: Connector, driver: OdbcDriver) -> None:
+    """Pitfall 41: while somebody's resumable build is paused no route is offered, and the reason names it."""
+    add_table(lab.shop, "orders", pages=1000)
+    session = pyodbc.connect(lab.string(driver, ADMINISTRATOR), autocommit=True)
+    paused = "CREATE INDEX [half] ON [dbo].[orders] ([id] ASC) WITH (ONLINE = ON, RESUMABLE = ON) ON [ssd]"
+    cursor = session.cursor()
+    with lab.slow():
+        building = threading.Thread(target=cancelled, args=(cursor, paused))
+        building.start()
+        wait_until(lambda: any(build.copied_pages for build in lab.shop.operations), "pages are copied")
+        cursor.cancel()
+        building.join()
+    found = connector.routes(bundle_of(connector.catalog(), "[dbo].[orders]"), FAST)
+    session.close()
+    assert isinstance(found, NoRoute)
+    assert found.code == "paused_build"
+    assert "[half]" in found.sentence
+
+
+def cancelled(cursor: pyodbc.Cursor, statement: str) -> None:
+    """Run a statement that somebody cancels."""
+    with pytest.raises(pyodbc.Error):
+        cursor.execute(statement)
+
+
+def test_names_that_odbc_might_read(lab: Lab, connector: Connector) -> None:
+    """Markers, escapes and comments of ODBC are names inside brackets."""
+    for name in ("why?", "{fn now()}", "a]b", "{d '2026-01-01'}", "-- x", "/* x"):
+        add_table(lab.shop, name, pages=50)
+        _, (route, *_) = routes_of(connector, Name("dbo", name).key)
+        run(connector, route)
+        assert connector.inspect(route).home is Home.TARGET
+
+
+def test_two_partitions_of_one_plan_do_not_undo_each_other(lab: Lab, connector: Connector) -> None:
+    """Planned together, the second was planned on the scheme that the first one left: refused, planned again, moved."""
+    add_scheme(lab.shop, "ps", [10, 20], [SLOW, SLOW, SLOW])
+    add_table(lab.shop, "days", space="ps", pages=50, column="id")
+    second, third = (routes_of(connector, f"[dbo].[days] partition {n}")[1][0] for n in (2, 3))
+    run(connector, second)
+    with pytest.raises(StatementFailed, match="not what it was"):
+        run(connector, third)
+    run(connector, routes_of(connector, "[dbo].[days] partition 3")[1][0])
+    homes = [bundle_of(connector.catalog(), f"[dbo].[days] partition {n}").space for n in (1, 2, 3)]
+    assert homes == [SLOW, FAST, FAST]
+    with pytest.raises(StatementFailed, match="did not make"):
+        run(connector, second, undo=True)
+
+
+def test_pitfall_13_an_index_that_was_changed_since_is_not_put_back(lab: Lab, connector: Connector) -> None:
+    """Pitfall 13: a fill factor given after the plan would be lost; the move is refused and nothing has changed."""
+    table = add_table(lab.shop, "orders", pages=50)
+    _, (route, *_) = routes_of(connector, "[dbo].[orders]")
+    table.base.options.fill_factor = 70
+    with pytest.raises(StatementFailed, match="not what it was"):
+        run(connector, route)
+    assert connector.inspect(route).home is Home.SOURCE
