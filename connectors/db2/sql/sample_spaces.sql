@@ -4,6 +4,8 @@
 SELECT T.TBSP_ID,
        T.MEMBER,
        T.TBSP_NAME,
+       T.TBSP_CONTENT_TYPE,
+       T.STORAGE_GROUP_NAME, -- since 10.1, VARCHAR(128)
        T.POOL_DATA_L_READS,
        T.POOL_INDEX_L_READS,
        T.POOL_XDA_L_READS,

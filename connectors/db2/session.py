@@ -1,0 +1,166 @@
+"""Sessions: how they are opened and what is read over them. The only module that touches the driver.
+
+One connection serves one thread (``threadsafety`` of ibm_db_dbi is 0). Autocommit is always on: a sampler that forgets to
+commit would hold a transaction open for hours, and ALTER TABLESPACE does nothing before its commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import ibm_db_dbi
+
+from connectors.base import CannotConnect, ConnectorError, ObjectGone, PrivilegeMissing, StatementFailed
+from connectors.db2.errors import MISSING_CODES, cannot_connect, diagnose, translate
+from connectors.db2.queries import Query, fit, query
+from connectors.db2.settings import Db2Settings
+
+Row = tuple[Any, ...]
+Result = TypeVar("Result")
+DriverError = ibm_db_dbi.Error
+
+
+def open_connection(settings: Db2Settings, *, statement_seconds: float, autocommit: bool = True) -> Any:
+    """A connection of ibm_db_dbi.
+
+    Raises:
+        AuthenticationFailed: the server does not let this user in.
+        CannotConnect: it did not answer, or refused for another reason.
+        SecretUnavailable: the password's place is empty.
+    """
+    words = settings.connection_string(statement_seconds=statement_seconds)
+    try:
+        connection = ibm_db_dbi.connect(words)
+    except DriverError as error:
+        raise cannot_connect(diagnose(str(error)), settings.where()) from None  # its frames hold the password
+    connection.set_autocommit(autocommit)
+    return connection
+
+
+def fetch(connection: Any, statement: str, values: Sequence[object] = ()) -> list[Row]:
+    """Every row, CHAR columns without their padding; nothing for a statement without a result.
+
+    Raises:
+        ibm_db_dbi.Error: as the driver says.
+    """
+    cursor = connection.cursor()
+    try:
+        cursor.execute(statement, tuple(values)) if values else cursor.execute(statement)
+        found = cursor.fetchall() if cursor.description else []
+    finally:
+        with suppress(DriverError):  # of a broken connection; the first error is the one to tell
+            cursor.close()
+    return [tuple(value.rstrip() if isinstance(value, str) else value for value in row) for row in found]
+
+
+class ReadSession:
+    """A session that only reads. Opens at first use, and once anew when it turns out to have died while idle.
+
+    Db2 has no read-only session; what keeps this one from writing is that it sends SELECT and nothing else, and that the
+    account behind it is granted nothing more (deploy/privileges/db2-observe.sql).
+    """
+
+    def __init__(self, settings: Db2Settings) -> None:
+        self._settings = settings
+        self._connection: Any = None
+        self._closed = False
+        self._columns: dict[str, frozenset[str]] = {}
+        self.missing: dict[str, ConnectorError] = {}  # optional queries that this server or login does not answer
+
+    def rows(self, name: str, values: Sequence[object] = (), *, doing: str) -> list[Row]:
+        """Every row of a query.
+
+        Args:
+            name: of its file.
+            values: bound by the server, never pasted.
+            doing: what it is for; begins the message when it fails.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+        return self._retried(lambda connection: fetch(connection, self._fitted(connection, query(name)), values), doing)
+
+    def optional_rows(self, name: str, values: Sequence[object] = (), *, doing: str) -> list[Row] | None:
+        """As ``rows``; None where this server has no such source or this login may not ask it, remembered in ``missing``.
+
+        Raises:
+            ConnectorError: it failed for another reason.
+        """
+        try:
+            found = self.rows(name, values, doing=doing)
+        except (ObjectGone, PrivilegeMissing) as error:
+            self.missing[name] = error
+            return None
+        except StatementFailed as error:
+            if error.native_code not in {str(code) for code in MISSING_CODES}:
+                raise
+            self.missing[name] = error
+            return None
+        self.missing.pop(name, None)
+        return found
+
+    def select(self, statement: str, *, doing: str) -> list[Row]:
+        """Every row of a statement that is no file: only ever a SELECT.
+
+        Raises:
+            StatementFailed: it is something else; it was not sent.
+            ConnectorError: a subclass that says what may be done.
+        """
+        if not statement.lstrip().upper().startswith("SELECT "):
+            raise StatementFailed(f"{doing}: this session only reads", advice="Moves go through open_mover().")
+        return self._retried(lambda connection: fetch(connection, statement), doing)
+
+    def close(self) -> None:
+        """End it for good."""
+        self._closed = True
+        self._drop()
+
+    def _fitted(self, connection: Any, wanted: Query) -> str:
+        return fit(wanted, lambda asked: self._columns_of(connection, asked))
+
+    def _columns_of(self, connection: Any, asked: Query) -> frozenset[str]:
+        if asked.source not in self._columns:
+            cursor = connection.cursor()
+            try:
+                values = ("",) * asked.source.count("?")
+                cursor.execute(asked.probe, values) if values else cursor.execute(asked.probe)
+                self._columns[asked.source] = frozenset(column[0].upper() for column in cursor.description)
+            finally:
+                with suppress(DriverError):
+                    cursor.close()
+        return self._columns[asked.source]
+
+    def _open(self) -> Any:
+        if self._closed:
+            raise CannotConnect("this connector was closed", advice="Open a new one.")
+        if self._connection is None:
+            self._connection = open_connection(self._settings, statement_seconds=self._settings.query_timeout)
+        return self._connection
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            with suppress(DriverError):  # it may be gone already
+                self._connection.close()
+            self._connection = None
+            self._columns.clear()  # the next server may be another version
+
+    def _retried(self, work: Callable[[Any], Result], doing: str) -> Result:
+        """Do it, and once more over a new session when the old one had died; reading twice does no harm."""
+        for last in (False, True):
+            connection = self._open()
+            try:
+                return work(connection)
+            except DriverError as error:
+                found = diagnose(str(error))
+                if not found.broke:
+                    raise translate(found, doing) from error
+                self._drop()
+                if last:
+                    raise CannotConnect(
+                        f"{doing}: the session with {self._settings.where()} broke twice ({found.words})",
+                        advice="Look at db2diag.log of the server.",
+                        native_code=found.native,
+                    ) from error
+        raise AssertionError("the loop above always returns or raises")
