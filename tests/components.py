@@ -36,6 +36,8 @@ COMPONENTS = (
         ("postgresql",), "a second PostgreSQL beside the embedded ones", pattern="usr/lib/postgresql/*/bin/postgres"
     ),
     Component(("gcc", "libc6-dev"), "the slow-disk shim of the demo", programs=("gcc",), pattern="usr/include/stdio.h"),
+    Component(("default-jre-headless",), "the emulated Db2, which runs in Java", programs=("java",)),
+    Component(("derby-tools",), "the emulated Db2: Apache Derby", pattern="usr/share/java/derbynet.jar"),
 )
 
 

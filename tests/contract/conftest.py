@@ -12,7 +12,7 @@ import pytest
 from connectors.base import Connector
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
 
-SOURCES = ("tests.simulated.harness", "tests.labs.postgresql")
+SOURCES = ("tests.simulated.harness", "tests.labs.postgresql", "tests.labs.db2")
 _NUMBERS = count(1)
 
 
@@ -43,6 +43,8 @@ def _parameter(name: str) -> object:
     marks = [pytest.mark.xdist_group(f"contract {name}")]
     if name.startswith("postgresql"):
         marks.append(pytest.mark.postgresql)
+    if name.startswith("db2"):
+        marks.append(pytest.mark.db2)
     return pytest.param(name, marks=marks)
 
 
