@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from connectors.base import Clock, Connector, UnknownEngine
 
 BUILT_IN = {
+    "db2": "connectors.db2.engine:ENGINE",
     "postgresql": "connectors.postgresql.engine:ENGINE",
     "simulated": "connectors.simulated.engine:ENGINE",
 }

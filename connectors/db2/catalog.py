@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 
@@ -108,9 +109,9 @@ def _read(session: ReadSession, *, shared: bool) -> Contents:
     )
 
 
-def _grouped(rows: Iterable[Row], columns: int) -> dict[tuple[object, ...], list[Row]]:  # type: ignore[type-var]
+def _grouped(rows: Iterable[Row], columns: int) -> dict[Any, list[Row]]:
     """Rows by their first columns."""
-    found: defaultdict[tuple[object, ...], list[Row]] = defaultdict(list)
+    found: defaultdict[Any, list[Row]] = defaultdict(list)
     for row in rows:
         found[tuple(row[:columns])].append(row)
     return found

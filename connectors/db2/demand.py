@@ -93,7 +93,7 @@ def _observed(interval: Interval, home: I64) -> Bools:
     """What the interval says anything about: not what restarted, nor what a utility read."""
     if interval.database.get(BACKUPS, 0.0) > 0:
         return np.zeros(len(home), dtype=np.bool_)
-    return (home != NOWHERE) & ~interval.restarted & (interval.deltas["disturbed"] == 0)
+    return np.asarray((home != NOWHERE) & ~interval.restarted & (interval.deltas["disturbed"] == 0))
 
 
 def _space_rates(interval: Interval) -> SpaceFigures | None:

@@ -46,7 +46,10 @@ _BY_CODE: dict[int, tuple[type[ConnectorError], str]] = {
     -1092: (PrivilegeMissing, "This needs membership of the instance's SYSCTRL_GROUP; see doctor."),
     -204: (ObjectGone, "It was dropped or renamed; plan again."),
     -440: (ObjectGone, "This version has no such routine; see doctor."),
-    -2104: (StatementFailed, "ADMIN_MOVE_TABLE does not move this table; see the reason code in the message reference."),
+    -2104: (
+        StatementFailed,
+        "ADMIN_MOVE_TABLE does not move this table; see the reason code in the message reference.",
+    ),
     -2105: (StatementFailed, "An earlier move of this table is unfinished: CANCEL it, as the one who began it."),
     -30082: (AuthenticationFailed, "Check the user, where its password comes from, and authentication."),
     -1060: (AuthenticationFailed, "GRANT CONNECT ON DATABASE to this user."),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from connectors.db2.names import Key, Part
 from connectors.db2.session import ReadSession
 
+BY_HAND = "ALTER TABLE ... DETACH PARTITION, copy it to a table in the target, ALTER TABLE ... ATTACH PARTITION, SET INTEGRITY"
 UNIQUE_RULES = frozenset({"P", "U"})
 
 
@@ -40,6 +41,7 @@ class MoveProtocol:
 
     status: str = ""
     authid: str = ""
+    target: str = ""  # name of the table that is being filled
     warnings: str = ""
     original: str = ""
     copied_rows: int = 0
@@ -114,6 +116,7 @@ def protocol_of(rows: Sequence[tuple[str, str]]) -> MoveProtocol:
     return MoveProtocol(
         status=found.get("STATUS", ""),
         authid=found.get("AUTHID", ""),
+        target=found.get("TARGET", ""),
         warnings=found.get("WARNINGS", ""),
         original=found.get("ORIGINAL", ""),
         copied_rows=int(count) if count.isdigit() else 0,
@@ -152,8 +155,7 @@ def refusal(table: TableFacts) -> tuple[str, str] | None:
         (
             table.partitions > 1 or not table.space,
             "partitioned",
-            f"{name} is partitioned: one partition moves with its table space. By hand: ALTER TABLE ... DETACH PARTITION, "
-            "copy it to a table in the target, ALTER TABLE ... ATTACH PARTITION, SET INTEGRITY",
+            f"{name} is partitioned: one partition moves with its table space. By hand: {BY_HAND}",
         ),
     )
     return next(((code, sentence) for applies, code, sentence in reasons if applies), None)
