@@ -60,9 +60,10 @@ class View:
 
 
 def _type_of(column: str, said: str) -> str:
+    """As Derby is to store it: IBM's driver loses its connection over how Derby describes a CHAR, so VARCHAR it is."""
     stated = _TYPE.search(said)
     if stated:
-        return stated[1]
+        return stated[1] if stated[1].startswith("VAR") else stated[1].replace("CHAR", "VARCHAR")
     return next((kind for pattern, kind in _UNSEEN if pattern.search(column)), "VARCHAR(256)")
 
 

@@ -274,6 +274,25 @@ def references(world: World) -> Rows:
             }  # fmt: skip
 
 
+def columns(world: World) -> Rows:
+    """SYSCAT.COLUMNS: a key, and a CLOB where the table has any."""
+    for table in world.tables.values():
+        kinds = ["INTEGER", *(["CLOB"] if any(part.lob_pages for part in table.parts) else [])]
+        for number, kind in enumerate(kinds):
+            yield (
+                f"{table.schema}.{table.name}.{number}",
+                {
+                    "TABSCHEMA": table.schema,
+                    "TABNAME": table.name,
+                    "COLNAME": f"C{number}",
+                    "COLNO": number,
+                    "TYPESCHEMA": "SYSIBM",
+                    "TYPENAME": kind,
+                    "NULLS": "N",
+                },
+            )
+
+
 FILLED: dict[str, Callable[[World], Rows]] = {
     "SYSCAT.TABLESPACES": tablespaces,
     "SYSCAT.STOGROUPS": stogroups,
@@ -281,6 +300,7 @@ FILLED: dict[str, Callable[[World], Rows]] = {
     "SYSCAT.DATAPARTITIONS": data_partitions,
     "SYSCAT.INDEXES": indexes,
     "SYSCAT.REFERENCES": references,
+    "SYSCAT.COLUMNS": columns,
     "MON_GET_TABLE": mon_table,
     "MON_GET_INDEX": mon_index,
     "MON_GET_TABLESPACE": mon_tablespace,
