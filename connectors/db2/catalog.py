@@ -39,6 +39,12 @@ class Homes:
     space: I64
 
 
+def known_homes(homes: Homes, catalog: Catalog) -> Homes:
+    """Those of the units that a catalog holds, which need not be the last one that was read."""
+    held = catalog.units.rows_of(homes.physical_id) >= 0
+    return Homes(homes.physical_id[held], homes.space[held])
+
+
 @dataclass(slots=True)
 class Pages:
     """Pages of one table or partition by object; None where no monitor row tells."""

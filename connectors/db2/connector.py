@@ -6,7 +6,7 @@ import numpy as np
 
 from connectors.base import Clock, Lease, Mover
 from connectors.db2 import demand, doctor, lease
-from connectors.db2.catalog import Homes, read_catalog
+from connectors.db2.catalog import Homes, known_homes, read_catalog
 from connectors.db2.inspection import inspect
 from connectors.db2.mover import Db2Mover
 from connectors.db2.names import parse_key
@@ -80,7 +80,8 @@ class Db2Connector:
 
     def classify(self, interval: Interval, catalog: Catalog) -> Demand:
         """See ``demand``: what Db2 tells of table spaces only is estimated for each object."""
-        return demand.classify(interval, self._homes)
+        homes = self._homes if self._catalog is catalog else known_homes(self._homes, catalog)
+        return demand.classify(interval, homes)
 
     def exact_sizes(self, physical_ids: I64) -> I64:
         """Bytes by ADMIN_GET_TAB_INFO, one query for each table that is asked for."""

@@ -62,7 +62,7 @@ def homes_of(homes: Homes, physical_id: I64) -> I64:
 def sync_share(interval: Interval, home: I64) -> F64:
     """Share of the physical reads of each unit's table space that a session waited for.
 
-    Where the space tells nothing (no reads, or its counters fell) that of all spaces is taken, and 0 where there is none.
+    Where the space tells nothing (no reads, or its counters fell) that of all spaces is taken, 0 where there is none.
     """
     numbers, at = np.unique(home, return_inverse=True)
     physical = _space_deltas(interval, "physical", numbers)

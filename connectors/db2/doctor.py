@@ -45,7 +45,7 @@ def insist_on_object_metrics(server: Server) -> None:
     """
     if not server.counts_objects:
         raise StatementFailed(
-            f"mon_obj_metrics is {_said(server.object_metrics)}: reads of objects are not counted, which is not the same as none",
+            f"mon_obj_metrics is {_said(server.object_metrics)}: reads of objects are not counted, which is not none",
             advice=f"{EXTENDED_ON.format(server.database)}; on every member.",
         )
 
@@ -109,7 +109,7 @@ def _objects(server: Server) -> Finding:
     return Finding(
         severity=Severity.ERROR,
         code="mon_obj_metrics_off",
-        sentence=f"mon_obj_metrics is {_said(server.object_metrics)}, not EXTENDED on every member: there is nothing to rank by",
+        sentence=f"mon_obj_metrics is {_said(server.object_metrics)}, not EXTENDED on all members: nothing to rank by",
         remedy=EXTENDED_ON.format(server.database),
     )
 
@@ -282,9 +282,9 @@ def _storage(storage: Storage) -> list[Finding]:
         Finding(
             severity=Severity.INFO,
             code="storage_group",
-            sentence=f"storage group {group.name}: OVERHEAD {group.overhead:g} ms, DEVICE READ RATE {group.read_rate:g} MB/s, "
-            f"DATA TAG {group.datatag}, paths {', '.join(group.paths) or 'hidden'}",
-            remedy="These are what somebody typed in, not what was measured; say in the configuration which tier it is.",
+            sentence=f"storage group {group.name}: OVERHEAD {group.overhead:g} ms, DEVICE READ RATE "
+            f"{group.read_rate:g} MB/s, DATA TAG {group.datatag}, paths {', '.join(group.paths) or 'hidden'}",
+            remedy="These were typed in, not measured; say in the configuration which tier it is.",
             values={"group": group.name},
         )
         for group in storage.groups.values()

@@ -19,12 +19,12 @@ connect_timeout: 10s
 query_timeout: 30s          # of every query that hotplace reads with
 lock_timeout: 5s            # how long a statement of a move waits for a lock
 move_timeout: 4h            # of one phase of a move
-move_by: table              # table: ADMIN_MOVE_TABLE, spaces are table spaces; table_space: storage groups are the spaces
+move_by: table              # or table_space: the spaces are storage groups, and whole table spaces move between them
 keep_original: false        # ADMIN_MOVE_TABLE keeps the old table under another name
 """
 NO_WHEEL = (
-    "Run: pip install 'hotplace[db2]'. IBM builds its driver for Linux on x86-64 with glibc, macOS and Windows; there is "
-    "none for Linux on ARM64 or Alpine: run hotplace on another machine, it only needs to reach the server."
+    "Run: pip install 'hotplace[db2]'. IBM builds its driver for Linux on x86-64 with glibc, macOS and Windows; "
+    "there is none for Linux on ARM64 or Alpine: run hotplace on another machine, it only needs to reach the server."
 )
 
 

@@ -1,7 +1,7 @@
 """Arithmetic over the counters of table spaces. Pure.
 
 Formulas of IBM's db2mon.sql: the asynchronous counters cover temporary pages too, so those belong into the physical
-reads they are subtracted from, or the difference goes negative. Column-organised pages (COL, 10.5) count like the others.
+reads they are subtracted from, or the difference goes negative. Column-organised pages (COL, 10.5) count like others.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def average_sync_read_ms(totals: SpaceTotals) -> F64:
 def hit_ratio(c: Columns) -> F64:
     """Share of page requests that the local pool answered, by IBM's formula since 10.1; NaN where nothing was asked.
 
-    Pages found count less those that a prefetcher found; on pureScale a local miss may still be a hit in the group pool.
+    Pages found, less those a prefetcher found; on pureScale a local miss may still be a hit in the group pool.
     """
     found = sum(c[f"POOL_{kind}_LBP_PAGES_FOUND"] - c[f"POOL_ASYNC_{kind}_LBP_PAGES_FOUND"] for kind in KINDS)
     asked = np.asarray(sum(c[f"POOL_{kind}_L_READS"] + c[f"POOL_TEMP_{kind}_L_READS"] for kind in KINDS))

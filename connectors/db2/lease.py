@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
 
 from connectors.base import ConnectorError, LeaseHeld, LockNotObtained, ObjectGone, PrivilegeMissing
 from connectors.db2.errors import diagnose, translate
 from connectors.db2.queries import query
-from connectors.db2.session import DriverError, fetch, open_connection
+from connectors.db2.session import Connection, DriverError, fetch, open_connection, send
 from connectors.db2.settings import Db2Settings
 
 TABLE = "HOTPLACE.LEASE"
@@ -21,8 +20,8 @@ MAKE_IT = (
 class Db2Lease:
     """Held as long as its transaction lives; Db2 releases it when the process or the connection dies."""
 
-    def __init__(self, connection: Any) -> None:
-        self._connection: Any = connection
+    def __init__(self, connection: Connection) -> None:
+        self._connection: Connection | None = connection
 
     def held(self) -> bool:
         """Whether the session that locked the table still answers: the lock lives as long as it does."""
@@ -58,8 +57,8 @@ def acquire_lease(settings: Db2Settings, holder: str) -> Db2Lease:
     """
     connection = open_connection(settings, statement_seconds=settings.query_timeout, autocommit=False)
     try:
-        fetch(connection, "SET CURRENT LOCK TIMEOUT 1")
-        fetch(connection, query("lease_take").text)
+        send(connection, "SET CURRENT LOCK TIMEOUT 1")
+        send(connection, query("lease_take").text)
     except DriverError as error:
         with suppress(DriverError):
             connection.rollback()

@@ -1,4 +1,4 @@
-"""The one account that may change the database: a session that acts, one that watches, one for whoever asks meanwhile."""
+"""What may change the database: a session that acts, one that watches, one for whoever asks meanwhile."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from connectors.base import Clock, ConnectorError, Interrupted, LockNotObtained,
 from connectors.db2.errors import diagnose, outcome_unknown, translate
 from connectors.db2.inspection import move_runs, read_rebalance
 from connectors.db2.rebalancing import SpaceChanger
-from connectors.db2.session import DriverError, ReadSession, fetch, open_connection
+from connectors.db2.session import DriverError, ReadSession, open_connection, send
 from connectors.db2.settings import Db2Settings
 from connectors.db2.statements import CANCEL, Phase, change_of, phase_of
 from connectors.db2.tables import MoveProtocol, find_table, read_protocol
@@ -175,7 +175,7 @@ class Db2Mover:
     def _send(self, statement: str, doing: str) -> None:
         """One statement, its failures told apart."""
         try:
-            fetch(self._connection, statement)
+            send(self._connection, statement)
         except DriverError as error:
             found = diagnose(str(error))
             raise (outcome_unknown(found, doing) if found.broke else translate(found, doing)) from error

@@ -42,8 +42,10 @@ class Look:
 
 
 class SpaceChanger:
-    """Sends ``USING STOGROUP`` and ``REBALANCE``. Whether the first begins a rebalance by itself, IBM's manual says both
-    ways; so the second is a step of its own, which is only sent where nothing has begun.
+    """Sends ``USING STOGROUP`` and ``REBALANCE``.
+
+    Whether the first begins a rebalance by itself, IBM's manual says both ways; so the second is a step of its own,
+    which is only sent where nothing has begun.
     """
 
     def __init__(

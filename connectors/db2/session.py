@@ -1,14 +1,14 @@
 """Sessions: how they are opened and what is read over them. The only module that touches the driver.
 
-One connection serves one thread (``threadsafety`` of ibm_db_dbi is 0). Autocommit is always on: a sampler that forgets to
-commit would hold a transaction open for hours, and ALTER TABLESPACE does nothing before its commit.
+One connection serves one thread (``threadsafety`` of ibm_db_dbi is 0). Autocommit is on, but for the lease: a sampler
+that forgets to commit would hold a transaction open for hours, and ALTER TABLESPACE does nothing before its commit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Protocol, TypeVar
 
 import ibm_db_dbi
 
@@ -22,7 +22,41 @@ Result = TypeVar("Result")
 DriverError = ibm_db_dbi.Error
 
 
-def open_connection(settings: Db2Settings, *, statement_seconds: float, autocommit: bool = True) -> Any:
+class Cursor(Protocol):
+    """As much of ibm_db_dbi.Cursor as is used here."""
+
+    description: Sequence[Sequence[Any]] | None
+
+    def execute(self, operation: str, parameters: tuple[object, ...] = ..., /) -> object:
+        """Prepare and execute."""
+        ...
+
+    def fetchall(self) -> list[Row]:
+        """Every row."""
+        ...
+
+    def close(self) -> object:
+        """Free the statement."""
+        ...
+
+
+class Connection(Protocol):
+    """As much of ibm_db_dbi.Connection as is used here."""
+
+    def cursor(self) -> Cursor:
+        """A new cursor."""
+        ...
+
+    def rollback(self) -> object:
+        """End the transaction."""
+        ...
+
+    def close(self) -> object:
+        """End the session."""
+        ...
+
+
+def open_connection(settings: Db2Settings, *, statement_seconds: float, autocommit: bool = True) -> Connection:
     """A connection of ibm_db_dbi.
 
     Raises:
@@ -36,35 +70,52 @@ def open_connection(settings: Db2Settings, *, statement_seconds: float, autocomm
     except DriverError as error:
         raise cannot_connect(diagnose(str(error)), settings.where()) from None  # its frames hold the password
     connection.set_autocommit(autocommit)
-    return connection
+    opened: Connection = connection
+    return opened
 
 
-def fetch(connection: Any, statement: str, values: Sequence[object] = ()) -> list[Row]:
-    """Every row, CHAR columns without their padding; nothing for a statement without a result.
+def fetch(connection: Connection, statement: str, values: Sequence[object] = ()) -> list[Row]:
+    """Every row of a query, CHAR columns without their padding.
 
     Raises:
         ibm_db_dbi.Error: as the driver says.
     """
+    with _cursor(connection) as cursor:
+        cursor.execute(statement, tuple(values)) if values else cursor.execute(statement)
+        found = cursor.fetchall()
+    return [tuple(value.rstrip() if isinstance(value, str) else value for value in row) for row in found]
+
+
+def send(connection: Connection, statement: str) -> None:
+    """A statement whose rows, if it has any, nobody wants.
+
+    Raises:
+        ibm_db_dbi.Error: as the driver says.
+    """
+    with _cursor(connection) as cursor:
+        cursor.execute(statement)
+
+
+@contextmanager
+def _cursor(connection: Connection) -> Iterator[Cursor]:
     cursor = connection.cursor()
     try:
-        cursor.execute(statement, tuple(values)) if values else cursor.execute(statement)
-        found = cursor.fetchall() if cursor.description else []
+        yield cursor
     finally:
         with suppress(DriverError):  # of a broken connection; the first error is the one to tell
             cursor.close()
-    return [tuple(value.rstrip() if isinstance(value, str) else value for value in row) for row in found]
 
 
 class ReadSession:
     """A session that only reads. Opens at first use, and once anew when it turns out to have died while idle.
 
-    Db2 has no read-only session; what keeps this one from writing is that it sends SELECT and nothing else, and that the
-    account behind it is granted nothing more (deploy/privileges/db2-observe.sql).
+    Db2 has no read-only session; what keeps this one from writing is that it sends SELECT and nothing else, and that
+    the account behind it is granted nothing more (deploy/privileges/db2-observe.sql).
     """
 
     def __init__(self, settings: Db2Settings) -> None:
         self._settings = settings
-        self._connection: Any = None
+        self._connection: Connection | None = None
         self._closed = False
         self._columns: dict[str, frozenset[str]] = {}
         self.missing: dict[str, ConnectorError] = {}  # optional queries that this server or login does not answer
@@ -83,7 +134,7 @@ class ReadSession:
         return self._retried(lambda connection: fetch(connection, self._fitted(connection, query(name)), values), doing)
 
     def optional_rows(self, name: str, values: Sequence[object] = (), *, doing: str) -> list[Row] | None:
-        """As ``rows``; None where this server has no such source or this login may not ask it, remembered in ``missing``.
+        """As ``rows``; None where this server has no such source or this login may not ask it (see ``missing``).
 
         Raises:
             ConnectorError: it failed for another reason.
@@ -117,22 +168,18 @@ class ReadSession:
         self._closed = True
         self._drop()
 
-    def _fitted(self, connection: Any, wanted: Query) -> str:
+    def _fitted(self, connection: Connection, wanted: Query) -> str:
         return fit(wanted, lambda asked: self._columns_of(connection, asked))
 
-    def _columns_of(self, connection: Any, asked: Query) -> frozenset[str]:
+    def _columns_of(self, connection: Connection, asked: Query) -> frozenset[str]:
         if asked.source not in self._columns:
-            cursor = connection.cursor()
-            try:
-                values = ("",) * asked.source.count("?")
+            values = ("",) * asked.source.count("?")
+            with _cursor(connection) as cursor:
                 cursor.execute(asked.probe, values) if values else cursor.execute(asked.probe)
-                self._columns[asked.source] = frozenset(column[0].upper() for column in cursor.description)
-            finally:
-                with suppress(DriverError):
-                    cursor.close()
+                self._columns[asked.source] = frozenset(column[0].upper() for column in cursor.description or ())
         return self._columns[asked.source]
 
-    def _open(self) -> Any:
+    def _open(self) -> Connection:
         if self._closed:
             raise CannotConnect("this connector was closed", advice="Open a new one.")
         if self._connection is None:
@@ -146,7 +193,7 @@ class ReadSession:
             self._connection = None
             self._columns.clear()  # the next server may be another version
 
-    def _retried(self, work: Callable[[Any], Result], doing: str) -> Result:
+    def _retried(self, work: Callable[[Connection], Result], doing: str) -> Result:
         """Do it, and once more over a new session when the old one had died; reading twice does no harm."""
         for last in (False, True):
             connection = self._open()

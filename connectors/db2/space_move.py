@@ -9,6 +9,10 @@ from connectors.db2.storage import AT_REST, NEVER_TOUCHED, Group, Storage, Table
 from connectors.db2.table_move import lock_timeout
 from connectors.model import Bundle, NoRoute, Route
 
+REDIRECTED = (
+    "restore it redirected (RESTORE DATABASE ... TABLESPACE ... REDIRECT; SET TABLESPACE CONTAINERS; "
+    "RESTORE DATABASE ... CONTINUE)"
+)
 REBIND = "static packages keep their old access plans until they are bound again (REBIND); the list:"
 PACKAGES = (
     "SELECT PKGSCHEMA, PKGNAME FROM SYSCAT.PACKAGEDEP AS D, SYSCAT.TABLES AS B "
@@ -63,8 +67,7 @@ def _refusal(
         (
             space.managed == "S",
             "sms",
-            f"{space.name} is SMS, whose containers do not change: move its tables, or restore it redirected "
-            f"(RESTORE ... TABLESPACE ({identifier(space.name)}) REDIRECT; SET TABLESPACE CONTAINERS; RESTORE ... CONTINUE)",
+            f"{space.name} is SMS, whose containers do not change: move its tables, or {REDIRECTED}",
         ),
         (
             space.mode != AT_REST,

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from connectors.db2.names import Key, Part
 from connectors.db2.session import ReadSession
 
-BY_HAND = "ALTER TABLE ... DETACH PARTITION, copy it to a table in the target, ALTER TABLE ... ATTACH PARTITION, SET INTEGRITY"
+BY_HAND = (
+    "ALTER TABLE ... DETACH PARTITION, copy it to a table in the target, ALTER TABLE ... ATTACH PARTITION, "
+    "SET INTEGRITY"
+)
 UNIQUE_RULES = frozenset({"P", "U"})
 
 
