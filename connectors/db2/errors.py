@@ -25,7 +25,10 @@ from connectors.base import (
 _CODE = re.compile(r"SQLCODE\s*=\s*(-?\d+)")
 _STATE = re.compile(r"SQLSTATE\s*=\s*([0-9A-Z]{5})")
 _NUMBER = re.compile(r"SQL(\d{4,5})[NCW]\b")
-_NOISE = re.compile(r"\[IBM\]\[CLI Driver\](?:\[[^\]]+\])?\s*|\s*SQLSTATE=\w+|\s*SQLCODE=-?\d+")
+_NOISE = re.compile(
+    r"ibm_db_dbi::\w+:\s*|(?:Statement Execute Failed|Statement Prepare Failed|Binding Error):\s*"
+    r"|\[IBM\]\[CLI Driver\](?:\[[^\]]+\])?\s*|\s*SQLSTATE=\w+|\s*SQLCODE=-?\d+"
+)
 
 CANCELLED = -952
 MISSING_CODES = frozenset({-204, -440, -443})  # no such table, no such function, a routine that failed inside

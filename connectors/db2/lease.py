@@ -30,7 +30,8 @@ class Db2Lease:
         try:
             fetch(self._connection, query("lease_alive").text)
         except DriverError:
-            return False  # a session that cannot answer holds nothing that can be relied on
+            self.release()  # the driver may have reconnected already, and would answer next time, without the lock
+            return False
         return True
 
     def release(self) -> None:

@@ -11,7 +11,7 @@ from connectors.base import Clock, ConnectorError, Interrupted, LockNotObtained,
 from connectors.db2.errors import diagnose, outcome_unknown, translate
 from connectors.db2.inspection import move_runs, read_rebalance
 from connectors.db2.rebalancing import SpaceChanger
-from connectors.db2.session import DriverError, ReadSession, open_connection, send
+from connectors.db2.session import DriverError, ReadSession, open_connection, send_once
 from connectors.db2.settings import Db2Settings
 from connectors.db2.statements import CANCEL, Phase, change_of, phase_of
 from connectors.db2.tables import MoveProtocol, find_table, read_protocol
@@ -25,7 +25,7 @@ _GOES_ON = frozenset({"COPY", "REPLAY", "CLEANUP"})
 
 
 class Db2Mover:
-    """Executes steps in autocommit. A phase that is done is not repeated, one that fails is cancelled."""
+    """Executes steps, each in a transaction of its own. What is done is not repeated, what fails is cancelled."""
 
     def __init__(self, settings: Db2Settings, clock: Clock, *, shared: bool) -> None:
         """Open the session that acts.
@@ -34,7 +34,7 @@ class Db2Mover:
             CannotConnect: or AuthenticationFailed, as for any connection.
         """
         self._settings = settings
-        self._connection = open_connection(settings, statement_seconds=settings.move_timeout)
+        self._connection = open_connection(settings, statement_seconds=settings.move_timeout, autocommit=False)
         self._eye = ReadSession(settings)
         self._asked = ReadSession(settings)  # a connection serves one thread: this one serves progress()
         self._asking = threading.Lock()
@@ -175,7 +175,7 @@ class Db2Mover:
     def _send(self, statement: str, doing: str) -> None:
         """One statement, its failures told apart."""
         try:
-            send(self._connection, statement)
+            send_once(self._connection, statement)
         except DriverError as error:
             found = diagnose(str(error))
             raise (outcome_unknown(found, doing) if found.broke else translate(found, doing)) from error

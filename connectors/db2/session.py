@@ -1,7 +1,7 @@
 """Sessions: how they are opened and what is read over them. The only module that touches the driver.
 
-One connection serves one thread (``threadsafety`` of ibm_db_dbi is 0). Autocommit is on, but for the lease: a sampler
-that forgets to commit would hold a transaction open for hours, and ALTER TABLESPACE does nothing before its commit.
+One connection serves one thread (``threadsafety`` of ibm_db_dbi is 0). Sessions that read are in autocommit, so that no
+transaction stays open between two samples; those that act commit each statement themselves.
 """
 
 from __future__ import annotations
@@ -47,8 +47,12 @@ class Connection(Protocol):
         """A new cursor."""
         ...
 
+    def commit(self) -> object:
+        """End the transaction for good."""
+        ...
+
     def rollback(self) -> object:
-        """End the transaction."""
+        """End the transaction and take it back."""
         ...
 
     def close(self) -> object:
@@ -94,6 +98,26 @@ def send(connection: Connection, statement: str) -> None:
     """
     with _cursor(connection) as cursor:
         cursor.execute(statement)
+
+
+def send_once(connection: Connection, statement: str) -> None:
+    """A statement that must never be sent twice, in a transaction of its own (see ``sql/begin.sql``).
+
+    Args:
+        connection: opened without autocommit.
+        statement: takes effect with the commit, or commits by itself.
+
+    Raises:
+        ibm_db_dbi.Error: as the driver says; nothing is left open.
+    """
+    try:
+        fetch(connection, query("begin").text)
+        send(connection, statement)
+        connection.commit()
+    except DriverError:
+        with suppress(DriverError):  # of a broken connection; the first error is the one to tell
+            connection.rollback()
+        raise
 
 
 @contextmanager
