@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from connectors.db2.names import identifier, literal
 from connectors.db2.settings import Db2Settings
-from connectors.db2.statements import Tagged, rebalance, to_automatic, using_group
+from connectors.db2.statements import Tagged, rebalance, swap_containers, to_automatic, using_group
 from connectors.db2.storage import AT_REST, NEVER_TOUCHED, Group, Storage, TableSpace
 from connectors.db2.table_move import lock_timeout
 from connectors.model import Bundle, NoRoute, Route
@@ -80,11 +80,18 @@ def _refusal(
 
 
 def _one_way(space: TableSpace, group: Group) -> NoRoute:
-    """Into automatic storage there is a way, but none back, so it is written out for a person and not carried out."""
+    """Of DMS: into automatic storage there is no way back, so that is written out for a person and not carried out.
+
+    So is the swap of its containers, since nobody but a person knows which files and devices there may be.
+    """
+    files = [
+        (f"{group.paths[0]}/{space.name}.{at}", space.container_pages[old]) for at, old in enumerate(space.containers)
+    ]
+    swap = f"; or keep it so: {swap_containers(space.name, files, space.containers)}" if files else ""
     return NoRoute(
         code="one_way",
         sentence=f"{space.name} is managed by its own containers. By hand, and for good: "
-        f"{to_automatic(space.name, group.name)}; {rebalance(space.name)}",
+        f"{to_automatic(space.name, group.name)}; {rebalance(space.name)}{swap}",
     )
 
 
