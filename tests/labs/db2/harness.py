@@ -25,10 +25,8 @@ SCHEMA = "APP"
 PAGES, LOB_PAGES = 2000, 64
 WRONG_PASSWORD = "wrong, and s3cret"
 HELD_SECONDS = 2.0  # how long a phase takes that is to be caught
-CRAWL = 2.0  # extents a second of a rebalance that is to be caught
 _ORDINARY = re.compile(r"[A-Z_@#$][A-Z0-9_@#$]*")
 _NUMBERS = count(1)
-_NO_CANCEL = "a rebalance can be suspended, not taken back while it runs"
 
 
 def written(name: str) -> str:
@@ -165,7 +163,8 @@ class SpacesHarness(TablesHarness):
     move_by = "table_space"
     cannot: Mapping[Ability, str] = {
         Ability.LOCK: "ALTER TABLESPACE waits for no lock on a table",
-        Ability.INTERRUPT: _NO_CANCEL,
+        Ability.INTERRUPT: "a rebalance can be suspended, not taken back while it runs",
+        Ability.LOB: "a table space moves with everything in it, indexes too",
     }
 
     def create(self, name: str, *, lob: bool = False) -> PlayTable:
@@ -177,19 +176,6 @@ class SpacesHarness(TablesHarness):
         """With its table space."""
         super().drop(table)
         self._server.lab.drop_space(table.name)
-
-    @contextmanager
-    def _slowly(self) -> Iterator[None]:
-        before = self._server.lab.behave(extents_per_second=CRAWL)
-        try:
-            yield
-        finally:
-            self._server.lab.behave(**before)
-
-    def _caught(self) -> int:
-        """Handle of the newest connection: the mover's, once the rebalance has begun."""
-        wait_until(lambda: bool(self._server.lab.rebalancing()), "the rebalance runs")
-        return max(self._server.lab.connections())
 
 
 @contextmanager

@@ -75,6 +75,7 @@ class Statements:
 
     def _use_group(self, session: Session, space_token: str, group_token: str) -> None:
         """Takes effect at the commit; without room nothing begins."""
+        session.wait(lambda: False, self._world.behaviour.phase_seconds)
         with self._world.lock:
             self._world.tick()
             space = self._space_to_alter(session, space_token)

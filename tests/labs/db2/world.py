@@ -162,7 +162,7 @@ class Behaviour:
     mon_obj_metrics: str = "EXTENDED"
     extents_per_second: float = 1e9
     rebalance_starts: bool = True  # by itself, at the commit of USING STOGROUP
-    phase_seconds: float = 0.0  # how long a COPY takes
+    phase_seconds: float = 0.0  # how long a phase of ADMIN_MOVE_TABLE takes, and USING STOGROUP itself
     lock_seconds: float = 1.0  # LOCKTIMEOUT
     silent: bool = False  # the server takes requests and answers none
     cut_mid_answer: bool = False  # connections end in the middle of the next rows
