@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tests.labs.db2.dss import Code, obj
 
+LONGEST_MESSAGE = 70  # bytes of SQLERRMC
 SEPARATOR = "\xff"  # between the tokens of a message
 _PRODUCT = b"SQL11059"  # shown nowhere; eight bytes are demanded
 
@@ -46,7 +47,7 @@ def sqlcard(answer: Sqlca | None, order: str) -> bytes:
     """The SQLCARD object that says so; None: plain success."""
     if answer is None:
         return obj(Code.SQLCARD, b"\xff")
-    text = answer.message.encode("latin-1", "replace")
+    text = answer.message.encode("latin-1", "replace")[:LONGEST_MESSAGE]
     head = b"\x00" + struct.pack(f"{order}i", answer.code) + answer.state.encode() + _PRODUCT
     extension = b"\x00" + struct.pack(f"{order}6i", *([0] * 6)) + b" " * 11
     return obj(Code.SQLCARD, head, extension, b"\x00\x00", struct.pack(">H", len(text)), text, b"\x00\x00", b"\xff")

@@ -88,9 +88,11 @@ class Rewriter:
 
     def _qualified(self, schema: str) -> str:
         name = self._ahead(2)[-1]
-        if name in ("SYSDUMMY1", "MON_GET_APPLICATION_HANDLE"):
-            return self._take(2, "SYSIBM.") if name == "SYSDUMMY1" else self._take(2, "")
+        if name == "MON_GET_APPLICATION_HANDLE":
+            return self._take(2, "")
         view = self._views.get(f"{schema}.{name}")
+        if view is None and schema == "SYSIBM":
+            return self._take(1, schema)  # Derby has some of its own, and refuses the others itself
         if view is None or view.function:
             raise refusals.undefined(f"{schema}.{name}")
         self.asked.add(view.name)
