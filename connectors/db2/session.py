@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
+import ibm_db
 import ibm_db_dbi
 
 from connectors.base import CannotConnect, ConnectorError, ObjectGone, PrivilegeMissing, StatementFailed
@@ -17,6 +18,7 @@ from connectors.db2.errors import MISSING_CODES, cannot_connect, diagnose, trans
 from connectors.db2.queries import Query, fit, query
 from connectors.db2.settings import Db2Settings
 
+ANSWER_MARGIN_SECONDS = 5  # beyond the time limit of a statement
 Row = tuple[Any, ...]
 Result = TypeVar("Result")
 DriverError = ibm_db_dbi.Error
@@ -73,6 +75,9 @@ def open_connection(settings: Db2Settings, *, statement_seconds: float, autocomm
         connection = ibm_db_dbi.connect(words)
     except DriverError as error:
         raise cannot_connect(diagnose(str(error)), settings.where()) from None  # its frames hold the password
+    # QueryTimeout asks the server to stop and waits for its answer; a server that has gone silent gives none, ever.
+    limit = max(1, round(statement_seconds)) + ANSWER_MARGIN_SECONDS
+    connection.set_option({ibm_db.SQL_ATTR_RECEIVE_TIMEOUT: limit})
     connection.set_autocommit(autocommit)
     opened: Connection = connection
     return opened
