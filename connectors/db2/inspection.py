@@ -7,10 +7,10 @@ from pathlib import PurePosixPath
 
 from connectors.db2.names import Key, Part, parse_key
 from connectors.db2.session import ReadSession
-from connectors.db2.statements import change_of
+from connectors.db2.statements import CANCEL, change_of, phase_of
 from connectors.db2.storage import AT_REST, Storage, TableSpace, read_storage
 from connectors.db2.tables import MoveProtocol, TableFacts, find_table_of, read_protocol
-from connectors.model import Home, Inspection, Route
+from connectors.model import Home, Inspection, Route, Step
 
 RESUMABLE = frozenset({"COPY", "REPLAY", "CLEANUP"})
 MOVE_UTILITIES = ("ADMIN_MOVE_TABLE", "ONLINE_TABLE_MOVE", "MOVE")
@@ -53,9 +53,22 @@ def inspect_table(session: ReadSession, route: Route, *, shared: bool) -> Inspec
         sentence=_table_sentence(key, homes, protocol, running=running),
         size_bytes=table_bytes(session, table, key, shared=shared),
         on_disk=None,
-        leftovers=() if running or not protocol.open or protocol.status in RESUMABLE else route.tidy_steps,
+        leftovers=() if running else leftovers_of(route, protocol),
         running=running,
     )
+
+
+def leftovers_of(route: Route, protocol: MoveProtocol) -> tuple[Step, ...]:
+    """What ends an unfinished move: CLEANUP after SWAP, nothing where the next run goes on, else CANCEL."""
+    if protocol.status == "CLEANUP":
+        return tidy_for(route, "CLEANUP")
+    return tidy_for(route, CANCEL) if protocol.open and protocol.status not in RESUMABLE else ()
+
+
+def tidy_for(route: Route, operation: str) -> tuple[Step, ...]:
+    """The tidy step of the route that calls that operation."""
+    calls = ((step, phase_of(step.sql)) for step in route.tidy_steps)
+    return tuple(step for step, phase in calls if phase is not None and phase.operation == operation)
 
 
 def homes_of(table: TableFacts, key: Key, storage: Storage) -> tuple[str, ...]:

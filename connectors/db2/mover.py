@@ -9,7 +9,7 @@ from typing import Self
 
 from connectors.base import Clock, ConnectorError, Interrupted, LockNotObtained, OutcomeUnknown, StatementFailed
 from connectors.db2.errors import diagnose, outcome_unknown, translate
-from connectors.db2.inspection import move_runs, read_rebalance
+from connectors.db2.inspection import move_runs, read_rebalance, tidy_for
 from connectors.db2.rebalancing import SpaceChanger
 from connectors.db2.session import DriverError, ReadSession, open_connection, send_once
 from connectors.db2.settings import Db2Settings
@@ -21,6 +21,7 @@ from connectors.model import Progress, Route, Step
 _REACHED = {"INIT": 0, "COPY": 1, "REPLAY": 2, "CLEANUP": 4, "COMPLETE": 5, "COMPLETE_WITH_WARNINGS": 5}
 _RANK = {"INIT": 0, "COPY": 1, "REPLAY": 2, "SWAP": 3, "CLEANUP": 4}
 _CAN_STOP_AFTER = frozenset({"INIT", "COPY", "REPLAY"})
+_BEFORE_SWAP = frozenset({"COPY", "REPLAY"})
 _GOES_ON = frozenset({"COPY", "REPLAY", "CLEANUP"})
 
 
@@ -145,8 +146,10 @@ class Db2Mover:
                 f"{protocol.authid} has begun a move of {name} and not finished it",
                 advice=f"Let {protocol.authid} finish or CANCEL it; nobody else can.",
             )
+        if phase.operation != "INIT" or protocol.status not in _BEFORE_SWAP:
+            return  # after SWAP the table called TARGET is the old one
         target = find_table(self._eye, phase.schema, protocol.target) if protocol.target else None
-        if phase.operation == "INIT" and target is not None and target.space != phase.homes.data:
+        if target is not None and target.space != phase.homes.data:
             raise StatementFailed(
                 f"a move of {name} to {target.space} is open",
                 advice=f"CANCEL it, or let it end, before moving {name} to {phase.homes.data}.",
@@ -169,7 +172,7 @@ class Db2Mover:
             ) from error
 
     def _cancel(self) -> None:
-        for step in self._route.tidy_steps if self._route is not None else ():
+        for step in tidy_for(self._route, CANCEL) if self._route is not None else ():
             self._send(step.sql, step.purpose)
 
     def _send(self, statement: str, doing: str) -> None:

@@ -147,9 +147,12 @@ class Tagged:
             for at, (statement, purpose) in enumerate(self.back, start=1)
         )
 
-    def tidy(self, statement: str, purpose: str) -> tuple[Step, ...]:
-        """What removes the rest of an interrupted run."""
-        return (Step(sql=self._tag(statement, "tidy 1"), purpose=purpose, timeout_seconds=self.seconds),)
+    def tidy(self, *statements: tuple[str, str]) -> tuple[Step, ...]:
+        """What removes the rest of an interrupted run, each a statement and its purpose."""
+        return tuple(
+            Step(sql=self._tag(statement, f"tidy {at}"), purpose=purpose, timeout_seconds=self.seconds)
+            for at, (statement, purpose) in enumerate(statements, start=1)
+        )
 
     def _tag(self, statement: str, what: str) -> str:
         return f"{statement} /* hotplace move {self.digest} {what} */"

@@ -84,6 +84,7 @@ def _route(table: TableFacts, bundle: Bundle, source: TableSpace, target: TableS
         seconds=settings.move_timeout,
     )
     cancel = move_table(table.schema, table.name, None, "", CANCEL)
+    clean_up = move_table(table.schema, table.name, None, "", PHASES[-1])
     return Route(
         name="admin_move_table",
         bundle=bundle,
@@ -91,7 +92,10 @@ def _route(table: TableFacts, bundle: Bundle, source: TableSpace, target: TableS
         prologue=(lock_timeout(settings),),
         steps=words.steps(),
         undo_steps=words.undo_steps(),
-        tidy_steps=words.tidy(cancel, f"cancel the unfinished move of {bundle.key}"),
+        tidy_steps=words.tidy(
+            (cancel, f"cancel the unfinished move of {bundle.key}"),
+            (clean_up, f"drop what the finished move of {bundle.key} has left"),
+        ),
         online=not table.column_organised,
         locks="exclusive on the table for the moment of SWAP; triggers slow its writers until then",
         log_bytes=round(LOG_RATIO * bundle.size_bytes),

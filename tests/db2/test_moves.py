@@ -57,14 +57,15 @@ def test_golden_phases() -> None:
 
 
 def test_golden_undo_and_tidy() -> None:
-    """Undoing is a move back; tidying is CANCEL."""
+    """Undoing is a move back; tidying is CANCEL before the swap and CLEANUP after it."""
     route = to_fast()
     assert isinstance(route, Route)
     assert route.undo_steps[0].sql.partition(" /* hotplace move ")[0] == (
         "CALL SYSPROC.ADMIN_MOVE_TABLE('APP','ORDERS','TS_SLOW','TS_SLOW','TS_SLOW','','','','','','INIT')"
     )
     assert [step.sql.partition(" /*")[0] for step in route.tidy_steps] == [
-        "CALL SYSPROC.ADMIN_MOVE_TABLE('APP','ORDERS','','','','','','','','','CANCEL')"
+        "CALL SYSPROC.ADMIN_MOVE_TABLE('APP','ORDERS','','','','','','','','','CANCEL')",
+        "CALL SYSPROC.ADMIN_MOVE_TABLE('APP','ORDERS','','','','','','','','','CLEANUP')",
     ]
 
 
