@@ -18,6 +18,17 @@ def create_table(world: World, schema: str, name: str, index: str, space: str, p
     world.touch()
 
 
+def create_partitioned(world: World, schema: str, name: str, index: str, spaces: list[str], pages: int) -> None:
+    """A table with a data partition of so many pages in each table space, and one index that is not partitioned."""
+    parts = [
+        Part(number, f"PART{number}", world.next_file_id(), space, spaces[0], space, pages)
+        for number, space in enumerate(spaces)
+    ]
+    indexes = [Index(1, schema, index, max(pages * len(spaces) // 10, 1))]
+    world.tables[schema, name] = Table(schema, name, pages * len(spaces) * 4, parts, indexes)
+    world.touch()
+
+
 def drop_table(world: World, schema: str, name: str) -> None:
     """Gone with its indexes, and with a move of it; harmless when it is gone already."""
     world.tables.pop((schema, name), None)

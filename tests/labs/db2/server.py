@@ -85,6 +85,11 @@ class Lab:
         with self._world.lock:
             load.create_table(self._world, schema, name, index, space, pages, lob_pages)
 
+    def create_partitioned(self, schema: str, name: str, index: str, spaces: list[str], pages: int) -> None:
+        """A data partition in each of those table spaces; the index is in the first."""
+        with self._world.lock:
+            load.create_partitioned(self._world, schema, name, index, spaces, pages)
+
     def drop_table(self, schema: str, name: str) -> None:
         """Harmless when it is gone."""
         with self._world.lock:

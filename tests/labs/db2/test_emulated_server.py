@@ -30,7 +30,7 @@ def status(session: Any, table: str) -> str:
     return str(rows(session, query + "AND M.\"KEY\" = 'STATUS' WITH UR", table)[0][0])
 
 
-def home(session: Any, table: str) -> tuple[str, str]:
+def home(session: Any, table: str) -> tuple[str | None, str | None]:
     """Table spaces of its data and its indexes, by the catalog."""
     query = "SELECT T.TBSPACE, T.INDEX_TBSPACE FROM SYSCAT.TABLES AS T WHERE T.TABNAME = ? WITH UR"
     (found,) = rows(session, query, table)
@@ -264,6 +264,21 @@ def test_emulated_server_restarts_with_counters_at_zero(db2: Db2, table: str) ->
     assert rows(session, asked) != activated
     assert rows(session, reads, table) == [(0,)]
     end(session)
+
+
+def test_emulated_server_has_partitioned_tables(db2: Db2, session: Any, table: str) -> None:
+    """A partition in each table space; SYSCAT.TABLES names none, and ADMIN_MOVE_TABLE does not move it here."""
+    db2.lab.create_partitioned("APP", "PARTED", "PARTED_PK", [table, "TS_FAST"], 320)
+    try:
+        query = (
+            "SELECT P.DATAPARTITIONID, S.TBSPACE FROM SYSCAT.DATAPARTITIONS AS P, SYSCAT.TABLESPACES AS S"
+            " WHERE P.TBSPACEID = S.TBSPACEID AND P.TABNAME = 'PARTED' ORDER BY 1 WITH UR"
+        )
+        assert rows(session, query) == [(0, table), (1, "TS_FAST")]
+        assert home(session, "PARTED") == (None, None)
+        assert "SQL2104N" in refused(session, move("PARTED", "INIT"))
+    finally:
+        db2.lab.drop_table("APP", "PARTED")
 
 
 def test_emulated_server_counts_by_hand(db2: Db2, session: Any, table: str) -> None:

@@ -98,6 +98,11 @@ def test_names_inside_literals_stay() -> None:
     assert rewriter.asked == {"SYSCAT.TABLES"}
 
 
+def test_a_cast_to_char_becomes_varchar() -> None:
+    """The driver loses its connection over Derby's CHAR; the function CHAR stays."""
+    assert Rewriter("CAST(NULL AS CHAR(1)), CHAR(N)", {}, 1).text() == "CAST(NULL AS VARCHAR(1)), CHAR(N)"
+
+
 @pytest.mark.parametrize(
     ("view", "column", "since"),
     [

@@ -58,6 +58,7 @@ class Rewriter:
         self._views = views
         self._handle = handle
         self._at = 0
+        self._said: list[str] = []  # first tokens of what was taken so far
         self.asked: set[str] = set()
 
     def text(self) -> str:
@@ -68,7 +69,10 @@ class Rewriter:
         """
         out = []
         while self._at < len(self._in):
+            token = self._in[self._at]
             out.append(self._next())
+            if not token.isspace():
+                self._said.append(token.upper())
         return "".join(out)
 
     def _next(self) -> str:
@@ -79,6 +83,8 @@ class Rewriter:
             return self._take(2, f"CAST('{DATABASE}' AS VARCHAR(18))")
         if word == "CURRENT" and self._ahead(1) == ["USER"]:
             return self._take(2, "CURRENT_USER")
+        if word == "CHAR" and self._said[-1:] == ["AS"]:
+            return self._take(1, "VARCHAR")  # see documented._type_of
         if word == "MON_GET_APPLICATION_HANDLE" and self._ahead(2) == ["(", ")"]:
             return self._take(3, f"CAST({self._handle} AS BIGINT)")
         if word in _SYSTEM and self._ahead(1) == ["."]:
