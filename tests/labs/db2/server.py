@@ -194,7 +194,7 @@ def main(folder: str, version: str) -> None:
         requester = Requester(derby, DATABASE, ADMIN.name, ADMIN.password)
         requester.run(SET_UP)
         world, shapes = new_world(numbers), views(numbers)
-        shared = Shared(world, shapes, Projection(world, shapes, requester), USERS)
+        shared = Shared(world, shapes, Projection(world, shapes, requester, Path(folder)), USERS)
         lab = Lab(shared)
         server = manager_of(lambda: lab)(("127.0.0.1", 0), KEY).get_server()
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -281,6 +281,18 @@ def test_emulated_server_has_partitioned_tables(db2: Db2, session: Any, table: s
         db2.lab.drop_table("APP", "PARTED")
 
 
+def test_emulated_server_takes_many_tables(db2: Db2, session: Any, table: str) -> None:
+    """300 tables made at once appear with their names, quotes and commas included, and go again."""
+    names = [f'many, "{number}"' for number in range(300)]
+    for name in names:
+        db2.lab.create_table("MANY", name, f"I{name}", table, 10)
+    query = "SELECT T.TABNAME, T.FPAGES FROM SYSCAT.TABLES AS T WHERE T.TABSCHEMA = 'MANY' WITH UR"
+    assert sorted(rows(session, query)) == sorted((name, 10) for name in names)
+    for name in names:
+        db2.lab.drop_table("MANY", name)
+    assert rows(session, query) == []
+
+
 def test_emulated_server_counts_by_hand(db2: Db2, session: Any, table: str) -> None:
     """By hand: 100 look-ups on SLOW wait for 200 pages, 1600 ms; a scan of 640 pages at 0.5 ms for none."""
     db2.lab.read_randomly("APP", table, 100)
