@@ -126,7 +126,7 @@ def inspect_space(session: ReadSession, route: Route, name: str, *, shared: bool
         sentence = f"table space {name} no longer exists"
         return Inspection(home=Home.GONE, sentence=sentence, size_bytes=0, on_disk=None)
     state = read_rebalance(session, name)
-    settled = at_rest(space, state)
+    settled = not is_moving(space, state)
     return Inspection(
         home=space_home(storage, space, route, settled=settled),
         sentence=_space_sentence(space, state, settled=settled),
@@ -150,6 +150,11 @@ def read_rebalance(session: ReadSession, name: str) -> Rebalance:
 def at_rest(space: TableSpace, state: Rebalance) -> bool:
     """Nothing is being copied: a rebalance that ends leaves no row that says so."""
     return not state.running and space.mode == AT_REST and not space.paths_dropped
+
+
+def is_moving(space: TableSpace, state: Rebalance) -> bool:
+    """Extents are being copied, or will be when somebody resumes it; a dropped path alone waits for a REBALANCE."""
+    return state.running or space.mode != AT_REST
 
 
 def lies_under(space: TableSpace, paths: tuple[str, ...]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from connectors.base import Clock, LockNotObtained, ObjectGone, OutcomeUnknown, StatementFailed
-from connectors.db2.inspection import Rebalance, at_rest, lies_under, read_rebalance
+from connectors.db2.inspection import Rebalance, at_rest, is_moving, lies_under, read_rebalance
 from connectors.db2.session import ReadSession
 from connectors.db2.settings import Db2Settings
 from connectors.db2.statements import SpaceChange
@@ -38,7 +38,7 @@ class Look:
     @property
     def moving(self) -> bool:
         """Extents are being copied, or will be when somebody resumes it."""
-        return not at_rest(self.space, self.state)
+        return is_moving(self.space, self.state)
 
 
 class SpaceChanger:
@@ -114,11 +114,13 @@ class SpaceChanger:
 
     def _wait(self, step: Step, change: SpaceChange) -> None:
         until = self._clock.monotonic() + (step.timeout_seconds or self._settings.move_timeout)
+        idle = 0
         while True:
             seen = self._look(change.space)
             if seen.arrived(change.group):
                 return
-            if not seen.moving:
+            idle = 0 if seen.moving else idle + 1
+            if idle > 1:  # once may be the moment between the last extent and the drop of the old containers
                 raise StatementFailed(
                     f"{step.purpose}: the rebalance ended, and {change.space} is not wholly where it should be",
                     advice="Look for its reason in db2diag.log; often the paths of the target were full.",
