@@ -91,7 +91,7 @@ class Shim:
             while True:
                 for going in handle(read_dss(lambda count: exactly(source, count))):
                     sink.sendall(going.wire())
-        except (EOFError, OSError):
+        except (EOFError, OSError, refusals.Refusal):  # the last: forced off while the server was silent
             self.session.forced.set()
         finally:
             self.cut()
