@@ -18,10 +18,11 @@ from pydantic import BaseModel
 from connectors.base import Clock, Connector, UnknownEngine
 
 BUILT_IN = {
+    "db2": "connectors.db2.engine:ENGINE",
     "oracle": "connectors.oracle.engine:ENGINE",
     "postgresql": "connectors.postgresql.engine:ENGINE",
-    "sqlserver": "connectors.sqlserver.engine:ENGINE",
     "simulated": "connectors.simulated.engine:ENGINE",
+    "sqlserver": "connectors.sqlserver.engine:ENGINE",
 }
 ENTRY_POINT_GROUP = "hotplace.connectors"
 

@@ -86,6 +86,8 @@ def _parameter(name: str) -> object:
     marks = [pytest.mark.xdist_group(f"contract {name}")]
     if name.startswith("postgresql"):
         marks.append(pytest.mark.postgresql)
+    if name.startswith("db2"):
+        marks.append(pytest.mark.db2)
     return pytest.param(name, marks=marks)
 
 

@@ -1,0 +1,53 @@
+"""How the registry meets Db2: settings are validated without the driver, connecting needs it."""
+
+from __future__ import annotations
+
+from connectors.base import Clock, Connector, DriverMissing
+from connectors.db2.settings import Db2Settings
+from connectors.registry import Engine
+
+SAMPLE_SETTINGS = """\
+host: db.example.com
+port: 50000
+dbname: APP                 # one entry per database
+user: hotplace              # see deploy/privileges/db2-observe.sql
+password: {file: /etc/hotplace/password}   # or {env: NAME} or {credential: NAME}
+# security: SSL
+# server_certificate: /etc/ssl/certs/db2.arm
+# authentication: SERVER_ENCRYPT            # or KERBEROS ...
+connect_timeout: 10s
+query_timeout: 30s          # of every query that hotplace reads with
+lock_timeout: 5s            # how long a statement of a move waits for a lock
+move_timeout: 4h            # of one phase of a move
+move_by: table              # or table_space: the spaces are storage groups, and whole table spaces move between them
+keep_original: false        # ADMIN_MOVE_TABLE keeps the old table under another name
+"""
+NO_WHEEL = (
+    "Run: pip install 'hotplace[db2]'. IBM builds its driver for Linux on x86-64 with glibc, macOS and Windows; "
+    "there is none for Linux on ARM64 or Alpine: run hotplace on another machine, it only needs to reach the server."
+)
+
+
+def connect(settings: Db2Settings, clock: Clock) -> Connector:
+    """A connector to that database; the first call connects.
+
+    Raises:
+        DriverMissing: ibm_db is not installed, or does not load on this machine.
+    """
+    try:
+        import ibm_db_dbi  # noqa: F401  # only to tell a missing driver from a broken connector
+    except ImportError as error:
+        raise DriverMissing(f"the Db2 driver ibm_db cannot be loaded: {error}", advice=NO_WHEEL) from error
+    from connectors.db2.connector import Db2Connector
+
+    return Db2Connector(settings, clock)
+
+
+ENGINE = Engine(
+    name="db2",
+    title="Db2",
+    settings=Db2Settings,
+    connect=connect,
+    sample_settings=SAMPLE_SETTINGS,
+    sample_spaces=("TS_FAST", "USERSPACE1"),
+)

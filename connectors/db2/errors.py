@@ -1,0 +1,125 @@
+"""Turns what the driver raises into the errors of the contract: by SQLCODE, then by SQLSTATE, never by words.
+
+The driver gives one string, ``[IBM][CLI Driver] SQL30081N  ...  SQLSTATE=08001 SQLCODE=-30081``; both codes are at its
+end. Codes and states as in IBM's message reference.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from connectors.base import (
+    AuthenticationFailed,
+    CannotConnect,
+    ConnectorError,
+    LockNotObtained,
+    ObjectGone,
+    OutcomeUnknown,
+    PrivilegeMissing,
+    SpaceFull,
+    StatementFailed,
+    TimedOut,
+)
+
+_CODE = re.compile(r"SQLCODE\s*=\s*(-?\d+)")
+_STATE = re.compile(r"SQLSTATE\s*=\s*([0-9A-Z]{5})")
+_NUMBER = re.compile(r"SQL(\d{4,5})[NCW]\b")
+_NOISE = re.compile(
+    r"ibm_db_dbi::\w+:\s*|(?:Statement Execute Failed|Statement Prepare Failed|Binding Error):\s*"
+    r"|\[IBM\]\[CLI Driver\](?:\[[^\]]+\])?\s*|\s*SQLSTATE=\w+|\s*SQLCODE=-?\d+"
+)
+
+CANCELLED = -952
+MISSING_CODES = frozenset({-204, -440, -443})  # no such table, no such function, a routine that failed inside
+_FULL = "Make room in the target, or choose another space."
+_AGAIN = "It is tried again later."
+_DOCTOR = "Run hotplace doctor: it prints the GRANT."
+
+_BY_CODE: dict[int, tuple[type[ConnectorError], str]] = {
+    -911: (LockNotObtained, f"Lock time-out or deadlock. {_AGAIN}"),
+    -913: (LockNotObtained, f"Lock time-out or deadlock. {_AGAIN}"),
+    CANCELLED: (TimedOut, "Raise query_timeout or move_timeout, or look at what the server is busy with."),
+    -289: (SpaceFull, _FULL),
+    -968: (SpaceFull, _FULL),
+    -964: (StatementFailed, "The transaction log is full: raise logsecond, or move it when less is going on."),
+    -290: (StatementFailed, "The table space is in a state that allows no access: see LIST TABLESPACES SHOW DETAIL."),
+    -551: (PrivilegeMissing, _DOCTOR),
+    -552: (PrivilegeMissing, _DOCTOR),
+    -1092: (PrivilegeMissing, "This needs membership of the instance's SYSCTRL_GROUP; see doctor."),
+    -204: (ObjectGone, "It was dropped or renamed; plan again."),
+    -440: (ObjectGone, "This version has no such routine; see doctor."),
+    -2104: (
+        StatementFailed,
+        "ADMIN_MOVE_TABLE does not move this table; see the reason code in the message reference.",
+    ),
+    -2105: (StatementFailed, "An earlier move of this table is unfinished: CANCEL it, as the one who began it."),
+    -30082: (AuthenticationFailed, "Check the user, where its password comes from, and authentication."),
+    -1060: (AuthenticationFailed, "GRANT CONNECT ON DATABASE to this user."),
+    -1013: (CannotConnect, "Check dbname; LIST DATABASE DIRECTORY shows them on the server."),
+    -1598: (CannotConnect, "This server needs a Db2 Connect licence; Db2 for Linux, UNIX and Windows does not."),
+    -30081: (CannotConnect, "Check host and port, and that the instance listens (db2set DB2COMM=TCPIP)."),
+}
+_BY_STATE: dict[str, tuple[type[ConnectorError], str]] = {
+    "40001": _BY_CODE[-911],
+    "57033": _BY_CODE[-913],
+    "57014": _BY_CODE[CANCELLED],
+    "42501": _BY_CODE[-551],
+    "42704": _BY_CODE[-204],
+    "42884": _BY_CODE[-440],
+}
+_BROKEN_CODES = frozenset({-1024, -1224, -1229, -1034, -30020, -30080, -30081, -30108})
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What the driver's string says."""
+
+    code: int  # 0: none
+    state: str
+    words: str  # on one line, without the driver's brackets and codes
+
+    @property
+    def native(self) -> str:
+        """The code as the contract's ``native_code``."""
+        return str(self.code) if self.code else self.state
+
+    @property
+    def broke(self) -> bool:
+        """The session itself is gone, so that nobody knows what became of its statement."""
+        return self.code in _BROKEN_CODES or (not self.code and self.state.startswith("08"))
+
+
+def diagnose(text: str) -> Diagnosis:
+    """Read the driver's string."""
+    code, state, number = _CODE.search(text), _STATE.search(text), _NUMBER.search(text)
+    known = int(code[1]) if code else -int(number[1]) if number else 0
+    return Diagnosis(known, state[1] if state else "", " ".join(_NOISE.sub(" ", text).split()))
+
+
+def translate(found: Diagnosis, doing: str) -> ConnectorError:
+    """The error of the contract for a statement that failed while its session lives on.
+
+    Args:
+        found: from ``diagnose``.
+        doing: what was tried, to begin the message with; holds no secret.
+    """
+    kind, advice = _BY_CODE.get(found.code) or _BY_STATE.get(found.state) or (StatementFailed, "")
+    return kind(f"{doing}: {found.words}", advice=advice, native_code=found.native)
+
+
+def outcome_unknown(found: Diagnosis, doing: str) -> OutcomeUnknown:
+    """The session broke under a statement that changes something."""
+    return OutcomeUnknown(
+        f"{doing}: the session ended before the server answered ({found.words})",
+        advice="The catalog is asked what became of it.",
+        native_code=found.native,
+    )
+
+
+def cannot_connect(found: Diagnosis, where: str) -> CannotConnect:
+    """A refused or failed connection."""
+    kind, advice = _BY_CODE.get(found.code, (CannotConnect, "Check host and port, and that the server runs."))
+    if not issubclass(kind, CannotConnect):
+        kind = CannotConnect
+    return kind(f"cannot connect to {where}: {found.words}", advice=advice, native_code=found.native)

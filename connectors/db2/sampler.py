@@ -1,0 +1,205 @@
+"""Takes one sample: counters of every table, LOB object and index over all members, and of every table space.
+
+Object counters rise per member and are summed. A table that was dropped and made again, or moved, keeps its name and
+begins at zero; the place of its file is sampled as a pair of counters, one of which falls whenever it changes, so that
+the interval is not taken for work (``home`` and ``home_complement``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from connectors.base import Clock
+from connectors.db2.figures import MILLISECONDS, columns_of, space_totals
+from connectors.db2.names import Part, physical_id
+from connectors.db2.queries import query
+from connectors.db2.session import ReadSession, Row
+from connectors.model import F64, I64, Sample, SpaceFigures
+
+COUNTERS = (
+    "logical_reads",
+    "physical_reads",  # by sessions and prefetchers alike: Db2 does not tell them apart for an object
+    "direct_read_requests",
+    "rows_changed",  # of an index: keys updated
+    "disturbed",  # samples at which a utility worked on it
+    "home",
+    "home_complement",
+)
+_LOGICAL, _PHYSICAL, _DIRECT, _CHANGED, _DISTURBED, _HOME, _COMPLEMENT = range(len(COUNTERS))
+_FILE_BITS = 20
+_ALL_HOMES = 2**52
+DISTURBING = frozenset({"BACKUP", "RESTORE", "LOAD", "REORG", "RUNSTATS", "REDISTRIBUTE"})
+BACKUPS = "backups_seen"
+PERMANENT = frozenset({"ANY", "LARGE"})
+_COLUMN = re.compile(r"^\s*(?:SELECT )?\s*\w+\.(\w+)", re.MULTILINE)
+Counts = dict[int, list[int]]
+
+
+def column_names(name: str) -> tuple[str, ...]:
+    """Names of the columns of a query, in its order."""
+    return tuple(_COLUMN.findall(query(name).text.partition("  FROM ")[0]))
+
+
+class MonitorSampler:
+    """Samples over one session; remembers which tables a utility was seen at, since a sample only sees the moment."""
+
+    def __init__(self, session: ReadSession, clock: Clock, *, by_group: bool) -> None:
+        """Args: session, clock, and whether storage groups are the spaces (``move_by: table_space``)."""
+        self._session = session
+        self._clock = clock
+        self._by_group = by_group
+        self._seen: dict[tuple[str, str], int] = {}
+        self._before: set[tuple[str, str]] = set()
+        self._backups, self._backup_before = 0, False
+
+    def sample(self) -> Sample:
+        """Five queries, whatever the number of objects.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+        taken_at, monotonic = self._clock.now(), self._clock.monotonic()
+        self._watch_utilities()
+        tables = self._session.rows("sample_tables", doing="sampling tables")
+        indexes = self._session.rows("sample_indexes", doing="sampling indexes")
+        spaces = self._session.rows("sample_spaces", doing="sampling table spaces")
+        members = self._session.optional_rows("database", doing="sampling the database") or []
+        counts: Counts = {}
+        self._add_tables(counts, tables)
+        self._add_indexes(counts, indexes)
+        ids, columns = _arranged(counts)
+        figures, database = space_figures(spaces, by_group=self._by_group)
+        database |= database_totals(members)
+        database[BACKUPS] = float(self._backups)
+        return Sample(
+            taken_at=taken_at,
+            monotonic_seconds=monotonic,
+            epoch=epoch_of(members),
+            physical_id=ids,
+            counters=dict(zip(COUNTERS, columns, strict=True)),
+            database=database,
+            server_seconds=self._clock.monotonic() - monotonic,  # an upper bound: the wire is in it
+            spaces=figures,
+        )
+
+    def _watch_utilities(self) -> None:
+        """Count, for each table and for all at once, the samples that had a utility at their begin or end."""
+        rows = self._session.optional_rows("utilities", doing="looking for utilities") or []
+        now, backup = disturbed_tables(rows)
+        for table in now | self._before:
+            self._seen[table] = self._seen.get(table, 0) + 1
+        self._backups += backup or self._backup_before
+        self._before, self._backup_before = now, backup
+
+    def _add_tables(self, counts: Counts, rows: Iterable[Row]) -> None:
+        for row in rows:
+            schema, name, partition, _, space, file, *reads, _, _, inserted, updated, deleted, direct, _ = row
+            data_l, data_p, xda_l, xda_p, col_l, col_p = (int(value or 0) for value in reads)
+            of = _counts_of(counts, physical_id(Part.TABLE, schema, name, 0, partition))
+            of[_LOGICAL] += data_l + col_l
+            of[_PHYSICAL] += data_p + col_p
+            of[_CHANGED] += int(inserted or 0) + int(updated or 0) + int(deleted or 0)
+            of[_DISTURBED] = self._seen.get((schema, name), 0)
+            of[_HOME] = max(of[_HOME], (max(0, int(space or 0)) << _FILE_BITS) + max(0, int(file or 0)))
+            of[_COMPLEMENT] = _ALL_HOMES - of[_HOME]
+            if xda_l or xda_p or direct:
+                lob = _counts_of(counts, physical_id(Part.LOB, schema, name, 0, partition))
+                lob[_LOGICAL] += xda_l
+                lob[_PHYSICAL] += xda_p
+                lob[_DIRECT] += int(direct or 0)
+                lob[_DISTURBED] = self._seen.get((schema, name), 0)
+
+    def _add_indexes(self, counts: Counts, rows: Iterable[Row]) -> None:
+        for schema, name, iid, partition, _, logical, physical, _, updates in rows:
+            of = _counts_of(counts, physical_id(Part.INDEX, schema, name, int(iid), partition))
+            of[_LOGICAL] += int(logical or 0)
+            of[_PHYSICAL] += int(physical or 0)
+            of[_CHANGED] += int(updates or 0)
+            of[_DISTURBED] = self._seen.get((schema, name), 0)
+
+
+def disturbed_tables(rows: Sequence[Row]) -> tuple[set[tuple[str, str]], bool]:
+    """Tables that a utility works on, and whether one works on the whole database or a table space."""
+    tables: set[tuple[str, str]] = set()
+    everything = False
+    for _, _, kind, _, schema, name in rows:
+        if str(kind).upper() not in DISTURBING:
+            continue
+        if schema and name:
+            tables.add((schema, name))
+        else:
+            everything = True
+    return tables, everything
+
+
+def epoch_of(members: Sequence[Row]) -> str:
+    """When each member was activated; "" where the version does not tell, and only falling counters show a restart."""
+    return ";".join(f"{row[0]}@{row[1]}" for row in sorted(members, key=lambda row: int(row[0])))
+
+
+def database_totals(members: Sequence[Row]) -> dict[str, float]:
+    """Activities stand for transactions; request time is what sessions spent in the server."""
+    if not members:
+        return {}
+    return {
+        "transactions": float(sum(int(row[2] or 0) for row in members)),
+        "active_seconds": sum(int(row[3] or 0) for row in members) / MILLISECONDS,
+    }
+
+
+def space_figures(rows: Sequence[Row], *, by_group: bool) -> tuple[SpaceFigures, dict[str, float]]:
+    """Figures per space over all members, and what ``demand`` needs of each table space and of all of them."""
+    names = column_names("sample_spaces")
+    at = {name: position for position, name in enumerate(names)}
+    numeric = [name for name in names if name not in {"TBSP_NAME", "TBSP_CONTENT_TYPE", "STORAGE_GROUP_NAME"}]
+    c = columns_of(numeric, [[row[at[name]] for name in numeric] for row in rows])
+    totals = space_totals(c)
+    database = {
+        "reads": float(totals.physical.sum()),
+        "read_seconds": float(totals.sync_read_seconds.sum() + c["DIRECT_READ_TIME"].sum() / MILLISECONDS),
+        "write_seconds": float(totals.sync_write_seconds.sum() + c["DIRECT_WRITE_TIME"].sum() / MILLISECONDS),
+    }
+    own = (totals.sync, totals.sync_read_seconds, totals.sync_writes, totals.sync_write_seconds)
+    spaces: dict[str, list[float]] = {}
+    for row_number, row in enumerate(rows):
+        number = int(row[at["TBSP_ID"]])
+        for word, column in (("physical", totals.physical), ("sync", totals.sync), ("written", totals.async_writes)):
+            key = space_key(word, number)
+            database[key] = database.get(key, 0.0) + float(column[row_number])
+        if row[at["TBSP_CONTENT_TYPE"]] in PERMANENT:
+            group = row[at["STORAGE_GROUP_NAME"]] if by_group else None
+            sums = spaces.setdefault(group or row[at["TBSP_NAME"]], [0.0] * 4)
+            _accumulate(sums, row_number, *own)
+    matrix = np.array(list(spaces.values()), dtype=np.float64).reshape(len(spaces), 4)
+    figures = SpaceFigures(
+        name=tuple(spaces),
+        reads=matrix[:, 0],
+        read_seconds=matrix[:, 1],
+        writes=matrix[:, 2],
+        write_seconds=matrix[:, 3],
+    )
+    return figures, database
+
+
+def space_key(word: str, number: int) -> str:
+    """Under which name a figure of the table space with that number is kept in ``Sample.database``."""
+    return f"{word} of table space {number}"
+
+
+def _accumulate(sums: list[float], row: int, *columns: F64) -> None:
+    for at, column in enumerate(columns):
+        sums[at] += float(column[row])
+
+
+def _counts_of(counts: Counts, number: int) -> list[int]:
+    return counts.setdefault(number, [0] * len(COUNTERS))
+
+
+def _arranged(counts: Counts) -> tuple[I64, I64]:
+    """Ids ascending and counters of shape ``(len(COUNTERS), units)``, without units that have none."""
+    ids = np.array(sorted(number for number, values in counts.items() if any(values)), dtype=np.int64)
+    values = np.array([counts[int(number)] for number in ids], dtype=np.int64).reshape(len(ids), len(COUNTERS))
+    return ids, np.ascontiguousarray(values.T)

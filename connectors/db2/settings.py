@@ -1,0 +1,96 @@
+"""The ``connection:`` part of a Db2 database in the configuration."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from connectors.base import CannotConnect
+from connectors.settings import SecretSource
+
+SECONDS_OF = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h)")
+
+
+def parse_duration(value: object) -> object:
+    """Seconds of a text such as ``500ms``, ``30s``, ``5min``, ``4h``; anything else is left to the next validator."""
+    if not isinstance(value, str):
+        return value
+    match = _DURATION.fullmatch(value.strip())
+    if match is None:
+        raise ValueError(f"{value!r} is no duration; write a number of seconds, or 500ms, 30s, 5min, 4h")
+    return float(match[1]) * SECONDS_OF[match[2]]
+
+
+Duration = Annotated[float, BeforeValidator(parse_duration), Field(gt=0)]
+
+
+class Db2Settings(BaseModel):
+    """Where the server is, who logs in, how long anything may take, and what a move moves. Durations are seconds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    host: str
+    port: int = Field(default=50000, ge=1, le=65535)
+    dbname: str
+    user: str
+    password: SecretSource | None = None  # None: Kerberos, or a trusted client
+    security: Literal["SSL"] | None = None
+    server_certificate: Path | None = None  # .arm or .pem, with security: SSL
+    authentication: Literal["SERVER", "SERVER_ENCRYPT", "DATA_ENCRYPT", "KERBEROS", "GSSPLUGIN"] | None = None
+    connect_timeout: Duration = 10.0
+    query_timeout: Duration = 30.0  # of every query that reads
+    lock_timeout: Duration = 5.0  # how long a statement of a move waits for a lock
+    move_timeout: Duration = 4 * 3600.0  # of one phase of a move
+    poll_every: Duration = 5.0  # how often a rebalance is looked at
+    rebalance_begins_within: Duration = 30.0  # after USING STOGROUP; then REBALANCE is sent
+    move_by: Literal["table", "table_space"] = "table"
+    keep_original: bool = False  # ADMIN_MOVE_TABLE keeps the old table under another name
+
+    def keywords(self, *, statement_seconds: float) -> dict[str, str]:
+        """CLI keywords of a connection, the password included: never log this.
+
+        Args:
+            statement_seconds: limit of each statement; ibm_db takes it only here, a connection option is ignored.
+
+        Raises:
+            SecretUnavailable: the password's place is empty.
+        """
+        words = {
+            "DATABASE": self.dbname,
+            "HOSTNAME": self.host,
+            "PORT": str(self.port),
+            "PROTOCOL": "TCPIP",
+            "UID": self.user,
+            "PWD": "" if self.password is None else self.password.read().get_secret_value(),
+            "SECURITY": self.security or "",
+            "SSLServerCertificate": "" if self.server_certificate is None else str(self.server_certificate),
+            "AUTHENTICATION": self.authentication or "",
+            "ConnectTimeout": str(max(1, round(self.connect_timeout))),
+            "QueryTimeout": str(max(1, round(statement_seconds))),
+            "ClientApplName": "hotplace",
+        }
+        return {name: value for name, value in words.items() if value}
+
+    def connection_string(self, *, statement_seconds: float) -> str:
+        """What the driver is given: never log this.
+
+        Raises:
+            SecretUnavailable: the password's place is empty.
+            CannotConnect: a value holds a semicolon, which would end it and begin another keyword.
+        """
+        words = self.keywords(statement_seconds=statement_seconds)
+        broken = [name for name, value in words.items() if ";" in value]
+        if broken:
+            raise CannotConnect(
+                f"{', '.join(broken)} of {self.where()} holds a semicolon, which the driver cannot be given",
+                advice="Choose a value without a semicolon.",
+            )
+        return "".join(f"{name}={value};" for name, value in words.items())
+
+    def where(self) -> str:
+        """The database in words, for messages."""
+        return f"{self.user}@{self.host}:{self.port}/{self.dbname}"

@@ -1,0 +1,8 @@
+-- When each member was activated (its counters are as old as that) and what it has done since.
+-- Reads: MON_GET_DATABASE. Since: 10.5. Privilege: EXECUTE on it. Cost: one row a member.
+SELECT D.MEMBER,
+       D.DB_CONN_TIME,
+       D.ACT_COMPLETED_TOTAL,
+       D.TOTAL_APP_RQST_TIME
+  FROM TABLE(SYSPROC.MON_GET_DATABASE(-2)) AS D
+  WITH UR

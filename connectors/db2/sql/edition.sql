@@ -1,0 +1,5 @@
+-- Licensed products. Reads: SYSIBMADM.ENV_PROD_INFO. Since: 9.7. Privilege: SELECT. Cost: a few rows.
+SELECT P.INSTALLED_PROD
+  FROM SYSIBMADM.ENV_PROD_INFO AS P
+ WHERE P.LICENSE_INSTALLED = 'Y'
+  WITH UR

@@ -1,0 +1,10 @@
+-- Pieces of partitioned indexes. Reads: SYSCAT.INDEXPARTITIONS. Since: 9.7. Privilege: SELECT. Cost: one row each.
+SELECT Q.TABSCHEMA,
+       Q.TABNAME,
+       Q.IID,
+       Q.DATAPARTITIONID,
+       Q.INDPARTITIONTBSPACEID,
+       Q.NLEAF
+  FROM SYSCAT.INDEXPARTITIONS AS Q
+ WHERE Q.TABSCHEMA NOT LIKE 'SYS%'
+  WITH UR

@@ -1,0 +1,25 @@
+-- Cumulative counters of every table that was touched since activation, by data partition and member.
+-- Reads: MON_GET_TABLE. Since: 10.1 (object reads need mon_obj_metrics = EXTENDED). Privilege: EXECUTE on it.
+-- Cost: one row a table a partition a member.
+SELECT T.TABSCHEMA,
+       T.TABNAME,
+       T.DATA_PARTITION_ID,
+       T.MEMBER,
+       T.TBSP_ID,
+       T.TAB_FILE_ID,
+       T.OBJECT_DATA_L_READS, -- since 10.1, BIGINT
+       T.OBJECT_DATA_P_READS, -- since 10.1, BIGINT
+       T.OBJECT_XDA_L_READS, -- since 10.1, BIGINT
+       T.OBJECT_XDA_P_READS, -- since 10.1, BIGINT
+       T.OBJECT_COL_L_READS, -- since 10.5, BIGINT
+       T.OBJECT_COL_P_READS, -- since 10.5, BIGINT
+       T.TABLE_SCANS,
+       T.ROWS_READ,
+       T.ROWS_INSERTED,
+       T.ROWS_UPDATED,
+       T.ROWS_DELETED,
+       T.DIRECT_READ_REQS, -- since 10.1, BIGINT
+       T.DIRECT_WRITE_REQS -- since 10.1, BIGINT
+  FROM TABLE(SYSPROC.MON_GET_TABLE('', '', -2)) AS T
+ WHERE T.TAB_TYPE NOT IN ('CATALOG_TABLE', 'TEMP_TABLE', 'DROPPED_TABLE', 'REORG_TABLE')
+  WITH UR

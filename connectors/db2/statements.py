@@ -1,0 +1,158 @@
+"""The statements of every move, written and recognised. Pure.
+
+The tag comment stands at the end: the CLI driver looks at the first word to see whether it is a CALL.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from connectors.db2.names import identifier, literal
+from connectors.model import Step
+
+PHASES = ("INIT", "COPY", "REPLAY", "SWAP", "CLEANUP")
+CANCEL = "CANCEL"
+PROCEDURE = "SYSPROC.ADMIN_MOVE_TABLE"
+KEEP = "KEEP"
+_LITERAL = r"'((?:[^']|'')*)'"
+_CALL = re.compile(rf"CALL SYSPROC\.ADMIN_MOVE_TABLE\({','.join([_LITERAL] * 11)}\)", re.DOTALL)
+_ALTER = re.compile(r'ALTER TABLESPACE "((?:[^"]|"")+)" (.+?)(?: /\* hotplace |$)', re.DOTALL)
+_GROUP = re.compile(r'USING STOGROUP "((?:[^"]|"")+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Homes:
+    """Table spaces for data, indexes and LOBs: a move that changes one of them has to name all three."""
+
+    data: str
+    index: str
+    lob: str
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One call of ADMIN_MOVE_TABLE."""
+
+    schema: str
+    table: str
+    homes: Homes  # empty but for INIT
+    operation: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceChange:
+    """One ALTER TABLESPACE."""
+
+    space: str
+    clause: str
+    group: str  # that it names, "" where it names none
+
+
+def move_table(schema: str, table: str, homes: Homes | None, options: str, operation: str) -> str:
+    """A call of ADMIN_MOVE_TABLE with the eleven arguments of its first form; blanks mean "as it is".
+
+    Args:
+        schema: as the catalog has it; the procedure does not fold names.
+        table: likewise.
+        homes: for INIT; the later phases remember them.
+        options: such as KEEP.
+        operation: one of PHASES, or CANCEL.
+    """
+    where = ("", "", "") if homes is None else (homes.data, homes.index, homes.lob)
+    arguments = (schema, table, *where, "", "", "", "", options, operation)
+    return f"CALL {PROCEDURE}({','.join(literal(argument) for argument in arguments)})"
+
+
+def using_group(space: str, group: str) -> str:
+    """All containers of an automatic-storage table space to another storage group."""
+    return f"ALTER TABLESPACE {identifier(space)} USING STOGROUP {identifier(group)}"
+
+
+def to_automatic(space: str, group: str) -> str:
+    """A DMS table space into automatic storage; there is no way back."""
+    return f"ALTER TABLESPACE {identifier(space)} MANAGED BY AUTOMATIC STORAGE USING STOGROUP {identifier(group)}"
+
+
+def rebalance(space: str, how: str = "") -> str:
+    """Begin a rebalance, or SUSPEND or RESUME the one under way."""
+    return f"ALTER TABLESPACE {identifier(space)} REBALANCE {how}".rstrip()
+
+
+def swap_containers(space: str, add: Sequence[tuple[str, int]], drop: Sequence[str]) -> str:
+    """New files in, old ones out, in one statement, so that Db2 copies once (a two-pass rebalance).
+
+    Args:
+        space: of DMS.
+        add: path and pages of each new file.
+        drop: paths of the old ones.
+    """
+    added = ", ".join(f"FILE {literal(path)} {pages}" for path, pages in add)
+    dropped = ", ".join(f"FILE {literal(path)}" for path in drop)
+    return f"ALTER TABLESPACE {identifier(space)} ADD ({added}) DROP ({dropped})"
+
+
+def reduce_space(space: str) -> str:
+    """Give back what is free at the end of an automatic-storage table space."""
+    return f"ALTER TABLESPACE {identifier(space)} REDUCE MAX"
+
+
+def phase_of(sql: str) -> Phase | None:
+    """The call that the statement is, None when it is something else."""
+    found = _CALL.match(sql)
+    if found is None:
+        return None
+    schema, table, data, index, lob, *_, operation = (text.replace("''", "'") for text in found.groups())
+    return Phase(schema, table, Homes(data, index, lob), operation)
+
+
+def change_of(sql: str) -> SpaceChange | None:
+    """The ALTER TABLESPACE that the statement is, None when it is something else."""
+    found = _ALTER.match(sql)
+    if found is None:
+        return None
+    group = _GROUP.search(found[2])
+    return SpaceChange(
+        found[1].replace('""', '"'), found[2].strip(), "" if group is None else group[1].replace('""', '"')
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """Statements of one move, tagged with a digest of all of them: a plan made twice is the same plan."""
+
+    there: Sequence[tuple[str, str]]  # statement, purpose
+    back: Sequence[tuple[str, str]]
+    seconds: float
+
+    @property
+    def digest(self) -> str:
+        """Eight hexadecimal digits."""
+        text = ";".join(statement for statement, _ in (*self.there, *self.back))
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    def steps(self) -> tuple[Step, ...]:
+        """The way there."""
+        return tuple(
+            Step(sql=self._tag(statement, f"step {at}"), purpose=purpose, timeout_seconds=self.seconds)
+            for at, (statement, purpose) in enumerate(self.there, start=1)
+        )
+
+    def undo_steps(self) -> tuple[Step, ...]:
+        """The way back."""
+        return tuple(
+            Step(sql=self._tag(statement, f"undo {at}"), purpose=purpose, timeout_seconds=self.seconds)
+            for at, (statement, purpose) in enumerate(self.back, start=1)
+        )
+
+    def tidy(self, *statements: tuple[str, str]) -> tuple[Step, ...]:
+        """What removes the rest of an interrupted run, each a statement and its purpose."""
+        return tuple(
+            Step(sql=self._tag(statement, f"tidy {at}"), purpose=purpose, timeout_seconds=self.seconds)
+            for at, (statement, purpose) in enumerate(statements, start=1)
+        )
+
+    def _tag(self, statement: str, what: str) -> str:
+        return f"{statement} /* hotplace move {self.digest} {what} */"

@@ -1,0 +1,24 @@
+-- What the login that carries out approved moves needs beyond db2-observe.sql. Give it to a user of its own: written here
+-- as HOTMOVE, `move_connection` in the configuration. A move that this user has begun only this user can go on with.
+--
+--   db2 connect to APP && db2 -tvf db2-move.sql
+--
+-- Run it as somebody with SECADM or ACCESSCTRL.
+
+-- ADMIN_MOVE_TABLE (move_by: table). SQLADM is the smaller of the two authorities it accepts.
+GRANT SQLADM ON DATABASE TO USER HOTMOVE;
+GRANT CREATETAB ON DATABASE TO USER HOTMOVE;
+GRANT EXECUTE ON PROCEDURE SYSPROC.ADMIN_MOVE_TABLE TO USER HOTMOVE;
+
+-- Of every schema and table space that may be moved in; one line each:
+--   GRANT CREATEIN, ALTERIN, DROPIN ON SCHEMA APP TO USER HOTMOVE;
+--   GRANT SELECT, INSERT, ALTER, INDEX ON TABLE APP.ORDERS TO USER HOTMOVE;
+--   GRANT USE OF TABLESPACE TS_FAST TO USER HOTMOVE;
+-- and, after the first move of the database has made it:
+--   GRANT SELECT ON TABLE SYSTOOLS.ADMIN_MOVE_TABLE TO USER HOTMOVE;
+--   GRANT SELECT ON TABLE SYSTOOLS.ADMIN_MOVE_TABLE TO USER HOTPLACE;
+
+-- Storage groups (move_by: table_space). ALTER TABLESPACE wants SYSCTRL or SYSADM, which is a group of the operating
+-- system named by the instance and not to be granted in SQL. It is wide: it may create and drop databases. Think twice.
+--   db2 get dbm cfg | grep SYSCTRL_GROUP
+--   usermod -aG <that group> hotmove

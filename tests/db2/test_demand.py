@@ -1,0 +1,158 @@
+"""From counters to signals, by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from connectors.db2.catalog import Homes
+from connectors.db2.demand import ESTIMATED, classify
+from connectors.db2.sampler import (
+    BACKUPS,
+    COUNTERS,
+    column_names,
+    disturbed_tables,
+    epoch_of,
+    space_figures,
+    space_key,
+)
+from connectors.db2.session import Row
+from connectors.model import Demand, Interval, Signal
+
+START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+HOMES = Homes(np.array([1, 2, 3, 9], dtype=np.int64), np.array([4, 4, 5, 5], dtype=np.int64))
+SPACES = {
+    space_key("physical", 4): 1000.0,
+    space_key("sync", 4): 250.0,
+    space_key("written", 4): 80.0,
+    space_key("physical", 5): 500.0,
+    space_key("sync", 5): 500.0,
+}
+
+
+def interval(database: dict[str, float], restarted: tuple[bool, ...] = (False,) * 4, **deltas: list[float]) -> Interval:
+    """Ten seconds of units 1, 2, 3 and 7."""
+    none = [0.0] * 4
+    return Interval(
+        started_at=START,
+        ended_at=START + timedelta(seconds=10),
+        seconds=10.0,
+        physical_id=np.array([1, 2, 3, 7], dtype=np.int64),
+        deltas={name: np.array(deltas.get(name, none)) for name in COUNTERS},
+        restarted=np.array(restarted),
+        database=database,
+    )
+
+
+def rates(demand: Demand, signal: Signal) -> list[float]:
+    """Of each unit."""
+    return [float(rate) for rate in demand.rates[signal]]
+
+
+def test_reads_take_the_share_of_their_space() -> None:
+    """A quarter of space 4 was waited for, all of space 5: 400 -> 10/s and 30/s, 50 -> 5/s. Unit 7 has no home."""
+    demand = classify(interval(SPACES, physical_reads=[400, 0, 50, 99]), HOMES)
+    assert rates(demand, Signal.SYNC_READ) == [10.0, 0.0, 5.0, 0.0]
+    assert rates(demand, Signal.PREFETCHED_READ) == [30.0, 0.0, 0.0, 0.0]
+    assert demand.observed.tolist() == [True, True, True, False]
+    assert demand.estimated == ESTIMATED
+
+
+def test_a_space_that_tells_nothing_takes_the_share_of_all() -> None:
+    """Space 5 restarted: of space 4 a quarter was waited for, so a quarter of everything."""
+    demand = classify(interval({k: v for k, v in SPACES.items() if "5" not in k}, physical_reads=[0, 0, 40, 0]), HOMES)
+    assert rates(demand, Signal.SYNC_READ) == [0.0, 0.0, 1.0, 0.0]
+
+
+def test_writes_follow_the_rows_that_changed() -> None:
+    """80 pages of space 4, three quarters of its changes in unit 1."""
+    demand = classify(interval(SPACES, rows_changed=[300, 100, 0, 0]), HOMES)
+    assert rates(demand, Signal.ASYNC_WRITE) == [6.0, 2.0, 0.0, 0.0]
+
+
+def test_pitfall_05_direct_reads_are_requests() -> None:
+    """Direct reads are I/Os, and are never mixed with pages."""
+    demand = classify(interval(SPACES, direct_read_requests=[0, 20, 0, 0]), HOMES)
+    assert rates(demand, Signal.DIRECT_READ) == [0.0, 2.0, 0.0, 0.0]
+    assert not demand.rates[Signal.SYNC_READ].any()
+
+
+def test_pitfall_28_a_backup_says_nothing_of_anybody() -> None:
+    """While a backup runs no unit is observed; while RUNSTATS runs, its table is not."""
+    quiet = classify(interval({**SPACES, BACKUPS: 0.0}, physical_reads=[1, 1, 1, 1], disturbed=[0, 1, 0, 0]), HOMES)
+    assert quiet.observed.tolist() == [True, False, True, False]
+    loud = classify(interval({**SPACES, BACKUPS: 1.0}, physical_reads=[1, 1, 1, 1]), HOMES)
+    assert not loud.observed.any()
+    assert not loud.rates.any()
+
+
+def test_what_restarted_is_not_observed() -> None:
+    """A table that was made anew is no evidence of cold."""
+    demand = classify(interval(SPACES, (True, False, False, False), physical_reads=[5, 5, 5, 5]), HOMES)
+    assert demand.observed.tolist() == [False, True, True, False]
+
+
+def test_utilities_by_what_they_work_on() -> None:
+    """RUNSTATS disturbs its table, BACKUP everything, a rebalance nobody."""
+    rows: list[Row] = [
+        (0, 7, "RUNSTATS", None, "APP", "ORDERS"),
+        (0, 8, "REBALANCE", None, None, None),
+    ]
+    assert disturbed_tables(rows) == ({("APP", "ORDERS")}, False)
+    assert disturbed_tables([*rows, (0, 9, "BACKUP", None, None, None)]) == ({("APP", "ORDERS")}, True)
+
+
+def test_pitfall_06_an_activation_is_another_epoch() -> None:
+    """The epoch holds the activation of every member, in whatever order they are told."""
+    first, second = (0, START, 1, 1), (1, START + timedelta(hours=1), 1, 1)
+    assert epoch_of([first, second]) == epoch_of([second, first])
+    assert epoch_of([first, second]) != epoch_of([first, (1, START + timedelta(hours=2), 1, 1)])
+    assert epoch_of([]) == ""
+
+
+def space_row(number: int, member: int, name: str, group: str | None, **values: int) -> Row:
+    """A row of sample_spaces."""
+    known = {
+        "TBSP_ID": number,
+        "MEMBER": member,
+        "TBSP_NAME": name,
+        "TBSP_CONTENT_TYPE": "LARGE",
+        "STORAGE_GROUP_NAME": group,
+    }
+    return tuple({**known, **values}.get(column, 0) for column in column_names("sample_spaces"))
+
+
+def test_members_are_summed() -> None:
+    """Two members read 30 and 50 pages of one table space, all waited for, in 0.4 s."""
+    rows = [
+        space_row(4, 0, "TS", "SG", POOL_DATA_P_READS=30, POOL_READ_TIME=100),
+        space_row(4, 1, "TS", "SG", POOL_DATA_P_READS=50, POOL_READ_TIME=300),
+    ]
+    figures, database = space_figures(rows, by_group=False)
+    assert figures.name == ("TS",)
+    assert figures.reads.tolist() == [80.0]
+    assert figures.read_seconds.tolist() == [pytest.approx(0.4)]
+    assert database["reads"] == 80.0
+    assert database[space_key("sync", 4)] == 80.0
+
+
+def test_storage_groups_sum_their_table_spaces() -> None:
+    """Where storage groups are the spaces, so are their figures; a table space without one is itself."""
+    rows = [
+        space_row(4, 0, "A", "SG", POOL_DATA_P_READS=1),
+        space_row(5, 0, "B", "SG", POOL_DATA_P_READS=2),
+        space_row(6, 0, "OWN", None, POOL_DATA_P_READS=4),
+    ]
+    figures, _ = space_figures(rows, by_group=True)
+    assert dict(zip(figures.name, figures.reads.tolist(), strict=True)) == {"SG": 3.0, "OWN": 4.0}
+
+
+def test_temporary_spaces_are_no_place_to_be() -> None:
+    """Their reads count in the database and not as a space."""
+    row = space_row(1, 0, "TEMP", None, POOL_TEMP_DATA_P_READS=9)
+    at = column_names("sample_spaces").index("TBSP_CONTENT_TYPE")
+    figures, database = space_figures([(*row[:at], "SYSTEMP", *row[at + 1 :])], by_group=False)
+    assert figures.name == ()
+    assert database["reads"] == 9.0

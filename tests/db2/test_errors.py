@@ -1,0 +1,84 @@
+"""What the driver's strings become."""
+
+from __future__ import annotations
+
+import pytest
+
+from connectors.base import (
+    AuthenticationFailed,
+    CannotConnect,
+    ConnectorError,
+    LockNotObtained,
+    ObjectGone,
+    PrivilegeMissing,
+    SpaceFull,
+    StatementFailed,
+    TimedOut,
+)
+from connectors.db2.errors import cannot_connect, diagnose, outcome_unknown, translate
+
+LOCK = (
+    "ibm_db_dbi::ProgrammingError: Statement Execute Failed: [IBM][CLI Driver][DB2/LINUXX8664] SQL0911N  The current "
+    'transaction has been rolled back because of a deadlock or timeout.  Reason code "68".  SQLSTATE=40001 SQLCODE=-911'
+)
+
+
+def test_codes_and_words() -> None:
+    """The codes are at the end, the words are what a person reads."""
+    found = diagnose(LOCK)
+    assert (found.code, found.state) == (-911, "40001")
+    assert found.words.startswith("SQL0911N The current transaction has been rolled back")
+    assert "IBM" not in found.words
+    assert "SQLCODE" not in found.words
+
+
+@pytest.mark.parametrize(
+    ("code", "state", "kind"),
+    [
+        (-911, "40001", LockNotObtained),
+        (-913, "57033", LockNotObtained),
+        (-952, "57014", TimedOut),
+        (-289, "57011", SpaceFull),
+        (-968, "57011", SpaceFull),
+        (-964, "57011", StatementFailed),
+        (-290, "55039", StatementFailed),
+        (-551, "42501", PrivilegeMissing),
+        (-1092, "00000", PrivilegeMissing),
+        (-204, "42704", ObjectGone),
+        (-2104, "5UA0M", StatementFailed),
+        (-104, "42601", StatementFailed),
+    ],
+)
+def test_by_code(code: int, state: str, kind: type[ConnectorError]) -> None:
+    """By SQLCODE first: a full log and a full table space share their SQLSTATE."""
+    error = translate(diagnose(f"[IBM][CLI Driver] SQL{-code:04}N x SQLSTATE={state} SQLCODE={code}"), "moving")
+    assert type(error) is kind
+    assert error.native_code == str(code)
+    assert str(error).startswith("moving: ")
+
+
+def test_by_state_where_there_is_no_known_code() -> None:
+    """Another code with a known state is what the state says."""
+    assert type(translate(diagnose("SQL0969N x SQLSTATE=42501 SQLCODE=-969"), "x")) is PrivilegeMissing
+
+
+@pytest.mark.parametrize("code", [-1024, -1224, -30081, -30108])
+def test_broken_sessions(code: int) -> None:
+    """Nobody knows what became of a statement whose session is gone, rerouted ones included."""
+    found = diagnose(f"SQL{-code}N x SQLSTATE=08001 SQLCODE={code}")
+    assert found.broke
+    assert outcome_unknown(found, "moving").advice
+
+
+def test_a_failed_statement_is_no_broken_session() -> None:
+    """A lock time-out leaves the session alone."""
+    assert not diagnose(LOCK).broke
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [(-30082, AuthenticationFailed), (-30081, CannotConnect), (-1598, CannotConnect), (-551, CannotConnect)],
+)
+def test_connections(code: int, kind: type[ConnectorError]) -> None:
+    """Only a refused login is one; whatever else happens is a failed connection."""
+    assert type(cannot_connect(diagnose(f"SQL{-code}N x SQLCODE={code}"), "u@h:1/D")) is kind

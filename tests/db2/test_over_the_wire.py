@@ -1,0 +1,281 @@
+"""The connector over IBM's own driver against the emulated server: what is sent, resumed, refused, and survived."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.clock import SystemClock
+from connectors.base import CannotConnect, ConnectorError, PrivilegeMissing, SpaceFull, StatementFailed
+from connectors.model import Home, NoRoute, Route, Severity
+from connectors.settings import SecretSource
+from tests.contract.asking import bundle_of, route_to, run
+from tests.labs.db2.client import Db2, running_db2
+from tests.labs.db2.server import ADMIN, BLIND, FAST, SLOW, TS_FAST, TS_SLOW
+from tests.labs.db2.sessions import User
+from tests.labs.db2.text import DATABASE
+
+pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2 wire")]
+PHASES = ("INIT", "COPY", "REPLAY", "SWAP", "CLEANUP")
+KEY = "APP.ORDERS"
+
+
+@pytest.fixture(scope="module")
+def db2() -> Iterator[Db2]:
+    """One emulated server."""
+    with running_db2("11.5") as running:
+        yield running
+
+
+@pytest.fixture
+def lab(db2: Db2) -> Iterator[Any]:
+    """The lab with one table on the slow table space, as it was before when the test has ended."""
+    db2.lab.create_table("APP", "ORDERS", "ORDERS_PK", TS_SLOW, 2000)
+    yield db2.lab
+    db2.lab.drop_table("APP", "ORDERS")
+
+
+Connect = Callable[..., Any]
+
+
+@pytest.fixture
+def connect(db2: Db2, tmp_path: Path) -> Iterator[Connect]:
+    """Makes connectors, and closes them."""
+    from connectors.db2.connector import Db2Connector
+    from connectors.db2.settings import Db2Settings
+
+    made: list[Any] = []
+
+    def make(user: User = ADMIN, **other: object) -> Any:
+        (tmp_path / user.name).write_text(user.password)
+        usual = {
+            "host": "127.0.0.1", "port": db2.port, "dbname": DATABASE, "user": user.name, "authentication": "SERVER",
+            "password": SecretSource(file=tmp_path / user.name), "poll_every": 0.05, "rebalance_begins_within": 0.5,
+        }  # fmt: skip
+        made.append(Db2Connector(Db2Settings.model_validate({**usual, **other}), SystemClock()))
+        return made[-1]
+
+    yield make
+    for connector in made:
+        connector.close()
+
+
+def calls(lab: Any, since: int) -> list[str]:
+    """Operations of ADMIN_MOVE_TABLE that reached the server."""
+    return [text.rpartition(",")[2].strip(" ')") for text in lab.sent()[since:] if "ADMIN_MOVE_TABLE" in text]
+
+
+@pytest.mark.parametrize("done", range(1, len(PHASES)))
+def test_emulated_server_pitfall_20_a_killed_move_goes_on(lab: Any, connect: Connect, done: int) -> None:
+    """Killed after any phase, the next run sends the phases that are left; REPLAY is repeated, which does no harm.
+
+    After SWAP the table is where it should be, and CLEANUP is what is left to tidy.
+    """
+    route: Route = route_to(connect(), KEY, TS_FAST)
+    before = len(lab.sent())
+    with connect().open_mover() as killed:
+        killed.prepare(route)
+        for step in route.steps[:done]:
+            killed.execute(step)
+    connector = connect()
+    left = [step.purpose for step in connector.inspect(route).leftovers]
+    assert left == ([f"drop what the finished move of {KEY} has left"] if done == 4 else [])
+    run(connector, route)
+    assert connector.inspect(route).home is Home.TARGET
+    assert calls(lab, before) == [*PHASES[:done], *(PHASES[2:] if done == 3 else PHASES[done:])]
+
+
+def test_emulated_server_a_failed_copy_leaves_nothing(lab: Any, connect: Connect) -> None:
+    """Without room the move is cancelled at once, and the same route works when there is room again."""
+    connector = connect()
+    route = route_to(connector, KEY, TS_FAST)
+    before = len(lab.sent())
+    lab.fill(FAST, True)
+    try:
+        with pytest.raises(SpaceFull):
+            run(connector, route)
+    finally:
+        lab.fill(FAST, False)
+    assert calls(lab, before)[-1] == "CANCEL"
+    assert not [f for f in connector.doctor() if f.code == "unfinished_move"]
+    run(connector, route)
+    assert connector.inspect(route).home is Home.TARGET
+
+
+def test_emulated_server_an_unfinished_move_is_named(lab: Any, connect: Connect) -> None:
+    """What a killed move has left is a finding, with the statement that ends it."""
+    connector = connect()
+    route = route_to(connector, KEY, TS_FAST)
+    with connector.open_mover() as mover:
+        mover.prepare(route)
+        mover.execute(route.steps[0])
+        (finding,) = (f for f in connector.doctor() if f.code == "unfinished_move")
+        assert finding.remedy == "CALL SYSPROC.ADMIN_MOVE_TABLE('APP','ORDERS','','','','','','','','','CANCEL')"
+        mover.execute(route.tidy_steps[0])
+    assert not [f for f in connector.doctor() if f.code == "unfinished_move"]
+
+
+def test_emulated_server_pitfall_01_no_object_metrics_is_not_cold(lab: Any, connect: Connect) -> None:
+    """With mon_obj_metrics at BASE nothing is sampled, and the doctor says what to do."""
+    before = lab.behave(mon_obj_metrics="BASE")
+    try:
+        connector = connect()
+        with pytest.raises(StatementFailed) as caught:
+            connector.sample()
+        assert "MON_OBJ_METRICS EXTENDED" in caught.value.advice
+        (finding,) = (f for f in connector.doctor() if f.code == "mon_obj_metrics_off")
+        assert finding.severity is Severity.ERROR
+    finally:
+        lab.behave(**before)
+
+
+def test_emulated_server_pitfall_23_each_missing_function_is_named(lab: Any, connect: Connect) -> None:
+    """Who may not execute MON_GET_TABLE hears that, with the GRANT of that very function."""
+    connector = connect(BLIND)
+    with pytest.raises(PrivilegeMissing):
+        connector.sample()
+    missing = {f.values["function"]: f.remedy for f in connector.doctor() if f.code == "execute_missing"}
+    assert missing["MON_GET_TABLE"] == 'GRANT EXECUTE ON FUNCTION SYSPROC.MON_GET_TABLE TO USER "BLIND"'
+    assert "MON_GET_INDEX" not in missing
+
+
+def test_emulated_server_samples_cost_the_same_for_any_number_of_tables(
+    lab: Any, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One table or forty: a sample is the same number of statements, and so is a catalog."""
+    from connectors.db2 import session
+
+    sent: list[str] = []
+    fetch = session.fetch
+
+    def counting(connection: Any, statement: str, values: Any = ()) -> Any:
+        sent.append(statement)
+        return fetch(connection, statement, values)
+
+    monkeypatch.setattr(session, "fetch", counting)
+
+    def cost(ask: Callable[[], object]) -> int:
+        ask()  # columns are probed once
+        sent.clear()
+        ask()
+        return len(sent)
+
+    connector = connect()
+    before = cost(connector.sample), cost(connector.catalog)
+    for number in range(39):
+        lab.create_table("APP", f"MANY{number}", f"MANY{number}_PK", TS_SLOW, 10)
+    try:
+        assert (cost(connector.sample), cost(connector.catalog)) == before
+        assert before == (11, 11)  # six of a sample say which server this is and whether it counts objects
+        assert len(connector.catalog().units) == 80
+    finally:
+        for number in range(39):
+            lab.drop_table("APP", f"MANY{number}")
+
+
+def test_emulated_server_an_untouched_table_is_zero_not_missing(lab: Any, connect: Connect) -> None:
+    """A table that nobody read since activation is in the catalog with its size; no read of it is counted."""
+    lab.restart()
+    connector = connect()
+    units, sample = connector.catalog().units, connector.sample()
+    row = list(units.key).index(KEY)
+    assert units.size_bytes[row] == 2000 * 4096
+    assert not sample.counters["physical_reads"][sample.physical_id == units.physical_id[row]].any()
+
+
+def test_emulated_server_a_rebalance_is_asked_for_where_none_begins(lab: Any, connect: Connect) -> None:
+    """USING STOGROUP alone may begin nothing: then REBALANCE is sent, and otherwise it is not."""
+    lab.create_space("TS_OWN", SLOW)
+    lab.create_table("APP", "OWN", "OWN_PK", "TS_OWN", 500)
+    connector = connect(move_by="table_space")
+    try:
+        for starts, expected in ((False, ["FAST", "REBALANCE"]), (True, ["FAST"])):
+            before = lab.behave(rebalance_starts=starts)
+            route = route_to(connector, "APP.OWN", FAST)
+            at = len(lab.sent())
+            try:
+                run(connector, route)
+            finally:
+                lab.behave(**before)
+            seen = connector.inspect(route)
+            assert (seen.home, seen.on_disk, seen.running) == (Home.TARGET, True, False)
+            altered = [text.partition(" /*")[0] for text in lab.sent()[at:] if text.startswith("ALTER")]
+            assert [text.rpartition(" ")[2].strip('"') for text in altered] == expected
+            run(connector, route, undo=True)
+            assert connector.inspect(route).home is Home.SOURCE
+    finally:
+        lab.drop_table("APP", "OWN")
+        lab.drop_space("TS_OWN")
+
+
+def test_emulated_server_a_killed_rebalance_goes_on_in_the_server(lab: Any, connect: Connect) -> None:
+    """Whoever asks next sees it running, and then done; progress is told meanwhile."""
+    lab.create_space("TS_OWN", SLOW)
+    lab.create_table("APP", "OWN", "OWN_PK", "TS_OWN", 2000)
+    connector = connect(move_by="table_space", move_timeout=0.3)
+    before = lab.behave(extents_per_second=40.0)
+    try:
+        route = route_to(connector, "APP.OWN", FAST)
+        with pytest.raises(ConnectorError) as caught:  # the time for it is up, the server goes on
+            run(connector, route)
+        assert caught.value.retry == "reconcile"
+        seen = connector.inspect(route)
+        assert (seen.home, seen.running) == (Home.SPLIT, True)
+        lab.behave(extents_per_second=1e9)
+        until = time.monotonic() + 20
+        while connector.inspect(route).running and time.monotonic() < until:
+            time.sleep(0.05)
+        assert connector.inspect(route).home is Home.TARGET
+    finally:
+        lab.behave(**before)
+        lab.drop_table("APP", "OWN")
+        lab.drop_space("TS_OWN")
+
+
+def test_emulated_server_pitfall_17_purescale_moves_tables_only(lab: Any, connect: Connect) -> None:
+    """No table space is moved there, a table is."""
+    before = lab.behave(pure_scale=True)
+    try:
+        connector = connect(move_by="table_space")
+        found = connector.routes(bundle_of(connector.catalog(), KEY), FAST)
+        assert isinstance(found, NoRoute)
+        assert found.code == "purescale"
+        assert connect().identify().topology == "purescale"
+        assert route_to(connect(), KEY, TS_FAST).name == "admin_move_table"
+    finally:
+        lab.behave(**before)
+
+
+def test_emulated_server_a_lost_lease_stays_lost(lab: Any, connect: Connect) -> None:
+    """The driver reconnects by itself after a cut, without the lock: the lease must not come back with it."""
+    lease = connect().acquire_lease("one")
+    assert lease.held()
+    lab.cut()
+    assert not lease.held()
+    assert not lease.held()
+
+
+def test_emulated_server_reads_survive_a_cut(lab: Any, connect: Connect) -> None:
+    """A session that died between two samples is opened anew, and the epoch tells that counters went on."""
+    connector = connect()
+    first = connector.sample()
+    lab.cut()
+    assert connector.sample().epoch == first.epoch
+    lab.restart()
+    assert connector.sample().epoch != first.epoch
+
+
+def test_emulated_server_silence_ends(lab: Any, connect: Connect) -> None:
+    """A server that takes requests and answers none costs the time limit and a little more, not for ever."""
+    connector = connect(query_timeout=1.0, connect_timeout=1.0)
+    connector.identify()
+    before = lab.behave(silent=True)
+    try:
+        with pytest.raises(CannotConnect):
+            connector.sample()
+    finally:
+        lab.behave(**before)

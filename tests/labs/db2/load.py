@@ -1,0 +1,103 @@
+"""What a workload does to the counters of an emulated Db2."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from tests.labs.db2.world import Index, Part, StorageGroup, Table, TableSpace, World, counts
+
+LEVELS = 3  # pages of an index that one look-up touches; all but the leaf are cached
+ASYNC_MS = 0.5  # of one page in a prefetch request
+
+
+def create_table(world: World, schema: str, name: str, index: str, space: str, pages: int, lob_pages: int = 0) -> None:
+    """A filled table with one unique index, all of it in one table space."""
+    part = Part(0, "PART0", world.next_file_id(), space, space, space, pages, lob_pages)
+    indexes = [Index(1, schema, index, max(pages // 10, 1))]
+    world.tables[schema, name] = Table(schema, name, pages * 4, [part], indexes)
+    world.touch()
+
+
+def create_partitioned(world: World, schema: str, name: str, index: str, spaces: list[str], pages: int) -> None:
+    """A table with a data partition of so many pages in each table space, and one index that is not partitioned."""
+    parts = [
+        Part(number, f"PART{number}", world.next_file_id(), space, spaces[0], space, pages)
+        for number, space in enumerate(spaces)
+    ]
+    indexes = [Index(1, schema, index, max(pages * len(spaces) // 10, 1))]
+    world.tables[schema, name] = Table(schema, name, pages * len(spaces) * 4, parts, indexes)
+    world.touch()
+
+
+def drop_table(world: World, schema: str, name: str) -> None:
+    """Gone with its indexes, and with a move of it; harmless when it is gone already."""
+    world.tables.pop((schema, name), None)
+    move = world.moves.pop((schema, name), None)
+    if move is not None:
+        world.tables.pop((schema, move.target.name), None)
+    world.touch()
+
+
+def read_randomly(world: World, table: Table, reads: int, member: int = 0) -> None:
+    """So many look-ups by the index: one leaf and one data page each come from storage, while the session waits."""
+    part, index = table.parts[0], table.indexes[0]
+    part.counts[member].update(ROWS_READ=reads, OBJECT_DATA_L_READS=reads, OBJECT_DATA_P_READS=reads)
+    index.counts[member].update(
+        INDEX_SCANS=reads, OBJECT_INDEX_L_READS=reads * LEVELS, OBJECT_INDEX_P_READS=reads,
+        OBJECT_INDEX_LBP_PAGES_FOUND=reads * (LEVELS - 1),
+    )  # fmt: skip
+    _pool_read(world, world.spaces[part.data], "DATA", reads, member)
+    found = reads * (LEVELS - 1)
+    _pool_read(world, world.spaces[part.index], "INDEX", reads, member)
+    world.spaces[part.index].counts[member].update(POOL_INDEX_L_READS=found, POOL_INDEX_LBP_PAGES_FOUND=found)
+    world.database[member].update(
+        POOL_INDEX_L_READS=found, ROWS_READ=reads, ACT_COMPLETED_TOTAL=reads, RQSTS_COMPLETED_TOTAL=reads
+    )
+    world.touch()
+
+
+def scan(world: World, table: Table, member: int = 0) -> None:
+    """The whole table in order: prefetchers bring every page before the session asks for it."""
+    for part in table.parts:
+        part.counts[member].update(
+            TABLE_SCANS=1, ROWS_READ=table.rows, OBJECT_DATA_L_READS=part.pages, OBJECT_DATA_P_READS=part.pages,
+            OBJECT_DATA_LBP_PAGES_FOUND=part.pages,
+        )  # fmt: skip
+        space, pages = world.spaces[part.data], part.pages
+        milliseconds = round(pages * ASYNC_MS)
+        both = {"POOL_DATA_L_READS": pages, "POOL_DATA_P_READS": pages, "POOL_READ_TIME": milliseconds}
+        space.counts[member].update(both)
+        space.counts[member].update(
+            POOL_ASYNC_DATA_READS=pages, POOL_ASYNC_DATA_READ_REQS=pages // 32 + 1, POOL_DATA_LBP_PAGES_FOUND=pages,
+            POOL_ASYNC_READ_TIME=milliseconds, POOL_ASYNC_DATA_LBP_PAGES_FOUND=0, PAGES_READ=pages,
+        )  # fmt: skip
+        world.database[member].update(both)
+    world.database[member].update(ACT_COMPLETED_TOTAL=1, RQSTS_COMPLETED_TOTAL=1, ROWS_READ=table.rows)
+    world.touch()
+
+
+def _pool_read(world: World, space: TableSpace, kind: str, pages: int, member: int) -> None:
+    """Pages that a session waits for."""
+    group: StorageGroup = world.groups[space.group]
+    milliseconds = round(pages * group.read_ms)
+    both = {f"POOL_{kind}_L_READS": pages, f"POOL_{kind}_P_READS": pages, "POOL_READ_TIME": milliseconds}
+    space.counts[member].update(both)
+    space.counts[member].update(PAGES_READ=pages)
+    world.database[member].update(both)
+    world.database[member].update(TOTAL_RQST_TIME=milliseconds, TOTAL_APP_RQST_TIME=milliseconds)
+
+
+def restart(world: World) -> None:
+    """Deactivate and activate: every counter starts anew, with another DB_CONN_TIME."""
+    world.activated = datetime.now(UTC)
+    world.database = counts()
+    for space in world.spaces.values():
+        space.counts = counts()
+        if space.rebalance:  # a suspended one goes on by itself
+            space.rebalance.suspended = False
+    for table in world.tables.values():
+        for part in table.parts:
+            part.counts = counts()
+        for index in table.indexes:
+            index.counts = counts()
+    world.touch()

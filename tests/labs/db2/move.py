@@ -1,0 +1,179 @@
+"""ADMIN_MOVE_TABLE, first form: phases, protocol, locks, leftovers.
+
+STATUS holds the phase that comes next: COPY after INIT, REPLAY after COPY, CLEANUP after SWAP, COMPLETE at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from tests.labs.db2 import refusals
+from tests.labs.db2.sessions import Session
+from tests.labs.db2.world import PAGE_SIZE, Move, Table, Utility, World, counts
+
+ARGUMENTS = 11
+OPTIONS = frozenset({"KEEP", "COPY_USE_LOAD", "ALLOW_READ_ACCESS", "NO_STATS"})
+FINISHED = ("COMPLETE", "COMPLETE_WITH_WARNINGS")
+# phase -> STATUS values in which it may run
+ALLOWED = {
+    "COPY": ("COPY",),
+    "REPLAY": ("REPLAY",),
+    "VERIFY": ("REPLAY",),
+    "SWAP": ("REPLAY",),
+    "CLEANUP": ("CLEANUP",),
+    "CANCEL": ("COPY", "REPLAY"),
+}
+
+
+def move_table(world: World, session: Session, arguments: list[str]) -> None:
+    """One call: a phase, or all of them for MOVE.
+
+    Raises:
+        Refusal: SQL0204N, SQL0440N, SQL0551N, SQL0289N, SQL0911N, SQL2104N, SQL2105N, SQL1224N.
+    """
+    if len(arguments) != ARGUMENTS:
+        raise refusals.Refusal(-440, "42884", "SYSPROC.ADMIN_MOVE_TABLE", "PROCEDURE")
+    if not session.user.administrator:
+        raise refusals.not_allowed(session.user.authid, "EXECUTE", "SYSPROC.ADMIN_MOVE_TABLE")
+    schema, name = arguments[:2]
+    operation = arguments[10].upper()
+    if not {o.strip().upper() for o in arguments[9].split(",") if o.strip()} <= OPTIONS:
+        raise refusals.wrong_phase(1)
+    for phase in ("INIT", "COPY", "REPLAY", "SWAP", "CLEANUP") if operation == "MOVE" else (operation,):
+        _Phase(world, session, schema, name).run(phase, arguments)
+
+
+class _Phase:
+    """One phase for one table."""
+
+    def __init__(self, world: World, session: Session, schema: str, name: str) -> None:
+        self._world = world
+        self._session = session
+        self._key = (schema, name)
+
+    def run(self, phase: str, arguments: list[str]) -> None:
+        """Take its time as a utility that others can see, then do it."""
+        with self._world.lock:
+            self._world.table(*self._key)
+            if phase != "INIT":
+                self._check(phase)
+        utility = self._enlist()
+        try:
+            self._session.wait(lambda: False, self._world.behaviour.phase_seconds)
+            if phase == "SWAP":
+                self._wait_for_lock()
+            with self._world.lock:
+                self._act(phase, arguments)
+        finally:
+            with self._world.lock:
+                del self._world.utilities[utility.id]
+                self._world.touch()
+
+    def _act(self, phase: str, arguments: list[str]) -> None:
+        if phase == "INIT":
+            self._init(arguments)
+        elif phase in ALLOWED:
+            self._check(phase)
+            actions: dict[str, Callable[[Move], None]] = {
+                "COPY": self._copy, "REPLAY": self._nothing, "VERIFY": self._nothing, "SWAP": self._swap,
+                "CLEANUP": self._cleanup, "CANCEL": self._cancel,
+            }  # fmt: skip
+            actions[phase](self._world.moves[self._key])
+        else:
+            raise refusals.wrong_phase(2)
+
+    def _check(self, phase: str) -> None:
+        move = self._world.moves.get(self._key)
+        if move is None or move.protocol["STATUS"] not in ALLOWED.get(phase, ()):
+            raise refusals.wrong_phase(4)
+        if move.owner != self._session.user.authid:
+            raise refusals.phase_failed(1)  # "at this time by this user"
+
+    def _enlist(self) -> Utility:
+        with self._world.lock:
+            number = self._world.next_file_id()
+            utility = Utility(number, "ADMIN_MOVE_TABLE", *self._key, self._session.handle, datetime.now(UTC))
+            self._world.utilities[number] = utility
+            self._world.touch()
+            return utility
+
+    def _init(self, arguments: list[str]) -> None:
+        """The target takes the spaces that are named, or those the table has."""
+        table = self._table()
+        old = self._world.moves.get(self._key)
+        if old is not None and old.protocol["STATUS"] not in FINISHED:
+            raise refusals.phase_failed(9)
+        if table.type != "T" or table.parents or table.children or len(table.parts) > 1:
+            raise refusals.phase_failed(3)
+        part = table.parts[0]
+        data, index, long = arguments[2:5]
+        for space in filter(None, (data, index, long)):
+            self._world.space(space)
+        home = replace(
+            part,
+            data=data or part.data,
+            index=index or part.index,
+            long=long or part.long,
+            file_id=self._world.next_file_id(),
+            counts=counts(),
+            pages=0,
+            lob_pages=0,
+        )
+        schema, name = self._key
+        target = Table(schema, f"{name[:100]}AAAAAAxt", 0, [home], [])
+        self._world.tables[schema, target.name] = target
+        protocol = {"STATUS": "COPY", "AUTHID": self._session.user.authid, "INIT_OPTS": arguments[9].upper()}
+        protocol |= {"TARGET": target.name, "INIT_START": _now(), "INIT_END": _now()}
+        self._world.moves[self._key] = Move(self._session.user.authid, target, protocol)
+        self._world.protocol_exists = True
+
+    def _copy(self, move: Move) -> None:
+        """Nothing is copied into a space whose storage has no room; the phase can be repeated."""
+        table, home = self._table(), move.target.parts[0]
+        source = table.parts[0]
+        index_pages = sum(index.pages for index in table.indexes)
+        for name, pages in ((home.data, source.pages), (home.long, source.lob_pages), (home.index, index_pages)):
+            space = self._world.space(name)
+            if pages * PAGE_SIZE > self._world.free_bytes(self._world.groups[space.group]):
+                raise refusals.space_full(space.name)
+        home.pages, home.lob_pages = source.pages, source.lob_pages
+        move.protocol |= {"COPY_START": _now(), "COPY_END": _now(), "STATUS": "REPLAY"}
+        move.protocol["COPY_TOTAL_ROWS"] = str(table.rows)
+
+    def _nothing(self, move: Move) -> None:
+        """Nobody writes to the lab's tables: there is nothing to replay or to differ."""
+        move.protocol |= {"REPLAY_TOTAL_ROWS": "0", "REPLAY_TOTAL_TIME": "0"}
+
+    def _wait_for_lock(self) -> None:
+        if not self._session.wait(lambda: self._key not in self._world.locked, self._session.lock_seconds):
+            raise refusals.lock_timeout()
+
+    def _swap(self, move: Move) -> None:
+        """The table is a new object with new counters; what it was is the target's until CLEANUP."""
+        table = self._table()
+        for index in table.indexes:
+            index.counts = counts()
+        table.parts, move.target.parts = move.target.parts, table.parts
+        move.protocol |= {"SWAP_START": _now(), "SWAP_END": _now(), "STATUS": "CLEANUP"}
+
+    def _cleanup(self, move: Move) -> None:
+        """KEEP leaves what the table was, under another name."""
+        del self._world.tables[move.target.schema, move.target.name]
+        if "KEEP" in move.protocol["INIT_OPTS"]:
+            original = replace(move.target, name=f"{self._key[1][:100]}AAAAAAxo")
+            move.protocol["ORIGINAL"] = original.name
+            self._world.tables[original.schema, original.name] = original
+        move.protocol |= {"CLEANUP_START": _now(), "CLEANUP_END": _now(), "STATUS": "COMPLETE"}
+
+    def _cancel(self, move: Move) -> None:
+        del self._world.tables[move.target.schema, move.target.name]
+        del self._world.moves[self._key]
+
+    def _table(self) -> Table:
+        return self._world.table(*self._key)
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d-%H.%M.%S.%f")

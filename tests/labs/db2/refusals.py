@@ -1,0 +1,69 @@
+"""What an emulated Db2 refuses, with the codes that facts and messages of Db2 give."""
+
+from __future__ import annotations
+
+from tests.labs.db2.sqlca import SEPARATOR, Sqlca
+
+
+class Refusal(Exception):
+    """A negative SQLCODE.
+
+    Attributes:
+        answer: what the client is told.
+        hangs_up: the connection ends with it.
+    """
+
+    def __init__(self, code: int, state: str, *tokens: str, hangs_up: bool = False) -> None:
+        super().__init__(f"SQL{-code:04}N {state} {' '.join(tokens)}")
+        self.answer = Sqlca(code, state, SEPARATOR.join(tokens))
+        self.hangs_up = hangs_up
+
+
+def undefined(name: str) -> Refusal:
+    """SQL0204N: no such object."""
+    return Refusal(-204, "42704", name)
+
+
+def syntax(near: str) -> Refusal:
+    """SQL0104N: the lab does not know this statement, as Db2 would not."""
+    return Refusal(-104, "42601", near[:60], "BEGIN-OF-STATEMENT", "<a statement of the lab>")
+
+
+def not_allowed(user: str, privilege: str, name: str) -> Refusal:
+    """SQL0551N: a privilege on an object is missing."""
+    return Refusal(-551, "42501", user, privilege, name)
+
+
+def no_authority(user: str, operation: str) -> Refusal:
+    """SQL0552N: an authority is missing."""
+    return Refusal(-552, "42502", user, operation)
+
+
+def lock_timeout() -> Refusal:
+    """SQL0911N reason 68: waited too long, rolled back."""
+    return Refusal(-911, "40001", "68")
+
+
+def space_full(space: str) -> Refusal:
+    """SQL0289N: the table space has no room for new pages."""
+    return Refusal(-289, "57011", space)
+
+
+def no_access(space: str) -> Refusal:
+    """SQL0290N: the state of the table space forbids it."""
+    return Refusal(-290, "55039", space)
+
+
+def phase_failed(reason: int) -> Refusal:
+    """SQL2104N: a phase of ADMIN_MOVE_TABLE could not be done."""
+    return Refusal(-2104, "5UA0M", str(reason))
+
+
+def wrong_phase(reason: int) -> Refusal:
+    """SQL2105N: the state of the move asks for a clean-up or another phase."""
+    return Refusal(-2105, "5UA0N", str(reason))
+
+
+def forced() -> Refusal:
+    """SQL1224N: the application was forced off; the session is over."""
+    return Refusal(-1224, "55032", hangs_up=True)

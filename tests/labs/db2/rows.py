@@ -1,0 +1,319 @@
+"""The world as rows of the emulated catalog: one function a view, each row a mapping of documented columns.
+
+A column that a row leaves out is zero or null. Keys are unique within a view; they let changes be told from new rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+
+from tests.labs.db2.world import EXTENT, PAGE_SIZE, Index, Part, Table, TableSpace, World
+
+Value = int | float | str | datetime | None
+Row = Mapping[str, Value]
+Rows = Iterator[tuple[str, Row]]
+CREATED = datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def _members(world: World) -> range:
+    return range(world.behaviour.members)
+
+
+def _id(world: World, space: str) -> int:
+    return world.spaces[space].id
+
+
+def _parts(world: World) -> Iterator[tuple[Table, Part]]:
+    return ((table, part) for table in world.tables.values() for part in table.parts)
+
+
+def _indexes(world: World) -> Iterator[tuple[Table, Index]]:
+    return ((table, index) for table in world.tables.values() for index in table.indexes)
+
+
+def tablespaces(world: World) -> Rows:
+    """SYSCAT.TABLESPACES."""
+    for space in world.spaces.values():
+        yield space.name, {
+            "TBSPACE": space.name, "TBSPACEID": space.id, "TBSPACETYPE": "D", "DATATYPE": space.data_type,
+            "EXTENTSIZE": EXTENT, "PAGESIZE": PAGE_SIZE, "OVERHEAD": -1.0, "TRANSFERRATE": -1.0,
+            "SGNAME": space.group, "CREATE_TIME": CREATED, "BUFFERPOOLID": 1, "OWNER": "SYSIBM",
+        }  # fmt: skip
+
+
+def stogroups(world: World) -> Rows:
+    """SYSCAT.STOGROUPS."""
+    for group in world.groups.values():
+        yield group.name, {
+            "SGNAME": group.name, "SGID": group.id, "DEFAULTSG": "Y" if group.default else "N",
+            "OVERHEAD": group.overhead, "DEVICEREADRATE": group.read_rate, "CREATE_TIME": CREATED,
+        }  # fmt: skip
+
+
+def tables(world: World) -> Rows:
+    """SYSCAT.TABLES. A partitioned table has no table space of its own."""
+    for table in world.tables.values():
+        part = table.parts[0]
+        spaces = {"TBSPACE": part.data, "INDEX_TBSPACE": part.index, "LONG_TBSPACE": part.long}
+        yield f"{table.schema}.{table.name}", {
+            "TABSCHEMA": table.schema, "TABNAME": table.name, "TYPE": table.type, "STATUS": "N", "ACCESS_MODE": "F",
+            "TABLEORG": table.organized, "TEMPORALTYPE": "N", "CARD": table.rows, "TABLEID": part.file_id % 32768,
+            "FPAGES": sum(p.pages for p in table.parts), "NPAGES": sum(p.pages for p in table.parts),
+            **(spaces if len(table.parts) == 1 else {}),
+            "TBSPACEID": _id(world, part.data) if len(table.parts) == 1 else -6,
+        }  # fmt: skip
+
+
+def data_partitions(world: World) -> Rows:
+    """SYSCAT.DATAPARTITIONS; a table that is not partitioned has one row."""
+    for table, part in _parts(world):
+        yield f"{table.schema}.{table.name}.{part.id}", {
+            "TABSCHEMA": table.schema, "TABNAME": table.name, "DATAPARTITIONID": part.id, "STATUS": "",
+            "DATAPARTITIONNAME": part.name, "TBSPACEID": _id(world, part.data), "SEQNO": part.id,
+            "LONG_TBSPACEID": _id(world, part.long), "INDEX_TBSPACEID": _id(world, part.index), "FPAGES": part.pages,
+        }  # fmt: skip
+
+
+def indexes(world: World) -> Rows:
+    """SYSCAT.INDEXES."""
+    for table, index in _indexes(world):
+        yield f"{table.schema}.{table.name}.{index.iid}", {
+            "INDSCHEMA": index.schema, "INDNAME": index.name, "TABSCHEMA": table.schema, "TABNAME": table.name,
+            "IID": index.iid, "TBSPACEID": _id(world, table.parts[0].index), "NLEAF": index.pages, "INDEXTYPE": "REG ",
+            "UNIQUERULE": index.unique, "NLEVELS": 3,
+        }  # fmt: skip
+
+
+def mon_table(world: World) -> Rows:
+    """MON_GET_TABLE: object counters stay 0 unless mon_obj_metrics is EXTENDED."""
+    for table, part in _parts(world):
+        index_pages = sum(index.pages for index in table.indexes) if part.id == 0 else 0
+        for member in _members(world):
+            yield f"{table.schema}.{table.name}.{part.id}.{member}", {
+                "TABSCHEMA": table.schema, "TABNAME": table.name, "MEMBER": member, "DBPARTITIONNUM": member,
+                "TAB_TYPE": "USER_TABLE", "DATA_PARTITION_ID": part.id, "TAB_FILE_ID": part.file_id,
+                "TBSP_ID": _id(world, part.data), "INDEX_TBSP_ID": _id(world, part.index),
+                "LONG_TBSP_ID": _id(world, part.long), "DATA_OBJECT_L_PAGES": part.pages,
+                "LOB_OBJECT_L_PAGES": part.lob_pages, "INDEX_OBJECT_L_PAGES": index_pages,
+                "TAB_ORGANIZATION": table.organized, **_metered(world, part.counts[member]),
+            }  # fmt: skip
+
+
+def mon_index(world: World) -> Rows:
+    """MON_GET_INDEX: no name, only the number within the table."""
+    for table, index in _indexes(world):
+        for member in _members(world):
+            yield f"{table.schema}.{table.name}.{index.iid}.{member}", {
+                "TABSCHEMA": table.schema, "TABNAME": table.name, "IID": index.iid, "MEMBER": member,
+                "NLEAF": index.pages, "NLEVELS": 3, **_metered(world, index.counts[member]),
+            }  # fmt: skip
+
+
+def _metered(world: World, counted: Counter[str]) -> dict[str, int]:
+    """Counters at the collection level that is set."""
+    level = world.behaviour.mon_obj_metrics
+    extended = ("OBJECT_", "DIRECT_", "LOCK_")
+    return {name: n for name, n in counted.items() if level == "EXTENDED" or not name.startswith(extended)}
+
+
+def mon_tablespace(world: World) -> Rows:
+    """MON_GET_TABLESPACE."""
+    used = world.used_pages()
+    for space in world.spaces.values():
+        total = -(-used[space.name] // EXTENT) * EXTENT
+        for member in _members(world):
+            counted = space.counts[member] if world.behaviour.mon_obj_metrics != "NONE" else {}
+            yield f"{space.name}.{member}", {
+                **{name: n for name, n in counted.items() if name != "PAGES_READ"},
+                **_state(world, space), "MEMBER": member, "DBPARTITIONNUM": member,
+                "TBSP_USED_PAGES": used[space.name], "TBSP_TOTAL_PAGES": total, "TBSP_USABLE_PAGES": total,
+                "TBSP_FREE_PAGES": total - used[space.name], "TBSP_PAGE_TOP": used[space.name],
+            }  # fmt: skip
+
+
+def _state(world: World, space: TableSpace) -> dict[str, Value]:
+    return {
+        "TBSP_NAME": space.name, "TBSP_ID": space.id, "TBSP_PAGE_SIZE": PAGE_SIZE, "TBSP_EXTENT_SIZE": EXTENT,
+        "TBSP_TYPE": "SMS" if space.data_type == "T" else "DMS",
+        "TBSP_CONTENT_TYPE": {"A": "ANY", "L": "LARGE", "T": "SYSTEMP", "U": "USRTEMP"}[space.data_type],
+        "TBSP_USING_AUTO_STORAGE": 1, "TBSP_AUTO_RESIZE_ENABLED": 1, "RECLAIMABLE_SPACE_ENABLED": 1,
+        "FS_CACHING": 0 if space.file_cached else 1, "TBSP_STATE": space.state,
+        "TBSP_REBALANCER_MODE": "REV_REBAL" if space.rebalance else "NO_REBAL",
+        "TBSP_PATHS_DROPPED": int(len(space.containers()) > 1),
+        "STORAGE_GROUP_NAME": space.group, "STORAGE_GROUP_ID": world.groups[space.group].id,
+    }  # fmt: skip
+
+
+def mon_container(world: World) -> Rows:
+    """MON_GET_CONTAINER: automatic storage puts member, table space and container numbers into the path."""
+    used = world.used_pages()
+    for space in world.spaces.values():
+        for number, name in enumerate(space.containers()):
+            group = world.groups[name]
+            for member in _members(world):
+                path = f"{group.path}/db2inst1/NODE{member:04}/SAMPLE/T{space.id:07}/C{number:07}.LRG"
+                yield f"{space.name}.{name}.{member}", {
+                    "TBSP_NAME": space.name, "TBSP_ID": space.id, "CONTAINER_NAME": path, "CONTAINER_ID": number,
+                    "MEMBER": member, "CONTAINER_TYPE": "FILE_EXTENT_TAG", "TOTAL_PAGES": used[space.name],
+                    "USABLE_PAGES": used[space.name], "ACCESSIBLE": 1, "FS_ID": str(group.id),
+                    "FS_TOTAL_SIZE": group.capacity, "FS_USED_SIZE": world.used_bytes(group),
+                    "PAGES_READ": space.counts[member]["PAGES_READ"] if number == 0 else 0,
+                    "POOL_READ_TIME": space.counts[member]["POOL_READ_TIME"] if number == 0 else 0,
+                }  # fmt: skip
+
+
+def storage_paths(world: World) -> Rows:
+    """ADMIN_GET_STORAGE_PATHS."""
+    for group in world.groups.values():
+        for member in _members(world):
+            yield f"{group.name}.{member}", {
+                "STORAGE_GROUP_NAME": group.name, "STORAGE_GROUP_ID": group.id, "DBPARTITIONNUM": member,
+                "DB_STORAGE_PATH": group.path, "DB_STORAGE_PATH_STATE": "IN_USE", "FS_ID": str(group.id),
+                "FS_TOTAL_SIZE": group.capacity, "FS_USED_SIZE": world.used_bytes(group),
+                "STO_PATH_FREE_SIZE": world.free_bytes(group),
+            }  # fmt: skip
+
+
+def mon_database(world: World) -> Rows:
+    """MON_GET_DATABASE."""
+    for member in _members(world):
+        yield str(member), {
+            "MEMBER": member, "DB_STATUS": "ACTIVE", "DB_ACTIVATION_STATE": "EXPLICIT",
+            "DB_CONN_TIME": world.activated, **world.database[member],
+        }  # fmt: skip
+
+
+def rebalances(world: World) -> Rows:
+    """MON_GET_REBALANCE_STATUS: a row only while one is under way or suspended."""
+    for space in world.spaces.values():
+        if space.rebalance:
+            done = int(space.rebalance.processed)
+            yield space.name, {
+                "TBSP_NAME": space.name, "DBPARTITIONNUM": 0, "MEMBER": 0, "REBALANCER_MODE": "REV_REBAL",
+                "REBALANCER_STATUS": "SUSPENDED" if space.rebalance.suspended else "ACTIVE",
+                "REBALANCER_EXTENTS_PROCESSED": done, "REBALANCER_START_TIME": space.rebalance.started,
+                "REBALANCER_EXTENTS_REMAINING": space.rebalance.extents - done,
+            }  # fmt: skip
+
+
+def utilities(world: World) -> Rows:
+    """MON_GET_UTILITY."""
+    for utility in world.utilities.values():
+        yield str(utility.id), {
+            "MEMBER": 0, "COORD_MEMBER": 0, "APPLICATION_HANDLE": utility.handle, "UTILITY_ID": utility.id,
+            "UTILITY_START_TIME": utility.started, "UTILITY_TYPE": utility.kind, "OBJECT_TYPE": "TABLE",
+            "OBJECT_SCHEMA": utility.schema, "OBJECT_NAME": utility.table,
+        }  # fmt: skip
+
+
+def table_info(world: World) -> Rows:
+    """ADMIN_GET_TAB_INFO: kilobytes."""
+    kilobytes = PAGE_SIZE // 1024
+    for table, part in _parts(world):
+        own = sum(index.pages for index in table.indexes) if part.id == 0 else 0
+        sizes = {"DATA": part.pages, "LOB": part.lob_pages, "INDEX": own}
+        yield f"{table.schema}.{table.name}.{part.id}", {
+            "TABSCHEMA": table.schema, "TABNAME": table.name, "DBPARTITIONNUM": 0, "DATA_PARTITION_ID": part.id,
+            "AVAILABLE": "Y",
+            **{f"{kind}_OBJECT_{size}_SIZE": n * kilobytes for kind, n in sizes.items() for size in "LP"},
+        }  # fmt: skip
+
+
+def protocol(world: World) -> Rows:
+    """SYSTOOLS.ADMIN_MOVE_TABLE."""
+    for (schema, name), move in world.moves.items():
+        for key, value in move.protocol.items():
+            yield f"{schema}.{name}.{key}", {"TABSCHEMA": schema, "TABNAME": name, "KEY": key, "VALUE": value}
+
+
+def configuration(world: World) -> Rows:
+    """DB_GET_CFG."""
+    values = {"mon_obj_metrics": world.behaviour.mon_obj_metrics, "mon_req_metrics": "BASE", "logarchmeth1": "OFF"}
+    values["hadr_db_role"] = "STANDARD"
+    for member in _members(world):
+        for name, value in values.items():
+            yield f"{name}.{member}", {"NAME": name, "VALUE": value, "MEMBER": member}
+
+
+def versions(world: World) -> Rows:
+    """SYSIBM.SYSVERSIONS."""
+    packed = world.version[0] * 1000000 + world.version[1] * 10000
+    yield "1", {"VERSIONNUMBER": packed, "VERSION_TIMESTAMP": CREATED}
+
+
+def instance(world: World) -> Rows:
+    """SYSIBMADM.ENV_INST_INFO."""
+    level = f"DB2 v{world.version[0]}.{world.version[1]}.0.0 (emulated server)"
+    members = world.behaviour.members
+    partitions = 1 if world.behaviour.pure_scale else members
+    yield "1", {"SERVICE_LEVEL": level, "NUM_MEMBERS": members, "NUM_DBPARTITIONS": partitions}
+
+
+def products(_world: World) -> Rows:
+    """SYSIBMADM.ENV_PROD_INFO."""
+    yield "1", {"INSTALLED_PROD": "EMULATED", "LICENSE_INSTALLED": "Y", "LICENSE_TYPE": "EMULATED SERVER"}
+
+
+def facilities(world: World) -> Rows:
+    """SYSIBMADM.DB2_CF: any row means pureScale."""
+    if world.behaviour.pure_scale:
+        yield "1", {"ID": 128}
+
+
+def references(world: World) -> Rows:
+    """SYSCAT.REFERENCES: who refers to a table is called CHILD here, whom it refers to PARENT."""
+    for table in world.tables.values():
+        me, pairs = (table.schema, table.name), []
+        pairs += [((table.schema, f"CHILD{n}"), me) for n in range(table.children)]
+        pairs += [(me, (table.schema, f"PARENT{n}")) for n in range(table.parents)]
+        for child, parent in pairs:
+            yield f"{child}{parent}", {
+                "TABSCHEMA": child[0], "TABNAME": child[1], "REFTABSCHEMA": parent[0], "REFTABNAME": parent[1],
+            }  # fmt: skip
+
+
+def columns(world: World) -> Rows:
+    """SYSCAT.COLUMNS: a key, and a CLOB where the table has any."""
+    for table in world.tables.values():
+        kinds = ["INTEGER", *(["CLOB"] if any(part.lob_pages for part in table.parts) else [])]
+        for number, kind in enumerate(kinds):
+            yield (
+                f"{table.schema}.{table.name}.{number}",
+                {
+                    "TABSCHEMA": table.schema,
+                    "TABNAME": table.name,
+                    "COLNAME": f"C{number}",
+                    "COLNO": number,
+                    "TYPESCHEMA": "SYSIBM",
+                    "TYPENAME": kind,
+                    "NULLS": "N",
+                },
+            )
+
+
+FILLED: dict[str, Callable[[World], Rows]] = {
+    "SYSCAT.TABLESPACES": tablespaces,
+    "SYSCAT.STOGROUPS": stogroups,
+    "SYSCAT.TABLES": tables,
+    "SYSCAT.DATAPARTITIONS": data_partitions,
+    "SYSCAT.INDEXES": indexes,
+    "SYSCAT.REFERENCES": references,
+    "SYSCAT.COLUMNS": columns,
+    "MON_GET_TABLE": mon_table,
+    "MON_GET_INDEX": mon_index,
+    "MON_GET_TABLESPACE": mon_tablespace,
+    "MON_GET_CONTAINER": mon_container,
+    "MON_GET_DATABASE": mon_database,
+    "MON_GET_REBALANCE_STATUS": rebalances,
+    "MON_GET_UTILITY": utilities,
+    "ADMIN_GET_STORAGE_PATHS": storage_paths,
+    "ADMIN_GET_TAB_INFO": table_info,
+    "SYSTOOLS.ADMIN_MOVE_TABLE": protocol,
+    "SYSPROC.DB_GET_CFG": configuration,
+    "SYSIBM.SYSVERSIONS": versions,
+    "SYSIBMADM.ENV_INST_INFO": instance,
+    "SYSIBMADM.ENV_PROD_INFO": products,
+    "SYSIBMADM.DB2_CF": facilities,
+}

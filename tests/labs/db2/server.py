@@ -1,0 +1,209 @@
+"""The emulated server as a process of its own: ``python -m tests.labs.db2.server FOLDER VERSION``.
+
+It starts Derby, listens for IBM's driver on one loopback port and for the test on another, and prints both. It is a
+process of its own, so that no call of the driver can keep the server that it waits for from running.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from itertools import count
+from multiprocessing.managers import BaseManager
+from pathlib import Path
+from typing import Any
+
+from tests.labs.db2 import load
+from tests.labs.db2.derby import running_derby
+from tests.labs.db2.documented import views
+from tests.labs.db2.projection import SCHEMA, Projection
+from tests.labs.db2.requester import Requester
+from tests.labs.db2.sessions import User
+from tests.labs.db2.shim import Shared, Shim
+from tests.labs.db2.text import DATABASE
+from tests.labs.db2.world import MEGABYTE, StorageGroup, TableSpace, World
+
+FAST, SLOW = "FAST", "SLOW"  # storage groups
+TS_FAST, TS_SLOW = "TS_FAST", "TS_SLOW"
+ADMIN = User("db2inst1", "right-and-secret", administrator=True)
+LOOKER = User("looker", "may-look")
+BLIND = User("blind", "may-not-look", may_not_execute=frozenset({"MON_GET_TABLE", "MON_GET_TABLESPACE"}))
+USERS = {user.name: user for user in (ADMIN, LOOKER, BLIND)}
+SET_UP = (f"CREATE TABLE {SCHEMA}.NOTHING (ID INTEGER)", "CREATE TABLE HOTPLACE.LEASE (HOLDER VARCHAR(200))")
+KEY = b"lab"
+
+
+def new_world(version: tuple[int, ...]) -> World:
+    """Two storage groups, a table space on each, and those that every database has."""
+    groups = [
+        StorageGroup(0, SLOW, "/db2/slow", 8.0, 4096 * MEGABYTE, 6.725, 100.0, default=True),
+        StorageGroup(1, FAST, "/db2/fast", 0.2, 512 * MEGABYTE, 0.2, 512.0),
+    ]
+    spaces = [
+        TableSpace(0, "SYSCATSPACE", SLOW, "A"),
+        TableSpace(1, "TEMPSPACE1", SLOW, "T"),
+        TableSpace(2, TS_SLOW, SLOW),
+        TableSpace(3, TS_FAST, FAST),
+        TableSpace(4, "SYSTOOLSPACE", SLOW),
+    ]
+    return World(groups, spaces, version)
+
+
+class Lab:
+    """What a test may do to the server; called over the manager, so arguments and results are plain values."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._world = shared.world
+
+    def behave(self, **changes: Any) -> dict[str, Any]:
+        """Change fields of ``Behaviour``; what they were before."""
+        before = {name: getattr(self._world.behaviour, name) for name in changes}
+        with self._world.lock:
+            for name, value in changes.items():
+                setattr(self._world.behaviour, name, value)
+            self._world.touch()
+        return before
+
+    def create_space(self, name: str, group: str) -> None:
+        """A table space with automatic storage."""
+        with self._world.lock:
+            number = max(space.id for space in self._world.spaces.values()) + 1
+            self._world.spaces[name] = TableSpace(number, name, group)
+            self._world.touch()
+
+    def drop_space(self, name: str) -> None:
+        """Harmless when it is gone."""
+        with self._world.lock:
+            self._world.spaces.pop(name, None)
+            self._world.touch()
+
+    def create_table(self, schema: str, name: str, index: str, space: str, pages: int, lob_pages: int = 0) -> None:
+        """A filled table with a unique index."""
+        with self._world.lock:
+            load.create_table(self._world, schema, name, index, space, pages, lob_pages)
+
+    def create_partitioned(self, schema: str, name: str, index: str, spaces: list[str], pages: int) -> None:
+        """A data partition in each of those table spaces; the index is in the first."""
+        with self._world.lock:
+            load.create_partitioned(self._world, schema, name, index, spaces, pages)
+
+    def drop_table(self, schema: str, name: str) -> None:
+        """Harmless when it is gone."""
+        with self._world.lock:
+            load.drop_table(self._world, schema, name)
+
+    def alter_table(self, schema: str, name: str, **changes: Any) -> None:
+        """Change fields of ``Table``: type, parents, children, organized, rows."""
+        with self._world.lock:
+            for field, value in changes.items():
+                setattr(self._world.table(schema, name), field, value)
+            self._world.touch()
+
+    def read_randomly(self, schema: str, name: str, reads: int, member: int = 0) -> None:
+        """Look-ups by the index."""
+        with self._world.lock:
+            load.read_randomly(self._world, self._world.table(schema, name), reads, member)
+
+    def scan(self, schema: str, name: str, member: int = 0) -> None:
+        """Read it in order."""
+        with self._world.lock:
+            load.scan(self._world, self._world.table(schema, name), member)
+
+    def restart(self) -> None:
+        """Deactivate and activate the database: connections end, counters start anew."""
+        self.cut()
+        with self._world.lock:
+            load.restart(self._world)
+
+    def lock(self, schema: str, name: str, locked: bool) -> None:
+        """Somebody uses the table, or no longer."""
+        with self._world.lock:
+            (self._world.locked.add if locked else self._world.locked.discard)((schema, name))
+
+    def fill(self, group: str, full: bool) -> None:
+        """Something else takes all the room of a storage group, or gives it back."""
+        with self._world.lock:
+            chosen = self._world.groups[group]
+            chosen.foreign = chosen.capacity if full else 0
+            self._world.touch()
+
+    def set_state(self, space: str, state: str) -> None:
+        """TBSP_STATE, for instance BACKUP_IN_PROGRESS."""
+        with self._world.lock:
+            self._world.spaces[space].state = state
+            self._world.touch()
+
+    def running(self) -> list[tuple[int, str]]:
+        """Handle and statement of every connection that executes one of the lab's own now."""
+        return [(h, c.session.running) for h, c in list(self._shared.connections.items()) if c.session.running]
+
+    def connections(self) -> list[int]:
+        """Handles of all that are open, the oldest first."""
+        return sorted(self._shared.connections)
+
+    def rebalancing(self) -> list[str]:
+        """Table spaces with a rebalance, suspended ones too."""
+        with self._world.lock:
+            self._world.tick()
+            return [space.name for space in self._world.spaces.values() if space.rebalance]
+
+    def sent(self) -> list[str]:
+        """Every statement that changed, or tried to change, the emulated database."""
+        return list(self._shared.sent)
+
+    def cut(self, handle: int | None = None) -> None:
+        """End one connection, or all, without a word."""
+        for number, connection in list(self._shared.connections.items()):
+            if handle in (None, number):
+                connection.cut()
+
+
+def listen(shared: Shared, derby: int) -> int:
+    """Accept clients in the background; the port."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def accept() -> None:
+        for handle in count(1):
+            client = listener.accept()[0]
+            shim = Shim(handle, client, socket.create_connection(("127.0.0.1", derby)), shared)
+            shared.connections[handle] = shim
+            shim.start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    return int(listener.getsockname()[1])
+
+
+def manager_of(lab: Callable[[], Lab]) -> type[BaseManager]:
+    """A manager that offers one lab."""
+
+    class LabManager(BaseManager):
+        pass
+
+    LabManager.register("lab", callable=lab)
+    return LabManager
+
+
+def main(folder: str, version: str) -> None:
+    """Serve until standard input ends."""
+    numbers = tuple(int(part) for part in version.split("."))
+    passwords = {user.name: user.password for user in USERS.values()}
+    with running_derby(Path(folder), passwords) as derby:
+        requester = Requester(derby, DATABASE, ADMIN.name, ADMIN.password)
+        requester.run(SET_UP)
+        world, shapes = new_world(numbers), views(numbers)
+        shared = Shared(world, shapes, Projection(world, shapes, requester, Path(folder)), USERS)
+        lab = Lab(shared)
+        server = manager_of(lambda: lab)(("127.0.0.1", 0), KEY).get_server()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        assert isinstance(server.address, tuple)
+        sys.stdout.write(f"{listen(shared, derby)} {server.address[1]}\n")
+        sys.stdout.flush()
+        sys.stdin.read()
+        requester.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

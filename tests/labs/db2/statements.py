@@ -1,0 +1,141 @@
+"""Statements that Derby does not know and that change the emulated database. What is not here is refused (SQL0104N)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from tests.labs.db2 import refusals
+from tests.labs.db2.move import move_table
+from tests.labs.db2.sessions import Session
+from tests.labs.db2.text import matched, name_of, string_of, words
+from tests.labs.db2.world import EXTENT, PAGE_SIZE, Rebalance, TableSpace, World
+
+Force = Callable[[int], None]
+LARGEST_TIMEOUT = 32767
+BEGINNINGS = ("ALTER TABLESPACE", "ALTER STOGROUP", "CREATE STOGROUP", "SET CURRENT", "CALL")
+
+
+def is_ours(text: str) -> bool:
+    """Whether the lab executes it, and not Derby."""
+    beginning = " ".join(words(text)[:2])
+    return beginning.startswith(BEGINNINGS) and beginning != "CALL SYSIBM"  # those are of Derby's own client
+
+
+class Statements:
+    """Executes them on one world."""
+
+    def __init__(self, world: World, force: Force) -> None:
+        self._world = world
+        self._force = force
+        self._known: dict[str, Callable[..., None]] = {
+            "ALTER TABLESPACE <> USING STOGROUP <>": self._use_group,
+            "ALTER TABLESPACE <> REBALANCE": self._rebalance,
+            "ALTER TABLESPACE <> REBALANCE SUSPEND": self._suspend,
+            "ALTER TABLESPACE <> REBALANCE RESUME": self._resume,
+            "ALTER TABLESPACE <> REDUCE MAX": self._reduce,
+            "SET CURRENT LOCK TIMEOUT <>": self._lock_timeout,
+            "SET CURRENT LOCK TIMEOUT = <>": self._lock_timeout,
+            "CALL SYSPROC . ADMIN_CMD ( <> )": self._admin_cmd,
+        }
+
+    def check(self, text: str) -> None:
+        """Refuse what is not known, as a server does when it prepares.
+
+        Raises:
+            Refusal: SQL0104N.
+        """
+        said = words(text)
+        if not _is_move(said) and not any(matched(said, pattern) is not None for pattern in self._known):
+            raise refusals.syntax(text)
+
+    def execute(self, session: Session, text: str) -> None:
+        """Do it.
+
+        Raises:
+            Refusal: with the code of what went wrong.
+        """
+        said = words(text)
+        if _is_move(said):
+            move_table(self._world, session, [string_of(token) for token in said[5:-1] if token != ","])
+            return
+        for pattern, action in self._known.items():
+            names = matched(said, pattern)
+            if names is not None:
+                action(session, *names)
+                return
+        raise refusals.syntax(text)
+
+    def _space_to_alter(self, session: Session, token: str) -> TableSpace:
+        if not session.user.administrator:
+            raise refusals.no_authority(session.user.authid, "ALTER TABLESPACE")
+        space = self._world.space(name_of(token))
+        if space.state != "NORMAL":
+            raise refusals.no_access(space.name)
+        return space
+
+    def _use_group(self, session: Session, space_token: str, group_token: str) -> None:
+        """Takes effect at the commit; without room nothing begins."""
+        session.wait(lambda: False, self._world.behaviour.phase_seconds)
+        with self._world.lock:
+            self._world.tick()
+            space = self._space_to_alter(session, space_token)
+            group = self._world.group(name_of(group_token))
+            if self._world.behaviour.pure_scale:
+                raise refusals.Refusal(-270, "42997", "emulated: pureScale")
+            if space.rebalance or space.waiting_from:
+                raise refusals.no_access(space.name)
+            needed = self._world.used_pages()[space.name] * PAGE_SIZE
+            if group.name != space.group and self._world.free_bytes(group) < needed:
+                raise refusals.space_full(space.name)
+        session.pending.append(lambda: self._leave(space, group.name))
+
+    def _leave(self, space: TableSpace, group: str) -> None:
+        if space.group == group:
+            return
+        space.waiting_from, space.group = space.group, group
+        if self._world.behaviour.rebalance_starts:
+            self._start(space)
+
+    def _start(self, space: TableSpace) -> None:
+        extents = -(-self._world.used_pages()[space.name] // EXTENT)
+        if space.waiting_from:
+            space.rebalance = Rebalance(datetime.now(UTC), extents, space.waiting_from)
+            space.waiting_from = ""
+
+    def _rebalance(self, session: Session, token: str) -> None:
+        space = self._space_to_alter(session, token)
+        session.pending.append(lambda: self._start(space))
+
+    def _suspend(self, session: Session, token: str) -> None:
+        self._set_suspended(self._space_to_alter(session, token), True)
+
+    def _resume(self, session: Session, token: str) -> None:
+        self._set_suspended(self._space_to_alter(session, token), False)
+
+    def _set_suspended(self, space: TableSpace, suspended: bool) -> None:
+        with self._world.lock:
+            self._world.tick()
+            if space.rebalance:
+                space.rebalance.suspended = suspended
+
+    def _reduce(self, session: Session, token: str) -> None:
+        """Nothing to give back: the lab keeps no high-water mark."""
+        self._space_to_alter(session, token)
+
+    def _lock_timeout(self, session: Session, token: str) -> None:
+        if not token.isdigit() or int(token) > LARGEST_TIMEOUT:
+            raise refusals.syntax(token)
+        session.lock_seconds = min(float(token), self._world.behaviour.lock_seconds)
+
+    def _admin_cmd(self, session: Session, token: str) -> None:
+        if not session.user.administrator:
+            raise refusals.not_allowed(session.user.authid, "EXECUTE", "SYSPROC.ADMIN_CMD")
+        number = matched(words(string_of(token)), "FORCE APPLICATION ( <> )")
+        if number is None:
+            raise refusals.syntax(token)
+        self._force(int(number[0]))
+
+
+def _is_move(said: list[str]) -> bool:
+    return said[:5] == ["CALL", "SYSPROC", ".", "ADMIN_MOVE_TABLE", "("] and said[-1] == ")"
