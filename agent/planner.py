@@ -22,7 +22,7 @@ from agent.sampler import Picture
 from connectors.base import Connector
 from connectors.model import F64, I8, I64, Bundle, NoRoute, Route, UnitKind, UnitTable
 from policies.modes import Hsm, Mode, plan_mode
-from policies.plan import Pin, Plan, PlannedMove, PolicySettings, Situation
+from policies.plan import Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
 
 
 class Wish(Protocol):
@@ -39,7 +39,7 @@ class Wish(Protocol):
         ...
 
 
-ROUNDS = 8  # of asking again; a plan that still has no way then loses the moves that have none
+ROUNDS = 40  # of asking again, each for all moves of a plan; one that still has no way then does nothing
 SIZE_TOLERANCE_RATIO = 0.05  # exact against cheap size
 
 
@@ -94,10 +94,18 @@ def make_planning(
         if not refused:
             return Planning(situation=situation, settings=settings, plan=plan, routes=routes, made_at=now, pins=pins)
         situation = replace(situation, no_route={**situation.no_route, **refused})
-    nothing = {move.key: "no settled plan was found for it" for move in plan.moves}
-    situation = replace(situation, no_route={**situation.no_route, **nothing})
-    plan = plan_mode(situation, settings, wanted, time_limit_seconds=time_limit_seconds)
-    return Planning(situation=situation, settings=settings, plan=plan, routes=(), made_at=now, pins=pins)
+    nothing = _without_moves(situation, plan)
+    return Planning(situation=situation, settings=settings, plan=nothing, routes=(), made_at=now, pins=pins)
+
+
+def _without_moves(situation: Situation, plan: Plan) -> Plan:
+    """The plan with nothing to do: after so many rounds there is still no way for some of its moves."""
+    rows = [row for move in plan.moves for row in move.rows]
+    verdict, chosen = plan.verdict.copy(), plan.chosen.copy()
+    verdict[rows] = Verdict.NO_ROUTE
+    chosen[rows] = situation.tier_of_space[situation.units.space[rows]] == 0
+    gap = 1.0 if plan.bound_per_hour > 0 else 0.0
+    return replace(plan, moves=(), wait_saved_per_hour=0.0, gap_ratio=gap, verdict=verdict, chosen=chosen)
 
 
 def pins_of(database: DatabaseConfig, ledger: Ledger, now: datetime) -> tuple[Wish, ...]:

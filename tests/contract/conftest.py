@@ -49,8 +49,8 @@ def _never() -> dict[str, Mapping[Ability, str]]:
     never: dict[str, Mapping[Ability, str]] = {}
     for source in filter(_exists, SOURCES):
         module = importlib.import_module(source)
-        names: dict[str, HarnessFactory] = getattr(module, "contract_harnesses", dict)()
-        never.update(dict.fromkeys(names, getattr(module, "NEVER", {})))
+        lacking: Mapping[str, Mapping[Ability, str]] = getattr(module, "NEVER", {})
+        never.update(lacking)
     return never
 
 

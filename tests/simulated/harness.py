@@ -20,7 +20,8 @@ from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayT
 TABLE_BYTES = 200_000_000
 PAGE_BYTES = 8192
 
-NEVER: Mapping[Ability, str] = {Ability.PASSWORD: "its logins have none"}
+WITHOUT: Mapping[Ability, str] = {Ability.PASSWORD: "its logins have none"}
+NEVER: Mapping[str, Mapping[Ability, str]] = {"simulated": WITHOUT}
 
 
 class SimulatedHarness:
@@ -31,7 +32,7 @@ class SimulatedHarness:
     secret = ""
     source_space = "hdd"
     target_space = "ssd"
-    cannot: Mapping[Ability, str] = NEVER
+    cannot: Mapping[Ability, str] = WITHOUT
 
     def __init__(self) -> None:
         self.clock = VirtualClock()

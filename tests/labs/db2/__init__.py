@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
-from tests.contract.harness import HarnessFactory
+from tests.contract.harness import Ability, HarnessFactory
 
 # The oldest and the newest; what lies between is tested by tests/db2 and by the lab's own tests.
 TABLES_VERSION, SPACES_VERSION = "10.1", "12.1"
+TABLES = f"db2 {TABLES_VERSION} emulated server, tables"
+SPACES = f"db2 {SPACES_VERSION} emulated server, table spaces"
+
+BY_TABLE_SPACE: Mapping[Ability, str] = {
+    Ability.LOCK: "ALTER TABLESPACE waits for no lock on a table",
+    Ability.INTERRUPT: "a rebalance can be suspended, not taken back while it runs",
+    Ability.LOB: "a table space moves with everything in it, indexes too",
+}
+NEVER: Mapping[str, Mapping[Ability, str]] = {SPACES: BY_TABLE_SPACE}
 
 
 def contract_harnesses() -> dict[str, HarnessFactory]:
     """One for each way of moving. Starts nothing, and needs no driver before it is entered."""
     from tests.labs.db2.harness import running_spaces, running_tables
 
-    return {
-        f"db2 {TABLES_VERSION} emulated server, tables": partial(running_tables, TABLES_VERSION),
-        f"db2 {SPACES_VERSION} emulated server, table spaces": partial(running_spaces, SPACES_VERSION),
-    }
+    return {TABLES: partial(running_tables, TABLES_VERSION), SPACES: partial(running_spaces, SPACES_VERSION)}

@@ -17,6 +17,7 @@ from connectors.model import Step
 from connectors.registry import find_engine
 from connectors.settings import SecretSource
 from tests.contract.harness import Ability, EngineHarness, PlayTable
+from tests.labs.db2 import BY_TABLE_SPACE
 from tests.labs.db2.client import Db2, running_db2, wait_until
 from tests.labs.db2.server import ADMIN, FAST, LOOKER, SLOW, TS_FAST, TS_SLOW
 from tests.labs.db2.text import DATABASE
@@ -161,11 +162,7 @@ class SpacesHarness(TablesHarness):
 
     source_space, target_space = SLOW, FAST
     move_by = "table_space"
-    cannot: Mapping[Ability, str] = {
-        Ability.LOCK: "ALTER TABLESPACE waits for no lock on a table",
-        Ability.INTERRUPT: "a rebalance can be suspended, not taken back while it runs",
-        Ability.LOB: "a table space moves with everything in it, indexes too",
-    }
+    cannot: Mapping[Ability, str] = BY_TABLE_SPACE
 
     def create(self, name: str, *, lob: bool = False) -> PlayTable:
         """In a table space of the same name."""

@@ -66,10 +66,7 @@ class OracleHarness:
         self.database = database
         self.server = server
         self._folder = folder
-        longest = 128 if database.version >= (12, 2) else 30
-        self.cannot: Mapping[Ability, str] = (
-            {} if longest == 128 else {Ability.WEIRD_NAMES: f"this release has names of at most {longest} bytes"}
-        )
+        self.cannot: Mapping[Ability, str] = {} if database.version >= (12, 2) else SHORT_NAMES
 
     def settings(self, user: str = AGENT, password: str = PASSWORD, **other: Any) -> OracleSettings:
         """Settings of a user, with what a test changes."""
@@ -220,11 +217,14 @@ def _contract(name: str, version: tuple[int, ...], quirks: Quirks) -> Iterator[E
         yield harness
 
 
+SHORT_NAMES: Mapping[Ability, str] = {Ability.WEIRD_NAMES: "this release has names of at most 30 bytes"}
+OLD = "oracle 12.1 SE2 RAC (emulated server)"
+NEVER: Mapping[str, Mapping[Ability, str]] = {OLD: SHORT_NAMES}
+
+
 def contract_harnesses() -> dict[str, HarnessFactory]:
     """Enterprise Edition of 19c, and Standard Edition of 12.1 on two instances. Starts nothing."""
     return {
         "oracle 19 (emulated server)": lambda: _contract("oracle 19 (emulated server)", (19, 22, 0, 0, 0), Quirks()),
-        "oracle 12.1 SE2 RAC (emulated server)": lambda: _contract(
-            "oracle 12.1 SE2 RAC (emulated server)", (12, 1, 0, 2, 0), Quirks(edition="SE2", instances=2)
-        ),
+        OLD: lambda: _contract(OLD, (12, 1, 0, 2, 0), Quirks(edition="SE2", instances=2)),
     }
