@@ -19,7 +19,10 @@ import psycopg
 from agent.demo.server import PrivateServer
 
 PROGRAM = Path(sys.executable).with_name("hotplace")
-SETTINGS = {"shared_buffers": "1MB", "track_io_timing": "on", "autovacuum": "off", "fsync": "off"}
+SETTINGS = {
+    "shared_buffers": "1MB", "track_io_timing": "on", "autovacuum": "off", "fsync": "off", "log_connections": "on",
+}  # fmt: skip
+WRITING_SESSION = "application_name=hotplace move"  # what the server logs when a session that may write is opened
 PATIENCE_SECONDS = 60.0
 
 
@@ -62,6 +65,10 @@ class Shop:
     def log(self) -> str:
         """What the daemon has said."""
         return self.config.with_name("daemon.log").read_text(encoding="utf-8")
+
+    def opened_to_write(self) -> bool:
+        """Whether the server has ever let in a session of ours that may write, by its own log."""
+        return WRITING_SESSION in (self.server.folder / "log").read_text(encoding="utf-8", errors="replace")
 
     def space_of(self, relation: str) -> str:
         """Tablespace of a relation, from the catalog itself."""
