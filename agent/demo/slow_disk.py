@@ -85,7 +85,8 @@ class _Device(ctypes.Structure):
         ("end", ctypes.c_uint64 * _ENDS),
         *[(name, ctypes.c_uint64) for name in ("reads", "read_bytes", "read_ahead_hits", "accesses")],
         *[(name, ctypes.c_uint64) for name in ("writes", "write_bytes", "busy_ns")],
-        *[(name, ctypes.c_uint64) for name in ("capacity_bytes", "used_bytes", "read_error_after", "write_error_after")],
+        *[(name, ctypes.c_uint64) for name in ("capacity_bytes", "used_bytes")],
+        *[(name, ctypes.c_uint64) for name in ("read_error_after", "write_error_after")],
     ]
 
 
