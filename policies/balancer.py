@@ -23,6 +23,7 @@ from policies.bundles import MICRO, Bundles, bundles_of
 from policies.explain import move_sentence
 from policies.guards import first_of, why_not
 from policies.hsm import Draft, Names, pin_groups, tier_groups, value_bound
+from policies.interval import Interval, Shift, plan_interval
 from policies.order import tables_first
 from policies.plan import LeftBehind, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
 
@@ -97,6 +98,7 @@ def plan_of(
     saved = _saved(groups)
     verdicts, chosen = _verdicts(bundles, situation, staying, groups)
     wait = bundles.unit_wait
+    interval = _interval(bundles, situation, settings, groups)
     return Plan(
         moves=tuple(_moves(groups, bundles, situation, settings)),
         wait_per_hour=_present_wait(bundles) / MICRO,
@@ -109,6 +111,26 @@ def plan_of(
         wait_saved_if_moved=_saved_by_unit(situation, wait),
         chosen=chosen[bundles.of_row],
         left_behind=left_behind,
+        wait_saved_low_per_hour=interval.low,
+        wait_saved_high_per_hour=interval.high,
+    )
+
+
+def _interval(bundles: Bundles, situation: Situation, settings: PolicySettings, groups: Sequence[Group]) -> Interval:
+    """What all moves save at least and at most, seconds per hour; never more than all wait there is."""
+    shifts = [_shift(hop, bundles, situation) for group in groups for hop in group.hops]
+    found = plan_interval(shifts, [tier.speed.error_ratio for tier in situation.tiers], settings.certainty)
+    return replace(found, high=min(found.high, _present_wait(bundles) / MICRO))
+
+
+def _shift(hop: Hop, bundles: Bundles, situation: Situation) -> Shift:
+    before, after = (int(situation.tier_of_space[row]) for row in (hop.source, hop.target))
+    return Shift(
+        from_tier=before,
+        to_tier=after,
+        wait_before=float(bundles.wait[before, hop.bundle]) / MICRO,
+        wait_after=float(bundles.wait[after, hop.bundle]) / MICRO,
+        error=float(bundles.error[hop.bundle]),
     )
 
 
@@ -126,6 +148,8 @@ def nothing(situation: Situation) -> Plan:
         benefit_per_hour=np.zeros(n),
         wait_saved_if_moved=np.zeros(n),
         chosen=np.zeros(n, dtype=np.bool_),
+        wait_saved_low_per_hour=0.0,
+        wait_saved_high_per_hour=0.0,
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.bench.measurement import Measurement
 
 HERE = Path(__file__).parent
-MODULES = ("policy", "history", "agent_cost", "postgresql_cost", "oracle_cost")
+MODULES = ("policy", "policy_baselines", "history", "agent_cost", "postgresql_cost", "oracle_cost")
 
 
 def main(names: list[str]) -> int:

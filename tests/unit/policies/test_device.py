@@ -9,6 +9,7 @@ import pytest
 
 from connectors.model import DatabaseDemand, SpaceFigures
 from policies.device import (
+    PRIOR_ERROR,
     DeviceState,
     calibrate,
     device_arrays,
@@ -23,6 +24,7 @@ from tests.unit.policies.situations import HDD, SSD, demand
 
 SETTINGS = PolicySettings()
 PRIOR = (SSD, HDD)
+UNSURE = (replace(SSD, error_ratio=PRIOR_ERROR), replace(HDD, error_ratio=PRIOR_ERROR))
 
 
 def watched(
@@ -37,7 +39,7 @@ def watched(
 
 def test_nothing_measured_is_what_was_configured() -> None:
     """Without evidence the configured speeds stand, and are not called measured."""
-    assert calibrate(PRIOR, empty_devices(2)) == PRIOR
+    assert calibrate(PRIOR, empty_devices(2)) == UNSURE
     assert calibrate((), empty_devices(0)) == ()
 
 
@@ -48,7 +50,7 @@ def test_a_busy_disk_is_as_slow_as_sessions_find_it() -> None:
     assert hdd.sequential_read_seconds == pytest.approx(HDD.sequential_read_seconds * 0.043 / 0.0055, rel=0.01)
     assert hdd.write_seconds == HDD.write_seconds
     assert hdd.measured
-    assert ssd == SSD
+    assert ssd == UNSURE[0]
 
 
 def test_both_tiers_are_told_apart() -> None:
@@ -133,4 +135,4 @@ def test_a_space_without_figures_teaches_nothing() -> None:
     state = observe_spaces(
         empty_devices(2), PRIOR, replace(demand(60, {}), spaces=figures), {"fast": 0, "slow": 1}, SETTINGS
     )
-    assert calibrate(PRIOR, state) == PRIOR
+    assert calibrate(PRIOR, state) == UNSURE
