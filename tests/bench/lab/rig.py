@@ -168,7 +168,10 @@ def running_rig(
         disk = build_disk(laboratory)
         merged = {**SERVER_SETTINGS, "shared_buffers": pace.shared_buffers, **(settings or {})}
         with private_server(installation(major), merged, disk.environment, parent=folder) as server:
-            spaces = ((HDD_SPACE, server.make_folder("hdd"), hdd or hdd_of(pace)), (SSD_SPACE, server.make_folder("ssd"), ssd))
+            spaces = (
+                (HDD_SPACE, server.make_folder("hdd"), hdd or hdd_of(pace)),
+                (SSD_SPACE, server.make_folder("ssd"), ssd),
+            )
             rig = Rig(folder, server, disk, pace)
             with rig.session() as session:
                 for name, path, model in spaces:
