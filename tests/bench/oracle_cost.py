@@ -38,7 +38,7 @@ def measurements() -> list[Measurement]:
             "unit": "statements",
             "better": "lower",
             "command": COMMAND,
-            "note": "emulated server; the same for any number of segments, each query after a SET TRANSACTION READ ONLY",
+            "note": "emulated server; the same for any number of segments, SET TRANSACTION READ ONLY included",
         },
     ]
 
