@@ -337,6 +337,7 @@ def resumable_operations(viewer: Viewer) -> Iterator[Row]:
                 "state_desc": "PAUSED" if operation.paused else "RUNNING",
                 "percent_complete": 100.0 * operation.copied_pages / max(operation.total_pages, 1),
                 "page_count": operation.copied_pages,
+                "last_pause_time": operation.paused_at,
             }
 
 
