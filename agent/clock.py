@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
+from typing import Protocol, runtime_checkable
+
+from connectors.base import Clock
 
 
 class SystemClock:
@@ -20,3 +26,36 @@ class SystemClock:
     def sleep(self, seconds: float) -> None:
         """Wait."""
         time.sleep(seconds)
+
+
+@runtime_checkable
+class SteppedClock(Protocol):
+    """A clock that moves only when somebody sleeps: it calls by itself what runs beside."""
+
+    def beside(self, every_seconds: float, action: Callable[[], None]) -> AbstractContextManager[None]:
+        """Call ``action`` that often while the block lasts."""
+        ...
+
+
+def beside(clock: Clock, every_seconds: float, action: Callable[[], None]) -> AbstractContextManager[None]:
+    """Call ``action`` that often while the block lasts: from a thread, or from the clock itself in a simulation."""
+    if isinstance(clock, SteppedClock):
+        return clock.beside(every_seconds, action)
+    return _in_a_thread(every_seconds, action)
+
+
+@contextmanager
+def _in_a_thread(every_seconds: float, action: Callable[[], None]) -> Iterator[None]:
+    done = threading.Event()
+
+    def repeat() -> None:
+        while not done.wait(every_seconds):
+            action()
+
+    thread = threading.Thread(target=repeat, name="beside", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()

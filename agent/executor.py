@@ -7,20 +7,19 @@ approved. Whatever interrupts it, the ledger knows what was about to happen, and
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from agent.attempt import Attempt, Start, Want
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger, MoveRow, StepState
 from agent.precheck import Facts, Refused, precheck
 from agent.states import UNFINISHED, MoveState
-from connectors.base import Clock, Connector, ConnectorError, Interrupted, Mover, OutcomeUnknown, Retry
-from connectors.model import Home, Inspection, Progress, Route, Step
+from connectors.base import Clock, Connector, ConnectorError, Paused, Retry
+from connectors.model import Home, Inspection, Progress, Route
 
 FIRST_PAUSE_SECONDS = 0.5  # between tries; doubles, because whoever holds the lock needs time
 LONGEST_PAUSE_SECONDS = 30.0
-STOP_POLL_SECONDS = 0.1  # of real time, whatever the clock: how soon a stop reaches the engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +34,7 @@ Listener = Callable[[MoveEvent], None]
 
 
 class Executor:
-    """The hands on one database. ``run_approved`` from one thread; ``stop`` from any."""
+    """The hands on one database. ``run_approved`` from one thread; ``stop`` and ``hold`` from any."""
 
     def __init__(
         self,
@@ -64,7 +63,8 @@ class Executor:
         self._disturb = disturb
         self._listener = listener
         self._stopping = threading.Event()
-        self._mover: Mover | None = None
+        self._hold_reason = ""
+        self._attempt: Attempt | None = None
 
     def reconcile(self) -> tuple[MoveRow, ...]:
         """Bring every move that was interrupted into a state that agrees with the catalog.
@@ -78,32 +78,53 @@ class Executor:
     def run_approved(self) -> tuple[MoveRow, ...]:
         """Carry out every approved move of this database in order; returns the rows as they ended.
 
+        What is held goes on first, unless it is to stay held; while anything is unfinished nothing else begins.
+
         Raises:
             ConnectorError: the engine did not answer before anything was started.
         """
-        if any(row.state in UNFINISHED for row in self.reconcile()):
+        unfinished = [row for row in self.reconcile() if row.state in UNFINISHED]
+        if any(row.state is not MoveState.PAUSED for row in unfinished):
             return ()  # the server still works on one of ours; one at a time
+        done = [self._go_on(row) for row in unfinished if self._want() is Want.GO_ON]
+        if len(done) < len(unfinished) or any(row.state in UNFINISHED for row in done):
+            return tuple(done)
         self._ledger.expire_due()
-        due = self._ledger.moves(database=self._database.name, states={MoveState.APPROVED})
-        done: list[MoveRow] = []
-        for row in due:
-            if self._stopping.is_set():
+        for row in self._ledger.moves(database=self._database.name, states={MoveState.APPROVED}):
+            if self._want() is not Want.GO_ON:
                 break
             done.append(self._run(row))
+            if done[-1].state in UNFINISHED:
+                break
         return tuple(done)
 
     def stop(self) -> None:
         """Start nothing more and cancel what runs, within a moment; the engine rolls it back."""
         self._stopping.set()
 
-    def resume(self) -> None:
-        """Allow moves again after ``stop``."""
+    def hold(self, reason: str) -> None:
+        """Start nothing more, and have the engine hold what runs; what it cannot hold is let finish."""
+        self._hold_reason = reason
+
+    def allow(self) -> None:
+        """Allow moves again after ``stop`` and ``hold``."""
         self._stopping.clear()
+        self._hold_reason = ""
+
+    def tend(self) -> None:
+        """Have what runs stopped or held if that is wanted. Safe from any thread."""
+        if self._attempt is not None:
+            self._attempt.tend()
 
     def progress(self) -> Progress | None:
         """How far the running statement is. Safe from another thread."""
-        mover = self._mover
-        return None if mover is None else mover.progress()
+        attempt = self._attempt
+        return None if attempt is None else attempt.progress()
+
+    def _want(self) -> Want:
+        if self._stopping.is_set():
+            return Want.STOP
+        return Want.HOLD if self._hold_reason else Want.GO_ON
 
     def _run(self, row: MoveRow) -> MoveRow:
         row = self._to(row, MoveState.PRECHECK, "looking at what is true now")
@@ -111,69 +132,54 @@ class Executor:
         if isinstance(answer, Refused):
             return self._to(row, MoveState.SKIPPED, answer.sentence)
         row = self._to(row, MoveState.RUNNING, f"{len(row.move.route.steps)} statement(s) by {row.move.route.name}")
+        return self._try(row, Start())
+
+    def _go_on(self, row: MoveRow) -> MoveRow:
+        """Go on with a move that the engine holds."""
+        row = self._to(row, MoveState.RUNNING, "goes on where it was held")
+        return self._try(row, self._where_held(row))
+
+    def _try(self, row: MoveRow, start: Start) -> MoveRow:
+        """As often as is allowed and sensible; the row as it ended."""
         for attempt in range(1, self._database.retries + 1):
-            error = self._attempt(row)
+            error = self._send(row, start)
             if error is None:
                 return self._settle_truth(row)
+            if isinstance(error, Paused):
+                return self._to(row, MoveState.PAUSED, self._hold_reason or str(error))
             if error.retry is not Retry.LATER or self._stopping.is_set() or attempt == self._database.retries:
                 return self._give_up(row, error, attempt)
             pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
             self._tell(row, f"{error}; try {attempt + 1} of {self._database.retries} in {pause:.1f} s")
-            self._tidy(row, self._connector.inspect(row.move.route))  # what this try left would spoil the next
+            start = self._where_now(row)
             self._clock.sleep(pause)
         raise AssertionError("the loop above always returns")
 
-    def _attempt(self, row: MoveRow) -> ConnectorError | None:
-        """Send every step once; the error that stopped it, or None."""
-        route = row.move.route
+    def _send(self, row: MoveRow, start: Start) -> ConnectorError | None:
+        """One attempt; the error that ended it, or None."""
+        self._attempt = Attempt(
+            row, self._connector, self._ledger, self._clock,
+            want=self._want, tell=lambda sentence: self._tell(row, sentence),
+        )  # fmt: skip
         self._disturb()
         try:
-            with self._connector.open_mover() as mover:
-                self._mover = mover
-                mover.prepare(route)
-                with self._interruptible(mover):
-                    for ordinal, step in enumerate(route.steps, start=1):
-                        self._journalled(row, ordinal, step, mover)
-        except ConnectorError as error:
-            return error
+            return self._attempt.run(start)
         finally:
-            self._mover = None
+            self._attempt = None
             self._disturb()
-        return None
 
-    @contextmanager
-    def _interruptible(self, mover: Mover) -> Iterator[None]:
-        """Let ``stop`` cancel what runs within. Asked again and again: one call may fall between two statements."""
-        done = threading.Event()
+    def _where_now(self, row: MoveRow) -> Start:
+        """Where the next try begins: at what the engine holds, or anew when what the last one left is tidied up."""
+        inspection = self._connector.inspect(row.move.route)
+        if inspection.paused:
+            return self._where_held(row)
+        self._tidy(row, inspection)  # it would spoil the next try
+        return Start()
 
-        def watch() -> None:
-            while not done.wait(STOP_POLL_SECONDS):
-                if self._stopping.is_set():
-                    mover.interrupt()
-
-        watcher = threading.Thread(target=watch, name="interrupt", daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            done.set()
-            watcher.join()
-
-    def _journalled(self, row: MoveRow, ordinal: int, step: Step, mover: Mover) -> None:
-        """Run one statement between its intent and its result."""
-        if self._stopping.is_set():
-            raise Interrupted("the agent is stopping", advice="The move stays approved and goes on after a restart.")
-        journal = self._ledger.step_intent(row.id, ordinal, step.sql)
-        self._tell(row, step.purpose)
-        try:
-            mover.execute(step)
-        except OutcomeUnknown as error:
-            self._ledger.step_result(journal, StepState.UNKNOWN, str(error))
-            raise
-        except ConnectorError as error:
-            self._ledger.step_result(journal, StepState.FAILED, str(error))
-            raise
-        self._ledger.step_result(journal, StepState.DONE, "")
+    def _where_held(self, row: MoveRow) -> Start:
+        """The statement that the journal speaks of last, of those that move."""
+        known = [step.ordinal for step in self._ledger.steps(row.id) if step.ordinal <= len(row.move.route.steps)]
+        return Start(ordinal=known[-1] if known else 1, held=True)
 
     def _settle_truth(self, row: MoveRow) -> MoveRow:
         """Every statement succeeded: believe it only once the catalog says so."""
@@ -186,7 +192,10 @@ class Executor:
     def _give_up(self, row: MoveRow, error: ConnectorError, attempts: int) -> MoveRow:
         if error.retry is Retry.RECONCILE:
             return self._reconcile(self._to(row, MoveState.UNKNOWN, str(error)))
-        self._tidy(row, self._connector.inspect(row.move.route))
+        inspection = self._connector.inspect(row.move.route)
+        if inspection.paused:
+            return self._to(row, MoveState.PAUSED, f"{error}; the engine holds what is done so far")
+        self._tidy(row, inspection)
         if self._stopping.is_set():
             return self._to(row, MoveState.APPROVED, f"{error}; nothing changed, it goes on after a restart")
         tries = f" ({attempts} tries)" if attempts > 1 else ""
@@ -196,9 +205,12 @@ class Executor:
         """Ask the catalog what became of an interrupted move, and believe it."""
         if row.state is MoveState.PRECHECK:
             return self._to(row, MoveState.APPROVED, "interrupted before its first statement")
-        if row.state in {MoveState.RUNNING, MoveState.PAUSED}:
-            row = self._to(row, MoveState.UNKNOWN, "the agent ended while it ran")
         inspection = self._connector.inspect(row.move.route)
+        if inspection.paused:
+            return row if row.state is MoveState.PAUSED else self._to(row, MoveState.PAUSED, "found held by the engine")
+        if row.state in {MoveState.RUNNING, MoveState.PAUSED}:
+            was = "the agent ended while it ran" if row.state is MoveState.RUNNING else "the engine no longer holds it"
+            row = self._to(row, MoveState.UNKNOWN, was)
         if inspection.running:
             self._tell(row, "the server still works on it: asked again at the next cycle")
             return row

@@ -2,9 +2,9 @@
 
 ::
 
-    PROPOSED -> APPROVED -> PRECHECK -> RUNNING <-> PAUSED
+    PROPOSED -> APPROVED -> PRECHECK -> RUNNING <-> PAUSED -> CANCELLED
         |          |           |          |  \
-        |          |           |          |   -> UNKNOWN -> (PLACED | FAILED | APPROVED, as the catalog says)
+        |          |           |          |   -> UNKNOWN -> (PLACED | FAILED | APPROVED | PAUSED, as the catalog says)
      REJECTED   EXPIRED     SKIPPED     FAILED
      EXPIRED    CANCELLED               PLACED -> SETTLING -> KEPT
      SUPERSEDED                                      |
@@ -49,7 +49,7 @@ TRANSITIONS: dict[MoveState, frozenset[MoveState]] = {
     S.PRECHECK: frozenset({S.RUNNING, S.SKIPPED, S.APPROVED, S.FAILED}),
     S.RUNNING: frozenset({S.PAUSED, S.PLACED, S.FAILED, S.UNKNOWN, S.APPROVED, S.CANCELLED}),
     S.PAUSED: frozenset({S.RUNNING, S.CANCELLED, S.FAILED, S.UNKNOWN}),
-    S.UNKNOWN: frozenset({S.PLACED, S.FAILED, S.APPROVED}),
+    S.UNKNOWN: frozenset({S.PLACED, S.FAILED, S.APPROVED, S.PAUSED}),
     S.PLACED: frozenset({S.SETTLING}),
     S.SETTLING: frozenset({S.KEPT, S.UNDO_PROPOSED}),
     S.UNDO_PROPOSED: frozenset({S.UNDONE, S.KEPT}),

@@ -23,7 +23,7 @@ from agent.pins import PIN_REPORTS, pin_reports, reports_document
 from agent.planner import Planning, make_planning, proposal_of
 from agent.ranking import RANKING, Ranking, ranking_arrays, ranking_of
 from agent.sampler import Cycle, Picture, Sampler
-from agent.states import MoveState, ProposalState
+from agent.states import UNFINISHED, MoveState, ProposalState
 from agent.undo import UNDO, CannotUndo, propose_undo, settle_undos
 from agent.verifier import measure
 from connectors.base import Clock, Connector, Lease
@@ -310,6 +310,8 @@ class Watch:
     def _count(self, done: tuple[MoveRow, ...]) -> None:
         counts = dict(self.snapshot.moves or {})
         for row in done:
+            if row.state in UNFINISHED:
+                continue
             counts[row.state] = counts.get(row.state, 0) + 1
             if row.state is MoveState.PLACED:
                 self.snapshot.moved_bytes += row.move.size_bytes

@@ -11,6 +11,7 @@ what a person does next::
         DriverMissing, UnknownEngine
         PrivilegeMissing
         LockNotObtained, TimedOut, Interrupted      (nothing changed)
+        Paused                                      (held within the statement; Mover.resume() goes on)
         SpaceFull, ObjectGone, StatementFailed      (nothing changed)
         OutcomeUnknown                              (ask inspect())
         LeaseHeld
@@ -117,6 +118,12 @@ class Interrupted(ConnectorError):
     retry = Retry.LATER
 
 
+class Paused(ConnectorError):
+    """The statement is held: what it has done so far stays done, and ``Mover.resume`` goes on with it."""
+
+    retry = Retry.LATER
+
+
 class SpaceFull(ConnectorError):
     """The target had no room left; the statement was rolled back. Nothing changed."""
 
@@ -196,6 +203,26 @@ class Mover(Protocol):
         """Cancel the running step, which then raises ``Interrupted``. Safe from another thread."""
         ...
 
+    def pause(self) -> bool:
+        """Hold the running step: send its ``pause_sql`` over a session of its own. Safe from another thread.
+
+        Returns:
+            True: the step is being held, ``execute`` or ``resume`` raises ``Paused`` soon. False: it cannot be held
+            now; nothing was sent and it goes on.
+
+        Raises:
+            ConnectorError: the engine refused to hold it; it goes on.
+        """
+        ...
+
+    def resume(self, step: Step) -> None:
+        """Go on with a step that is held, by its ``resume_sql``, to its end. ``prepare`` comes before, as ever.
+
+        Raises:
+            ConnectorError: as ``execute``. ``StatementFailed`` where this engine cannot hold a step.
+        """
+        ...
+
     def close(self) -> None:
         """End the session."""
         ...
@@ -205,6 +232,22 @@ class Mover(Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+
+
+class Unpausable:
+    """The part of a Mover that cannot hold a statement; engines that can say how do not use it."""
+
+    def pause(self) -> bool:
+        """Never."""
+        return False
+
+    def resume(self, step: Step) -> None:
+        """There is nothing to go on with.
+
+        Raises:
+            StatementFailed: always.
+        """
+        raise StatementFailed(f"{step.purpose}: this engine cannot hold a statement and go on with it")
 
 
 class Connector(Protocol):

@@ -236,11 +236,20 @@ class Step:
     sql: str
     purpose: str
     undo_sql: str = ""  # "" where undoing the whole move covers it
+    pause_sql: str = ""  # holds the statement while it runs; "" where the engine cannot
+    resume_sql: str = ""  # goes on with it
     timeout_seconds: float = 0.0  # 0: none but the session's own
 
     def __post_init__(self) -> None:
         if not self.sql.strip():
             raise ValueError(f"the step {self.purpose!r} has no statement")
+        if bool(self.pause_sql) != bool(self.resume_sql):
+            raise ValueError(f"the step {self.purpose!r} can be held or gone on with, but not both")
+
+    @property
+    def pausable(self) -> bool:
+        """Whether the statement can be held while it runs."""
+        return bool(self.pause_sql)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,6 +298,7 @@ class Inspection:
     on_disk: bool | None  # the files were seen in the target's folder; None: cannot look
     leftovers: tuple[Step, ...] = ()  # what would tidy an interrupted run; those among Route.tidy_steps are approved
     running: bool = False  # the server still executes a statement of this move
+    paused: bool = False  # the server holds a statement of this move, and can go on with it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -168,8 +168,9 @@ def _check_covered(row: MoveRow, sql: str) -> None:
 
 
 def _statements(route: Route) -> set[str]:
-    steps_ = (*route.steps, *route.undo_steps, *route.tidy_steps)
-    return {step.sql for step in steps_} | {step.undo_sql for step in route.steps if step.undo_sql}
+    whole = {step.sql for step in (*route.steps, *route.undo_steps, *route.tidy_steps)}
+    beside = {sql for step in route.steps for sql in (step.undo_sql, step.pause_sql, step.resume_sql)}
+    return whole | beside - {""}
 
 
 def _note_arrival(connection: Connection, row: MoveRow, now: datetime) -> None:

@@ -26,6 +26,7 @@ class StepState(StrEnum):
 
     INTENDED = "intended"  # about to be sent, or sent and never heard of again
     DONE = "done"
+    PAUSED = "paused"  # held by the engine; another row of the same ordinal goes on with it
     FAILED = "failed"  # the engine refused it; nothing changed
     UNKNOWN = "unknown"  # the connection broke while it ran
 

@@ -7,7 +7,15 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from connectors.base import Clock, ConnectorError, Interrupted, LockNotObtained, OutcomeUnknown, StatementFailed
+from connectors.base import (
+    Clock,
+    ConnectorError,
+    Interrupted,
+    LockNotObtained,
+    OutcomeUnknown,
+    StatementFailed,
+    Unpausable,
+)
 from connectors.db2.errors import diagnose, outcome_unknown, translate
 from connectors.db2.inspection import move_runs, read_rebalance, tidy_for
 from connectors.db2.rebalancing import SpaceChanger
@@ -25,7 +33,7 @@ _BEFORE_SWAP = frozenset({"COPY", "REPLAY"})
 _GOES_ON = frozenset({"COPY", "REPLAY", "CLEANUP"})
 
 
-class Db2Mover:
+class Db2Mover(Unpausable):
     """Executes steps, each in a transaction of its own. What is done is not repeated, what fails is cancelled."""
 
     def __init__(self, settings: Db2Settings, clock: Clock, *, shared: bool) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from connectors.base import Clock, ConnectorError, Interrupted, LockNotObtained, TimedOut
+from connectors.base import Clock, ConnectorError, Interrupted, LockNotObtained, TimedOut, Unpausable
 from connectors.model import Progress, Route, Step
 from connectors.oracle.catalog import find_entries
 from connectors.oracle.driver import Driver, code_of
@@ -23,7 +23,7 @@ BACKSTOP_SECONDS = 60.0  # the driver's own limit comes that much later than our
 POLL_SECONDS = 1.0
 
 
-class OracleMover:
+class OracleMover(Unpausable):
     """Executes steps one by one; every DDL statement commits by itself, before and after."""
 
     def __init__(self, driver: Driver, settings: OracleSettings, clock: Clock) -> None:

@@ -9,7 +9,7 @@ from typing import Self
 import psycopg
 from psycopg import sql
 
-from connectors.base import Clock, ConnectorError
+from connectors.base import Clock, ConnectorError, Unpausable
 from connectors.model import Progress, Route, Step
 from connectors.postgresql.errors import (
     QUERY_CANCELED,
@@ -25,7 +25,7 @@ from connectors.postgresql.settings import PostgresqlSettings
 CANCEL_TRIES, CANCEL_EVERY_SECONDS, CANCEL_TIMEOUT_SECONDS = 20, 0.25, 5.0
 
 
-class PostgresqlMover:
+class PostgresqlMover(Unpausable):
     """Executes steps in autocommit; each statement is its own transaction, as REINDEX CONCURRENTLY demands."""
 
     def __init__(self, settings: PostgresqlSettings, clock: Clock) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
@@ -45,6 +46,22 @@ class VirtualClock:
         """Call ``action`` when that much more time has passed, from within somebody's ``sleep``."""
         self._serial += 1
         heapq.heappush(self._scheduled, (self._elapsed + seconds, self._serial, action))
+
+    @contextmanager
+    def beside(self, every_seconds: float, action: Callable[[], None]) -> Iterator[None]:
+        """Call ``action`` that often, from within the sleeps of the block."""
+        lasting = True
+
+        def repeat() -> None:
+            if lasting:
+                self.call_later(every_seconds, repeat)
+                action()
+
+        self.call_later(every_seconds, repeat)
+        try:
+            yield
+        finally:
+            lasting = False
 
     def jump(self, seconds: float) -> None:
         """Set the wall clock forward or back, as an operator or NTP would; the monotonic clock does not notice."""

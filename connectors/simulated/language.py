@@ -2,9 +2,11 @@
 
     MOVE TABLE "schema"."name" TO SPACE "space" [ONLINE]
     MOVE INDEX "schema"."name" TO SPACE "space" [ONLINE]
+    PAUSE | RESUME | ABORT MOVE "schema"."name"
     SET LOCK_TIMEOUT 500 MS
 
 ``/* comments */`` are kept out of the way. ``TABLE`` also names a table partition, ``INDEX`` an index partition.
+An online move can be paused by any session: it keeps its room and what it has copied until it is resumed or aborted.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ _MOVE = re.compile(
     rf"(?:{_SKIP}+(ONLINE))?{_SKIP}*",
     re.DOTALL,
 )
+_CONTROL = re.compile(rf"{_SKIP}*(PAUSE|RESUME|ABORT){_SKIP}+MOVE{_SKIP}+{_NAME}\.{_NAME}{_SKIP}*", re.DOTALL)
 _SET = re.compile(rf"{_SKIP}*SET{_SKIP}+LOCK_TIMEOUT{_SKIP}+(\d+){_SKIP}+MS{_SKIP}*", re.DOTALL)
 
 
@@ -32,6 +35,14 @@ class Move:
     key: str
     space: str
     online: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """Hold a move that runs, go on with one that is held, or roll one back."""
+
+    word: str  # PAUSE, RESUME or ABORT
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +66,7 @@ def _unquoted(text: str) -> str:
     return text.replace('""', '"')
 
 
-def parse(sql: str) -> Move | SetLockTimeout:
+def parse(sql: str) -> Move | Control | SetLockTimeout:
     """The statement that ``sql`` is.
 
     Raises:
@@ -64,10 +75,14 @@ def parse(sql: str) -> Move | SetLockTimeout:
     if move := _MOVE.fullmatch(sql):
         word, schema, name, space, online = move.groups()
         return Move(word, qualified(_unquoted(schema), _unquoted(name)), _unquoted(space), online is not None)
+    if control := _CONTROL.fullmatch(sql):
+        word, schema, name = control.groups()
+        return Control(word, qualified(_unquoted(schema), _unquoted(name)))
     if timeout := _SET.fullmatch(sql):
         return SetLockTimeout(int(timeout[1]) / 1000.0)
     raise StatementFailed(
         f"the simulated engine does not understand: {sql[:200]}",
-        advice='It knows MOVE TABLE|INDEX "schema"."name" TO SPACE "space" [ONLINE] and SET LOCK_TIMEOUT n MS.',
+        advice='It knows MOVE TABLE|INDEX "schema"."name" TO SPACE "space" [ONLINE], PAUSE|RESUME|ABORT MOVE '
+        '"schema"."name" and SET LOCK_TIMEOUT n MS.',
         native_code="SYNTAX",
     )

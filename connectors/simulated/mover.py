@@ -15,6 +15,7 @@ from connectors.base import (
     LockNotObtained,
     ObjectGone,
     OutcomeUnknown,
+    Paused,
     PrivilegeMissing,
     SpaceFull,
     StatementFailed,
@@ -22,7 +23,8 @@ from connectors.base import (
 )
 from connectors.model import Progress, Route, Step
 from connectors.simulated.faults import FaultKind
-from connectors.simulated.language import Move, SetLockTimeout, parse
+from connectors.simulated.language import Control, Move, SetLockTimeout, parse
+from connectors.simulated.placement import Running
 from connectors.simulated.workload import copy_seconds
 from connectors.simulated.world import World
 
@@ -52,6 +54,7 @@ class Session:
         self._open = True
         self._cancelled = threading.Event()
         self._progress: Progress | None = None
+        self._step: Step | None = None
 
     def run(self, sql: str, timeout_seconds: float = 0.0) -> None:
         """Run one statement to its end.
@@ -68,15 +71,36 @@ class Session:
         self._check_rights(statement)
         self._cancelled.clear()
         try:
-            self._move(statement, timeout_seconds)
+            if isinstance(statement, Control):
+                self._control(statement, timeout_seconds)
+            else:
+                self._move(statement, timeout_seconds)
         finally:
             self._progress = None
 
-    def _check_rights(self, move: Move) -> None:
+    def _check_rights(self, statement: Move | Control) -> None:
         if self._read_only:
             raise StatementFailed("this session may only read", native_code="READ_ONLY")
         if not self._may_move:
-            raise PrivilegeMissing(f"this login may not move {move.key}", advice="Set `may_move: true` for it.")
+            raise PrivilegeMissing(f"this login may not move {statement.key}", advice="Set `may_move: true` for it.")
+
+    def _control(self, control: Control, timeout_seconds: float) -> None:
+        """Hold, go on or roll back.
+
+        Raises:
+            StatementFailed: there is no such move, or none that can be held.
+        """
+        with self._world.turn():
+            running = self._world.placement.move_of(control.key)
+            if running is None or running.paused is (control.word == "PAUSE") or not running.online:
+                raise StatementFailed(f"no move of {control.key} can {control.word}", native_code="NO_MOVE")
+            if control.word == "ABORT":
+                self._world.placement.abandon(running.token)
+            else:
+                running.paused, running.process = control.word == "PAUSE", os.getpid()
+            self._world.changed()
+        if control.word == "RESUME":
+            self._go_through(running, timeout_seconds, broken=False)
 
     def _move(self, move: Move, timeout_seconds: float) -> None:
         """Lock, reserve, copy, switch over; anything that goes wrong before the switch leaves no trace."""
@@ -94,22 +118,27 @@ class Session:
         if blows.full:
             raise SpaceFull(f'space "{move.space}" is full', advice="Somebody filled it meanwhile; make room first.")
         with world.turn():
-            token = world.placement.begin(move, os.getpid()).token
+            running = world.placement.begin(move, os.getpid())
             world.changed()
-        try:
-            self._copy(token, timeout_seconds, broken=blows.before)
-            if move.online:
-                self._wait_for_lock(move, blocked=False)
-            with world.turn():
-                world.placement.finish(token)
-        finally:
-            with world.turn():
-                world.placement.abandon(token)
-                world.changed()
+        self._go_through(running, timeout_seconds, broken=blows.before)
         if blows.after:
             self._break()
 
-    def _wait_for_lock(self, move: Move, *, blocked: bool) -> None:
+    def _go_through(self, running: Running, timeout_seconds: float, *, broken: bool) -> None:
+        """Copy what is not copied yet and switch over."""
+        world = self._world
+        try:
+            self._copy(running.token, timeout_seconds, broken=broken)
+            if running.online:
+                self._wait_for_lock(running, blocked=False)
+            with world.turn():
+                world.placement.finish(running.token)
+        finally:
+            with world.turn():
+                world.placement.end_statement(running.token)
+                world.changed()
+
+    def _wait_for_lock(self, move: Move | Running, *, blocked: bool) -> None:
         """Until nobody uses the unit any more.
 
         Raises:
@@ -120,7 +149,7 @@ class Session:
         world, waited = self._world, 0.0
         while True:
             with world.turn():
-                rows, _ = world.placement.resolve(move)
+                rows = move.rows if isinstance(move, Running) else world.placement.resolve(move)[0]
                 if not blocked and not world.is_locked(rows):
                     return
             if waited >= self._lock_timeout:
@@ -133,21 +162,26 @@ class Session:
             waited += SHORTEST_SLICE
 
     def _copy(self, token: int, timeout_seconds: float, *, broken: bool) -> None:
-        """Let the time of the copy pass.
+        """Let the time of the copy pass, from where it was held if it was.
 
         Raises:
+            Paused: somebody holds it.
             Interrupted: ``interrupt`` was called.
             TimedOut: it took longer than it was given.
             ObjectGone: it was dropped meanwhile.
             OutcomeUnknown: the session broke in the middle, if ``broken``.
         """
-        world, done = self._world, 0.0
+        world, done, waited = self._world, -1.0, 0.0
         while True:
             with world.turn():
                 move = world.placement.running.get(token)
                 if move is None or not bool(world.placement.units.alive[move.rows].all()):
                     raise ObjectGone("the object was dropped while it was moved", advice="Nothing is left to do.")
+                if move.paused:
+                    raise Paused(f"the move of {move.key} is held", advice="Resume or abort it.")
                 total = copy_seconds(world.placement, move) / world.settings.speed
+                if done < 0.0:
+                    done = total * move.done_bytes / move.total_bytes if move.total_bytes else 0.0
                 move.done_bytes = int(move.total_bytes * min(1.0, done / total)) if total else move.total_bytes
                 self._progress = Progress(
                     done_bytes=move.done_bytes, total_bytes=move.total_bytes, sentence=f"copying {move.key}"
@@ -156,11 +190,12 @@ class Session:
                 self._break()
             if done >= total:
                 return
-            if timeout_seconds and done >= timeout_seconds:
+            if timeout_seconds and waited >= timeout_seconds:
                 raise TimedOut(f"the move took longer than {timeout_seconds:g} s", advice="Give it more time.")
             pause = min(max(SHORTEST_SLICE, total / SLICES), LONGEST_SLICE, total - done)
             self._pause(pause)
             done += pause
+            waited += pause
 
     def _pause(self, seconds: float) -> None:
         """Let time pass, unless somebody wants us to stop."""
@@ -190,7 +225,26 @@ class Session:
         Raises:
             ConnectorError: a subclass that says what may be done.
         """
+        self._step = step
         self.run(step.sql, step.timeout_seconds)
+
+    def resume(self, step: Step) -> None:
+        """Go on with a step that is held.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+        self._step = step
+        self.run(step.resume_sql, step.timeout_seconds)
+
+    def pause(self) -> bool:
+        """Hold the running step over another session; False where it cannot be held, or is not copying yet."""
+        step = self._step
+        if step is None or not step.pausable or self._progress is None:
+            return False
+        with Session(self._world, self._clock, read_only=False, may_move=self._may_move) as other:
+            other.run(step.pause_sql)
+        return True
 
     def progress(self) -> Progress | None:
         """How far the running step is; None when nothing runs."""

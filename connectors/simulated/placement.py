@@ -35,6 +35,7 @@ class Running:
     reserved_bytes: int
     done_bytes: int
     process: int  # pid: when that is dead, the move is rolled back
+    paused: bool = False  # held: it keeps its room and what it copied, whatever becomes of the process
 
 
 class Placement:
@@ -88,6 +89,10 @@ class Placement:
         """Whether a running move holds one of them."""
         wanted = set(rows)
         return any(wanted.intersection(move.rows) for move in self.running.values())
+
+    def move_of(self, key: str) -> Running | None:
+        """The move of that very object that runs or is held."""
+        return next((move for move in self.running.values() if move.key == key), None)
 
     def resolve(self, move: Move) -> tuple[list[int], int]:
         """Rows and target space that the statement speaks of.
@@ -148,6 +153,12 @@ class Placement:
         """Roll back; harmless when it has ended."""
         self.running.pop(token, None)
 
+    def end_statement(self, token: int) -> None:
+        """The statement is over: what it has not switched over is rolled back, unless it is held."""
+        move = self.running.get(token)
+        if move is not None and not move.paused:
+            self.abandon(token)
+
     def next_id(self) -> int:
         """A physical id that no unit ever had."""
         return int(self.units.physical_id.max(initial=FIRST_ID - 1)) + 1
@@ -174,4 +185,7 @@ class Placement:
         units = self.units
         units.alive[(units.parent == units.physical_id[row]) & (units.parent >= FIRST_ID)] = False
         units.alive[row] = False
+        for move in list(self.running.values()):
+            if move.paused and not bool(units.alive[move.rows].all()):
+                self.abandon(move.token)  # nobody waits for it any more
         self.index()

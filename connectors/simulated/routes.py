@@ -42,6 +42,25 @@ def _statement(bundle: Bundle, space: str, *, online: bool) -> str:
     return f"{TAG} MOVE {WORD[bundle.kind]} {bundle.key} TO SPACE {quote(space)}{suffix}"
 
 
+def _control(word: str, bundle: Bundle) -> str:
+    return f"{TAG} {word} MOVE {bundle.key}"
+
+
+def _step(bundle: Bundle, there: str, back: str, to_space: str, *, online: bool) -> Step:
+    """The move itself; an online one can be held and gone on with."""
+    return Step(
+        sql=there,
+        purpose=f"bring {bundle.key} to {to_space}",
+        undo_sql=back,
+        pause_sql=_control("PAUSE", bundle) if online else "",
+        resume_sql=_control("RESUME", bundle) if online else "",
+    )
+
+
+def _abort(bundle: Bundle) -> Step:
+    return Step(sql=_control("ABORT", bundle), purpose=f"roll back the held move of {bundle.key}")
+
+
 def _route(bundle: Bundle, to_space: str, *, online: bool) -> Route:
     there, back = (_statement(bundle, space, online=online) for space in (to_space, bundle.space))
     return Route(
@@ -49,8 +68,9 @@ def _route(bundle: Bundle, to_space: str, *, online: bool) -> Route:
         bundle=bundle,
         to_space=to_space,
         prologue=PROLOGUE,
-        steps=(Step(sql=there, purpose=f"bring {bundle.key} to {to_space}", undo_sql=back),),
+        steps=(_step(bundle, there, back, to_space, online=online),),
         undo_steps=(Step(sql=back, purpose=f"bring {bundle.key} back to {bundle.space}"),),
+        tidy_steps=(_abort(bundle),) if online else (),
         online=online,
         locks="Exclusive for an instant at the end." if online else "Exclusive on the table while bytes are copied.",
         log_bytes=bundle.size_bytes,
@@ -68,12 +88,16 @@ def inspect(world: World, route: Route) -> Inspection:
             return Inspection(home=Home.GONE, sentence=f"{route.bundle.key} was dropped.", size_bytes=0, on_disk=None)
         names = {placement.spaces[int(placement.units.space[row])].name for row in living}
         home = _home(names, route)
+        held = placement.move_of(route.bundle.key)
+        paused = held is not None and held.paused
         return Inspection(
             home=home,
-            sentence=f"{route.bundle.key} is in {', '.join(sorted(names))}.",
+            sentence=f"{route.bundle.key} is in {', '.join(sorted(names))}{', its move is held' if paused else ''}.",
             size_bytes=int(placement.units.size_bytes[living].sum()),
             on_disk=None,  # there are no files to look at
-            running=placement.being_moved(living),
+            leftovers=(_abort(route.bundle),) if paused else (),
+            running=placement.being_moved(living) and not paused,
+            paused=paused,
         )
 
 

@@ -95,6 +95,8 @@ class Workload:
         """Share of each device that copies take."""
         taken = np.zeros(len(self.devices))
         for move in placement.running.values():
+            if move.paused:
+                continue
             spaces = {int(placement.units.space[row]) for row in move.rows} | {move.to_space}
             taken[list({int(self._device_of_space[space]) for space in spaces})] = COPY_SHARE
         return taken

@@ -125,7 +125,7 @@ class World:
     def _roll_back_the_dead(self) -> None:
         """Moves whose process has died hold no room and block nobody."""
         running = self.placement.running
-        for token in [token for token, move in running.items() if not process_lives(move.process)]:
+        for token in [t for t, move in running.items() if not move.paused and not process_lives(move.process)]:
             self.placement.abandon(token)
             self.changed()
 

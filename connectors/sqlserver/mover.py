@@ -8,7 +8,7 @@ from typing import Self
 
 import pyodbc
 
-from connectors.base import Clock, ConnectorError, Interrupted, StatementFailed, TimedOut
+from connectors.base import Clock, ConnectorError, Interrupted, StatementFailed, TimedOut, Unpausable
 from connectors.model import Progress, Route, Step
 from connectors.sqlserver.definition import find
 from connectors.sqlserver.errors import (
@@ -33,7 +33,7 @@ from connectors.sqlserver.spaces import PAGE
 CANCEL_TRIES, CANCEL_EVERY_SECONDS = 20, 0.25
 
 
-class SqlserverMover:
+class SqlserverMover(Unpausable):
     """Executes steps in autocommit: an index build in a transaction would keep its lock to the end of it."""
 
     def __init__(self, settings: SqlserverSettings, clock: Clock) -> None:

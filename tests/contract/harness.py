@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from connectors.base import Clock, Connector, Mover
-from connectors.model import Step
+from connectors.model import Route, Step
 
 
 class Ability(StrEnum):
@@ -23,6 +23,7 @@ class Ability(StrEnum):
     RESET = "reset its counters"
     LOCK = "hold a lock that a move has to wait for"
     INTERRUPT = "interrupt a move in the middle"
+    PAUSE = "hold a move in the middle and go on with it"
     BREAK = "cut the session under a running statement"
     FULL = "have a full target space"
     LOB = "store large objects as a unit of their own"
@@ -109,6 +110,19 @@ class EngineHarness(Protocol):
 
     def write_while_reading(self, connector: Connector, table: PlayTable) -> None:
         """Try to change ``table`` over the session the connector reads with; raises one of ``refusals``."""
+        ...
+
+
+@runtime_checkable
+class Pausing(Protocol):
+    """What a harness has besides when its engine can hold a statement. Ability.PAUSE."""
+
+    def pausable_route(self, connector: Connector, table: PlayTable) -> Route:
+        """A route of the play table whose first step can be held."""
+        ...
+
+    def execute_paused(self, mover: Mover, step: Step) -> None:
+        """Run the step and call ``mover.pause()`` while it runs until that is True; raises what execute raises."""
         ...
 
 

@@ -12,6 +12,7 @@ from connectors.base import (
     LockNotObtained,
     ObjectGone,
     OutcomeUnknown,
+    Paused,
     PrivilegeMissing,
     Retry,
     SpaceFull,
@@ -19,7 +20,7 @@ from connectors.base import (
 )
 from connectors.model import Home, NoRoute, Route, Step
 from tests.contract.asking import bundle_of, route_to, run
-from tests.contract.harness import Ability, EngineHarness, PlayTable
+from tests.contract.harness import Ability, EngineHarness, Pausing, PlayTable
 
 WEIRD = ("two words", 'do"uble', "apo'strophe", "dot.ted", "Ünïcödé 表", "x" * 63, "per%cent", "semi;colon --", "{b}\\")
 
@@ -115,6 +116,57 @@ def test_an_interrupt_leaves_it_where_it_was(harness: EngineHarness, connector: 
             harness.execute_interrupted(mover, route.steps[0])
     seen = connector.inspect(route)
     assert (seen.home, seen.running) == (Home.SOURCE, False)
+
+
+@pytest.mark.needs(Ability.PAUSE)
+def test_a_held_move_goes_on(harness: EngineHarness, connector: Connector, table: PlayTable) -> None:
+    """A held move raises Paused, is at home and held by the catalog, and another session brings it to its end."""
+    route = _held_route(harness, connector, table)
+    seen = connector.inspect(route)
+    assert (seen.home, seen.running, seen.paused) == (Home.SOURCE, False, True)
+    with connector.open_mover() as mover:
+        mover.prepare(route)
+        mover.resume(route.steps[0])
+        for step in route.steps[1:]:
+            mover.execute(step)
+    seen = connector.inspect(route)
+    assert (seen.home, seen.paused) == (Home.TARGET, False)
+
+
+@pytest.mark.needs(Ability.PAUSE)
+def test_a_held_move_can_be_given_up(harness: EngineHarness, connector: Connector, table: PlayTable) -> None:
+    """What inspect() names as left over, or else the step's undo, ends a held move: it is at home, not held."""
+    route = _held_route(harness, connector, table)
+    step = route.steps[0]
+    ends = connector.inspect(route).leftovers or (Step(sql=step.undo_sql, purpose="give up"),)
+    assert {end.sql for end in ends} <= {step.undo_sql, *(tidy.sql for tidy in route.tidy_steps)}
+    with connector.open_mover() as mover:
+        for end in ends:
+            mover.execute(end)
+    seen = connector.inspect(route)
+    assert (seen.home, seen.running, seen.paused, seen.leftovers) == (Home.SOURCE, False, False, ())
+
+
+def _held_route(harness: EngineHarness, connector: Connector, table: PlayTable) -> Route:
+    """A route whose first step has been held in the middle, by a mover that is gone."""
+    assert isinstance(harness, Pausing)
+    route = harness.pausable_route(connector, table)
+    assert route.steps[0].pausable
+    with connector.open_mover() as mover:
+        mover.prepare(route)
+        with pytest.raises(Paused) as caught:
+            harness.execute_paused(mover, route.steps[0])
+    assert caught.value.retry is Retry.LATER
+    return route
+
+
+def test_what_does_not_run_cannot_be_held(harness: EngineHarness, connector: Connector, table: PlayTable) -> None:
+    """pause() with nothing running sends nothing and says False."""
+    route = route_to(connector, table.key, harness.target_space)
+    with connector.open_mover() as mover:
+        mover.prepare(route)
+        assert mover.pause() is False
+    assert connector.inspect(route).home is Home.SOURCE
 
 
 @pytest.mark.needs(Ability.BREAK)

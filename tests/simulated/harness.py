@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import cast
 
 from connectors.base import Connector, Mover, StatementFailed
-from connectors.model import Step, UnitKind
+from connectors.model import Route, Step, UnitKind
 from connectors.simulated.clock import VirtualClock
 from connectors.simulated.connector import SimulatedConnector
 from connectors.simulated.faults import FaultKind
@@ -15,6 +15,7 @@ from connectors.simulated.language import qualified, quote
 from connectors.simulated.settings import SimulatedSettings
 from connectors.simulated.units import UnitSpec
 from connectors.simulated.world import World
+from tests.contract.asking import route_to
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
 
 TABLE_BYTES = 200_000_000
@@ -114,6 +115,15 @@ class SimulatedHarness:
         self.clock.call_later(0.1, mover.interrupt)
         mover.execute(step)
 
+    def execute_paused(self, mover: Mover, step: Step) -> None:
+        """The clock holds it after a tenth of a second, in mid-copy."""
+        self.clock.call_later(0.1, lambda: _held(mover))
+        mover.execute(step)
+
+    def pausable_route(self, connector: Connector, table: PlayTable) -> Route:
+        """The online one, which is the kindest."""
+        return route_to(connector, table.key, self.target_space)
+
     def execute_broken(self, mover: Mover, step: Step) -> None:
         """The session breaks in mid-copy."""
         self.world.faults.arm(FaultKind.BROKEN_BEFORE)
@@ -123,6 +133,10 @@ class SimulatedHarness:
         """Send a move over the session that only reads."""
         session = cast(SimulatedConnector, connector).session
         session.run(f"MOVE TABLE {table.key} TO SPACE {quote(self.target_space)}")
+
+
+def _held(mover: Mover) -> None:
+    assert mover.pause()
 
 
 def contract_harnesses() -> dict[str, HarnessFactory]:

@@ -140,6 +140,6 @@ def test_stopping_leaves_moves_approved(tmp_path: Path) -> None:
         watch.executor.stop()
         assert watch.act() == ()
         assert {row.state for row in ledger.moves(database="sim")} == {MoveState.APPROVED}
-        watch.executor.resume()
+        watch.executor.allow()
         watch.act()
     check_truth(site)

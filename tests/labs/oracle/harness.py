@@ -218,13 +218,14 @@ def _contract(name: str, version: tuple[int, ...], quirks: Quirks) -> Iterator[E
 
 
 SHORT_NAMES: Mapping[Ability, str] = {Ability.WEIRD_NAMES: "this release has names of at most 30 bytes"}
-OLD = "oracle 12.1 SE2 RAC (emulated server)"
-NEVER: Mapping[str, Mapping[Ability, str]] = {OLD: SHORT_NAMES}
+NOT_HELD: Mapping[Ability, str] = {Ability.PAUSE: "a statement can be cancelled and not held"}
+NEW, OLD = "oracle 19 (emulated server)", "oracle 12.1 SE2 RAC (emulated server)"
+NEVER: Mapping[str, Mapping[Ability, str]] = {NEW: NOT_HELD, OLD: {**SHORT_NAMES, **NOT_HELD}}
 
 
 def contract_harnesses() -> dict[str, HarnessFactory]:
     """Enterprise Edition of 19c, and Standard Edition of 12.1 on two instances. Starts nothing."""
     return {
-        "oracle 19 (emulated server)": lambda: _contract("oracle 19 (emulated server)", (19, 22, 0, 0, 0), Quirks()),
+        NEW: lambda: _contract(NEW, (19, 22, 0, 0, 0), Quirks()),
         OLD: lambda: _contract(OLD, (12, 1, 0, 2, 0), Quirks(edition="SE2", instances=2)),
     }
