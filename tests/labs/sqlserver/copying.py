@@ -43,6 +43,7 @@ def go_through(work: Work, operation: Operation, asked: Build) -> None:
     try:
         low_priority = asked.low_priority_minutes
         work.lock(table, SHARED if asked.online else SCHEMA_MODIFICATION, low_priority)
+        operation.begun = True
         work.fail_if_told()
         _copy(work, operation, online=asked.online)
         work.lock(table, SHARED if asked.online and new.type > CLUSTERED else SCHEMA_MODIFICATION, low_priority)
@@ -153,7 +154,7 @@ def _stop(work: Work, operation: Operation) -> None:
     """Roll back; a resumable build that has begun is paused instead, whatever stopped it, and keeps its pages."""
     with work.instance.lock:
         work.database.log_used = 128
-        if operation.resumable and operation.copied_pages:
+        if operation.resumable and operation.begun:
             operation.paused, operation.asked_to_pause = True, False
             operation.paused_at = _now()
             return

@@ -39,6 +39,7 @@ class Operation:
     sql: str
     wanted: list[tuple[AllocationUnit, int]]
     resumable: bool
+    begun: bool = False  # it has had its first lock: from now on it is paused where another one is rolled back
     paused: bool = False
     asked_to_pause: bool = False
     paused_at: datetime | None = None

@@ -327,7 +327,7 @@ def resumable_operations(viewer: Viewer) -> Iterator[Row]:
     """sys.index_resumable_operations."""
     for operation in viewer.database.operations:
         index = operation.table.index_named(operation.index_name)
-        if operation.resumable:
+        if operation.resumable and operation.begun:
             yield {
                 "object_id": operation.table.object_id,
                 "index_id": index.index_id if index else 0,
