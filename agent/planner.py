@@ -21,6 +21,7 @@ from agent.proposals import Proposal, ProposedMove
 from agent.sampler import Picture
 from connectors.base import Connector
 from connectors.model import F64, I8, I64, Bundle, NoRoute, Route, UnitKind, UnitTable
+from policies.heat import decided
 from policies.modes import Hsm, Mode, plan_mode
 from policies.plan import Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
 
@@ -118,9 +119,10 @@ def situation_of(
 ) -> Situation:
     """Everything a plan may depend on, put together from the picture, the pins and the record of past moves."""
     units = picture.catalog.units
+    resident = picture.storage.tier_of_space[units.space] == 0
     return Situation(
         units=units,
-        heat=picture.heat,
+        heat=decided(picture.heat, resident),
         spaces=picture.storage.spaces,
         tiers=picture.storage.tiers,
         tier_of_space=picture.storage.tier_of_space,
@@ -227,6 +229,9 @@ def proposal_of(planning: Planning, database: DatabaseConfig, fingerprint: str) 
             _proposed(ordinal, move, route)
             for ordinal, (move, route) in enumerate(zip(plan.moves, planning.routes, strict=True), start=1)
         ),
+        wait_saved_low_per_hour=_finite(plan.wait_saved_low_per_hour),
+        wait_saved_high_per_hour=_finite(plan.wait_saved_high_per_hour),
+        relief_per_hour=plan.relief_per_hour,
     )
 
 

@@ -23,8 +23,10 @@ from policies.bundles import MICRO, Bundles, bundles_of
 from policies.explain import move_sentence
 from policies.guards import first_of, why_not
 from policies.hsm import Draft, Names, pin_groups, tier_groups, value_bound
+from policies.interval import Interval, Shift, plan_interval
 from policies.order import tables_first
 from policies.plan import LeftBehind, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
+from policies.relief import reliefs
 
 
 def make_plan(
@@ -97,6 +99,8 @@ def plan_of(
     saved = _saved(groups)
     verdicts, chosen = _verdicts(bundles, situation, staying, groups)
     wait = bundles.unit_wait
+    spared = reliefs(bundles, situation, [hop for group in groups for hop in group.hops])
+    interval = _interval(bundles, situation, settings, groups, spared)
     return Plan(
         moves=tuple(_moves(groups, bundles, situation, settings)),
         wait_per_hour=_present_wait(bundles) / MICRO,
@@ -109,6 +113,30 @@ def plan_of(
         wait_saved_if_moved=_saved_by_unit(situation, wait),
         chosen=chosen[bundles.of_row],
         left_behind=left_behind,
+        wait_saved_low_per_hour=interval.low,
+        wait_saved_high_per_hour=interval.high,
+        relief_per_hour=sum(spared),
+    )
+
+
+def _interval(
+    bundles: Bundles, situation: Situation, settings: PolicySettings, groups: Sequence[Group], spared: Sequence[float]
+) -> Interval:
+    """What all moves save at least and at most, seconds per hour; never more than all wait there is."""
+    shifts = [_shift(hop, bundles, situation) for group in groups for hop in group.hops]
+    found = plan_interval(shifts, [tier.speed.error_ratio for tier in situation.tiers], settings.certainty)
+    gained, lost = (sum(each for each in spared if (each > 0) is up) for up in (True, False))
+    return Interval(low=found.low + lost, high=min(found.high + gained, _present_wait(bundles) / MICRO))
+
+
+def _shift(hop: Hop, bundles: Bundles, situation: Situation) -> Shift:
+    before, after = (int(situation.tier_of_space[row]) for row in (hop.source, hop.target))
+    return Shift(
+        from_tier=before,
+        to_tier=after,
+        wait_before=float(bundles.wait[before, hop.bundle]) / MICRO,
+        wait_after=float(bundles.wait[after, hop.bundle]) / MICRO,
+        error=float(bundles.error[hop.bundle]),
     )
 
 
@@ -126,6 +154,8 @@ def nothing(situation: Situation) -> Plan:
         benefit_per_hour=np.zeros(n),
         wait_saved_if_moved=np.zeros(n),
         chosen=np.zeros(n, dtype=np.bool_),
+        wait_saved_low_per_hour=0.0,
+        wait_saved_high_per_hour=0.0,
     )
 
 

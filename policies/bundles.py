@@ -14,6 +14,7 @@ import numpy as np
 
 from connectors.model import F64, I64, NO_PARENT, Bools, UnitTable
 from policies.benefit import move_cost_seconds, wait_per_hour
+from policies.interval import certain_share
 from policies.plan import Pin, PolicySettings, Situation
 
 _Column = TypeVar("_Column", I64, F64)
@@ -43,6 +44,8 @@ class Bundles:
     wait: F64  # (tiers, m) microseconds per hour on each tier
     cost: F64  # session microseconds that moving it costs
     unit_wait: F64  # (tiers, n) seconds per hour of each row of the unit table on each tier
+    error: F64  # standard error of the demand, as a share of it
+    certain: F64  # (tiers, m) the sure share of what going from home to each tier saves, 1: all of it
 
     def __len__(self) -> int:
         return len(self.size)
@@ -62,6 +65,10 @@ class Bundles:
         here = np.take_along_axis(self.wait, home[np.newaxis, :], axis=0)[0]
         return np.asarray(here - self.wait[target], dtype=np.float64)
 
+    def surely_saved(self, target: int) -> F64:
+        """The lower end of ``saved``: what decisions are made on. Shape ``(m,)``."""
+        return np.asarray(np.rint(self.saved(target) * self.certain[target]), dtype=np.float64)
+
 
 def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
     """Group the units of a situation by their bundle number and add up their columns."""
@@ -74,22 +81,52 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
     of_row = np.empty(len(units), dtype=np.int64)
     of_row[rows] = np.repeat(np.arange(len(lead)), np.diff(start))
     space = units.space[lead].astype(np.int64)
+    tier = situation.tier_of_space[space].astype(np.int64) if len(space) else np.zeros(0, np.int64)
+    wait = _summed_rows(np.rint(unit_wait * MICRO), rows, start)
+    error = _error(situation, unit_wait, rows, start, wait)
     return Bundles(
         rows=rows,
         start=start,
         of_row=of_row,
         size=size,
         space=space,
-        tier=situation.tier_of_space[space].astype(np.int64) if len(space) else np.zeros(0, np.int64),
+        tier=tier,
         pin=_PIN_RANK[_highest(_PIN_RANK[situation.pin], rows, start)],
         cooling=_highest(situation.cooling_seconds, rows, start),
         observed=-_highest(-situation.heat.observed_seconds, rows, start),
         routable=_routable(situation, lead),
         rates=_summed_rows(situation.heat.rates, rows, start),
-        wait=_summed_rows(np.rint(unit_wait * MICRO), rows, start),
+        wait=wait,
         cost=np.rint(move_cost_seconds(size, situation.database, settings) * MICRO),
         unit_wait=unit_wait,
+        error=error,
+        certain=_certain(wait, tier, error, [speed.error_ratio for speed in speeds], settings),
     )
+
+
+def _error(situation: Situation, unit_wait: F64, rows: I64, start: I64, wait: F64) -> F64:
+    """Relative error of each bundle's demand: the mean of its units' by wait, as if they erred together."""
+    own = situation.heat.error
+    if own is None or not len(unit_wait):
+        return np.zeros(wait.shape[1])
+    slowest = len(unit_wait) - 1
+    summed = _summed_rows(np.rint(unit_wait[slowest:] * own * MICRO), rows, start)[0]
+    error = np.divide(summed, wait[slowest], out=np.zeros(len(summed)), where=wait[slowest] > 0)
+    return np.asarray(error, dtype=np.float64)
+
+
+def _certain(wait: F64, tier: I64, error: F64, speed_errors: Sequence[float], settings: PolicySettings) -> F64:
+    """Lower end of the saving over its mean, for each tier."""
+    if not error.any() and not any(speed_errors):
+        return np.ones_like(wait)
+    home = np.maximum(tier, 0)
+    before = np.take_along_axis(wait, home[np.newaxis, :], axis=0)[0]
+    at_home = np.asarray(speed_errors)[home]
+    rows = [
+        certain_share(before - after, before, after, error, (at_home, np.full(1, there)), settings.certainty)
+        for after, there in zip(wait, speed_errors, strict=True)
+    ]
+    return np.asarray(rows, dtype=np.float64).reshape(wait.shape)
 
 
 def _grouped(units: UnitTable) -> tuple[I64, I64]:

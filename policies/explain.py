@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from connectors.model import Signal
-from policies.benefit import HOUR, move_cost_seconds, payback_seconds
+from connectors.model import I64, Signal
+from policies.benefit import HOUR, move_cost_seconds, payback_seconds, wait_per_hour
 from policies.board import room_bytes
 from policies.guards import hit_ratio, physical_reads, writes
+from policies.interval import certain_share
 from policies.plan import MoveReason, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
 
 _GENERAL = {
@@ -33,6 +34,12 @@ _GENERAL = {
     Verdict.WAITING: "waits for the next plan",
     Verdict.LEVELLED: "goes to another space of its tier",
     Verdict.NOT_ASKED: "stays: this mode of the balancer does not decide about it",
+    Verdict.LOG_LIKE: "stays: sessions wait for its writes, as for a log, and hardly for its reads",
+    Verdict.TOO_SMALL: "stays: it is so small that the buffer pool keeps it",
+    Verdict.UNCERTAIN: "stays: its gain is not sure enough to pay for a move",
+    Verdict.FADING: "stays: it was hot for too short a time, or long ago",
+    Verdict.UNPROVEN: "stays: it has not yet cost as much as moving it would",
+    Verdict.RAM_IS_CHEAPER: "stays: a larger buffer pool would serve it for less",
 }
 
 
@@ -108,7 +115,9 @@ class _Facts:
     prefetched: float
     reads: float
     writes: float
+    log_writes: float
     saves: float
+    surely_saves: float
     observed: float
     cooling: float
     payback: float
@@ -140,7 +149,9 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
         prefetched=float(rates[Signal.PREFETCHED_READ, 0]),
         reads=float(physical_reads(rates)[0]),
         writes=float(writes(rates)[0]),
+        log_writes=float(rates[Signal.SYNC_WRITE, 0]),
         saves=saves,
+        surely_saves=_surely(situation, together, saves, settings),
         observed=float(situation.heat.observed_seconds[row]),
         cooling=float(situation.cooling_seconds[together].max()),
         payback=float(payback_seconds(cost, np.array([saves]))[0]),
@@ -156,6 +167,20 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
         limit=f"limit of {settings.maximum_moves}" if len(plan.moves) >= settings.maximum_moves else "time limit",
         settings=settings,
     )
+
+
+def _surely(situation: Situation, together: I64, saves: float, settings: PolicySettings) -> float:
+    """Lower end of what some units together save on the fastest tier, seconds per hour."""
+    if not situation.tiers:
+        return saves
+    speeds = [tier.speed for tier in situation.tiers]
+    wait = wait_per_hour(situation.heat.rates[:, together], speeds, settings).sum(axis=1)
+    home = max(0, int(situation.tier_of_space[situation.units.space[together[0]]]))
+    own = situation.heat.error
+    error = np.zeros(1) if own is None else own[together].max(keepdims=True)
+    errors = (np.full(1, speeds[home].error_ratio), np.full(1, speeds[0].error_ratio))
+    share = certain_share(np.array([saves]), wait[[home]], wait[[0]], error, errors, settings.certainty)
+    return saves * float(share[0])
 
 
 def _room_text(situation: Situation, plan: Plan, size: int, settings: PolicySettings) -> str:
@@ -252,6 +277,27 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
     ),
     Verdict.LEVELLED: lambda f: f"{f.key} {_GENERAL[Verdict.LEVELLED]}.",
     Verdict.NOT_ASKED: lambda f: f"{f.key} {_GENERAL[Verdict.NOT_ASKED]}.",
+    Verdict.LOG_LIKE: lambda f: (
+        f"{f.key} is written {f.log_writes:,.4g} blocks/s while sessions wait, and read {f.reads:,.4g} blocks/s from "
+        f"storage: that is a log's work, which wants a device of its own or a write cache."
+    ),
+    Verdict.TOO_SMALL: lambda f: (
+        f"{f.key} has {bytes_text(f.size)}, less than {bytes_text(f.settings.minimum_size_bytes)}: "
+        f"once used, the buffer pool keeps it."
+    ),
+    Verdict.UNCERTAIN: lambda f: (
+        f"{f.key}: {_would_save(f)} on average, but surely only {seconds_text(f.surely_saves)}, "
+        f"and that does not pay for a move."
+    ),
+    Verdict.FADING: lambda f: f"{f.key} {_GENERAL[Verdict.FADING]}: {_would_save(f)} if it stayed so.",
+    Verdict.UNPROVEN: lambda f: (
+        f"{f.key}: {_would_save(f)}, but it was seen for {seconds_text(f.observed)} only and nobody knows how long it "
+        f"lasts; it is moved once it has cost as much as moving it would."
+    ),
+    Verdict.RAM_IS_CHEAPER: lambda f: (
+        f"{f.key} reads {f.reads:,.4g} blocks/s with {bytes_text(f.size)}: keeping it in the buffer pool costs less "
+        f"than the fast storage that would serve so many reads."
+    ),
 }
 
 

@@ -71,7 +71,9 @@ def why_not(bundles: Bundles, weights: F64, target: int, total_wait: float, sett
         tier, get a verdict too, which means nothing.
     """
     gain = bundles.saved(target)
-    counted = gain * np.where(bundles.pin == Pin.PREFER, settings.prefer_bonus, 1.0)
+    favour = np.where(bundles.pin == Pin.PREFER, settings.prefer_bonus, 1.0)
+    counted = gain * favour
+    sure = bundles.surely_saved(target) * favour
     floor = settings.minimum_wait_saved_per_hour * MICRO
     wanted = bundles.pin == Pin.MUST
     kind = _kind_of_demand(bundles, weights, target, gain, counted < floor, total_wait)
@@ -87,6 +89,7 @@ def why_not(bundles: Bundles, weights: F64, target: int, total_wait: float, sett
         (bundles.cooling > 0, Verdict.COOLING_DOWN),
         (~bundles.routable, Verdict.NO_ROUTE),
         (bundles.cost * HOUR > settings.payback_limit_seconds * counted, Verdict.PAYBACK_TOO_LONG),
+        ((sure < floor) | (bundles.cost * HOUR > settings.payback_limit_seconds * sure), Verdict.UNCERTAIN),
     ]
     return first_of(cases, Verdict.PROMOTE)
 

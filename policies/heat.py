@@ -4,13 +4,15 @@ For an interval of ``dt`` seconds and a half-life ``H``: ``d = 2 ** (-dt / H)``,
 ``weight = weight * d + (1 - d)``, heat = ``sum / weight``. Dividing by the weight removes the bias of starting from
 nothing: after one interval heat is the rate just seen, and a young unit reacts fast, an old one slowly.
 
+There are two horizons, a short one that reacts and a long one that remembers; ``decided`` says which counts for whom.
+
 A slot whose interval was lost is left alone: no evidence is neither hot nor cold.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import expm1, log
 from typing import Any
 
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 
 from connectors.model import F32, F64, I64, SIGNALS, Bools, Demand
 from policies.plan import HeatView, PolicySettings
+from policies.variance import LINES, UNKNOWN_ERROR, WEIGHT_SQUARES, empty_spread, error_ratio, index_of, seen_once_more
 
 FAINTEST = np.float32(1e-30)  # below it a sum is nothing: numbers that small would slow every later update
 
@@ -29,20 +32,30 @@ class HeatState:
 
     The sums are float32: an update errs by at most 2**-24 of the value and the errors fade with the same half-life, so
     heat errs by less than 2**-24 / (1 - d): 3e-5 at a minute's samples and 6 h. That halves what is kept, stored and
-    read at 1,000,000 units (24 MB instead of 48). Weight and time stay float64, since they count up for years.
+    read at 1,000,000 units (48 MB instead of 96). Weight and time stay float64, since they count up for years.
     """
 
-    sums: F32  # (SIGNALS, slots)
+    sums: F32  # (SIGNALS, slots), the short horizon
     weight: F64  # (slots,) 0 to 1: the share of an endless memory that observation has filled
+    long_sums: F32  # the same of the long horizon
+    long_weight: F64
+    spread: F32  # (variance.LINES, slots): how much demand varies
     observed_seconds: F64  # (slots,) watched in all, gaps left out
 
     def __len__(self) -> int:
         return len(self.weight)
 
 
-def empty_heat() -> HeatState:
-    """Heat of no slots."""
-    return HeatState(sums=np.zeros((SIGNALS, 0), np.float32), weight=np.zeros(0), observed_seconds=np.zeros(0))
+def empty_heat(slots: int = 0) -> HeatState:
+    """Heat of slots that saw nothing."""
+    return HeatState(
+        sums=np.zeros((SIGNALS, slots), np.float32),
+        weight=np.zeros(slots),
+        long_sums=np.zeros((SIGNALS, slots), np.float32),
+        long_weight=np.zeros(slots),
+        spread=empty_spread(slots),
+        observed_seconds=np.zeros(slots),
+    )
 
 
 def grown(state: HeatState, slots: int) -> HeatState:
@@ -50,11 +63,9 @@ def grown(state: HeatState, slots: int) -> HeatState:
     more = slots - len(state)
     if more <= 0:
         return state
-    return HeatState(
-        sums=np.pad(state.sums, ((0, 0), (0, more))),
-        weight=np.pad(state.weight, (0, more)),
-        observed_seconds=np.pad(state.observed_seconds, (0, more)),
-    )
+    arrays = state_arrays(state)
+    wider = {name: np.pad(a, ((0, 0), (0, more)) if a.ndim == 2 else (0, more)) for name, a in arrays.items()}
+    return HeatState(**wider)
 
 
 def update(state: HeatState, demand: Demand, slots: I64, known: I64, settings: PolicySettings) -> HeatState:
@@ -74,21 +85,37 @@ def update(state: HeatState, demand: Demand, slots: I64, known: I64, settings: P
     highest = max(int(known.max(initial=-1)), int(slots.max(initial=-1)))
     state = grown(state, highest + 1)
     seen = _seen(len(state), demand, slots, known)
-    arriving = -expm1(-log(2.0) * demand.seconds / settings.half_life_seconds)
-    keeping = np.where(seen, 1.0 - arriving, 1.0)
-    sums = state.sums * keeping.astype(np.float32)
-    sums *= sums > FAINTEST
     columns = np.flatnonzero((slots >= 0) & seen[slots]) if len(state) else np.zeros(0, np.int64)
-    at = slots[columns]
-    for signal in range(SIGNALS):
-        rates = demand.rates[signal, columns]
-        if rates.any():
-            sums[signal] += np.bincount(at, weights=rates * arriving, minlength=len(state)).astype(np.float32)
+    at, rates = slots[columns], demand.rates[:, columns]
+    short, long = (
+        _share(demand.seconds, half) for half in (settings.half_life_seconds, settings.long_half_life_seconds)
+    )
+    sums, weight = _decayed(state.sums, state.weight, seen, at, rates, short)
+    long_sums, long_weight = _decayed(state.long_sums, state.long_weight, seen, at, rates, long)
     return HeatState(
         sums=sums,
-        weight=state.weight * keeping + seen * arriving,
+        weight=weight,
+        long_sums=long_sums,
+        long_weight=long_weight,
+        spread=seen_once_more(state.spread, at, index_of(rates), seen, short),
         observed_seconds=state.observed_seconds + seen * demand.seconds,
     )
+
+
+def _share(seconds: float, half_life: float) -> float:
+    """Share of a decayed mean that an interval is."""
+    return -expm1(-log(2.0) * seconds / half_life)
+
+
+def _decayed(sums: F32, weight: F64, seen: Bools, at: I64, rates: F64, arriving: float) -> tuple[F32, F64]:
+    """Sums and weight of one horizon after an interval."""
+    keeping = np.where(seen, 1.0 - arriving, 1.0)
+    sums = sums * keeping.astype(np.float32)
+    np.putmask(sums, sums < FAINTEST, np.float32(0.0))
+    for signal, arrived in enumerate(rates):
+        if arrived.any():
+            np.add.at(sums[signal], at, (arrived * arriving).astype(np.float32))
+    return sums, weight * keeping + seen * arriving
 
 
 def _seen(slot_count: int, demand: Demand, slots: I64, known: I64) -> Bools:
@@ -109,27 +136,85 @@ def view(state: HeatState, slots_of_rows: I64) -> HeatView:
     """
     slots = np.where(slots_of_rows < len(state), slots_of_rows, -1)
     if not len(state):
-        n = len(slots)
-        return HeatView(rates=np.zeros((SIGNALS, n)), observed_seconds=np.zeros(n), confidence=np.zeros(n))
-    weight = np.where(slots >= 0, state.weight[slots], 0.0)
-    inverse = np.divide(1.0, weight, out=np.zeros(len(slots)), where=weight > 0)
-    rates = np.empty((SIGNALS, len(slots)))
-    for signal in range(SIGNALS):
-        np.multiply(state.sums[signal, slots], inverse, out=rates[signal])
+        return view(empty_heat(1), np.full(len(slots), -1, dtype=np.int64))
+    has = slots >= 0
     return HeatView(
-        rates=rates,
-        observed_seconds=np.where(slots >= 0, state.observed_seconds[slots], 0.0),
-        confidence=np.minimum(weight, 1.0),
+        rates=_means(state.sums, np.where(has, state.weight[slots], 0.0), slots),
+        observed_seconds=np.where(has, state.observed_seconds[slots], 0.0),
+        confidence=np.where(has, np.minimum(state.weight[slots], 1.0), 0.0),
+        error=np.where(has, error_ratio(state.spread)[slots], UNKNOWN_ERROR),
+        steady=_means(state.long_sums, np.where(has, state.long_weight[slots], 0.0), slots),
     )
+
+
+def _means(sums: F32, weight: F64, slots: I64) -> F64:
+    """Decayed means of some slots; 0 where the weight is."""
+    inverse = np.divide(1.0, weight, out=np.zeros(len(slots)), where=weight > 0)
+    rates = np.zeros((SIGNALS, len(slots)))
+    for signal in range(SIGNALS):
+        if sums[signal].any():
+            np.multiply(sums[signal, slots], inverse, out=rates[signal])
+    return rates
+
+
+def decided(heat: HeatView, resident: Bools) -> HeatView:
+    """The heat that decisions are made on, one figure per unit.
+
+    What is on fast storage is judged by the long horizon, so that a quiet night sends nothing down. What would come
+    there is judged by the colder horizon, so that only what is hot by both is promoted. Where a season is known, it
+    speaks for the time to come: what is about to be busy may come, what is about to rest may not, and nothing is sent
+    down because of it.
+
+    Args:
+        heat: with both horizons.
+        resident: units on the fastest tier.
+    """
+    if heat.steady is None:
+        return heat
+    short, long = index_of(heat.rates), index_of(heat.steady)
+    by_long = resident | (long < short)
+    chosen = np.where(by_long, long, short)
+    rates = np.where(by_long, heat.steady, heat.rates)
+    if heat.expected is not None:
+        seasonal = np.flatnonzero(np.isfinite(heat.expected) & (long > 0) & ~(resident & (heat.expected < chosen)))
+        rates[:, seasonal] = heat.steady[:, seasonal] * (heat.expected[seasonal] / long[seasonal])
+        chosen[seasonal] = heat.expected[seasonal]
+    hottest = np.maximum(np.maximum(short, long), chosen)
+    return replace(heat, rates=rates, hotter=np.divide(hottest, chosen, out=np.ones(len(chosen)), where=chosen > 0))
+
+
+def handed_on(state: HeatState, source: I64, target: I64, share: float = 1.0) -> HeatState:
+    """The same heat with what some slots know given to others, in part: weights shrink with it, means do not.
+
+    Args:
+        state: heat.
+        source: slots that keep what they have.
+        target: slots that take it over, each once.
+        share: of the weight and of the observed time.
+    """
+    if not len(source):
+        return state
+    arrays = {name: array.copy() for name, array in state_arrays(state).items()}
+    for array in arrays.values():
+        array[..., target] = array[..., source] * array.dtype.type(share)
+    arrays["spread"][WEIGHT_SQUARES, target] *= np.float32(share)
+    return HeatState(**arrays)
+
+
+_LINES = {"sums": SIGNALS, "long_sums": SIGNALS, "spread": LINES}
+_COLUMNS = ("weight", "long_weight", "observed_seconds")
 
 
 def state_arrays(state: HeatState) -> dict[str, NDArray[Any]]:
     """The state as named arrays, for storing."""
-    return {"sums": state.sums, "weight": state.weight, "observed_seconds": state.observed_seconds}
+    return {name: getattr(state, name) for name in (*_LINES, *_COLUMNS)}
 
 
 def state_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> HeatState:
     """The state that ``state_arrays`` took apart.
+
+    What older versions stored knows one horizon: it stands for both until the long one has seen more. How much demand
+    varies they did not keep, so it is taken to be unsure until it was watched again.
 
     Raises:
         ValueError: an array is missing or the shapes do not belong together.
@@ -137,9 +222,14 @@ def state_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> HeatState:
     missing = {"sums", "weight", "observed_seconds"} - arrays.keys()
     if missing:
         raise ValueError(f"stored heat lacks {', '.join(sorted(missing))}")
-    sums = np.asarray(arrays["sums"], dtype=np.float32)
-    weight = np.asarray(arrays["weight"], dtype=np.float64)
-    observed = np.asarray(arrays["observed_seconds"], dtype=np.float64)
-    if sums.shape != (SIGNALS, len(weight)) or len(weight) != len(observed):
-        raise ValueError(f"stored heat has shapes {sums.shape}, {weight.shape}, {observed.shape}")
-    return HeatState(sums=sums, weight=weight, observed_seconds=observed)
+    slots = len(arrays["weight"])
+    older = {"long_sums": arrays["sums"], "long_weight": arrays["weight"], "spread": empty_spread(slots)}
+    full: dict[str, NDArray[Any]] = {
+        name: np.asarray(array, dtype=np.float32 if name in _LINES else np.float64)
+        for name, array in {**older, **arrays}.items()
+    }
+    shapes = {name: (lines, slots) for name, lines in _LINES.items()} | dict.fromkeys(_COLUMNS, (slots,))
+    wrong = [f"{name} {full[name].shape}" for name, shape in shapes.items() if full[name].shape != shape]
+    if wrong:
+        raise ValueError(f"stored heat of {slots} slots has shapes {', '.join(wrong)}")
+    return HeatState(**{name: full[name] for name in shapes})

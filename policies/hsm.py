@@ -152,11 +152,12 @@ def _pays(draft: Draft, hops: list[Hop]) -> bool:
     net = counted = plain = cost = 0.0
     for hop in hops:
         saved = draft.board.saved(hop)
+        sure = draft.bundles.certain[draft.board.tier_of[hop.target], hop.bundle] if saved > 0 else 1.0
         favour = settings.prefer_bonus if preference[hop.bundle] else 1.0
         stays = settings.resident_bonus if hop.reason is MoveReason.MAKE_ROOM and saved < 0 else 1.0
         plain += saved
-        counted += saved * favour
-        net += saved * favour * stays
+        counted += saved * favour * sure
+        net += saved * favour * stays * sure
         cost += float(upkeep[hop.bundle])
     net -= cost * HOUR / settings.horizon_seconds
     floor = settings.minimum_wait_saved_per_hour * MICRO
@@ -192,7 +193,7 @@ def _knapsack(draft: Draft, target: int, candidates: Bools) -> tuple[I64, Knapsa
     coming = candidates & (bundles.tier > target) & ~draft.moved
     inside = _residents(draft, target)
     gain = _loss(draft, target) if draft.marginal else bundles.saved(target)
-    asking = gain * draft.preference() - draft.upkeep()
+    asking = gain * bundles.certain[target] * draft.preference() - draft.upkeep()
     holding = _loss(draft, target) * settings.resident_bonus * draft.preference() + draft.upkeep()
     value = np.rint(np.where(inside, holding, asking))
     items = np.flatnonzero((coming & (value > 0)) | inside)

@@ -40,6 +40,13 @@ class Verdict(IntEnum):
     WAITING = 16  # worth it, but this plan holds its limit of moves: next time
     LEVELLED = 17  # goes to another space of its tier
     NOT_ASKED = 18  # the mode of this plan does not decide about it
+    # -- what the model abstains for; numbers are stored, so none is ever given twice
+    LOG_LIKE = 30  # sessions wait for its writes, not for its reads
+    TOO_SMALL = 31  # a few blocks: the buffer pool keeps them once they are used
+    UNCERTAIN = 32  # it would be worth a move if the figures were sure, and they are not
+    FADING = 33  # hot by one of the two horizons only
+    UNPROVEN = 34  # it has not yet cost as much as moving it would
+    RAM_IS_CHEAPER = 35  # so busy for its size that memory costs less than fast storage
 
     @property
     def code(self) -> str:
@@ -66,11 +73,30 @@ class TierSpeed:
     sequential_read_seconds: float  # per block, within a run
     write_seconds: float
     measured: bool = False  # fitted to counters; False: configured
+    error_ratio: float = 0.0  # standard error of the read times, as a share of them
+    idle_read_seconds: float = 0.0  # of a random read that finds no queue; 0: not known
 
     def __post_init__(self) -> None:
-        for name in ("random_read_seconds", "sequential_read_seconds", "write_seconds"):
+        for name in (
+            "random_read_seconds",
+            "sequential_read_seconds",
+            "write_seconds",
+            "error_ratio",
+            "idle_read_seconds",
+        ):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected 0 or more")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierLimits:
+    """What a tier can bear beside bytes; None where nobody said. ``limits`` turns these into room for units."""
+
+    io_per_second: float | None = None  # I/Os that its drives serve in all, behind the RAID factor
+    io_head_room_ratio: float = 0.2  # of those, never planned for: queues grow without bound near the end
+    raid: int | None = None  # a key of ``purchase.WRITE_FACTORS``; None: a host write is one drive I/O
+    written_bytes_per_day: float | None = None  # endurance budget: own writes and promotions
+    gib_year: float | None = None  # price
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +106,7 @@ class Tier:
     name: str
     speed: TierSpeed
     spaces: tuple[str, ...]  # names of spaces, at least one
+    limits: TierLimits = TierLimits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +126,11 @@ class PolicySettings:
     write_wait_share: float = 0.0  # share of an asynchronous write's time that sessions wait for
     horizon_seconds: float = 24 * 3600.0  # a move's gain is counted over this long against its cost
     maximum_moves: int = 50
+    # -- the model
+    long_half_life_seconds: float = 3 * 86400.0  # of the second horizon: promoted is what is hot by both
+    minimum_size_bytes: int = 65536  # a smaller unit stays in the buffer pool once it is used
+    block_bytes: int = 8192  # that one read or write of a signal moves, for budgets in bytes
+    certainty: float = 0.9  # share of outcomes that an interval is to hold; moves are decided on its lower end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +140,12 @@ class HeatView:
     rates: F64  # (SIGNALS, n) per second, decayed
     observed_seconds: F64  # (n,) how long the unit has been watched in all
     confidence: F64  # (n,) 0 to 1
+    error: F64 | None = None  # (n,) standard error of the demand to come, as a share of it; None: taken to be sure
+    steady: F64 | None = None  # (SIGNALS, n) per second by the long horizon; None: there is but one horizon
+    expected: F64 | None = (
+        None  # (n,) wait index (``variance``) that a season promises; NaN: none does; None: no seasons
+    )
+    hotter: F64 | None = None  # (n,) demand by the hotter horizon over that by ``rates``, 1 or more; None: 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,3 +206,7 @@ class Plan:
     wait_saved_if_moved: F64  # (n,) per hour, from its present home to the fastest tier
     chosen: Bools  # (n,) on the fastest tier once the plan has run
     left_behind: tuple[LeftBehind, ...] = ()  # mode drain: what stays in the space, and why
+    # -- the interval of what all moves save, per hour; settings.certainty of the outcomes are to lie in it
+    wait_saved_low_per_hour: float = float("nan")
+    wait_saved_high_per_hour: float = float("nan")
+    relief_per_hour: float = 0.0  # what stays behind may be spared in shorter queues, beside what the moves save

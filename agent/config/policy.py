@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from agent.config.quantities import BytesPerSecond, Count, Part, Ratio, Seconds
+from agent.config.quantities import Bytes, BytesPerSecond, Count, Part, Ratio, Seconds
 from policies.plan import PolicySettings
 
 DEFAULT = PolicySettings()
@@ -31,6 +31,11 @@ class PolicyConfig(Part):
     write_wait_share: Ratio = DEFAULT.write_wait_share
     horizon_seconds: Seconds = Field(default=DEFAULT.horizon_seconds, alias="horizon", gt=0)
     maximum_moves: Count = Field(default=DEFAULT.maximum_moves, ge=1)
+    # -- the model
+    long_half_life_seconds: Seconds = Field(default=DEFAULT.long_half_life_seconds, alias="long_half_life", gt=0)
+    minimum_size_bytes: Bytes = Field(default=DEFAULT.minimum_size_bytes, alias="minimum_size", ge=0)
+    block_bytes: Bytes = Field(default=DEFAULT.block_bytes, alias="block_size", gt=0)
+    certainty: Ratio = Field(default=DEFAULT.certainty, gt=0, lt=1)
 
     def settings(self) -> PolicySettings:
         """The same numbers as the policies take them."""

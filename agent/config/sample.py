@@ -44,6 +44,11 @@ databases:
         # random_read: 0.2ms       # one random block read, as a session sees it
         # sequential_read: 16us    # per block within a run
         # write: 0.1ms             # one block write
+        # iops: 40000              # I/Os per second that its drives serve in all; a plan keeps below them
+        # io_head_room: 20%        # of those, never planned for
+        # raid: 5                  # 1, 5 or 6: a write is 2, 4 or 6 drive I/Os
+        # written_per_day: 500 GB  # endurance budget: own writes and promotions
+        # price: 2.5               # per GiB and year
       - name: hdd
         spaces: [{slow}]
         kind: hdd
@@ -68,6 +73,10 @@ databases:
       prefetched_wait_share: 30% # share of a prefetched read's time that sessions wait for
       write_wait_share: 0%       # the same for writes in the background
       maximum_moves: 50          # in one plan
+      long_half_life: 3d         # of the second horizon: promoted is what is hot by both, demoted what is cold by this
+      certainty: 90%             # of outcomes lie in the interval of a plan; moves are decided on its lower end
+      minimum_size: 64 KiB       # a smaller unit stays in the buffer pool once it is used
+      block_size: 8 KiB          # that one read or write moves, for budgets in bytes
 
     pins: []                     # wishes that stand above heat, for example:
     # pins:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from connectors.model import I64, Signal
-from policies.heat import HeatState, empty_heat, grown, state_arrays, state_from_arrays, update, view
+from policies.heat import HeatState, decided, empty_heat, grown, state_arrays, state_from_arrays, update, view
 from policies.plan import PolicySettings
 from tests.unit.policies.situations import demand
 
@@ -108,3 +108,52 @@ def test_stored_heat_comes_back() -> None:
         state_from_arrays({"sums": state.sums, "observed_seconds": state.observed_seconds})
     with pytest.raises(ValueError, match="shapes"):
         state_from_arrays({**state_arrays(state), "weight": np.zeros(5)})
+
+
+def test_heat_of_older_versions_is_taken_over() -> None:
+    """One stored horizon stands for both, and how much demand varies is not known yet."""
+    state = update(empty_heat(), demand(60, {7: 12.0}), slots(0), slots(0), HOUR)
+    older = {name: state_arrays(state)[name] for name in ("sums", "weight", "observed_seconds")}
+    again = state_from_arrays(older)
+    assert sync(again, 0) == pytest.approx([12.0])
+    seen = view(again, slots(0))
+    assert seen.steady is not None
+    assert seen.steady[Signal.SYNC_READ] == pytest.approx([12.0])
+    assert seen.error == pytest.approx([1.0])
+    assert view(update(again, demand(60, {7: 12.0}), slots(0), slots(0), HOUR), slots(0)).error is not None
+
+
+def days(*rates: float) -> HeatState:
+    """A unit with a day at each rate, sampled hourly; horizons of 6 hours and 3 days."""
+    state = empty_heat()
+    for rate in rates:
+        for _ in range(24):
+            state = update(state, demand(3600, {7: rate}), slots(0), slots(0), PolicySettings())
+    return state
+
+
+def by_decision(state: HeatState, *, resident: bool) -> tuple[float, float]:
+    """Reads per second that a decision counts with, and how much more the hotter horizon saw."""
+    chosen = decided(view(state, slots(0)), np.array([resident]))
+    assert chosen.hotter is not None
+    return float(chosen.rates[Signal.SYNC_READ, 0]), float(chosen.hotter[0])
+
+
+def test_a_burst_is_promoted_only_when_the_long_horizon_agrees() -> None:
+    """Six quiet days and a hot one: the short horizon sees 94, the long one 27, and 27 counts."""
+    rate, hotter = by_decision(days(0, 0, 0, 0, 0, 0, 100), resident=False)
+    assert 20 < rate < 35
+    assert hotter == pytest.approx(93.75 / rate, rel=0.02)
+
+
+def test_a_quiet_day_demotes_nothing() -> None:
+    """Six hot days and a quiet one: on fast storage 73 counts, off it the 6 of the short horizon."""
+    state = days(100, 100, 100, 100, 100, 100, 0)
+    assert by_decision(state, resident=True)[0] > 65
+    assert by_decision(state, resident=False)[0] < 10
+
+
+def test_steady_demand_is_the_same_by_both_horizons() -> None:
+    """A rate that never changes is that rate for everybody."""
+    for resident in (True, False):
+        assert by_decision(days(*[50] * 7), resident=resident) == pytest.approx((50.0, 1.0), rel=1e-4)

@@ -1,0 +1,1 @@
+"""Published figures, reproduced by deterministic simulation with the real policies."""
