@@ -93,4 +93,4 @@ def _error_ratio(spread: F64) -> F64:
     persistence = np.clip(persistence, 0.0, MOST_PERSISTENCE)
     counted = np.maximum(1.0, intervals * (1 - persistence) / (1 + persistence))
     relative = (variance / (mean * mean) * intervals + PRIOR_INTERVALS) / (intervals + PRIOR_INTERVALS)
-    return np.minimum(np.sqrt(relative * 2.0 / counted), MOST_ERROR)
+    return np.asarray(np.minimum(np.sqrt(relative * 2.0 / counted), MOST_ERROR), dtype=np.float64)
