@@ -142,6 +142,9 @@ class HeatView:
     confidence: F64  # (n,) 0 to 1
     error: F64 | None = None  # (n,) standard error of the demand to come, as a share of it; None: taken to be sure
     steady: F64 | None = None  # (SIGNALS, n) per second by the long horizon; None: there is but one horizon
+    expected: F64 | None = (
+        None  # (n,) wait index (``variance``) that a season promises; NaN: none does; None: no seasons
+    )
     hotter: F64 | None = None  # (n,) demand by the hotter horizon over that by ``rates``, 1 or more; None: 1
 
 
