@@ -34,7 +34,7 @@ def test_most_of_hindsight_without_churn(shape: str, target: float) -> None:
 
 
 def test_rules_that_look_at_the_last_hour_or_at_misses_do_worse() -> None:
-    """Busiest first and miss rates win less; the last hour's ranking moves twenty times the bytes for at most 5 % more."""
+    """Busiest first and miss rates win less; the last hour's moves twenty times the bytes for 5 % more at most."""
     work = workload("day_night", 12, units=80, hours=FORTNIGHT)
     units, capacity = work.catalogue, Stage(work).capacity
     ours = Stage(work).play(Hotplace(units, capacity))
