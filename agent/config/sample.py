@@ -73,6 +73,8 @@ databases:
       prefetched_wait_share: 30% # share of a prefetched read's time that sessions wait for
       write_wait_share: 0%       # the same for writes in the background
       maximum_moves: 50          # in one plan
+      # maximum_bytes: 200 GB    # that one plan copies, both ways together
+      # maximum_copy: 2h         # that its copies take
       long_half_life: 3d         # of the second horizon: promoted is what is hot by both, demoted what is cold by this
       certainty: 90%             # of outcomes lie in the interval of a plan; moves are decided on its lower end
       minimum_size: 64 KiB       # a smaller unit stays in the buffer pool once it is used
