@@ -1,4 +1,4 @@
-"""The parties of a comparison on one server: the whole agent, Debian's PostgreSQL exporter, and the usual size query."""
+"""The parties of a comparison on one server: the whole agent, Debian's PostgreSQL exporter, the usual size query."""
 
 from __future__ import annotations
 
@@ -69,11 +69,12 @@ def _await_answer(process: subprocess.Popen[bytes], url: str) -> None:
             raise RuntimeError(f"{process.args!r} ended with {process.returncode} before it answered")
         try:
             answer(url)
-            return
         except OSError:
             if time.monotonic() > until:
                 raise
             time.sleep(0.2)
+        else:
+            return
 
 
 class Program:

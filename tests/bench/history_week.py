@@ -1,7 +1,7 @@
 """Seven simulated days of history: 100,000 units, 3 signals, a sample a minute, folded every hour as the daemon does.
 
-What is kept after a week is one figure, that the file has stopped growing long before is the other: what is folded makes
-room for what comes. Sixty different minutes are written in turn, since making 10,080 takes longer than writing them.
+What is kept after a week is one figure, that the file has stopped growing long before is the other: what is folded
+makes room for what comes. Sixty different minutes are written in turn, since making 10,080 takes longer than writing them.
 """
 
 from __future__ import annotations
@@ -77,17 +77,18 @@ def measurements(*, quick: bool = False) -> list[Measurement]:
 
 def _figures(kind: str, lived: Week, hours: int) -> list[Measurement]:
     about = f"{kind}, {UNITS:,} units, {SIGNALS} signals, {hours} hours of minutes"
+    name = "agent.history_week"
     half = len(lived.file_bytes) // 2
     values = UNITS * SIGNALS * 60 * hours
     return [
-        of_runs(f"agent.history_week.write_ms.{kind}", [1000 * s for s in lived.write_seconds], "ms", COMMAND, note=about),
-        of_runs(f"agent.history_week.fold_seconds.{kind}", lived.fold_seconds, "s", COMMAND, note=f"each hour; {about}"),
-        _line(f"agent.history_week.bytes_per_value.{kind}", lived.file_bytes[-1] / values, "bytes",
+        of_runs(f"{name}.write_ms.{kind}", [1000 * s for s in lived.write_seconds], "ms", COMMAND, note=about),
+        of_runs(f"{name}.fold_seconds.{kind}", lived.fold_seconds, "s", COMMAND, note=f"each hour; {about}"),
+        _line(f"{name}.bytes_per_value.{kind}", lived.file_bytes[-1] / values, "bytes",
               f"the whole file over every value that was written; {about}"),
-        _line(f"agent.history_week.file_mib.{kind}", max(lived.file_bytes) / 2**20, "MiB", f"at its largest; {about}"),
-        _line(f"agent.history_week.growth_ratio.{kind}", lived.file_bytes[-1] / lived.file_bytes[half], "times",
+        _line(f"{name}.file_mib.{kind}", max(lived.file_bytes) / 2**20, "MiB", f"at its largest; {about}"),
+        _line(f"{name}.growth_ratio.{kind}", lived.file_bytes[-1] / lived.file_bytes[half], "times",
               f"the file at the end over the file half way; {about}"),
-        _line(f"agent.history_week.oldest_hours.{kind}", lived.oldest_hours, "hours",
+        _line(f"{name}.oldest_hours.{kind}", lived.oldest_hours, "hours",
               f"age of the oldest row, {KEPT.history_seconds / 3600:.0f} are kept; {about}"),
     ]  # fmt: skip
 

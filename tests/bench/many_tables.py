@@ -1,4 +1,4 @@
-"""A private PostgreSQL 18 with very many small tables, each with a primary key and a TOAST table: four relations each."""
+"""A private PostgreSQL 18 with very many small tables, each with a key and a TOAST table: four relations."""
 
 from __future__ import annotations
 

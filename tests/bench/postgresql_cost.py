@@ -1,7 +1,7 @@
 """What watching 10,000 and 50,000 real PostgreSQL tables costs, beside what sites run today, on one server in one run.
 
-Each table has a key and a TOAST table: 40,000 and 200,000 relations. ``hotplace run`` samples while Debian's exporter is
-scraped for per-table series and the usual size query runs. Processor time and memory are those of the processes, from
+Each table has a key and a TOAST table: 40,000 and 200,000 relations. ``hotplace run`` samples, Debian's exporter is
+scraped for per-table series, the usual size query runs. Processor time and memory are those of the processes, from
 /proc: the whole agent with its plan, ledger and metrics, not the sampler alone.
 """
 
@@ -84,7 +84,7 @@ def figures(tables: int, parties: Parties) -> list[Measurement]:
     lines = [
         of_runs(f"agent.cycle_core_share.{size}", [s / 60 for s in ours.client_seconds], "cores at one cycle a minute",
                 COMMAND, note=f"the whole agent, {about}, 7 % of them active"),
-        of_runs(f"agent.server_seconds.{size}", ours.server_seconds, "s", COMMAND, note="processor time of our backends"),
+        of_runs(f"agent.server_seconds.{size}", ours.server_seconds, "s", COMMAND, note="of our backends"),
         of_runs(f"agent.backend_mib.{size}", [ours.backend_mib], "MiB", COMMAND, note="private memory of our backend"),
         of_runs(f"agent.process_rss_mib.{size}", [ours.rss_mib], "MiB", COMMAND, note="peak of the whole agent"),
         *_peer(f"peer.size_query.{{}}.{size}", parties.size_query, "the usual pg_total_relation_size query"),

@@ -28,7 +28,7 @@ def rss_mib(pid: int) -> float:
 
 
 def private_mib(pid: int) -> float:
-    """Memory of a process's own mappings that it has written: a backend's caches, whatever it touched of shared buffers."""
+    """Memory that a process has written in mappings of its own: a backend's caches, not its part of shared buffers."""
     total, own = 0, False
     for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
         word, _, rest = line.partition(" ")
