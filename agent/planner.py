@@ -231,6 +231,7 @@ def proposal_of(planning: Planning, database: DatabaseConfig, fingerprint: str) 
         ),
         wait_saved_low_per_hour=_finite(plan.wait_saved_low_per_hour),
         wait_saved_high_per_hour=_finite(plan.wait_saved_high_per_hour),
+        relief_per_hour=plan.relief_per_hour,
     )
 
 

@@ -74,9 +74,16 @@ class TierSpeed:
     write_seconds: float
     measured: bool = False  # fitted to counters; False: configured
     error_ratio: float = 0.0  # standard error of the read times, as a share of them
+    idle_read_seconds: float = 0.0  # of a random read that finds no queue; 0: not known
 
     def __post_init__(self) -> None:
-        for name in ("random_read_seconds", "sequential_read_seconds", "write_seconds", "error_ratio"):
+        for name in (
+            "random_read_seconds",
+            "sequential_read_seconds",
+            "write_seconds",
+            "error_ratio",
+            "idle_read_seconds",
+        ):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected 0 or more")
 
@@ -135,6 +142,9 @@ class HeatView:
     confidence: F64  # (n,) 0 to 1
     error: F64 | None = None  # (n,) standard error of the demand to come, as a share of it; None: taken to be sure
     steady: F64 | None = None  # (SIGNALS, n) per second by the long horizon; None: there is but one horizon
+    expected: F64 | None = (
+        None  # (n,) wait index (``variance``) that a season promises; NaN: none does; None: no seasons
+    )
     hotter: F64 | None = None  # (n,) demand by the hotter horizon over that by ``rates``, 1 or more; None: 1
 
 
@@ -199,3 +209,4 @@ class Plan:
     # -- the interval of what all moves save, per hour; settings.certainty of the outcomes are to lie in it
     wait_saved_low_per_hour: float = float("nan")
     wait_saved_high_per_hour: float = float("nan")
+    relief_per_hour: float = 0.0  # what stays behind may be spared in shorter queues, beside what the moves save

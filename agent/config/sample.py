@@ -44,6 +44,11 @@ databases:
         # random_read: 0.2ms       # one random block read, as a session sees it
         # sequential_read: 16us    # per block within a run
         # write: 0.1ms             # one block write
+        # iops: 40000              # I/Os per second that its drives serve in all; a plan keeps below them
+        # io_head_room: 20%        # of those, never planned for
+        # raid: 5                  # 1, 5 or 6: a write is 2, 4 or 6 drive I/Os
+        # written_per_day: 500 GB  # endurance budget: own writes and promotions
+        # price: 2.5               # per GiB and year
       - name: hdd
         spaces: [{slow}]
         kind: hdd
