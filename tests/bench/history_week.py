@@ -1,7 +1,8 @@
 """Seven simulated days of history: 100,000 units, 3 signals, a sample a minute, folded every hour as the daemon does.
 
 What is kept after a week is one figure, that the file has stopped growing long before is the other: what is folded
-makes room for what comes. Sixty different minutes are written in turn, since making 10,080 takes longer than writing them.
+makes room for what comes. Sixty different minutes are written in turn, since making 10,080 takes longer than writing
+them.
 """
 
 from __future__ import annotations
