@@ -8,10 +8,10 @@ DEMO := $(VENV)/.demo-ready
 DEV := $(VENV)/.dev-ready
 ARGS ?=
 
-.PHONY: help demo test lint bench docs setup components clean
+.PHONY: help demo test lint bench bench-quick docs setup components clean
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
 setup: $(DEV) ## the virtual environment with everything, pinned
 
@@ -49,8 +49,11 @@ lint: $(DEV) ## ruff, mypy strict, import contracts
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-bench: $(DEV) ## measures and writes tests/bench/RESULTS.md and results.json
+bench: components ## measures and writes tests/bench/RESULTS.md and results.json
 	@$(BIN)/python -m tests.bench $(ARGS)
+
+bench-quick: components ## small versions of the benchmarks in about five minutes; prints, writes nothing
+	@$(BIN)/python -m tests.bench --quick $(ARGS)
 
 docs: $(DEV) ## checks that every command, metric and key is documented
 	@$(BIN)/python -m pytest -q tests/docs $(ARGS)

@@ -42,6 +42,7 @@ COMPONENTS = (
     Component(("tdsodbc", "unixodbc"), "FreeTDS against the SQL Server lab", pattern="usr/lib/*/odbc/libtdsodbc.so"),
     Component(("mssql-python",), "Microsoft's ODBC driver 18 against the SQL Server lab", module="mssql_python_odbc"),
     Component(("gcc", "libc6-dev"), "the slow-disk shim of the demo", programs=("gcc",), pattern="usr/include/stdio.h"),
+    Component(("fio",), "the slow-disk laboratory's check of its own disks", programs=("fio",)),
     Component(("nodejs", "npm"), "an independent client for the emulated Oracle", programs=("node", "npm")),
     Component(("default-jre-headless",), "the emulated Db2, which runs in Java", programs=("java",)),
     Component(("derby-tools",), "the emulated Db2: Apache Derby", pattern="usr/share/java/derbynet.jar"),

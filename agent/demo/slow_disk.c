@@ -15,12 +15,15 @@
  * Writes go to a write cache: they take the bus and channel for their transfer, which delays the reads behind them, and
  * hold the writer up for the transfer alone. fsync waits for one access in the queue.
  *
+ * A device may have a capacity and may break: slow_disk_limits.h.
+ *
  * The control file is written by slow_disk.py, whose ctypes structures mirror those below; every field is 64 bits wide.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +45,7 @@ struct device {
     uint64_t channel_free[CHANNELS], bus_free, head;                                         /* the queue */
     uint64_t next_chunk, chunk[CHUNKS], chunk_ready[CHUNKS], next_end, end[ENDS];            /* read-ahead */
     uint64_t reads, read_bytes, read_ahead_hits, accesses, writes, write_bytes, busy_ns;     /* counters */
+    uint64_t capacity_bytes, used_bytes, read_error_after, write_error_after;                /* limits, 0: none */
 };
 
 struct placement {
@@ -93,17 +97,22 @@ __attribute__((constructor)) static void attach(void) {
 
 /* ---- which device a descriptor belongs to ---------------------------------------------------------------------- */
 
+static struct device *placed(const char *path, uint64_t length) {
+    struct device *device = NULL;
+    for (uint64_t i = 0; i < control->placements; i++) {
+        struct placement *p = &control->placement[i];
+        if (length > p->length && path[p->length] == '/' && !memcmp(path, p->folder, p->length))
+            device = &control->device[p->device];
+    }
+    return device;
+}
+
 static void look_up(int fd, struct target *t, uint64_t generation) {
-    char link[40], path[4096];
+    char link[40], path[PATH_MAX];
     struct stat is;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t length = readlink(link, path, sizeof path);
-    t->device = NULL;
-    for (uint64_t i = 0; length > 0 && i < control->placements; i++) {
-        struct placement *p = &control->placement[i];
-        if ((uint64_t)length > p->length && path[p->length] == '/' && !memcmp(path, p->folder, p->length))
-            t->device = &control->device[p->device];
-    }
+    t->device = length > 0 ? placed(path, (uint64_t)length) : NULL;
     if (t->device && fstat(fd, &is) == 0) t->file = (uint64_t)is.st_ino * 0x9e3779b97f4a7c15u ^ is.st_dev;
     __atomic_store_n(&t->generation, generation, __ATOMIC_RELEASE);
 }
@@ -227,6 +236,8 @@ static void charge_write(struct target *t, uint64_t length) {
 
 static void charge_sync(struct target *t) { sleep_until(request(t->device, now_ns(), t->device->access_ns, 0)); }
 
+#include "slow_disk_limits.h"
+
 /* ---- the calls, as PostgreSQL 14 to 18 use them on data files ---------------------------------------------------- */
 
 /* After a successful call: wait, with errno as the call left it. */
@@ -240,6 +251,7 @@ static void charge_sync(struct target *t) { sleep_until(request(t->device, now_n
 
 POINTER(pread);
 ssize_t pread(int fd, void *buffer, size_t bytes, off_t offset) {
+    READABLE(fd);
     ssize_t done = REAL(pread)(fd, buffer, bytes, offset);
     AFTER(fd, done, charge_read(t, (uint64_t)offset, (uint64_t)done));
     return done;
@@ -247,6 +259,7 @@ ssize_t pread(int fd, void *buffer, size_t bytes, off_t offset) {
 
 POINTER(preadv);
 ssize_t preadv(int fd, const struct iovec *vector, int count, off_t offset) {
+    READABLE(fd);
     ssize_t done = REAL(preadv)(fd, vector, count, offset);
     AFTER(fd, done, charge_read(t, (uint64_t)offset, (uint64_t)done));
     return done;
@@ -254,6 +267,7 @@ ssize_t preadv(int fd, const struct iovec *vector, int count, off_t offset) {
 
 POINTER(preadv2); /* not PostgreSQL's, but Python's preadv */
 ssize_t preadv2(int fd, const struct iovec *vector, int count, off_t offset, int flags) {
+    READABLE(fd);
     ssize_t done = REAL(preadv2)(fd, vector, count, offset, flags);
     AFTER(fd, done, charge_read(t, (uint64_t)(offset < 0 ? lseek(fd, 0, SEEK_CUR) - done : offset), (uint64_t)done));
     return done;
@@ -261,6 +275,7 @@ ssize_t preadv2(int fd, const struct iovec *vector, int count, off_t offset, int
 
 POINTER(read);
 ssize_t read(int fd, void *buffer, size_t bytes) {
+    READABLE(fd);
     ssize_t done = REAL(read)(fd, buffer, bytes);
     AFTER(fd, done, charge_read(t, (uint64_t)(lseek(fd, 0, SEEK_CUR) - done), (uint64_t)done));
     return done;
@@ -268,35 +283,36 @@ ssize_t read(int fd, void *buffer, size_t bytes) {
 
 POINTER(pwrite);
 ssize_t pwrite(int fd, const void *buffer, size_t bytes, off_t offset) {
-    ssize_t done = REAL(pwrite)(fd, buffer, bytes, offset);
+    LIMITED(fd, offset, bytes, REAL(pwrite)(fd, buffer, bytes, offset));
     AFTER(fd, done, charge_write(t, (uint64_t)done));
     return done;
 }
 
 POINTER(pwritev);
 ssize_t pwritev(int fd, const struct iovec *vector, int count, off_t offset) {
-    ssize_t done = REAL(pwritev)(fd, vector, count, offset);
+    LIMITED(fd, offset, bytes_of(vector, count), REAL(pwritev)(fd, vector, count, offset));
     AFTER(fd, done, charge_write(t, (uint64_t)done));
     return done;
 }
 
 POINTER(pwritev2);
 ssize_t pwritev2(int fd, const struct iovec *vector, int count, off_t offset, int flags) {
-    ssize_t done = REAL(pwritev2)(fd, vector, count, offset, flags);
+    LIMITED(fd, offset, bytes_of(vector, count), REAL(pwritev2)(fd, vector, count, offset, flags));
     AFTER(fd, done, charge_write(t, (uint64_t)done));
     return done;
 }
 
 POINTER(write);
 ssize_t write(int fd, const void *buffer, size_t bytes) {
-    ssize_t done = REAL(write)(fd, buffer, bytes);
+    LIMITED(fd, -1, bytes, REAL(write)(fd, buffer, bytes));
     AFTER(fd, done, charge_write(t, (uint64_t)done));
     return done;
 }
 
 POINTER(copy_file_range);
 ssize_t copy_file_range(int in, off64_t *in_at, int out, off64_t *out_at, size_t bytes, unsigned flags) {
-    ssize_t done = REAL(copy_file_range)(in, in_at, out, out_at, bytes, flags);
+    READABLE(in);
+    LIMITED(out, out_at ? *out_at : -1, bytes, REAL(copy_file_range)(in, in_at, out, out_at, bytes, flags));
     AFTER(in, done, charge_read(t, (uint64_t)((in_at ? *in_at : lseek(in, 0, SEEK_CUR)) - done), (uint64_t)done));
     AFTER(out, done, charge_write(t, (uint64_t)done));
     return done;

@@ -85,6 +85,8 @@ class _Device(ctypes.Structure):
         ("end", ctypes.c_uint64 * _ENDS),
         *[(name, ctypes.c_uint64) for name in ("reads", "read_bytes", "read_ahead_hits", "accesses")],
         *[(name, ctypes.c_uint64) for name in ("writes", "write_bytes", "busy_ns")],
+        *[(name, ctypes.c_uint64) for name in ("capacity_bytes", "used_bytes")],
+        *[(name, ctypes.c_uint64) for name in ("read_error_after", "write_error_after")],
     ]
 
 
@@ -112,6 +114,7 @@ class SlowDisk:
         # ctypes reads and writes whole aligned 64-bit fields, which is all that the library's atomics need of it
         self._shared: Any = _Control.from_buffer(self._memory)
         self._names: list[str] = []
+        self._folders: list[tuple[int, Path]] = []  # device row and folder
         self._shared.magic, self._shared.bytes, self._shared.generation = _MAGIC, ctypes.sizeof(_Control), 1
 
     @property
@@ -137,6 +140,7 @@ class SlowDisk:
             raise ValueError(f"at most {_PLACEMENTS} folders with paths below {_PATH_BYTES} bytes: {folder}")
         placement = self._shared.placement[row]
         placement.device, placement.length, placement.folder = self._device_row(device), len(path), path
+        self._folders.append((int(placement.device), folder))
         self._shared.placements = row + 1
         self._shared.generation += 1  # last: programs look their files up again
 
@@ -154,8 +158,45 @@ class SlowDisk:
         return len(self._names) - 1
 
     def switch(self, on: bool) -> None:
-        """Model on, or off: then everything runs at the machine's own speed and nothing is counted."""
+        """Model on, or off: then everything runs at the machine's own speed, nothing is counted and nothing refused."""
+        if on:
+            self._count_used()
         self._shared.on = int(on)
+
+    def limit(self, name: str, capacity_bytes: int | None) -> None:
+        """Give the device of that name so much room in all; None: as much as the machine has.
+
+        Room is counted in bytes of file length, from the files that are there when the model is switched on.
+        """
+        self._shared.device[self._names.index(name)].capacity_bytes = capacity_bytes or 0
+        self._count_used()
+
+    def used_bytes(self, name: str) -> int:
+        """What the files of that device take up by the model's count, which is kept for devices with a capacity."""
+        return int(self._shared.device[self._names.index(name)].used_bytes)
+
+    def break_reads(self, name: str, after_bytes: int = 0) -> None:
+        """Let reads of the device fail with EIO once so many more bytes were read, until ``mend``."""
+        device = self._shared.device[self._names.index(name)]
+        device.read_error_after = max(1, device.read_bytes + after_bytes)
+
+    def break_writes(self, name: str, after_bytes: int = 0) -> None:
+        """Let writes of the device fail with EIO once so many more bytes were written, until ``mend``."""
+        device = self._shared.device[self._names.index(name)]
+        device.write_error_after = max(1, device.write_bytes + after_bytes)
+
+    def mend(self, name: str) -> None:
+        """End all errors of the device."""
+        device = self._shared.device[self._names.index(name)]
+        device.read_error_after = device.write_error_after = 0
+
+    def _count_used(self) -> None:
+        used = [0] * len(self._names)
+        for row, folder in self._folders:
+            files = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
+            used[row] += sum(_length(path) for path in files)
+        for row, length in enumerate(used):
+            self._shared.device[row].used_bytes = length
 
     def counters(self) -> dict[str, DeviceCounters]:
         """What each device has done, by name."""
@@ -172,6 +213,14 @@ def _counters(device: Any) -> DeviceCounters:  # noqa: ANN401  # fields of a cty
         write_bytes=device.write_bytes,
         busy_seconds=device.busy_ns / 1e9,
     )
+
+
+def _length(path: Path) -> int:
+    """Bytes of a file; 0 of what is gone by now."""
+    try:
+        return path.lstat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def available() -> tuple[bool, str]:

@@ -1,40 +1,94 @@
-"""Run every benchmark, write RESULTS.md and results.json: ``make bench``, or ``python -m tests.bench [NAME ...]``."""
+"""Run every benchmark, write RESULTS.md and results.json: ``make bench``, or ``python -m tests.bench [NAME ...]``.
+
+``--quick`` (``make bench-quick``) runs what is short and small versions of the laboratory, prints the page and writes
+nothing: figures of small data do not belong among the others. Each benchmark runs in a process of its own, so that its
+peak memory is its own and a failure costs the others nothing.
+"""
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import json
 import os
 import platform
+import subprocess
 import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tests.bench.lab.__main__ import EXPERIMENTS
+from tests.bench.lab.pace import FULL, QUICK
 from tests.bench.measurement import Measurement
 
 HERE = Path(__file__).parent
-MODULES = ("policy", "policy_baselines", "history", "agent_cost", "postgresql_cost", "oracle_cost")
+LAB = tuple(f"lab.{name}" for name in EXPERIMENTS)
+SHORT = ("policy", "history", "agent_cost", "oracle_cost")  # seconds each
+SMALL_TOO = ("postgresql_cost", "history_week", "day")  # have a small version: measurements(quick=True)
+MODULES = (
+    "policy",
+    "policy_baselines",
+    "history",
+    "history_week",
+    "agent_cost",
+    "day",
+    "exposition",
+    "postgresql_cost",
+    "oracle_cost",
+    *LAB,
+)
 
 
-def main(names: list[str]) -> int:
-    """Measure what is asked for, keep the other figures as they are."""
-    unknown = sorted(set(names) - set(MODULES))
+def main() -> int:
+    """Measure what is asked for, keep the other figures as they are; 1 when a benchmark failed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(MODULES))
+    parser.add_argument("--quick", action="store_true", help="what is short, and the laboratory small")
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    unknown = sorted(set(given.names) - set(MODULES))
     if unknown:
-        print(f"no benchmark is named {', '.join(unknown)}; there are {', '.join(MODULES)}", file=sys.stderr)  # noqa: T201
-        return 2
-    results = {line["name"]: line for line in _read()}
-    for name in names or MODULES:
+        parser.error(f"no benchmark is named {', '.join(unknown)}; there are {', '.join(MODULES)}")
+    if given.inside:
+        print(json.dumps([line for name in given.names for line in _measured(name, quick=given.quick)]))  # noqa: T201
+        return 0
+    return _run(given.names or ([*SHORT, *SMALL_TOO, *LAB] if given.quick else MODULES), quick=given.quick)
+
+
+def _run(names: list[str] | tuple[str, ...], *, quick: bool) -> int:
+    results = {} if quick else {line["name"]: line for line in _read()}
+    failed: list[str] = []
+    for name in names:
         started = time.monotonic()
         print(f"{name} ...", file=sys.stderr, flush=True)  # noqa: T201
-        for line in importlib.import_module(f"tests.bench.{name}").measurements():
-            results[line["name"]] = line
+        command = [sys.executable, "-m", "tests.bench", "--inside", *(["--quick"] if quick else []), name]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode:
+            failed.append(name)
+        else:
+            results.update({line["name"]: line for line in json.loads(done.stdout.strip().splitlines()[-1])})
         print(f"{name} took {time.monotonic() - started:.0f} s", file=sys.stderr)  # noqa: T201
-    lines = sorted(results.values(), key=lambda line: line["name"])
-    (HERE / "results.json").write_text(json.dumps(lines, indent=2) + "\n", encoding="utf-8")
-    (HERE / "RESULTS.md").write_text(_page(lines), encoding="utf-8")
-    print(_page(lines))  # noqa: T201
-    return 0
+        page = _page(lines := sorted(results.values(), key=lambda line: line["name"]))
+        if not quick:
+            (HERE / "results.json").write_text(json.dumps(lines, indent=2) + "\n", encoding="utf-8")
+            (HERE / "RESULTS.md").write_text(page, encoding="utf-8")
+    print(page)  # noqa: T201
+    if failed:
+        print(f"failed, their figures are as they were: {', '.join(failed)}", file=sys.stderr)  # noqa: T201
+    return 1 if failed else 0
+
+
+def _measured(name: str, *, quick: bool) -> list[Measurement]:
+    """Run one benchmark in this process."""
+    module = importlib.import_module(f"tests.bench.{name}")
+    if name in LAB:
+        lines: list[Measurement] = module.measurements(QUICK if quick else FULL)
+    elif name in SMALL_TOO:
+        lines = module.measurements(quick=quick)
+    else:
+        lines = module.measurements()
+    return lines
 
 
 def _read() -> list[Measurement]:
@@ -62,4 +116,4 @@ def _page(lines: list[Measurement]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

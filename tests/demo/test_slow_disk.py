@@ -57,6 +57,13 @@ def start(disk: SlowDisk, script: str, *arguments: object) -> subprocess.Popen[b
     return subprocess.Popen(command, env={**os.environ, **disk.environment})
 
 
+def output_of(disk: SlowDisk, script: str, *arguments: object) -> list[str]:
+    """The words that a script on the disk prints."""
+    command = [sys.executable, "-S", "-c", script, *map(str, arguments)]
+    environment = {**os.environ, **disk.environment}
+    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.split()
+
+
 def run(disk: SlowDisk, script: str, *arguments: object, processes: int = 1) -> float:
     """Run a script in several processes, each with its number as the second argument; seconds until all are done."""
     started = time.monotonic()
@@ -137,6 +144,49 @@ os.fsync(fd)
     assert (counters.writes, counters.write_bytes) == (66, 64 * 131072 + 3 * 8192)
     assert counters.busy_seconds == pytest.approx(counters.write_bytes / HDD.bytes_per_second + HDD.access_seconds)
     assert counters.busy_seconds <= seconds < LOOSELY * 66 * HDD.access_seconds
+
+
+FILL = """
+import errno, os, sys
+folder, written = sys.argv[1], 0
+fd = os.open(folder + "/new", os.O_WRONLY | os.O_CREAT)
+try:
+    while written < 1 << 24: written += os.pwrite(fd, bytes(65536), written)
+except OSError as error: print(written, errno.errorcode[error.errno])
+try: os.posix_fallocate(fd, 0, 1 << 24)
+except OSError as error: print(errno.errorcode[error.errno])
+try: os.ftruncate(fd, 65536); print(os.pwrite(fd, bytes(65536), 65536))
+except OSError as error: print(errno.errorcode[error.errno])
+os.unlink(folder + "/new")
+other = os.open(folder + "/other", os.O_WRONLY | os.O_CREAT)
+try: print(os.write(other, bytes(1 << 20)))
+except OSError as error: print(errno.errorcode[error.errno])
+"""
+
+
+def test_a_device_has_so_much_room_and_no_more(disk: SlowDisk, folder: Path) -> None:
+    """What would make a file longer than there is room fails with ENOSPC; cutting and removing give room back."""
+    place(disk, SSD, folder / "ssd")
+    disk.limit("ssd", FILE_BYTES + MEGABYTE)
+    assert output_of(disk, FILL, folder / "ssd") == [str(MEGABYTE), "ENOSPC", "ENOSPC", "65536", str(MEGABYTE)]
+    assert disk.used_bytes("ssd") == FILE_BYTES + MEGABYTE
+    (folder / "ssd" / "other").unlink()  # not by a program on the disk: counted when the model is switched on
+    disk.switch(True)
+    assert disk.used_bytes("ssd") == FILE_BYTES
+    disk.limit("ssd", None)
+    assert output_of(disk, FILL, folder / "ssd") == ["65536", str(MEGABYTE)]  # nothing refused
+
+
+def test_a_device_breaks_in_the_middle_and_can_be_mended(disk: SlowDisk, folder: Path) -> None:
+    """Reads and writes fail with EIO once so many bytes have passed, each for itself, until it is mended."""
+    file = place(disk, SSD, folder / "ssd")
+    disk.break_writes("ssd", after_bytes=MEGABYTE)
+    assert output_of(disk, FILL, folder / "ssd")[:2] == [str(MEGABYTE), "EIO"]
+    run(disk, READ_AT_RANDOM, file, 10)  # reads go on
+    disk.break_reads("ssd", after_bytes=5 * BLOCK)
+    assert start(disk, READ_AT_RANDOM, file, 0, 6).wait(60) == 1
+    disk.mend("ssd")
+    run(disk, READ_AT_RANDOM, file, 10)
 
 
 def test_nothing_costs_or_counts_while_switched_off_or_elsewhere(disk: SlowDisk, folder: Path) -> None:

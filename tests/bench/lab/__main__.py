@@ -1,0 +1,31 @@
+"""One experiment, or several: ``python -m tests.bench.lab NAME ... [--quick] [--major 15]``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+
+from tests.bench.lab.pace import FULL, QUICK
+
+EXPERIMENTS = ("disks", "headline")
+
+
+def main() -> int:
+    """Run them in order; figures as JSON lines on standard output, tables on standard error."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.lab", description=__doc__)
+    parser.add_argument("experiment", nargs="+", choices=EXPERIMENTS)
+    parser.add_argument("--quick", action="store_true", help="small data, short runs")
+    parser.add_argument("--major", type=int, help="PostgreSQL of this version, where the experiment can choose")
+    given = parser.parse_args()
+    chosen = {"major": given.major} if given.major else {}
+    for name in given.experiment:
+        module = importlib.import_module(f"tests.bench.lab.{name}")
+        for line in module.measurements(QUICK if given.quick else FULL, **chosen):
+            print(json.dumps(line))  # noqa: T201
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

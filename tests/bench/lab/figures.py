@@ -1,0 +1,73 @@
+"""Figures of several runs of one placement, and the tables that experiments print."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.units_of_measure import format_seconds
+from tests.bench.lab.load import Figures, Workload, start
+from tests.bench.lab.rig import Rig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """Runs of one placement under one load, each with a seed of its own."""
+
+    name: str
+    runs: tuple[Figures, ...]
+
+    def median(self, figure: Callable[[Figures], float]) -> float:
+        """The median of one figure over the runs."""
+        return statistics.median(map(figure, self.runs))
+
+    @property
+    def per_second(self) -> float:
+        """Median throughput."""
+        return self.median(lambda run: run.per_second)
+
+    @property
+    def spread(self) -> float:
+        """Half the range of the throughput, as a share of its mean."""
+        rates = [run.per_second for run in self.runs]
+        return (max(rates) - min(rates)) / 2 / statistics.fmean(rates) if rates and max(rates) > 0 else 0.0
+
+
+def measure(rig: Rig, name: str, workload: Workload, folder: Path | None = None) -> Series:
+    """Run the load on the present placement; each run's warm-up is discarded."""
+    pace, runs = rig.pace, []
+    for seed in range(1, pace.runs + 1):
+        clients = start(rig.server, folder or rig.folder, workload, pace.warm_seconds + pace.run_seconds, seed)
+        runs.append(clients.finish().between(pace.warm_seconds, pace.warm_seconds + pace.run_seconds))
+    return Series(name=name, runs=tuple(runs))
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table on standard error, where the bench talks."""
+    widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
+    say(f"\n{title}")
+    for cells in (columns, *rows):
+        say("  " + "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True)))
+
+
+SERIES_COLUMNS = ("placement", "transactions/s", "spread", "mean", "p99", "runs")
+
+
+def series_row(series: Series) -> tuple[str, ...]:
+    """One line of a table with ``SERIES_COLUMNS``."""
+    return (
+        series.name,
+        f"{series.per_second:,.1f}",
+        f"{series.spread:.1%}",
+        format_seconds(series.median(lambda run: run.mean)),
+        format_seconds(series.median(lambda run: run.p99)),
+        " ".join(f"{run.per_second:,.0f}" for run in series.runs),
+    )
+
+
+def say(words: str) -> None:
+    """One line on standard error."""
+    print(words, file=sys.stderr, flush=True)  # noqa: T201

@@ -1,0 +1,144 @@
+"""hotplace itself on a rig: the product's sampler, planner, ledger, approval and executor. The bench only says yes."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent.clock import SystemClock
+from agent.config import Config, load
+from agent.demo.schema import HDD_SPACE, SSD_SPACE
+from agent.demo.stage import Pulse
+from agent.executor import MoveEvent
+from agent.ledger import Ledger, MoveRow
+from agent.planner import Planning
+from agent.states import MoveState
+from agent.watch import Watch
+from tests.bench.lab.rig import Rig
+
+SAMPLE_EVERY_SECONDS = 2.0
+WHO, ORIGIN = "the bench", "tests.bench.lab"
+USUAL_POLICY = "half_life: 1min, minimum_history: 5s, minimum_gain: 1min, cool_down: 10min, head_room: 0"
+
+
+class NotPlaced(Exception):
+    """An approved move did not end in its new place; the message says which and why."""
+
+
+@dataclass(slots=True)
+class Hotplace:
+    """One agent at work. Made by ``watching``."""
+
+    rig: Rig
+    config: Config
+    ledger: Ledger
+    watch: Watch
+    pulse: Pulse
+    events: list[tuple[float, str]] = field(default_factory=list)  # monotonic seconds, what was told
+
+    def observe(self, seconds: float) -> None:
+        """Let samples come in.
+
+        Raises:
+            HotplaceError: a sample failed.
+        """
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            time.sleep(0.2)
+            if self.pulse.error is not None:
+                raise self.pulse.error
+
+    def plan(self) -> Planning:
+        """What it would do now."""
+        planning = self.watch.plan()
+        assert planning is not None, "there are samples"
+        return planning
+
+    def approve(self, planning: Planning) -> bool:
+        """Store the proposal and approve it by its digest, as a person would; False: nothing to approve."""
+        number = self.watch.propose(planning)
+        if number is None:
+            return False
+        self.ledger.approve(number, who=WHO, origin=ORIGIN, digest=self.ledger.proposal(number).digest)
+        return True
+
+    def decide(self) -> tuple[Planning, tuple[MoveRow, ...]]:
+        """Plan, approve, carry out.
+
+        Raises:
+            NotPlaced: a move did not succeed.
+        """
+        planning = self.plan()
+        rows = self.watch.act() if self.approve(planning) else ()
+        failed = [row for row in rows if row.state is not MoveState.PLACED]
+        if failed or len(rows) < len(planning.plan.moves):
+            raise NotPlaced("; ".join(f"{row.move.key}: {row.state}, {row.reason}" for row in failed) or "no moves ran")
+        return planning, rows
+
+
+@contextmanager
+def watching(
+    rig: Rig, *, name: str = "lab", policy: str = USUAL_POLICY, ssd_bytes: int | None = None, connection: str = ""
+) -> Iterator[Hotplace]:
+    """An agent of its own ledger that samples from now on.
+
+    Args:
+        rig: where.
+        name: of configuration and ledger; another name knows nothing of what an earlier one learnt.
+        policy: the ``policy:`` line.
+        ssd_bytes: the room that the configuration names, where it is another than the SSD has.
+        connection: further settings of the connection, such as ``lock_timeout: 500ms``.
+    """
+    clock = SystemClock()
+    config = load(write_config(rig, name, policy, ssd_bytes, connection))
+    with Ledger.open(config.ledger.path, clock) as ledger:
+        events: list[tuple[float, str]] = []
+
+        def listen(event: MoveEvent) -> None:
+            events.append((time.monotonic(), f"{event.move.move.key}: {event.move.state}: {event.sentence}"))
+
+        watch = Watch(config.database(), ledger, clock, level=config.level, dry_run=config.dry_run, listener=listen)
+        pulse = Pulse(watch, SAMPLE_EVERY_SECONDS)
+        try:
+            pulse.start()
+            yield Hotplace(rig, config, ledger, watch, pulse, events)
+        finally:
+            pulse.stop()
+            watch.stop()
+            watch.close()
+
+
+def write_config(
+    rig: Rig, name: str, policy: str = USUAL_POLICY, ssd_bytes: int | None = None, connection: str = "", more: str = ""
+) -> Path:
+    """The configuration file of an agent on this rig."""
+    room = ssd_bytes or rig.ssd_bytes
+    capacity = f", capacity: {room} B" if room and not math.isinf(room) else ", capacity: 1 TiB"
+    path = rig.folder / f"{name}.yaml"
+    extra = f", {connection}" if connection else ""
+    path.write_text(
+        f"""\
+level: propose
+dry_run: false
+ledger: {{path: {name}.db}}
+{more}
+databases:
+  - name: {name}
+    engine: postgresql
+    connection: {{host: {rig.server.folder}, user: postgres, dbname: postgres{extra}}}
+    tiers:
+      - {{name: ssd, kind: ssd, spaces: [{{name: {SSD_SPACE}{capacity}}}]}}
+      - {{name: hdd, kind: hdd, spaces: [{HDD_SPACE}]}}
+    sample_every: {SAMPLE_EVERY_SECONDS:g}s
+    plan_every: 2s
+    settle: 5s
+    policy: {{{policy}}}
+""",
+        encoding="utf-8",
+    )
+    path.chmod(0o600)
+    return path

@@ -1,0 +1,28 @@
+"""How large the data is and how long anything is watched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SHARED_BUFFERS_BYTES = 16 * 2**20  # at scale 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """One setting for a whole experiment. Ratios between tables, buffer pool and SSD are the same at every scale."""
+
+    scale: float  # of all row counts and of the buffer pool
+    warm_seconds: float  # of each run, discarded
+    run_seconds: float  # of each run, measured
+    observe_seconds: float  # how long hotplace watches before it is asked for a plan
+    runs: int  # of each placement, with seeds 1, 2, 3 ...
+
+    @property
+    def shared_buffers(self) -> str:
+        """The buffer pool, as postgresql.conf takes it."""
+        return f"{round(SHARED_BUFFERS_BYTES * self.scale / 1024)}kB"
+
+
+FULL = Pace(scale=1.0, warm_seconds=15.0, run_seconds=30.0, observe_seconds=30.0, runs=3)
+QUICK = Pace(scale=0.25, warm_seconds=4.0, run_seconds=8.0, observe_seconds=12.0, runs=1)
+SMALL = Pace(scale=0.125, warm_seconds=2.0, run_seconds=4.0, observe_seconds=6.0, runs=1)  # in `make test`
