@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from connectors.model import Home, Inspection, Route, Step
-from connectors.oracle import statements
+from connectors.oracle import file_moves, statements
 from connectors.oracle.catalog import Entry, find_entries
 from connectors.oracle.facts import find_indexes, key_now, table_of
 from connectors.oracle.queries import query
 from connectors.oracle.session import ReadSession
+from connectors.oracle.spaces import read_files
 
 
 def inspect(session: ReadSession, route: Route) -> Inspection:
@@ -25,13 +26,31 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
     owner, table, index_type = table_of(session, lead)
     if key_now(lead, owner, table, index_type) != bundle.key:
         return _gone(f"{bundle.key} has another name now: {owner}.{table}", running=running)
+    size = sum(entry.bytes or 0 for entry in entries.values())
+    if route.name == file_moves.NAME:
+        return _of_files(session, lead, route, size, running=running)
     rest = [entry for entry in entries.values() if entry is not lead and entry.space is not None]
     return Inspection(
         home=home_of(lead, rest, route),
         sentence=f"{bundle.key} is in {lead.space}",
-        size_bytes=sum(entry.bytes or 0 for entry in entries.values()),
+        size_bytes=size,
         on_disk=None,  # the server's files are not looked at
         leftovers=() if running else (*_journal(session, lead, route), *_repairs(session, owner, table, route)),
+        running=running,
+    )
+
+
+def _of_files(session: ReadSession, lead: Entry, route: Route, size: int, *, running: bool) -> Inspection:
+    files = [file for file in read_files(session) if file.tablespace == lead.space]
+    if not files:
+        return _gone(f"tablespace {lead.space} has no data file", running=running)
+    home, sentence, leftovers = file_moves.inspect_files(files, route)
+    return Inspection(
+        home=home,
+        sentence=sentence,
+        size_bytes=size,
+        on_disk=None,  # the server says where its files are, and nobody looks
+        leftovers=() if running else leftovers,
         running=running,
     )
 

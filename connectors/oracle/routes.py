@@ -126,7 +126,7 @@ class _Maker:
             name=name,
             bundle=self._bundle,
             to_space=place,
-            prologue=prologue(self._settings),
+            prologue=statements.prologue(self._settings),
             steps=self._steps(tag, "step", forward, f"bring {self._bundle.key} to {place}"),
             undo_steps=self._steps(tag, "undo", reverse, f"bring {self._bundle.key} back to {source}"),
             tidy_steps=self._steps(tag, "tidy", tidy, "make an unusable index usable"),
@@ -188,11 +188,3 @@ class _Maker:
 def _rebuildable(piece: IndexPiece) -> bool:
     """A piece with a segment of its own, of a kind that REBUILD takes."""
     return piece.status != "N/A" and piece.index_type in _REBUILT
-
-
-def prologue(settings: OracleSettings) -> tuple[str, ...]:
-    """Session settings: blocking DDL waits that long (whole seconds), and a full space fails instead of hanging."""
-    return (
-        f"ALTER SESSION SET DDL_LOCK_TIMEOUT = {max(1, round(settings.lock_timeout))}",
-        "ALTER SESSION DISABLE RESUMABLE",
-    )

@@ -51,6 +51,8 @@ class OracleSettings(BaseModel):
     online_lock_timeout: Duration = 30.0  # how long an online move waits for open transactions; it blocks nobody
     move_timeout: Duration = 4 * 3600.0  # of one statement of a move
     keepalive: Duration = 120.0  # a firewall must not cut the silent session of a long move
+    move_by: Literal["object", "tablespace"] = "object"  # tablespace: whole ones, from place to place by their files
+    places: tuple[str, ...] = ()  # folders (/ssd/oradata) that data files may go to although none is there yet
     online_lobs: bool = False  # online moves of tables with LOBs: sessions using DBMS_LOB may fail (ORA-14812)
     licensed: tuple[Literal["advanced_compression"], ...] = ()  # options that the site owns and that may be used
 
@@ -60,12 +62,31 @@ class OracleSettings(BaseModel):
             raise ValueError("name exactly one of service (with host and port) and dsn")
         return self
 
+    @model_validator(mode="after")
+    def _places_are_for_tablespaces(self) -> OracleSettings:
+        if self.places and self.move_by != "tablespace":
+            raise ValueError("places are for move_by: tablespace")
+        wrong = [place for place in self.places if place[-1:] in {"", "/", "\\"}]
+        if wrong:
+            raise ValueError(f"a place is a folder or disk group without a separator at its end, not {wrong[0]!r}")
+        return self
+
+    def known_places(self) -> tuple[str, ...] | None:
+        """Places that configuration names, where places are the spaces; else None."""
+        return self.places if self.move_by == "tablespace" else None
+
     def address(self) -> str:
         """The connect string: EZConnect Plus, or the dsn as given. Holds no secret."""
         if self.dsn:
             return self.dsn
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.protocol}://{host}:{self.port}/{self.service}"
+
+    def to_instance(self, name: str) -> OracleSettings:
+        """The same, to one instance of a cluster; host, port and service must be given."""
+        call = f"(ADDRESS=(PROTOCOL={self.protocol})(HOST={self.host})(PORT={self.port}))"
+        data = f"(CONNECT_DATA=(SERVICE_NAME={self.service})(INSTANCE_NAME={name}))"
+        return self.model_copy(update={"dsn": f"(DESCRIPTION={call}{data})", "service": ""})
 
     def where(self) -> str:
         """The database in words, for messages."""

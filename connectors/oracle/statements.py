@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from connectors.model import Route, Step
 from connectors.oracle.facts import Facts, IndexPiece, LobFacts
 from connectors.oracle.names import quoted
+from connectors.oracle.settings import OracleSettings
 
 TAG = "/* hotplace move"
 
@@ -39,6 +40,14 @@ def there(facts: Facts, to_space: str) -> Places:
 def back(facts: Facts) -> Places:
     """Everything where it is now, which need not be one place."""
     return Places(main=facts.lead.space or "", overflow=facts.overflow_space, lobs=facts.lobs)
+
+
+def prologue(settings: OracleSettings) -> tuple[str, ...]:
+    """Session settings: blocking DDL waits that long (whole seconds), and a full space fails instead of hanging."""
+    return (
+        f"ALTER SESSION SET DDL_LOCK_TIMEOUT = {max(1, round(settings.lock_timeout))}",
+        "ALTER SESSION DISABLE RESUMABLE",
+    )
 
 
 def move(facts: Facts, places: Places, *, online: bool, update_indexes: bool) -> str:

@@ -25,16 +25,27 @@ GRANT SELECT ON SYS.GV_$INSTANCE TO &login;
 GRANT SELECT ON SYS.GV_$STATISTICS_LEVEL TO &login;
 GRANT SELECT ON SYS.GV_$SEGSTAT TO &login;
 GRANT SELECT ON SYS.GV_$FILESTAT TO &login;
+GRANT SELECT ON SYS.GV_$IOSTAT_FILE TO &login;
 GRANT SELECT ON SYS.V_$DATAFILE TO &login;
 GRANT SELECT ON SYS.V_$TABLESPACE TO &login;
 GRANT SELECT ON SYS.GV_$SYSSTAT TO &login;
 GRANT SELECT ON SYS.GV_$SYSTEM_EVENT TO &login;
 
--- Since 12.1; on 11.2 these four say ORA-00942, which does no harm.
+-- The same of one instance, for clusters where query servers cannot start on all of them (ORA-12850).
+GRANT SELECT ON SYS.V_$ACTIVE_INSTANCES TO &login;
+GRANT SELECT ON SYS.V_$SEGSTAT TO &login;
+GRANT SELECT ON SYS.V_$FILESTAT TO &login;
+GRANT SELECT ON SYS.V_$IOSTAT_FILE TO &login;
+GRANT SELECT ON SYS.V_$SYSSTAT TO &login;
+GRANT SELECT ON SYS.V_$SYSTEM_EVENT TO &login;
+
+-- Since 12.1; on 11.2 these six say ORA-00942, which does no harm.
 GRANT SELECT ON SYS.V_$CONTAINERS TO &login;
 GRANT SELECT ON SYS.GV_$CONTAINERS TO &login;
 GRANT SELECT ON SYS.GV_$CON_SYSSTAT TO &login;
 GRANT SELECT ON SYS.GV_$CON_SYSTEM_EVENT TO &login;
+GRANT SELECT ON SYS.V_$CON_SYSSTAT TO &login;
+GRANT SELECT ON SYS.V_$CON_SYSTEM_EVENT TO &login;
 
 -- What there is, where it lives, and what stands in the way of moving it. No rows of any table.
 GRANT SELECT ON SYS.DBA_OBJECTS TO &login;

@@ -7,13 +7,14 @@ from importlib.resources import files
 
 import pytest
 
+from connectors.oracle.instances import ONE_INSTANCE
 from connectors.oracle.queries import query
 from tests.labs.oracle.documented import version_of, view
 
 SQL = sorted(path.name.removesuffix(".sql") for path in (files("connectors.oracle") / "sql").iterdir())
 RELEASES = ((11, 2), (12, 1), (12, 2), (19,), (23,))
 _FROM = re.compile(r"\b(?:FROM|JOIN)\s+([A-Z][A-Z0-9_$]*)\s+([A-Z])\b")
-_DERIVED = re.compile(r"\)\s+([A-Z])\s+ON\b")
+_DERIVED = re.compile(r"\)\s+([A-Z])\s+(?:ON|JOIN)\b")
 _COLUMN = re.compile(r"\b([A-Z])\.([A-Z][A-Z0-9_#$]*)")
 _STRING = re.compile(r"'[^']*'")
 FORBIDDEN = re.compile(r"HEAT_?MAP|ACTIVE_SESSION|DBA_HIST|ILM|DBA_EXTENTS|DBA_FREE_SPACE|\$BH\b|X\$")
@@ -50,6 +51,10 @@ def test_every_column_is_documented(name: str, release: tuple[int, ...]) -> None
         assert found is not None, f"{aliases[alias]} in {release}"
         assert column in found.columns, f"{aliases[alias]}.{column} in {release}"
         assert not found.licence, aliases[alias]
+        if name in ONE_INSTANCE:
+            alone = view(aliases[alias].replace("GV$", "V$"), release)
+            assert alone is not None
+            assert column in alone.columns, f"{name} of one instance: {column} in {release}"
 
 
 @pytest.mark.parametrize("name", SQL)
@@ -90,6 +95,6 @@ def test_statistics_are_matched_by_name() -> None:
 def test_counters_come_from_all_instances() -> None:
     """A query of V$ would see one instance of a cluster (oracle.md f10)."""
     for name in ("sample", "files", "system", "system_container", "epoch", "epoch_container", "running", "blockers"):
-        sources = set(_used(name).values()) - {"V$DATAFILE", "V$TABLESPACE", "DBA_OBJECTS"}
+        sources = set(_used(name).values()) - {"V$DATAFILE", "V$TABLESPACE", "DBA_OBJECTS"}  # alike on all of them
         assert sources
         assert all(source.startswith("GV$") for source in sources), name

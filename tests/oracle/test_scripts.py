@@ -10,6 +10,7 @@ import pytest
 
 from connectors.base import PrivilegeMissing
 from connectors.model import NoRoute, Severity
+from connectors.oracle.instances import ONE_INSTANCE
 from tests.contract.asking import bundle_of, route_to, run
 from tests.labs.oracle.harness import OWNER, PASSWORD, OracleHarness, running_harness
 from tests.oracle.test_columns import SQL, _used
@@ -27,6 +28,7 @@ def _grants(script: str) -> set[tuple[str, str]]:
 
 def _needed(names: set[str]) -> set[tuple[str, str]]:
     views = {source for name in names for source in _used(name).values()} - PUBLIC
+    views |= {source.replace("GV$", "V$") for name in names & set(ONE_INSTANCE) for source in _used(name).values()}
     return {("SELECT", "SYS." + re.sub(r"^(G?V)\$", r"\1_$", view)) for view in views}
 
 

@@ -214,3 +214,22 @@ def read_rebuild(words: Words) -> Rebuild:
         else:
             raise NOT_ENDED
     return rebuild
+
+
+@dataclass(slots=True)
+class MoveFile:
+    """An ALTER DATABASE MOVE DATAFILE as it was written."""
+
+    old: str  # number or path
+    new: str
+    reuse: bool
+    keep: bool
+
+
+def read_move_file(words: Words) -> MoveFile:
+    """Everything after ``ALTER DATABASE MOVE DATAFILE``."""
+    old = words.value()
+    words.need("TO")
+    made = MoveFile(old, words.value(), reuse=words.take("REUSE"), keep=words.take("KEEP"))
+    words.end()
+    return made

@@ -21,6 +21,7 @@ class DataFile:
     bytes: int
     max_bytes: int = 0  # 0: does not extend itself
     counters: list[Counter[str]] = field(default_factory=list)
+    moving: bool = False
 
 
 @dataclass(slots=True)

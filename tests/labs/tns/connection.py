@@ -52,6 +52,12 @@ class Cursor:
     fetched: int = 0
 
 
+def _connect_data(text: str, word: str) -> str:
+    """A value of the connect descriptor, "" where it is not given."""
+    found = re.search(rf"{word}\s*=\s*([^)]+)\)", text, re.IGNORECASE)
+    return found.group(1).strip() if found else ""
+
+
 class Connection:
     """One client: one thread takes packets, so that a break is heard while a statement runs; one works."""
 
@@ -95,13 +101,13 @@ class Connection:
         sdu, length, offset = (*struct.unpack(">H", body[6:8]), *struct.unpack(">HH", body[16:20]))
         text = body[offset - 8 :].decode() or self._channel.receive()[1][2:].decode()
         assert len(text) == length, f"connect data of {len(text)} bytes, announced {length}"
-        service = re.search(r"SERVICE_NAME\s*=\s*([^)]+)\)", text, re.IGNORECASE)
-        name = service.group(1) if service else ""
-        if not self.server.database.serves(name):
-            answer = b"(DESCRIPTION=(ERR=12514)(VSNNUM=0)(ERROR_STACK=(ERROR=(CODE=12514)(EMFI=4))))"
+        service, instance = (_connect_data(text, word) for word in ("SERVICE_NAME", "INSTANCE_NAME"))
+        if not self.server.database.serves(service, instance):
+            code = 12521 if instance and self.server.database.serves(service, "") else 12514
+            answer = f"(DESCRIPTION=(ERR={code})(VSNNUM=0)(ERROR_STACK=(ERROR=(CODE={code})(EMFI=4))))".encode()
             self._channel.send(PacketType.REFUSE, b"\x22\x00" + struct.pack(">H", len(answer)) + answer)
             return False
-        self.client = Client(user="", service=name)
+        self.client = Client(user="", service=service, instance=instance)
         data_unit = min(sdu, 65535)
         head = struct.pack(">HHHHHHHBB", VERSION, 0, data_unit, data_unit, 1, 0, 45, NO_NATIVE_ENCRYPTION, 0)
         tail = struct.pack(">IIBI", sdu, sdu, 0, 0)  # large units, no compression, no flags
