@@ -34,7 +34,8 @@ class Offers:
 
     def scaled(self) -> Offers:
         """The same offers with every resource measured by its largest single use."""
-        scale = np.maximum(np.abs(self.use).max(axis=(1, 2), initial=0.0), 1e-300)
+        largest = np.abs(self.use).max(axis=(1, 2), initial=0.0)
+        scale = np.where(largest > 0, largest, 1.0)
         return Offers(gain=self.gain, use=self.use / scale[:, np.newaxis, np.newaxis], room=self.room / scale)
 
     def only(self, items: I64 | Bools) -> Offers:
