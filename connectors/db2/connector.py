@@ -15,8 +15,8 @@ from connectors.db2.server import Server, read_server
 from connectors.db2.session import ReadSession
 from connectors.db2.settings import Db2Settings
 from connectors.db2.sizes import exact_sizes
-from connectors.db2.space_move import space_route
-from connectors.db2.storage import read_storage
+from connectors.db2.space_move import Instance, space_route
+from connectors.db2.storage import Storage, read_storage
 from connectors.db2.table_move import table_route
 from connectors.db2.tables import find_table_of
 from connectors.model import (
@@ -62,9 +62,7 @@ class Db2Connector:
 
     def catalog(self) -> Catalog:
         """Table spaces or storage groups, and every table, partition, index and LOB object."""
-        found, self._homes, _ = read_catalog(
-            self._session, self._clock.now(), shared=self._shared(), by_group=self._by_group
-        )
+        found, self._homes, _ = self._read_catalog()
         self._catalog = found
         return found
 
@@ -120,13 +118,22 @@ class Db2Connector:
         return table_route(table, bundle, source, target, self._settings)
 
     def _space_route(self, bundle: Bundle, to_space: str) -> Route | NoRoute:
-        catalog, homes, storage = read_catalog(
-            self._session, self._clock.now(), shared=self._shared(), by_group=self._by_group
-        )
+        catalog, homes, storage = self._read_catalog()
         if bundle.key not in catalog.units.key:
             return NoRoute(code="gone", sentence=f"{bundle.key} no longer exists")
         space = storage.spaces[int(homes.space[list(catalog.units.key).index(bundle.key)])]
-        return space_route(storage, space, bundle, to_space, self._settings, purescale=self._shared())
+        server = self._known_server()
+        kind = Instance(purescale=server.purescale, partitions=server.partitions)
+        return space_route(storage, space, bundle, to_space, self._settings, kind)
+
+    def _read_catalog(self) -> tuple[Catalog, Homes, Storage]:
+        return read_catalog(
+            self._session,
+            self._clock.now(),
+            shared=self._shared(),
+            by_group=self._by_group,
+            folders=self._settings.folders,
+        )
 
     def _known_server(self) -> Server:
         if self._server is None:

@@ -6,11 +6,12 @@ short exclusive lock. Phase by phase, because the driver cannot cancel a call: b
 
 from __future__ import annotations
 
-from connectors.db2.names import readable
+from connectors.db2.names import parse_key, readable
 from connectors.db2.settings import Db2Settings
 from connectors.db2.statements import CANCEL, KEEP, PHASES, Homes, Tagged, move_table, reduce_space
 from connectors.db2.storage import NEVER_TOUCHED, TableSpace
 from connectors.db2.tables import TableFacts, refusal
+from connectors.db2.written import detach_attach
 from connectors.model import Bundle, NoRoute, Route, UnitKind
 
 LOG_RATIO = 1.1  # rows are inserted one by one and logged, as are the indexes built with them
@@ -48,7 +49,11 @@ def table_route(
     assert target is not None, "a missing target is refused above"
     against = refusal(table)
     if against is not None:
-        return NoRoute(code=against[0], sentence=against[1])
+        code, sentence = against
+        partition = parse_key(bundle.key).partition
+        if code == "partitioned" and partition is not None:
+            sentence += f". By hand: {detach_attach(table.schema, table.name, partition, target.name)}"
+        return NoRoute(code=code, sentence=sentence)
     return _route(table, bundle, source, target, settings)
 
 

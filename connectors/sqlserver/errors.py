@@ -26,6 +26,7 @@ from connectors.base import (
 
 TIMED_OUT, CANCELLED = "HYT00", "HY008"  # SQLSTATEs that the drivers make themselves
 GONE_OR_FORBIDDEN = frozenset({1088, 3701, 4902, 15151})  # the server will not say which
+NOTHING_TO_PAUSE = frozenset({10638, 10641})  # no such build, or it does not run
 MISSING_VIEW_RIGHT = frozenset({229, 262, 297, 300, 371})
 
 _LATER = "Somebody uses the object; it is tried again later."

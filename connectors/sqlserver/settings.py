@@ -62,6 +62,9 @@ class SqlserverSettings(BaseModel):
     sort_in_tempdb: bool = False
     offline_moves: bool = True  # False: no route where the edition cannot build indexes online
     lob_moves: bool = False  # True: large objects move with their table, which is then rebuilt twice
+    # Builds that can be paused. indexes: plain nonclustered ones, beside the old one; all: with DROP_EXISTING too,
+    # which some servers refuse (error 10665).
+    resumable: Annotated[Literal["no", "indexes", "all"], BeforeValidator(parse_yes_no)] = "no"
     read_ahead_kib: int | None = Field(default=None, ge=64, le=4096)  # None: 512 on Enterprise, 128 on others
     replica_queue_mib: int = Field(default=1024, ge=1)  # no move begins while a replica is further behind
 

@@ -11,7 +11,7 @@ from tests.labs.sqlserver.objects import (
     NONCLUSTERED,
     NONCLUSTERED_COLUMNSTORE,
 )
-from tests.labs.sqlserver.options import Build, read_options
+from tests.labs.sqlserver.options import Build, read_options, read_resume_options
 from tests.labs.sqlserver.tokens import Parser
 
 
@@ -47,6 +47,7 @@ class AlterIndex:
     name: str
     table: tuple[str, str]
     action: str
+    low_priority_minutes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,14 +171,14 @@ def _drop_index(parser: Parser, major: int) -> Statement:
     return DropIndex(name, parser.table(), read_options(parser, major))
 
 
-def _alter_index(parser: Parser, major: int) -> Statement:
+def _alter_index(parser: Parser, _: int) -> Statement:
     name = parser.name()
     parser.need("ON")
     table = parser.table()
     for action in ("PAUSE", "RESUME", "ABORT"):
         if parser.take(action):
-            read_options(parser, major)
-            return AlterIndex(name, table, action)
+            minutes = read_resume_options(parser) if action == "RESUME" else None
+            return AlterIndex(name, table, action, minutes)
     raise parser.near()
 
 
