@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tests.bench.lab.figures import SERIES_COLUMNS, Series, measure, say, series_row, table
-from tests.bench.lab.hotplace import watching
+from tests.bench.lab.hotplace import FULL_POLICY, watching
 from tests.bench.lab.load import Group, Script, Workload, start
 from tests.bench.lab.pace import Pace
 from tests.bench.lab.rig import MAJOR, Rig, running_rig
@@ -66,13 +66,13 @@ def look_up(at: Table, weight: int) -> Script:
     return Script(name=at.name, text=text, weight=weight)
 
 
-def decide(rig: Rig, work: Workload) -> None:
+def decide(rig: Rig, work: Workload, policy: str = FULL_POLICY) -> None:
     """Let hotplace watch the load, and carry out what it proposes while the load goes on."""
     pace = rig.pace
     seconds = pace.warm_seconds + pace.observe_seconds
     clients = start(rig.server, rig.folder, work, seconds + MOVE_LIMIT_SECONDS, seed=99)
     try:
-        with watching(rig) as agent:
+        with watching(rig, policy=policy) as agent:
             agent.observe(seconds)
             planning, moved = agent.decide()
         for row in moved:

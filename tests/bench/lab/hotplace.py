@@ -22,7 +22,8 @@ from tests.bench.lab.rig import Rig
 
 SAMPLE_EVERY_SECONDS = 2.0
 WHO, ORIGIN = "the bench", "tests.bench.lab"
-USUAL_POLICY = "half_life: 1min, minimum_history: 5s, minimum_gain: 1min, cool_down: 10min, head_room: 0"
+USUAL_POLICY = "half_life: 1min, minimum_history: 5s, minimum_gain: 1min, cool_down: 10min, "
+FULL_POLICY = USUAL_POLICY + "head_room: 0"  # where the budget is to be used to the last byte
 
 
 class NotPlaced(Exception):
@@ -82,7 +83,7 @@ class Hotplace:
 
 @contextmanager
 def watching(
-    rig: Rig, *, name: str = "lab", policy: str = USUAL_POLICY, ssd_bytes: int | None = None, connection: str = ""
+    rig: Rig, *, name: str = "lab", policy: str = FULL_POLICY, ssd_bytes: int | None = None, connection: str = ""
 ) -> Iterator[Hotplace]:
     """An agent of its own ledger that samples from now on.
 
@@ -113,7 +114,7 @@ def watching(
 
 
 def write_config(
-    rig: Rig, name: str, policy: str = USUAL_POLICY, ssd_bytes: int | None = None, connection: str = "", more: str = ""
+    rig: Rig, name: str, policy: str = FULL_POLICY, ssd_bytes: int | None = None, connection: str = "", more: str = ""
 ) -> Path:
     """The configuration file of an agent on this rig."""
     room = ssd_bytes or rig.ssd_bytes
