@@ -114,9 +114,17 @@ def watching(
 
 
 def write_config(
-    rig: Rig, name: str, policy: str = FULL_POLICY, ssd_bytes: int | None = None, connection: str = "", more: str = ""
+    rig: Rig,
+    name: str,
+    policy: str = FULL_POLICY,
+    ssd_bytes: int | None = None,
+    connection: str = "",
+    *,
+    more: str = "",
+    sample_seconds: float = SAMPLE_EVERY_SECONDS,
+    retries: int = 5,
 ) -> Path:
-    """The configuration file of an agent on this rig."""
+    """The configuration file of an agent on this rig; ``more`` stands above the databases."""
     room = ssd_bytes or rig.ssd_bytes
     capacity = f", capacity: {room} B" if room and not math.isinf(room) else ", capacity: 1 TiB"
     path = rig.folder / f"{name}.yaml"
@@ -134,8 +142,9 @@ databases:
     tiers:
       - {{name: ssd, kind: ssd, spaces: [{{name: {SSD_SPACE}{capacity}}}]}}
       - {{name: hdd, kind: hdd, spaces: [{HDD_SPACE}]}}
-    sample_every: {SAMPLE_EVERY_SECONDS:g}s
-    plan_every: 2s
+    sample_every: {sample_seconds:g}s
+    plan_every: {sample_seconds:g}s
+    retries: {retries}
     settle: 5s
     policy: {{{policy}}}
 """,

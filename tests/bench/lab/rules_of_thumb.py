@@ -1,4 +1,4 @@
-"""Rules that people use instead of hotplace: who goes on the SSD, by one figure a unit. Pure; part of the bench only."""
+"""Rules that people use instead of hotplace: who goes on the SSD, by one figure a unit. Pure."""
 
 from __future__ import annotations
 
