@@ -38,11 +38,7 @@ def storage_findings(
         *(_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces),
         *_devices(session, files),
         *_paused(session),
-        *(
-            _whole_filegroups(session, files, database)
-            if by_hand and not online and settings.move_by == "table"
-            else ()
-        ),
+        *(_whole_filegroups(session, files, database) if write_files else ()),
         *(_offline(files, database) if by_hand else ()),
         *(_tempdb(session) if by_hand else ()),
     )
