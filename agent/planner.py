@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from agent.config import DatabaseConfig
+from agent.experience import experienced
 from agent.ledger import Ledger
 from agent.proposals import Proposal, ProposedMove
 from agent.sampler import Picture
@@ -81,7 +82,7 @@ def make_planning(
         ConnectorError: the engine did not answer.
         UnknownName: the mode names a tier or space that does not exist.
     """
-    settings = database.policy_settings()
+    settings = experienced(database, ledger)
     pins = pins_of(database, ledger, now)
     situation = situation_of(picture, database, ledger, settings, now)
     wanted = mode or Hsm()
@@ -231,6 +232,7 @@ def proposal_of(planning: Planning, database: DatabaseConfig, fingerprint: str) 
         ),
         wait_saved_low_per_hour=_finite(plan.wait_saved_low_per_hour),
         wait_saved_high_per_hour=_finite(plan.wait_saved_high_per_hour),
+        relief_per_hour=plan.relief_per_hour,
     )
 
 

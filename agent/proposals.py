@@ -55,6 +55,7 @@ class Proposal:
     moves: tuple[ProposedMove, ...]
     wait_saved_low_per_hour: float | None = None  # ends of the interval; None: stored before there was one
     wait_saved_high_per_hour: float | None = None
+    relief_per_hour: float | None = None  # that what stays behind may be spared in shorter queues
 
     @property
     def digest(self) -> str:

@@ -7,18 +7,21 @@ of our own in between - costs that interval and nothing else: without evidence n
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
 
 import numpy as np
 
 from agent.config import DatabaseConfig, Storage
+from agent.experience import DISTURBED, disturbed_document, disturbed_of, newest
 from agent.ledger import Ledger
 from connectors.base import Clock, Connector
 from connectors.model import F64, I64, Catalog, DatabaseDemand, Demand, Interval, Sample, Signal
-from policies import device, heat
+from policies import device, heat, heirs, season
+from policies.costs import Disturbed
 from policies.demand import Gap, difference
 from policies.plan import HeatView, Tier
+from policies.variance import index_of
 from policies.workload import WorkInterval, average
 
 CATALOG_EVERY_SECONDS = 600.0
@@ -27,7 +30,8 @@ LONGEST_INTERVAL_SAMPLES = 10  # a longer silence is a gap: nobody knows how the
 LONGEST_INTERVAL_SECONDS = 3600.0
 WORK_KEPT = 20_000  # intervals of database-wide work kept in memory for outcomes
 HISTORY_SIGNALS = (Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE)
-HEAT, SPEED = "heat", "tier speed"  # names of the stored arrays
+HEAT, SPEED, SEASONS, UNITS = "heat", "tier speed", "seasons", "known units"  # names of the stored arrays
+WORK = "work of the database"  # name of the stored document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +76,10 @@ class Sampler:
         self._disturbed = False
         self._saved_at = clock.monotonic()
         self._work: deque[tuple[datetime, WorkInterval]] = deque(maxlen=WORK_KEPT)
+        self._former_work = self._load_work()
         self._heat = self._load_heat()
+        self._seasons = self._load_seasons()
+        self._units = self._load_units()
         self._devices = device.empty_devices(len(database.tiers))
 
     def cycle(self) -> Cycle:
@@ -116,10 +123,17 @@ class Sampler:
         return Picture(
             catalog=self._catalog,
             storage=replace(self._storage, tiers=tiers),
-            heat=heat.view(self._heat, self._slots),
-            work=self.work_between(None, None),
+            heat=self._view(),
+            work=self.work_between(None, None) if self._work else self._former_work,
             sampled_at=self._before.taken_at,
         )
+
+    def _view(self) -> HeatView:
+        """Heat by unit, with what seasons promise for the time in which a move is to pay."""
+        ahead = season.outlook(
+            self._seasons, self._slots, self._clock.now(), self._settings.horizon_seconds / 3600
+        ).promised()
+        return replace(heat.view(self._heat, self._slots), expected=ahead)
 
     def work_between(self, since: datetime | None, until: datetime | None) -> DatabaseDemand:
         """Mean demand of the intervals that ended within (since, until]; None leaves that side open."""
@@ -134,6 +148,13 @@ class Sampler:
         now = self._clock.now()
         self._ledger.save_arrays(self._database.name, HEAT, now, heat.state_arrays(self._heat))
         self._ledger.save_arrays(self._database.name, SPEED, now, self._speed_arrays())
+        if self._work:
+            work = asdict(self.work_between(None, None))
+            known = {name: value for name, value in work.items() if value == value}  # JSON knows no NaN
+            self._ledger.save_document(self._database.name, WORK, known)
+        self._ledger.save_arrays(self._database.name, SEASONS, now, season.season_arrays(self._seasons))
+        if self._units is not None:
+            self._ledger.save_arrays(self._database.name, UNITS, now, heirs.known_arrays(self._units))
         self._saved_at = self._clock.monotonic()
 
     def _refresh_catalog(self) -> None:
@@ -147,8 +168,20 @@ class Sampler:
         self._storage = storage
         self._slots = self._ledger.slots(self._database.name, catalog.units.key)
         self._heat = heat.grown(self._heat, int(self._slots.max(initial=-1)) + 1)
+        self._hand_on(catalog)
         self._catalog = catalog
         self._catalog_at = self._clock.monotonic()
+
+    def _hand_on(self, catalog: Catalog) -> None:
+        """Give the heat of renamed units to their new names, and some of it to new partitions."""
+        units, slots = catalog.units, self._slots
+        if self._units is not None:
+            blank = self._heat.observed_seconds[slots] == 0
+            self._heat = heat.handed_on(self._heat, *heirs.renamed(self._units, units, slots, blank))
+        blank = self._heat.observed_seconds[slots] == 0
+        if not blank.all():
+            self._heat = heat.handed_on(self._heat, *heirs.successors(units, slots, blank), share=heirs.LENT)
+        self._units = heirs.known_units(units, slots)
 
     def _known_catalog(self) -> Catalog:
         assert self._catalog is not None, "cycle() reads the catalog first"
@@ -160,14 +193,31 @@ class Sampler:
         met, self._met = self._met, self._known_catalog().units.physical_id
         if before is None:
             return "first sample: the next one shows what happens in between", None
-        if self._disturbed:
-            self._disturbed = False
-            return "a move of ours ran in this interval: it is no evidence", None
         longest = max(LONGEST_INTERVAL_SECONDS, LONGEST_INTERVAL_SAMPLES * self._database.sample_seconds)
         interval = difference(before, sample, longest_seconds=longest, known=met)
+        if self._disturbed:
+            self._disturbed = False
+            if not isinstance(interval, Gap):
+                self._learn_cost(interval)
+            return "a move of ours ran in this interval: it is no evidence", None
         if isinstance(interval, Gap):
             return interval.sentence, None
         return self._absorb(interval)
+
+    def _learn_cost(self, interval: Interval) -> None:
+        """Note how much work was done while moves ran, beside what is done in calm times."""
+        during = self._connector.classify(interval, self._known_catalog()).database.transactions
+        calm = self.work_between(None, None).transactions
+        if during >= 0 and calm > 0:
+            seen = Disturbed(
+                started_at=interval.started_at,
+                ended_at=interval.ended_at,
+                transactions=during,
+                calm_transactions=calm,
+            )
+            name = self._database.name
+            known = newest(disturbed_of(self._ledger, name), seen)
+            self._ledger.save_document(name, DISTURBED, disturbed_document(known))
 
     def _absorb(self, interval: Interval) -> tuple[str, Demand | None]:
         catalog = self._known_catalog()
@@ -177,11 +227,22 @@ class Sampler:
         if bool((rows < 0).any()):
             self._catalog_at = -float("inf")  # units we have not met: read the catalog before the next sample
         self._heat = heat.update(self._heat, demand, slots, self._slots, self._settings)
+        self._learn_season(demand, slots)
         self._work.append((demand.ended_at, WorkInterval(seconds=demand.seconds, demand=demand.database)))
         self._calibrate(demand, rows)
         self._remember(demand, slots)
         active = int(np.count_nonzero(demand.rates.any(axis=0)))
         return f"{active} of {len(catalog.units)} units had demand in {demand.seconds:.1f} s", demand
+
+    def _learn_season(self, demand: Demand, slots: I64) -> None:
+        """Note when the units that matter were busy."""
+        used, first = np.unique(np.where(demand.observed, slots, -1), return_inverse=True)
+        index = np.bincount(first, weights=index_of(demand.rates), minlength=len(used)).astype(np.float64)
+        seen = np.zeros(len(self._heat), dtype=np.bool_)
+        seen[self._slots] = True
+        seen[slots[(slots >= 0) & ~demand.observed]] = False
+        middle = demand.ended_at - timedelta(seconds=demand.seconds / 2)
+        self._seasons = season.learnt(self._seasons, middle, demand.seconds, used, index, seen)
 
     def _remember(self, demand: Demand, slots: I64) -> None:
         """Append the interval to the history: counts, of the units that had any."""
@@ -210,6 +271,19 @@ class Sampler:
     def _load_heat(self) -> heat.HeatState:
         stored = self._ledger.load_arrays(self._database.name, HEAT)
         return heat.empty_heat() if stored is None else heat.state_from_arrays(stored[1])
+
+    def _load_work(self) -> DatabaseDemand:
+        """What the database did before a restart: what a move costs depends on how many sessions are active."""
+        stored = self._ledger.load_document(self._database.name, WORK)
+        return DatabaseDemand(**(stored[1] if stored else {}))
+
+    def _load_seasons(self) -> season.SeasonState:
+        stored = self._ledger.load_arrays(self._database.name, SEASONS)
+        return season.empty_seasons() if stored is None else season.seasons_from_arrays(stored[1])
+
+    def _load_units(self) -> heirs.KnownUnits | None:
+        stored = self._ledger.load_arrays(self._database.name, UNITS)
+        return None if stored is None else heirs.known_from_arrays(stored[1])
 
     def _load_devices(self, tiers: tuple[Tier, ...]) -> device.DeviceState:
         """Stored evidence, if it was gathered against the speeds that are configured now."""

@@ -26,6 +26,7 @@ from policies.hsm import Draft, Names, pin_groups, tier_groups, value_bound
 from policies.interval import Interval, Shift, plan_interval
 from policies.order import tables_first
 from policies.plan import LeftBehind, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
+from policies.relief import reliefs
 
 
 def make_plan(
@@ -66,7 +67,8 @@ def reasons_of(situation: Situation, bundles: Bundles, settings: PolicySettings)
     """Verdict of each bundle about coming to each tier but the slowest, at least about the fastest."""
     weights = wait_weights([tier.speed for tier in situation.tiers], settings)
     total, targets = _present_wait(bundles), range(max(1, len(situation.tiers) - 1))
-    return [why_not(bundles, weights, target, total, settings) for target in targets]
+    limits = [tier.limits for tier in situation.tiers]
+    return [why_not(bundles, weights, target, total, settings, limits[target]) for target in targets]
 
 
 def within_time(groups: Sequence[Group], settings: PolicySettings, seconds: float) -> list[Group]:
@@ -98,7 +100,8 @@ def plan_of(
     saved = _saved(groups)
     verdicts, chosen = _verdicts(bundles, situation, staying, groups)
     wait = bundles.unit_wait
-    interval = _interval(bundles, situation, settings, groups)
+    spared = reliefs(bundles, situation, [hop for group in groups for hop in group.hops])
+    interval = _interval(bundles, situation, settings, groups, spared)
     return Plan(
         moves=tuple(_moves(groups, bundles, situation, settings)),
         wait_per_hour=_present_wait(bundles) / MICRO,
@@ -113,14 +116,18 @@ def plan_of(
         left_behind=left_behind,
         wait_saved_low_per_hour=interval.low,
         wait_saved_high_per_hour=interval.high,
+        relief_per_hour=sum(spared),
     )
 
 
-def _interval(bundles: Bundles, situation: Situation, settings: PolicySettings, groups: Sequence[Group]) -> Interval:
+def _interval(
+    bundles: Bundles, situation: Situation, settings: PolicySettings, groups: Sequence[Group], spared: Sequence[float]
+) -> Interval:
     """What all moves save at least and at most, seconds per hour; never more than all wait there is."""
     shifts = [_shift(hop, bundles, situation) for group in groups for hop in group.hops]
     found = plan_interval(shifts, [tier.speed.error_ratio for tier in situation.tiers], settings.certainty)
-    return replace(found, high=min(found.high, _present_wait(bundles) / MICRO))
+    gained, lost = (sum(each for each in spared if (each > 0) is up) for up in (True, False))
+    return Interval(low=found.low + lost, high=min(found.high + gained, _present_wait(bundles) / MICRO))
 
 
 def _shift(hop: Hop, bundles: Bundles, situation: Situation) -> Shift:

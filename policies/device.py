@@ -163,7 +163,11 @@ def calibrate(prior: Sequence[TierSpeed], state: DeviceState) -> tuple[TierSpeed
     for row in reversed(range(len(prior))):
         below = speeds[-1] if speeds else None
         measured = bool(state.gram[row, row] >= PRIOR_READS)
-        fitted = replace(_scaled(prior[row], float(factors[row]), measured=measured), error_ratio=float(errors[row]))
+        fitted = replace(
+            _scaled(prior[row], float(factors[row]), measured=measured),
+            error_ratio=float(errors[row]),
+            idle_read_seconds=prior[row].random_read_seconds,
+        )
         speeds.append(_capped(fitted, below))
     return tuple(reversed(speeds))
 

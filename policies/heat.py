@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from connectors.model import F32, F64, I64, SIGNALS, Bools, Demand
 from policies.plan import HeatView, PolicySettings
-from policies.variance import LINES, UNKNOWN_ERROR, empty_spread, error_ratio, index_of, seen_once_more
+from policies.variance import LINES, UNKNOWN_ERROR, WEIGHT_SQUARES, empty_spread, error_ratio, index_of, seen_once_more
 
+SEASONAL_ERROR = 0.5  # of demand that a season promises: some months end more quietly than others
 FAINTEST = np.float32(1e-30)  # below it a sum is nothing: numbers that small would slow every later update
 
 
@@ -161,7 +162,9 @@ def decided(heat: HeatView, resident: Bools) -> HeatView:
     """The heat that decisions are made on, one figure per unit.
 
     What is on fast storage is judged by the long horizon, so that a quiet night sends nothing down. What would come
-    there is judged by the colder horizon, so that only what is hot by both is promoted.
+    there is judged by the colder horizon, so that only what is hot by both is promoted. Where a season is known, it
+    speaks for the time to come: what is about to be busy may come, what is about to rest may not, and nothing is sent
+    down because of it.
 
     Args:
         heat: with both horizons.
@@ -172,8 +175,35 @@ def decided(heat: HeatView, resident: Bools) -> HeatView:
     short, long = index_of(heat.rates), index_of(heat.steady)
     by_long = resident | (long < short)
     chosen = np.where(by_long, long, short)
-    hotter = np.divide(np.maximum(short, long), chosen, out=np.ones(len(chosen)), where=chosen > 0)
-    return replace(heat, rates=np.where(by_long, heat.steady, heat.rates), hotter=hotter)
+    rates = np.where(by_long, heat.steady, heat.rates)
+    if heat.expected is not None:
+        seasonal = np.flatnonzero(np.isfinite(heat.expected) & (long > 0) & ~(resident & (heat.expected < chosen)))
+        rates[:, seasonal] = heat.steady[:, seasonal] * (heat.expected[seasonal] / long[seasonal])
+        chosen[seasonal] = heat.expected[seasonal]
+        error = None if heat.error is None else heat.error.copy()
+        if error is not None:
+            error[seasonal] = SEASONAL_ERROR
+        heat = replace(heat, error=error)
+    hottest = np.maximum(np.maximum(short, long), chosen)
+    return replace(heat, rates=rates, hotter=np.divide(hottest, chosen, out=np.ones(len(chosen)), where=chosen > 0))
+
+
+def handed_on(state: HeatState, source: I64, target: I64, share: float = 1.0) -> HeatState:
+    """The same heat with what some slots know given to others, in part: weights shrink with it, means do not.
+
+    Args:
+        state: heat.
+        source: slots that keep what they have.
+        target: slots that take it over, each once.
+        share: of the weight and of the observed time.
+    """
+    if not len(source):
+        return state
+    arrays = {name: array.copy() for name, array in state_arrays(state).items()}
+    for array in arrays.values():
+        array[..., target] = array[..., source] * array.dtype.type(share)
+    arrays["spread"][WEIGHT_SQUARES, target] *= np.float32(share)
+    return HeatState(**arrays)
 
 
 _LINES = {"sums": SIGNALS, "long_sums": SIGNALS, "spread": LINES}

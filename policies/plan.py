@@ -74,9 +74,16 @@ class TierSpeed:
     write_seconds: float
     measured: bool = False  # fitted to counters; False: configured
     error_ratio: float = 0.0  # standard error of the read times, as a share of them
+    idle_read_seconds: float = 0.0  # of a random read that finds no queue; 0: not known
 
     def __post_init__(self) -> None:
-        for name in ("random_read_seconds", "sequential_read_seconds", "write_seconds", "error_ratio"):
+        for name in (
+            "random_read_seconds",
+            "sequential_read_seconds",
+            "write_seconds",
+            "error_ratio",
+            "idle_read_seconds",
+        ):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected 0 or more")
 
@@ -90,6 +97,7 @@ class TierLimits:
     raid: int | None = None  # a key of ``purchase.WRITE_FACTORS``; None: a host write is one drive I/O
     written_bytes_per_day: float | None = None  # endurance budget: own writes and promotions
     gib_year: float | None = None  # price
+    io_year: float | None = None  # price of one I/O per second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +129,10 @@ class PolicySettings:
     maximum_moves: int = 50
     # -- the model
     long_half_life_seconds: float = 3 * 86400.0  # of the second horizon: promoted is what is hot by both
-    minimum_size_bytes: int = 65536  # a smaller unit stays in the buffer pool once it is used
+    minimum_size_bytes: int = 65536  # of a smaller unit with little gain it is said that the buffer pool keeps it
+    foreground_slow_down: float = 1.0  # share of the sessions' work that stands still while a move copies, at first
+    regret_ratio: float = 1.0  # with no lifetime known, a unit is moved once it has cost this many times the move
+    ram_gib_year: float | None = None  # price of memory; None: nobody says, so it is never found cheaper
     block_bytes: int = 8192  # that one read or write of a signal moves, for budgets in bytes
     certainty: float = 0.9  # share of outcomes that an interval is to hold; moves are decided on its lower end
 
@@ -135,6 +146,9 @@ class HeatView:
     confidence: F64  # (n,) 0 to 1
     error: F64 | None = None  # (n,) standard error of the demand to come, as a share of it; None: taken to be sure
     steady: F64 | None = None  # (SIGNALS, n) per second by the long horizon; None: there is but one horizon
+    expected: F64 | None = (
+        None  # (n,) wait index (``variance``) that a season promises; NaN: none does; None: no seasons
+    )
     hotter: F64 | None = None  # (n,) demand by the hotter horizon over that by ``rates``, 1 or more; None: 1
 
 
@@ -199,3 +213,4 @@ class Plan:
     # -- the interval of what all moves save, per hour; settings.certainty of the outcomes are to lie in it
     wait_saved_low_per_hour: float = float("nan")
     wait_saved_high_per_hour: float = float("nan")
+    relief_per_hour: float = 0.0  # what stays behind may be spared in shorter queues, beside what the moves save

@@ -44,6 +44,7 @@ def print_value(out: Output, proposal: Proposal) -> None:
             ),
             ("read wait now", seconds_per_hour(proposal.wait_per_hour)),
             ("saved", saved_text(proposal)),
+            *_relief(proposal),
             ("best possible", f"{seconds_per_hour(proposal.bound_per_hour)}, gap {format_ratio(proposal.gap_ratio)}"),
             ("ceiling", _ceiling(proposal.ceiling_ratio)),
         ]
@@ -55,6 +56,16 @@ def saved_text(proposal: Proposal) -> str:
     mean = seconds_per_hour(proposal.wait_saved_per_hour)
     low, high = proposal.wait_saved_low_per_hour, proposal.wait_saved_high_per_hour
     return mean if low is None or high is None else f"{mean}, between {format_seconds(low)} and {format_seconds(high)}"
+
+
+def _relief(proposal: Proposal) -> list[tuple[str, str]]:
+    """What queues may do beside the moves; no line where they do nothing."""
+    seconds = proposal.relief_per_hour or 0.0
+    if abs(seconds) < 1.0:
+        return []
+    if seconds < 0:
+        return [("queues", f"what is on faster storage already may wait {seconds_per_hour(-seconds)} more")]
+    return [("queues", f"what stays may be spared another {seconds_per_hour(seconds)}, if no more work comes")]
 
 
 def _ceiling(ratio: float | None) -> str:
@@ -114,6 +125,7 @@ def proposal_document(proposal: Proposal) -> dict[str, Any]:
         "wait_saved_per_hour_seconds": proposal.wait_saved_per_hour,
         "wait_saved_low_per_hour_seconds": proposal.wait_saved_low_per_hour,
         "wait_saved_high_per_hour_seconds": proposal.wait_saved_high_per_hour,
+        "relief_per_hour_seconds": proposal.relief_per_hour,
         "bound_per_hour_seconds": proposal.bound_per_hour,
         "gap_ratio": proposal.gap_ratio,
         "ceiling_ratio": proposal.ceiling_ratio,

@@ -44,6 +44,12 @@ databases:
         # random_read: 0.2ms       # one random block read, as a session sees it
         # sequential_read: 16us    # per block within a run
         # write: 0.1ms             # one block write
+        # iops: 40000              # I/Os per second that its drives serve in all; a plan keeps below them
+        # io_head_room: 20%        # of those, never planned for
+        # raid: 5                  # 1, 5 or 6: a write is 2, 4 or 6 drive I/Os
+        # written_per_day: 500 GB  # endurance budget: own writes and promotions
+        # price: 2.5               # per GiB and year
+        # io_price: 0.1            # per I/O a second, and year
       - name: hdd
         spaces: [{slow}]
         kind: hdd
@@ -53,6 +59,14 @@ databases:
     settle: 15min           # caches warm up before the outcome of a move is measured
     proposal_expires: 24h   # an approval later than this is refused
     retries: 5              # tries of a step that failed without changing anything
+
+    windows: []             # when moves may run; none: always. A window belongs to the day on which it begins:
+    # windows: ["mon-fri 22:00-05:00", "sat 00:00-24:00"]
+    time_zone: UTC          # of the windows, for example Europe/Berlin
+    excluded_days: []       # on which no move runs: ["2026-12-24..2027-01-03", "12-31"]; without a year, every year
+    # window_bytes: 500 GB  # moved in one window at most (without windows: in a day)
+    # window_copy_time: 3h  # spent copying in one window at most
+    copy_safety: 1.5        # a copy is reckoned to take that much longer than earlier ones did
 
     policy:                      # every number that shapes a decision; these are the defaults
       half_life: 6h              # heat halves in this time without demand
@@ -70,7 +84,10 @@ databases:
       maximum_moves: 50          # in one plan
       long_half_life: 3d         # of the second horizon: promoted is what is hot by both, demoted what is cold by this
       certainty: 90%             # of outcomes lie in the interval of a plan; moves are decided on its lower end
-      minimum_size: 64 KiB       # a smaller unit stays in the buffer pool once it is used
+      slow_down: 100%            # of the sessions' work stands still during a copy, until moves have taught better
+      regret: 1                  # young heat is moved once it has cost this many times what moving it would
+      # ram_price: 30            # of memory per GiB and year: says where a larger buffer pool is the cheaper fix
+      minimum_size: 64 KiB       # of a smaller unit with little gain it is said that the buffer pool keeps it
       block_size: 8 KiB          # that one read or write moves, for budgets in bytes
 
     pins: []                     # wishes that stand above heat, for example:

@@ -11,8 +11,11 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, model_validator
 
 from agent.config.errors import shown
-from agent.config.quantities import Bytes, Name, Part, Seconds
-from policies.plan import Tier, TierSpeed
+from agent.config.quantities import Bytes, Count, Name, Part, Ratio, Seconds
+from policies.plan import Tier, TierLimits, TierSpeed
+from policies.purchase import WRITE_FACTORS
+
+NO_LIMITS = TierLimits()
 
 # Seconds for one 8 KiB block as a session sees it, unloaded. hdd: a 15k drive, 5.5 ms seek and rotation, 160 MB/s in
 # a run. ssd: a SATA or SAS drive, 0.2 ms, 500 MB/s. nvme: 0.1 ms, 2 GB/s. Writes of ssd and nvme land in the drive's
@@ -47,12 +50,20 @@ class TierConfig(Part):
     random_read: Seconds | None = Field(default=None, gt=0)  # seconds one random block read takes
     sequential_read: Seconds | None = Field(default=None, ge=0)  # seconds per block within a run
     write: Seconds | None = Field(default=None, ge=0)  # seconds one block write takes
+    iops: float | None = Field(default=None, gt=0)  # I/Os per second that its drives serve in all
+    io_head_room: Ratio = Field(default=NO_LIMITS.io_head_room_ratio, ge=0, lt=1)  # of those, never planned for
+    raid: Count | None = None  # a key of WRITE_FACTORS; None: a write is one drive I/O
+    written_per_day: Bytes | None = Field(default=None, gt=0)  # endurance budget, promotions included
+    price: float | None = Field(default=None, ge=0)  # per GiB and year
+    io_price: float | None = Field(default=None, ge=0)  # per I/O a second, and year
 
     @model_validator(mode="after")
     def _speed_is_known(self) -> TierConfig:
         kinds = ", ".join(KINDS)
         if self.kind is not None and self.kind not in KINDS:
             raise ValueError(f"kind {self.kind!r} is not one of {kinds}")
+        if self.raid is not None and self.raid not in WRITE_FACTORS:
+            raise ValueError(f"raid {self.raid} is not one of {', '.join(map(str, WRITE_FACTORS))}")
         given = (self.random_read, self.sequential_read, self.write)
         if (self.kind or self.name) not in KINDS and None in given:
             raise ValueError(f"say how fast it is: kind ({kinds}), or all of random_read, sequential_read and write")
@@ -71,4 +82,16 @@ class TierConfig(Part):
     @property
     def tier(self) -> Tier:
         """The tier as the policies take it."""
-        return Tier(name=self.name, speed=self.speed, spaces=tuple(space.name for space in self.spaces))
+        return Tier(
+            name=self.name,
+            speed=self.speed,
+            spaces=tuple(space.name for space in self.spaces),
+            limits=TierLimits(
+                io_per_second=self.iops,
+                io_head_room_ratio=self.io_head_room,
+                raid=self.raid,
+                written_bytes_per_day=self.written_per_day,
+                gib_year=self.price,
+                io_year=self.io_price,
+            ),
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -68,7 +68,7 @@ class Contents:
 
 
 def read_catalog(
-    session: ReadSession, taken_at: datetime, *, shared: bool, by_group: bool
+    session: ReadSession, taken_at: datetime, *, shared: bool, by_group: bool, folders: Mapping[str, str] | None = None
 ) -> tuple[Catalog, Homes, Storage]:
     """Eleven set-based queries.
 
@@ -76,15 +76,16 @@ def read_catalog(
         session: to ask over.
         taken_at: the instant.
         shared: pureScale: sizes of members are the same disk.
-        by_group: storage groups are the spaces, table spaces the bundles.
+        by_group: storage groups and folders are the spaces, table spaces the bundles.
+        folders: of containers that table spaces manage themselves.
 
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    contents = _read(session, shared=shared)
+    contents = _read(session, shared=shared, folders=folders)
     storage = contents.storage
     units = sorted(_units(contents), key=lambda unit: unit.number)
-    names = {number: _space_name(space, by_group=by_group) for number, space in storage.spaces.items()}
+    names = {number: storage.home_of(space) if by_group else space.name for number, space in storage.spaces.items()}
     spaces = _spaces(storage, units, by_group=by_group)
     row_of = {space.name: row for row, space in enumerate(spaces)}
     ids = np.array([unit.number for unit in units], dtype=np.int64)
@@ -103,9 +104,9 @@ def read_catalog(
     return Catalog(taken_at=taken_at, spaces=spaces, units=table), homes, storage
 
 
-def _read(session: ReadSession, *, shared: bool) -> Contents:
+def _read(session: ReadSession, *, shared: bool, folders: Mapping[str, str] | None) -> Contents:
     return Contents(
-        storage=read_storage(session, shared=shared),
+        storage=read_storage(session, shared=shared, folders=folders),
         tables=session.rows("tables", doing="reading tables"),
         lobs=frozenset((row[0], row[1]) for row in session.rows("lob_tables", doing="reading LOB columns")),
         partitions=_grouped(session.rows("partitions", doing="reading data partitions"), 2),
@@ -242,12 +243,8 @@ def _page_bytes(contents: Contents, home: int) -> int:
     return 0 if space is None else space.page_bytes
 
 
-def _space_name(space: TableSpace, *, by_group: bool) -> str:
-    return space.group if by_group and space.group else space.name
-
-
 def _bundle(unit: Unit, home: TableSpace, *, by_group: bool) -> int:
-    return bundle_number(home.name) if by_group and home.group else unit.bundle
+    return bundle_number(home.name) if by_group else unit.bundle
 
 
 def _spaces(storage: Storage, units: Sequence[Unit], *, by_group: bool) -> tuple[Space, ...]:
@@ -261,7 +258,9 @@ def _spaces(storage: Storage, units: Sequence[Unit], *, by_group: bool) -> tuple
     if not by_group:
         return tuple(_table_space(storage, space) for space in listed)
     groups = tuple(_group_space(storage, name) for name in storage.groups)
-    return (*groups, *(_table_space(storage, space) for space in listed if not space.group))
+    folders = tuple(_folder_space(storage, name) for name in storage.folders)
+    own = (_table_space(storage, space) for space in listed if storage.home_of(space) == space.name)
+    return (*groups, *folders, *own)
 
 
 def _table_space(storage: Storage, space: TableSpace) -> Space:
@@ -285,4 +284,18 @@ def _group_space(storage: Storage, name: str) -> Space:
         used_bytes=used,
         free_bytes=group.free_bytes,
         capacity_bytes=None if group.free_bytes is None else used + group.free_bytes,
+    )
+
+
+def _folder_space(storage: Storage, name: str) -> Space:
+    """A folder of containers; its room is only known where a container lies in it already."""
+    inside = [space for space in storage.spaces.values() if storage.home_of(space) == name]
+    used = sum(space.total_bytes for space in inside)
+    room = min((space.container_room for space in inside), default=None)
+    return Space(
+        name=name,
+        path=storage.folders[name],
+        used_bytes=used,
+        free_bytes=room,
+        capacity_bytes=None if room is None else used + room,
     )

@@ -15,9 +15,9 @@ from connectors.db2.server import Server, read_server
 from connectors.db2.session import ReadSession
 from connectors.db2.settings import Db2Settings
 from connectors.db2.sizes import exact_sizes
-from connectors.db2.space_move import space_route
-from connectors.db2.storage import read_storage
-from connectors.db2.table_move import table_route
+from connectors.db2.space_move import Instance, space_route
+from connectors.db2.storage import Storage, read_storage
+from connectors.db2.table_move import room_of, table_route
 from connectors.db2.tables import find_table_of
 from connectors.model import (
     I64,
@@ -62,9 +62,7 @@ class Db2Connector:
 
     def catalog(self) -> Catalog:
         """Table spaces or storage groups, and every table, partition, index and LOB object."""
-        found, self._homes, _ = read_catalog(
-            self._session, self._clock.now(), shared=self._shared(), by_group=self._by_group
-        )
+        found, self._homes, _ = self._read_catalog()
         self._catalog = found
         return found
 
@@ -75,8 +73,9 @@ class Db2Connector:
             StatementFailed: ``mon_obj_metrics`` is not EXTENDED on every member: zeros would look cold.
             ConnectorError: another subclass that says what may be done.
         """
-        doctor.insist_on_object_metrics(read_server(self._session))  # it may have been changed at any time
-        return self._sampler.sample()
+        server = read_server(self._session)
+        doctor.insist_on_object_metrics(server)  # it may have been changed at any time
+        return self._sampler.sample(objects=server.counts_objects)
 
     def classify(self, interval: Interval, catalog: Catalog) -> Demand:
         """See ``demand``: what Db2 tells of table spaces only is estimated for each object."""
@@ -117,16 +116,25 @@ class Db2Connector:
         storage = read_storage(self._session, shared=self._shared())
         table = find_table_of(self._session, parse_key(bundle.key))
         source, target = storage.space_named(bundle.space), storage.space_named(to_space)
-        return table_route(table, bundle, source, target, self._settings)
+        return table_route(table, bundle, source, target, self._settings, room_of(storage, self._known_server()))
 
     def _space_route(self, bundle: Bundle, to_space: str) -> Route | NoRoute:
-        catalog, homes, storage = read_catalog(
-            self._session, self._clock.now(), shared=self._shared(), by_group=self._by_group
-        )
+        catalog, homes, storage = self._read_catalog()
         if bundle.key not in catalog.units.key:
             return NoRoute(code="gone", sentence=f"{bundle.key} no longer exists")
         space = storage.spaces[int(homes.space[list(catalog.units.key).index(bundle.key)])]
-        return space_route(storage, space, bundle, to_space, self._settings, purescale=self._shared())
+        server = self._known_server()
+        kind = Instance(purescale=server.purescale, partitions=server.partitions)
+        return space_route(storage, space, bundle, to_space, self._settings, kind)
+
+    def _read_catalog(self) -> tuple[Catalog, Homes, Storage]:
+        return read_catalog(
+            self._session,
+            self._clock.now(),
+            shared=self._shared(),
+            by_group=self._by_group,
+            folders=self._settings.folders,
+        )
 
     def _known_server(self) -> Server:
         if self._server is None:

@@ -20,6 +20,7 @@ query_timeout: 30s          # of every query that hotplace reads with
 lock_timeout: 5s            # how long a statement of a move waits for a lock
 move_timeout: 4h            # of one phase of a move
 move_by: table              # or table_space: the spaces are storage groups, and whole table spaces move between them
+# folders: {SSD_FILES: /db2/ssd}          # with table_space: where files of DMS table spaces may be; name them in tiers
 keep_original: false        # ADMIN_MOVE_TABLE keeps the old table under another name
 """
 NO_WHEEL = (

@@ -25,6 +25,7 @@ from connectors.base import (
 _CODE = re.compile(r"SQLCODE\s*=\s*(-?\d+)")
 _STATE = re.compile(r"SQLSTATE\s*=\s*([0-9A-Z]{5})")
 _NUMBER = re.compile(r"SQL(\d{4,5})[NCW]\b")
+_LINK_FAILED = re.compile(r"\bCLI0108E\b")  # the driver's own; it has no SQLCODE
 _NOISE = re.compile(
     r"ibm_db_dbi::\w+:\s*|(?:Statement Execute Failed|Statement Prepare Failed|Binding Error):\s*"
     r"|\[IBM\]\[CLI Driver\](?:\[[^\]]+\])?\s*|\s*SQLSTATE=\w+|\s*SQLCODE=-?\d+"
@@ -68,7 +69,8 @@ _BY_STATE: dict[str, tuple[type[ConnectorError], str]] = {
     "42704": _BY_CODE[-204],
     "42884": _BY_CODE[-440],
 }
-_BROKEN_CODES = frozenset({-1024, -1224, -1229, -1034, -30020, -30080, -30081, -30108})
+_BROKEN_CODES = frozenset({-1024, -1224, -1229, -1034, -20542, -30020, -30080, -30081, -30108})
+_BROKEN_STATES = ("08", "40003")  # a class, and "completion unknown" as CLI has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ class Diagnosis:
     code: int  # 0: none
     state: str
     words: str  # on one line, without the driver's brackets and codes
+    link_failed: bool = False  # CLI0108E
 
     @property
     def native(self) -> str:
@@ -87,14 +90,17 @@ class Diagnosis:
     @property
     def broke(self) -> bool:
         """The session itself is gone, so that nobody knows what became of its statement."""
-        return self.code in _BROKEN_CODES or (not self.code and self.state.startswith("08"))
+        return (
+            self.code in _BROKEN_CODES or self.link_failed or (not self.code and self.state.startswith(_BROKEN_STATES))
+        )
 
 
 def diagnose(text: str) -> Diagnosis:
     """Read the driver's string."""
     code, state, number = _CODE.search(text), _STATE.search(text), _NUMBER.search(text)
     known = int(code[1]) if code else -int(number[1]) if number else 0
-    return Diagnosis(known, state[1] if state else "", " ".join(_NOISE.sub(" ", text).split()))
+    words = " ".join(_NOISE.sub(" ", text).split())
+    return Diagnosis(known, state[1] if state else "", words, _LINK_FAILED.search(text) is not None)
 
 
 def translate(found: Diagnosis, doing: str) -> ConnectorError:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from connectors.db2.names import Key, Part, parse_key
 from connectors.db2.session import ReadSession
-from connectors.db2.statements import CANCEL, change_of, phase_of
-from connectors.db2.storage import AT_REST, Storage, TableSpace, read_storage
+from connectors.db2.statements import CANCEL, SpaceChange, change_of, phase_of
+from connectors.db2.storage import AT_REST, Storage, TableSpace, lies_under, read_storage
 from connectors.db2.tables import MoveProtocol, TableFacts, find_table_of, read_protocol
 from connectors.model import Home, Inspection, Route, Step
 
@@ -34,7 +33,7 @@ def inspect(session: ReadSession, route: Route, *, shared: bool) -> Inspection:
     """
     change = change_of(route.steps[0].sql) if route.steps else None
     if change is not None:
-        return inspect_space(session, route, change.space, shared=shared)
+        return inspect_space(session, route, change, shared=shared)
     return inspect_table(session, route, shared=shared)
 
 
@@ -48,14 +47,35 @@ def inspect_table(session: ReadSession, route: Route, *, shared: bool) -> Inspec
     protocol = read_protocol(session, table.schema, table.name)
     running = move_runs(session, table.schema, table.name)
     homes = homes_of(table, key, read_storage(session, shared=shared))
+    home, sentence = home_among(homes, route), _table_sentence(key, homes, protocol, running=running)
+    if home is Home.SOURCE and not protocol.open and (stale := would_move_back(table, key, route)):
+        home, sentence = Home.ELSEWHERE, f"{sentence}; {stale}"
     return Inspection(
-        home=home_among(homes, route),
-        sentence=_table_sentence(key, homes, protocol, running=running),
+        home=home,
+        sentence=sentence,
         size_bytes=table_bytes(session, table, key, shared=shared),
         on_disk=None,
         leftovers=() if running else leftovers_of(route, protocol),
         running=running,
     )
+
+
+def would_move_back(table: TableFacts, key: Key, route: Route) -> str:
+    """What else the statement would move, because it has moved since it was planned; "" where it would move nothing.
+
+    INIT names the table spaces of data, indexes and LOBs, all three, as they were when the route was made. A table and
+    its indexes that move one after the other are two such routes.
+    """
+    phase = phase_of(route.steps[0].sql)
+    if phase is None or phase.operation != "INIT":
+        return ""
+    now, then = (table.index_space, phase.homes.index)
+    if key.part is Part.INDEX:
+        now, then = (table.space, phase.homes.data)
+    if now == then:
+        return ""
+    what = "the table" if key.part is Part.INDEX else "its indexes"
+    return f"since this was planned {what} moved to {now}, and it would bring {what} back to {then}: plan again"
 
 
 def leftovers_of(route: Route, protocol: MoveProtocol) -> tuple[Step, ...]:
@@ -118,23 +138,27 @@ def _table_sentence(key: Key, homes: tuple[str, ...], protocol: MoveProtocol, *,
     return where + warned
 
 
-def inspect_space(session: ReadSession, route: Route, name: str, *, shared: bool) -> Inspection:
+def inspect_space(session: ReadSession, route: Route, change: SpaceChange, *, shared: bool) -> Inspection:
     """Of a table space, by four facts: no rebalance row, mode at rest, containers there, no dropped path."""
+    state = read_rebalance(
+        session, change.space
+    )  # first: when its row is gone, what is read afterwards is how it ended
     storage = read_storage(session, shared=shared)
-    space = storage.space_named(name)
+    space = storage.space_named(change.space)
     if space is None:
-        sentence = f"table space {name} no longer exists"
+        sentence = f"table space {change.space} no longer exists"
         return Inspection(home=Home.GONE, sentence=sentence, size_bytes=0, on_disk=None)
-    state = read_rebalance(session, name)
-    settled = not is_moving(space, state)
+    moving, waits = is_moving(space, state), awaits_rebalance(space, state, change)
+    held = moving and state.suspended
+    home = Home.SOURCE if held else Home.SPLIT if moving else space_home(storage, space, route, change)
     return Inspection(
-        home=space_home(storage, space, route, settled=settled),
-        sentence=_space_sentence(space, state, settled=settled),
-        size_bytes=space.used_bytes,
-        on_disk=settled and lies_under(space, storage.groups[route.to_space].paths)
-        if route.to_space in storage.groups
-        else None,
-        running=not settled,
+        home=home,
+        sentence=_space_sentence(space, state, moving=moving, waits=waits),
+        size_bytes=0 if waits else space.used_bytes,  # its place in the target is taken already
+        on_disk=None if moving or not space.containers else home is Home.TARGET,
+        leftovers=route.tidy_steps if held else (),  # only for who gives it up
+        running=moving and not held,
+        paused=held,
     )
 
 
@@ -147,38 +171,56 @@ def read_rebalance(session: ReadSession, name: str) -> Rebalance:
     return Rebalance(bool(own), suspended, done, done + left)
 
 
-def at_rest(space: TableSpace, state: Rebalance) -> bool:
-    """Nothing is being copied: a rebalance that ends leaves no row that says so."""
-    return not state.running and space.mode == AT_REST and not space.paths_dropped
-
-
 def is_moving(space: TableSpace, state: Rebalance) -> bool:
     """Extents are being copied, or will be when somebody resumes it; a dropped path alone waits for a REBALANCE."""
     return state.running or space.mode != AT_REST
 
 
-def lies_under(space: TableSpace, paths: tuple[str, ...]) -> bool:
-    """Whether every container is in one of these folders; False where none can be seen."""
-    folders = [PurePosixPath(path) for path in paths]
-    files = [PurePosixPath(container) for container in space.containers]
-    return bool(files) and all(any(file.is_relative_to(folder) for folder in folders) for file in files)
+def awaits_rebalance(space: TableSpace, state: Rebalance, change: SpaceChange) -> bool:
+    """Given to the group of that change, and its old containers not yet left: a REBALANCE goes on from there."""
+    given = bool(change.group) and space.group == change.group
+    return given and not is_moving(space, state) and (space.paths_dropped or space.hybrid)
 
 
-def space_home(storage: Storage, space: TableSpace, route: Route, *, settled: bool) -> Home:
-    """Where the containers are; what the catalog calls its group is only a wish until they are there."""
-    if not settled:
-        return Home.SPLIT
-    for name, home in ((route.to_space, Home.TARGET), (route.bundle.space, Home.SOURCE)):
-        group = storage.groups.get(name)
-        if group is not None and lies_under(space, group.paths):
-            return home
-    if space.containers:
-        return Home.ELSEWHERE
-    return {route.to_space: Home.TARGET, route.bundle.space: Home.SOURCE}.get(space.group, Home.ELSEWHERE)
+def space_arrived(storage: Storage, space: TableSpace, change: SpaceChange) -> bool:
+    """Whether its containers are exactly where that change wants them; a REBALANCE wants them in its own group."""
+    if change.add:
+        return set(space.containers) == set(change.add)
+    if not change.group and not space.automatic:
+        return True  # a rebalance among files of its own wants them nowhere else
+    group = storage.groups.get(change.group or space.group)
+    if group is None or space.group != group.name or space.paths_dropped or space.hybrid:
+        return False
+    return lies_under(space, group.paths)
 
 
-def _space_sentence(space: TableSpace, state: Rebalance, *, settled: bool) -> str:
-    if settled:
-        return f"table space {space.name} is in storage group {space.group or '(none)'}, at rest"
+def space_home(storage: Storage, space: TableSpace, route: Route, change: SpaceChange) -> Home:
+    """Where the containers are; what the catalog calls its group is only a wish until they are there.
+
+    One that was given to its group and waits for a REBALANCE is still where it was, as is a table in the middle of its
+    copying: the same route goes on with it.
+    """
+    if not space.containers:  # nobody may look: the group's word has to do
+        return {route.to_space: Home.TARGET, route.bundle.space: Home.SOURCE}.get(space.group, Home.ELSEWHERE)
+    if space_arrived(storage, space, change):
+        return Home.TARGET
+    if awaits_rebalance(space, Rebalance(), change):
+        return Home.SOURCE
+    if change.add:
+        return Home.SOURCE if set(space.containers) == set(change.drop) else Home.ELSEWHERE
+    if change.converts:
+        return Home.ELSEWHERE if space.automatic else Home.SOURCE
+    group = storage.groups.get(route.bundle.space)
+    return Home.SOURCE if group is not None and lies_under(space, group.paths) else Home.ELSEWHERE
+
+
+def _space_sentence(space: TableSpace, state: Rebalance, *, moving: bool, waits: bool) -> str:
+    if waits:
+        return f"table space {space.name} was given to storage group {space.group} and waits for its REBALANCE"
+    if not moving:
+        where = (
+            f"storage group {space.group}" if space.group else f"containers of its own ({', '.join(space.containers)})"
+        )
+        return f"table space {space.name} is in {where}, at rest"
     how = "suspended" if state.suspended else space.mode
     return f"table space {space.name} is being rebalanced: {how}, {state.done_extents} of {state.extents} extents"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -14,12 +15,12 @@ from connectors.base import (
     LockNotObtained,
     OutcomeUnknown,
     StatementFailed,
-    Unpausable,
 )
 from connectors.db2.errors import diagnose, outcome_unknown, translate
 from connectors.db2.inspection import move_runs, read_rebalance, tidy_for
-from connectors.db2.rebalancing import SpaceChanger
-from connectors.db2.session import DriverError, ReadSession, open_connection, send_once
+from connectors.db2.progress import progress_of
+from connectors.db2.rebalancing import Signals, SpaceChanger
+from connectors.db2.session import Connection, DriverError, ReadSession, close_quietly, open_connection, send_once
 from connectors.db2.settings import Db2Settings
 from connectors.db2.statements import CANCEL, Phase, change_of, phase_of
 from connectors.db2.tables import MoveProtocol, find_table, read_protocol
@@ -33,7 +34,7 @@ _BEFORE_SWAP = frozenset({"COPY", "REPLAY"})
 _GOES_ON = frozenset({"COPY", "REPLAY", "CLEANUP"})
 
 
-class Db2Mover(Unpausable):
+class Db2Mover:
     """Executes steps, each in a transaction of its own. What is done is not repeated, what fails is cancelled."""
 
     def __init__(self, settings: Db2Settings, clock: Clock, *, shared: bool) -> None:
@@ -51,7 +52,9 @@ class Db2Mover(Unpausable):
         self._interrupted = threading.Event()
         self._route: Route | None = None
         self._running: Step | None = None
-        self._spaces = SpaceChanger(self._eye, self._send, settings, clock, self._interrupted, shared=shared)
+        self._held = threading.Event()  # by pause(): the running step has to raise Paused
+        signals = Signals(interrupted=self._interrupted, held=self._held)
+        self._spaces = SpaceChanger(self._eye, self._send, settings, clock, signals, shared=shared)
 
     def prepare(self, route: Route) -> None:
         """Send the prologue."""
@@ -61,10 +64,7 @@ class Db2Mover(Unpausable):
 
     def execute(self, step: Step) -> None:
         """Run one step to its end: a phase, or a change of a table space with the rebalance that follows."""
-        self._interrupted.clear()
-        self._running = step
-        self._busy.set()
-        try:
+        with self._working(step):
             phase, change = phase_of(step.sql), change_of(step.sql)
             if phase is not None:
                 self._run_phase(step, phase)
@@ -72,6 +72,45 @@ class Db2Mover(Unpausable):
                 self._spaces.run(step, change)
             else:
                 self._send(step.sql, step.purpose)
+
+    def resume(self, step: Step) -> None:
+        """Let a suspended rebalance go on, and stay until it has ended; one that goes on already is only watched."""
+        change = change_of(step.sql)
+        if change is None or not step.pausable:
+            raise StatementFailed(f"{step.purpose}: only a rebalance can be held and gone on with")
+        with self._working(step):
+            self._spaces.resume(step, change)
+
+    def pause(self) -> bool:
+        """Suspend the rebalance of the running step; False while there is none. Safe from another thread."""
+        step = self._running
+        change = None if step is None else change_of(step.sql)
+        if step is None or change is None or not step.pausable:
+            return False
+        with self._asking:
+            state = read_rebalance(self._asked, change.space)
+            if not state.running:
+                return False
+            if not state.suspended:
+                connection = open_connection(
+                    self._settings, statement_seconds=self._settings.query_timeout, autocommit=False
+                )
+                try:
+                    _send(connection, step.pause_sql, f"holding the rebalance of {change.space}")
+                finally:
+                    close_quietly(connection)
+        self._held.set()
+        return True
+
+    @contextmanager
+    def _working(self, step: Step) -> Iterator[None]:
+        """Others may ask about the step within."""
+        self._interrupted.clear()
+        self._held.clear()
+        self._running = step
+        self._busy.set()
+        try:
+            yield
         finally:
             self._busy.clear()
             self._running = None
@@ -83,7 +122,7 @@ class Db2Mover(Unpausable):
             return None
         try:
             with self._asking:
-                return _progress(self._asked, route, step)
+                return progress_of(self._asked, route, step)
         except ConnectorError:  # a move must not fail because nobody can see how far it is
             return None
 
@@ -98,8 +137,7 @@ class Db2Mover(Unpausable):
 
     def close(self) -> None:
         """End all sessions."""
-        with suppress(DriverError):  # it may be gone already
-            self._connection.close()
+        close_quietly(self._connection)
         self._eye.close()
         with self._asking:
             self._asked.close()
@@ -184,12 +222,16 @@ class Db2Mover(Unpausable):
             self._send(step.sql, step.purpose)
 
     def _send(self, statement: str, doing: str) -> None:
-        """One statement, its failures told apart."""
-        try:
-            send_once(self._connection, statement)
-        except DriverError as error:
-            found = diagnose(str(error))
-            raise (outcome_unknown(found, doing) if found.broke else translate(found, doing)) from error
+        _send(self._connection, statement, doing)
+
+
+def _send(connection: Connection, statement: str, doing: str) -> None:
+    """One statement, its failures told apart."""
+    try:
+        send_once(connection, statement)
+    except DriverError as error:
+        found = diagnose(str(error))
+        raise (outcome_unknown(found, doing) if found.broke else translate(found, doing)) from error
 
 
 def is_done(phase: Phase, protocol: MoveProtocol) -> bool:
@@ -197,25 +239,3 @@ def is_done(phase: Phase, protocol: MoveProtocol) -> bool:
     if phase.operation == "INIT":
         return protocol.status in _GOES_ON
     return _REACHED.get(protocol.status, 0) > _RANK[phase.operation]
-
-
-def _progress(session: ReadSession, route: Route, step: Step) -> Progress | None:
-    total = max(1, route.bundle.size_bytes)
-    change = change_of(step.sql)
-    if change is not None:
-        state = read_rebalance(session, change.space)
-        share = state.done_extents / state.extents if state.extents else 0.0
-        how = "suspended" if state.suspended else "rebalancing"
-        return Progress(
-            done_bytes=round(total * share), total_bytes=total, sentence=f"{how}: {change.space} to {route.to_space}"
-        )
-    phase = phase_of(step.sql)
-    if phase is None:
-        return None
-    protocol = read_protocol(session, phase.schema, phase.table)
-    done = _RANK.get(phase.operation, 0) / len(_RANK)  # rows tell of COPY only, and of that not the size
-    return Progress(
-        done_bytes=round(total * done),
-        total_bytes=total,
-        sentence=f"{phase.operation}: {route.bundle.key} to {route.to_space}, {protocol.copied_rows} rows copied",
-    )

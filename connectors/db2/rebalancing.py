@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
-from connectors.base import Clock, LockNotObtained, ObjectGone, OutcomeUnknown, StatementFailed
-from connectors.db2.inspection import Rebalance, at_rest, is_moving, lies_under, read_rebalance
+from connectors.base import CannotConnect, Clock, LockNotObtained, ObjectGone, OutcomeUnknown, Paused, StatementFailed
+from connectors.db2.inspection import Rebalance, is_moving, read_rebalance, space_arrived
 from connectors.db2.session import ReadSession
 from connectors.db2.settings import Db2Settings
 from connectors.db2.statements import SpaceChange
@@ -15,6 +16,7 @@ from connectors.db2.storage import Storage, TableSpace, read_storage
 from connectors.model import Step
 
 BACKUP = "BACKUP"
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +27,9 @@ class Look:
     storage: Storage
     state: Rebalance
 
-    def arrived(self, group: str) -> bool:
-        """All four facts: no rebalance, mode at rest, no dropped path, every container in the group's paths."""
-        named = self.storage.groups.get(group or self.space.group)
-        return (
-            named is not None
-            and self.space.group == named.name
-            and at_rest(self.space, self.state)
-            and lies_under(self.space, named.paths)
-        )
+    def arrived(self, change: SpaceChange) -> bool:
+        """All four facts: no rebalance, mode at rest, no dropped path, every container where the change wants it."""
+        return not self.moving and space_arrived(self.storage, self.space, change)
 
     @property
     def moving(self) -> bool:
@@ -41,11 +37,19 @@ class Look:
         return is_moving(self.space, self.state)
 
 
-class SpaceChanger:
-    """Sends ``USING STOGROUP`` and ``REBALANCE``.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signals:
+    """What other threads want of the running step."""
 
-    Whether the first begins a rebalance by itself, IBM's manual says both ways; so the second is a step of its own,
-    which is only sent where nothing has begun.
+    interrupted: threading.Event  # stop watching
+    held: threading.Event  # it was suspended on request
+
+
+class SpaceChanger:
+    """Sends ``USING STOGROUP``, ``MANAGED BY AUTOMATIC STORAGE``, ``ADD ... DROP`` and ``REBALANCE``.
+
+    Whether the first begins a rebalance by itself, IBM's manual says both ways; so the last is a step of its own, which
+    is only sent where nothing has begun.
     """
 
     def __init__(
@@ -54,12 +58,12 @@ class SpaceChanger:
         send: Callable[[str, str], None],
         settings: Db2Settings,
         clock: Clock,
-        interrupted: threading.Event,
+        signals: Signals,
         *,
         shared: bool,
     ) -> None:
         self._session, self._send, self._settings, self._clock = session, send, settings, clock
-        self._interrupted = interrupted
+        self._signals = signals
         self._shared = shared
 
     def run(self, step: Step, change: SpaceChange) -> None:
@@ -67,25 +71,57 @@ class SpaceChanger:
 
         Raises:
             LockNotObtained: a backup is running.
-            OutcomeUnknown: the rebalance goes on, but not watched any longer: on request, or the time was up.
+            Paused: it was suspended on request; by somebody else's, it is waited for.
+            OutcomeUnknown: the rebalance goes on, but not watched any longer: on request, the time was up, or the
+                server does not answer.
             StatementFailed: it ended and the containers are not all there.
         """
         seen = self._look(change.space)
-        if seen.arrived(change.group):
+        if seen.arrived(change):
             return
-        if not seen.moving:
+        if seen.state.suspended and change.resumes:
+            self._send(step.sql, step.purpose)
+        elif not seen.moving:
             if change.group and seen.space.group == change.group:
                 return  # given to that group before, and nothing copied yet: REBALANCE is the next step
             self._refuse_backup(step)
             self._send(step.sql, step.purpose)
-            if not self._begins(change):
+            if not self._known(step, lambda: self._begins(change)):
                 if change.group:
                     return
                 raise StatementFailed(
                     f"{step.purpose}: no rebalance began within {self._settings.rebalance_begins_within:g} s",
                     advice=f"Look at MON_GET_REBALANCE_STATUS and db2diag.log for {change.space}.",
                 )
-        self._wait(step, change)
+        self._known(step, lambda: self._wait(step, change))
+
+    def resume(self, step: Step, change: SpaceChange) -> None:
+        """Go on with a rebalance that is held, to its end; its statement is sent only where one is.
+
+        Raises:
+            ConnectorError: as ``run``.
+        """
+        seen = self._look(change.space)
+        if seen.arrived(change):
+            return
+        if seen.state.suspended:
+            self._send(step.resume_sql, f"going on: {step.purpose}")
+        self._known(step, lambda: self._wait(step, change))
+
+    def _known(self, step: Step, look: Callable[[], Result]) -> Result:
+        """What is seen after the statement was sent.
+
+        Raises:
+            OutcomeUnknown: nobody can look; that must not be taken for a statement that has changed nothing.
+        """
+        try:
+            return look()
+        except CannotConnect as error:
+            raise OutcomeUnknown(
+                f"{step.purpose}: sent, and then nobody could look ({error})",
+                advice="The rebalance goes on in the server; the catalog is asked what became of it.",
+                native_code=error.native_code,
+            ) from error
 
     def _refuse_backup(self, step: Step) -> None:
         rows = self._session.optional_rows("utilities", doing="looking for a backup") or []
@@ -106,9 +142,9 @@ class SpaceChanger:
         until = self._clock.monotonic() + self._settings.rebalance_begins_within
         while True:
             seen = self._look(change.space)
-            if seen.moving or seen.arrived(change.group):
+            if seen.moving or seen.arrived(change):
                 return True
-            if self._clock.monotonic() >= until or self._interrupted.is_set():
+            if self._clock.monotonic() >= until or self._signals.interrupted.is_set():
                 return False
             self._clock.sleep(min(self._settings.poll_every, self._settings.rebalance_begins_within))
 
@@ -117,16 +153,19 @@ class SpaceChanger:
         idle = 0
         while True:
             seen = self._look(change.space)
-            if seen.arrived(change.group):
+            if seen.arrived(change):
                 return
+            if seen.state.suspended and self._signals.held.is_set():
+                done, extents = seen.state.done_extents, seen.state.extents
+                raise Paused(f"{step.purpose}: the rebalance of {change.space} is held, {done} of {extents} extents")
             idle = 0 if seen.moving else idle + 1
             if idle > 1:  # once may be the moment between the last extent and the drop of the old containers
                 raise StatementFailed(
                     f"{step.purpose}: the rebalance ended, and {change.space} is not wholly where it should be",
                     advice="Look for its reason in db2diag.log; often the paths of the target were full.",
                 )
-            if self._interrupted.is_set() or self._clock.monotonic() >= until:
-                why = "asked to stop" if self._interrupted.is_set() else "the time for it is up"
+            if self._signals.interrupted.is_set() or self._clock.monotonic() >= until:
+                why = "asked to stop" if self._signals.interrupted.is_set() else "the time for it is up"
                 raise OutcomeUnknown(
                     f"{step.purpose}: {why}; the rebalance goes on in the server",
                     advice=f'ALTER TABLESPACE "{change.space}" REBALANCE SUSPEND pauses it.',

@@ -40,6 +40,8 @@ class Db2Settings(BaseModel):
     password: SecretSource | None = None  # None: Kerberos, or a trusted client
     security: Literal["SSL"] | None = None
     server_certificate: Path | None = None  # .arm or .pem, with security: SSL
+    keystore: Path | None = None  # .kdb of IBM's GSKit, instead of server_certificate
+    keystore_stash: Path | None = None  # .sth beside it
     authentication: Literal["SERVER", "SERVER_ENCRYPT", "DATA_ENCRYPT", "KERBEROS", "GSSPLUGIN"] | None = None
     connect_timeout: Duration = 10.0
     query_timeout: Duration = 30.0  # of every query that reads
@@ -48,6 +50,9 @@ class Db2Settings(BaseModel):
     poll_every: Duration = 5.0  # how often a rebalance is looked at
     rebalance_begins_within: Duration = 30.0  # after USING STOGROUP; then REBALANCE is sent
     move_by: Literal["table", "table_space"] = "table"
+    folders: dict[str, str] = Field(
+        default_factory=dict
+    )  # where files of DMS table spaces may be, by name, with table_space
     keep_original: bool = False  # ADMIN_MOVE_TABLE keeps the old table under another name
 
     def keywords(self, *, statement_seconds: float) -> dict[str, str]:
@@ -68,6 +73,8 @@ class Db2Settings(BaseModel):
             "PWD": "" if self.password is None else self.password.read().get_secret_value(),
             "SECURITY": self.security or "",
             "SSLServerCertificate": "" if self.server_certificate is None else str(self.server_certificate),
+            "SSLClientKeystoredb": "" if self.keystore is None else str(self.keystore),
+            "SSLClientKeystash": "" if self.keystore_stash is None else str(self.keystore_stash),
             "AUTHENTICATION": self.authentication or "",
             "ConnectTimeout": str(max(1, round(self.connect_timeout))),
             "QueryTimeout": str(max(1, round(statement_seconds))),

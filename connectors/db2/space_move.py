@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from connectors.db2.names import identifier, literal
+from dataclasses import dataclass, replace
+
+from connectors.db2.names import identifier
 from connectors.db2.settings import Db2Settings
-from connectors.db2.statements import Tagged, rebalance, swap_containers, to_automatic, using_group
+from connectors.db2.statements import Tagged, rebalance, reduce_space, swap_containers, to_automatic, using_group
 from connectors.db2.storage import AT_REST, NEVER_TOUCHED, Group, Storage, TableSpace
 from connectors.db2.table_move import lock_timeout
-from connectors.model import Bundle, NoRoute, Route
+from connectors.db2.written import packages_to_rebind, redirected, temporary_space
+from connectors.model import Bundle, NoRoute, Route, Step
 
-REDIRECTED = (
-    "restore it redirected (RESTORE DATABASE ... TABLESPACE ... REDIRECT; SET TABLESPACE CONTAINERS; "
-    "RESTORE DATABASE ... CONTINUE)"
-)
 REBIND = "static packages keep their old access plans until they are bound again (REBIND); the list:"
-PACKAGES = (
-    "SELECT PKGSCHEMA, PKGNAME FROM SYSCAT.PACKAGEDEP AS D, SYSCAT.TABLES AS B "
-    "WHERE D.BTYPE = 'T' AND D.BSCHEMA = B.TABSCHEMA AND D.BNAME = B.TABNAME AND B.TBSPACE = "
-)
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """What of a server decides how its table spaces may move."""
+
+    purescale: bool = False  # there a rebalance is not supported
+    partitions: int = 1  # database partitions
 
 
 def space_route(
-    storage: Storage, space: TableSpace | None, bundle: Bundle, to_group: str, settings: Db2Settings, *, purescale: bool
+    storage: Storage, space: TableSpace | None, bundle: Bundle, target: str, settings: Db2Settings, server: Instance
 ) -> Route | NoRoute:
     """The route, or why there is none.
 
@@ -29,45 +32,44 @@ def space_route(
         storage: as it is now.
         space: the table space that the bundle is; None: it is gone.
         bundle: everything in it.
-        to_group: name of the storage group to move it to.
+        target: name of the storage group, or of the folder for containers of its own, to move it to.
         settings: limits.
-        purescale: there a rebalance is not supported.
+        server: what kind of instance it is.
     """
-    group = storage.groups.get(to_group)
-    found = _refusal(space, group, bundle, to_group, purescale=purescale)
+    group, folder = storage.groups.get(target), storage.folders.get(target)
+    found = _refusal(storage, space, bundle, target, server)
     if found is not None:
         return found
     assert space is not None, "a missing table space is refused above"
-    assert group is not None, "a missing group is refused above"
-    if not space.automatic:
-        return _one_way(space, group)
-    return _using_group(space, group, bundle, settings)
+    if folder is not None:
+        return _swap(space, target, folder, bundle, settings)
+    assert group is not None, "a target that is neither is refused above"
+    return (_using_group if space.automatic else _convert)(space, group, bundle, settings)
 
 
 def _refusal(
-    space: TableSpace | None, group: Group | None, bundle: Bundle, to_group: str, *, purescale: bool
+    storage: Storage, space: TableSpace | None, bundle: Bundle, target: str, server: Instance
 ) -> NoRoute | None:
     if space is None:
         return NoRoute(code="gone", sentence=f"the table space of {bundle.key} no longer exists")
     reasons = (
-        (group is None, "no_space", f"there is no storage group {to_group}"),
-        (
-            group is not None and not group.paths,
-            "paths_hidden",
-            f"the paths of {to_group} cannot be read, so nobody could tell when the move has ended; see doctor",
-        ),
-        (space.group == to_group, "already_there", f"table space {space.name} is already in storage group {to_group}"),
+        *_of_target(storage, space, target),
         (space.name in NEVER_TOUCHED, "system_space", f"{space.name} is never moved"),
-        (purescale, "purescale", "pureScale does not rebalance: move table by table (move_by: table)"),
+        (server.purescale, "purescale", "pureScale does not rebalance: move table by table (move_by: table)"),
         (
             not space.permanent,
             "temporary_space",
-            f"{space.name} is temporary: create a new one in the target and drop it",
+            f"{space.name} is temporary. By hand: {temporary_space(space.name, target)}",
         ),
         (
             space.managed == "S",
             "sms",
-            f"{space.name} is SMS, whose containers do not change: move its tables, or {REDIRECTED}",
+            f"{space.name} is SMS, whose containers stay: move its tables, or {redirected(space.name, target)}",
+        ),
+        (
+            not space.containers,
+            "containers_hidden",
+            f"the containers of {space.name} cannot be read, so nobody could tell when the move has ended; see doctor",
         ),
         (
             space.mode != AT_REST,
@@ -75,23 +77,115 @@ def _refusal(
             f"{space.name} is being rebalanced ({space.mode}); wait until it has ended",
         ),
         (space.state != "NORMAL", "not_normal", f"{space.name} is in state {space.state}"),
+        *_of_folder(storage, space, target, server),
     )
     return next((NoRoute(code=code, sentence=sentence) for applies, code, sentence in reasons if applies), None)
 
 
-def _one_way(space: TableSpace, group: Group) -> NoRoute:
-    """Of DMS: into automatic storage there is no way back, so that is written out for a person and not carried out.
+def _of_target(storage: Storage, space: TableSpace, target: str) -> tuple[tuple[bool, str, str], ...]:
+    group, folder = storage.groups.get(target), storage.folders.get(target)
+    return (
+        (
+            group is None and folder is None,
+            "no_space",
+            f"there is no storage group {target}, and the configuration names no folder so",
+        ),
+        (
+            group is not None and not group.paths,
+            "paths_hidden",
+            f"the paths of {target} cannot be read, so nobody could tell when the move has ended; see doctor",
+        ),
+        (storage.home_of(space) == target, "already_there", f"table space {space.name} is already in {target}"),
+    )
 
-    So is the swap of its containers, since nobody but a person knows which files and devices there may be.
-    """
-    files = [
-        (f"{group.paths[0]}/{space.name}.{at}", space.container_pages[old]) for at, old in enumerate(space.containers)
-    ]
-    swap = f"; or keep it so: {swap_containers(space.name, files, space.containers)}" if files else ""
-    return NoRoute(
-        code="one_way",
-        sentence=f"{space.name} is managed by its own containers. By hand, and for good: "
-        f"{to_automatic(space.name, group.name)}; {rebalance(space.name)}{swap}",
+
+def _of_folder(storage: Storage, space: TableSpace, target: str, server: Instance) -> tuple[tuple[bool, str, str], ...]:
+    """Why no containers of its own can be put there."""
+    to_folder = target in storage.folders
+    return (
+        (
+            to_folder and space.automatic,
+            "no_way_back",
+            f"{space.name} is in automatic storage, from where no way leads back to containers of its own",
+        ),
+        (
+            to_folder and not space.only_files,
+            "devices",
+            f"{space.name} has devices; by hand: ALTER TABLESPACE {identifier(space.name)} ADD (DEVICE ...) DROP ...",
+        ),
+        (
+            to_folder and server.partitions > 1,
+            "several_members",
+            f"the containers of {space.name} are named for each database partition (ON DBPARTITIONNUM); by hand",
+        ),
+    )
+
+
+def _swap(space: TableSpace, name: str, folder: str, bundle: Bundle, settings: Db2Settings) -> Route:
+    """New files in, the old ones out, in one statement: Db2 copies once, in two passes, while everybody works on."""
+    old = tuple((path, space.container_pages[path]) for path in space.containers)
+    new = tuple((f"{folder.rstrip('/')}/{space.name}.{at}", pages) for at, (_, pages) in enumerate(old))
+    words = Tagged(
+        there=(
+            (
+                swap_containers(space.name, new, [path for path, _ in old]),
+                f"give table space {space.name} files in {folder} and take its old ones away",
+            ),
+        ),
+        back=(
+            (
+                swap_containers(space.name, old, [path for path, _ in new]),
+                f"give table space {space.name} its old files back",
+            ),
+        ),
+        seconds=settings.move_timeout,
+    )
+    return _space_route("swap containers", words, space, name, bundle, settings, _common_notes(space))
+
+
+def _convert(space: TableSpace, group: Group, bundle: Bundle, settings: Db2Settings) -> Route:
+    """Out of containers of its own into automatic storage: for good."""
+    words = Tagged(
+        there=(
+            (
+                to_automatic(space.name, group.name),
+                f"give table space {space.name} to storage group {group.name}, for good",
+            ),
+            (rebalance(space.name), f"copy the extents of {space.name}"),
+        ),
+        back=(),
+        seconds=settings.move_timeout,
+    )
+    notes = (
+        "there is no way back to containers of its own; afterwards it moves between storage groups",
+        *_common_notes(space),
+        _said_speed(group),
+    )
+    return _space_route("convert to automatic storage", words, space, group.name, bundle, settings, notes)
+
+
+def _space_route(
+    name: str,
+    words: Tagged,
+    space: TableSpace,
+    target: str,
+    bundle: Bundle,
+    settings: Db2Settings,
+    notes: tuple[str, ...],
+) -> Route:
+    return Route(
+        name=name,
+        bundle=bundle,
+        to_space=target,
+        prologue=(lock_timeout(settings),),
+        steps=tuple(_pausable(words, step, space.name) for step in words.steps()),
+        undo_steps=tuple(_pausable(words, step, space.name) for step in words.undo_steps()),
+        tidy_steps=_give_up(words, space),
+        online=True,
+        locks="none on its tables: extents are copied one by one while everybody works on",
+        log_bytes=0,
+        transient_bytes=max(0, space.total_bytes - bundle.size_bytes),  # all that is allocated moves, used or not
+        notes=notes,
     )
 
 
@@ -108,34 +202,44 @@ def _using_group(space: TableSpace, group: Group, bundle: Bundle, settings: Db2S
         ),
         seconds=settings.move_timeout,
     )
-    return Route(
-        name="using stogroup",
-        bundle=bundle,
-        to_space=group.name,
-        prologue=(lock_timeout(settings),),
-        steps=words.steps(),
-        undo_steps=words.undo_steps(),
-        online=True,
-        locks="none on its tables: extents are copied one by one while everybody works on",
-        log_bytes=0,
-        transient_bytes=max(0, space.total_bytes - bundle.size_bytes),  # all that is allocated moves, used or not
-        notes=_notes(space, group),
-    )
-
-
-def _notes(space: TableSpace, group: Group) -> tuple[str, ...]:
-    notes = [
-        f"everything in {space.name} moves with it",
-        f"{REBIND} {PACKAGES}{literal(space.name)}",
-        f"{rebalance(space.name, 'SUSPEND')} pauses it, {rebalance(space.name, 'RESUME')} lets it go on",
-        "an HADR standby needs the paths of the target group too; take a backup afterwards",
-    ]
+    notes = [*_common_notes(space)]
     if space.overhead >= 0 or space.transfer_rate >= 0:
         notes.append(
             f"the optimizer takes {space.name} for as slow as before, until "
             f"ALTER TABLESPACE {identifier(space.name)} OVERHEAD INHERIT TRANSFERRATE INHERIT"
         )
-    notes.append(
-        f"storage group {group.name} says OVERHEAD {group.overhead:g} ms, DEVICE READ RATE {group.read_rate:g} MB/s"
+    if space.reclaimable:
+        notes.append(f"afterwards {reduce_space(space.name)} gives back what it has allocated and does not use")
+    notes.append(_said_speed(group))
+    return _space_route("using stogroup", words, space, group.name, bundle, settings, tuple(notes))
+
+
+def _pausable(words: Tagged, step: Step, space: str) -> Step:
+    """The rebalance that a step waits for can be held."""
+    return replace(
+        step,
+        pause_sql=words.tagged(rebalance(space, "SUSPEND"), "pause"),
+        resume_sql=words.tagged(rebalance(space, "RESUME"), "resume"),
     )
-    return tuple(notes)
+
+
+def _give_up(words: Tagged, space: TableSpace) -> tuple[Step, ...]:
+    """What ends a held move where it began: a rebalance has to end before another may begin.
+
+    A conversion has no way back; it can only be brought to its end.
+    """
+    on = (rebalance(space.name, "RESUME"), f"let the rebalance of {space.name} end, before it can go back")
+    return words.tidy(on, *words.back)
+
+
+def _common_notes(space: TableSpace) -> tuple[str, ...]:
+    return (
+        f"everything in {space.name} moves with it",
+        f"{REBIND} {packages_to_rebind(space.name)}",
+        f"{rebalance(space.name, 'SUSPEND')} pauses it, {rebalance(space.name, 'RESUME')} lets it go on",
+        "an HADR standby needs the paths of the target too; take a backup afterwards",
+    )
+
+
+def _said_speed(group: Group) -> str:
+    return f"storage group {group.name} says OVERHEAD {group.overhead:g} ms, DEVICE READ RATE {group.read_rate:g} MB/s"

@@ -20,7 +20,9 @@ KEEP = "KEEP"
 _LITERAL = r"'((?:[^']|'')*)'"
 _CALL = re.compile(rf"CALL SYSPROC\.ADMIN_MOVE_TABLE\({','.join([_LITERAL] * 11)}\)", re.DOTALL)
 _ALTER = re.compile(r'ALTER TABLESPACE "((?:[^"]|"")+)" (.+?)(?: /\* hotplace |$)', re.DOTALL)
-_GROUP = re.compile(r'USING STOGROUP "((?:[^"]|"")+)"')
+_GROUP = re.compile(r'(MANAGED BY AUTOMATIC STORAGE )?USING STOGROUP "((?:[^"]|"")+)"')
+_SWAP = re.compile(r"ADD \((?P<add>.+)\) DROP \((?P<drop>.+)\)", re.DOTALL)
+_FILE = re.compile(rf"FILE {_LITERAL}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,15 @@ class SpaceChange:
 
     space: str
     clause: str
-    group: str  # that it names, "" where it names none
+    group: str = ""  # that it names, "" where it names none
+    converts: bool = False  # out of DMS into automatic storage
+    add: tuple[str, ...] = ()  # files of its own
+    drop: tuple[str, ...] = ()
+
+    @property
+    def resumes(self) -> bool:
+        """Whether it lets a suspended rebalance go on."""
+        return self.clause == "REBALANCE RESUME"
 
 
 def move_table(schema: str, table: str, homes: Homes | None, options: str, operation: str) -> str:
@@ -113,10 +123,19 @@ def change_of(sql: str) -> SpaceChange | None:
     found = _ALTER.match(sql)
     if found is None:
         return None
-    group = _GROUP.search(found[2])
-    return SpaceChange(
-        found[1].replace('""', '"'), found[2].strip(), "" if group is None else group[1].replace('""', '"')
-    )
+    clause, name = found[2].strip(), found[1].replace('""', '"')
+    swap = _SWAP.fullmatch(clause)
+    if swap is not None:
+        return SpaceChange(name, clause, add=_files(swap["add"]), drop=_files(swap["drop"]))
+    group = _GROUP.fullmatch(clause)
+    if group is not None:
+        return SpaceChange(name, clause, group[2].replace('""', '"'), converts=group[1] is not None)
+    return SpaceChange(name, clause)
+
+
+def _files(listed: str) -> tuple[str, ...]:
+    """Paths of a list of containers."""
+    return tuple(path.replace("''", "'") for path in _FILE.findall(listed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,23 +155,24 @@ class Tagged:
     def steps(self) -> tuple[Step, ...]:
         """The way there."""
         return tuple(
-            Step(sql=self._tag(statement, f"step {at}"), purpose=purpose, timeout_seconds=self.seconds)
+            Step(sql=self.tagged(statement, f"step {at}"), purpose=purpose, timeout_seconds=self.seconds)
             for at, (statement, purpose) in enumerate(self.there, start=1)
         )
 
     def undo_steps(self) -> tuple[Step, ...]:
         """The way back."""
         return tuple(
-            Step(sql=self._tag(statement, f"undo {at}"), purpose=purpose, timeout_seconds=self.seconds)
+            Step(sql=self.tagged(statement, f"undo {at}"), purpose=purpose, timeout_seconds=self.seconds)
             for at, (statement, purpose) in enumerate(self.back, start=1)
         )
 
     def tidy(self, *statements: tuple[str, str]) -> tuple[Step, ...]:
         """What removes the rest of an interrupted run, each a statement and its purpose."""
         return tuple(
-            Step(sql=self._tag(statement, f"tidy {at}"), purpose=purpose, timeout_seconds=self.seconds)
+            Step(sql=self.tagged(statement, f"tidy {at}"), purpose=purpose, timeout_seconds=self.seconds)
             for at, (statement, purpose) in enumerate(statements, start=1)
         )
 
-    def _tag(self, statement: str, what: str) -> str:
+    def tagged(self, statement: str, what: str) -> str:
+        """The statement with the comment that names this move."""
         return f"{statement} /* hotplace move {self.digest} {what} */"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
 from connectors.db2.session import ReadSession, Row
 
@@ -41,6 +42,7 @@ class TableSpace:
     containers: tuple[str, ...]
     container_pages: Mapping[str, int]
     container_room: int  # bytes free in the file systems of its containers
+    only_files: bool = True  # no container is a device
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,15 @@ class Storage:
 
     spaces: Mapping[int, TableSpace]
     groups: Mapping[str, Group]
+    folders: Mapping[str, str] = field(
+        default_factory=dict
+    )  # where DMS containers may be, by the configuration's names
+
+    def home_of(self, space: TableSpace) -> str:
+        """What table spaces move between: its storage group, else the folder of its containers, else itself."""
+        if space.group:
+            return space.group
+        return next((name for name, folder in self.folders.items() if lies_under(space, (folder,))), space.name)
 
     def space_named(self, name: str) -> TableSpace | None:
         """The table space of that name, None when there is none."""
@@ -82,12 +93,20 @@ class Storage:
         return space.free_bytes + space.container_room
 
 
-def read_storage(session: ReadSession, *, shared: bool) -> Storage:
+def lies_under(space: TableSpace, paths: Sequence[str]) -> bool:
+    """Whether every container is in one of these folders; False where none can be seen."""
+    folders = [PurePosixPath(path) for path in paths]
+    files = [PurePosixPath(container) for container in space.containers]
+    return bool(files) and all(any(file.is_relative_to(folder) for folder in folders) for file in files)
+
+
+def read_storage(session: ReadSession, *, shared: bool, folders: Mapping[str, str] | None = None) -> Storage:
     """Five set-based queries.
 
     Args:
         session: to ask over.
         shared: pureScale: every member reports the same disk, so sizes are not summed.
+        folders: where DMS containers may be; None: of no interest.
 
     Raises:
         ConnectorError: a subclass that says what may be done.
@@ -99,7 +118,8 @@ def read_storage(session: ReadSession, *, shared: bool) -> Storage:
     member = ANY_MEMBER if shared else ALL_MEMBERS
     paths = session.optional_rows("storage_paths", (member,), doing="reading storage paths") or []
     found = {row[0]: _space(row, states.get(row[0], []), containers.get(row[0], []), shared=shared) for row in catalog}
-    return Storage(found, {row[1]: _group(row, [path for path in paths if path[0] == row[1]]) for row in groups})
+    named = {row[1]: _group(row, [path for path in paths if path[0] == row[1]]) for row in groups}
+    return Storage(found, named, dict(folders or {}))
 
 
 def _by_number(rows: Sequence[Row]) -> Mapping[int, list[Row]]:
@@ -158,6 +178,7 @@ def _space(row: Row, states: Sequence[Row], containers: Sequence[Row], *, shared
         containers=tuple(sorted({str(container[3]) for container in containers})),
         container_pages={str(container[3]): int(container[5] or 0) for container in containers},
         container_room=_room([(c[1], c[6], int(c[7] or 0) - int(c[8] or 0)) for c in containers]) or 0,
+        only_files=all(str(container[4]).startswith("FILE") for container in containers),
     )
 
 

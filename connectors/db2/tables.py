@@ -8,10 +8,6 @@ from dataclasses import dataclass
 from connectors.db2.names import Key, Part
 from connectors.db2.session import ReadSession
 
-BY_HAND = (
-    "ALTER TABLE ... DETACH PARTITION, copy it to a table in the target, ALTER TABLE ... ATTACH PARTITION, "
-    "SET INTEGRITY"
-)
 UNIQUE_RULES = frozenset({"P", "U"})
 
 
@@ -158,7 +154,7 @@ def refusal(table: TableFacts) -> tuple[str, str] | None:
         (
             table.partitions > 1 or not table.space,
             "partitioned",
-            f"{name} is partitioned: one partition moves with its table space. By hand: {BY_HAND}",
+            f"{name} is partitioned: one partition moves with its table space",
         ),
     )
     return next(((code, sentence) for applies, code, sentence in reasons if applies), None)

@@ -8,17 +8,16 @@ from datetime import datetime
 
 import numpy as np
 
-from connectors.model import F64, I64, NO_PARENT, Catalog, Space, UnitKind, UnitTable
+from connectors.model import F64, I64, NO_PARENT, Catalog, UnitKind, UnitTable
 from connectors.oracle.names import key_of, plain
 from connectors.oracle.queries import query
 from connectors.oracle.server import CONTAINERS_SINCE, Server
 from connectors.oracle.session import ReadSession, Row
+from connectors.oracle.spaces import Spaces, read_spaces
 
 AT_ONCE = 20  # ids of sql/objects.sql
-MIB = 1 << 20
 USUAL_BLOCK_BYTES = 8192.0
 IOT_TOP = "IOT - TOP"
-_NO_ROOM_TOLD = frozenset({"FLEX", "EXTEND"})  # kinds of disk group whose USABLE_FILE_MB is always 0
 
 Owning = tuple[str, str, str, str | None]  # family (index, lob, overflow), then the parts of its name
 Parts = tuple[str, str, str | None]  # owner, name, partition or subpartition
@@ -69,29 +68,30 @@ class Unit:
     parent: int
 
 
-def read_catalog(session: ReadSession, taken_at: datetime, server: Server) -> tuple[Catalog, Shape]:
-    """Three set-based queries, a fourth when there are ASM disk groups.
+def read_catalog(
+    session: ReadSession, taken_at: datetime, server: Server, places: Sequence[str] | None
+) -> tuple[Catalog, Shape]:
+    """Three set-based queries; one more when there are ASM disk groups, and one when places are the spaces.
+
+    Args:
+        session: to ask over.
+        taken_at: the instant.
+        server: whose catalog it is.
+        places: as in ``spaces.read_spaces``.
 
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    found = session.rows(query("spaces"), doing="reading tablespaces")
-    groups = {}
-    if any(str(row[5] or "").startswith("+") for row in found):
-        groups = {row[0]: row for row in session.rows(query("disk_groups"), doing="reading disk groups")}
+    found = read_spaces(session, places)
     name = "units" if server.number >= CONTAINERS_SINCE else "units_11"
     entries = [Entry(*row) for row in session.rows(query(name), doing="reading the catalog")]
     owned = owned_of(session.rows(query("owners"), doing="reading what belongs to tables"))
-    row_of = {row[0]: at for at, row in enumerate(found)}
-    units = [unit for unit in units_of(entries, owned) if unit.entry.space in row_of]
-    spaces = tuple(space_of(row, groups) for row in found)
-    block_bytes = np.array([row[1] for row in found], dtype=np.float64)
-    table = _columns(units, row_of)
+    units = [unit for unit in units_of(entries, owned) if unit.entry.space in found.row_of]
     shape = Shape(
-        block_bytes=block_bytes[table.space] if len(units) else np.empty(0),
+        block_bytes=np.array([found.block_bytes[unit.entry.space or ""] for unit in units], dtype=np.float64),
         segment=np.array([unit.entry.data_object_id or 0 for unit in units], dtype=np.int64),
     )
-    return Catalog(taken_at=taken_at, spaces=spaces, units=table), shape
+    return Catalog(taken_at=taken_at, spaces=found.spaces, units=_columns(units, found)), shape
 
 
 def find_entries(session: ReadSession, object_ids: Sequence[int]) -> dict[int, Entry]:
@@ -206,36 +206,13 @@ def part_word(entry: Entry) -> str:
     return "PARTITION" if entry.type.endswith("PARTITION") else ""
 
 
-def _columns(units: Sequence[Unit], row_of: Mapping[str, int]) -> UnitTable:
+def _columns(units: Sequence[Unit], found: Spaces) -> UnitTable:
     return UnitTable(
         physical_id=np.array([unit.entry.object_id for unit in units], dtype=np.int64),
         key=tuple(unit.key for unit in units),
         kind=np.array([unit.kind for unit in units], dtype=np.int8),
         size_bytes=np.array([unit.entry.bytes or 0 for unit in units], dtype=np.int64),
-        space=np.array([row_of[unit.entry.space or ""] for unit in units], dtype=np.int32),
-        bundle=np.array([unit.bundle for unit in units], dtype=np.int64),
+        space=np.array([found.row_of[unit.entry.space or ""] for unit in units], dtype=np.int32),
+        bundle=np.array([found.bundle.get(unit.entry.space or "", unit.bundle) for unit in units], dtype=np.int64),
         parent=np.array([unit.parent for unit in units], dtype=np.int64),
     )
-
-
-def space_of(row: Row, groups: Mapping[str, Row]) -> Space:
-    """One tablespace with the room its files have and may grow to; a disk group bounds the growth.
-
-    Whether a file system has the room that autoextend promises, no view tells: configuration may state less.
-    """
-    name, _, used, allocated, limit, path = row
-    if allocated is None:
-        return Space(name=name, path="", used_bytes=int(used or 0), free_bytes=None, capacity_bytes=None)
-    growth = int(limit) - int(allocated)
-    growth = min(growth, group_room(str(path), groups, growth))
-    capacity = int(allocated) + growth
-    free = None if used is None else max(0, capacity - int(used))
-    return Space(name=name, path=str(path), used_bytes=int(used or 0), free_bytes=free, capacity_bytes=capacity)
-
-
-def group_room(path: str, groups: Mapping[str, Row], otherwise: int) -> int:
-    """Bytes that the ASM disk group of a file has left, mirroring counted; ``otherwise`` where it does not say."""
-    group = groups.get(path[1:].partition("/")[0]) if path.startswith("+") else None
-    if group is None or group[1] in _NO_ROOM_TOLD:
-        return otherwise
-    return max(0, int(group[2])) * MIB

@@ -19,15 +19,18 @@ from connectors.model import (
     Route,
     Sample,
 )
-from connectors.oracle import demand, doctor, inspection, lease, routes
-from connectors.oracle.catalog import Shape, exact_sizes, read_catalog, shape_of
+from connectors.oracle import demand, doctor, file_moves, inspection, lease, routes
+from connectors.oracle.catalog import Shape, exact_sizes, find_entries, read_catalog, shape_of
 from connectors.oracle.driver import Driver
 from connectors.oracle.facts import find_facts
+from connectors.oracle.instances import Instances
+from connectors.oracle.licensed import with_licensed_facts
 from connectors.oracle.mover import OracleMover
 from connectors.oracle.sampler import SegmentSampler
 from connectors.oracle.server import Server, read_server
 from connectors.oracle.session import ReadSession
 from connectors.oracle.settings import OracleSettings
+from connectors.oracle.spaces import read_files, read_spaces
 
 
 class OracleConnector:
@@ -40,7 +43,8 @@ class OracleConnector:
         self._driver = driver
         self._session = ReadSession(driver, settings)
         self._known: Server | None = None
-        self._sampler = SegmentSampler(self._session, clock, self._server)
+        self._instances = Instances(self._session, driver, settings)
+        self._sampler = SegmentSampler(self._instances, clock, self._server, by_place=settings.move_by == "tablespace")
         self._shape: tuple[I64, Shape] | None = None
 
     def identify(self) -> Identity:
@@ -59,11 +63,11 @@ class OracleConnector:
 
     def capabilities(self) -> tuple[Capability, ...]:
         """What release, edition, options and privileges of this login allow."""
-        return doctor.capabilities(self._session, read_server(self._session))
+        return doctor.capabilities(self._session, read_server(self._session), self._settings)
 
     def catalog(self) -> Catalog:
         """Tablespaces, and every table, partition, index and LOB with a segment."""
-        found, shape = read_catalog(self._session, self._clock.now(), self._server())
+        found, shape = read_catalog(self._session, self._clock.now(), self._server(), self._settings.known_places())
         self._shape = found.units.physical_id, shape
         return found
 
@@ -84,8 +88,13 @@ class OracleConnector:
 
     def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
         """See ``routes``. The role of the database is asked anew: it may have become a standby."""
+        if self._settings.move_by == "tablespace":
+            return self._file_routes(bundle, to_space)
+        server = read_server(self._session)
         facts = find_facts(self._session, bundle, to_space)
-        return routes.routes_of(facts, bundle, to_space, read_server(self._session), self._settings)
+        if facts is not None:
+            facts = with_licensed_facts(facts, self._session, server, self._settings)
+        return routes.routes_of(facts, bundle, to_space, server, self._settings)
 
     def inspect(self, route: Route) -> Inspection:
         """By OBJECT_ID, which survives moves and rebuilds, and by the name it must still bear."""
@@ -93,7 +102,7 @@ class OracleConnector:
 
     def doctor(self) -> tuple[Finding, ...]:
         """See ``doctor``."""
-        return doctor.examine(self._session, read_server(self._session))
+        return doctor.examine(self._session, read_server(self._session), self._settings)
 
     def open_mover(self) -> Mover:
         """A writing session of this connector's account."""
@@ -104,8 +113,16 @@ class OracleConnector:
         return lease.acquire_lease(self._driver, self._settings, holder)
 
     def close(self) -> None:
-        """End the reading session."""
+        """End the reading sessions."""
+        self._instances.close()
         self._session.close()
+
+    def _file_routes(self, bundle: Bundle, to_place: str) -> tuple[Route, ...] | NoRoute:
+        lead = find_entries(self._session, bundle.physical_ids[:1]).get(bundle.physical_ids[0])
+        files = read_files(self._session)
+        own = [file for file in files if lead is not None and file.tablespace == lead.space]
+        places = [space.name for space in read_spaces(self._session, self._settings.known_places()).spaces]
+        return file_moves.routes_of(own, bundle, to_place, places, read_server(self._session), self._settings)
 
     def _server(self) -> Server:
         if self._known is None:

@@ -6,14 +6,17 @@ that is no single-block one moves between 2 and M blocks (M: 1 MiB of them), hen
 
     max(0, 2R - B) <= single <= min(R, (M R - B) / (M - 1))
 
-V$FILESTAT does count single-block reads, of a whole tablespace (F). What the other segments there cannot have done, a
-segment has done itself, which lifts the lower bound where scans and look-ups mix::
+V$FILESTAT and V$IOSTAT_FILE do count single-block reads, of a whole tablespace (F; see ``sampler.space_figures``).
+What the other segments there cannot have done, a segment has done itself, which lifts the lower bound where scans and
+look-ups mix::
 
     single >= F - (upper bounds of all others in the tablespace)
 
+Calls for several blocks, which V$IOSTAT_FILE counts too (LARGE), lift nothing: small ones are missing there.
+
 Then, of the blocks that missed the buffer cache (C = B - D)::
 
-    SYNC       = min(C, single) - those a flash cache served
+    SYNC       = min(C, single) - those a flash cache served, and over all segments no more than sessions waited for
     PREFETCHED = C - SYNC
     DIRECT     = D
 
@@ -27,10 +30,11 @@ import numpy as np
 
 from connectors.model import F64, I64, SIGNALS, Bools, Catalog, DatabaseDemand, Demand, Interval, Signal, SpaceFigures
 from connectors.oracle.catalog import Shape
-from connectors.oracle.sampler import SEGMENT
+from connectors.oracle.sampler import BATCH_WAITS, SEGMENT, SINGLE_WAITS
 
 ESTIMATED = frozenset({Signal.LOGICAL_READ, Signal.SYNC_READ, Signal.PREFETCHED_READ})
 LARGEST_CALL_BYTES = 1 << 20
+LARGEST_BATCH = 128  # blocks that one "db file parallel read" waits for, at most
 NOWHERE = -1
 
 
@@ -57,6 +61,7 @@ def classify(interval: Interval, catalog: Catalog, shape: Shape) -> Demand:
         files_of(interval.spaces, catalog),
     )
     waited = np.maximum(0.0, np.minimum(missed, single) - delta["from_flash"])
+    waited = waited * share_of_waits(float(waited.sum()), interval)
     written_direct = np.minimum(delta["written_direct"], delta["blocks_written"])
     counts = np.zeros((SIGNALS, len(at)))
     counts[Signal.LOGICAL_READ] = np.maximum(0.0, delta["logical_reads"] - direct)
@@ -97,6 +102,16 @@ def single_block_reads(blocks: F64, calls: F64, largest: F64, space: I64, files:
     spare = np.nan_to_num(files - in_space - anywhere, nan=-np.inf)
     lifted = np.where(inside, (spare[space] if len(files) else -np.inf) + upper, -np.inf)
     return np.minimum(np.maximum(lower, lifted), upper)
+
+
+def share_of_waits(reads: float, interval: Interval) -> float:
+    """What part of so many reads sessions can have waited for, 1 where all of them or nobody counted.
+
+    V$SYSTEM_EVENT counts waits for one block, and waits for several single blocks at once, each of at most as many as
+    the largest call moves.
+    """
+    waits = interval.database.get(SINGLE_WAITS, np.nan) + LARGEST_BATCH * interval.database.get(BATCH_WAITS, np.nan)
+    return min(1.0, waits / reads) if reads > 0 and waits >= 0 else 1.0
 
 
 def files_of(figures: SpaceFigures | None, catalog: Catalog) -> F64:

@@ -37,6 +37,7 @@ _QUOTA = "The owner of the object needs it: ALTER USER owner QUOTA UNLIMITED ON 
 _GONE = "It was dropped or renamed; plan again."
 _GRANT = "Run hotplace doctor: it prints the GRANT."
 _INDEX = "An online rebuild was interrupted; have a DBA run DBMS_REPAIR.ONLINE_INDEX_CLEAN(object_id)."
+_FILE_CODES = ("ORA-01119", "ORA-01276", "ORA-01516", "ORA-01565", "ORA-27038", "ORA-45906", "ORA-63001")
 
 _Kinds = tuple[type[ConnectorError], str]
 _GROUPS: tuple[tuple[_Kinds, tuple[str, ...]], ...] = (
@@ -51,6 +52,7 @@ _GROUPS: tuple[tuple[_Kinds, tuple[str, ...]], ...] = (
     ((CannotConnect, "The database is starting or stopping; wait."), ("ORA-01033", "ORA-01034", "ORA-12528")),
     ((CannotConnect, "All processes or sessions are in use; wait."), ("ORA-00018", "ORA-00020", "ORA-12516")),
     ((LockNotObtained, "Somebody uses the object; it is tried again later."), ("ORA-00054", "ORA-04021", "ORA-04020")),
+    ((LockNotObtained, "Somebody moves that data file; it is tried again later."), ("ORA-63000",)),
     ((LockNotObtained, "A deadlock was resolved against it; it is tried again later."), ("ORA-00060",)),
     (
         (SpaceFull, _ROOM),
@@ -71,6 +73,7 @@ _GROUPS: tuple[tuple[_Kinds, tuple[str, ...]], ...] = (
             *("ORA-14813", "ORA-14469", "ORA-25148", "ORA-28660", "ORA-51947", "ORA-00997", "ORA-12087", "ORA-12090"),
         ),
     ),
+    ((StatementFailed, "The place or the name does not suit the data file; plan again."), _FILE_CODES),
     ((StatementFailed, "This edition does not have the feature; plan again."), ("ORA-00439",)),
     ((StatementFailed, _INDEX), ("ORA-08104", "ORA-08106", "ORA-08107", "ORA-08122")),
     ((StatementFailed, "The database is open read-only."), ("ORA-16000", "ORA-01456")),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from connectors.model import Home, Inspection, Route, Step
-from connectors.oracle import statements
+from connectors.oracle import file_moves, statements
 from connectors.oracle.catalog import Entry, find_entries
 from connectors.oracle.facts import find_indexes, key_now, table_of
 from connectors.oracle.queries import query
 from connectors.oracle.session import ReadSession
+from connectors.oracle.spaces import read_files
 
 
 def inspect(session: ReadSession, route: Route) -> Inspection:
@@ -25,13 +26,31 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
     owner, table, index_type = table_of(session, lead)
     if key_now(lead, owner, table, index_type) != bundle.key:
         return _gone(f"{bundle.key} has another name now: {owner}.{table}", running=running)
+    size = sum(entry.bytes or 0 for entry in entries.values())
+    if route.name == file_moves.NAME:
+        return _of_files(session, lead, route, size, running=running)
     rest = [entry for entry in entries.values() if entry is not lead and entry.space is not None]
     return Inspection(
         home=home_of(lead, rest, route),
         sentence=f"{bundle.key} is in {lead.space}",
-        size_bytes=sum(entry.bytes or 0 for entry in entries.values()),
+        size_bytes=size,
         on_disk=None,  # the server's files are not looked at
         leftovers=() if running else (*_journal(session, lead, route), *_repairs(session, owner, table, route)),
+        running=running,
+    )
+
+
+def _of_files(session: ReadSession, lead: Entry, route: Route, size: int, *, running: bool) -> Inspection:
+    files = [file for file in read_files(session) if file.tablespace == lead.space]
+    if not files:
+        return _gone(f"tablespace {lead.space} has no data file", running=running)
+    home, sentence, leftovers = file_moves.inspect_files(files, route)
+    return Inspection(
+        home=home,
+        sentence=sentence,
+        size_bytes=size,
+        on_disk=None,  # the server says where its files are, and nobody looks
+        leftovers=() if running else leftovers,
         running=running,
     )
 
@@ -73,12 +92,19 @@ def _tag(route: Route) -> str:
 
 
 def _repairs(session: ReadSession, owner: str, table: str, route: Route) -> tuple[Step, ...]:
-    """Steps that rebuild the unusable indexes: as approved where the route has them, else for a person to send."""
-    unusable = [piece for piece in find_indexes(session, owner, table) if piece.unusable]
+    """Steps that rebuild the unusable indexes: as approved where the route has them, else for a person to send.
+
+    And the approved ones that restore a degree of parallelism which a rebuild has left.
+    """
+    pieces = find_indexes(session, owner, table)
+    unusable = [piece for piece in pieces if piece.unusable]
     wanted = [statements.rebuild(piece, None, online=False) for piece in unusable]
     approved = {step.sql.partition("*/ ")[2]: step for step in route.tidy_steps}
     tag = _tag(route)
-    return tuple(
+    degrees = {statements.set_degree(piece) for piece in pieces}
+    restored = [step for text, step in approved.items() if " REBUILD" not in text and text not in degrees]
+    repaired = [
         approved.get(text) or statements.step(tag, "tidy", len(approved) + at, text, "make an unusable index usable", 0)
         for at, text in enumerate(wanted, start=1)
-    )
+    ]
+    return (*repaired, *restored)

@@ -9,6 +9,7 @@ from typing import Self
 
 from connectors.base import Clock, ConnectorError, Interrupted, LockNotObtained, TimedOut, Unpausable
 from connectors.model import Progress, Route, Step
+from connectors.oracle import file_moves
 from connectors.oracle.catalog import find_entries
 from connectors.oracle.driver import Driver, code_of
 from connectors.oracle.errors import CALL_TIMED_OUT, CANCELLED, connection_broke, outcome_unknown, translate
@@ -57,7 +58,7 @@ class OracleMover(Unpausable):
             LockNotObtained: others use the table, before the statement or while it waits for them.
             TimedOut: it ran longer than the step may.
         """
-        if self._route is not None and self._route.online:
+        if self._route is not None and self._route.online and self._route.name != file_moves.NAME:
             self._wait_for_transactions(self._route)
         limit = step.timeout_seconds
         self._driver.limit_calls(self._connection, limit + BACKSTOP_SECONDS if limit else 0.0)

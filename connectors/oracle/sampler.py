@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -9,10 +10,12 @@ import numpy as np
 
 from connectors.base import Clock, ConnectorError
 from connectors.model import F64, I64, Sample, SpaceFigures
-from connectors.oracle.queries import query
+from connectors.oracle.instances import Instances
 from connectors.oracle.server import CONTAINERS_SINCE, Server
-from connectors.oracle.session import ReadSession, Row
+from connectors.oracle.session import Row
+from connectors.oracle.spaces import place_of
 
+SINGLE_WAITS, BATCH_WAITS = "single_block_waits", "batch_read_waits"
 SEGMENT = "segment_ids"  # no counter of work: another one after a move or truncate, see by_object
 COUNTERS = (
     SEGMENT,
@@ -25,7 +28,8 @@ COUNTERS = (
     "written_direct",
     "scans",
 )
-CENTISECONDS, MICROSECONDS = 1e-2, 1e-6
+_NONE: F64 = np.zeros(0)
+CENTISECONDS, MILLISECONDS, MICROSECONDS = 1e-2, 1e-3, 1e-6
 _READ_WAITS = (
     "db file sequential read",
     "db file scattered read",
@@ -35,31 +39,45 @@ _READ_WAITS = (
     "cell single block physical read",  # Exadata's names for the first two
     "cell multiblock physical read",
 )
+_SINGLE_WAITS = ("waits: db file sequential read", "waits: cell single block physical read")
+_BATCH_WAITS = ("waits: db file parallel read",)  # each for several single blocks
 _WRITE_WAITS = ("direct path write", "free buffer waits", "write complete waits")
 
 
 class SegmentSampler:
-    """Samples over one session. Remembers the entries of this epoch that vanished, so that none comes back as news."""
+    """Samples of all instances. Remembers the entries of this epoch that vanished, so that none comes back as news."""
 
-    def __init__(self, session: ReadSession, clock: Clock, server: Callable[[], Server]) -> None:
-        self._session = session
+    def __init__(
+        self, instances: Instances, clock: Clock, server: Callable[[], Server], *, by_place: bool = False
+    ) -> None:
+        """Asks nothing yet.
+
+        Args:
+            instances: answers for all of them.
+            clock: time.
+            server: what it is, read at most once.
+            by_place: figures of files go to the places that the files are in, not to tablespaces.
+        """
+        self._instances = instances
         self._clock = clock
         self._server = server
+        self._by_place = by_place
         self._epoch = ""
         self._ids: I64 = np.empty(0, dtype=np.int64)
         self._values: I64 = np.empty((len(COUNTERS), 0), dtype=np.int64)
 
     def sample(self) -> Sample:
-        """Five queries, whatever the number of segments and instances.
+        """Five queries, whatever the number of segments; of each instance, where GV$ views cannot be asked.
 
         Raises:
             ConnectorError: a subclass that says what may be done; also when an instance came or went meanwhile.
         """
         taken_at, monotonic = self._clock.now(), self._clock.monotonic()
         epoch = self._read_epoch()
-        ids, values = by_object(self._session.rows(query("sample"), doing="sampling counters"))
-        spaces = space_figures(self._session.rows(query("files"), doing="sampling files"))
-        figures = database_figures(self._session.rows(self._system_query(), doing="sampling the database"))
+        ids, values = by_object(self._instances.rows("sample", doing="sampling counters"))
+        spaces = space_figures(self._instances.rows("files", doing="sampling files"), by_place=self._by_place)
+        system = "system_container" if self._server().in_cdb else "system"
+        figures = database_figures(self._instances.rows(system, doing="sampling the database"))
         if self._read_epoch() != epoch:
             raise ConnectorError(
                 "an instance or the container was started while its counters were read",
@@ -81,12 +99,9 @@ class SegmentSampler:
         """Identity of the container, and of every instance that counts with the start of its counters."""
         server = self._server()
         name = "epoch_container" if server.number >= CONTAINERS_SINCE else "epoch"
-        rows = self._session.rows(query(name), doing="reading the start of the counters")
+        rows = self._instances.rows(name, doing="reading the start of the counters")
         instances = "; ".join(" ".join(str(value) for value in row) for row in rows)
         return f"{server.dbid}-{server.container_uid}: {instances}"
-
-    def _system_query(self) -> str:
-        return query("system_container" if self._server().in_cdb else "system")
 
     def _remembered(self, epoch: str, ids: I64, values: I64) -> tuple[I64, I64]:
         """Add what this epoch had before and does not list now, at its last values."""
@@ -109,12 +124,13 @@ def by_object(rows: list[Row]) -> tuple[I64, I64]:
     segment never looks like the first one of an object that had none.
 
     Args:
-        rows: OBJ#, DATAOBJ#, then the counters without ``segment_ids``; in order of the first two.
+        rows: OBJ#, DATAOBJ#, then the counters without ``segment_ids``; a pair of the first two may come once for each
+            instance.
 
     Returns:
         Object ids, ascending; values of shape ``(len(COUNTERS), objects)``.
     """
-    wide = np.array(rows, dtype=np.int64).reshape(len(rows), len(COUNTERS) + 1)
+    wide = _summed(np.array(rows, dtype=np.int64).reshape(len(rows), len(COUNTERS) + 1))
     ids, first, at = np.unique(wide[:, 0], return_index=True, return_inverse=True)
     wide[:, 1] *= np.arange(1, len(wide) + 1) - first[at]
     values = np.zeros((len(COUNTERS), len(ids)), dtype=np.int64)
@@ -124,28 +140,57 @@ def by_object(rows: list[Row]) -> tuple[I64, I64]:
     return ids[busy], values[:, busy]
 
 
-def space_figures(rows: list[Row]) -> SpaceFigures:
-    """V$FILESTAT by tablespace; its times are hundredths of a second (those of V$IOSTAT_FILE would be thousandths)."""
+def _summed(rows: I64) -> I64:
+    """One row for each object and segment, in their order: what several instances counted is added up."""
+    order = np.lexsort((rows[:, 1], rows[:, 0]))
+    rows = rows[order]
+    new = np.ones(len(rows), dtype=np.bool_)
+    new[1:] = (rows[1:, :2] != rows[:-1, :2]).any(axis=1)
+    if bool(new.all()):
+        return rows
+    starts = np.flatnonzero(new)
+    return np.concatenate((rows[starts, :2], np.add.reduceat(rows[:, 2:], starts)), axis=1)
 
-    def column(at: int, unit: float = 1.0) -> F64:
-        return np.array([row[at] for row in rows], dtype=np.float64) * unit
 
+def space_figures(rows: list[Row], *, by_place: bool = False) -> SpaceFigures:
+    """Reads and times by tablespace or place.
+
+    V$IOSTAT_FILE counts exactly what sessions waited for, synchronous reads of one block, in thousandths of a second;
+    V$FILESTAT, in hundredths, stands in where the server keeps none of that.
+
+    Args:
+        rows: of ``sql/files.sql``; a file may come once for each instance.
+        by_place: fold by the place of the path.
+    """
+    if not rows:
+        return SpaceFigures(name=(), reads=_NONE, read_seconds=_NONE, writes=_NONE, write_seconds=_NONE)
+    names = [place_of(str(row[1])) if by_place else str(row[0]) for row in rows]
+    found = sorted(set(names))
+    row_of = {name: row for row, name in enumerate(found)}
+    figures = np.zeros((len(found), 6))
+    np.add.at(figures, [row_of[name] for name in names], np.array([row[2:] for row in rows], dtype=np.float64))
+    single, single_time, writes, write_time, sync, sync_time = figures.T
+    timed = bool(sync.any())
     return SpaceFigures(
-        name=tuple(row[0] for row in rows),
-        reads=column(1),
-        read_seconds=column(2, CENTISECONDS),
-        writes=column(3),
-        write_seconds=column(4, CENTISECONDS),
+        name=tuple(found),
+        reads=sync if timed else single,
+        read_seconds=sync_time * MILLISECONDS if timed else single_time * CENTISECONDS,
+        writes=writes,
+        write_seconds=write_time * CENTISECONDS,
     )
 
 
 def database_figures(rows: list[tuple[Any, ...]]) -> dict[str, float]:
     """Cumulative figures by the names that ``demand`` knows; a wait that never happened has no row and is zero."""
-    total = {name: float(value) for name, value in rows}
+    total: defaultdict[str, float] = defaultdict(float)
+    for name, value in rows:  # once for each instance, where each was asked by itself
+        total[name] += float(value)
     return {
         "reads": total.get("physical reads", 0.0),
         "transactions": total.get("user commits", 0.0) + total.get("user rollbacks", 0.0),
         "active_seconds": total.get("DB time", 0.0) * CENTISECONDS,
         "read_seconds": sum(total.get(event, 0.0) for event in _READ_WAITS) * MICROSECONDS,
         "write_seconds": sum(total.get(event, 0.0) for event in _WRITE_WAITS) * MICROSECONDS,
+        SINGLE_WAITS: sum(total.get(event, 0.0) for event in _SINGLE_WAITS),
+        BATCH_WAITS: sum(total.get(event, 0.0) for event in _BATCH_WAITS),
     }

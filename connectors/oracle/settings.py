@@ -24,6 +24,7 @@ def parse_duration(value: object) -> object:
     return float(match[1]) * SECONDS_OF[match[2]]
 
 
+Licence = Literal["advanced_compression", "diagnostics_pack"]
 Duration = Annotated[float, BeforeValidator(parse_duration), Field(gt=0)]
 
 
@@ -51,8 +52,14 @@ class OracleSettings(BaseModel):
     online_lock_timeout: Duration = 30.0  # how long an online move waits for open transactions; it blocks nobody
     move_timeout: Duration = 4 * 3600.0  # of one statement of a move
     keepalive: Duration = 120.0  # a firewall must not cut the silent session of a long move
+    move_by: Literal["object", "tablespace"] = "object"  # tablespace: whole ones, from place to place by their files
+    places: tuple[str, ...] = ()  # folders (/ssd/oradata) that data files may go to although none is there yet
     online_lobs: bool = False  # online moves of tables with LOBs: sessions using DBMS_LOB may fail (ORA-14812)
-    licensed: tuple[Literal["advanced_compression"], ...] = ()  # options that the site owns and that may be used
+    licensed: tuple[Licence, ...] = ()  # options and packs that the site owns and that may be used
+    awr_days: int = Field(default=7, ge=1)  # of AWR history told with a route, where licensed
+    parallel: int = Field(
+        default=1, ge=1, le=64
+    )  # of index rebuilds, Enterprise Edition; the stored degree is restored
 
     @model_validator(mode="after")
     def _one_address(self) -> OracleSettings:
@@ -60,12 +67,47 @@ class OracleSettings(BaseModel):
             raise ValueError("name exactly one of service (with host and port) and dsn")
         return self
 
+    @model_validator(mode="after")
+    def _places_are_for_tablespaces(self) -> OracleSettings:
+        if self.places and self.move_by != "tablespace":
+            raise ValueError("places are for move_by: tablespace")
+        wrong = [place for place in self.places if place[-1:] in {"", "/", "\\"}]
+        if wrong:
+            raise ValueError(f"a place is a folder or disk group without a separator at its end, not {wrong[0]!r}")
+        return self
+
+    def known_places(self) -> tuple[str, ...] | None:
+        """Places that configuration names, where places are the spaces; else None."""
+        return self.places if self.move_by == "tablespace" else None
+
     def address(self) -> str:
         """The connect string: EZConnect Plus, or the dsn as given. Holds no secret."""
         if self.dsn:
             return self.dsn
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.protocol}://{host}:{self.port}/{self.service}"
+        secure = "tcps://" if self.protocol == "tcps" else ""
+        return f"{secure}{host}:{self.port}/{self.service}"
+
+    def descriptor(self, instance: str = "") -> str:
+        """The same as a whole descriptor, for Oracle's client libraries, which take nothing of this as an argument.
+
+        Args:
+            instance: of a cluster; "": whichever the listener chooses.
+        """
+        if self.dsn:
+            return self.dsn
+        seconds = max(1, round(self.connect_timeout))
+        address = f"(ADDRESS=(PROTOCOL={self.protocol})(HOST={self.host})(PORT={self.port}))"
+        named = f"(INSTANCE_NAME={instance})" if instance else ""
+        wallet = f"(MY_WALLET_DIRECTORY={self.wallet_location})" if self.wallet_location else ""
+        match = "yes" if self.ssl_server_dn_match else "no"
+        security = f"(SECURITY={wallet}(SSL_SERVER_DN_MATCH={match}))" if self.protocol == "tcps" else ""
+        data = f"(CONNECT_DATA=(SERVICE_NAME={self.service}){named})"
+        return f"(DESCRIPTION=(TRANSPORT_CONNECT_TIMEOUT={seconds})(ENABLE=BROKEN){address}{data}{security})"
+
+    def to_instance(self, name: str) -> OracleSettings:
+        """The same, to one instance of a cluster; host, port and service must be given."""
+        return self.model_copy(update={"dsn": self.descriptor(name), "service": ""})
 
     def where(self) -> str:
         """The database in words, for messages."""

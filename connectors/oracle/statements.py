@@ -1,8 +1,8 @@
 """The statements of moves, as text. Pure. Identifiers come from the dictionary and are always quoted.
 
 Forms: SQL Language Reference, ALTER TABLE (move_table_clause, move_table_partition), ALTER INDEX (rebuild_clause).
-Never NOLOGGING (a standby would lose the blocks), PARALLEL (REBUILD would keep the degree), or INCLUDING ROWS (it
-deletes).
+Never NOLOGGING (a standby would lose the blocks) or INCLUDING ROWS (it deletes). PARALLEL only where it is configured,
+and never without the statement that restores the degree, which REBUILD stores.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from connectors.model import Route, Step
 from connectors.oracle.facts import Facts, IndexPiece, LobFacts
 from connectors.oracle.names import quoted
+from connectors.oracle.settings import OracleSettings
 
 TAG = "/* hotplace move"
 
@@ -41,6 +42,14 @@ def back(facts: Facts) -> Places:
     return Places(main=facts.lead.space or "", overflow=facts.overflow_space, lobs=facts.lobs)
 
 
+def prologue(settings: OracleSettings) -> tuple[str, ...]:
+    """Session settings: blocking DDL waits that long (whole seconds), and a full space fails instead of hanging."""
+    return (
+        f"ALTER SESSION SET DDL_LOCK_TIMEOUT = {max(1, round(settings.lock_timeout))}",
+        "ALTER SESSION DISABLE RESUMABLE",
+    )
+
+
 def move(facts: Facts, places: Places, *, online: bool, update_indexes: bool) -> str:
     """``ALTER TABLE ... MOVE`` of a table, partition or index-organised table."""
     words = [f"ALTER TABLE {quoted(facts.table_owner, facts.table)} MOVE"]
@@ -59,8 +68,8 @@ def move(facts: Facts, places: Places, *, online: bool, update_indexes: bool) ->
     return " ".join(words)
 
 
-def rebuild(piece: IndexPiece, space: str | None, *, online: bool) -> str:
-    """``ALTER INDEX ... REBUILD``, to another tablespace or in place."""
+def rebuild(piece: IndexPiece, space: str | None, *, online: bool, parallel: int = 1) -> str:
+    """``ALTER INDEX ... REBUILD``, to another tablespace or in place; parallel only with ``set_degree`` after it."""
     words = [f"ALTER INDEX {quoted(piece.owner, piece.name)} REBUILD"]
     if piece.part is not None:
         words.append(f"{piece.piece} {quoted(piece.part)}")
@@ -68,7 +77,16 @@ def rebuild(piece: IndexPiece, space: str | None, *, online: bool) -> str:
         words.append(f"TABLESPACE {quoted(space)}")
     if online:
         words.append("ONLINE")
+    if parallel > 1:
+        words.append(f"PARALLEL {parallel}")
     return " ".join(words)
+
+
+def set_degree(piece: IndexPiece) -> str:
+    """``ALTER INDEX ... NOPARALLEL`` or ``PARALLEL``: the degree that the index has according to the catalog."""
+    degree = (piece.degree or "1").strip()
+    clause = "NOPARALLEL" if degree in {"0", "1"} else "PARALLEL" if degree == "DEFAULT" else f"PARALLEL {degree}"
+    return f"ALTER INDEX {quoted(piece.owner, piece.name)} {clause}"
 
 
 def part_clause(object_type: str, part: str) -> str:

@@ -22,6 +22,7 @@ from connectors.sqlserver.definition import (
 from connectors.sqlserver.keys import Name, quoted
 
 LOW_PRIORITY_SINCE = 16  # of CREATE INDEX; ALTER INDEX had it in 12
+RESUMABLE_STATED_SINCE = 15  # else ELEVATE_RESUMABLE of the database would decide
 _STATED_SINCE = {"sequential_key": 15, "incremental": 12, "delay": 13, "suppress": 14, "xml": 16}
 
 
@@ -34,6 +35,7 @@ class Build:
     maxdop: int
     sort_in_tempdb: bool
     low_priority_minutes: int
+    resumable: bool = False
 
 
 def quoted_table(name: Name) -> str:
@@ -41,21 +43,57 @@ def quoted_table(name: Name) -> str:
     return f"{quoted(name.schema)}.{quoted(name.table)}"
 
 
-def rebuild(name: Name, index: IndexDefinition, build: Build, on: str) -> str:
+def rebuild(table: Name, index: IndexDefinition, build: Build, on: str, *, name: str = "") -> str:
     """The index built anew on a data space, every property as it was.
 
     Args:
-        name: of the table.
+        table: its name.
         index: as the catalog shows it.
         build: how.
         on: a quoted filegroup, or a quoted scheme with its column in parentheses.
+        name: of a second index beside the old one; "": it replaces the old one.
     """
-    options = ", ".join(("DROP_EXISTING = ON", *_kept(index, build.major), *_how(index, build), *_compression(index)))
+    existing = () if name else ("DROP_EXISTING = ON",)
+    options = ", ".join((*existing, *_kept(index, build.major), *_how(index, build), *_compression(index)))
     delay = f", {_delay(index)}" if _delay(index) else ""
     return (
-        f"CREATE {_kind(index)} INDEX {quoted(index.name or '')} ON {quoted_table(name)}{_columns(index)}"
+        f"CREATE {_kind(index)} INDEX {quoted(name or index.name or '')} ON {quoted_table(table)}{_columns(index)}"
         f"{_filter(index)} WITH ({options}{delay}) ON {on}"
     )
+
+
+def alter(table: Name, index: str, action: str) -> str:
+    """PAUSE or ABORT of a resumable build of that index, from any session."""
+    return f"ALTER INDEX {quoted(index)} ON {quoted_table(table)} {action}"
+
+
+def resume(table: Name, index: str, build: Build) -> str:
+    """Go on with it; it keeps the MAXDOP that it began with (10667)."""
+    return f"{alter(table, index, 'RESUME')} WITH ({_low_priority(build)})"
+
+
+def drop_index(table: Name, index: str) -> str:
+    """Of an index that no constraint needs."""
+    return f"DROP INDEX {quoted(index)} ON {quoted_table(table)}"
+
+
+def swap(table: Name, new: str, old: str) -> str:
+    """Let a new index take the place and the name of an old one, so that nobody sees the table without it."""
+    item = text(f"{quoted_table(table)}.{quoted(new)}")
+    return (
+        f"BEGIN TRANSACTION; {drop_index(table, old)}; "
+        f"EXEC sys.sp_rename @objname = {item}, @newname = {text(old)}, @objtype = N'INDEX'; COMMIT TRANSACTION"
+    )
+
+
+def text(value: str) -> str:
+    """A literal by T-SQL's rules; DDL takes no parameters."""
+    return "N'" + value.replace("'", "''") + "'"
+
+
+def untext(literal: str) -> str:
+    """What stood between the quotes of a literal."""
+    return literal.replace("''", "'")
 
 
 def cluster_heap(name: Name, index: str, column: str, heap: Partition, build: Build, on: str) -> str:
@@ -176,14 +214,20 @@ def _duplicates(index: IndexDefinition, major: int) -> str:
 def _how(index: IndexDefinition | None, build: Build) -> tuple[str, ...]:
     if index is not None and index.columnstore:  # versions that cannot build one online do not know the word there
         return (f"MAXDOP = {build.maxdop}", *((f"ONLINE = {_online(build)}",) if build.online else ()))
-    return (f"SORT_IN_TEMPDB = {_on(build.sort_in_tempdb)}", f"MAXDOP = {build.maxdop}", f"ONLINE = {_online(build)}")
+    stated = (f"RESUMABLE = {_on(build.resumable)}",) if build.major >= RESUMABLE_STATED_SINCE else ()
+    sort = f"SORT_IN_TEMPDB = {_on(build.sort_in_tempdb)}"
+    return (sort, f"MAXDOP = {build.maxdop}", f"ONLINE = {_online(build)}", *stated)
 
 
 def _online(build: Build) -> str:
     """Since 2022 the wait for the last lock need not hold others up; before, only the lock time-out ends it."""
     if not build.online or build.major < LOW_PRIORITY_SINCE:
         return _on(build.online)
-    return f"ON (WAIT_AT_LOW_PRIORITY (MAX_DURATION = {build.low_priority_minutes} MINUTES, ABORT_AFTER_WAIT = SELF))"
+    return f"ON ({_low_priority(build)})"
+
+
+def _low_priority(build: Build) -> str:
+    return f"WAIT_AT_LOW_PRIORITY (MAX_DURATION = {build.low_priority_minutes} MINUTES, ABORT_AFTER_WAIT = SELF)"
 
 
 def _compression(index: IndexDefinition) -> tuple[str, ...]:

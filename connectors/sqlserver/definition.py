@@ -34,6 +34,11 @@ class Owner:
     recovery_model: str
     updateability: str
 
+    @property
+    def is_table(self) -> bool:
+        """And not a view."""
+        return self.object_type.strip() == "U"
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -131,6 +136,7 @@ class DataSpace:
     function: str | None = None
     fanout: int = 0
     destinations: dict[int, int] = field(default_factory=dict)  # partition number -> filegroup
+    on_right: bool = True  # a boundary's value lies in the partition to its right
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,12 +230,13 @@ def data_spaces(session: ReadSession) -> dict[int, DataSpace]:
         ConnectorError: a subclass that says what may be done.
     """
     found: dict[int, DataSpace] = {}
-    for number, name, kind, read_only, files, function, fanout, destination, goes_to in session.rows(
+    for number, name, kind, read_only, files, function, fanout, destination, goes_to, right in session.rows(
         "data_spaces", doing="reading data spaces"
     ):
         space = found.setdefault(
             number, DataSpace(number, name, kind.strip() == "PS", bool(read_only), files, function, fanout or 0)
         )
+        space.on_right = bool(right)
         if destination is not None:
             space.destinations[destination] = goes_to
     return found

@@ -11,8 +11,10 @@ import re
 from connectors.model import Route
 from connectors.sqlserver.definition import Definition
 from connectors.sqlserver.keys import quoted
-from connectors.sqlserver.routes import PREFIX, Server, routes_of, tag_of
+from connectors.sqlserver.online import Server
+from connectors.sqlserver.routes import routes_of, tag_of
 from connectors.sqlserver.settings import SqlserverSettings
+from connectors.sqlserver.ways import PREFIX
 
 _NUMBERED = re.compile(rf"{PREFIX}[0-9a-f]{{8}}")
 _ONLINE = re.compile(r"ONLINE = (?:ON \(WAIT_AT_LOW_PRIORITY \([^)]*\)\)|ON|OFF)")
@@ -32,7 +34,7 @@ def outdated(definition: Definition | None, route: Route, server: Server, settin
         return ""
     homes = definition.homes()
     if homes == {route.bundle.space}:
-        every = settings.model_copy(update={"offline_moves": True, "lob_moves": True})
+        every = settings.model_copy(update={"offline_moves": True, "lob_moves": True, "resumable": "all"})
         now = routes_of(definition, route.bundle, route.to_space, server, every)
         same = isinstance(now, tuple) and any(_essence(found) == _essence(route) for found in now)
         return "" if same else f"{route.bundle.key} is not what it was when this was planned"

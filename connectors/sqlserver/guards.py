@@ -6,10 +6,10 @@ from connectors.base import PrivilegeMissing
 from connectors.model import NoRoute, Route
 from connectors.sqlserver.ddl import quoted_table
 from connectors.sqlserver.definition import Definition
+from connectors.sqlserver.holding import operations
 from connectors.sqlserver.keys import quoted
 from connectors.sqlserver.session import ReadSession
 
-RESUMABLE_SINCE = 14
 MIB = 1024 * 1024
 KIB = 1024
 
@@ -32,12 +32,10 @@ def paused_build(session: ReadSession, definition: Definition | None) -> NoRoute
     Raises:
         ConnectorError: the server did not answer.
     """
-    if definition is None or session.major < RESUMABLE_SINCE:
+    found = () if definition is None else operations(session, definition.owner.object_id)
+    if definition is None or not found:
         return None
-    rows = session.rows("resumable", definition.owner.object_id, doing="looking for paused index builds")
-    if not rows:
-        return None
-    index, table = quoted(str(rows[0][0])), quoted_table(definition.name)
+    index, table = quoted(found[0].index), quoted_table(definition.name)
     return NoRoute(
         code="paused_build",
         sentence=f"a resumable build of {index} is open: ALTER INDEX {index} ON {table} RESUME or ABORT comes first",

@@ -6,11 +6,15 @@ from connectors.base import PrivilegeMissing
 from connectors.model import Home, Inspection, Route, Step
 from connectors.sqlserver.definition import Definition, find
 from connectors.sqlserver.doctor import read_rights
+from connectors.sqlserver.emptying import inspect_files
+from connectors.sqlserver.file_move import file_route_of
+from connectors.sqlserver.holding import of_route, operations
 from connectors.sqlserver.keys import name_of
-from connectors.sqlserver.routes import PREFIX, tag_of
+from connectors.sqlserver.routes import tag_of
 from connectors.sqlserver.session import ReadSession
+from connectors.sqlserver.ways import PREFIX
 
-DROPS = ("DROP INDEX", "DROP PARTITION SCHEME", "DROP PARTITION FUNCTION")
+VERBS = ("DROP INDEX", "DROP PARTITION SCHEME", "DROP PARTITION FUNCTION", "ALTER INDEX")
 
 
 def inspect(session: ReadSession, route: Route) -> Inspection:
@@ -20,6 +24,9 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
         ConnectorError: a subclass that says what may be done.
     """
     running = _running(session, route)
+    files = file_route_of(route)
+    if files is not None:
+        return inspect_files(session, route, files, running=running)
     definitions = [find(session, name_of(key)) for key in route.bundle.unit_keys]
     present = [d for d in definitions if d is not None and d.index is not None and d.partitions]
     if not present or len(present) < len(definitions):
@@ -28,18 +35,29 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
             sentence=f"{route.bundle.key} no longer exists",
             size_bytes=0,
             on_disk=None,
-            leftovers=() if running else _leftovers(session, route, present),
+            leftovers=() if running else _leftovers(session, route, present, held=False),
             running=running,
         )
     homes = frozenset().union(*(definition.homes() for definition in present))
+    held = not running and _held(session, route, present)
+    place = f"{route.bundle.key} is in {', '.join(sorted(homes)) or 'no filegroup'}"
     return Inspection(
         home=_home(homes, route),
-        sentence=f"{route.bundle.key} is in {', '.join(sorted(homes)) or 'no filegroup'}",
+        sentence=f"{place}, a build of it is paused" if held else place,
         size_bytes=sum(definition.bytes() for definition in present),
         on_disk=None,
-        leftovers=() if running else _leftovers(session, route, present),
+        leftovers=() if running else _leftovers(session, route, present, held=held),
         running=running,
+        paused=held,
     )
+
+
+def _held(session: ReadSession, route: Route, present: list[Definition]) -> bool:
+    """Whether a resumable build of this route is paused."""
+    if not any(step.pausable for step in route.steps):
+        return False
+    operation = of_route(operations(session, present[0].owner.object_id), route)
+    return operation is not None and operation.paused
 
 
 def _running(session: ReadSession, route: Route) -> bool:
@@ -61,7 +79,7 @@ def _home(homes: frozenset[str], route: Route) -> Home:
     return Home.SPLIT if route.to_space in homes else Home.ELSEWHERE
 
 
-def _leftovers(session: ReadSession, route: Route, present: list[Definition]) -> tuple[Step, ...]:
+def _leftovers(session: ReadSession, route: Route, present: list[Definition], *, held: bool) -> tuple[Step, ...]:
     """Those tidy steps of the route whose object is there and should not be."""
     if not route.tidy_steps:
         return ()
@@ -75,6 +93,7 @@ def _leftovers(session: ReadSession, route: Route, present: list[Definition]) ->
         "DROP INDEX": made in indexes,
         "DROP PARTITION SCHEME": made in spaces,
         "DROP PARTITION FUNCTION": function,
+        "ALTER INDEX": held,
     }
     if on_scheme and not function:
         return ()  # one partition was moved: the scheme is where its index lives now
@@ -83,4 +102,4 @@ def _leftovers(session: ReadSession, route: Route, present: list[Definition]) ->
 
 def _verb(step: Step) -> str:
     statement = step.sql.partition("*/ ")[2]
-    return next((verb for verb in DROPS if statement.startswith(verb)), "")
+    return next((verb for verb in VERBS if statement.startswith(verb)), "")

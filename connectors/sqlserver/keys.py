@@ -16,6 +16,7 @@ from connectors.model import I64
 TABLE_INDEX = 1  # stands for heap and clustered index alike
 INDEX_BITS, PARTITION_BITS = 10, 14  # index_id is below 1024 for what we look at, partitions at most 15,000
 _LOB_SHIFT = 1
+IDENTIFIER = r"\[(?:[^\]]|\]\])*\]"  # quoted
 _NAME = r"\[((?:[^\]]|\]\])*)\]"
 _KEY = re.compile(rf"{_NAME}\.{_NAME}(?:\.{_NAME})?(?: partition (\d+))?( lob)?")
 
@@ -44,6 +45,11 @@ class Name:
 def quoted(identifier: str) -> str:
     """An identifier by the rules of QUOTENAME."""
     return "[" + identifier.replace("]", "]]") + "]"
+
+
+def unquoted(identifier: str) -> str:
+    """What ``quoted`` was given."""
+    return identifier[1:-1].replace("]]", "]")
 
 
 def name_of(key: str) -> Name:

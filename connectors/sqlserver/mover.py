@@ -8,12 +8,20 @@ from typing import Self
 
 import pyodbc
 
-from connectors.base import Clock, ConnectorError, Interrupted, StatementFailed, TimedOut, Unpausable
+from connectors.base import (
+    Clock,
+    ConnectorError,
+    Interrupted,
+    LockNotObtained,
+    Paused,
+    StatementFailed,
+    TimedOut,
+)
 from connectors.model import Progress, Route, Step
-from connectors.sqlserver.definition import find
 from connectors.sqlserver.errors import (
     CANCELLED,
     GONE_OR_FORBIDDEN,
+    NOTHING_TO_PAUSE,
     TIMED_OUT,
     Diagnosis,
     connection_broke,
@@ -22,18 +30,20 @@ from connectors.sqlserver.errors import (
     outcome_unknown,
     translate,
 )
-from connectors.sqlserver.freshness import outdated
-from connectors.sqlserver.keys import name_of
-from connectors.sqlserver.queries import query
-from connectors.sqlserver.routes import Server
-from connectors.sqlserver.session import ReadSession, close_quietly, fetch, open_connection, whole_seconds
+from connectors.sqlserver.eyes import BuildEye, Eye, FileEye
+from connectors.sqlserver.file_move import file_route_of, is_pause_by_cancel
+from connectors.sqlserver.hand import Hand
+from connectors.sqlserver.progress import Pace, progress_of
+from connectors.sqlserver.session import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
 from connectors.sqlserver.spaces import PAGE
+from connectors.sqlserver.written import LOW_PRIORITY_SINCE
 
 CANCEL_TRIES, CANCEL_EVERY_SECONDS = 20, 0.25
+HELD_TRIES, HELD_EVERY_SECONDS = 40, 0.25  # how long the server may take to say that a build is paused
 
 
-class SqlserverMover(Unpausable):
+class SqlserverMover:
     """Executes steps in autocommit: an index build in a transaction would keep its lock to the end of it."""
 
     def __init__(self, settings: SqlserverSettings, clock: Clock) -> None:
@@ -43,67 +53,112 @@ class SqlserverMover(Unpausable):
             CannotConnect: or AuthenticationFailed, as for any connection.
         """
         self._clock = clock
-        self._session = open_connection(settings, name="hotplace move")
-        self._id = int(fetch(self._session, query("session_id"), ())[0][0])
+        self._hand = Hand(settings)
         self._watching = threading.Lock()  # the second session is used by whoever asks for progress
         self._watch = ReadSession(settings, name="hotplace progress")
         self._settings = settings
         self._limit = settings.move_timeout
         self._idle = threading.Event()
         self._idle.set()
-        self._cursor_lives = threading.Lock()
-        self._running: pyodbc.Cursor | None = None
-        self._interrupted = False
+        self._step: Step | None = None
+        self._interrupted = self._pausing = False
         self._route: Route | None = None
+        self._eye: Eye | None = None
         self._bytes_before: int | None = None
+        self._pace = Pace(0.0)
 
     def prepare(self, route: Route) -> None:
         """See that the route still fits the catalog, send the prologue, and note how full the target is."""
         self._route = route
-        self._check_fresh(route)
+        files = file_route_of(route)
+        if files is None:
+            self._eye = BuildEye(self._watch, self._watching, route, self._settings)
+        else:
+            self._eye = FileEye(self._watch, self._watching, route, files)
+        reason = self._eye.against()
+        if reason:
+            raise StatementFailed(f"preparing to move {route.bundle.key}: {reason}", advice="Plan again.")
         for statement in route.prologue:
             self._send(statement, f"preparing to move {route.bundle.key}", self._limit)
-        self._bytes_before, _, _ = self._look(route)
+        self._bytes_before, _ = self._look(route)
 
     def execute(self, step: Step) -> None:
-        """Run one step to its end."""
-        self._interrupted = False
-        self._idle.clear()
-        try:
-            self._send(step.sql, step.purpose, step.timeout_seconds or self._limit)
-        finally:
-            self._idle.set()
+        """Run one step to its end; of files, what is done already is not done again."""
+        if self._eye is None or not self._eye.done_before(step):
+            self._run(step, step.sql)
+
+    def resume(self, step: Step) -> None:
+        """Go on with a step that is held, in a session of ours."""
+        if not step.resume_sql:
+            raise StatementFailed(f"{step.purpose}: this statement cannot be held, so it cannot go on")
+        if self._eye is None or not self._eye.done_before(step):
+            self._run(step, step.resume_sql)
 
     def progress(self) -> Progress | None:
-        """Bytes that the target has gained since ``prepare``: percent_complete stays 0 for index builds."""
-        route = self._route
-        if route is None or self._bytes_before is None or self._idle.is_set():
+        """Bytes: those that a resumable build has allocated, that are out of the old files, or that the target gained.
+
+        percent_complete stays 0 for index builds.
+        """
+        route, eye, step = self._route, self._eye, self._step
+        if route is None or eye is None or step is None or self._idle.is_set():
             return None
-        used, waits_for, percent = self._look(route)
-        if used is None:
-            return None
-        total = max(1, route.bundle.size_bytes)
+        used, waits_for = self._look(route)
+        done = eye.built(step)
+        if done is None:
+            if used is None or self._bytes_before is None:
+                return None
+            done = used - self._bytes_before
         waiting = str(waits_for or "").startswith("LCK_")
-        done = min(total, max(0, used - self._bytes_before))
-        return Progress(
-            done_bytes=max(done, round(total * percent / 100)),
-            total_bytes=total,
-            sentence=f"{'waiting for a lock' if waiting else 'building'}: {route.bundle.key} to {route.to_space}",
-        )
+        doing = f"{'waiting for a lock' if waiting else 'building'}: {route.bundle.key} to {route.to_space}"
+        total = route.bundle.size_bytes
+        return progress_of(doing, done, total, self._pace.seconds_left(done, total, self._clock.monotonic()))
 
     def interrupt(self) -> None:
-        """Cancel the running step; a cancel that came before its statement is sent again until the step has ended."""
+        """Cancel the running step; a cancel that came before its statement is sent again until the step has ended.
+
+        A resumable build that is cancelled is held: ``execute`` then raises ``Paused``.
+        """
         self._interrupted = not self._idle.is_set()
         for _ in range(CANCEL_TRIES):
             if self._idle.is_set():
                 return
-            self._cancel()
+            self._hand.cancel()
             if self._idle.wait(CANCEL_EVERY_SECONDS):
                 return
 
+    def pause(self) -> bool:
+        """Hold the running step: a build over a session of its own, the emptying of a file by cancelling it.
+
+        False where nothing that can be held is at work, or it is about to end.
+        """
+        step, eye = self._step, self._eye
+        if step is None or eye is None or not step.pausable or self._idle.is_set():
+            return False
+        if eye.cancel_holds:
+            self.interrupt()
+            return True
+        if eye.held() is not False:
+            return False
+        self._pausing = True
+        return self._send_pause(step)
+
+    def _send_pause(self, step: Step) -> bool:
+        other = Hand(self._settings)
+        try:
+            other.send(step.pause_sql, self._settings.statement_timeout)
+        except pyodbc.Error as error:
+            self._pausing = False
+            seen = diagnose(error)
+            if seen.number in NOTHING_TO_PAUSE:
+                return False
+            raise translate(seen, f"pausing: {step.purpose}") from error
+        finally:
+            other.close()
+        return True
+
     def close(self) -> None:
         """End both sessions."""
-        close_quietly(self._session)
+        self._hand.close()
         with self._watching:
             self._watch.close()
 
@@ -115,42 +170,55 @@ class SqlserverMover(Unpausable):
     ) -> None:
         self.close()
 
-    def _check_fresh(self, route: Route) -> None:
-        with self._watching:
-            definition = find(self._watch, name_of(route.bundle.key))
-            server = Server(major=self._watch.major, edition=self._watch.edition)
-        reason = outdated(definition, route, server, self._settings)
-        if reason:
-            raise StatementFailed(f"preparing to move {route.bundle.key}: {reason}", advice="Plan again.")
+    def _run(self, step: Step, statement: str) -> None:
+        self._interrupted = self._pausing = False
+        self._pace = Pace(self._clock.monotonic())
+        self._step = step
+        self._idle.clear()
+        try:
+            self._refuse_snapshots(step)
+            self._send(statement, step.purpose, step.timeout_seconds or self._limit)
+        except ConnectorError as error:
+            if (self._interrupted or self._pausing) and step.pausable and self._comes_to_rest():
+                raise Paused(
+                    f"{step.purpose}: held; what is built so far stays built",
+                    advice="It goes on with `hotplace resume`, or is given up with `hotplace cancel`.",
+                    native_code=error.native_code,
+                ) from error
+            raise
+        finally:
+            self._idle.set()
+            self._step = None
 
     def _send(self, statement: str, doing: str, limit_seconds: float) -> None:
-        """One statement, its failures told apart; errors may come with any of its results."""
-        self._session.timeout = whole_seconds(limit_seconds)  # holds for cursors made from now on
-        cursor = self._session.cursor()
-        with self._cursor_lives:
-            self._running = cursor
+        """One statement, its failures told apart."""
         try:
-            cursor.execute(statement)
-            while cursor.nextset():
-                pass
+            self._hand.send(statement, limit_seconds)
         except pyodbc.Error as error:
             raise self._failure(diagnose(error), doing, limit_seconds) from error
-        finally:
-            with self._cursor_lives:
-                self._running = None
-                _close_cursor(cursor)
 
-    def _cancel(self) -> None:
-        """Cancel what runs; the cursor must not be freed meanwhile, which would take the process down."""
-        with self._cursor_lives:
-            if self._running is None:
-                return
-            try:
-                self._running.cancel()
-            except pyodbc.Error as error:
-                seen = diagnose(error)
-                if not connection_broke(seen):
-                    raise translate(seen, "cancelling the running step") from error
+    def _refuse_snapshots(self, step: Step) -> None:
+        """Before 2022 nothing makes DBCC SHRINKFILE give way to a reader of a snapshot: it would wait without end."""
+        emptying = isinstance(self._eye, FileEye) and is_pause_by_cancel(step)
+        if not isinstance(self._eye, FileEye) or not emptying or self._eye.major >= LOW_PRIORITY_SINCE:
+            return
+        seconds = self._eye.snapshot_seconds()
+        if seconds is not None:
+            raise LockNotObtained(
+                f"{step.purpose}: a transaction has been reading a snapshot for {seconds} s",
+                advice="It is tried again later; DBCC SHRINKFILE would wait for it.",
+            )
+
+    def _comes_to_rest(self) -> bool:
+        """Whether the server says that the step is held: at once after a cancel, a moment later after PAUSE."""
+        for _ in range(HELD_TRIES if self._pausing else 1):
+            held = None if self._eye is None else self._eye.held()
+            if held is None:
+                return False
+            if held:
+                return True
+            self._clock.sleep(HELD_EVERY_SECONDS)
+        return False
 
     def _failure(self, seen: Diagnosis, doing: str, limit: float) -> ConnectorError:
         if connection_broke(seen):
@@ -163,37 +231,16 @@ class SqlserverMover(Unpausable):
                 advice="Raise move_timeout, or move it when the disks are less busy.",
                 native_code=TIMED_OUT,
             )
-        if seen.number in GONE_OR_FORBIDDEN and self._gone():
+        if seen.number in GONE_OR_FORBIDDEN and self._eye is not None and self._eye.gone():
             return object_gone(seen, doing)
         return translate(seen, doing)
 
-    def _gone(self) -> bool:
-        """Whether the unit of the route is not there any more; the server has one number for that and for no right."""
-        if self._route is None:
-            return False
+    def _look(self, route: Route) -> tuple[int | None, str | None]:
+        """Bytes used in the target filegroup (None: nobody can tell), and what the session waits for."""
         try:
             with self._watching:
-                found = find(self._watch, name_of(self._route.bundle.key))
-        except ConnectorError:  # what failed is told all the same
-            return False
-        return found is None or found.index is None
-
-    def _look(self, route: Route) -> tuple[int | None, str | None, float]:
-        """Bytes used in the target (None: nobody can tell), what the session waits for, percent where it is told."""
-        try:
-            with self._watching:
-                rows = self._watch.rows("progress", route.to_space, self._id, self._id, doing="looking at progress")
+                rows = self._watch.rows("progress", route.to_space, self._hand.number, doing="looking at progress")
         except ConnectorError:  # a move must not fail because nobody can see how far it is
-            return None, None, 0.0
-        pages, waits_for, percent = rows[0]
-        return (None if pages is None else int(pages) * PAGE), waits_for, float(percent or 0.0)
-
-
-def _close_cursor(cursor: pyodbc.Cursor) -> None:
-    """Close; with its session broken it is closed already."""
-    try:
-        cursor.close()
-    except pyodbc.Error as error:
-        seen = diagnose(error)
-        if not connection_broke(seen) and seen.state != "HY000":
-            raise
+            return None, None
+        pages, waits_for = rows[0]
+        return (None if pages is None else int(pages) * PAGE), waits_for

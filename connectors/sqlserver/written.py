@@ -1,16 +1,19 @@
 """Ways that are written down for a person and never taken by the agent. Pure.
 
-A whole filegroup changes disks by its files: a new file on the other disk, the old one emptied and removed. That is
-online in every edition and may be stopped at any time. It names no other filegroup, so no unit moves in the agent's
-eyes: what changes is the tier that the configuration gives to the filegroup. Source: sql-docs, DBCC SHRINKFILE
-(EMPTYFILE) and ALTER DATABASE File and Filegroup Options.
+The agent does not take them because they need a folder that only a person knows, stop something, or hide rows for a
+while. Every statement begins with ``/* hotplace written``; words in ``<>`` are for the person to fill in.
+
+Sources: sql-docs, ALTER DATABASE File and Filegroup Options, ALTER PARTITION FUNCTION and SCHEME, ALTER TABLE SWITCH.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from connectors.model import NoRoute, Step
+from connectors.sqlserver.ddl import quoted_table, text
+from connectors.sqlserver.definition import DataSpace, Definition
 from connectors.sqlserver.keys import quoted
 from connectors.sqlserver.spaces import File
 
@@ -18,12 +21,22 @@ PRIMARY_FILE = 1  # file_id; it holds the database's own tables and can never be
 LOW_PRIORITY_SINCE = 16
 TAG = "/* hotplace written"
 PAGES_IN_MB = 128
+FOLDER = "<folder on the other disk>"
+STAGING = "<empty table of the same columns, indexes and compression>"
+
+
+@dataclass(frozen=True, slots=True)
+class TempdbFile:
+    """A row of ``sql/tempdb_files.sql``, in its order."""
+
+    name: str
+    path: str
 
 
 def by_files(
     database: str, filegroup: str, files: Sequence[File], folder: str, *, major: int
 ) -> tuple[Step, ...] | NoRoute:
-    """Carry a whole filegroup to another disk.
+    """Carry a whole filegroup to another disk, online in every edition; ``move_by: filegroup`` has the agent do it.
 
     Args:
         database: its name.
@@ -38,21 +51,119 @@ def by_files(
         return NoRoute(code="no_files", sentence=f"filegroup {filegroup} has no file")
     if any(file.file_id == PRIMARY_FILE for file in own):
         return NoRoute(code="primary_file", sentence=f"{filegroup} has the primary file, which cannot be emptied")
-    name = f"{filegroup}_moved"
     used = sum(file.used_pages or file.size_pages or 0 for file in own)
-    size = max(1, -(-used // PAGES_IN_MB))
-    new = f"NAME = {quoted(name)}, FILENAME = {_text(folder + name + '.ndf')}, SIZE = {size}MB"
-    statements = [
-        (
-            f"ALTER DATABASE {quoted(database)} ADD FILE ({new}) TO FILEGROUP {quoted(filegroup)}",
-            f"a file of {filegroup} on the other disk",
+    return _steps(
+        [
+            (
+                add_file(database, filegroup, f"{filegroup}_moved", folder, size_pages=used),
+                f"a file of {filegroup} on the other disk",
+            ),
+            *(
+                pair
+                for file in own
+                for pair in (
+                    (empty_file(str(file.name), major), f"move the pages of {file.name} to the new file"),
+                    (remove_file(database, str(file.name)), f"remove {file.name}, refused until it is empty"),
+                )
+            ),
+        ]
+    )
+
+
+def add_file(database: str, filegroup: str, name: str, folder: str, *, size_pages: int, more: str = "") -> str:
+    """ALTER DATABASE ... ADD FILE with room for so many pages; ``more`` are further options of the file."""
+    size = max(1, -(-size_pages // PAGES_IN_MB))
+    new = f"NAME = {quoted(name)}, FILENAME = {text(folder + name + '.ndf')}, SIZE = {size}MB{more}"
+    return f"ALTER DATABASE {quoted(database)} ADD FILE ({new}) TO FILEGROUP {quoted(filegroup)}"
+
+
+def empty_file(file: str, major: int) -> str:
+    """DBCC SHRINKFILE (..., EMPTYFILE); since 2022 it gives way to readers of a snapshot instead of blocking."""
+    patience = " WITH WAIT_AT_LOW_PRIORITY (ABORT_AFTER_WAIT = SELF)" if major >= LOW_PRIORITY_SINCE else ""
+    return f"DBCC SHRINKFILE ({text(file)}, EMPTYFILE){patience}"
+
+
+def remove_file(database: str, file: str) -> str:
+    """ALTER DATABASE ... REMOVE FILE."""
+    return f"ALTER DATABASE {quoted(database)} REMOVE FILE {quoted(file)}"
+
+
+def switch_partition(definition: Definition, number: int, to_space: str) -> tuple[Step, ...] | NoRoute:
+    """One partition by SWITCH, MERGE and SPLIT: no other one is written, and its rows are unseen meanwhile.
+
+    Args:
+        definition: of the partitioned table.
+        number: of the partition.
+        to_space: filegroup to bring it to.
+    """
+    index = definition.index
+    scheme = None if index is None else definition.spaces.get(index.space_id)
+    if scheme is None or scheme.function is None:
+        return NoRoute(code="no_scheme", sentence=f"{definition.name.key} is on no partition scheme that can be seen")
+    boundary = _own_boundary(scheme, number)
+    if boundary is None:
+        return NoRoute(
+            code="no_boundary",
+            sentence=f"partition {number} is the outermost one of {scheme.name}, which has no boundary of its own",
         )
-    ]
-    for file in own:
-        statements += _empty(database, str(file.name), major)
-    return tuple(
-        Step(sql=f"{TAG} step {ordinal} */ {sql}", purpose=purpose)
-        for ordinal, (sql, purpose) in enumerate(statements, start=1)
+    table, said = quoted_table(definition.name), f"(<boundary {boundary} of {scheme.function}>)"
+    function, next_used = quoted(scheme.function), f"ALTER PARTITION SCHEME {quoted(scheme.name)} NEXT USED"
+    at_home = definition.spaces[scheme.destinations[number]].name
+    return _steps(
+        [
+            (
+                f"ALTER TABLE {table} SWITCH PARTITION {number} TO [{STAGING}]",
+                f"from here its rows are unseen; the table lies in {at_home}, and has their range as a CHECK",
+            ),
+            (
+                f"ALTER PARTITION FUNCTION {function} () MERGE RANGE {said}",
+                "the empty range goes; of every table on it",
+            ),
+            (f"{next_used} {quoted(to_space)}", "of every other scheme of that function too"),
+            (f"ALTER PARTITION FUNCTION {function} () SPLIT RANGE {said}", f"the range comes back, in {to_space}"),
+            (
+                f"ALTER TABLE [{STAGING}] SWITCH TO {table} PARTITION {number}",
+                f"once every index of it is built anew on {quoted(to_space)}: the rows are back",
+            ),
+        ]
+    )
+
+
+def switch_note(definition: Definition, numbers: Sequence[int], to_space: str) -> tuple[str, ...]:
+    """The same for the notes of a route that moves one partition by writing all of them."""
+    steps = switch_partition(definition, numbers[0], to_space) if len(numbers) == 1 else ()
+    if isinstance(steps, NoRoute) or not steps or not definition.owner.is_table:
+        return ()
+    return (f"by hand, without writing the other partitions, its rows unseen meanwhile: {as_text(steps)}",)
+
+
+def switch_sentence(definition: Definition, to_space: str) -> str:
+    """The same for the reason why there is no route; "" where it does not apply."""
+    number = definition.name.partition
+    return "".join(f"; {note}" for note in switch_note(definition, [number], to_space)) if number else ""
+
+
+def tempdb_files(files: Iterable[TempdbFile]) -> tuple[Step, ...]:
+    """Tempdb to another disk: it is made anew there when the service starts."""
+    return _steps(
+        (_modify_file("[tempdb]", file.name, file.path), "takes effect at a restart; remove the old file by hand then")
+        for file in files
+    )
+
+
+def offline_files(database: str, files: Sequence[File]) -> tuple[Step, ...]:
+    """A database's files to another disk while it is offline: what the primary file needs, which cannot be emptied.
+
+    The whole database goes offline, never a file: that would need a restore to come back.
+    """
+    name = quoted(database)
+    moved = [file for file in files if file.name and file.path]
+    return _steps(
+        [
+            *((_modify_file(name, str(file.name), str(file.path)), "edits the catalog only") for file in moved),
+            (f"ALTER DATABASE {name} SET OFFLINE", "waits for its sessions; then copy the files to the other disk"),
+            (f"ALTER DATABASE {name} SET ONLINE", "the plan cache of the whole instance is flushed"),
+        ]
     )
 
 
@@ -61,17 +172,24 @@ def as_text(steps: Sequence[Step]) -> str:
     return "; ".join(step.sql.partition("*/ ")[2] for step in steps) + ";"
 
 
-def _empty(database: str, file: str, major: int) -> list[tuple[str, str]]:
-    patience = " WITH WAIT_AT_LOW_PRIORITY (ABORT_AFTER_WAIT = SELF)" if major >= LOW_PRIORITY_SINCE else ""
-    return [
-        (f"DBCC SHRINKFILE ({_text(file)}, EMPTYFILE){patience}", f"move the pages of {file} to the new file"),
-        (
-            f"ALTER DATABASE {quoted(database)} REMOVE FILE {quoted(file)}",
-            f"remove {file}, refused until it is empty",
-        ),
-    ]
+def _steps(statements: Iterable[tuple[str, str]]) -> tuple[Step, ...]:
+    return tuple(
+        Step(sql=f"{TAG} step {ordinal} */ {sql}", purpose=purpose)
+        for ordinal, (sql, purpose) in enumerate(statements, start=1)
+    )
 
 
-def _text(value: str) -> str:
-    """A literal by T-SQL's rules; DDL takes no parameters."""
-    return "N'" + value.replace("'", "''") + "'"
+def _modify_file(database: str, name: str, path: str) -> str:
+    new = text(FOLDER + _last_part(path))
+    return f"ALTER DATABASE {database} MODIFY FILE (NAME = {quoted(name)}, FILENAME = {new})"
+
+
+def _own_boundary(scheme: DataSpace, number: int) -> int | None:
+    """The boundary (boundary_id) that MERGE takes away with that partition: the one whose value lies in it."""
+    boundary = number - 1 if scheme.on_right else number
+    return boundary if 1 <= boundary < scheme.fanout else None
+
+
+def _last_part(path: str) -> str:
+    """The file's name, on either system."""
+    return path.replace("\\", "/").rpartition("/")[2]

@@ -62,12 +62,25 @@ def test_by_state_where_there_is_no_known_code() -> None:
     assert type(translate(diagnose("SQL0969N x SQLSTATE=42501 SQLCODE=-969"), "x")) is PrivilegeMissing
 
 
-@pytest.mark.parametrize("code", [-1024, -1224, -30081, -30108])
+@pytest.mark.parametrize("code", [-1024, -1224, -20542, -30081, -30108])
 def test_broken_sessions(code: int) -> None:
     """Nobody knows what became of a statement whose session is gone, rerouted ones included."""
     found = diagnose(f"SQL{-code}N x SQLSTATE=08001 SQLCODE={code}")
     assert found.broke
     assert outcome_unknown(found, "moving").advice
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[IBM][CLI Driver] CLI0108E  Communication link failure. SQLSTATE=40003 SQLCODE=-99999",
+        "[IBM][CLI Driver] CLI0106E  Connection is closed. SQLSTATE=08003",
+        "[IBM][CLI Driver][DB2/LINUXX8664] SQL20542N  A communication error. SQLSTATE=08506 SQLCODE=-20542",
+    ],
+)
+def test_what_the_driver_itself_says_of_a_lost_link(text: str) -> None:
+    """CLI0108E and SQL20542N are what it says where it does not reconnect: the outcome is unknown then too."""
+    assert diagnose(text).broke
 
 
 def test_a_failed_statement_is_no_broken_session() -> None:

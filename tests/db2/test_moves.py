@@ -8,7 +8,7 @@ import pytest
 
 from connectors.db2.names import literal
 from connectors.db2.settings import Db2Settings
-from connectors.db2.space_move import space_route
+from connectors.db2.space_move import Instance, space_route
 from connectors.db2.statements import (
     PHASES,
     Homes,
@@ -38,7 +38,7 @@ def to_fast(facts: TableFacts | None = TABLE, settings: Db2Settings = SETTINGS) 
 def to_group(of: TableSpace | None = SPACE, group: str = "FAST", *, purescale: bool = False) -> Route | NoRoute:
     """The table space to a storage group."""
     whole = replace(bundle(), space="SLOW")
-    return space_route(STORAGE, of, whole, group, SETTINGS, purescale=purescale)
+    return space_route(STORAGE, of, whole, group, SETTINGS, Instance(purescale=purescale))
 
 
 def untagged(route: Route | NoRoute) -> list[str]:
@@ -164,7 +164,7 @@ def test_golden_storage_group() -> None:
         (space(managed="S", automatic=False, group=""), "FAST", False, "sms"),
         (space(mode="REV_REBAL"), "FAST", False, "rebalancing"),
         (space(state="QUIESCED"), "FAST", False, "not_normal"),
-        (space(automatic=False, group=""), "FAST", False, "one_way"),
+        (space(containers=()), "FAST", False, "containers_hidden"),
         (SPACE, "FAST", True, "purescale"),
     ],
 )
@@ -178,23 +178,10 @@ def test_pitfall_17_table_spaces_that_do_not_move(
     assert found.sentence
 
 
-def test_the_one_way_is_written_out() -> None:
-    """From DMS into automatic storage there is no way back, so a person sends it."""
-    found = to_group(space(automatic=False, group=""))
-    assert isinstance(found, NoRoute)
-    assert 'ALTER TABLESPACE "TS_SLOW" MANAGED BY AUTOMATIC STORAGE USING STOGROUP "FAST"' in found.sentence
-    assert 'ALTER TABLESPACE "TS_SLOW" REBALANCE' in found.sentence
-    # one container of 488 pages; the new one lies in the first path of the target
-    assert (
-        "ALTER TABLESPACE \"TS_SLOW\" ADD (FILE '/db/fast/TS_SLOW.0' 488) "
-        "DROP (FILE '/db/slow/inst/NODE0000/APP/T0000004/C0000000.LRG')"
-    ) in found.sentence
-
-
 def test_hidden_paths_are_no_route() -> None:
     """Nobody could tell when such a move has ended."""
     groups = {**STORAGE.groups, "FAST": replace(STORAGE.groups["FAST"], paths=())}
-    found = space_route(Storage(STORAGE.spaces, groups), SPACE, bundle(), "FAST", SETTINGS, purescale=False)
+    found = space_route(Storage(STORAGE.spaces, groups), SPACE, bundle(), "FAST", SETTINGS, Instance())
     assert isinstance(found, NoRoute)
     assert found.code == "paths_hidden"
 

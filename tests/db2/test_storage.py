@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from connectors.db2.catalog import pages_of
-from connectors.db2.inspection import Rebalance, at_rest, lies_under, space_home
+from connectors.db2.inspection import Rebalance, is_moving, space_arrived, space_home
 from connectors.db2.mover import is_done
 from connectors.db2.server import unpacked
-from connectors.db2.space_move import space_route
-from connectors.db2.statements import Homes, Phase
-from connectors.db2.storage import _Live, _room, _space
+from connectors.db2.space_move import Instance, space_route
+from connectors.db2.statements import Homes, Phase, SpaceChange
+from connectors.db2.storage import TableSpace, _Live, _room, _space, lies_under
 from connectors.db2.tables import protocol_of
 from connectors.model import Home, Route
 from tests.db2.facts import SETTINGS, SPACE, STORAGE, bundle, space
@@ -88,32 +90,78 @@ def test_room_of_a_table_space() -> None:
 
 def route() -> Route:
     """From SLOW to FAST."""
-    made = space_route(STORAGE, SPACE, bundle(space="SLOW"), "FAST", SETTINGS, purescale=False)
+    made = space_route(STORAGE, SPACE, bundle(space="SLOW"), "FAST", SETTINGS, Instance())
     assert isinstance(made, Route)
     return made
 
 
+TO_FAST = SpaceChange("TS_SLOW", "", "FAST")
+
+
 @pytest.mark.parametrize(
-    ("containers", "settled", "home"),
+    ("facts", "home"),
     [
-        (("/db/slow/a",), True, Home.SOURCE),
-        (("/db/fast/a",), True, Home.TARGET),
-        (("/db/slow/a", "/db/fast/a"), True, Home.ELSEWHERE),
-        (("/db/fast2/a",), True, Home.ELSEWHERE),  # a path that only begins alike
-        (("/db/slow/a", "/db/fast/a"), False, Home.SPLIT),
+        (space(group="SLOW"), Home.SOURCE),
+        (space(group="FAST", containers=("/db/fast/a",)), Home.TARGET),
+        (space(group="FAST", containers=("/db/slow/a", "/db/fast/a")), Home.ELSEWHERE),
+        (space(group="FAST", containers=("/db/slow/a", "/db/fast/a"), paths_dropped=True), Home.SOURCE),
+        (space(group="FAST", containers=("/db/fast/a",), paths_dropped=True), Home.SOURCE),
+        (space(group="FAST", containers=("/db/fast2/a",)), Home.ELSEWHERE),  # a path that only begins alike
+        (space(group="FAST", containers=()), Home.TARGET),  # hidden: the group's word has to do
     ],
 )
-def test_where_a_table_space_is(containers: tuple[str, ...], settled: bool, home: Home) -> None:
-    """Its containers say so; the group in the catalog is only a wish until they are there."""
-    assert space_home(STORAGE, space(group="FAST", containers=containers), route(), settled=settled) is home
+def test_where_a_table_space_is(facts: TableSpace, home: Home) -> None:
+    """Its containers say so; one that was given to its group and waits for a REBALANCE is still where it was."""
+    assert space_home(STORAGE, facts, route(), TO_FAST) is home
 
 
-def test_pitfall_12_and_16_at_rest() -> None:
-    """A rebalance that ended leaves no row: mode and dropped paths have to be at rest too."""
-    assert at_rest(SPACE, Rebalance())
-    assert not at_rest(SPACE, Rebalance(running=True))
-    assert not at_rest(space(mode="FWD_REBAL"), Rebalance())
-    assert not at_rest(space(paths_dropped=True), Rebalance())
+SWAP = SpaceChange("TS_SLOW", "", add=("/ssd/a", "/ssd/b"), drop=("/hdd/a", "/hdd/b"))
+
+
+@pytest.mark.parametrize(
+    ("containers", "home"),
+    [
+        (("/ssd/a", "/ssd/b"), Home.TARGET),
+        (("/hdd/a", "/hdd/b"), Home.SOURCE),
+        (("/hdd/a", "/ssd/a"), Home.ELSEWHERE),
+        (("/ssd/a",), Home.ELSEWHERE),
+    ],
+)
+def test_where_containers_of_its_own_are(containers: tuple[str, ...], home: Home) -> None:
+    """Exactly the files that the statement names, all of them and no other."""
+    assert space_home(STORAGE, space(automatic=False, group="", containers=containers), route(), SWAP) is home
+
+
+CONVERT = SpaceChange("TS_SLOW", "", "FAST", converts=True)
+
+
+@pytest.mark.parametrize(
+    ("facts", "home"),
+    [
+        (space(automatic=False, group="", containers=("/hdd/a",)), Home.SOURCE),
+        (space(group="FAST", hybrid=True, containers=("/hdd/a", "/db/fast/a")), Home.SOURCE),
+        (space(group="FAST", containers=("/db/fast/a",)), Home.TARGET),
+        (space(group="SLOW", containers=("/db/slow/a",)), Home.ELSEWHERE),
+    ],
+)
+def test_where_a_converted_table_space_is(facts: TableSpace, home: Home) -> None:
+    """A hybrid has not arrived: its old files are still in use until a REBALANCE has emptied them."""
+    assert space_home(STORAGE, facts, route(), CONVERT) is home
+
+
+def test_pitfall_12_no_row_is_not_done() -> None:
+    """A rebalance that ended leaves no row: only with the mode at rest and no path dropped has it arrived."""
+    there = space(group="FAST", containers=("/db/fast/a",))
+    assert space_arrived(STORAGE, there, TO_FAST)
+    assert not is_moving(there, Rebalance())
+    assert is_moving(there, Rebalance(running=True))
+    assert is_moving(replace(there, mode="FWD_REBAL"), Rebalance())
+
+
+def test_pitfall_16_a_dropped_path_is_no_arrival() -> None:
+    """As long as a path is DROP_PENDING, whoever dropped it, the table space has extents there."""
+    there = space(group="FAST", containers=("/db/fast/a",))
+    assert not space_arrived(STORAGE, replace(there, paths_dropped=True), TO_FAST)
 
 
 def test_nothing_seen_is_not_arrived() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from connectors.model import Catalog, Demand, Interval, Signal, Space, SpaceFigures, UnitTable
 from connectors.oracle import demand
 from connectors.oracle.catalog import Shape
+from connectors.oracle.demand import share_of_waits
 from connectors.oracle.sampler import COUNTERS, SEGMENT, by_object, database_figures, space_figures
 
 NAN = float("nan")
@@ -172,14 +174,61 @@ def test_no_rows_make_an_empty_sample() -> None:
 
 def test_times_of_files_are_hundredths_of_a_second() -> None:
     """V$FILESTAT counts centiseconds: 250 of them are 2.5 s (oracle.md f9)."""
-    found = space_figures([("SLOW", 1000, 250, 40, 100)])
+    found = space_figures([("SLOW", "/hdd/a.dbf", 1000, 250, 40, 100, 0, 0)])
     assert (found.reads[0], found.read_seconds[0], found.writes[0], found.write_seconds[0]) == (1000, 2.5, 40, 1.0)
+
+
+def test_times_of_synchronous_reads_are_thousandths() -> None:
+    """V$IOSTAT_FILE counts milliseconds, of reads that were waited for; it is taken where it counts (oracle.md f9)."""
+    rows = [("SLOW", "/hdd/a.dbf", 1000, 250, 40, 100, 900, 1800), ("FAST", "/ssd/a.dbf", 50, 3, 0, 0, 0, 0)]
+    found = space_figures(rows)
+    assert found.name == ("FAST", "SLOW")
+    assert list(found.reads) == [0, 900]
+    assert list(found.read_seconds) == [0, 1.8]
+    assert list(found.write_seconds) == [0, 1.0]
+
+
+def test_figures_of_files_are_folded_by_place_and_instance() -> None:
+    """Two files in one folder, one of them seen from two instances: 10 + 5 + 2 reads."""
+    rows = [
+        ("A", "/hdd/x/a.dbf", 10, 1, 1, 1, 0, 0),
+        ("B", "/hdd/x/b.dbf", 5, 1, 1, 1, 0, 0),
+        ("B", "/hdd/x/b.dbf", 2, 1, 1, 1, 0, 0),
+        ("B", "+FAST/ORCL/DATAFILE/b.2.3", 7, 1, 1, 1, 0, 0),
+    ]
+    by_place = space_figures(rows, by_place=True)
+    assert dict(zip(by_place.name, by_place.reads, strict=True)) == {"+FAST": 7, "/hdd/x": 17}
+    by_name = space_figures(rows)
+    assert dict(zip(by_name.name, by_name.reads, strict=True)) == {"A": 10, "B": 14}
+    assert space_figures([]).name == ()
+
+
+def test_no_more_is_waited_for_than_there_were_waits() -> None:
+    """1000 single reads by the counters of segments, 400 waits by those of events: two fifths were waited for."""
+    assert share_of_waits(1000.0, _waits(400, 0)) == pytest.approx(0.4)
+    assert share_of_waits(1000.0, _waits(1200, 0)) == 1.0
+    assert share_of_waits(1000.0, _waits(0, 5)) == pytest.approx(0.64)  # each for up to 128 blocks
+    assert share_of_waits(1000.0, replace(_waits(0, 0), database={})) == 1.0
+    assert share_of_waits(0.0, _waits(0, 0)) == 1.0
+
+
+def _waits(single: int, batch: int) -> Interval:
+    return replace(_interval([]), database={"single_block_waits": single, "batch_read_waits": batch})
 
 
 def test_database_figures() -> None:
     """Waits are microseconds, DB time hundredths of a second, a transaction is a commit or a rollback."""
     rows = [("user commits", 7), ("user rollbacks", 1), ("DB time", 300), ("physical reads", 12)]
     rows += [("db file sequential read", 1_500_000), ("read by other session", 500_000), ("direct path write", 250_000)]
-    assert database_figures(rows) == pytest.approx(
-        {"transactions": 8, "active_seconds": 3.0, "reads": 12, "read_seconds": 2.0, "write_seconds": 0.25}
-    )
+    rows += [("waits: db file sequential read", 300), ("waits: db file parallel read", 9)]
+    rows += [("waits: db file sequential read", 20)]  # of a second instance
+    times = {"transactions": 8, "active_seconds": 3.0, "reads": 12, "read_seconds": 2.0, "write_seconds": 0.25}
+    assert database_figures(rows) == pytest.approx({**times, "single_block_waits": 320, "batch_read_waits": 9})
+
+
+def test_instances_are_summed_before_segments_are_told_apart() -> None:
+    """One segment counted on two instances is no second segment of its object."""
+    once = by_object([(7, 70, 5, 5, 0, 5, 0, 0, 0, 0)])
+    twice = by_object([(7, 70, 2, 2, 0, 2, 0, 0, 0, 0), (7, 70, 3, 3, 0, 3, 0, 0, 0, 0)])
+    assert (once[0] == twice[0]).all()
+    assert (once[1] == twice[1]).all()

@@ -136,15 +136,6 @@ def test_refusals_bring_advice(
     assert caught.value.advice
 
 
-def test_an_instance_that_cannot_answer_is_told(lab: OracleHarness, connector: OracleConnector) -> None:
-    """Emulated server: GV$ needs query servers everywhere; without them there is no sample (ORA-12850)."""
-    connector.identify()
-    lab.server.faults = Faults(fail={"GV\\$SEGSTAT": OracleError(12850, "could not allocate slaves")})
-    with pytest.raises(StatementFailed) as caught:
-        connector.sample()
-    assert caught.value.native_code == "ORA-12850"
-
-
 def test_a_lease_without_the_grant_is_told(lab: OracleHarness) -> None:
     """Emulated server: PLS-00201 inside ORA-06550 means that EXECUTE on DBMS_LOCK is not granted."""
     lab.database.add_user("UNLOCKED", PASSWORD, privileges={"SELECT ANY DICTIONARY"})

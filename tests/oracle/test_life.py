@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.site import Site, finish
-from tests.labs.oracle.harness import AGENT, OWNER, PASSWORD, SLOW_SECONDS_PER_GB, OracleHarness, running_harness
+from tests.labs.oracle.harness import (
+    AGENT,
+    LOOKER,
+    OWNER,
+    PASSWORD,
+    SLOW_SECONDS_PER_GB,
+    OracleHarness,
+    running_harness,
+)
 
 MIB = 1 << 20
 WAIT_SECONDS = 60.0
+MICROSECONDS = {"SLOW": 6000, "FAST": 300}  # that a random read takes there
 
 
 @pytest.fixture
@@ -31,20 +42,10 @@ def lab() -> Iterator[OracleHarness]:
 @pytest.fixture
 def site(lab: OracleHarness, tmp_path: Path) -> Site:
     """A configuration that pins one partition and one table to the fast tier."""
-    secret = tmp_path / "password"
-    secret.write_text(PASSWORD)
-    connection: dict[str, Any] = {
-        "host": "127.0.0.1",
-        "port": lab.server.port,
-        "service": "orclpdb1",
-        "user": AGENT,
-        "password": {"file": str(secret)},
-        "online_lock_timeout": "2s",
-    }
     database = {
         "name": "orders",
         "engine": "oracle",
-        "connection": connection,
+        "connection": _connection(lab, AGENT, tmp_path),
         "tiers": [{"name": "ssd", "spaces": ["FAST"]}, {"name": "hdd", "spaces": ["SLOW"]}],
         "sample_every": "0.2s",
         "settle": "0.2s",
@@ -52,6 +53,50 @@ def site(lab: OracleHarness, tmp_path: Path) -> Site:
         "policy": {"minimum_history": "0s"},
     }
     return Site(tmp_path, database)
+
+
+def _connection(lab: OracleHarness, user: str, folder: Path) -> dict[str, Any]:
+    """The part of the configuration that says where the server is and who logs in."""
+    secret = folder / "password"
+    secret.write_text(PASSWORD)
+    return {
+        "host": "127.0.0.1",
+        "port": lab.server.port,
+        "service": "orclpdb1",
+        "user": user,
+        "password": {"file": str(secret)},
+        "online_lock_timeout": "2s",
+    }
+
+
+@pytest.fixture
+def workload(lab: OracleHarness) -> Iterator[None]:
+    """Sessions that look up rows of one partition and of the mails, as fast as where they are allows."""
+    done = threading.Event()
+
+    def work() -> None:
+        while not done.wait(0.05):
+            for segment in (lab.database.table(OWNER, name).segments[0] for name in ("SALES", "MAILS")):
+                lab.database.read_randomly(segment, 40, microseconds=MICROSECONDS[segment.tablespace])
+            lab.database.commit_transactions(10)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    yield
+    done.set()
+    worker.join()
+
+
+def _wait_for(what: str, happened: Callable[[], object]) -> None:
+    until = time.monotonic() + WAIT_SECONDS
+    while not happened():
+        assert time.monotonic() < until, f"never: {what}"
+        time.sleep(0.05)
+
+
+def _states(site: Site, number: int) -> set[str]:
+    moves = site.good("history", "--json").document["moves"]
+    return {move["state"] for move in moves if move["proposal"] == number}
 
 
 def _homes(lab: OracleHarness) -> dict[str, str]:
@@ -103,6 +148,51 @@ def test_a_kill_in_the_middle(site: Site, lab: OracleHarness) -> None:
         assert time.monotonic() < until, done
         time.sleep(0.5)
     assert _homes(lab) == {"P1": "FAST", "P2": "SLOW", "MAILS": "FAST", "BODY": "FAST"}
+    assert _usable(lab)
+    site.good("audit", "verify")
+
+
+@pytest.mark.usefixtures("workload")
+def test_a_whole_life(site: Site, lab: OracleHarness, tmp_path: Path) -> None:
+    """Emulated server: sampled by one login, planned by what waits, approved, killed while it copies, reconciled.
+
+    Moved by another login, online by partition and as a table with its index and LOB; measured as helped; taken back
+    by an undo that is approved like any other proposal. Every index is usable wherever that stops.
+    """
+    del site.database["pins"]
+    site.database.update(
+        connection=_connection(lab, LOOKER, tmp_path), move_connection=_connection(lab, AGENT, tmp_path), settle="5s"
+    )
+    site.write()
+    found = site.good("plan", "--observe", "1", "--propose", "--json").document
+    assert {move["unit"] for move in found["moves"]} == {"APP.SALES PARTITION P1", "APP.MAILS"}
+    number = found["proposal"]["id"]
+
+    lab.database.seconds_per_gb = SLOW_SECONDS_PER_GB / 4
+    agent = site.start("run")
+    before = len(lab.server.statements)
+    _wait_for("some samples", lambda: len(lab.server.statements) > before + 80)
+    site.good("approve", str(number), "--digest", found["proposal"]["digest"])
+    _wait_for("a copy", lambda: lab.database.long_operations)
+    agent.kill()
+    finish(agent)
+    lab.database.seconds_per_gb = 0.0
+
+    agent = site.start("run")
+    _wait_for("an outcome", lambda: _states(site, number) == {"kept"})
+    agent.send_signal(signal.SIGTERM)
+    assert finish(agent).code == 0
+    assert _homes(lab) == {"P1": "FAST", "P2": "SLOW", "MAILS": "FAST", "BODY": "FAST"}
+    assert _usable(lab)
+    outcomes = site.good("outcomes", "--json").document["outcomes"]
+    assert {row["verdict"] for row in outcomes} == {"helped"}
+
+    back = site.good("undo", "--proposal", str(number), "--json").document
+    site.good("approve", str(back["proposal"]), "--digest", back["digest"])
+    site.good("run", "--once")
+    site.good("run", "--once")
+    assert _states(site, number) == {"undone"}
+    assert _homes(lab) == dict.fromkeys(("P1", "P2", "MAILS", "BODY"), "SLOW")
     assert _usable(lab)
     site.good("audit", "verify")
 

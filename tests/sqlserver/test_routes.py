@@ -22,7 +22,8 @@ from connectors.sqlserver.definition import (
     Partition,
 )
 from connectors.sqlserver.keys import Name
-from connectors.sqlserver.routes import Server, routes_of, tag_of
+from connectors.sqlserver.online import Server
+from connectors.sqlserver.routes import routes_of, tag_of
 from tests.sqlserver.made import ID, NAME, NOTE, OWNER, PAGES, bundle, index, key, settings, table
 
 ENTERPRISE_2019, STANDARD_2019 = Server(major=15, edition=3), Server(major=15, edition=2)
@@ -67,7 +68,7 @@ def test_a_clustered_index_is_built_anew_on_the_other_filegroup() -> None:
             "CREATE CLUSTERED INDEX [pk] ON [dbo].[orders] ([id] ASC) WITH (DROP_EXISTING = ON, PAD_INDEX = OFF, "
             "STATISTICS_NORECOMPUTE = OFF, IGNORE_DUP_KEY = OFF, ALLOW_ROW_LOCKS = ON, ALLOW_PAGE_LOCKS = ON, "
             "OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF, SORT_IN_TEMPDB = OFF, MAXDOP = 1, ONLINE = ON, "
-            "DATA_COMPRESSION = PAGE) ON [SSD]"
+            "RESUMABLE = OFF, DATA_COMPRESSION = PAGE) ON [SSD]"
         )
     ]
     assert online.undo_steps[0].sql.endswith("ON [HDD]")
@@ -106,7 +107,7 @@ def test_pitfall_13_every_property_is_stated() -> None:
             "WHERE ([a]>(1)) WITH (DROP_EXISTING = ON, PAD_INDEX = ON, STATISTICS_NORECOMPUTE = ON, "
             "IGNORE_DUP_KEY = ON (SUPPRESS_MESSAGES = ON), ALLOW_ROW_LOCKS = OFF, ALLOW_PAGE_LOCKS = OFF, "
             "FILLFACTOR = 80, OPTIMIZE_FOR_SEQUENTIAL_KEY = ON, SORT_IN_TEMPDB = OFF, MAXDOP = 1, ONLINE = ON, "
-            "DATA_COMPRESSION = NONE) ON [SSD]"
+            "RESUMABLE = OFF, DATA_COMPRESSION = NONE) ON [SSD]"
         )
     ]
 
@@ -172,9 +173,97 @@ def test_pitfall_18_low_priority_since_2022(major: int, expected: bool) -> None:
     assert route.prologue == ("SET LOCK_TIMEOUT 500",)
 
 
-def test_pitfall_19_drop_existing_is_never_resumable() -> None:
-    """Pitfall 19: whether the two go together differs by server (error 10665), so it is not tried."""
-    assert all("RESUMABLE" not in sql for route in found(table(index()), MANAGED) for sql in statements(route))
+def test_pitfall_19_drop_existing_is_resumable_only_where_somebody_says_so() -> None:
+    """Pitfall 19: whether the two go together differs by server (error 10665); RESUMABLE = OFF is stated otherwise."""
+    assert all("RESUMABLE = ON" not in sql for route in found(table(index()), MANAGED) for sql in statements(route))
+    first, online, _ = found(table(index()), MANAGED, resumable="all")
+    assert "DROP_EXISTING = ON" in statements(first)[0]
+    assert "RESUMABLE = ON" in statements(first)[0]
+    assert "RESUMABLE = OFF" in statements(online)[0]
+    assert first.steps[0].pausable
+    assert not online.steps[0].pausable
+
+
+IX = index(NONCLUSTERED, "ix")
+IX_NAME = Name("dbo", "orders", "ix")
+
+
+def test_a_nonclustered_index_is_built_beside_the_old_one() -> None:
+    """Resumable, with PAUSE, RESUME and ABORT of its own; then it takes the old one's place in one transaction."""
+    route = found(table(index(), IX, name=IX_NAME), resumable="indexes", moved=bundle(IX_NAME.key))[0]
+    made = f"hotplace_{tag_of(route).split()[-1]}"
+    create, swap = statements(route)
+    assert create == (
+        f"CREATE NONCLUSTERED INDEX [{made}] ON [dbo].[orders] ([id] ASC) WITH (PAD_INDEX = OFF, "
+        "STATISTICS_NORECOMPUTE = OFF, IGNORE_DUP_KEY = OFF, ALLOW_ROW_LOCKS = ON, ALLOW_PAGE_LOCKS = ON, "
+        "OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF, SORT_IN_TEMPDB = OFF, MAXDOP = 1, ONLINE = ON, RESUMABLE = ON, "
+        "DATA_COMPRESSION = PAGE) ON [SSD]"
+    )
+    assert swap == (
+        "BEGIN TRANSACTION; DROP INDEX [ix] ON [dbo].[orders]; EXEC sys.sp_rename "
+        f"@objname = N'[dbo].[orders].[{made}]', @newname = N'ix', @objtype = N'INDEX'; COMMIT TRANSACTION"
+    )
+    step = route.steps[0]
+    assert step.pause_sql.partition("*/ ")[2] == f"ALTER INDEX [{made}] ON [dbo].[orders] PAUSE"
+    assert step.resume_sql.partition("*/ ")[2] == (
+        f"ALTER INDEX [{made}] ON [dbo].[orders] RESUME WITH "
+        "(WAIT_AT_LOW_PRIORITY (MAX_DURATION = 1 MINUTES, ABORT_AFTER_WAIT = SELF))"
+    )
+    assert step.undo_sql.partition("*/ ")[2] == f"ALTER INDEX [{made}] ON [dbo].[orders] ABORT"
+    assert all(text.startswith(tag_of(route)) for text in (step.pause_sql, step.resume_sql, step.undo_sql))
+    assert not route.steps[1].pausable
+
+
+TIMESTAMP = Column("stamp", 189, "timestamp", 8, 0, 0, None, 0, 0, 0)
+COMPUTED = replace(ID, name="twice", computed=1)
+
+
+@pytest.mark.parametrize(
+    ("definition", "server"),
+    [
+        (table(index(), IX, name=IX_NAME), Server(major=14, edition=3)),  # CREATE INDEX since 2019
+        (table(index(), IX, name=IX_NAME), STANDARD_2019),  # 11905
+        (table(index(HEAP, None, columns=()), IX, name=IX_NAME), ENTERPRISE_2019),  # 10668
+        (table(index(CLUSTERED_COLUMNSTORE, "cci", columns=()), IX, name=IX_NAME), ENTERPRISE_2019),  # 10669
+        (
+            table(
+                index(),
+                replace(IX, columns=(key("id"), IndexColumn("note", 0, 0, 0, 1, 0))),
+                columns=(ID, NOTE),
+                name=IX_NAME,
+            ),
+            ENTERPRISE_2019,  # 10670
+        ),
+        (table(index(), replace(IX, has_filter=1, filter="([id]>(1))"), name=IX_NAME), ENTERPRISE_2019),  # 10671
+        (
+            table(index(), replace(IX, columns=(key("stamp"),)), columns=(ID, TIMESTAMP), name=IX_NAME),
+            ENTERPRISE_2019,  # 10639
+        ),
+        (
+            table(index(columns=(key("twice"),)), IX, columns=(ID, COMPUTED), name=IX_NAME),
+            ENTERPRISE_2019,  # 10644, by way of the clustered key
+        ),
+    ],
+)
+def test_pitfall_19_what_cannot_be_resumed_is_not_asked_to_be(definition: Definition, server: Server) -> None:
+    """Pitfall 19: the exclusions of the message catalog; a plain route is there all the same."""
+    routes = found(definition, server, bundle(IX_NAME.key), resumable="all")
+    assert not any(step.pausable for route in routes for step in route.steps)
+
+
+@pytest.mark.parametrize("values", [{"unique": 1}, {"unique_constraint": 1, "unique": 1}])
+def test_an_index_that_others_lean_on_has_no_twin(values: dict[str, int]) -> None:
+    """A foreign key or a full-text index may need it: it is never dropped."""
+    unique = replace(IX, **values)  # type: ignore[arg-type]
+    routes = found(table(index(), unique, name=IX_NAME), moved=bundle(IX_NAME.key), resumable="indexes")
+    assert not any("DROP INDEX" in sql for route in routes for sql in statements(route))
+
+
+def test_pitfall_19_a_filtered_index_keeps_the_clustered_one_from_being_resumable() -> None:
+    """Pitfall 19: error 10672."""
+    filtered = replace(IX, has_filter=1, filter="([id]>(1))")
+    assert not found(table(index(), filtered), resumable="all")[0].steps[0].pausable
+    assert found(table(index(), IX), resumable="all")[0].steps[0].pausable
 
 
 def test_pitfall_23_the_filegroup_is_always_named() -> None:
@@ -203,7 +292,7 @@ def test_a_heap_is_carried_by_a_clustered_index() -> None:
     assert statements(route) == [
         (
             f"CREATE CLUSTERED INDEX {made} ON [dbo].[orders] ([id] ASC) WITH (SORT_IN_TEMPDB = OFF, MAXDOP = 1, "
-            "ONLINE = ON, DATA_COMPRESSION = PAGE) ON [SSD]"
+            "ONLINE = ON, RESUMABLE = OFF, DATA_COMPRESSION = PAGE) ON [SSD]"
         ),
         f"DROP INDEX {made} ON [dbo].[orders] WITH (ONLINE = ON, MAXDOP = 1, MOVE TO [SSD])",
     ]
@@ -247,6 +336,16 @@ def test_one_partition_moves_on_a_second_scheme() -> None:
     assert route.undo_steps[0].sql.endswith("ON [ps] ([day])")
     assert route.undo_steps[1].sql.endswith(f"DROP PARTITION SCHEME {made}")
     assert route.log_bytes == round(1.2 * 3000 * 8192)
+
+
+def test_partitions_move_together() -> None:
+    """All of a table at once: one scheme, one rebuild, and no other partition is written beside them."""
+    definition = parted(1)
+    keys = [replace(NAME, partition=number).key for number in (1, 2, 3)]
+    route = found(definition, moved=bundle(*keys, size=3000 * 8192))[0]
+    assert statements(route)[0].endswith("AS PARTITION [pf] TO ([SSD], [SSD], [SSD])")
+    assert route.log_bytes == round(1.2 * 3000 * 8192)
+    assert not any("the others" in note for note in route.notes)
 
 
 def test_pitfall_37_the_second_scheme_is_tidied() -> None:

@@ -14,3 +14,9 @@ SELECT E.EVENT, SUM(E.TIME_WAITED_MICRO_FG)
                    'direct path write', 'free buffer waits', 'write complete waits')
    AND E.CON_ID = TO_NUMBER(SYS_CONTEXT('USERENV', 'CON_ID'))
  GROUP BY E.EVENT
+UNION ALL
+SELECT 'waits: ' || E.EVENT, SUM(E.TOTAL_WAITS_FG)
+  FROM GV$CON_SYSTEM_EVENT E
+ WHERE E.EVENT IN ('db file sequential read', 'db file parallel read', 'cell single block physical read')
+   AND E.CON_ID = TO_NUMBER(SYS_CONTEXT('USERENV', 'CON_ID'))
+ GROUP BY E.EVENT

@@ -9,7 +9,8 @@ SELECT d.data_space_id,
        f.name AS function_name,
        f.fanout,
        e.destination_id,
-       e.data_space_id AS destination_space_id
+       e.data_space_id AS destination_space_id,
+       CONVERT(int, f.boundary_value_on_right) AS on_right
   FROM sys.data_spaces AS d
   LEFT JOIN sys.filegroups AS g ON g.data_space_id = d.data_space_id
   LEFT JOIN sys.partition_schemes AS s ON s.data_space_id = d.data_space_id

@@ -4,6 +4,7 @@ SELECT r.name AS index_name,
        r.sql_text,
        CONVERT(int, r.state) AS state,
        r.percent_complete,
-       r.page_count
+       r.page_count,
+       r.last_pause_time
   FROM sys.index_resumable_operations AS r
  WHERE r.object_id = CONVERT(int, ?)

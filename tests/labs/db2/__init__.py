@@ -17,7 +17,10 @@ BY_TABLE_SPACE: Mapping[Ability, str] = {
     Ability.INTERRUPT: "a rebalance can be suspended, not taken back while it runs",
     Ability.LOB: "a table space moves with everything in it, indexes too",
 }
-NEVER: Mapping[str, Mapping[Ability, str]] = {SPACES: BY_TABLE_SPACE}
+BY_TABLE: Mapping[Ability, str] = {
+    Ability.PAUSE: "ADMIN_MOVE_TABLE has no pause; its phases are short steps instead",
+}
+NEVER: Mapping[str, Mapping[Ability, str]] = {TABLES: BY_TABLE, SPACES: BY_TABLE_SPACE}
 
 
 def contract_harnesses() -> dict[str, HarnessFactory]:

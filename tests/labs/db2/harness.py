@@ -13,9 +13,10 @@ from typing import Any
 
 from agent.clock import SystemClock
 from connectors.base import Connector, Mover, StatementFailed
-from connectors.model import Step
+from connectors.model import Route, Step
 from connectors.registry import find_engine
 from connectors.settings import SecretSource
+from tests.contract.asking import route_to
 from tests.contract.harness import Ability, EngineHarness, PlayTable
 from tests.labs.db2 import BY_TABLE_SPACE
 from tests.labs.db2.client import Db2, running_db2, wait_until
@@ -25,6 +26,7 @@ from tests.labs.db2.text import DATABASE
 SCHEMA = "APP"
 PAGES, LOB_PAGES = 2000, 64
 WRONG_PASSWORD = "wrong, and s3cret"
+EXTENTS_A_SECOND = 10.0  # of the 72 of a play table: a rebalance that is to be held takes seconds
 HELD_SECONDS = 2.0  # how long a phase takes that is to be caught
 _ORDINARY = re.compile(r"[A-Z_@#$][A-Z0-9_@#$]*")
 _NUMBERS = count(1)
@@ -173,6 +175,22 @@ class SpacesHarness(TablesHarness):
         """With its table space."""
         super().drop(table)
         self._server.lab.drop_space(table.name)
+
+    def pausable_route(self, connector: Connector, table: PlayTable) -> Route:
+        """Its table space to the fast storage group."""
+        return route_to(connector, table.key, FAST)
+
+    def execute_paused(self, mover: Mover, step: Step) -> None:
+        """While its rebalance takes seconds; it goes on as fast as ever."""
+        lab = self._server.lab
+        before = lab.behave(extents_per_second=EXTENTS_A_SECOND)
+        holder = threading.Thread(target=lambda: wait_until(mover.pause, "the rebalance is held"))
+        holder.start()
+        try:
+            mover.execute(step)
+        finally:
+            holder.join()
+            lab.behave(**before)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from tests.labs.db2.world import Index, Part, StorageGroup, Table, TableSpace, World, counts
+from tests.labs.db2.world import Counts, Index, Part, StorageGroup, Table, TableSpace, World
 
 LEVELS = 3  # pages of an index that one look-up touches; all but the leaf are cached
 ASYNC_MS = 0.5  # of one page in a prefetch request
@@ -87,17 +87,17 @@ def _pool_read(world: World, space: TableSpace, kind: str, pages: int, member: i
     world.database[member].update(TOTAL_RQST_TIME=milliseconds, TOTAL_APP_RQST_TIME=milliseconds)
 
 
-def restart(world: World) -> None:
-    """Deactivate and activate: every counter starts anew, with another DB_CONN_TIME."""
-    world.activated = datetime.now(UTC)
-    world.database = counts()
+def restart(world: World, member: int | None = None) -> None:
+    """Deactivate and activate, all members or one: its counters start anew, with another DB_CONN_TIME."""
+    members = range(world.behaviour.members) if member is None else [member]
+    counted: list[Counts] = [world.database, *(space.counts for space in world.spaces.values())]
+    for table in world.tables.values():
+        counted += [*(part.counts for part in table.parts), *(index.counts for index in table.indexes)]
+    for each in members:
+        world.activated[each] = datetime.now(UTC)
+        for one in counted:
+            one.pop(each, None)
     for space in world.spaces.values():
-        space.counts = counts()
         if space.rebalance:  # a suspended one goes on by itself
             space.rebalance.suspended = False
-    for table in world.tables.values():
-        for part in table.parts:
-            part.counts = counts()
-        for index in table.indexes:
-            index.counts = counts()
     world.touch()

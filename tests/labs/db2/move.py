@@ -1,10 +1,12 @@
 """ADMIN_MOVE_TABLE, first form: phases, protocol, locks, leftovers.
 
-STATUS holds the phase that comes next: COPY after INIT, REPLAY after COPY, CLEANUP after SWAP, COMPLETE at the end.
+STATUS holds the phase that comes next: INIT until that is done, COPY after it, REPLAY after COPY, CLEANUP after SWAP,
+COMPLETE at the end.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,7 +25,7 @@ ALLOWED = {
     "VERIFY": ("REPLAY",),
     "SWAP": ("REPLAY",),
     "CLEANUP": ("CLEANUP",),
-    "CANCEL": ("COPY", "REPLAY"),
+    "CANCEL": ("INIT", "COPY", "REPLAY", "CANCEL"),
 }
 
 
@@ -54,26 +56,40 @@ class _Phase:
         self._key = (schema, name)
 
     def run(self, phase: str, arguments: list[str]) -> None:
-        """Take its time as a utility that others can see, then do it."""
+        """Take its time as a utility that others can see, then do it; one that is ended half-way has not happened."""
         with self._world.lock:
             self._world.table(*self._key)
-            if phase != "INIT":
+            if phase == "INIT":
+                self._begin(arguments)
+            else:
                 self._check(phase)
         utility = self._enlist()
+        seconds, began = self._world.behaviour.phase_seconds, time.monotonic()
         try:
-            self._session.wait(lambda: False, self._world.behaviour.phase_seconds)
+            if phase == "COPY":
+                self._session.wait(lambda: self._copied((time.monotonic() - began) / max(seconds, 1e-9)), seconds)
+            else:
+                self._session.wait(lambda: False, seconds)
             if phase == "SWAP":
                 self._wait_for_lock()
             with self._world.lock:
-                self._act(phase, arguments)
+                self._act(phase)
         finally:
             with self._world.lock:
                 del self._world.utilities[utility.id]
                 self._world.touch()
 
-    def _act(self, phase: str, arguments: list[str]) -> None:
+    def _copied(self, share: float) -> bool:
+        """Tell how many rows are there; never true, because COPY takes its time."""
+        with self._world.lock:
+            rows = str(int(self._table().rows * min(1.0, share)))
+            self._world.moves[self._key].protocol["COPY_TOTAL_ROWS"] = rows
+            self._world.touch()
+        return False
+
+    def _act(self, phase: str) -> None:
         if phase == "INIT":
-            self._init(arguments)
+            self._world.moves[self._key].protocol |= {"STATUS": "COPY", "INIT_END": _now()}
         elif phase in ALLOWED:
             self._check(phase)
             actions: dict[str, Callable[[Move], None]] = {
@@ -99,8 +115,8 @@ class _Phase:
             self._world.touch()
             return utility
 
-    def _init(self, arguments: list[str]) -> None:
-        """The target takes the spaces that are named, or those the table has."""
+    def _begin(self, arguments: list[str]) -> None:
+        """INIT, as long as it is not done: the target takes the spaces that are named, or those the table has."""
         table = self._table()
         old = self._world.moves.get(self._key)
         if old is not None and old.protocol["STATUS"] not in FINISHED:
@@ -124,8 +140,8 @@ class _Phase:
         schema, name = self._key
         target = Table(schema, f"{name[:100]}AAAAAAxt", 0, [home], [])
         self._world.tables[schema, target.name] = target
-        protocol = {"STATUS": "COPY", "AUTHID": self._session.user.authid, "INIT_OPTS": arguments[9].upper()}
-        protocol |= {"TARGET": target.name, "INIT_START": _now(), "INIT_END": _now()}
+        protocol = {"STATUS": "INIT", "AUTHID": self._session.user.authid, "INIT_OPTS": arguments[9].upper()}
+        protocol |= {"TARGET": target.name, "INIT_START": _now()}
         self._world.moves[self._key] = Move(self._session.user.authid, target, protocol)
         self._world.protocol_exists = True
 

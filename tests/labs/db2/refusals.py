@@ -49,6 +49,31 @@ def space_full(space: str) -> Refusal:
     return Refusal(-289, "57011", space)
 
 
+def file_system_full() -> Refusal:
+    """SQL0968C: no room for a new file."""
+    return Refusal(-968, "57011")
+
+
+def bad_path(path: str) -> Refusal:
+    """SQL0298N: no container can be there."""
+    return Refusal(-298, "428B2", path)
+
+
+def container_in_use(path: str) -> Refusal:
+    """SQL0294N: that file is a container already."""
+    return Refusal(-294, "42730", path)
+
+
+def too_little_left(space: str) -> Refusal:
+    """SQL20170N: what is left would not hold what is in it."""
+    return Refusal(-20170, "57059", space)
+
+
+def ended(code: int) -> Refusal:
+    """Whatever code, such as SQL1024N (no connection exists any more); the session is over."""
+    return Refusal(code, "08003", hangs_up=True)
+
+
 def no_access(space: str) -> Refusal:
     """SQL0290N: the state of the table space forbids it."""
     return Refusal(-290, "55039", space)

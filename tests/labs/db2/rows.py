@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 
+from tests.labs.db2.documented import NEWEST, views
 from tests.labs.db2.world import EXTENT, PAGE_SIZE, Index, Part, Table, TableSpace, World
 
 Value = int | float | str | datetime | None
@@ -19,6 +20,17 @@ CREATED = datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 def _members(world: World) -> range:
     return range(world.behaviour.members)
+
+
+def _share(world: World, pages: int, member: int) -> int:
+    """What a member tells of so many pages: its part of them; on pureScale all, for there is one disk."""
+    members = world.behaviour.members
+    return pages if world.behaviour.pure_scale else pages // members + (member < pages % members)
+
+
+def _sized_by(world: World) -> range:
+    """Members whose sizes are told apart; on pureScale one row speaks of the disk."""
+    return range(1) if world.behaviour.pure_scale else _members(world)
 
 
 def _id(world: World, space: str) -> int:
@@ -39,7 +51,7 @@ def tablespaces(world: World) -> Rows:
         yield space.name, {
             "TBSPACE": space.name, "TBSPACEID": space.id, "TBSPACETYPE": "D", "DATATYPE": space.data_type,
             "EXTENTSIZE": EXTENT, "PAGESIZE": PAGE_SIZE, "OVERHEAD": -1.0, "TRANSFERRATE": -1.0,
-            "SGNAME": space.group, "CREATE_TIME": CREATED, "BUFFERPOOLID": 1, "OWNER": "SYSIBM",
+            "SGNAME": space.group or None, "CREATE_TIME": CREATED, "BUFFERPOOLID": 1, "OWNER": "SYSIBM",
         }  # fmt: skip
 
 
@@ -95,10 +107,15 @@ def mon_table(world: World) -> Rows:
                 "TABSCHEMA": table.schema, "TABNAME": table.name, "MEMBER": member, "DBPARTITIONNUM": member,
                 "TAB_TYPE": "USER_TABLE", "DATA_PARTITION_ID": part.id, "TAB_FILE_ID": part.file_id,
                 "TBSP_ID": _id(world, part.data), "INDEX_TBSP_ID": _id(world, part.index),
-                "LONG_TBSP_ID": _id(world, part.long), "DATA_OBJECT_L_PAGES": part.pages,
-                "LOB_OBJECT_L_PAGES": part.lob_pages, "INDEX_OBJECT_L_PAGES": index_pages,
+                "LONG_TBSP_ID": _id(world, part.long), "DATA_OBJECT_L_PAGES": _share(world, part.pages, member),
+                "LOB_OBJECT_L_PAGES": _share(world, part.lob_pages, member),
+                "INDEX_OBJECT_L_PAGES": _share(world, index_pages, member),
                 "TAB_ORGANIZATION": table.organized, **_metered(world, part.counts[member]),
             }  # fmt: skip
+    yield "temporary", {
+        "TABSCHEMA": "<65592><DB2INST1>", "TABNAME": "WORK", "MEMBER": 0, "DBPARTITIONNUM": 0, "TAB_TYPE": "TEMP_TABLE",
+        "TAB_FILE_ID": 2, "TBSP_ID": 1, **_metered(world, Counter(OBJECT_DATA_L_READS=70, OBJECT_DATA_P_READS=70)),
+    }  # fmt: skip
 
 
 def mon_index(world: World) -> Rows:
@@ -122,14 +139,15 @@ def mon_tablespace(world: World) -> Rows:
     """MON_GET_TABLESPACE."""
     used = world.used_pages()
     for space in world.spaces.values():
-        total = -(-used[space.name] // EXTENT) * EXTENT
         for member in _members(world):
+            here = _share(world, used[space.name], member)
+            total = _share(world, sum(space.files.values()), member) or -(-here // EXTENT) * EXTENT
             counted = space.counts[member] if world.behaviour.mon_obj_metrics != "NONE" else {}
             yield f"{space.name}.{member}", {
                 **{name: n for name, n in counted.items() if name != "PAGES_READ"},
                 **_state(world, space), "MEMBER": member, "DBPARTITIONNUM": member,
-                "TBSP_USED_PAGES": used[space.name], "TBSP_TOTAL_PAGES": total, "TBSP_USABLE_PAGES": total,
-                "TBSP_FREE_PAGES": total - used[space.name], "TBSP_PAGE_TOP": used[space.name],
+                "TBSP_USED_PAGES": here, "TBSP_TOTAL_PAGES": total, "TBSP_USABLE_PAGES": total,
+                "TBSP_FREE_PAGES": total - here, "TBSP_PAGE_TOP": here,
             }  # fmt: skip
 
 
@@ -138,11 +156,13 @@ def _state(world: World, space: TableSpace) -> dict[str, Value]:
         "TBSP_NAME": space.name, "TBSP_ID": space.id, "TBSP_PAGE_SIZE": PAGE_SIZE, "TBSP_EXTENT_SIZE": EXTENT,
         "TBSP_TYPE": "SMS" if space.data_type == "T" else "DMS",
         "TBSP_CONTENT_TYPE": {"A": "ANY", "L": "LARGE", "T": "SYSTEMP", "U": "USRTEMP"}[space.data_type],
-        "TBSP_USING_AUTO_STORAGE": 1, "TBSP_AUTO_RESIZE_ENABLED": 1, "RECLAIMABLE_SPACE_ENABLED": 1,
+        "TBSP_USING_AUTO_STORAGE": int(bool(space.group)), "TBSP_AUTO_RESIZE_ENABLED": int(bool(space.group)),
+        "AUTO_STORAGE_HYBRID": int(bool(space.group and space.leaving)), "RECLAIMABLE_SPACE_ENABLED": 1,
         "FS_CACHING": 0 if space.file_cached else 1, "TBSP_STATE": space.state,
-        "TBSP_REBALANCER_MODE": "REV_REBAL" if space.rebalance else "NO_REBAL",
-        "TBSP_PATHS_DROPPED": int(len(space.containers()) > 1),
-        "STORAGE_GROUP_NAME": space.group, "STORAGE_GROUP_ID": world.groups[space.group].id,
+        "TBSP_REBALANCER_MODE": space.rebalance.shown_mode() if space.rebalance else "NO_REBAL",
+        "TBSP_PATHS_DROPPED": int(bool(space.left_group)), "CACHING_TIER": space.caching_tier or None,
+        "STORAGE_GROUP_NAME": space.group or None,
+        "STORAGE_GROUP_ID": world.groups[space.group].id if space.group else None,
     }  # fmt: skip
 
 
@@ -150,18 +170,30 @@ def mon_container(world: World) -> Rows:
     """MON_GET_CONTAINER: automatic storage puts member, table space and container numbers into the path."""
     used = world.used_pages()
     for space in world.spaces.values():
-        for number, name in enumerate(space.containers()):
-            group = world.groups[name]
+        for number, place in enumerate(world.places(space)):
             for member in _members(world):
-                path = f"{group.path}/db2inst1/NODE{member:04}/SAMPLE/T{space.id:07}/C{number:07}.LRG"
-                yield f"{space.name}.{name}.{member}", {
+                path = place.path or (
+                    f"{place.group.path}/db2inst1/NODE{member:04}/SAMPLE/T{space.id:07}/C{number:07}.LRG"
+                )
+                pages = _share(world, place.pages or used[space.name], member)
+                yield f"{space.name}.{path}.{member}", {
                     "TBSP_NAME": space.name, "TBSP_ID": space.id, "CONTAINER_NAME": path, "CONTAINER_ID": number,
-                    "MEMBER": member, "CONTAINER_TYPE": "FILE_EXTENT_TAG", "TOTAL_PAGES": used[space.name],
-                    "USABLE_PAGES": used[space.name], "ACCESSIBLE": 1, "FS_ID": str(group.id),
-                    "FS_TOTAL_SIZE": group.capacity, "FS_USED_SIZE": world.used_bytes(group),
+                    "MEMBER": member, "CONTAINER_TYPE": "FILE_EXTENT_TAG", "TOTAL_PAGES": pages,
+                    "USABLE_PAGES": pages, "ACCESSIBLE": 1, "FS_ID": str(place.group.id),
+                    "FS_TOTAL_SIZE": place.group.capacity, "FS_USED_SIZE": world.used_bytes(place.group),
                     "PAGES_READ": space.counts[member]["PAGES_READ"] if number == 0 else 0,
                     "POOL_READ_TIME": space.counts[member]["POOL_READ_TIME"] if number == 0 else 0,
                 }  # fmt: skip
+
+
+def mon_bufferpool(world: World) -> Rows:
+    """MON_GET_BUFFERPOOL: one pool, in which every table space is."""
+    kept = tuple(views(NEWEST)["MON_GET_BUFFERPOOL"].columns)
+    for member in _members(world):
+        total: Counter[str] = Counter()
+        for space in world.spaces.values():
+            total.update({name: n for name, n in space.counts[member].items() if name in kept})
+        yield str(member), {"BP_NAME": "IBMDEFAULTBP", "MEMBER": member, "BP_CUR_BUFFSZ": 1000, **total}
 
 
 def storage_paths(world: World) -> Rows:
@@ -181,20 +213,23 @@ def mon_database(world: World) -> Rows:
     for member in _members(world):
         yield str(member), {
             "MEMBER": member, "DB_STATUS": "ACTIVE", "DB_ACTIVATION_STATE": "EXPLICIT",
-            "DB_CONN_TIME": world.activated, **world.database[member],
+            "DB_CONN_TIME": world.activated.get(member, world.started), **world.database[member],
         }  # fmt: skip
 
 
 def rebalances(world: World) -> Rows:
-    """MON_GET_REBALANCE_STATUS: a row only while one is under way or suspended."""
+    """MON_GET_REBALANCE_STATUS: a row a member, only while one is under way or suspended."""
     for space in world.spaces.values():
-        if space.rebalance:
-            done = int(space.rebalance.processed)
-            yield space.name, {
-                "TBSP_NAME": space.name, "DBPARTITIONNUM": 0, "MEMBER": 0, "REBALANCER_MODE": "REV_REBAL",
+        for member in _members(world) if space.rebalance else ():
+            assert space.rebalance is not None
+            extents = _share(world, space.rebalance.extents, member)
+            done = _share(world, int(space.rebalance.processed), member)
+            yield f"{space.name}.{member}", {
+                "TBSP_NAME": space.name, "DBPARTITIONNUM": member, "MEMBER": member,
+                "REBALANCER_MODE": space.rebalance.shown_mode(),
                 "REBALANCER_STATUS": "SUSPENDED" if space.rebalance.suspended else "ACTIVE",
                 "REBALANCER_EXTENTS_PROCESSED": done, "REBALANCER_START_TIME": space.rebalance.started,
-                "REBALANCER_EXTENTS_REMAINING": space.rebalance.extents - done,
+                "REBALANCER_EXTENTS_REMAINING": extents - done,
             }  # fmt: skip
 
 
@@ -209,16 +244,18 @@ def utilities(world: World) -> Rows:
 
 
 def table_info(world: World) -> Rows:
-    """ADMIN_GET_TAB_INFO: kilobytes."""
+    """ADMIN_GET_TAB_INFO: kilobytes, a row a database partition; pureScale has one row."""
     kilobytes = PAGE_SIZE // 1024
     for table, part in _parts(world):
         own = sum(index.pages for index in table.indexes) if part.id == 0 else 0
-        sizes = {"DATA": part.pages, "LOB": part.lob_pages, "INDEX": own}
-        yield f"{table.schema}.{table.name}.{part.id}", {
-            "TABSCHEMA": table.schema, "TABNAME": table.name, "DBPARTITIONNUM": 0, "DATA_PARTITION_ID": part.id,
-            "AVAILABLE": "Y",
-            **{f"{kind}_OBJECT_{size}_SIZE": n * kilobytes for kind, n in sizes.items() for size in "LP"},
-        }  # fmt: skip
+        for member in _sized_by(world):
+            pages = {"DATA": part.pages, "LOB": part.lob_pages, "INDEX": own}
+            sizes = {kind: _share(world, count, member) * kilobytes for kind, count in pages.items()}
+            yield f"{table.schema}.{table.name}.{part.id}.{member}", {
+                "TABSCHEMA": table.schema, "TABNAME": table.name, "DBPARTITIONNUM": member,
+                "DATA_PARTITION_ID": part.id, "AVAILABLE": "Y",
+                **{f"{kind}_OBJECT_{size}_SIZE": n for kind, n in sizes.items() for size in "LP"},
+            }  # fmt: skip
 
 
 def protocol(world: World) -> Rows:
@@ -231,7 +268,8 @@ def protocol(world: World) -> Rows:
 def configuration(world: World) -> Rows:
     """DB_GET_CFG."""
     values = {"mon_obj_metrics": world.behaviour.mon_obj_metrics, "mon_req_metrics": "BASE", "logarchmeth1": "OFF"}
-    values["hadr_db_role"] = "STANDARD"
+    values["hadr_db_role"] = world.behaviour.hadr_role
+    values |= dict(zip(("logfilsiz", "logprimary", "logsecond"), map(str, world.behaviour.log_files), strict=True))
     for member in _members(world):
         for name, value in values.items():
             yield f"{name}.{member}", {"NAME": name, "VALUE": value, "MEMBER": member}
@@ -305,6 +343,7 @@ FILLED: dict[str, Callable[[World], Rows]] = {
     "MON_GET_INDEX": mon_index,
     "MON_GET_TABLESPACE": mon_tablespace,
     "MON_GET_CONTAINER": mon_container,
+    "MON_GET_BUFFERPOOL": mon_bufferpool,
     "MON_GET_DATABASE": mon_database,
     "MON_GET_REBALANCE_STATUS": rebalances,
     "MON_GET_UTILITY": utilities,

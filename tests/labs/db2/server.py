@@ -10,6 +10,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from datetime import UTC, datetime
 from itertools import count
 from multiprocessing.managers import BaseManager
 from pathlib import Path
@@ -23,7 +24,7 @@ from tests.labs.db2.requester import Requester
 from tests.labs.db2.sessions import User
 from tests.labs.db2.shim import Shared, Shim
 from tests.labs.db2.text import DATABASE
-from tests.labs.db2.world import MEGABYTE, StorageGroup, TableSpace, World
+from tests.labs.db2.world import MEGABYTE, StorageGroup, TableSpace, Utility, World
 
 FAST, SLOW = "FAST", "SLOW"  # storage groups
 TS_FAST, TS_SLOW = "TS_FAST", "TS_SLOW"
@@ -74,6 +75,26 @@ class Lab:
             self._world.spaces[name] = TableSpace(number, name, group)
             self._world.touch()
 
+    def create_dms(self, name: str, files: dict[str, int]) -> None:
+        """A table space with containers of its own: pages by path."""
+        with self._world.lock:
+            number = max(space.id for space in self._world.spaces.values()) + 1
+            self._world.spaces[name] = TableSpace(number, name, "", files=dict(files))
+            self._world.touch()
+
+    def alter_space(self, name: str, **changes: Any) -> None:
+        """Change fields of ``TableSpace``: caching_tier, file_cached."""
+        with self._world.lock:
+            for field, value in changes.items():
+                setattr(self._world.spaces[name], field, value)
+            self._world.touch()
+
+    def containers(self, name: str) -> list[str]:
+        """Paths of its chosen containers and those of its storage groups, as they are now."""
+        with self._world.lock:
+            self._world.tick()
+            return [place.path or place.group.path for place in self._world.places(self._world.spaces[name])]
+
     def drop_space(self, name: str) -> None:
         """Harmless when it is gone."""
         with self._world.lock:
@@ -112,11 +133,11 @@ class Lab:
         with self._world.lock:
             load.scan(self._world, self._world.table(schema, name), member)
 
-    def restart(self) -> None:
-        """Deactivate and activate the database: connections end, counters start anew."""
+    def restart(self, member: int | None = None) -> None:
+        """Deactivate and activate the database, or one member: connections end, counters start anew."""
         self.cut()
         with self._world.lock:
-            load.restart(self._world)
+            load.restart(self._world, member)
 
     def lock(self, schema: str, name: str, locked: bool) -> None:
         """Somebody uses the table, or no longer."""
@@ -143,6 +164,36 @@ class Lab:
     def connections(self) -> list[int]:
         """Handles of all that are open, the oldest first."""
         return sorted(self._shared.connections)
+
+    def home(self, schema: str, name: str) -> list[str]:
+        """Table spaces of data and indexes of a table, by the world itself."""
+        with self._world.lock:
+            part = self._world.table(schema, name).parts[0]
+            return [part.data, part.index]
+
+    def suspend(self, space: str) -> None:
+        """Somebody suspends its rebalance."""
+        with self._world.lock:
+            moving = self._world.spaces[space].rebalance
+            if moving:
+                moving.suspended = True
+            self._world.touch()
+
+    def utility(self, kind: str, schema: str = "", table: str = "") -> None:
+        """Something runs from now on: BACKUP, RUNSTATS, LOAD ...; "" ends all that were begun so."""
+        with self._world.lock:
+            if kind:
+                number = self._world.next_file_id()
+                self._world.utilities[number] = Utility(number, kind, schema, table, 0, datetime.now(UTC))
+            else:
+                self._world.utilities.clear()
+            self._world.touch()
+
+    def status(self, schema: str, name: str) -> str:
+        """STATUS of its ADMIN_MOVE_TABLE; "" where there was none."""
+        with self._world.lock:
+            move = self._world.moves.get((schema, name))
+            return move.protocol["STATUS"] if move else ""
 
     def rebalancing(self) -> list[str]:
         """Table spaces with a rebalance, suspended ones too."""

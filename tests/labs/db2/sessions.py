@@ -34,6 +34,7 @@ class Session:
     lock_seconds: float
     pending: list[Callable[[], None]] = field(default_factory=list)  # what the next commit does
     forced: threading.Event = field(default_factory=threading.Event)
+    lost: Callable[[], bool] = lambda: False  # whether the server has seen that the client is gone
     running: str = ""  # the statement of the lab that it executes now
 
     def wait(self, until: Callable[[], bool], seconds: float) -> bool:
@@ -44,7 +45,7 @@ class Session:
         """
         end = time.monotonic() + seconds
         while not until():
-            if self.forced.is_set():
+            if self.forced.is_set() or self.lost():
                 raise refusals.forced()
             if time.monotonic() >= end:
                 return False

@@ -61,7 +61,7 @@ class Shim:
     """One connection."""
 
     def __init__(self, handle: int, client: socket.socket, derby: socket.socket, shared: Shared) -> None:
-        self.session = Session(handle, User("nobody", ""), shared.world.behaviour.lock_seconds)
+        self.session = Session(handle, User("nobody", ""), shared.world.behaviour.lock_seconds, lost=self._lost)
         for end in (client, derby):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._client = client
@@ -85,6 +85,17 @@ class Shim:
         for end in (self._client, self._derby):
             with suppress(OSError):  # it may be closed already
                 end.shutdown(socket.SHUT_RDWR)
+
+    def _lost(self) -> bool:
+        """Whether the client is gone, as a server notices that looks from time to time (DB2CHECKCLIENTINTERVAL)."""
+        if not self._shared.world.behaviour.looks_for_clients:
+            return False
+        try:
+            return not self._client.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
 
     def _pump(self, source: socket.socket, handle: Callable[[Dss], Iterator[Dss]], sink: socket.socket) -> None:
         try:
@@ -151,10 +162,12 @@ class Shim:
         """The driver takes CALL apart; its comments never leave the client."""
         try:
             text = call_text(procedure, dss.body)
+            self._may_end(text)
             self._shared.statements.check(text)
             self._execute(dss.correlation, text)
         except refusals.Refusal as refusal:
             self._answers[dss.correlation] = refusal.answer
+            self._last = refusal.hangs_up
         flags = dss.flags & CHAINED
         answer = sqlcard(self._answers.pop(dss.correlation, None), BIG)
         self._client.sendall(Dss(OBJECT, flags, dss.correlation, answer).wire())
@@ -165,6 +178,7 @@ class Shim:
         """What Derby is given instead."""
         self._prepared.pop(_section(command), None)
         try:
+            self._may_end(text)
             if is_ours(text):
                 self._shared.statements.check(text)
                 if command.code == Code.EXCSQLIMM:
@@ -175,7 +189,21 @@ class Shim:
             return self._query(text)
         except refusals.Refusal as refusal:
             self._answers[command.correlation] = refusal.answer
+            self._last = refusal.hangs_up
             return IMPOSSIBLE
+
+    def _may_end(self, text: str) -> None:
+        """Whether a test wants this connection to end here.
+
+        Raises:
+            Refusal: with the code that it wants.
+        """
+        wanted = self._shared.world.behaviour
+        code, wanted.end_with = wanted.end_with, 0
+        if text.startswith(("ALTER", "CALL SYSPROC")):
+            code, wanted.end_next_change_with = code or wanted.end_next_change_with, 0
+        if code:
+            raise refusals.ended(code)
 
     def _query(self, text: str) -> str:
         """A statement of Derby's, over a catalog that is up to date."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from tests.labs.db2 import refusals
+from tests.labs.db2.containers import check_change, is_change, mode_of, read_change
 from tests.labs.db2.move import move_table
 from tests.labs.db2.sessions import Session
 from tests.labs.db2.text import matched, name_of, string_of, words
@@ -30,6 +31,7 @@ class Statements:
         self._force = force
         self._known: dict[str, Callable[..., None]] = {
             "ALTER TABLESPACE <> USING STOGROUP <>": self._use_group,
+            "ALTER TABLESPACE <> MANAGED BY AUTOMATIC STORAGE USING STOGROUP <>": self._convert,
             "ALTER TABLESPACE <> REBALANCE": self._rebalance,
             "ALTER TABLESPACE <> REBALANCE SUSPEND": self._suspend,
             "ALTER TABLESPACE <> REBALANCE RESUME": self._resume,
@@ -46,7 +48,9 @@ class Statements:
             Refusal: SQL0104N.
         """
         said = words(text)
-        if not _is_move(said) and not any(matched(said, pattern) is not None for pattern in self._known):
+        if is_change(said):
+            read_change(said)
+        elif not _is_move(said) and not any(matched(said, pattern) is not None for pattern in self._known):
             raise refusals.syntax(text)
 
     def execute(self, session: Session, text: str) -> None:
@@ -58,6 +62,9 @@ class Statements:
         said = words(text)
         if _is_move(said):
             move_table(self._world, session, [string_of(token) for token in said[5:-1] if token != ","])
+            return
+        if is_change(said):
+            self._change_files(session, said)
             return
         for pattern, action in self._known.items():
             names = matched(said, pattern)
@@ -97,14 +104,54 @@ class Statements:
         if self._world.behaviour.rebalance_starts:
             self._start(space)
 
+    def _convert(self, session: Session, space_token: str, group_token: str) -> None:
+        """DMS into automatic storage: a hybrid until a REBALANCE, which never begins by itself here."""
+        with self._world.lock:
+            self._world.tick()
+            space = self._space_to_alter(session, space_token)
+            group = self._world.group(name_of(group_token))
+            if space.group or space.rebalance:
+                raise refusals.no_access(space.name)
+            if self._world.free_bytes(group) < self._world.used_pages()[space.name] * PAGE_SIZE:
+                raise refusals.space_full(space.name)
+        session.pending.append(lambda: self._become_automatic(space, group.name))
+
+    def _become_automatic(self, space: TableSpace, group: str) -> None:
+        space.group, space.leaving, space.files = group, space.files, {}
+
+    def _change_files(self, session: Session, said: list[str]) -> None:
+        """Containers of its own in and out."""
+        session.wait(lambda: False, self._world.behaviour.phase_seconds)
+        added, dropped = read_change(said)
+        with self._world.lock:
+            self._world.tick()
+            space = self._space_to_alter(session, said[2])
+            if space.rebalance:
+                raise refusals.no_access(space.name)
+            check_change(self._world, space, added, dropped)
+
+        def change() -> None:
+            space.leaving = {path: space.files.pop(path) for path in dropped}
+            space.files |= added
+            self._begin(space, "", mode_of(added, dropped))
+
+        session.pending.append(change)
+
     def _start(self, space: TableSpace) -> None:
-        extents = -(-self._world.used_pages()[space.name] // EXTENT)
         if space.waiting_from:
-            space.rebalance = Rebalance(datetime.now(UTC), extents, space.waiting_from)
-            space.waiting_from = ""
+            source, space.waiting_from = space.waiting_from, ""
+            self._begin(space, source, "REV_REBAL")
+        elif space.leaving and not space.rebalance:
+            self._begin(space, "", "2PASS")
+
+    def _begin(self, space: TableSpace, source: str, mode: str) -> None:
+        extents = -(-self._world.used_pages()[space.name] // EXTENT)
+        space.rebalance = Rebalance(datetime.now(UTC), extents, source, mode)
 
     def _rebalance(self, session: Session, token: str) -> None:
         space = self._space_to_alter(session, token)
+        if self._world.behaviour.pure_scale:
+            raise refusals.Refusal(-270, "42997", "emulated: pureScale")
         session.pending.append(lambda: self._start(space))
 
     def _suspend(self, session: Session, token: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,14 +38,16 @@ def home(session: Any, table: str) -> tuple[str | None, str | None]:
     return found[0], found[1]
 
 
-def test_emulated_server_agrees_with_an_independent_client(db2: Db2, table: str) -> None:
+def test_emulated_server_agrees_with_an_independent_client(db2: Db2, table: str, tmp_path: Path) -> None:
     """Derby's own JDBC client, which shares no code with IBM's driver, sees the same rows and moves the same table."""
     db2.lab.read_randomly("APP", table, 7)
     url = f"jdbc:derby://127.0.0.1:{db2.port}/SAMPLE;user={ADMIN.name};password={ADMIN.password}"
     query = f"SELECT 'READS=' || RTRIM(CHAR(T.OBJECT_DATA_P_READS)) FROM TABLE(MON_GET_TABLE('', '{table}', -2)) AS T"
     script = f"connect '{url}';\n{query};\n{move(table, 'INIT')};\nALTER TABLESPACE NONE REBALANCE;\nexit;\n"
     command = ["java", "-cp", class_path(), "org.apache.derby.tools.ij"]
-    done = subprocess.run(command, input=script, capture_output=True, text=True, timeout=IJ_SECONDS, check=True)
+    done = subprocess.run(
+        command, input=script, capture_output=True, text=True, timeout=IJ_SECONDS, check=True, cwd=tmp_path
+    )  # it writes a derby.log where it is
     assert "READS=7 " in done.stdout
     assert "ERROR 42704: NONE" in done.stdout
     assert done.stdout.count("ERROR") == 1, done.stdout
@@ -208,7 +211,7 @@ def test_emulated_server_has_locks_room_and_states(db2: Db2, session: Any, table
 
 
 def test_emulated_server_can_force_an_application(db2: Db2, session: Any, table: str) -> None:
-    """FORCE APPLICATION ends what another session runs with SQL1224N; the phase has not happened."""
+    """FORCE APPLICATION ends what another session runs with SQL1224N; the phase has not happened, CANCEL tidies."""
     other = connect(db2)
     before = db2.lab.behave(phase_seconds=20.0)
 
@@ -224,6 +227,8 @@ def test_emulated_server_can_force_an_application(db2: Db2, session: Any, table:
         forcing.join()
         db2.lab.behave(**before)
         end(other)
+    assert status(session, table) == "INIT"
+    rows(session, move(table, "CANCEL"))
     rows(session, move(table, "INIT"))
 
 
@@ -314,3 +319,84 @@ def test_emulated_server_shows_no_object_counters_below_extended(db2: Db2, sessi
     finally:
         db2.lab.behave(**before)
     assert rows(session, query, table) == [(9, 9)]
+
+
+def test_emulated_server_swaps_containers_in_two_passes(db2: Db2, session: Any) -> None:
+    """ADD and DROP of a DMS space: both sets of files until the rebalance ends, then the new ones; undone likewise."""
+    db2.lab.create_dms("DMS", {"/db2/slow/a": 400, "/db2/slow/b": 400})
+    db2.lab.create_table("APP", "INDMS", "INDMS_PK", "DMS", 500)
+    mode = "SELECT T.TBSP_REBALANCER_MODE, T.TBSP_USING_AUTO_STORAGE FROM TABLE(MON_GET_TABLESPACE('DMS', -2)) AS T"
+    before = db2.lab.behave(extents_per_second=0.01)
+    swap = "ALTER TABLESPACE DMS ADD (FILE '/db2/fast/a' 400, FILE '/db2/fast/b' 400) DROP (FILE '/db2/slow/a', {})"
+    try:
+        assert "SQL0298N" in refused(session, swap.format("FILE '/db2/slow/c'"))
+        assert "SQL20170N" in refused(session, "ALTER TABLESPACE DMS DROP (FILE '/db2/slow/a')")
+        assert "SQL0294N" in refused(session, "ALTER TABLESPACE DMS ADD (FILE '/db2/slow/a' 100)")
+        assert "SQL0968C" in refused(session, "ALTER TABLESPACE DMS ADD (FILE '/db2/fast/x' 1000000)")
+        assert "SQL0104N" in refused(session, "ALTER TABLESPACE DMS ADD (DISK '/db2/fast/x' 10)")
+        rows(session, swap.format("FILE '/db2/slow/b'"))
+        assert rows(session, mode) == [("FWD_REBAL_OF_2PASS", 0)]
+        assert sorted(db2.lab.containers("DMS")) == ["/db2/fast/a", "/db2/fast/b", "/db2/slow/a", "/db2/slow/b"]
+        db2.lab.behave(extents_per_second=1e9)
+        assert sorted(db2.lab.containers("DMS")) == ["/db2/fast/a", "/db2/fast/b"]
+        assert rows(session, mode) == [("NO_REBAL", 0)]
+    finally:
+        db2.lab.behave(**before)
+        db2.lab.drop_table("APP", "INDMS")
+        db2.lab.drop_space("DMS")
+
+
+def test_emulated_server_converts_to_automatic_storage(db2: Db2, session: Any) -> None:
+    """A hybrid until REBALANCE, whose old files then go; afterwards nothing adds a file any more."""
+    db2.lab.create_dms("DMS", {"/db2/slow/a": 700})
+    seen = (
+        "SELECT T.TBSP_USING_AUTO_STORAGE, T.AUTO_STORAGE_HYBRID, T.STORAGE_GROUP_NAME"
+        " FROM TABLE(MON_GET_TABLESPACE('DMS', -2)) AS T WITH UR"
+    )
+    try:
+        assert rows(session, seen) == [(0, 0, None)]
+        rows(session, "ALTER TABLESPACE DMS MANAGED BY AUTOMATIC STORAGE USING STOGROUP FAST")
+        assert rows(session, seen) == [(1, 1, "FAST")]
+        assert sorted(db2.lab.containers("DMS")) == ["/db2/fast", "/db2/slow/a"]
+        rows(session, "ALTER TABLESPACE DMS REBALANCE")
+        assert db2.lab.containers("DMS") == ["/db2/fast"]
+        assert rows(session, seen) == [(1, 0, "FAST")]
+        assert "SQL20318N" in refused(session, "ALTER TABLESPACE DMS ADD (FILE '/db2/slow/a' 100)")
+    finally:
+        db2.lab.drop_space("DMS")
+
+
+def test_emulated_server_a_rebalance_may_fail(db2: Db2, session: Any, table: str) -> None:
+    """It ends half-way without a row that says so: old and new containers stay, REBALANCE begins it anew."""
+    before = db2.lab.behave(rebalance_fails=True)
+    try:
+        rows(session, f"ALTER TABLESPACE {table} USING STOGROUP FAST")
+        assert rows(session, REBALANCES) == []
+        assert db2.lab.containers(table) == ["/db2/fast", "/db2/slow"]
+    finally:
+        db2.lab.behave(**before)
+    rows(session, f"ALTER TABLESPACE {table} REBALANCE")
+    assert db2.lab.containers(table) == ["/db2/fast"]
+
+
+def test_emulated_server_divides_sizes_over_partitions(db2: Db2, session: Any, table: str) -> None:
+    """640 pages are 320 on each of two database partitions, on pureScale 640 on each member."""
+    pages = f"SELECT T.DATA_OBJECT_L_PAGES FROM TABLE(MON_GET_TABLE('APP', '{table}', -2)) AS T WITH UR"
+    for shared, expected in ((False, [(320,), (320,)]), (True, [(640,), (640,)])):
+        before = db2.lab.behave(members=2, pure_scale=shared)
+        try:
+            assert rows(session, pages) == expected
+        finally:
+            db2.lab.behave(**before)
+
+
+@pytest.mark.parametrize("code", [-1024, -1224, -30081])
+def test_emulated_server_ends_a_connection_with_a_code(db2: Db2, table: str, code: int) -> None:
+    """Within a transaction the driver reconnects and says SQL30108N, whatever the server said; nothing has happened."""
+    session = connect(db2)
+    session.set_autocommit(False)
+    rows(session, "SELECT 1 FROM SYSIBM.SYSDUMMY1 AS D")
+    db2.lab.behave(end_with=code)
+    assert "SQL30108N" in refused(session, f"ALTER TABLESPACE {table} USING STOGROUP FAST")
+    assert db2.lab.containers(table) == ["/db2/slow"]
+    end(session)

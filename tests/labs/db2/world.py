@@ -41,11 +41,12 @@ class StorageGroup:
 
 @dataclass
 class Rebalance:
-    """Extents on their way from one storage group to another."""
+    """Extents on their way from one storage group, or from files of a table space's own, to others."""
 
     started: datetime
     extents: int
-    source: str
+    source: str  # storage group that is left; "": files are
+    mode: str = "REV_REBAL"  # for two passes "2PASS": forward into what is new, then out of what is dropped
     processed: float = 0.0
     suspended: bool = False
     seen: float = field(default_factory=time.monotonic)
@@ -57,6 +58,21 @@ class Rebalance:
             self.processed = min(self.extents, self.processed + (now - self.seen) * extents_per_second)
         self.seen = now
 
+    def shown_mode(self) -> str:
+        """TBSP_REBALANCER_MODE."""
+        if self.mode != "2PASS":
+            return self.mode
+        return "FWD_REBAL_OF_2PASS" if self.processed * 2 < self.extents else "REV_REBAL_OF_2PASS"
+
+
+@dataclass(frozen=True)
+class Place:
+    """One container: a file in a storage path, named by the server, or one that somebody chose."""
+
+    group: StorageGroup  # whose file system it takes room of
+    path: str  # "" in a storage path
+    pages: int  # of a chosen file
+
 
 @dataclass
 class TableSpace:
@@ -64,18 +80,22 @@ class TableSpace:
 
     id: int
     name: str
-    group: str
+    group: str  # storage group; "" where it is managed by its own containers (DMS)
     data_type: str = "L"  # A any, L large, T system temporary, U user temporary
     state: str = "NORMAL"
     waiting_from: str = ""  # the storage group it should leave, when no rebalance has started yet
     rebalance: Rebalance | None = None
     file_cached: bool = False
+    caching_tier: str = ""
+    files: dict[str, int] = field(default_factory=dict)  # containers of its own: pages by path
+    leaving: dict[str, int] = field(default_factory=dict)  # those that a rebalance empties, or waits to
     counts: Counts = field(default_factory=counts)
 
-    def containers(self) -> list[str]:
-        """Names of the storage groups it has containers in, the newest first."""
+    @property
+    def left_group(self) -> str:
+        """The storage group that it has containers in and should have none, "" if there is none."""
         old = self.rebalance.source if self.rebalance else self.waiting_from
-        return [self.group, *([old] if old and old != self.group else [])]
+        return "" if old == self.group else old
 
 
 @dataclass
@@ -166,8 +186,14 @@ class Behaviour:
     lock_seconds: float = 1.0  # LOCKTIMEOUT
     silent: bool = False  # the server takes requests and answers none
     cut_mid_answer: bool = False  # connections end in the middle of the next rows
+    end_with: int = 0  # the next statement gets that SQLCODE (-1024 ...), and its connection ends
+    end_next_change_with: int = 0  # likewise of the next statement that changes the emulated database
+    looks_for_clients: bool = False  # a statement whose client is gone ends; otherwise it runs to its end
+    rebalance_fails: bool = False  # half-way, as when the new paths fill up: old and new containers stay
     pure_scale: bool = False
     members: int = 1
+    hadr_role: str = "STANDARD"
+    log_files: tuple[int, int, int] = (1024, 13, 12)  # logfilsiz in pages of 4 KB, logprimary, logsecond
 
 
 class World:
@@ -184,7 +210,8 @@ class World:
         self.utilities: dict[int, Utility] = {}
         self.locked: set[tuple[str, str]] = set()
         self.behaviour = Behaviour()
-        self.activated = datetime.now(UTC)
+        self.started = datetime.now(UTC)
+        self.activated: dict[int, datetime] = {}  # members that were activated later than that
         self.database: Counts = counts()
         self.changed = 0
         self._file_id = 3
@@ -201,8 +228,10 @@ class World:
                 continue
             moving.advance(self.behaviour.extents_per_second)
             self.touch()
-            if moving.processed >= moving.extents:
-                space.rebalance = None
+            if self.behaviour.rebalance_fails and moving.processed * 2 >= moving.extents:
+                space.waiting_from, space.rebalance = moving.source, None
+            elif moving.processed >= moving.extents:
+                space.rebalance, space.leaving = None, {}
 
     def table(self, schema: str, name: str) -> Table:
         """The table of that name.
@@ -246,11 +275,34 @@ class World:
             total.update(table.pages_by_space())
         return total
 
+    def places(self, space: TableSpace) -> list[Place]:
+        """Containers of a table space, the newest first; those that it leaves are there until a rebalance has ended."""
+        groups = [name for name in (space.group, space.left_group) if name]
+        chosen = {**space.files, **space.leaving}
+        return [
+            *(Place(self.groups[name], "", 0) for name in groups),
+            *(Place(self.file_system(path), path, pages) for path, pages in chosen.items()),
+        ]
+
+    def file_system(self, path: str) -> StorageGroup:
+        """Whose file system a path is on: each storage group has one of its own, mounted at its path.
+
+        Raises:
+            Refusal: SQL0298N: it is on none.
+        """
+        for group in self.groups.values():
+            if path.startswith(f"{group.path}/"):
+                return group
+        raise refusals.bad_path(path)
+
     def used_bytes(self, group: StorageGroup) -> int:
-        """Bytes taken in the group's file system, by whomever."""
-        used = self.used_pages()
-        mine = (s.name for s in self.spaces.values() if group.name in s.containers())
-        return group.foreign + sum(used[name] for name in mine) * PAGE_SIZE
+        """Bytes taken in the group's file system, by whomever; a chosen file takes its whole size."""
+        used, total = self.used_pages(), group.foreign
+        for space in self.spaces.values():
+            here = [place for place in self.places(space) if place.group is group]
+            total += sum(place.pages * PAGE_SIZE for place in here)
+            total += sum(used[space.name] * PAGE_SIZE for place in here if not place.path)
+        return total
 
     def free_bytes(self, group: StorageGroup) -> int:
         """Room in the group's file system."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from collections import Counter
 from collections.abc import Iterator
-from datetime import timedelta
 
 from tests.labs.oracle.model import (
     BLOCK,
-    STARTED,
     UNLIMITED,
     DataFile,
     Index,
@@ -24,26 +21,22 @@ from tests.labs.oracle.model import (
 )
 from tests.labs.oracle.query import Engine
 from tests.labs.oracle.session import EmulatedSession
+from tests.labs.oracle.workload import SCAN_BLOCKS, Workload
 from tests.labs.tns.backend import Client, OracleError
 from tests.labs.tns.backend import Session as WireSession
 
-SCAN_BLOCKS = 128  # multiblock reads of 1 MB
 
-
-class EmulatedDatabase:
+class EmulatedDatabase(Workload):
     """One database, one PDB of it where the release has those. Guarded by ``lock``: sessions are threads."""
 
     def __init__(self, version: tuple[int, ...] = (19, 22, 0, 0, 0), quirks: Quirks = Quirks()) -> None:  # noqa: B008
+        super().__init__(quirks)
         self.version = version
-        self.quirks = quirks
-        self.lock = threading.RLock()
-        self.changed = threading.Condition(self.lock)
         self.seconds_per_gb = 0.0  # how long a copy takes
-        self.generation = 0  # rises with every change, so that answers may be kept
         self.name = "ORCL"
         self.database_id = 1_600_000_001
         self.services = {"orcl", "orclpdb1"}
-        self.started = [STARTED] * quirks.instances
+        self.unreachable: set[str] = set()  # instances that the listener does not reach
         self.options = {
             name: quirks.edition == "EE" and name != "Real Application Clusters"
             for name in (
@@ -64,16 +57,12 @@ class EmulatedDatabase:
             "db_cache_advice": "ON",
             "cluster_database": "TRUE" if quirks.instances > 1 else "FALSE",
         }
-        self.tablespaces: dict[str, Tablespace] = {}
         self.users: dict[str, User] = {}
         self.tables: dict[tuple[str, str], Table] = {}
-        self.dead: list[tuple[int, Segment]] = []  # tablespace number and segment of entries that linger
         self.sessions: dict[int, WireSession] = {}
         self.table_locks: dict[int, dict[int, str]] = {}  # object id -> session id -> mode
         self.user_locks: dict[str, int] = {}  # of DBMS_LOCK
         self.long_operations: list[LongOperation] = []
-        self.statistics = [Counter[str]() for _ in range(quirks.instances)]  # V$SYSSTAT
-        self.events = [Counter[str]() for _ in range(quirks.instances)]  # V$SYSTEM_EVENT: waits, and microseconds
         self._ids = itertools.count(70_000)
         self._session_ids = itertools.count(101)
         self._files = itertools.count(1)
@@ -91,9 +80,14 @@ class EmulatedDatabase:
 
     # What sessions need.
 
-    def serves(self, service: str) -> bool:
-        """Whether the listener knows that service."""
-        return service.lower() in self.services
+    def serves(self, service: str, instance: str) -> bool:
+        """Whether the listener knows that service, on that instance if one is named."""
+        here = set(self.instance_names()) - self.unreachable
+        return service.lower() in self.services and (not instance or instance.lower() in here)
+
+    def instance_names(self) -> list[str]:
+        """By number, from 1."""
+        return [f"{self.name.lower()}{number}" for number in range(1, self.quirks.instances + 1)]
 
     def password(self, user: str) -> str | None:
         """Clear password of a user; of whoever comes through a proxy, the proxy's own."""
@@ -116,13 +110,10 @@ class EmulatedDatabase:
         """A new session."""
         with self.changed:
             session = EmulatedSession(self, client, next(self._session_ids))
+            if client.instance:
+                session.instance = self.instance_names().index(client.instance.lower()) + 1
             self.sessions[session.session_id] = session
         return session
-
-    def touch(self) -> None:
-        """Say that something changed. The lock is held."""
-        self.generation += 1
-        self.changed.notify_all()
 
     def next_id(self) -> int:
         """A new OBJECT_ID or DATA_OBJECT_ID."""
@@ -287,96 +278,6 @@ class EmulatedDatabase:
             for segment in table.everything():
                 self.bury(segment)
             del self.tables[owner, name]
-            self.touch()
-
-    def bury(self, segment: Segment) -> None:
-        """Its entry in V$SEGSTAT lingers under the old DATAOBJ#."""
-        if self.quirks.dead_entries and segment.touched and segment.tablespace in self.tablespaces:
-            last = Segment(
-                segment.object_id, segment.data_object_id, segment.owner, segment.name, segment.kind,
-                segment.tablespace, segment.bytes, segment.part, counters=[Counter(c) for c in segment.counters],
-            )  # fmt: skip
-            self.dead.append((self.tablespaces[segment.tablespace].number, last))
-
-    # Levers: work that shows in the counters.
-
-    def read_randomly(self, segment: Segment, reads: int, *, instance: int = 1, microseconds: int = 5000) -> None:
-        """Single-block reads that sessions waited for."""
-        with self.changed:
-            self._count(segment, instance, {"logical reads": 3 * reads, "physical reads": reads})
-            self._count(segment, instance, {"physical read requests": reads})
-            self._wait(segment, instance, "db file sequential read", reads, reads, reads * microseconds)
-            self.touch()
-
-    def read_cached(self, segment: Segment, reads: int, *, instance: int = 1) -> None:
-        """Reads that the buffer cache answered."""
-        with self.changed:
-            self._count(segment, instance, {"logical reads": reads})
-            self.statistics[instance - 1]["session logical reads"] += reads
-            self.touch()
-
-    def scan(self, segment: Segment, *, direct: bool = False, instance: int = 1, microseconds: int = 20_000) -> None:
-        """A full scan in multiblock reads, through the buffer cache or past it."""
-        with self.changed:
-            blocks = segment.blocks
-            requests = -(-blocks // SCAN_BLOCKS)
-            counts = {"logical reads": blocks, "physical reads": blocks, "physical read requests": requests}
-            if direct:
-                counts["physical reads direct"] = blocks
-            self._count(segment, instance, {**counts, "segment scans": 1})
-            event = "direct path read" if direct else "db file scattered read"
-            self._wait(segment, instance, event, requests, blocks, requests * microseconds)
-            self.touch()
-
-    def write(self, segment: Segment, blocks: int, *, instance: int = 1) -> None:
-        """Blocks changed and later written."""
-        with self.changed:
-            counts = {"db block changes": blocks, "physical writes": blocks, "physical write requests": blocks}
-            self._count(segment, instance, counts)
-            self.statistics[instance - 1]["physical writes"] += blocks
-            self.tablespaces[segment.tablespace].files[0].counters[instance - 1]["PHYWRTS"] += blocks
-            self.touch()
-
-    def _count(self, segment: Segment, instance: int, counts: dict[str, int]) -> None:
-        if self.parameters["statistics_level"] != "BASIC":
-            segment.counters[instance - 1].update(counts)
-
-    def _wait(self, segment: Segment, instance: int, event: str, calls: int, blocks: int, micro: int) -> None:
-        """The same I/O, as the instance and the file count it."""
-        at = instance - 1
-        self.events[at][event] += calls
-        self.events[at][event + "/us"] += micro
-        direct = event == "direct path read"
-        self.statistics[at].update({"physical reads": blocks, "physical read total IO requests": calls})
-        self.statistics[at].update({"physical read IO requests": calls, "session logical reads": 3 * blocks})
-        self.statistics[at].update({"physical reads direct" if direct else "physical reads cache": blocks})
-        file = self.tablespaces[segment.tablespace].files[0].counters[at]
-        file.update({"PHYRDS": calls, "PHYBLKRD": blocks, "READTIM": micro // 10_000})
-        if event == "db file sequential read":
-            file.update({"SINGLEBLKRDS": calls, "SINGLEBLKRDTIM": micro // 10_000})
-            file.update({"SMALL_SYNC_READ_REQS": calls, "SMALL_SYNC_READ_LATENCY": micro // 1000})
-        else:
-            file["LARGE_READ_REQS"] += calls
-
-    def commit_transactions(self, count: int, *, instance: int = 1) -> None:
-        """User commits, as V$SYSSTAT counts them."""
-        with self.changed:
-            self.statistics[instance - 1]["user commits"] += count
-            self.touch()
-
-    def restart(self, instance: int = 1) -> None:
-        """An instance restart: its counters start anew."""
-        with self.changed:
-            at = instance - 1
-            self.started[at] += timedelta(hours=1)
-            self.statistics[at].clear()
-            self.events[at].clear()
-            for segment in self.segments():
-                segment.counters[at].clear()
-            for space in self.tablespaces.values():
-                for file in space.files:
-                    file.counters[at].clear()
-            self.dead.clear()
             self.touch()
 
     def add_space_check(self, tablespace: str, needed: int, *, what: str = "temp segment by 128") -> None:

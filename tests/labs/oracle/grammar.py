@@ -184,6 +184,17 @@ def _index_list(words: Words, move: Move) -> None:
     words.need(")")
 
 
+def read_degree(words: Words) -> str:
+    """``NOPARALLEL``, ``PARALLEL n`` or ``PARALLEL`` alone, which is DEFAULT; nothing may follow."""
+    if words.take("NOPARALLEL"):
+        degree = "1"
+    else:
+        words.need("PARALLEL")
+        degree = str(words.integer()) if words.more() else "DEFAULT"
+    words.end()
+    return degree
+
+
 @dataclass(slots=True)
 class Rebuild:
     """An ALTER INDEX ... REBUILD as it was written."""
@@ -214,3 +225,22 @@ def read_rebuild(words: Words) -> Rebuild:
         else:
             raise NOT_ENDED
     return rebuild
+
+
+@dataclass(slots=True)
+class MoveFile:
+    """An ALTER DATABASE MOVE DATAFILE as it was written."""
+
+    old: str  # number or path
+    new: str
+    reuse: bool
+    keep: bool
+
+
+def read_move_file(words: Words) -> MoveFile:
+    """Everything after ``ALTER DATABASE MOVE DATAFILE``."""
+    old = words.value()
+    words.need("TO")
+    made = MoveFile(old, words.value(), reuse=words.take("REUSE"), keep=words.take("KEEP"))
+    words.end()
+    return made

@@ -6,15 +6,15 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.labs.oracle.grammar import NOT_ENDED, Move, Rebuild
-from tests.labs.oracle.model import BLOCK, Index, LongOperation, Segment, Table
+from tests.labs.oracle.grammar import NOT_ENDED, Move, MoveFile, Rebuild
+from tests.labs.oracle.model import BLOCK, DataFile, Index, LongOperation, Segment, Table
 from tests.labs.tns.backend import OracleError
 
 if TYPE_CHECKING:
     from tests.labs.oracle.database import EmulatedDatabase
     from tests.labs.oracle.session import EmulatedSession
 
-ONLINE_TABLES, ONLINE_PARTITIONS = (12, 2), (12, 1)
+ONLINE_TABLES, ONLINE_PARTITIONS, MOVING_FILES = (12, 2), (12, 1), (12, 1)
 SLICES = 20  # a copy looks so often for a cancel
 
 
@@ -179,24 +179,28 @@ def _make_room(database: EmulatedDatabase, copies: list[Copy]) -> None:
 
 
 def _copy(session: EmulatedSession, copies: list[Copy], target: str, name: str) -> None:
-    """Take the time it takes, visibly and in small pieces; a cancel takes everything back."""
+    """Copy segments; a cancel takes everything back."""
+    try:
+        _take_time(session, sum(copy.segment.bytes for copy in copies), target, name)
+    except OracleError:
+        with session.database.changed:
+            _give_back(session.database, copies)
+            session.unlock_all_ddl()
+        raise
+
+
+def _take_time(session: EmulatedSession, total: int, target: str, name: str) -> None:
+    """Take the time it takes, visibly and in small pieces."""
     database = session.database
-    total = sum(copy.segment.bytes for copy in copies)
     operation = LongOperation(
         session.session_id, session.serial, session.user.name, name, target, max(1, total // BLOCK), session.now()
     )
     pause = database.seconds_per_gb * total / 2**30 / SLICES
     with database.changed:
         database.long_operations.append(operation)
-    try:
-        for piece in range(1, SLICES + 1):
-            session.pause(pause)
-            operation.done_blocks = operation.total_blocks * piece // SLICES
-    except OracleError:
-        with database.changed:
-            _give_back(database, copies)
-            session.unlock_all_ddl()
-        raise
+    for piece in range(1, SLICES + 1):
+        session.pause(pause)
+        operation.done_blocks = operation.total_blocks * piece // SLICES
 
 
 def _give_back(database: EmulatedDatabase, copies: list[Copy]) -> None:
@@ -234,3 +238,48 @@ def _mark_indexes(table: Table, move: Move, targets: list[int], kept: set[int]) 
                 index.unusable.discard(segment.part)
             elif not (index.local and table.partitioned) or at in targets:
                 index.unusable.add(segment.part)
+
+
+def move_file(session: EmulatedSession, move: MoveFile) -> None:
+    """ALTER DATABASE MOVE DATAFILE: online, and nothing changes but the path. Raises OracleError."""
+    database = session.database
+    with database.changed:
+        _refuse_move_file(session)
+        files = [(space.name, file) for space in database.tablespaces.values() for file in space.files]
+        found = next((pair for pair in files if move.old in (pair[1].path, str(pair[1].number))), None)
+        if found is None:
+            raise OracleError(1516, f'nonexistent log file, data file, or temporary file "{move.old}"')
+        tablespace, file = found
+        if file.moving:
+            raise OracleError(63000, f"operation not allowed: data file {file.path} is being moved")
+        path = _new_path(database, file, tablespace, move.new)
+        if path in {other.path for _, other in files} and not move.reuse:
+            raise OracleError(1119, f"error in creating database file '{path}'")
+        file.moving = True
+    try:
+        _take_time(session, file.bytes, file.path, "Online data file move")
+        with database.changed:
+            file.path = path
+    finally:
+        with database.changed:
+            file.moving = False
+            database.touch()
+
+
+def _refuse_move_file(session: EmulatedSession) -> None:
+    if session.database.version < MOVING_FILES:
+        raise NOT_ENDED
+    if session.database.quirks.edition != "EE":
+        raise OracleError(439, "feature not enabled: online move datafile")
+    if "ALTER DATABASE" not in session.user.privileges:
+        raise OracleError(1031, "insufficient privileges")
+
+
+def _new_path(database: EmulatedDatabase, file: DataFile, tablespace: str, wanted: str) -> str:
+    """In a disk group Oracle names the file; elsewhere nobody may give it a name that Oracle makes."""
+    if wanted.startswith("+"):
+        group = wanted.partition("/")[0]
+        return f"{group}/{database.name}/DATAFILE/{tablespace.lower()}.{file.number}.{database.next_id()}"
+    if wanted.rpartition("/")[2].startswith("o1_mf_"):
+        raise OracleError(1276, f"Cannot add file {wanted}. File has an Oracle Managed Files file name.")
+    return wanted

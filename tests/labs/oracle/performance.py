@@ -146,6 +146,12 @@ def instance_row(db: EmulatedDatabase, instance: int) -> Rows:
     }  # fmt: skip
 
 
+def active_instances(db: EmulatedDatabase, _: int) -> Rows:
+    """V$ACTIVE_INSTANCES: all of them, seen from any."""
+    for number, name in enumerate(db.instance_names(), start=1):
+        yield {"INST_NUMBER": number, "INST_NAME": f"db{number}:{name}", "CON_ID": WHOLE}
+
+
 def database_row(db: EmulatedDatabase, _: int) -> Rows:
     """V$DATABASE."""
     standby = db.quirks.role != "PRIMARY"
@@ -214,12 +220,13 @@ def disk_groups(db: EmulatedDatabase, _: int) -> Rows:
 
 
 def _sessions(db: EmulatedDatabase, instance: int) -> Iterator[EmulatedSession]:
-    if instance == 1:
-        yield from cast("list[EmulatedSession]", list(db.sessions.values()))
+    """Those of clients on that instance."""
+    found = cast("list[EmulatedSession]", list(db.sessions.values()))
+    yield from (session for session in found if session.instance == instance)
 
 
 def sessions(db: EmulatedDatabase, instance: int) -> Rows:
-    """V$SESSION: those of clients, all on the first instance."""
+    """V$SESSION: those of clients."""
     for session in _sessions(db, instance):
         blocker = session.blocked_by
         yield {
@@ -234,7 +241,10 @@ def sessions(db: EmulatedDatabase, instance: int) -> Rows:
 
 def long_operations(db: EmulatedDatabase, instance: int) -> Rows:
     """V$SESSION_LONGOPS, in blocks."""
-    for operation in db.long_operations if instance == 1 else ():
+    here = {session.session_id for session in _sessions(db, instance)}
+    for operation in db.long_operations:
+        if operation.session_id not in here:
+            continue
         yield {
             "SID": operation.session_id, "SERIAL#": operation.serial, "OPNAME": operation.name, "UNITS": "Blocks",
             "TARGET": operation.target, "SOFAR": operation.done_blocks, "TOTALWORK": operation.total_blocks,
@@ -255,13 +265,14 @@ def locked_objects(db: EmulatedDatabase, instance: int) -> Rows:
 
 def locks(db: EmulatedDatabase, instance: int) -> Rows:
     """V$LOCK: table locks (TM) and locks of DBMS_LOCK (UL)."""
-    if instance != 1:
-        return
+    here = {session.session_id for session in _sessions(db, instance)}
     for number, holders in db.table_locks.items():
-        for session, mode in holders.items():
-            yield {"SID": session, "TYPE": "TM", "ID1": number, "ID2": 0, "LMODE": 6 if mode == "EXCLUSIVE" else 3}
+        for session in holders.keys() & here:
+            exclusive = holders[session] == "EXCLUSIVE"
+            yield {"SID": session, "TYPE": "TM", "ID1": number, "ID2": 0, "LMODE": 6 if exclusive else 3}
     for lock, session in db.user_locks.items():
-        yield {"SID": session, "TYPE": "UL", "ID1": int(lock), "ID2": 0, "LMODE": 6, "REQUEST": 0}
+        if session in here:
+            yield {"SID": session, "TYPE": "UL", "ID1": int(lock), "ID2": 0, "LMODE": 6, "REQUEST": 0}
 
 
 def transactions(db: EmulatedDatabase, instance: int) -> Rows:
@@ -269,6 +280,15 @@ def transactions(db: EmulatedDatabase, instance: int) -> Rows:
     for session in _sessions(db, instance):
         if session.in_transaction():
             yield {"STATUS": "ACTIVE", "SES_ADDR": f"{session.session_id:08X}", "USED_UBLK": 1, "USED_UREC": 1}
+
+
+def archive_destinations(db: EmulatedDatabase, _: int) -> Rows:
+    """V$ARCHIVE_DEST: a local one, and those that feed standbys."""
+    yield {"DEST_ID": 1, "DEST_NAME": "LOG_ARCHIVE_DEST_1", "STATUS": "VALID", "TARGET": "PRIMARY"}
+    for number in range(2, 2 + db.quirks.standbys):
+        yield {
+            "DEST_ID": number, "DEST_NAME": f"LOG_ARCHIVE_DEST_{number}", "STATUS": "VALID", "TARGET": "STANDBY",
+        }  # fmt: skip
 
 
 def recovery_area(_: EmulatedDatabase, __: int) -> Rows:
@@ -294,6 +314,7 @@ PERFORMANCE: dict[str, Callable[[EmulatedDatabase, int], Rows]] = {
     "V$PARAMETER": parameters,
     "V$SYSTEM_PARAMETER": parameters,
     "V$INSTANCE": instance_row,
+    "V$ACTIVE_INSTANCES": active_instances,
     "V$DATABASE": database_row,
     "V$CONTAINERS": containers,
     "V$PDBS": containers,
@@ -307,6 +328,7 @@ PERFORMANCE: dict[str, Callable[[EmulatedDatabase, int], Rows]] = {
     "V$LOCKED_OBJECT": locked_objects,
     "V$LOCK": locks,
     "V$TRANSACTION": transactions,
+    "V$ARCHIVE_DEST": archive_destinations,
     "V$RECOVERY_FILE_DEST": recovery_area,
     "V$ENCRYPTED_TABLESPACES": nothing,
 }

@@ -45,7 +45,7 @@ class Engine:
         self._database = database
         self._lock = threading.Lock()
         self._duck = duckdb.connect(config={"threads": 1})
-        self._loaded: dict[str, tuple[int, frozenset[str]]] = {}  # view -> generation and columns
+        self._loaded: dict[str, tuple[tuple[int, int], frozenset[str]]] = {}  # view -> what it shows, and columns
 
     def run(self, session: EmulatedSession, sql: str, binds: list[Bind]) -> Answer:
         """Raises OracleError."""
@@ -69,14 +69,14 @@ class Engine:
         shown = self._visible(session, name)
         wanted = frozenset(c for c in shown.columns if prepared.star or c in prepared.columns)
         own = name in EVERYONE or name.removeprefix("G") in VOLATILE
-        generation, have = self._loaded.get(name, (-1, frozenset()))
-        if not own and generation == self._database.generation and wanted <= have:
+        shows, have = self._loaded.get(name, ((-1, 0), frozenset()))
+        if not own and shows == (self._database.generation, session.instance) and wanted <= have:
             return
         with self._database.lock:
-            generation = self._database.generation
+            shows = self._database.generation, session.instance
             columns = self._columns(session, name, shown, wanted)
         self._store(name, shown, wanted, columns)
-        self._loaded[name] = (generation, wanted)
+        self._loaded[name] = (shows, wanted)
 
     def _visible(self, session: EmulatedSession, name: str) -> View:
         """The view if this release has it and this user may read it. Raises OracleError ORA-00942."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from tests.labs.oracle.grammar import NOT_ENDED, Words, read_move, read_rebuild
-from tests.labs.oracle.moving import move_table, rebuild_index
+from tests.labs.oracle.grammar import NOT_ENDED, Words, read_degree, read_move, read_move_file, read_rebuild
+from tests.labs.oracle.moving import move_file, move_table, rebuild_index
 from tests.labs.oracle.performance import container_id
 from tests.labs.oracle.plsql import run_block
 from tests.labs.oracle.rewrite import refuse
@@ -27,9 +26,8 @@ _COMMENTS = re.compile(r"\A(?:\s|/\*.*?\*/|--[^\n]*\n)+", re.DOTALL)
 class EmulatedSession:
     """Statements of one client. ``cancel`` and ``kill`` come from other threads."""
 
-    instance = 1
-
     def __init__(self, database: EmulatedDatabase, client: Client, session_id: int) -> None:
+        self.instance = 1
         self.database = database
         self.client = client
         self.session_id = session_id
@@ -256,7 +254,7 @@ class EmulatedSession:
         elif words.take("ALTER", "INDEX"):
             self._alter_index(words)
         elif words.take("ALTER", "DATABASE", "MOVE", "DATAFILE"):
-            self._move_file(words)
+            move_file(self, read_move_file(words))
         elif words.take("DROP", "TABLE"):
             owner, name = words.qualified(self.user.name)
             words.take("PURGE")
@@ -281,34 +279,12 @@ class EmulatedSession:
 
     def _alter_index(self, words: Words) -> None:
         owner, name = words.qualified(self.user.name)
-        if words.take("NOPARALLEL"):
-            words.end()
+        if words.next_is("NOPARALLEL") or words.next_is("PARALLEL"):
+            degree = read_degree(words)
             self.may_alter(owner, "INDEX", name)
             with self.database.changed:
-                self.database.index(owner, name)[1].degree = "1"
+                self.database.index(owner, name)[1].degree = degree
+                self.database.touch()
             return
         words.need("REBUILD", error=NOT_ENDED)
         rebuild_index(self, owner, name, read_rebuild(words))
-
-    def _move_file(self, words: Words) -> None:
-        """Online, since 12.1 and not in Standard Edition; nothing changes but the path."""
-        old = words.value()
-        words.need("TO")
-        new = words.value()
-        words.take("REUSE")
-        words.take("KEEP")
-        words.end()
-        if self.database.version < (12, 1):
-            raise NOT_ENDED
-        if self.database.quirks.edition != "EE":
-            raise OracleError(439, "feature not enabled: online move datafile")
-        if "ALTER DATABASE" not in self.user.privileges:
-            raise OracleError(1031, "insufficient privileges")
-        files = [file for space in self.database.tablespaces.values() for file in space.files]
-        found = next((file for file in files if old in (file.path, str(file.number))), None)
-        if found is None:
-            raise OracleError(1516, f'nonexistent log file, data file, or temporary file "{old}"')
-        self.pause(self.database.seconds_per_gb * found.bytes / 2**30)
-        with self.database.changed, suppress(KeyError):
-            found.path = new
-            self.database.touch()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import count
 
-from tests.labs.sqlserver.instance import Database, Operation
+from tests.labs.sqlserver import copying
+from tests.labs.sqlserver.copying import held_on, refuse_while_held
+from tests.labs.sqlserver.instance import Database
 from tests.labs.sqlserver.objects import (
     CLUSTERED,
     CLUSTERED_COLUMNSTORE,
@@ -19,12 +21,11 @@ from tests.labs.sqlserver.objects import (
 from tests.labs.sqlserver.options import Build
 from tests.labs.sqlserver.statements import AlterIndex, CreateIndex, DropIndex, read_statement
 from tests.labs.sqlserver.storage import LOB, AllocationUnit
-from tests.labs.sqlserver.work import SCHEMA_MODIFICATION, SHARED, Work
-from tests.labs.tds.backend import Cancelled, ServerError
+from tests.labs.sqlserver.tokens import statements_of
+from tests.labs.sqlserver.work import SCHEMA_MODIFICATION, Work
+from tests.labs.tds.backend import ServerError
 
 ONLINE_EDITIONS = frozenset({3, 5, 8})
-CHUNKS = 20
-LOG_FACTOR = 1.2
 COLUMNSTORE = frozenset({CLUSTERED_COLUMNSTORE, NONCLUSTERED_COLUMNSTORE})
 
 
@@ -43,9 +44,11 @@ def create_index(work: Work, asked: CreateIndex) -> None:
     old = _replaced(table, asked, work)
     target = target_of(work.database, asked.space, old or table.base)
     _check_edition(work, asked.build, table, asked.kind)
+    if asked.build.resumable:
+        _check_resumable(table, asked)
     new = _new_index(work, asked, table, old, target)
     source = old if asked.build.drop_existing and old else table.base
-    _build(work, table, source, new, asked.build)
+    new = copying.build(work, table, source, new, asked.build)
     if old is not None and old is not source:
         _free(work.database, old)
     table.indexes = dict(sorted({**_without(table, old), new.index_id: new}.items()))
@@ -60,36 +63,89 @@ def drop_index(work: Work, asked: DropIndex) -> None:
         raise ServerError(3701, message, severity=11)
     if old.constraint:
         raise ServerError(3723, f"An explicit DROP INDEX is not allowed on index '{asked.name}'.")
+    refuse_while_held(work.database, table)
     if old.type != CLUSTERED:
         work.lock(table, SCHEMA_MODIFICATION)
-        _free(work.database, table.indexes.pop(old.index_id))
+        _forget(work, table, old)
         return
     _check_edition(work, asked.build, table, HEAP)
     target = target_of(work.database, asked.build.move_to, old)
     heap = Index(0, None, HEAP, target.space_id, [])
     _plan_partitions(work.database, old, heap, target)
-    _build(work, table, old, heap, asked.build)
+    copying.build(work, table, old, heap, asked.build)
     table.indexes = dict(sorted({**_without(table, old), 0: heap}.items()))
 
 
 def alter_index(work: Work, asked: AlterIndex) -> None:
     """PAUSE, RESUME or ABORT of a resumable build."""
     table = work.table(asked.table)
-    operation = _operation_on(work.database, table, asked.name)
+    operation = held_on(work.database, table, asked.name)
     if operation is None:
         message = f"The operation failed because there is no pending resumable index operation for '{asked.name}'."
         raise ServerError(10638, message)
     if asked.action == "PAUSE":
         if operation.paused:
             raise ServerError(10641, f"The resumable index operation for '{asked.name}' is not running.")
-        operation.paused = True
+        copying.pause(work, operation)
     elif asked.action == "ABORT":
-        work.database.operations.remove(operation)
+        if not operation.paused:
+            copying.pause(work, operation)
+        copying.abort(work, operation)
     else:
-        again = read_statement(operation.sql, work.instance.major)
+        again = read_statement(_without_comment(operation.sql), work.instance.major)
         assert isinstance(again, CreateIndex), "only CREATE INDEX is resumable here"
+        again.build.low_priority_minutes = asked.low_priority_minutes
         work.sql = operation.sql
         create_index(work, again)
+
+
+def rename_index(work: Work, table_name: tuple[str, str], old: str, new: str) -> None:
+    """sp_rename of an index; the second half of a swap."""
+    table = work.table(table_name)
+    index = table.index_named(old)
+    if index is None:
+        raise ServerError(15225, f"No item by the name of '{old}' could be found in the current database.")
+    if table.index_named(new) is not None:
+        raise ServerError(15335, f"The new name '{new}' is already in use as a INDEX name and would cause a duplicate.")
+    refuse_while_held(work.database, table)
+    work.lock(table, SCHEMA_MODIFICATION)
+    index.name = new
+    work.on_rollback(lambda: setattr(index, "name", old))
+
+
+def _forget(work: Work, table: Table, index: Index) -> None:
+    """Drop a nonclustered index; its pages are freed when the transaction it is in has ended."""
+    del table.indexes[index.index_id]
+    work.on_rollback(lambda: table.indexes.update({index.index_id: index}))
+    work.on_commit(lambda: _free(work.database, index))
+
+
+def _without_comment(sql: str) -> str:
+    """The statement of a batch that begins with a comment."""
+    return statements_of(sql)[0]
+
+
+def _check_resumable(table: Table, asked: CreateIndex) -> None:
+    """What a resumable CREATE INDEX refuses, by the numbers of the message catalog."""
+    large = {c.name.lower() for c in table.columns if c.max_length == -1}
+    special = {c.name.lower() for c in table.columns if c.type_name == "timestamp"}
+    on_heap = HEAP in table.indexes
+    filters = any(index.where for index in table.indexes.values())
+    stores = {index.type for index in table.indexes.values()}
+    clustered = asked.kind == CLUSTERED
+    reasons = (
+        (asked.build.sort_in_tempdb, 50000, "SORT_IN_TEMPDB does not go with RESUMABLE; its number is not established"),
+        (on_heap, 10668, "creating an index on a heap is not supported with RESUMABLE"),
+        (not clustered and CLUSTERED_COLUMNSTORE in stores, 10669, "the table has a clustered columnstore index"),
+        (any(name.lower() in large for name in asked.included), 10670, "a LOB column is included"),
+        (asked.where is not None, 10671, "a filtered index"),
+        (clustered and filters, 10672, "the table has a filtered index"),
+        (clustered and NONCLUSTERED_COLUMNSTORE in stores, 10674, "the table has a nonclustered columnstore index"),
+        (any(name.lower() in special for name, _ in asked.keys), 10639, "timestamp as a key column"),
+    )
+    for applies, number, words in reasons:
+        if applies:
+            raise ServerError(number, f"CREATE INDEX with RESUMABLE option is refused: {words}.")
 
 
 def target_of(database: Database, space: str | None, default: Index) -> Target:
@@ -193,115 +249,6 @@ def _plan_partitions(database: Database, old: Index, new: Index, target: Target)
             stays = kind == LOB and not switches and same is not None
             units[kind] = same.units[LOB] if stays and same else database.storage.new_unit(kind, group)
         new.partitions.append(Partition(database.next_id("partition"), at + 1, 0, units))
-
-
-def _build(work: Work, table: Table, source: Index, new: Index, build: Build) -> None:
-    """Copy under the locks that it takes, then put the new one in the place of the old."""
-    if any(operation.table is table and not operation.paused for operation in work.database.operations):
-        raise ServerError(1912, f"Could not proceed with index DDL operation on table '{table.name}'.")
-    wanted = _wanted_pages(source, new)
-    total = sum(pages for _, pages in wanted)
-    operation = _resumed(work, table, new, build) or Operation(table, new.name or "", work.sql, total, build.resumable)
-    operation.paused = False
-    work.database.operations.append(operation)
-    try:
-        low_priority = build.low_priority_minutes
-        work.lock(table, SHARED if build.online else SCHEMA_MODIFICATION, low_priority)
-        work.fail_if_told()
-        _copy(work, operation, wanted, online=build.online)
-        work.lock(table, SHARED if build.online and new.type > CLUSTERED else SCHEMA_MODIFICATION, low_priority)
-        work.pause(0)
-    except (ServerError, Cancelled):
-        _take_back(work, operation, wanted)
-        raise
-    work.database.operations.remove(operation)
-    work.database.log_used = 128
-    with work.instance.lock:
-        _hand_over(work.database, source, new)
-
-
-def _resumed(work: Work, table: Table, new: Index, build: Build) -> Operation | None:
-    """A paused build of that index, which the same statement goes on with."""
-    operation = _operation_on(work.database, table, new.name or "")
-    if operation is None:
-        return None
-    if not build.resumable:
-        raise ServerError(10637, f"Cannot perform this operation on '{table.name}' while a resumable build is paused.")
-    work.database.operations.remove(operation)
-    return operation
-
-
-def _operation_on(database: Database, table: Table, name: str) -> Operation | None:
-    found = (o for o in database.operations if o.table is table and o.index_name.lower() == name.lower())
-    return next((operation for operation in found if operation.resumable), None)
-
-
-def _wanted_pages(source: Index, new: Index) -> list[tuple[AllocationUnit, int]]:
-    """Pages each new unit will take. Rows go partition to partition, or all into the last one."""
-    olds = {id(unit) for partition in source.partitions for unit in partition.units.values()}
-    wanted: list[tuple[AllocationUnit, int]] = []
-    for at, partition in enumerate(new.partitions):
-        takes = source.partitions[at : at + 1] if len(source.partitions) == len(new.partitions) else []
-        if len(source.partitions) != len(new.partitions) and at == len(new.partitions) - 1:
-            takes = source.partitions
-        partition.rows = sum(old.rows for old in takes)
-        for kind, unit in partition.units.items():
-            pages = sum(old.units[kind].total for old in takes if kind in old.units)
-            if id(unit) not in olds and pages:
-                wanted.append((unit, pages))
-    return wanted
-
-
-def _copy(work: Work, operation: Operation, wanted: list[tuple[AllocationUnit, int]], *, online: bool) -> None:
-    """Page by page, in chunks, while time passes and the log grows."""
-    done = 0
-    for unit, pages in wanted:
-        for chunk in _chunks(pages):
-            if done >= operation.copied_pages:  # what a paused build has copied costs no time again
-                work.pause(work.instance.build_seconds * chunk / max(operation.total_pages, 1))
-            if operation.paused:
-                raise ServerError(1219, "Your session has been disconnected because of a high priority DDL operation.")
-            with work.instance.lock:
-                work.database.storage.grow(unit, chunk)
-                done += chunk
-                operation.copied_pages = max(done, operation.copied_pages)
-                if online:
-                    _log(work.database, chunk)
-
-
-def _chunks(pages: int) -> list[int]:
-    size = max(-(-pages // CHUNKS), 1)
-    return [min(size, pages - at) for at in range(0, pages, size)]
-
-
-def _log(database: Database, pages: int) -> None:
-    database.log_used += int(pages * LOG_FACTOR)
-    if database.log_used > database.log_pages:
-        message = f"The transaction log for database '{database.name}' is full due to 'ACTIVE_TRANSACTION'."
-        raise ServerError(9002, message, severity=17, state=4)
-
-
-def _take_back(work: Work, operation: Operation, wanted: list[tuple[AllocationUnit, int]]) -> None:
-    """Roll back; a resumable build is paused instead, whatever interrupted it."""
-    with work.instance.lock:
-        for unit, _ in wanted:
-            work.database.storage.free(unit)
-        work.database.log_used = 128
-        if operation.resumable and operation.copied_pages:
-            operation.paused = True
-        else:
-            work.database.operations.remove(operation)
-
-
-def _hand_over(database: Database, source: Index, new: Index) -> None:
-    """Free the pages of the old index that the new one did not keep. A new nonclustered index frees nothing."""
-    if source.index_id in (HEAP, CLUSTERED) and new.type > CLUSTERED and new.type != CLUSTERED_COLUMNSTORE:
-        return
-    kept = {id(unit) for partition in new.partitions for unit in partition.units.values()}
-    for partition in source.partitions:
-        for unit in partition.units.values():
-            if id(unit) not in kept:
-                database.storage.free(unit)
 
 
 def _free(database: Database, index: Index) -> None:

@@ -14,11 +14,12 @@ import pytest
 
 from agent.clock import SystemClock
 from connectors.base import Connector, Mover, StatementFailed
-from connectors.model import Step
+from connectors.model import Route, Step
 from connectors.settings import SecretSource
+from tests.contract.asking import route_to
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
 from tests.labs.sqlserver.instance import Account, Connected
-from tests.labs.sqlserver.lab import Lab, running_lab
+from tests.labs.sqlserver.lab import Lab, running_lab, wait_until
 from tests.labs.sqlserver.objects import Table
 from tests.labs.sqlserver.world import FAST, MOVER, READER, SLOW, add_table
 from tests.labs.tds.certificate import make_certificate
@@ -69,6 +70,7 @@ class SqlserverHarness:
             trust_server_certificate=True,  # it has signed itself
             connect_timeout=5,
             lob_moves=True,
+            resumable="indexes",
             **other,
         )
 
@@ -138,6 +140,14 @@ class SqlserverHarness:
     def execute_interrupted(self, mover: Mover, step: Step) -> None:
         """Cancel it while it copies."""
         self._execute_disturbed(mover, step, lambda _: mover.interrupt())
+
+    def pausable_route(self, connector: Connector, table: PlayTable) -> Route:
+        """The index of the table, built beside the old one."""
+        return route_to(connector, table.index_key, self.target_space)
+
+    def execute_paused(self, mover: Mover, step: Step) -> None:
+        """Pause it while it copies."""
+        self._execute_disturbed(mover, step, lambda _: wait_until(mover.pause, "the build is held"))
 
     def execute_broken(self, mover: Mover, step: Step) -> None:
         """End its session while it copies."""

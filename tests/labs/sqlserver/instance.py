@@ -10,7 +10,7 @@ from itertools import count
 from uuid import UUID
 
 from tests.labs.sqlserver.objects import Index, Partition, PartitionFunction, PartitionScheme, Table
-from tests.labs.sqlserver.storage import DataFile, Filegroup, Storage, Volume
+from tests.labs.sqlserver.storage import AllocationUnit, DataFile, Filegroup, Storage, Volume
 
 STARTED = datetime(2026, 1, 2, 3, 4, 5)  # noqa: DTZ001  # the server's own time has no zone
 RANDOM_READ_MS = 8
@@ -32,15 +32,33 @@ class Account:
 
 @dataclass(slots=True)
 class Operation:
-    """An index build: running or paused."""
+    """An index build: running or paused. ``wanted``: each new allocation unit with the pages it will have."""
 
     table: Table
-    index_name: str
+    new: Index
     sql: str
-    total_pages: int
+    wanted: list[tuple[AllocationUnit, int]]
     resumable: bool
-    copied_pages: int = 0
+    begun: bool = False  # it has had its first lock: from now on it is paused where another one is rolled back
     paused: bool = False
+    asked_to_pause: bool = False
+    paused_at: datetime | None = None
+    spid: int = 0
+
+    @property
+    def index_name(self) -> str:
+        """Of the index that is built."""
+        return self.new.name or ""
+
+    @property
+    def total_pages(self) -> int:
+        """That it will have."""
+        return sum(pages for _, pages in self.wanted)
+
+    @property
+    def copied_pages(self) -> int:
+        """That it has."""
+        return sum(unit.total for unit, _ in self.wanted)
 
 
 @dataclass(slots=True)
@@ -141,6 +159,7 @@ class Instance:
         self.minute = 1.0  # seconds that a minute of WAIT_AT_LOW_PRIORITY lasts here
         self.next_errors: list[int] = []  # error numbers the next builds end with
         self.resumable_with_drop_existing = False
+        self.snapshots: dict[int, int] = {}  # session -> seconds that it has been reading a snapshot
         self._ids = count(5)
 
     @property

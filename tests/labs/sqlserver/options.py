@@ -123,19 +123,47 @@ def _on(parser: Parser) -> bool:
     return False
 
 
+def read_resume_options(parser: Parser) -> int | None:
+    """WITH (MAXDOP, MAX_DURATION, WAIT_AT_LOW_PRIORITY) of ALTER INDEX ... RESUME: minutes of low priority."""
+    minutes: int | None = None
+    if not parser.take("WITH"):
+        return None
+    parser.need("(")
+    while True:
+        if parser.peek("WAIT_AT_LOW_PRIORITY"):
+            minutes = _low_priority_wait(parser)
+        else:
+            if not (parser.take("MAXDOP") or parser.take("MAX_DURATION")):
+                raise parser.near()
+            parser.need("=")
+            parser.number()
+            parser.take("MINUTES")
+        if not parser.take(","):
+            break
+    parser.need(")")
+    return minutes
+
+
 def _low_priority(parser: Parser, major: int) -> int:
-    """(WAIT_AT_LOW_PRIORITY (MAX_DURATION = n MINUTES, ABORT_AFTER_WAIT = SELF)): minutes."""
+    """(WAIT_AT_LOW_PRIORITY (...)) behind ONLINE = ON: minutes."""
     parser.need("(")
     if major < LOW_PRIORITY_IN_CREATE:
         message = "Option 'WAIT_AT_LOW_PRIORITY' is not a valid index option in 'CREATE INDEX' statement."
         raise ServerError(155, message, severity=15)
+    minutes = _low_priority_wait(parser)
+    parser.need(")")
+    return minutes
+
+
+def _low_priority_wait(parser: Parser) -> int:
+    """WAIT_AT_LOW_PRIORITY (MAX_DURATION = n MINUTES, ABORT_AFTER_WAIT = SELF): minutes."""
     parser.need("WAIT_AT_LOW_PRIORITY", "(", "MAX_DURATION", "=")
     minutes = parser.number()
     parser.take("MINUTES")
     parser.need(",", "ABORT_AFTER_WAIT", "=")
     if not (parser.take("SELF") or parser.take("NONE")):
         raise ServerError(50000, "the emulated server does not abort blockers")
-    parser.need(")", ")")
+    parser.need(")")
     return minutes
 
 

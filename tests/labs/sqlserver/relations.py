@@ -327,7 +327,7 @@ def resumable_operations(viewer: Viewer) -> Iterator[Row]:
     """sys.index_resumable_operations."""
     for operation in viewer.database.operations:
         index = operation.table.index_named(operation.index_name)
-        if operation.resumable:
+        if operation.resumable and operation.begun:
             yield {
                 "object_id": operation.table.object_id,
                 "index_id": index.index_id if index else 0,
@@ -337,6 +337,7 @@ def resumable_operations(viewer: Viewer) -> Iterator[Row]:
                 "state_desc": "PAUSED" if operation.paused else "RUNNING",
                 "percent_complete": 100.0 * operation.copied_pages / max(operation.total_pages, 1),
                 "page_count": operation.copied_pages,
+                "last_pause_time": operation.paused_at,
             }
 
 

@@ -23,9 +23,9 @@ from tests.labs.sqlserver.statements import (
     RemoveFile,
     read_statement,
 )
-from tests.labs.sqlserver.tokens import Parser, statements_of
+from tests.labs.sqlserver.tokens import Parser, pieces_of, statements_of
 from tests.labs.sqlserver.work import Work
-from tests.labs.tds.backend import Count, Login, LoginRefused, Result, Rows, ServerError
+from tests.labs.tds.backend import Cancelled, Count, Login, LoginRefused, Result, Rows, ServerError
 from tests.labs.tds.values import Value
 
 SWITCHES = frozenset(
@@ -94,6 +94,12 @@ class SqlserverSession:
         database = instance.databases[connected.database.lower()]
         self._viewer = Viewer(instance, database, account, connected)
         self._work = Work(instance, database, account, connected, self.cancelled)
+        self._own_transaction = False  # begun by a statement, not by the driver
+
+    @property
+    def ended(self) -> bool:
+        """Whether the server closes the connection after what it has said."""
+        return self._work.ends_session
 
     def run(self, sql: str, parameters: Mapping[str, Value]) -> Iterator[Result]:
         """Statement by statement; an error ends the batch."""
@@ -104,6 +110,10 @@ class SqlserverSession:
             for statement in statements_of(sql):
                 self._work.pause(0)
                 yield self._statement(statement, variables)
+        except (ServerError, Cancelled):
+            if self._own_transaction:  # XACT_ABORT is ON in every session that begins one
+                self._finish_transaction(keep=False)
+            raise
         finally:
             self._connected.request = None
 
@@ -119,11 +129,21 @@ class SqlserverSession:
             self._execute(parser, variables)
         elif parser.take("IF", "@@TRANCOUNT", ">"):
             self._end_transaction_if_any(sql)
+        elif parser.take("BEGIN", "TRANSACTION"):
+            parser.finish()
+            self._work.in_transaction = self._own_transaction = True
+        elif parser.take("COMMIT", "TRANSACTION"):
+            parser.finish()
+            self._finish_transaction(keep=True)
         elif parser.peek("KILL"):
             self._kill(sql)
         else:
             return self._define(sql)
         return Count()
+
+    def _finish_transaction(self, *, keep: bool) -> None:
+        self._own_transaction = False
+        self._work.end_transaction(keep=keep)
 
     def _define(self, sql: str) -> Result:
         """DDL, or nothing that is known here."""
@@ -160,10 +180,10 @@ class SqlserverSession:
         parser.finish()
 
     def _execute(self, parser: Parser, variables: dict[str, Value]) -> None:
-        """EXEC @answer = procedure @name = value, ..."""
-        answer = parser.name()
+        """EXEC [@answer =] procedure @name = value, ..."""
+        schema, answer = parser.table()
         procedure = answer
-        if parser.take("="):
+        if schema == "dbo" and parser.take("="):
             _, procedure = parser.table()
         arguments = []
         while not parser.ended:
@@ -174,6 +194,8 @@ class SqlserverSession:
         variables[answer.lstrip("@")] = self._procedure(procedure, dict(arguments))
 
     def _procedure(self, name: str, arguments: dict[str, Value]) -> int:
+        if name.lower() == "sp_rename":
+            return self._rename(arguments)
         resource = str(arguments.get("@Resource", ""))
         with self._instance.lock:
             holder = self._instance.app_locks.get(resource)
@@ -189,11 +211,21 @@ class SqlserverSession:
                 return 0
         raise ServerError(2812, f"Could not find stored procedure '{name}'.")
 
+    def _rename(self, arguments: dict[str, Value]) -> int:
+        """Of an index only: @objname = '[schema].[table].[index]'."""
+        if str(arguments.get("@objtype", "")).upper() != "INDEX":
+            raise ServerError(50000, "the emulated server renames indexes only")
+        parts = [p.text for p in pieces_of(str(arguments.get("@objname", ""))) if p.kind in ("name", "word")]
+        if len(parts) != 3:  # schema, table, index
+            raise ServerError(15248, "Either the parameter @objname is ambiguous or the claimed @objtype is wrong.")
+        builds.rename_index(self._work, (parts[0], parts[1]), parts[2], str(arguments["@newname"]))
+        return 0
+
     def _end_transaction_if_any(self, sql: str) -> None:
         """What FreeTDS sends when autocommit is switched on: IF @@TRANCOUNT > 0 COMMIT (or ROLLBACK)."""
         if not re.fullmatch(r"\s*IF\s+@@TRANCOUNT\s*>\s*0\s+(COMMIT|ROLLBACK)(\s+TRAN)?\s*", sql, re.I):
             raise ServerError(50000, f"the emulated server does not run: {sql[:80]}")
-        self._work.in_transaction = False
+        self._work.end_transaction(keep="COMMIT" in sql.upper())
 
     def _kill(self, sql: str) -> None:
         found = _KILL.search(sql)
@@ -213,10 +245,12 @@ class SqlserverSession:
         self._work.in_transaction = True
 
     def commit(self) -> None:
-        """End it."""
-        self._work.in_transaction = False
+        """Keep what it did."""
+        self._work.end_transaction(keep=True)
 
-    rollback = commit
+    def rollback(self) -> None:
+        """Take it back."""
+        self._work.end_transaction(keep=False)
 
     def close(self) -> None:
         """Give up every lock."""

@@ -293,6 +293,66 @@ def test_pause_and_abort(lab: Lab, orders: Table, ask: Ask) -> None:
     assert orders.index_named("fresh") is None
 
 
+def test_a_paused_build_keeps_its_room(lab: Lab, orders: Table, ask: Ask) -> None:
+    """The builder hears 1219, then 596, and its session ends; the pages stay until ABORT."""
+    caught: list[int] = []
+    building = threading.Thread(target=_noting, args=(lab, NEW, caught))
+    with lab.slow(2.0):
+        building.start()
+        wait_until(lambda: any(o.copied_pages for o in lab.shop.operations), "it has copied something")
+        ask("ALTER INDEX fresh ON orders PAUSE")
+        building.join()
+    assert caught == [596]
+    kept = used(lab, FAST)
+    assert 0 < kept < 8040
+    row = ask("SELECT page_count, state, last_pause_time FROM sys.index_resumable_operations")[0]
+    assert (row[0], row[1]) == (kept, 1)
+    assert row[2] is not None
+    ask("ALTER INDEX fresh ON orders ABORT")
+    assert used(lab, FAST) == 0
+
+
+def _noting(lab: Lab, sql: str, numbers: list[int]) -> None:
+    """Run it and keep the number of its error."""
+    with connect(lab) as session, session.cursor() as cursor:
+        try:
+            cursor.execute(sql)
+        except pytds.DatabaseError as error:
+            numbers.append(int(error.number))
+
+
+@pytest.mark.parametrize(
+    ("statement", "number"),
+    [
+        ("CREATE INDEX x ON pile (id) WITH (ONLINE = ON, RESUMABLE = ON) ON ssd", 10668),
+        ("CREATE INDEX x ON orders (id) INCLUDE (filler) WITH (ONLINE = ON, RESUMABLE = ON) ON ssd", 10670),
+        ("CREATE INDEX x ON orders (id) WHERE id > 1 WITH (ONLINE = ON, RESUMABLE = ON) ON ssd", 10671),
+        ("CREATE INDEX x ON orders (id) WITH (ONLINE = OFF, RESUMABLE = ON) ON ssd", 11438),
+        ("ALTER INDEX ix_orders ON orders RESUME", 10638),
+    ],
+)
+def test_what_is_not_resumable(lab: Lab, orders: Table, number_of: NumberOf, statement: str, number: int) -> None:
+    """Each by the number of the message catalog."""
+    add_table(lab.shop, "pile", heap=True, pages=50)
+    assert number_of(statement) == number
+
+
+def test_an_index_takes_the_place_of_another_at_once(lab: Lab, orders: Table, ask: Ask, number_of: NumberOf) -> None:
+    """DROP and sp_rename in one transaction: both or neither; a name that is taken (15335) brings the old one back."""
+    ask(NEW)
+    swap = (
+        "BEGIN TRANSACTION; DROP INDEX [ix_orders] ON [dbo].[orders]; EXEC sys.sp_rename "
+        "@objname = N'[dbo].[orders].[fresh]', @newname = N'{}', @objtype = N'INDEX'; COMMIT TRANSACTION"
+    )
+    before = used(lab, SLOW)
+    assert number_of(swap.format("pk_orders")) == 15335
+    assert {index.name for index in orders.indexes.values()} == {"pk_orders", "ix_orders", "fresh"}
+    assert used(lab, SLOW) == before
+    ask(swap.format("ix_orders"))
+    assert {index.name for index in orders.indexes.values()} == {"pk_orders", "ix_orders"}
+    assert used(lab, SLOW) == before - 1000
+
+
 def test_a_filegroup_changes_disks_by_its_files(lab: Lab, orders: Table, ask: Ask) -> None:
     """ADD FILE on the fast disk, EMPTYFILE the old one, REMOVE it: the pages are all in the new file."""
     before = used(lab, SLOW)

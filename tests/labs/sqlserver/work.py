@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tests.labs.sqlserver.instance import Account, Connected, Database, Instance
@@ -37,12 +38,35 @@ class Work:
     lock_timeout: float | None = None
     in_transaction: bool = False
     sql: str = ""
-    _held: list[Table] = field(default_factory=list)
+    ends_session: bool = False  # the server ends it after what it has said
+    _undo: list[Callable[[], None]] = field(default_factory=list)
+    _at_commit: list[Callable[[], None]] = field(default_factory=list)
 
     @property
     def spid(self) -> int:
         """Of the session."""
         return self.connected.spid
+
+    def on_rollback(self, undo: Callable[[], None]) -> None:
+        """Remember how to take back what was just done, while a transaction is open."""
+        if self.in_transaction:
+            self._undo.append(undo)
+
+    def on_commit(self, finish: Callable[[], None]) -> None:
+        """Do it when the transaction commits; at once where there is none."""
+        if self.in_transaction:
+            self._at_commit.append(finish)
+        else:
+            finish()
+
+    def end_transaction(self, *, keep: bool) -> None:
+        """COMMIT or ROLLBACK: of DDL only what the batches here use can be taken back."""
+        with self.instance.lock:
+            for action in self._at_commit if keep else reversed(self._undo):
+                action()
+            self._undo.clear()
+            self._at_commit.clear()
+            self.in_transaction = False
 
     def pause(self, seconds: float) -> None:
         """Let time pass; raises Cancelled when the client wants no more."""

@@ -72,6 +72,11 @@ class Session(Protocol):
     database: str
     cancelled: threading.Event  # set by the wire when an attention comes or the client goes
 
+    @property
+    def ended(self) -> bool:
+        """Whether the server closes the connection after the answer to the last request."""
+        ...
+
     def run(self, sql: str, parameters: Mapping[str, Value]) -> Iterator[Result]:
         """Run a batch; raises ServerError or Cancelled."""
         ...

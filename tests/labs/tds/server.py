@@ -127,6 +127,8 @@ class TdsServer:
         try:
             while message := inbox.get():
                 self._answer(channel, conversation, message)
+                if session.ended:
+                    break
         finally:
             session.close()
             cut.set()

@@ -49,6 +49,7 @@ class EchoSession:
     def __init__(self, database: str) -> None:
         self.database = database
         self.cancelled = threading.Event()
+        self.ended = False
 
     def run(self, sql: str, parameters: Mapping[str, Value]) -> Iterator[Result]:
         """TYPES, NULLS, MANY, WAIT, FAIL; anything else echoes its parameters."""

@@ -58,6 +58,7 @@ class Client:
 
     user: str
     service: str
+    instance: str = ""  # asked for by name, of a cluster
     program: str = ""
     machine: str = ""
     os_user: str = ""
@@ -105,8 +106,8 @@ class Database(Protocol):
 
     version: tuple[int, ...]
 
-    def serves(self, service: str) -> bool:
-        """Whether the listener knows it."""
+    def serves(self, service: str, instance: str) -> bool:
+        """Whether the listener knows it, on that instance if one is named."""
         ...
 
     def password(self, user: str) -> str | None:

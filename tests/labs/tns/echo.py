@@ -69,9 +69,9 @@ class EchoDatabase:
         self.sessions: list[EchoSession] = []
         self.refusal: OracleError | None = None
 
-    def serves(self, service: str) -> bool:
-        """One service."""
-        return service == "echo"
+    def serves(self, service: str, instance: str) -> bool:
+        """One service, on one instance without a name."""
+        return service == "echo" and not instance
 
     def password(self, user: str) -> str | None:
         """One user."""

@@ -24,7 +24,7 @@ from tests.unit.policies.situations import HDD, SSD, demand
 
 SETTINGS = PolicySettings()
 PRIOR = (SSD, HDD)
-UNSURE = (replace(SSD, error_ratio=PRIOR_ERROR), replace(HDD, error_ratio=PRIOR_ERROR))
+UNSURE = tuple(replace(s, error_ratio=PRIOR_ERROR, idle_read_seconds=s.random_read_seconds) for s in PRIOR)
 
 
 def watched(
@@ -136,3 +136,24 @@ def test_a_space_without_figures_teaches_nothing() -> None:
         empty_devices(2), PRIOR, replace(demand(60, {}), spaces=figures), {"fast": 0, "slow": 1}, SETTINGS
     )
     assert calibrate(PRIOR, state) == UNSURE
+
+
+def test_a_speed_is_the_surer_the_longer_and_steadier_it_was_measured() -> None:
+    """An hour of equal minutes leaves a tenth of the first doubt; minutes that contradict each other leave more."""
+    seconds = (0.011, 0.011), (0.005, 0.017)
+    steady, jumping = empty_devices(2), empty_devices(2)
+    for minute in range(60):
+        steady = watched(steady, 0.0, 100.0, 100 * seconds[0][minute % 2], minutes=1)
+        jumping = watched(jumping, 0.0, 100.0, 100 * seconds[1][minute % 2], minutes=1)
+    sure, unsure = (calibrate(PRIOR, state)[1].error_ratio for state in (steady, jumping))
+    assert sure < 0.1 * PRIOR_ERROR * 2 < unsure < PRIOR_ERROR
+    assert calibrate(PRIOR, steady)[0].error_ratio == PRIOR_ERROR
+
+
+def test_evidence_of_older_versions_says_nothing_about_its_error() -> None:
+    """Arrays without the new columns are taken over; the speed stays, its error is that of a configured one."""
+    state = watched(empty_devices(2), 0.0, 100.0, 1.1)
+    older = {name: device_arrays(state)[name] for name in ("gram", "moment")}
+    again = calibrate(PRIOR, devices_from_arrays(older))
+    assert again[1].random_read_seconds == calibrate(PRIOR, state)[1].random_read_seconds
+    assert again[1].error_ratio == pytest.approx(PRIOR_ERROR, rel=0.05)

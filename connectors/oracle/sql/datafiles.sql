@@ -1,0 +1,8 @@
+-- Data files of permanent data, one row each; a path that begins with + is in an ASM disk group.
+-- Reads: DBA_DATA_FILES, DBA_TABLESPACES. Since: 11.2. Privilege: SELECT on those. Cost: milliseconds a file.
+SELECT F.FILE_ID, F.TABLESPACE_NAME, F.FILE_NAME, F.BYTES, F.ONLINE_STATUS, T.STATUS
+  FROM DBA_DATA_FILES F
+  JOIN DBA_TABLESPACES T ON T.TABLESPACE_NAME = F.TABLESPACE_NAME
+ WHERE T.CONTENTS = 'PERMANENT'
+   AND F.TABLESPACE_NAME NOT IN ('SYSTEM', 'SYSAUX')
+ ORDER BY F.TABLESPACE_NAME, F.FILE_ID

@@ -1,0 +1,38 @@
+"""Queueing relief of a plan, tier by tier: what units that no move touches gain or lose in their queues."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from policies.board import Hop
+from policies.bundles import MICRO, Bundles
+from policies.limits import drive_io
+from policies.plan import Situation
+from policies.queueing import relief
+
+
+def reliefs(bundles: Bundles, situation: Situation, hops: Sequence[Hop]) -> tuple[float, ...]:
+    """Seconds per hour that the units staying on each tier are spared once the hops are done, fastest first."""
+    if not hops:
+        return (0.0,) * len(situation.tiers)
+    moved = np.zeros(len(bundles), dtype=np.bool_)
+    after = bundles.tier.copy()
+    for hop in hops:
+        moved[hop.bundle] = True
+        after[hop.bundle] = situation.tier_of_space[hop.target]
+    found = []
+    for row, tier in enumerate(situation.tiers):
+        io = drive_io(bundles.rates, tier.limits)
+        here = bundles.tier == row
+        found.append(
+            relief(
+                float(bundles.wait[row, here & ~moved].sum()) / MICRO,
+                tier.speed.random_read_seconds,
+                tier.speed.idle_read_seconds,
+                float(io[here].sum()),
+                float(io[after == row].sum()),
+            )
+        )
+    return tuple(found)

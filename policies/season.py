@@ -1,0 +1,203 @@
+"""Seasons: what a unit does at an hour of the week, on a day of the month, or at the month's end.
+
+Kept for the units that matter (those whose wait ever passed a floor), since 202 cells for each of a million would be
+800 MB and most would be empty. A cell holds demand (``variance.index_of``) and the seconds watched in it; their ratio
+is the demand of that season. A cell seen fewer than three times is drawn towards the unit's mean: seen once it counts a
+third. Cells forget: beyond ``MOST_REPETITIONS`` both figures are halved.
+
+Three calendars compete for a unit: hours of the week, days of the month, and the last days of the month. The one counts
+whose cells differ most for the number of cells it has, as in an analysis of variance; a month-end run must not be taken
+for a habit of the Tuesday on which it happened to fall.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from connectors.model import F32, F64, I64, Bools
+
+HOURS, DAYS, END = 168, 31, 4  # cells: hours of the week; days of the month; its last, last but one, third last, others
+CELLS = HOURS + DAYS + END
+CALENDARS = (slice(0, HOURS), slice(HOURS, HOURS + DAYS), slice(HOURS + DAYS, CELLS))
+_CELL_HOURS = np.concatenate((np.ones(HOURS), np.full(DAYS, 24.0), np.full(END, 24.0)))
+_CELL_HOURS[-1] = 24.0 * 28  # all other days of a month are one cell
+
+MOST_UNITS = 4096  # with seasons: 6.6 MB of cells
+FLOOR = 1.0 / 3600  # demand that makes a unit matter: a second of wait per hour
+REPETITIONS = 3.0  # from which on a cell counts in full
+MOST_REPETITIONS = 8.0
+MOST_FACTOR = 100.0  # a season that promises more than this over the mean is cut
+PEAK = 1.5  # times the mean, or this part of it: what is nearer is no season to act on
+STEP = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeasonState:
+    """Cells of the units that matter."""
+
+    slot: I64  # (k,) ascending
+    demand: F32  # (k, CELLS) index times seconds
+    seconds: F32  # (k, CELLS) watched
+
+    def __len__(self) -> int:
+        return len(self.slot)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What seasons say of the time to come, aligned with some slots."""
+
+    demand: F64  # (n,) index to be expected; NaN where no season is known
+    mean: F64  # (n,) index over all seasons; NaN where none is known
+    repetitions: F64  # (n,) of the cells ahead
+
+    def promised(self) -> F64:
+        """Demand to be expected where a habit, seen often enough, leaves the mean behind; NaN elsewhere."""
+        with np.errstate(invalid="ignore"):
+            peak, trough = self.demand > PEAK * self.mean, self.demand * PEAK < self.mean
+        return np.where((peak | trough) & (self.repetitions >= REPETITIONS), self.demand, np.nan)
+
+
+def empty_seasons() -> SeasonState:
+    """No unit matters yet."""
+    return SeasonState(
+        slot=np.zeros(0, np.int64), demand=np.zeros((0, CELLS), np.float32), seconds=np.zeros((0, CELLS), np.float32)
+    )
+
+
+def cells_of(at: datetime) -> tuple[int, int, int]:
+    """The cell of each calendar at an instant, by the wall clock of the instant's own zone."""
+    to_end = (at.replace(day=28) + timedelta(days=4)).replace(day=1).date() - at.date()
+    from_end = min(to_end.days, END) - 1
+    return at.weekday() * 24 + at.hour, HOURS + at.day - 1, HOURS + DAYS + from_end
+
+
+def learnt(state: SeasonState, at: datetime, seconds: float, slots: I64, index: F64, seen: Bools) -> SeasonState:
+    """Let one interval pass.
+
+    Args:
+        state: cells before it.
+        at: its middle, in the zone whose habits count.
+        seconds: its length.
+        slots: that had demand, each once.
+        index: of each of those.
+        seen: slots about which the interval says something, shape ``(all slots,)``.
+    """
+    state = _admitted(state, slots[(index >= FLOOR) & (slots >= 0)])
+    if not len(state):
+        return state
+    watched = (state.slot < len(seen)) & seen[np.minimum(state.slot, len(seen) - 1)]
+    now = np.zeros(len(state))
+    place = np.minimum(np.searchsorted(state.slot, slots), len(state) - 1)
+    known = state.slot[place] == slots
+    now[place[known]] = index[known]
+    demand, spent = state.demand.copy(), state.seconds.copy()
+    for cell in cells_of(at):
+        demand[watched, cell] += (now[watched] * seconds).astype(np.float32)
+        spent[watched, cell] += np.float32(seconds)
+        full = spent[:, cell] > MOST_REPETITIONS * _CELL_HOURS[cell] * 3600
+        demand[full, cell] /= 2
+        spent[full, cell] /= 2
+    return SeasonState(slot=state.slot, demand=demand, seconds=spent)
+
+
+def _admitted(state: SeasonState, slots: I64) -> SeasonState:
+    """The cells with room for those slots; where there are too many, the units with least demand lose theirs."""
+    fresh = np.setdiff1d(slots, state.slot)
+    if not len(fresh):
+        return state
+    kept = np.arange(len(state))
+    if len(state) + len(fresh) > MOST_UNITS:
+        fresh = fresh[: MOST_UNITS // 2]
+        busiest = np.argsort(-state.demand[:, :HOURS].sum(axis=1), kind="stable")
+        kept = np.sort(busiest[: MOST_UNITS - len(fresh)])
+    slot = np.concatenate((state.slot[kept], fresh))
+    order = np.argsort(slot)
+    blank = np.zeros((len(fresh), CELLS), np.float32)
+    demand, seconds = (np.concatenate((cells[kept], blank))[order] for cells in (state.demand, state.seconds))
+    return SeasonState(slot=slot[order], demand=demand, seconds=seconds)
+
+
+def outlook(state: SeasonState, slots: I64, since: datetime, hours: float) -> Outlook:
+    """What seasons expect of some slots from an instant on, as a mean over so many hours.
+
+    Args:
+        state: cells.
+        slots: any, -1 where there is none.
+        since: now, in the zone whose habits count.
+        hours: to look ahead, at least one.
+    """
+    none = np.full(len(slots), np.nan)
+    if not len(state):
+        return Outlook(demand=none, mean=none, repetitions=np.zeros(len(slots)))
+    place = np.minimum(np.searchsorted(state.slot, slots), len(state) - 1)
+    known = state.slot[place] == slots
+    ahead = [cells_of(since + step * STEP) for step in range(max(1, round(hours)))]
+    expected, mean, repetitions = _expected(state, np.array(ahead).T)
+    known &= np.isfinite(mean[place])
+    return Outlook(
+        demand=np.where(known, expected[place], np.nan),
+        mean=np.where(known, mean[place], np.nan),
+        repetitions=np.where(known, repetitions[place], 0.0),
+    )
+
+
+def _expected(state: SeasonState, ahead: I64) -> tuple[F64, F64, F64]:
+    """Demand ahead, mean demand and repetitions of every unit with cells; ``ahead``: cells by calendar and hour."""
+    demand, seconds = state.demand.astype(np.float64), state.seconds.astype(np.float64)
+    week = CALENDARS[0]
+    watched = seconds[:, week].sum(axis=1)
+    mean = np.divide(demand[:, week].sum(axis=1), watched, out=np.full(len(state), np.nan), where=watched > 0)
+    own = np.divide(demand, seconds, out=np.repeat(mean[:, np.newaxis], CELLS, axis=1), where=seconds > 0)
+    seen = seconds / (_CELL_HOURS * 3600)
+    shrunk = mean[:, np.newaxis] + (own - mean[:, np.newaxis]) * np.minimum(1.0, seen / REPETITIONS)
+    telling = [_telling(shrunk[:, cells], seconds[:, cells], mean) for cells in CALENDARS[1:]]
+    best = np.argmax([_weekly(shrunk[:, week], seconds[:, week], mean), *telling], axis=0)
+    rows = np.arange(len(state))[:, np.newaxis]
+    expected = shrunk[rows, ahead[best]].mean(axis=1)
+    return np.minimum(expected, mean * MOST_FACTOR), mean, seen[rows, ahead[best]].mean(axis=1)
+
+
+def _weekly(cells: F64, seconds: F64, mean: F64) -> F64:
+    """How telling the week is: by its days, or by the hours of a day, whichever tells more."""
+    found = []
+    for axis in (3, 2):  # over the hours of each day of the week; over the days, for each hour
+        spent = seconds.reshape(len(seconds), 1, 7, 24)
+        demand = (cells * seconds).reshape(spent.shape).sum(axis=axis).reshape(len(seconds), -1)
+        spent = spent.sum(axis=axis).reshape(len(seconds), -1)
+        means = np.divide(demand, spent, out=np.zeros_like(demand), where=spent > 0)
+        found.append(_telling(means, spent, mean))
+    return np.maximum(*found)
+
+
+def _telling(cells: F64, seconds: F64, mean: F64) -> F64:
+    """Variance between the cells of a calendar for each degree of freedom it has. Shape ``(k,)``."""
+    between = (seconds * np.square(cells - mean[:, np.newaxis])).sum(axis=1)
+    return np.asarray(between / np.maximum(1, (seconds > 0).sum(axis=1) - 1), dtype=np.float64)
+
+
+def season_arrays(state: SeasonState) -> dict[str, NDArray[Any]]:
+    """The cells as named arrays, for storing."""
+    return {"slot": state.slot, "demand": state.demand, "seconds": state.seconds}
+
+
+def seasons_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> SeasonState:
+    """The cells that ``season_arrays`` took apart.
+
+    Raises:
+        ValueError: an array is missing or the shapes do not belong together.
+    """
+    missing = {"slot", "demand", "seconds"} - arrays.keys()
+    if missing:
+        raise ValueError(f"stored seasons lack {', '.join(sorted(missing))}")
+    slot = np.asarray(arrays["slot"], dtype=np.int64)
+    demand, seconds = (np.asarray(arrays[name], dtype=np.float32) for name in ("demand", "seconds"))
+    if demand.shape != (len(slot), CELLS) or seconds.shape != demand.shape:
+        raise ValueError(f"stored seasons of {len(slot)} units have shapes {demand.shape}, {seconds.shape}")
+    return SeasonState(slot=slot, demand=demand, seconds=seconds)

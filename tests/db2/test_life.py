@@ -1,0 +1,204 @@
+"""A full life through the hotplace program over IBM's driver: init to undo, and killed wherever it can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.db2.life import KEY, SCHEMA, TABLE, Life, load
+from tests.labs.db2.client import Db2, running_db2, wait_until
+from tests.labs.db2.server import FAST, SLOW, TS_FAST
+
+pytestmark = [pytest.mark.db2, pytest.mark.slow, pytest.mark.xdist_group("db2 life")]
+PHASES = ("INIT", "COPY", "REPLAY", "SWAP", "CLEANUP")
+SLOW_EXTENTS = 5.0  # a second: a rebalance that is caught in the middle; 2,200 pages are 72 extents
+GONE = ("/db2/slow/files", "/db2/fast/files")
+
+
+@pytest.fixture(scope="module")
+def db2() -> Iterator[Db2]:
+    """One emulated server."""
+    with running_db2("11.5") as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _table(db2: Db2) -> Iterator[None]:
+    """A table on slow storage, in a table space of its own."""
+    db2.lab.create_space("TS_OWN", SLOW)
+    db2.lab.create_table(SCHEMA, TABLE, "ORDERS_PK", "TS_OWN", 2000)
+    yield
+    db2.lab.behave(phase_seconds=0.0, extents_per_second=1e9, rebalance_starts=True, looks_for_clients=False)
+    db2.lab.drop_table(SCHEMA, TABLE)
+    db2.lab.drop_space("TS_OWN")
+
+
+def by_table(db2: Db2, folder: Path) -> Life:
+    """Table by table."""
+    return Life(db2, folder, {"ssd": [TS_FAST], "hdd": ["TS_OWN"]}, move_by="table")
+
+
+def by_space(db2: Db2, folder: Path) -> Life:
+    """Table space by table space."""
+    return Life(db2, folder, {"ssd": [FAST], "hdd": [SLOW]}, move_by="table_space")
+
+
+def pinned(life: Life) -> Life:
+    """The table must be on the fastest tier: a plan without waiting for heat."""
+    life.database["pins"] = [{"unit": KEY, "pin": "must"}]
+    life.site.write()
+    return life
+
+
+def test_emulated_server_life_of_a_table(db2: Db2, tmp_path: Path) -> None:
+    """Found hot, proposed, approved by its digest, moved phase by phase, measured, taken back; the audit verifies."""
+    life = by_table(db2, tmp_path)
+    life.good("doctor")
+    with load(db2):
+        at = len(db2.lab.sent())
+        document = life.good("plan", "--observe", "1.5", "--propose", "--json").document
+        moves = {move["unit"]: move["statements"][0]["sql"] for move in document["moves"]}
+        assert moves[KEY].startswith("CALL SYSPROC.ADMIN_MOVE_TABLE('APP','ORDERS','TS_FAST',")
+        assert db2.lab.sent()[at:] == []  # a plan changes nothing
+        life.good("approve", str(document["proposal"]["id"]), "--digest", document["proposal"]["digest"])
+        life.good("run", "--once")
+        assert db2.lab.home(SCHEMA, TABLE)[0] == TS_FAST
+        life.good("run", "--once")
+        life.good("run", "--once")
+        assert _measured(life)
+    (number,) = (row["id"] for row in life.moves() if row["unit"] == KEY)
+    done = life.good("undo", str(number), "--json").document
+    life.good("approve", str(done["proposal"]), "--yes")
+    life.good("run", "--once")
+    assert db2.lab.home(SCHEMA, TABLE)[0] == "TS_OWN"
+    life.good("audit", "verify")
+
+
+def test_emulated_server_a_table_and_its_indexes_in_one_proposal(db2: Db2, tmp_path: Path) -> None:
+    """Each statement names where the other was: the second is skipped, not sent to move the first back."""
+    life = by_table(db2, tmp_path)
+    life.database["pins"] = [{"unit": KEY, "pin": "must"}, {"unit": f"index {SCHEMA}.ORDERS_PK", "pin": "must"}]
+    life.site.write()
+    for _ in range(2):
+        document = life.good("plan", "--observe", "0.3", "--propose", "--json").document
+        life.good("approve", str(document["proposal"]["id"]), "--yes")
+        life.run("run", "--once")
+    assert [row["state"] for row in life.moves()].count("skipped") == 1
+    assert db2.lab.home(SCHEMA, TABLE) == [TS_FAST, TS_FAST]
+
+
+def test_emulated_server_life_of_a_table_space(db2: Db2, tmp_path: Path) -> None:
+    """As a whole by USING STOGROUP: found hot, moved, measured, taken back."""
+    life = by_space(db2, tmp_path)
+    life.good("doctor")
+    with load(db2):
+        at = len(db2.lab.sent())
+        move = life.approved(observe="1.5")
+        assert move["statements"][0]["sql"].startswith('ALTER TABLESPACE "TS_OWN" USING STOGROUP "FAST"')
+        moved = life.good("run", "--once", "--json").document["moves"]
+        assert [row["state"] for row in moved] == ["placed"]
+        assert life.sent(at) == ['USING STOGROUP "FAST"']
+        assert db2.lab.containers("TS_OWN") == ["/db2/fast"]
+        life.good("run", "--once")
+        life.good("run", "--once")
+        assert _measured(life)
+    life.undo()
+    assert db2.lab.containers("TS_OWN") == ["/db2/slow"]
+    assert life.moves()[0]["state"] in {"undone", "undo_proposed"}
+    life.good("audit", "verify")
+
+
+@pytest.mark.parametrize("noticed", [False, True], ids=["the server works on", "the server notices"])
+@pytest.mark.parametrize("phase", PHASES)
+def test_emulated_server_pitfall_20_killed_in_a_phase(db2: Db2, tmp_path: Path, phase: str, noticed: bool) -> None:
+    """Kill -9 in the middle of each phase; the next run asks STATUS and goes on; nothing is done twice.
+
+    Whether the server ends the call of a client that is gone, or finishes it, depends on when it looks: both.
+    """
+    life = pinned(by_table(db2, tmp_path))
+    life.approved()
+    at = len(db2.lab.sent())
+    db2.lab.behave(phase_seconds=1.5, looks_for_clients=noticed)
+    life.kill_when(phase, lambda: any(f"'{phase}'" in text for _, text in _running(db2)))
+    wait_until(lambda: not db2.lab.running(), "the server has ended it")
+    db2.lab.behave(phase_seconds=0.0)
+    assert (db2.lab.home(SCHEMA, TABLE)[0] == TS_FAST) is (phase == "CLEANUP" or (phase == "SWAP" and not noticed))
+    assert life.go_on()["state"] in {"placed", "settling", "kept"}
+    assert db2.lab.home(SCHEMA, TABLE)[0] == TS_FAST
+    assert db2.lab.status(SCHEMA, TABLE) == "COMPLETE"
+    assert _lost_nothing(life.sent(at), phase, noticed)
+    if phase == "SWAP":
+        life.undo()
+        assert db2.lab.home(SCHEMA, TABLE) == ["TS_OWN", "TS_OWN"]
+    life.good("audit", "verify")
+
+
+def _measured(life: Life) -> bool:
+    """Whether the first proposal has an outcome, with a verdict and what was predicted."""
+    found = life.good("outcomes", "--json").document["outcomes"]
+    return bool(found) and found[0]["proposal"] == life.moves()[0]["proposal"] and "verdict" in found[0]
+
+
+def _running(db2: Db2) -> list[tuple[int, str]]:
+    return [(handle, text.replace(" ", "")) for handle, text in db2.lab.running()]
+
+
+def _lost_nothing(sent: list[str], killed: str, noticed: bool) -> bool:
+    """Every phase once and in order; what was killed before it had happened twice, REPLAY too, INIT after a CANCEL."""
+    again = {"INIT": ["INIT", "CANCEL", "INIT"]}.get(killed, [killed, killed]) if noticed else [killed]
+    if killed == "REPLAY":
+        again = ["REPLAY", "REPLAY"]  # it may be repeated, and nothing says that it was done
+    expected = [word for phase in PHASES for word in (again if phase == killed else [phase])]
+    return sent == expected or (killed == "SWAP" and noticed and sent == [*PHASES[:3], "SWAP", "REPLAY", *PHASES[3:]])
+
+
+def test_emulated_server_killed_in_a_rebalance(db2: Db2, tmp_path: Path) -> None:
+    """The rebalance goes on in the server: the next run waits for it and sends nothing again."""
+    life = pinned(by_space(db2, tmp_path))
+    life.approved()
+    at = len(db2.lab.sent())
+    db2.lab.behave(extents_per_second=SLOW_EXTENTS)
+    life.kill_when("a rebalance", lambda: "TS_OWN" in db2.lab.rebalancing())
+    life.run("run", "--once")
+    (move,) = life.moves()
+    assert move["state"] == "unknown"
+    assert "server still works on it" in life.run("run", "--once").out + life.run("run", "--once").err
+    db2.lab.behave(extents_per_second=1e9)
+    assert life.go_on()["state"] in {"placed", "settling", "kept"}
+    assert life.sent(at) == ['USING STOGROUP "FAST"']
+    assert db2.lab.containers("TS_OWN") == ["/db2/fast"]
+    life.undo()
+    assert db2.lab.containers("TS_OWN") == ["/db2/slow"]
+    life.good("audit", "verify")
+
+
+def test_emulated_server_killed_between_group_and_rebalance(db2: Db2, tmp_path: Path) -> None:
+    """Given to its new group and nothing copied yet: the next run sends REBALANCE, and not USING STOGROUP again."""
+    life = pinned(by_space(db2, tmp_path))
+    life.database["connection"]["rebalance_begins_within"] = "20s"
+    life.site.write()
+    life.approved()
+    at = len(db2.lab.sent())
+    db2.lab.behave(rebalance_starts=False)
+    life.kill_when("the new group", lambda: db2.lab.containers("TS_OWN") == ["/db2/fast", "/db2/slow"])
+    assert life.go_on()["state"] in {"placed", "settling", "kept"}
+    assert life.sent(at) == ['USING STOGROUP "FAST"', "REBALANCE"]
+    assert db2.lab.containers("TS_OWN") == ["/db2/fast"]
+    life.good("audit", "verify")
+
+
+def test_emulated_server_killed_in_the_statement(db2: Db2, tmp_path: Path) -> None:
+    """Killed before its commit, USING STOGROUP has changed nothing, and is sent again."""
+    life = pinned(by_space(db2, tmp_path))
+    life.approved()
+    at = len(db2.lab.sent())
+    db2.lab.behave(phase_seconds=2.0)
+    life.kill_when("the statement", lambda: any("STOGROUP" in text for _, text in _running(db2)))
+    wait_until(lambda: not db2.lab.running(), "the server has ended it")
+    db2.lab.behave(phase_seconds=0.0)
+    assert db2.lab.containers("TS_OWN") == ["/db2/slow"]
+    assert life.go_on()["state"] in {"placed", "settling", "kept"}
+    assert life.sent(at) == ['USING STOGROUP "FAST"'] * 2
+    assert db2.lab.containers("TS_OWN") == ["/db2/fast"]

@@ -1,0 +1,142 @@
+"""What is counted, and the levers that tests pull: work that shows in the counters of segments, files and instances."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from tests.labs.oracle.licensed import Snapshot
+from tests.labs.oracle.model import STARTED, Quirks, Segment, Tablespace
+
+SCAN_BLOCKS = 128  # multiblock reads of 1 MB
+
+
+class Workload:
+    """The counters of all instances. Guarded by ``lock``: sessions are threads."""
+
+    def __init__(self, quirks: Quirks) -> None:
+        self.quirks = quirks
+        self.lock = threading.RLock()
+        self.changed = threading.Condition(self.lock)
+        self.generation = 0  # rises with every change, so that answers may be kept
+        self.started = [STARTED] * quirks.instances
+        self.parameters: dict[str, str] = {}
+        self.tablespaces: dict[str, Tablespace] = {}
+        self.dead: list[tuple[int, Segment]] = []  # tablespace number and segment of entries that linger
+        self.statistics = [Counter[str]() for _ in range(quirks.instances)]  # V$SYSSTAT
+        self.snapshots: list[Snapshot] = []
+        self._last: list[dict[tuple[int, int], Counter[str]]] = [{} for _ in range(quirks.instances)]
+        self.events = [Counter[str]() for _ in range(quirks.instances)]  # V$SYSTEM_EVENT: waits, and microseconds
+
+    def segments(self) -> Iterator[Segment]:
+        """All segments there are."""
+        raise NotImplementedError
+
+    def touch(self) -> None:
+        """Say that something changed. The lock is held."""
+        self.generation += 1
+        self.changed.notify_all()
+
+    def bury(self, segment: Segment) -> None:
+        """Its entry in V$SEGSTAT lingers under the old DATAOBJ#."""
+        if self.quirks.dead_entries and segment.touched and segment.tablespace in self.tablespaces:
+            last = Segment(
+                segment.object_id, segment.data_object_id, segment.owner, segment.name, segment.kind,
+                segment.tablespace, segment.bytes, segment.part, counters=[Counter(c) for c in segment.counters],
+            )  # fmt: skip
+            self.dead.append((self.tablespaces[segment.tablespace].number, last))
+
+    def read_randomly(self, segment: Segment, reads: int, *, instance: int = 1, microseconds: int = 5000) -> None:
+        """Single-block reads that sessions waited for."""
+        with self.changed:
+            self._count(segment, instance, {"logical reads": 3 * reads, "physical reads": reads})
+            self._count(segment, instance, {"physical read requests": reads})
+            self._wait(segment, instance, "db file sequential read", reads, reads, reads * microseconds)
+            self.touch()
+
+    def read_cached(self, segment: Segment, reads: int, *, instance: int = 1) -> None:
+        """Reads that the buffer cache answered."""
+        with self.changed:
+            self._count(segment, instance, {"logical reads": reads})
+            self.statistics[instance - 1]["session logical reads"] += reads
+            self.touch()
+
+    def scan(self, segment: Segment, *, direct: bool = False, instance: int = 1, microseconds: int = 20_000) -> None:
+        """A full scan in multiblock reads, through the buffer cache or past it."""
+        with self.changed:
+            blocks = segment.blocks
+            requests = -(-blocks // SCAN_BLOCKS)
+            counts = {"logical reads": blocks, "physical reads": blocks, "physical read requests": requests}
+            if direct:
+                counts["physical reads direct"] = blocks
+            self._count(segment, instance, {**counts, "segment scans": 1})
+            event = "direct path read" if direct else "db file scattered read"
+            self._wait(segment, instance, event, requests, blocks, requests * microseconds)
+            self.touch()
+
+    def write(self, segment: Segment, blocks: int, *, instance: int = 1) -> None:
+        """Blocks changed and later written."""
+        with self.changed:
+            counts = {"db block changes": blocks, "physical writes": blocks, "physical write requests": blocks}
+            self._count(segment, instance, counts)
+            self.statistics[instance - 1]["physical writes"] += blocks
+            self.tablespaces[segment.tablespace].files[0].counters[instance - 1]["PHYWRTS"] += blocks
+            self.touch()
+
+    def _count(self, segment: Segment, instance: int, counts: dict[str, int]) -> None:
+        if self.parameters["statistics_level"] != "BASIC":
+            segment.counters[instance - 1].update(counts)
+
+    def _wait(self, segment: Segment, instance: int, event: str, calls: int, blocks: int, micro: int) -> None:
+        """The same I/O, as the instance and the file count it."""
+        at = instance - 1
+        self.events[at][event] += calls
+        self.events[at][event + "/us"] += micro
+        direct = event == "direct path read"
+        self.statistics[at].update({"physical reads": blocks, "physical read total IO requests": calls})
+        self.statistics[at].update({"physical read IO requests": calls, "session logical reads": 3 * blocks})
+        self.statistics[at].update({"physical reads direct" if direct else "physical reads cache": blocks})
+        file = self.tablespaces[segment.tablespace].files[0].counters[at]
+        file.update({"PHYRDS": calls, "PHYBLKRD": blocks, "READTIM": micro // 10_000})
+        if event == "db file sequential read":
+            file.update({"SINGLEBLKRDS": calls, "SINGLEBLKRDTIM": micro // 10_000})
+            file.update({"SMALL_SYNC_READ_REQS": calls, "SMALL_SYNC_READ_LATENCY": micro // 1000})
+        else:
+            file["LARGE_READ_REQS"] += calls
+
+    def take_snapshot(self, taken_at: datetime, *, fewest_reads: int = 1000) -> None:
+        """A snapshot of AWR: what each segment did since the one before, of those that read that much."""
+        with self.changed:
+            deltas: list[dict[tuple[int, int], Counter[str]]] = []
+            for at in range(self.quirks.instances):
+                now = {(s.object_id, s.data_object_id): Counter(s.counters[at]) for s in self.segments()}
+                done = {key: counted - self._last[at].get(key, Counter()) for key, counted in now.items()}
+                deltas.append(
+                    {key: counted for key, counted in done.items() if counted["physical reads"] >= fewest_reads}
+                )
+                self._last[at] = now
+            self.snapshots.append(Snapshot(len(self.snapshots) + 1, taken_at, deltas))
+            self.touch()
+
+    def commit_transactions(self, count: int, *, instance: int = 1) -> None:
+        """User commits, as V$SYSSTAT counts them."""
+        with self.changed:
+            self.statistics[instance - 1]["user commits"] += count
+            self.touch()
+
+    def restart(self, instance: int = 1) -> None:
+        """An instance restart: its counters start anew."""
+        with self.changed:
+            at = instance - 1
+            self.started[at] += timedelta(hours=1)
+            self.statistics[at].clear()
+            self.events[at].clear()
+            for segment in self.segments():
+                segment.counters[at].clear()
+            for space in self.tablespaces.values():
+                for file in space.files:
+                    file.counters[at].clear()
+            self.dead.clear()
+            self.touch()
