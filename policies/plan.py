@@ -127,6 +127,9 @@ class PolicySettings:
     write_wait_share: float = 0.0  # share of an asynchronous write's time that sessions wait for
     horizon_seconds: float = 24 * 3600.0  # a move's gain is counted over this long against its cost
     maximum_moves: int = 50
+    # -- what one plan may copy; None: no limit
+    maximum_bytes: int | None = None
+    maximum_copy_seconds: float | None = None
     # -- the model
     long_half_life_seconds: float = 3 * 86400.0  # of the second horizon: promoted is what is hot by both
     minimum_size_bytes: int = 65536  # of a smaller unit with little gain it is said that the buffer pool keeps it
