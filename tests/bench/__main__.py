@@ -28,6 +28,7 @@ SHORT = ("policy", "history", "agent_cost", "oracle_cost")  # seconds each
 SMALL_TOO = ("postgresql_cost", "history_week", "day")  # have a small version: measurements(quick=True)
 MODULES = (
     "policy",
+    "policy_gap",
     "policy_baselines",
     "history",
     "history_week",
