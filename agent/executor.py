@@ -241,8 +241,9 @@ class Executor:
         return self._to(row, MoveState.PAUSED, f"{error}; hotplace resume {row.id} lets it go on")
 
     def _where_held(self, row: MoveRow) -> Start:
-        """The statement that the journal speaks of last, of those that move."""
-        known = [step.ordinal for step in self._ledger.steps(row.id) if step.ordinal <= len(row.move.route.steps)]
+        """The statement that the journal speaks of last, of those that can be held."""
+        held = {ordinal for ordinal, step in enumerate(row.move.route.steps, start=1) if step.pausable}
+        known = [step.ordinal for step in self._ledger.steps(row.id) if step.ordinal in held]
         return Start(ordinal=known[-1] if known else 1, held=True)
 
     # -- trying --------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from agent.advice import ADVICE, advice_document, advice_on
 from agent.config import DatabaseConfig, Level, Storage
 from agent.executor import Executor, Listener
 from agent.ledger import Ledger, MoveRow
@@ -147,6 +148,7 @@ class Watch:
             self.snapshot.planning, self.snapshot.ranking = planning, ranking
             self._ledger.save_arrays(self.database.name, RANKING, now, ranking_arrays(ranking))
             self._ledger.save_document(self.database.name, PIN_REPORTS, reports_document(pin_reports(planning)))
+            self._ledger.save_document(self.database.name, ADVICE, advice_document(advice_on(planning)))
             self.count_proposals()
             return planning
 
