@@ -36,6 +36,7 @@ MODULES = (
     "exposition",
     "postgresql_cost",
     "oracle_cost",
+    "sqlserver_cost",
     *LAB,
 )
 

@@ -1,7 +1,7 @@
 """Statements and queries of the connector, read by Microsoft's own parsers: ScriptDom of each version, and SqlParser.
 
 An optional extra: where mono-mcs is, ``python -m tests.components`` brings the parsers, else these tests skip. They are
-of mid-2019, so a few words are younger than they are (``YOUNGER``): those are left out before they are asked. Statements
+of mid-2019, so a few words are younger than they are (``YOUNGER``): those are left out before asking. Statements
 for 2022 are read by SqlParser, which knows WAIT_AT_LOW_PRIORITY in CREATE INDEX, and without it by ScriptDom of 2019.
 """
 
