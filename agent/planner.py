@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from agent.config import DatabaseConfig
+from agent.experience import experienced
 from agent.ledger import Ledger
 from agent.proposals import Proposal, ProposedMove
 from agent.sampler import Picture
@@ -81,7 +82,7 @@ def make_planning(
         ConnectorError: the engine did not answer.
         UnknownName: the mode names a tier or space that does not exist.
     """
-    settings = database.policy_settings()
+    settings = experienced(database, ledger)
     pins = pins_of(database, ledger, now)
     situation = situation_of(picture, database, ledger, settings, now)
     wanted = mode or Hsm()

@@ -7,16 +7,18 @@ of our own in between - costs that interval and nothing else: without evidence n
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
 import numpy as np
 
 from agent.config import DatabaseConfig, Storage
+from agent.experience import DISTURBED, disturbed_document, disturbed_of, newest
 from agent.ledger import Ledger
 from connectors.base import Clock, Connector
 from connectors.model import F64, I64, Catalog, DatabaseDemand, Demand, Interval, Sample, Signal
 from policies import device, heat, heirs, season
+from policies.costs import Disturbed
 from policies.demand import Gap, difference
 from policies.plan import HeatView, Tier
 from policies.variance import index_of
@@ -29,6 +31,7 @@ LONGEST_INTERVAL_SECONDS = 3600.0
 WORK_KEPT = 20_000  # intervals of database-wide work kept in memory for outcomes
 HISTORY_SIGNALS = (Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE)
 HEAT, SPEED, SEASONS, UNITS = "heat", "tier speed", "seasons", "known units"  # names of the stored arrays
+WORK = "work of the database"  # name of the stored document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +76,7 @@ class Sampler:
         self._disturbed = False
         self._saved_at = clock.monotonic()
         self._work: deque[tuple[datetime, WorkInterval]] = deque(maxlen=WORK_KEPT)
+        self._former_work = self._load_work()
         self._heat = self._load_heat()
         self._seasons = self._load_seasons()
         self._units = self._load_units()
@@ -120,7 +124,7 @@ class Sampler:
             catalog=self._catalog,
             storage=replace(self._storage, tiers=tiers),
             heat=self._view(),
-            work=self.work_between(None, None),
+            work=self.work_between(None, None) if self._work else self._former_work,
             sampled_at=self._before.taken_at,
         )
 
@@ -144,6 +148,10 @@ class Sampler:
         now = self._clock.now()
         self._ledger.save_arrays(self._database.name, HEAT, now, heat.state_arrays(self._heat))
         self._ledger.save_arrays(self._database.name, SPEED, now, self._speed_arrays())
+        if self._work:
+            work = asdict(self.work_between(None, None))
+            known = {name: value for name, value in work.items() if value == value}  # JSON knows no NaN
+            self._ledger.save_document(self._database.name, WORK, known)
         self._ledger.save_arrays(self._database.name, SEASONS, now, season.season_arrays(self._seasons))
         if self._units is not None:
             self._ledger.save_arrays(self._database.name, UNITS, now, heirs.known_arrays(self._units))
@@ -185,14 +193,31 @@ class Sampler:
         met, self._met = self._met, self._known_catalog().units.physical_id
         if before is None:
             return "first sample: the next one shows what happens in between", None
-        if self._disturbed:
-            self._disturbed = False
-            return "a move of ours ran in this interval: it is no evidence", None
         longest = max(LONGEST_INTERVAL_SECONDS, LONGEST_INTERVAL_SAMPLES * self._database.sample_seconds)
         interval = difference(before, sample, longest_seconds=longest, known=met)
+        if self._disturbed:
+            self._disturbed = False
+            if not isinstance(interval, Gap):
+                self._learn_cost(interval)
+            return "a move of ours ran in this interval: it is no evidence", None
         if isinstance(interval, Gap):
             return interval.sentence, None
         return self._absorb(interval)
+
+    def _learn_cost(self, interval: Interval) -> None:
+        """Note how much work was done while moves ran, beside what is done in calm times."""
+        during = self._connector.classify(interval, self._known_catalog()).database.transactions
+        calm = self.work_between(None, None).transactions
+        if during >= 0 and calm > 0:
+            seen = Disturbed(
+                started_at=interval.started_at,
+                ended_at=interval.ended_at,
+                transactions=during,
+                calm_transactions=calm,
+            )
+            name = self._database.name
+            known = newest(disturbed_of(self._ledger, name), seen)
+            self._ledger.save_document(name, DISTURBED, disturbed_document(known))
 
     def _absorb(self, interval: Interval) -> tuple[str, Demand | None]:
         catalog = self._known_catalog()
@@ -246,6 +271,11 @@ class Sampler:
     def _load_heat(self) -> heat.HeatState:
         stored = self._ledger.load_arrays(self._database.name, HEAT)
         return heat.empty_heat() if stored is None else heat.state_from_arrays(stored[1])
+
+    def _load_work(self) -> DatabaseDemand:
+        """What the database did before a restart: what a move costs depends on how many sessions are active."""
+        stored = self._ledger.load_document(self._database.name, WORK)
+        return DatabaseDemand(**(stored[1] if stored else {}))
 
     def _load_seasons(self) -> season.SeasonState:
         stored = self._ledger.load_arrays(self._database.name, SEASONS)

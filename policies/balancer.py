@@ -67,7 +67,8 @@ def reasons_of(situation: Situation, bundles: Bundles, settings: PolicySettings)
     """Verdict of each bundle about coming to each tier but the slowest, at least about the fastest."""
     weights = wait_weights([tier.speed for tier in situation.tiers], settings)
     total, targets = _present_wait(bundles), range(max(1, len(situation.tiers) - 1))
-    return [why_not(bundles, weights, target, total, settings) for target in targets]
+    limits = [tier.limits for tier in situation.tiers]
+    return [why_not(bundles, weights, target, total, settings, limits[target]) for target in targets]
 
 
 def within_time(groups: Sequence[Group], settings: PolicySettings, seconds: float) -> list[Group]:

@@ -75,9 +75,10 @@ def copy_seconds(size_bytes: I64, settings: PolicySettings) -> F64:
 
 
 def move_cost_seconds(size_bytes: I64, database: DatabaseDemand, settings: PolicySettings) -> F64:
-    """Session seconds a move costs at worst: every active session, at least one, waits while it copies."""
+    """Session seconds a move costs: of every active session, at least one, the share that stands still meanwhile."""
     waiting = max(1.0, database.active) if database.active == database.active else 1.0
-    return np.asarray(copy_seconds(size_bytes, settings) * waiting, dtype=np.float64)
+    lost = waiting * settings.foreground_slow_down
+    return np.asarray(copy_seconds(size_bytes, settings) * lost, dtype=np.float64)
 
 
 def payback_seconds(cost_seconds: F64, saved_per_hour: F64) -> F64:

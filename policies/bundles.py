@@ -44,6 +44,7 @@ class Bundles:
     wait: F64  # (tiers, m) microseconds per hour on each tier
     cost: F64  # session microseconds that moving it costs
     unit_wait: F64  # (tiers, n) seconds per hour of each row of the unit table on each tier
+    hotter: F64  # demand by the hotter horizon over that by ``rates``, 1 or more
     error: F64  # standard error of the demand, as a share of it
     certain: F64  # (tiers, m) the sure share of what going from home to each tier saves, 1: all of it
 
@@ -83,7 +84,7 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
     space = units.space[lead].astype(np.int64)
     tier = situation.tier_of_space[space].astype(np.int64) if len(space) else np.zeros(0, np.int64)
     wait = _summed_rows(np.rint(unit_wait * MICRO), rows, start)
-    error = _error(situation, unit_wait, rows, start, wait)
+    error = _by_wait(situation.heat.error, 0.0, unit_wait, rows, start, wait)
     return Bundles(
         rows=rows,
         start=start,
@@ -99,20 +100,23 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
         wait=wait,
         cost=np.rint(move_cost_seconds(size, situation.database, settings) * MICRO),
         unit_wait=unit_wait,
+        hotter=_by_wait(situation.heat.hotter, 1.0, unit_wait, rows, start, wait),
         error=error,
         certain=_certain(wait, tier, error, [speed.error_ratio for speed in speeds], settings),
     )
 
 
-def _error(situation: Situation, unit_wait: F64, rows: I64, start: I64, wait: F64) -> F64:
-    """Relative error of each bundle's demand: the mean of its units' by wait, as if they erred together."""
-    own = situation.heat.error
+def _by_wait(own: F64 | None, otherwise: float, unit_wait: F64, rows: I64, start: I64, wait: F64) -> F64:
+    """Mean of a column of units by bundle, each weighing by its wait; where there is no column or wait, ``otherwise``.
+
+    Errors are so taken to be those of units that err together.
+    """
+    count = wait.shape[1]
     if own is None or not len(unit_wait):
-        return np.zeros(wait.shape[1])
+        return np.full(count, otherwise)
     slowest = len(unit_wait) - 1
     summed = _summed_rows(np.rint(unit_wait[slowest:] * own * MICRO), rows, start)[0]
-    error = np.divide(summed, wait[slowest], out=np.zeros(len(summed)), where=wait[slowest] > 0)
-    return np.asarray(error, dtype=np.float64)
+    return np.asarray(np.divide(summed, wait[slowest], out=np.full(count, otherwise), where=wait[slowest] > 0))
 
 
 def _certain(wait: F64, tier: I64, error: F64, speed_errors: Sequence[float], settings: PolicySettings) -> F64:

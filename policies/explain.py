@@ -282,8 +282,7 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
         f"storage: that is a log's work, which wants a device of its own or a write cache."
     ),
     Verdict.TOO_SMALL: lambda f: (
-        f"{f.key} has {bytes_text(f.size)}, less than {bytes_text(f.settings.minimum_size_bytes)}: "
-        f"once used, the buffer pool keeps it."
+        f"{f.key} has {bytes_text(f.size)} only: once used, the buffer pool keeps it, so {_would_save(f)}."
     ),
     Verdict.UNCERTAIN: lambda f: (
         f"{f.key}: {_would_save(f)} on average, but surely only {seconds_text(f.surely_saves)}, "

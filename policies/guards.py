@@ -13,7 +13,9 @@ import numpy as np
 from connectors.model import F64, I8, Bools, Signal
 from policies.benefit import HOUR
 from policies.bundles import MICRO, Bundles
-from policies.plan import Pin, PolicySettings, Verdict
+from policies.limits import drive_io
+from policies.plan import Pin, PolicySettings, TierLimits, Verdict
+from policies.purchase import GIB
 
 IDLE_PER_HOUR = 1.0  # accesses of any kind; fewer is idle
 CACHED_HITS = 0.95  # share of logical reads that the buffer pool answers
@@ -56,7 +58,14 @@ def writes(rates: F64) -> F64:
     return np.asarray(rates[Signal.ASYNC_WRITE] + rates[Signal.SYNC_WRITE], dtype=np.float64)
 
 
-def why_not(bundles: Bundles, weights: F64, target: int, total_wait: float, settings: PolicySettings) -> I8:
+def why_not(
+    bundles: Bundles,
+    weights: F64,
+    target: int,
+    total_wait: float,
+    settings: PolicySettings,
+    limits: TierLimits | None = None,
+) -> I8:
     """Verdict of each bundle about coming to the tier ``target``.
 
     Args:
@@ -65,6 +74,7 @@ def why_not(bundles: Bundles, weights: F64, target: int, total_wait: float, sett
         target: row of the tier.
         total_wait: microseconds per hour that all managed bundles wait now.
         settings: floors and limits.
+        limits: of that tier, for its prices.
 
     Returns:
         ``PROMOTE`` where nothing is against it (it may still not fit); bundles that are there already, or on a faster
@@ -76,7 +86,9 @@ def why_not(bundles: Bundles, weights: F64, target: int, total_wait: float, sett
     sure = bundles.surely_saved(target) * favour
     floor = settings.minimum_wait_saved_per_hour * MICRO
     wanted = bundles.pin == Pin.MUST
-    kind = _kind_of_demand(bundles, weights, target, gain, counted < floor, total_wait)
+    low = counted < floor, counted * bundles.hotter < floor
+    kind = _kind_of_demand(bundles, weights, target, low, total_wait)
+    small = (kind == Verdict.GAIN_BELOW_FLOOR) & (bundles.size < settings.minimum_size_bytes)
     cases: list[tuple[Bools, I8 | Verdict]] = [
         (bundles.tier < 0, Verdict.NOT_MANAGED),
         (bundles.pin == Pin.NEVER, Verdict.PINNED),
@@ -85,13 +97,40 @@ def why_not(bundles: Bundles, weights: F64, target: int, total_wait: float, sett
         (wanted, Verdict.PROMOTE),
         (bundles.observed < settings.minimum_history_seconds, Verdict.NOT_ENOUGH_HISTORY),
         (bundles.rates.sum(axis=0) * HOUR < IDLE_PER_HOUR, Verdict.IDLE),
+        (small, Verdict.TOO_SMALL),
         (kind != NO_REASON, kind),
         (bundles.cooling > 0, Verdict.COOLING_DOWN),
         (~bundles.routable, Verdict.NO_ROUTE),
         (bundles.cost * HOUR > settings.payback_limit_seconds * counted, Verdict.PAYBACK_TOO_LONG),
+        (_ram_is_cheaper(bundles, limits, settings), Verdict.RAM_IS_CHEAPER),
         ((sure < floor) | (bundles.cost * HOUR > settings.payback_limit_seconds * sure), Verdict.UNCERTAIN),
+        (_unproven(bundles, gain, settings), Verdict.UNPROVEN),
     ]
     return first_of(cases, Verdict.PROMOTE)
+
+
+def _unproven(bundles: Bundles, gain: F64, settings: PolicySettings) -> Bools:
+    """Ski rental: while nobody knows how long heat lasts, a move waits until the heat has cost as much as it would.
+
+    Whoever rents until the rent paid equals the price, and buys then, pays at most twice what a prophet pays. Heat that
+    was watched for the long horizon has shown that it lasts.
+    """
+    remembered = np.minimum(bundles.observed, settings.half_life_seconds / np.log(2.0))
+    lost = gain * (remembered / HOUR)
+    young = bundles.observed < settings.long_half_life_seconds
+    return np.asarray(young & (lost < settings.regret_ratio * bundles.cost), dtype=np.bool_)
+
+
+def _ram_is_cheaper(bundles: Bundles, limits: TierLimits | None, settings: PolicySettings) -> Bools:
+    """The five-minute rule by the site's own prices: a year of memory for all of it against a year of fast storage.
+
+    Memory costs by bytes alone; storage also by the I/Os that it must serve, which memory spares.
+    """
+    if limits is None or settings.ram_gib_year is None or limits.gib_year is None:
+        return np.zeros(len(bundles), dtype=np.bool_)
+    gib = bundles.size / GIB
+    storage = gib * limits.gib_year + drive_io(bundles.rates, limits) * (limits.io_year or 0.0)
+    return np.asarray(gib * settings.ram_gib_year <= storage, dtype=np.bool_)
 
 
 def first_of(cases: Sequence[tuple[Bools, I8 | Verdict]], otherwise: Verdict | np.int8) -> I8:
@@ -100,8 +139,12 @@ def first_of(cases: Sequence[tuple[Bools, I8 | Verdict]], otherwise: Verdict | n
     return np.select([case for case, _ in cases], words, np.int8(otherwise)).astype(np.int8)
 
 
-def _kind_of_demand(bundles: Bundles, weights: F64, target: int, gain: F64, low: Bools, total_wait: float) -> I8:
-    """Which kind of demand makes fast storage useless or nearly so, ``NO_REASON`` where none does."""
+def _kind_of_demand(bundles: Bundles, weights: F64, target: int, below: tuple[Bools, Bools], total_wait: float) -> I8:
+    """Which kind of demand makes fast storage useless or nearly so, ``NO_REASON`` where none does.
+
+    ``below``: whose gain is below the floor, and whose is by the hotter horizon too.
+    """
+    low, lasting, gain = *below, bundles.saved(target)
     rates = bundles.rates
     home = weights[np.maximum(bundles.tier, 0)].T
     foreground, prefetched, written = wait_by_class(rates, home, weights[target][:, np.newaxis])
@@ -109,12 +152,15 @@ def _kind_of_demand(bundles: Bundles, weights: F64, target: int, gain: F64, low:
     hits = hit_ratio(rates)
     write, read, logical = writes(rates), physical_reads(rates), rates[Signal.LOGICAL_READ]
     mostly_written = (write > read) & (write >= WRITES_TO_LOGICAL * logical)
+    logged = rates[Signal.SYNC_WRITE] > np.maximum(rates[Signal.ASYNC_WRITE], read)
     cases: list[tuple[Bools, I8 | Verdict]] = [
+        (logged & (low | minor), Verdict.LOG_LIKE),
         (low & mostly_written, Verdict.WRITE_DOMINATED),
         (minor & (written > prefetched), Verdict.WRITE_DOMINATED),
         (low & (hits >= CACHED_HITS), Verdict.CACHED),
         ((hits >= CACHED_SURE) & (gain < CACHED_SHARE * total_wait), Verdict.CACHED),
         (minor | (low & (rates[Signal.PREFETCHED_READ] > 0.5 * read)), Verdict.SEQUENTIAL),
+        (low & ~lasting, Verdict.FADING),
         (low, Verdict.GAIN_BELOW_FLOOR),
     ]
     return first_of(cases, NO_REASON)

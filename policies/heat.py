@@ -23,6 +23,7 @@ from connectors.model import F32, F64, I64, SIGNALS, Bools, Demand
 from policies.plan import HeatView, PolicySettings
 from policies.variance import LINES, UNKNOWN_ERROR, WEIGHT_SQUARES, empty_spread, error_ratio, index_of, seen_once_more
 
+SEASONAL_ERROR = 0.5  # of demand that a season promises: some months end more quietly than others
 FAINTEST = np.float32(1e-30)  # below it a sum is nothing: numbers that small would slow every later update
 
 
@@ -179,6 +180,10 @@ def decided(heat: HeatView, resident: Bools) -> HeatView:
         seasonal = np.flatnonzero(np.isfinite(heat.expected) & (long > 0) & ~(resident & (heat.expected < chosen)))
         rates[:, seasonal] = heat.steady[:, seasonal] * (heat.expected[seasonal] / long[seasonal])
         chosen[seasonal] = heat.expected[seasonal]
+        error = None if heat.error is None else heat.error.copy()
+        if error is not None:
+            error[seasonal] = SEASONAL_ERROR
+        heat = replace(heat, error=error)
     hottest = np.maximum(np.maximum(short, long), chosen)
     return replace(heat, rates=rates, hotter=np.divide(hottest, chosen, out=np.ones(len(chosen)), where=chosen > 0))
 

@@ -97,6 +97,7 @@ class TierLimits:
     raid: int | None = None  # a key of ``purchase.WRITE_FACTORS``; None: a host write is one drive I/O
     written_bytes_per_day: float | None = None  # endurance budget: own writes and promotions
     gib_year: float | None = None  # price
+    io_year: float | None = None  # price of one I/O per second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +129,10 @@ class PolicySettings:
     maximum_moves: int = 50
     # -- the model
     long_half_life_seconds: float = 3 * 86400.0  # of the second horizon: promoted is what is hot by both
-    minimum_size_bytes: int = 65536  # a smaller unit stays in the buffer pool once it is used
+    minimum_size_bytes: int = 65536  # of a smaller unit with little gain it is said that the buffer pool keeps it
+    foreground_slow_down: float = 1.0  # share of the sessions' work that stands still while a move copies, at first
+    regret_ratio: float = 1.0  # with no lifetime known, a unit is moved once it has cost this many times the move
+    ram_gib_year: float | None = None  # price of memory; None: nobody says, so it is never found cheaper
     block_bytes: int = 8192  # that one read or write of a signal moves, for budgets in bytes
     certainty: float = 0.9  # share of outcomes that an interval is to hold; moves are decided on its lower end
 

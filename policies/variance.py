@@ -27,6 +27,7 @@ USUAL[Signal.PREFETCHED_READ] = 0.000015
 PRIOR_INTERVALS = 1.0  # it counts as if one interval had been seen that missed the mean by all of it
 MOST_PERSISTENCE = 0.95
 CAREFUL = 1.5  # standard errors of a measured persistence that are added to it: noise of counting hides some
+MOST_ERROR = 2.0  # beyond it a mean says nothing, and figures that faded away only divide noise by noise
 UNKNOWN_ERROR = 1.0  # of a unit of which nothing was seen
 
 
@@ -92,4 +93,4 @@ def _error_ratio(spread: F64) -> F64:
     persistence = np.clip(persistence, 0.0, MOST_PERSISTENCE)
     counted = np.maximum(1.0, intervals * (1 - persistence) / (1 + persistence))
     relative = (variance / (mean * mean) * intervals + PRIOR_INTERVALS) / (intervals + PRIOR_INTERVALS)
-    return np.asarray(np.sqrt(relative * 2.0 / counted), dtype=np.float64)
+    return np.asarray(np.minimum(np.sqrt(relative * 2.0 / counted), MOST_ERROR), dtype=np.float64)

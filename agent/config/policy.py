@@ -35,6 +35,9 @@ class PolicyConfig(Part):
     long_half_life_seconds: Seconds = Field(default=DEFAULT.long_half_life_seconds, alias="long_half_life", gt=0)
     minimum_size_bytes: Bytes = Field(default=DEFAULT.minimum_size_bytes, alias="minimum_size", ge=0)
     block_bytes: Bytes = Field(default=DEFAULT.block_bytes, alias="block_size", gt=0)
+    foreground_slow_down: Ratio = Field(default=DEFAULT.foreground_slow_down, alias="slow_down", ge=0)
+    regret_ratio: float = Field(default=DEFAULT.regret_ratio, alias="regret", ge=0)
+    ram_gib_year: float | None = Field(default=DEFAULT.ram_gib_year, alias="ram_price", gt=0)
     certainty: Ratio = Field(default=DEFAULT.certainty, gt=0, lt=1)
 
     def settings(self) -> PolicySettings:

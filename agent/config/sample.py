@@ -49,6 +49,7 @@ databases:
         # raid: 5                  # 1, 5 or 6: a write is 2, 4 or 6 drive I/Os
         # written_per_day: 500 GB  # endurance budget: own writes and promotions
         # price: 2.5               # per GiB and year
+        # io_price: 0.1            # per I/O a second, and year
       - name: hdd
         spaces: [{slow}]
         kind: hdd
@@ -75,7 +76,10 @@ databases:
       maximum_moves: 50          # in one plan
       long_half_life: 3d         # of the second horizon: promoted is what is hot by both, demoted what is cold by this
       certainty: 90%             # of outcomes lie in the interval of a plan; moves are decided on its lower end
-      minimum_size: 64 KiB       # a smaller unit stays in the buffer pool once it is used
+      slow_down: 100%            # of the sessions' work stands still during a copy, until moves have taught better
+      regret: 1                  # young heat is moved once it has cost this many times what moving it would
+      # ram_price: 30            # of memory per GiB and year: says where a larger buffer pool is the cheaper fix
+      minimum_size: 64 KiB       # of a smaller unit with little gain it is said that the buffer pool keeps it
       block_size: 8 KiB          # that one read or write moves, for budgets in bytes
 
     pins: []                     # wishes that stand above heat, for example:

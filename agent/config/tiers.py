@@ -55,6 +55,7 @@ class TierConfig(Part):
     raid: Count | None = None  # a key of WRITE_FACTORS; None: a write is one drive I/O
     written_per_day: Bytes | None = Field(default=None, gt=0)  # endurance budget, promotions included
     price: float | None = Field(default=None, ge=0)  # per GiB and year
+    io_price: float | None = Field(default=None, ge=0)  # per I/O a second, and year
 
     @model_validator(mode="after")
     def _speed_is_known(self) -> TierConfig:
@@ -91,5 +92,6 @@ class TierConfig(Part):
                 raid=self.raid,
                 written_bytes_per_day=self.written_per_day,
                 gib_year=self.price,
+                io_year=self.io_price,
             ),
         )

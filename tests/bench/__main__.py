@@ -25,7 +25,19 @@ from tests.bench.measurement import Measurement
 HERE = Path(__file__).parent
 LAB = tuple(f"lab.{name}" for name in EXPERIMENTS)
 SHORT = ("policy", "history", "agent_cost", "oracle_cost")  # seconds each
-MODULES = ("policy", "policy_baselines", "history", "agent_cost", "postgresql_cost", "oracle_cost", *LAB)
+SMALL_TOO = ("postgresql_cost", "history_week", "day")  # have a small version: measurements(quick=True)
+MODULES = (
+    "policy",
+    "policy_baselines",
+    "history",
+    "history_week",
+    "agent_cost",
+    "day",
+    "exposition",
+    "postgresql_cost",
+    "oracle_cost",
+    *LAB,
+)
 
 
 def main() -> int:
@@ -41,7 +53,7 @@ def main() -> int:
     if given.inside:
         print(json.dumps([line for name in given.names for line in _measured(name, quick=given.quick)]))  # noqa: T201
         return 0
-    return _run(given.names or ([*SHORT, *LAB] if given.quick else MODULES), quick=given.quick)
+    return _run(given.names or ([*SHORT, *SMALL_TOO, *LAB] if given.quick else MODULES), quick=given.quick)
 
 
 def _run(names: list[str] | tuple[str, ...], *, quick: bool) -> int:
@@ -70,7 +82,12 @@ def _run(names: list[str] | tuple[str, ...], *, quick: bool) -> int:
 def _measured(name: str, *, quick: bool) -> list[Measurement]:
     """Run one benchmark in this process."""
     module = importlib.import_module(f"tests.bench.{name}")
-    lines: list[Measurement] = module.measurements(QUICK if quick else FULL) if name in LAB else module.measurements()
+    if name in LAB:
+        lines: list[Measurement] = module.measurements(QUICK if quick else FULL)
+    elif name in SMALL_TOO:
+        lines = module.measurements(quick=quick)
+    else:
+        lines = module.measurements()
     return lines
 
 

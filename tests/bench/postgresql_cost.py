@@ -1,7 +1,8 @@
-"""One sampling cycle over 10,000 real PostgreSQL tables with an index each, beside what per-table exporters do.
+"""What watching 10,000 and 50,000 real PostgreSQL tables costs, beside what sites run today, on one server in one run.
 
-Server time is processor time of the backend that ran the queries, read from /proc; agent time is this process's. Both
-sides run in turn on the same server.
+Each table has a key and a TOAST table: 40,000 and 200,000 relations. ``hotplace run`` samples, Debian's exporter is
+scraped for per-table series, the usual size query runs. Processor time and memory are those of the processes, from
+/proc: the whole agent with its plan, ledger and metrics, not the sampler alone.
 """
 
 from __future__ import annotations
@@ -11,201 +12,127 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
-from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import GaugeMetricFamily
 
-from agent.clock import SystemClock
-from agent.config import Config, load
-from agent.demo.server import PrivateServer, embedded_installations, private_server
-from agent.ledger import Ledger
-from agent.watch import Watch
-from tests.bench.measurement import Measurement, in_process, of_runs
+from tests.bench import beside
+from tests.bench.beside import Cost, Program
+from tests.bench.many_tables import server_with, touch
+from tests.bench.measurement import Measurement, of_runs
 
 COMMAND = "python -m tests.bench.postgresql_cost"
-TABLES = 10_000
-TOUCHED = 700  # tables with demand in an interval: about 7 %, as on the sites perf figures come from
-CYCLES = 7
-
-# What per-table exporters ask of the server at each scrape: every row of both statistics views and total sizes.
-EXPORTER_QUERIES = (
-    "SELECT * FROM pg_stat_user_tables",
-    "SELECT * FROM pg_statio_user_tables",
-    "SELECT * FROM pg_stat_user_indexes",
-    "SELECT schemaname, relname, pg_total_relation_size(relid) FROM pg_stat_user_tables",
-)
-LABEL_COLUMNS = frozenset({"schemaname", "relname", "indexrelname", "relid", "indexrelid"})
+WINDOWS = 5  # measured, each of several of the agent's cycles
+CYCLES_PER_WINDOW = 3
 
 
-def build(server: PrivateServer) -> None:
-    """10,000 tables with a primary key and a row each."""
-    with psycopg.connect(server.conninfo, autocommit=True) as session:
-        for first in range(0, TABLES, 500):
-            session.execute(
-                f"""DO $$ BEGIN FOR i IN {first}..{first + 499} LOOP
-                    EXECUTE format('CREATE TABLE t%s (id int PRIMARY KEY, x int)', i);
-                    EXECUTE format('INSERT INTO t%s VALUES (1, 1)', i);
-                    EXECUTE format('SELECT x FROM t%s WHERE id = 1', i); END LOOP; END $$""".encode()
-            )
-        session.execute("VACUUM ANALYZE")
+@dataclass(frozen=True, slots=True)
+class Parties:
+    """What each cost."""
+
+    agent: Cost
+    exporter: Cost | None  # None: not installed
+    size_query: Cost
 
 
-def touch(session: psycopg.Connection, turn: int) -> None:
-    """Some demand on a share of the tables."""
-    for number in range(turn, TABLES, TABLES // TOUCHED):
-        session.execute(f"SELECT x FROM t{number} WHERE id = 1".encode())
+def compare(tables: int, every: float) -> Parties:
+    """All parties over so many tables; the agent samples every so many seconds."""
+    with (
+        tempfile.TemporaryDirectory() as name,
+        server_with(tables) as server,
+        psycopg.connect(server.conninfo, autocommit=True) as observer,
+    ):
+        folder = Path(name)
+        with beside.agent(folder, server, observer, every) as (ours, url):
+            _await_cycles(url, 2)  # the first reads the catalog, the second has the first demand
+            for turn in range(WINDOWS):
+                touch(observer, tables, turn)
+                ours.measure(lambda: _await_cycles(url, CYCLES_PER_WINDOW))
+        theirs = None
+        if beside.exporter_installed():
+            with beside.exporter(folder, server, observer) as (peer, url):
+                theirs = _scraped(peer, url)
+        return Parties(ours.cost, theirs, beside.size_query(server, WINDOWS))
 
 
-def configuration(folder: Path, server: PrivateServer) -> Config:
-    """One database: that server."""
-    path = folder / "hotplace.yaml"
-    path.write_text(
-        f"""
-ledger: {{path: ledger.db}}
-databases:
-  - name: many
-    engine: postgresql
-    connection: {{host: {server.folder}, user: postgres, dbname: postgres}}
-    tiers:
-      - {{name: hdd, kind: hdd, spaces: [pg_default]}}
-""",
-        encoding="utf-8",
-    )
-    return load(path)
+def _await_cycles(url: str, wanted: int) -> int:
+    """Wait until the agent has taken that many more samples; how many it took."""
+    first = beside.cycles(beside.answer(url))
+    while (done := beside.cycles(beside.answer(url)) - first) < wanted:
+        time.sleep(0.2)
+    return done
 
 
-def backend_cpu_seconds(pid: int) -> float:
-    """Processor time that the backend has used, to the nanosecond."""
-    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+def _scraped(peer: Program, url: str) -> Cost:
+    """The exporter, scraped once to warm up and then window by window."""
+    beside.answer(url)
+
+    def scrape() -> int:
+        beside.answer(url)
+        return 1
+
+    for _ in range(WINDOWS):
+        peer.measure(scrape)
+    return peer.cost
 
 
-def backends(session: psycopg.Connection, application: str) -> list[int]:
-    """Process ids of the backends of one application."""
-    rows = session.execute(
-        "SELECT pid FROM pg_stat_activity WHERE application_name LIKE %s", (f"{application}%",)
-    ).fetchall()
-    return [row[0] for row in rows]
-
-
-def memory_kib(pid: int) -> int:
-    """Private memory of a backend (proportional set size less shared)."""
-    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Private_Dirty:"):
-            return int(line.split()[1])
-    return 0
-
-
-class Exporter:
-    """The other side: what a per-table exporter does at each scrape, with prometheus_client."""
-
-    def __init__(self, conninfo: str) -> None:
-        self.session = psycopg.connect(conninfo, autocommit=True, application_name="exporter")
-
-    def scrape(self) -> int:
-        """Ask, build one gauge a column and table, render; the number of bytes."""
-        rendered = 0
-        for number, query in enumerate(EXPORTER_QUERIES):
-            cursor = self.session.execute(query.encode())
-            names = [column.name for column in cursor.description or ()]
-            rows = cursor.fetchall()
-            rendered += len(generate_latest(_registry(number, names, rows)))
-        return rendered
-
-
-def _registry(number: int, names: list[str], rows: list[tuple[object, ...]]) -> CollectorRegistry:
-    labels = [name for name in names if name in LABEL_COLUMNS]
-    columns = [at for at, name in enumerate(names) if name not in LABEL_COLUMNS]
-    families = []
-    for at in columns:
-        family = GaugeMetricFamily(f"q{number}_{names[at]}", "A column.", labels=labels)
-        for row in rows:
-            value = row[at]
-            if isinstance(value, (int, float)):
-                family.add_metric([str(row[names.index(label)]) for label in labels], value)
-        families.append(family)
-
-    class Rows:
-        def collect(self) -> list[GaugeMetricFamily]:
-            return families
-
-        def describe(self) -> list[GaugeMetricFamily]:
-            return []
-
-    registry = CollectorRegistry()
-    registry.register(Rows())  # a collector by shape
-    return registry
-
-
-def inside() -> list[Measurement]:
-    """Measure in this process."""
-    installation = embedded_installations()[18]
-    settings = {"shared_buffers": "256MB", "max_locks_per_transaction": "1024", "fsync": "off", "autovacuum": "off"}
-    with private_server(installation, settings) as server, tempfile.TemporaryDirectory() as name:
-        build(server)
-        config = configuration(Path(name), server)
-        with (
-            psycopg.connect(server.conninfo, autocommit=True) as session,
-            Ledger.open(config.ledger.path, SystemClock()) as ledger,
-        ):
-            watch = Watch(config.database(), ledger, SystemClock(), level=config.level, dry_run=True)
-            watch.sample()
-            exporter = Exporter(server.conninfo)
-            ours = Side(watch.sample, lambda: backends(session, "hotplace"))
-            theirs = Side(exporter.scrape, lambda: [exporter.session.info.backend_pid])
-            for turn in range(CYCLES):
-                touch(session, turn)
-                ours.run()
-                theirs.run()
-            watch.close()
-            exporter.session.close()
-    return _figures(ours, theirs)
-
-
-class Side:
-    """Processor time of one side, cycle by cycle: its own, its backends', and the backends' memory."""
-
-    def __init__(self, work: Callable[[], object], pids: Callable[[], list[int]]) -> None:
-        self._work, self._pids = work, pids
-        self.client: list[float] = []
-        self.server: list[float] = []
-        self.memory_mib = 0.0
-
-    def run(self) -> None:
-        """One cycle."""
-        pids = self._pids()
-        before, used = sum(backend_cpu_seconds(pid) for pid in pids), time.process_time()
-        self._work()
-        self.client.append(time.process_time() - used)
-        self.server.append(sum(backend_cpu_seconds(pid) for pid in pids) - before)
-        self.memory_mib = max(self.memory_mib, max((memory_kib(pid) for pid in pids), default=0) / 1024)
-
-
-def _figures(ours: Side, theirs: Side) -> list[Measurement]:
-    note = f"{TABLES:,} tables with one index each, {TOUCHED} of them active"
-    shares = [seconds / 60.0 for seconds in ours.client]
-    return [
-        of_runs("agent.cycle_core_share.10k", shares, "cores at one cycle a minute", COMMAND, note=note),
-        of_runs("agent.server_seconds.10k", ours.server, "s", COMMAND, note="processor time of our backend"),
-        of_runs("agent.backend_mib.10k", [ours.memory_mib], "MiB", COMMAND, note="private memory of our backend"),
-        of_runs("peer.cycle_core_share.10k", [s / 60.0 for s in theirs.client], "cores at one scrape a minute", COMMAND,
-                note="per-table series by prometheus_client"),
-        of_runs("peer.server_seconds.10k", theirs.server, "s", COMMAND, note="statistics views and total sizes"),
-        of_runs("peer.backend_mib.10k", [theirs.memory_mib], "MiB", COMMAND),
-        of_runs("agent.vs_per_table_series.server_ratio.10k",
-                [statistics.median(theirs.server) / statistics.median(ours.server)], "times", COMMAND,
-                better="higher"),
-        of_runs("agent.vs_per_table_series.client_ratio.10k",
-                [statistics.median(theirs.client) / statistics.median(ours.client)], "times", COMMAND, better="higher"),
+def figures(tables: int, parties: Parties) -> list[Measurement]:
+    """The costs and how many times ours the others' are."""
+    size, ours = f"{tables // 1000}k", parties.agent
+    about = f"{tables:,} tables with key and TOAST"
+    lines = [
+        of_runs(f"agent.cycle_core_share.{size}", [s / 60 for s in ours.client_seconds], "cores at one cycle a minute",
+                COMMAND, note=f"the whole agent, {about}, 7 % of them active"),
+        of_runs(f"agent.server_seconds.{size}", ours.server_seconds, "s", COMMAND, note="of our backends"),
+        of_runs(f"agent.backend_mib.{size}", [ours.backend_mib], "MiB", COMMAND, note="private memory of our backend"),
+        of_runs(f"agent.process_rss_mib.{size}", [ours.rss_mib], "MiB", COMMAND, note="peak of the whole agent"),
+        *_peer(f"peer.size_query.{{}}.{size}", parties.size_query, "the usual pg_total_relation_size query"),
+        _ratio(f"agent.sampling.server_time_ratio.{size}", parties.size_query.server_seconds, ours.server_seconds,
+               "the usual size query over our whole sample"),
+        _ratio(f"agent.sampling.backend_memory_ratio.{size}", [parties.size_query.backend_mib], [ours.backend_mib],
+               "the usual size query over our whole sample"),
     ]  # fmt: skip
+    if parties.exporter is not None:
+        lines += _against_exporter(size, ours, parties.exporter)
+    return lines
 
 
-def measurements() -> list[Measurement]:
-    """The figures, from a fresh process."""
-    return in_process("tests.bench.postgresql_cost", "--inside")
+def _against_exporter(size: str, ours: Cost, theirs: Cost) -> list[Measurement]:
+    note = "Debian's exporter with per-table queries, one scrape over one cycle of the whole agent"
+    return [
+        *_peer(f"peer.exporter.{{}}.{size}", theirs, "Debian's exporter, per-table series"),
+        of_runs(f"peer.exporter.cpu_seconds.{size}", theirs.client_seconds, "s", COMMAND),
+        of_runs(f"peer.exporter.rss_mib.{size}", [theirs.rss_mib], "MiB", COMMAND),
+        _ratio(f"agent.vs_exporter.cpu.{size}", theirs.client_seconds, ours.client_seconds, note),
+        _ratio(f"agent.vs_exporter.rss.{size}", [theirs.rss_mib], [ours.rss_mib], note),
+        _ratio(f"agent.vs_exporter.server_time.{size}", theirs.server_seconds, ours.server_seconds, note),
+        _ratio(f"agent.vs_exporter.backend_memory.{size}", [theirs.backend_mib], [ours.backend_mib], note),
+    ]
+
+
+def _peer(name: str, cost: Cost, note: str) -> list[Measurement]:
+    return [
+        of_runs(name.format("server_seconds"), cost.server_seconds, "s", COMMAND, note=note),
+        of_runs(name.format("backend_mib"), [cost.backend_mib], "MiB", COMMAND, note=note),
+    ]
+
+
+def _ratio(name: str, theirs: list[float], ours: list[float], note: str) -> Measurement:
+    ratio = statistics.median(theirs) / max(statistics.median(ours), 1e-9)
+    return Measurement(name=name, value=ratio, unit="times", better="higher", command=COMMAND, note=note)
+
+
+def measurements(*, quick: bool = False) -> list[Measurement]:
+    """The figures of both sizes, the plain names are those of the larger one; quick: of 2,000 tables."""
+    if not beside.exporter_installed():
+        print(f"no figures beside {beside.EXPORTER}: apt install {beside.EXPORTER}", file=sys.stderr)  # noqa: T201
+    if quick:
+        return figures(2_000, compare(2_000, every=1.0))
+    small, large = figures(10_000, compare(10_000, every=3.0)), figures(50_000, compare(50_000, every=5.0))
+    plain = [{**line, "name": line["name"].removesuffix(".50k")} for line in large if line["unit"] == "times"]
+    return [*small, *large, *plain]  # type: ignore[list-item]  # a copy of a measurement is one
 
 
 if __name__ == "__main__":
-    print(json.dumps(inside() if "--inside" in sys.argv else measurements()))  # noqa: T201
+    print(json.dumps(measurements(quick="--quick" in sys.argv), indent=2))  # noqa: T201

@@ -79,7 +79,7 @@ def test_the_lab_of_the_anchors_is_reproduced() -> None:
     assert verdicts(plan)[16:] == [
         Verdict.CACHED,
         Verdict.SEQUENTIAL,
-        Verdict.WRITE_DOMINATED,
+        Verdict.LOG_LIKE,
         Verdict.WRITE_DOMINATED,
     ]
 

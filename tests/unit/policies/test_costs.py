@@ -1,0 +1,78 @@
+"""What moves teach about the cost of moving."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from connectors.model import DatabaseDemand
+from policies.benefit import move_cost_seconds
+from policies.costs import Copy, Disturbed, copy_rate, learnt, slow_down
+from policies.plan import PolicySettings
+from tests.unit.policies.situations import MIB, NOON
+
+SETTINGS = PolicySettings()
+
+
+def copy(size: int, seconds: float, at: float = 0.0) -> Copy:
+    """A finished move that began so many seconds after noon."""
+    begin = NOON + timedelta(seconds=at)
+    return Copy(size_bytes=size, started_at=begin, ended_at=begin + timedelta(seconds=seconds))
+
+
+def minute(done: float, calm: float, at: float = 0.0) -> Disturbed:
+    """A minute with so many transactions per second."""
+    begin = NOON + timedelta(seconds=at)
+    return Disturbed(
+        started_at=begin, ended_at=begin + timedelta(seconds=60), transactions=done, calm_transactions=calm
+    )
+
+
+def test_nothing_learnt_is_what_was_configured() -> None:
+    """Without moves the settings stand."""
+    assert learnt(SETTINGS, [], []) == SETTINGS
+
+
+def test_many_bytes_teach_the_rate() -> None:
+    """100 GB in 1,000 s are 100 MB/s, to the weight of 20 s at the configured 50 MB/s."""
+    assert copy_rate([copy(10**11, 1000.0)], 50e6) == pytest.approx((50e6 * 20 + 1e11) / 1020)
+
+
+def test_small_moves_hardly_teach() -> None:
+    """Ten tables of a megabyte, a tenth of a second each, shift the rate by less than a twentieth."""
+    assert copy_rate([copy(MIB, 0.1)] * 10, 50e6) == pytest.approx(50e6, rel=0.05)
+    assert copy_rate([copy(MIB, 0.001)], 50e6) == 50e6
+
+
+def test_work_lost_is_charged_to_the_copying() -> None:
+    """Half of a minute's work lost with 20 s of copying in it: 30 s for 20, drawn halfway to the configured 1."""
+    copies = [copy(10**9, 20.0, at=10.0)]
+    assert slow_down(copies, [minute(50.0, 100.0)], 1.0) == pytest.approx((20 + 30) / 40)
+    assert slow_down(copies, [minute(100.0, 100.0)], 1.0) == pytest.approx(20 / 40)
+
+
+def test_only_the_copying_within_the_interval_counts() -> None:
+    """A copy that reaches 10 s into the minute is charged for those; intervals without one say nothing."""
+    copies = [copy(10**9, 20.0, at=-10.0)]
+    assert slow_down(copies, [minute(50.0, 100.0)], 1.0) == pytest.approx((20 + 30) / 30)
+    assert slow_down(copies, [minute(50.0, 100.0, at=600.0)], 1.0) == 1.0
+    assert slow_down(copies, [minute(50.0, float("nan")), minute(float("nan"), 5.0)], 1.0) == 1.0
+
+
+@given(st.lists(st.tuples(st.floats(1.0, 60.0), st.floats(0.0, 500.0), st.floats(0.1, 500.0)), max_size=20))
+def test_a_slow_down_is_never_absurd(seen: list[tuple[float, float, float]]) -> None:
+    """Whatever was measured, a second of copying costs each session between nothing and three."""
+    copies = [copy(10**9, seconds, at=100.0 * at) for at, (seconds, _, _) in enumerate(seen)]
+    minutes = [minute(done, calm, at=100.0 * at) for at, (_, done, calm) in enumerate(seen)]
+    assert 0.0 <= slow_down(copies, minutes, 1.0) <= 3.0
+
+
+def test_the_slow_down_is_what_a_move_costs_its_sessions() -> None:
+    """8 active sessions, 100 s of copying, a quarter of the work standing still: 200 session seconds."""
+    settings = PolicySettings(copy_bytes_per_second=1e6, foreground_slow_down=0.25)
+    size = np.array([10**8], dtype=np.int64)
+    assert move_cost_seconds(size, DatabaseDemand(active=8.0), settings).tolist() == [200.0]
