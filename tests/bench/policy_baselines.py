@@ -155,9 +155,9 @@ def _share(play: Play) -> float:
     return play.share
 
 
-def measurements() -> list[Measurement]:
-    """The figures of the whole bench, from a fresh process."""
-    return in_process("tests.bench.policy_baselines", "--inside")
+def measurements(*, quick: bool = False) -> list[Measurement]:
+    """The figures of the whole bench or of its small version, from a fresh process."""
+    return in_process("tests.bench.policy_baselines", *(["--quick"] if quick else []))
 
 
 def main(arguments: list[str]) -> int:
