@@ -71,6 +71,7 @@ class Attempt:
         self._step: Step | None = None
         self._ordinal = 0
         self._tending = threading.Lock()
+        self.not_held = ""  # why a statement that was to be held was let go on
         self._hold_again_at = -math.inf  # on the monotonic clock; inf: the engine holds it by now
         self._hold_again_seconds = HOLD_AGAIN_SECONDS
 
@@ -107,7 +108,9 @@ class Attempt:
                 match self._want():
                     case Want.STOP:
                         mover.interrupt()
-                    case Want.HOLD if step.pausable and self._clock.monotonic() >= self._hold_again_at:
+                    case Want.HOLD if not step.pausable:
+                        self._not_held(f"a statement of this way ({self.row.move.route.name}) cannot be held")
+                    case Want.HOLD if self._clock.monotonic() >= self._hold_again_at:
                         self._hold(mover, step)
             except HotplaceError as error:  # the statement goes on, and so do we
                 self._tell(f"could not be stopped or held: {error}")
@@ -124,7 +127,15 @@ class Attempt:
             raise
         if held:
             self._hold_again_at = math.inf
-        self._ledger.step_result(journal, *((StepState.DONE, "") if held else (StepState.FAILED, "not to be held now")))
+        else:
+            self._not_held("the engine could not hold it")
+        self._ledger.step_result(journal, *((StepState.DONE, "") if held else (StepState.FAILED, self.not_held)))
+
+    def _not_held(self, why: str) -> None:
+        """Say once why what was to be held goes on."""
+        if why != self.not_held:
+            self.not_held = why
+            self._tell(f"is let finish: {why}")
 
     def _journalled(self, ordinal: int, step: Step, mover: Mover, *, held: bool) -> None:
         """Run one statement, or go on with it, between its intent and its result."""

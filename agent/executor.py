@@ -1,25 +1,36 @@
-"""Carries out approved moves: precheck, journal the intent, act, ask the catalog, journal the result.
+"""Carries out approved moves: its window and what people ask, precheck, journal the intent, act, ask the catalog.
 
-The executor is the only caller of ``Connector.open_mover``, and it opens one only for a move that the ledger holds as
+The executor and its reconciler are the only callers of ``Connector.open_mover``, for moves that the ledger holds as
 approved. Whatever interrupts it, the ledger knows what was about to happen, and ``reconcile`` asks the catalog.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
+from agent.allowance import START, Answer, Decision, Limits, Need, decide
 from agent.attempt import Attempt, Start, Want
 from agent.config import DatabaseConfig
-from agent.ledger import Ledger, MoveRow, StepState
+from agent.copying import CopyRates, Used, learn, since_for, used_within
+from agent.ledger import Ask, Ledger, MoveRow
 from agent.precheck import Facts, Refused, precheck
+from agent.reconciler import Reconciler
 from agent.states import UNFINISHED, MoveState
+from agent.wishes import Wishes, reason_of
 from connectors.base import Clock, Connector, ConnectorError, Paused, Retry
-from connectors.model import Home, Inspection, Progress, Route
+from connectors.model import Progress
 
 FIRST_PAUSE_SECONDS = 0.5  # between tries; doubles, because whoever holds the lock needs time
 LONGEST_PAUSE_SECONDS = 30.0
+LOOK_AGAIN_SECONDS = 5.0  # at a move that the server still works on
+LOOK_AT_HELD_SECONDS = 60.0  # somebody may have ended it at the engine
+LEARN_AGAIN_SECONDS = 600.0
+LONGEST_MOVE = timedelta(days=7)  # how long before a window a move may have begun that goes on within it
+WAITING = "waiting"  # the ledger's document: number of a move -> why it has not begun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +45,7 @@ Listener = Callable[[MoveEvent], None]
 
 
 class Executor:
-    """The hands on one database. ``run_approved`` from one thread; ``stop`` and ``hold`` from any."""
+    """The hands on one database. ``run_approved`` from one thread; ``stop`` and ``progress`` from any."""
 
     def __init__(
         self,
@@ -63,8 +74,48 @@ class Executor:
         self._disturb = disturb
         self._listener = listener
         self._stopping = threading.Event()
-        self._hold_reason = ""
+        self._wishes = Wishes(database.name, ledger, clock)
+        self._reconciler = Reconciler(connector, ledger, self._tell)
         self._attempt: Attempt | None = None
+        self._look_at = -math.inf  # when unfinished moves are worth a look, by the monotonic clock
+        self._waiting: dict[str, str] = {}
+        self._rates: CopyRates | None = None
+        self._learnt_at = -math.inf
+
+    # -- what there is to do -------------------------------------------------------------------------------------
+
+    def has_work(self) -> bool:
+        """Whether ``run_approved`` would do anything; asks the ledger alone, and notes why what waits is waiting."""
+        rows = self._ledger.moves(database=self._database.name, states=UNFINISHED | {MoveState.APPROVED})
+        unfinished = [row for row in rows if row.state in UNFINISHED]
+        if any(row.state is MoveState.PAUSED and self._may_go_on(row) for row in unfinished):
+            return True
+        if unfinished:
+            self._note_waiting({})
+            return self._clock.monotonic() >= self._look_at
+        if not rows:
+            self._note_waiting({})
+            return False
+        return self._decision(rows[0]).answer is not Answer.WAIT
+
+    def run_approved(self) -> tuple[MoveRow, ...]:
+        """Carry out every approved move of this database in order; returns the rows as they ended.
+
+        What is held goes on first, unless it is to stay held. One at a time: while one is unfinished nothing begins,
+        and what comes after a move that waits waits with it, because plans are made in an order.
+
+        Raises:
+            ConnectorError: the engine did not answer before anything was started.
+        """
+        unfinished = [row for row in self.reconcile() if row.state in UNFINISHED]
+        done = []
+        if all(row.state is MoveState.PAUSED for row in unfinished):
+            done = [self._go_on(row) for row in unfinished if self._may_go_on(row)]
+            unfinished = [row for row in unfinished if self._ledger.move(row.id).state in UNFINISHED]
+        if not unfinished:
+            done += self._begin_approved()
+        self._look_again(self._ledger.moves(database=self._database.name, states=UNFINISHED))
+        return tuple(done)
 
     def reconcile(self) -> tuple[MoveRow, ...]:
         """Bring every move that was interrupted into a state that agrees with the catalog.
@@ -73,58 +124,70 @@ class Executor:
             ConnectorError: the engine did not answer; the moves stay as they are.
         """
         rows = self._ledger.moves(database=self._database.name, states=UNFINISHED)
-        return tuple(self._reconcile(row) for row in rows)
-
-    def run_approved(self) -> tuple[MoveRow, ...]:
-        """Carry out every approved move of this database in order; returns the rows as they ended.
-
-        What is held goes on first, unless it is to stay held; while anything is unfinished nothing else begins.
-
-        Raises:
-            ConnectorError: the engine did not answer before anything was started.
-        """
-        unfinished = [row for row in self.reconcile() if row.state in UNFINISHED]
-        if any(row.state is not MoveState.PAUSED for row in unfinished):
-            return ()  # the server still works on one of ours; one at a time
-        done = [self._go_on(row) for row in unfinished if self._want() is Want.GO_ON]
-        if len(done) < len(unfinished) or any(row.state in UNFINISHED for row in done):
-            return tuple(done)
-        self._ledger.expire_due()
-        for row in self._ledger.moves(database=self._database.name, states={MoveState.APPROVED}):
-            if self._want() is not Want.GO_ON:
-                break
-            done.append(self._run(row))
-            if done[-1].state in UNFINISHED:
-                break
-        return tuple(done)
+        return tuple(self._reconciler.reconcile(row) for row in rows)
 
     def stop(self) -> None:
         """Start nothing more and cancel what runs, within a moment; the engine rolls it back."""
         self._stopping.set()
 
-    def hold(self, reason: str) -> None:
-        """Start nothing more, and have the engine hold what runs; what it cannot hold is let finish."""
-        self._hold_reason = reason
-
     def allow(self) -> None:
-        """Allow moves again after ``stop`` and ``hold``."""
+        """Allow moves again after ``stop``."""
         self._stopping.clear()
-        self._hold_reason = ""
 
-    def tend(self) -> None:
-        """Have what runs stopped or held if that is wanted. Safe from any thread."""
-        if self._attempt is not None:
-            self._attempt.tend()
-
-    def progress(self) -> Progress | None:
-        """How far the running statement is. Safe from another thread."""
+    def progress(self) -> tuple[MoveRow, Progress | None] | None:
+        """The move whose statement runs, and how far that is where the engine tells. Safe from another thread."""
         attempt = self._attempt
-        return None if attempt is None else attempt.progress()
+        return None if attempt is None else (attempt.row, attempt.progress())
 
-    def _want(self) -> Want:
-        if self._stopping.is_set():
-            return Want.STOP
-        return Want.HOLD if self._hold_reason else Want.GO_ON
+    # -- beginning -----------------------------------------------------------------------------------------------
+
+    def _begin_approved(self) -> list[MoveRow]:
+        self._ledger.expire_due()
+        done: list[MoveRow] = []
+        for row in self._ledger.moves(database=self._database.name, states={MoveState.APPROVED}):
+            if self._stopping.is_set():
+                break
+            if self._ledger.move(row.id).state is not MoveState.APPROVED:
+                continue  # somebody cancelled it meanwhile
+            decision = self._decision(row)
+            if decision.answer is Answer.WAIT:
+                break
+            if decision.answer is Answer.NEVER:
+                done.append(self._to(row, MoveState.SKIPPED, decision.sentence))
+                continue
+            done.append(self._run(row))
+            if done[-1].state in UNFINISHED | {MoveState.APPROVED}:
+                break
+        return done
+
+    def _decision(self, row: MoveRow) -> Decision:
+        """Whether an approved move may begin now; why it waits is noted for everybody who looks."""
+        ask = self._wishes.of(row.id, fresh=True)
+        if ask is not None and ask.kind is Ask.PAUSE:
+            decision = Decision(Answer.WAIT, f"{reason_of(ask)}; hotplace resume {row.id} lets it begin")
+        else:
+            decision = self._by_window(row)
+        self._note_waiting({str(row.id): decision.sentence} if decision.answer is Answer.WAIT else {})
+        return decision
+
+    def _by_window(self, row: MoveRow) -> Decision:
+        limits = limits_of(self._database)
+        if limits.calendar.always and not limits.capped:
+            return START
+        now = self._clock.now()
+        rates = self._learnt_rates(now)
+        opening = limits.calendar.opening_at(now)
+        used = Used(0, 0.0)
+        if opening is not None and limits.capped:
+            used = used_within(self._ledger.sent(self._database.name, opening.start - LONGEST_MOVE), opening, rates)
+        return decide(need_of(row, rates, self._database.copy_safety), limits, used, now)
+
+    def _learnt_rates(self, now: datetime) -> CopyRates:
+        """What moves have taught so far; read anew after each of them and now and then."""
+        if self._rates is None or self._clock.monotonic() - self._learnt_at >= LEARN_AGAIN_SECONDS:
+            self._rates = learn(self._ledger.sent(self._database.name, since_for(now)))
+            self._learnt_at = self._clock.monotonic()
+        return self._rates
 
     def _run(self, row: MoveRow) -> MoveRow:
         row = self._to(row, MoveState.PRECHECK, "looking at what is true now")
@@ -134,20 +197,67 @@ class Executor:
         row = self._to(row, MoveState.RUNNING, f"{len(row.move.route.steps)} statement(s) by {row.move.route.name}")
         return self._try(row, Start())
 
+    # -- holding, going on, giving up ----------------------------------------------------------------------------
+
+    def _want(self, row: MoveRow) -> Want:
+        """What is wanted of the statement that runs."""
+        kind = self._wishes.kind(row.id)
+        if self._stopping.is_set() or kind is Ask.CANCEL:
+            return Want.STOP
+        if kind is Ask.PAUSE or not self._database.calendar.contains(self._clock.now()):
+            return Want.HOLD
+        return Want.GO_ON
+
+    def _may_go_on(self, row: MoveRow) -> bool:
+        """Whether a held move is to go on, or to be given up, now."""
+        ask = self._wishes.of(row.id, fresh=True)
+        if self._stopping.is_set() or (ask is not None and ask.kind is Ask.PAUSE):
+            return False
+        if ask is not None and ask.kind is Ask.CANCEL:
+            return not ask.answer or self._clock.monotonic() >= self._look_at  # the engine may refuse to end it
+        return self._database.calendar.contains(self._clock.now())
+
     def _go_on(self, row: MoveRow) -> MoveRow:
-        """Go on with a move that the engine holds."""
-        row = self._to(row, MoveState.RUNNING, "goes on where it was held")
-        return self._try(row, self._where_held(row))
+        """Go on with a move that the engine holds, or give it up."""
+        ask, start = self._wishes.of(row.id, fresh=True), self._where_held(row)
+        if ask is not None and ask.kind is Ask.CANCEL:
+            row = self._reconciler.give_up_held(row, start.ordinal, reason_of(ask))
+            self._wishes.answer(row.id, f"the move is {row.state}")
+            return row
+        self._wishes.answer(row.id, "it goes on")
+        row = self._to(row, MoveState.RUNNING, "goes on where it was held" if ask is None else reason_of(ask))
+        return self._try(row, start)
+
+    def _held(self, row: MoveRow, error: ConnectorError) -> MoveRow:
+        """The engine holds the statement: at our word, at the end of the window, or at somebody else's."""
+        ask = self._wishes.of(row.id, fresh=True)
+        if ask is not None and ask.kind is Ask.PAUSE:
+            self._wishes.answer(row.id, "it is held")
+            return self._to(row, MoveState.PAUSED, reason_of(ask))
+        if not self._database.calendar.contains(self._clock.now()):
+            return self._to(row, MoveState.PAUSED, "held at the end of its window; it goes on in the next")
+        if self._stopping.is_set():
+            return self._to(row, MoveState.PAUSED, f"{error}; it goes on after a restart")
+        self._wishes.hold(row.id, str(error), who="the engine")
+        return self._to(row, MoveState.PAUSED, f"{error}; hotplace resume {row.id} lets it go on")
+
+    def _where_held(self, row: MoveRow) -> Start:
+        """The statement that the journal speaks of last, of those that can be held."""
+        held = {ordinal for ordinal, step in enumerate(row.move.route.steps, start=1) if step.pausable}
+        known = [step.ordinal for step in self._ledger.steps(row.id) if step.ordinal in held]
+        return Start(ordinal=known[-1] if known else 1, held=True)
+
+    # -- trying --------------------------------------------------------------------------------------------------
 
     def _try(self, row: MoveRow, start: Start) -> MoveRow:
         """As often as is allowed and sensible; the row as it ended."""
         for attempt in range(1, self._database.retries + 1):
-            error = self._send(row, start)
+            error, unheld = self._send(row, start)
             if error is None:
-                return self._settle_truth(row)
+                return self._arrived(row, unheld)
             if isinstance(error, Paused):
-                return self._to(row, MoveState.PAUSED, self._hold_reason or str(error))
-            if error.retry is not Retry.LATER or self._stopping.is_set() or attempt == self._database.retries:
+                return self._held(row, error)
+            if error.retry is not Retry.LATER or attempt == self._database.retries or self._want(row) is not Want.GO_ON:
                 return self._give_up(row, error, attempt)
             pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
             self._tell(row, f"{error}; try {attempt + 1} of {self._database.retries} in {pause:.1f} s")
@@ -155,95 +265,65 @@ class Executor:
             self._clock.sleep(pause)
         raise AssertionError("the loop above always returns")
 
-    def _send(self, row: MoveRow, start: Start) -> ConnectorError | None:
-        """One attempt; the error that ended it, or None."""
-        self._attempt = Attempt(
+    def _send(self, row: MoveRow, start: Start) -> tuple[ConnectorError | None, str]:
+        """One attempt: the error that ended it, or None, and why it was not held where that was wanted."""
+        attempt = Attempt(
             row, self._connector, self._ledger, self._clock,
-            want=self._want, tell=lambda sentence: self._tell(row, sentence),
+            want=lambda: self._want(row), tell=lambda sentence: self._tell(row, sentence),
         )  # fmt: skip
+        self._attempt = attempt
         self._disturb()
         try:
-            return self._attempt.run(start)
+            return attempt.run(start), attempt.not_held
         finally:
             self._attempt = None
+            self._rates = None  # this one teaches too
             self._disturb()
 
     def _where_now(self, row: MoveRow) -> Start:
         """Where the next try begins: at what the engine holds, or anew when what the last one left is tidied up."""
-        inspection = self._connector.inspect(row.move.route)
+        inspection = self._reconciler.inspect(row)
         if inspection.paused:
             return self._where_held(row)
-        self._tidy(row, inspection)  # it would spoil the next try
+        self._reconciler.tidy(row, inspection)  # it would spoil the next try
         return Start()
 
-    def _where_held(self, row: MoveRow) -> Start:
-        """The statement that the journal speaks of last, of those that move."""
-        known = [step.ordinal for step in self._ledger.steps(row.id) if step.ordinal <= len(row.move.route.steps)]
-        return Start(ordinal=known[-1] if known else 1, held=True)
-
-    def _settle_truth(self, row: MoveRow) -> MoveRow:
-        """Every statement succeeded: believe it only once the catalog says so."""
-        inspection = self._connector.inspect(row.move.route)
-        self._tidy(row, inspection)
-        if inspection.home is Home.TARGET and inspection.on_disk is not False:
-            return self._to(row, MoveState.PLACED, inspection.sentence)
-        return self._to(row, MoveState.FAILED, f"the statements succeeded, but {inspection.sentence}")
+    def _arrived(self, row: MoveRow, not_held: str) -> MoveRow:
+        self._wishes.answer(row.id, f"too late: it has ended{'; ' if not_held else ''}{not_held}")
+        closed = not self._database.calendar.contains(self._clock.now())
+        return self._reconciler.settle(row, f"It ended after its window: {not_held}." if closed and not_held else "")
 
     def _give_up(self, row: MoveRow, error: ConnectorError, attempts: int) -> MoveRow:
         if error.retry is Retry.RECONCILE:
-            return self._reconcile(self._to(row, MoveState.UNKNOWN, str(error)))
-        inspection = self._connector.inspect(row.move.route)
+            return self._reconciler.reconcile(self._to(row, MoveState.UNKNOWN, str(error)))
+        ask = self._wishes.of(row.id, fresh=True)
+        cancelled = ask is not None and ask.kind is Ask.CANCEL
+        inspection = self._reconciler.inspect(row)
         if inspection.paused:
-            return self._to(row, MoveState.PAUSED, f"{error}; the engine holds what is done so far")
-        self._tidy(row, inspection)
+            row = self._held_by_fault(row, error, cancelled=cancelled)
+            return self._go_on(row) if cancelled and not self._stopping.is_set() else row
+        self._reconciler.tidy(row, inspection)
+        if ask is not None and cancelled:
+            self._wishes.answer(row.id, "it was cancelled and rolled back")
+            return self._to(row, MoveState.CANCELLED, reason_of(ask))
         if self._stopping.is_set():
             return self._to(row, MoveState.APPROVED, f"{error}; nothing changed, it goes on after a restart")
+        if error.retry is Retry.LATER and self._want(row) is Want.HOLD:
+            return self._to(row, MoveState.APPROVED, f"{error}; nothing changed, it is not tried again now")
+        self._wishes.answer(row.id, "too late: it has failed")
         tries = f" ({attempts} tries)" if attempts > 1 else ""
         return self._to(row, MoveState.FAILED, " ".join(filter(None, (f"{error}{tries}.", error.advice))))
 
-    def _reconcile(self, row: MoveRow) -> MoveRow:
-        """Ask the catalog what became of an interrupted move, and believe it."""
-        if row.state is MoveState.PRECHECK:
-            return self._to(row, MoveState.APPROVED, "interrupted before its first statement")
-        inspection = self._connector.inspect(row.move.route)
-        if inspection.paused:
-            return row if row.state is MoveState.PAUSED else self._to(row, MoveState.PAUSED, "found held by the engine")
-        if row.state in {MoveState.RUNNING, MoveState.PAUSED}:
-            was = "the agent ended while it ran" if row.state is MoveState.RUNNING else "the engine no longer holds it"
-            row = self._to(row, MoveState.UNKNOWN, was)
-        if inspection.running:
-            self._tell(row, "the server still works on it: asked again at the next cycle")
-            return row
-        self._tidy(row, inspection)
-        match inspection.home:
-            case Home.TARGET:
-                return self._to(row, MoveState.PLACED, f"found done: {inspection.sentence}")
-            case Home.SOURCE:
-                return self._to(row, MoveState.APPROVED, f"found not done: {inspection.sentence}")
-            case _:
-                return self._to(row, MoveState.FAILED, inspection.sentence)
+    def _held_by_fault(self, row: MoveRow, error: ConnectorError, *, cancelled: bool) -> MoveRow:
+        """What went wrong left the statement held; unless the agent just stops, a person says how it goes on."""
+        if self._stopping.is_set() or cancelled:
+            return self._to(row, MoveState.PAUSED, f"{error}; the engine holds what is done so far")
+        self._wishes.hold(row.id, str(error), who="a fault")
+        return self._to(
+            row, MoveState.PAUSED, f"{error}; {error.advice} hotplace resume {row.id} goes on, cancel gives up"
+        )
 
-    def _tidy(self, row: MoveRow, inspection: Inspection) -> None:
-        """Remove what an interrupted run left behind, with statements that were part of the approval; name the rest."""
-        approved = {step.sql for step in row.move.route.tidy_steps}
-        tidy = tuple(step for step in inspection.leftovers if step.sql in approved)
-        for step in inspection.leftovers:
-            if step.sql not in approved:
-                self._tell(row, f"left behind, to be removed by hand: {step.sql}")
-        if not tidy or not row.approved:
-            return
-        try:
-            self._run_tidy(row, replace(row.move.route, steps=tidy))
-        except ConnectorError as error:
-            self._tell(row, f"could not tidy up ({error}); by hand: {'; '.join(step.sql for step in tidy)}")
-
-    def _run_tidy(self, row: MoveRow, route: Route) -> None:
-        with self._connector.open_mover() as mover:
-            mover.prepare(route)
-            for ordinal, step in enumerate(route.steps, start=len(row.move.route.steps) + 1):
-                journal = self._ledger.step_intent(row.id, ordinal, step.sql)
-                mover.execute(step)
-                self._ledger.step_result(journal, StepState.DONE, "tidied up")
+    # -- small parts ---------------------------------------------------------------------------------------------
 
     def _facts(self, row: MoveRow) -> Facts:
         catalog = self._connector.catalog()
@@ -252,17 +332,40 @@ class Executor:
         return Facts(
             now=self._clock.now(),
             fingerprint=self._connector.identify().fingerprint,
-            inspection=self._connector.inspect(row.move.route),
+            inspection=self._reconciler.inspect(row),
             target=target,
             head_room_ratio=self._database.policy_settings().head_room_ratio,
         )
 
+    def _look_again(self, unfinished: list[MoveRow]) -> None:
+        """When unfinished moves are worth asking the engine about again."""
+        held = all(row.state is MoveState.PAUSED for row in unfinished)
+        pause = LOOK_AT_HELD_SECONDS if held else LOOK_AGAIN_SECONDS
+        self._look_at = self._clock.monotonic() + pause if unfinished else -math.inf
+
+    def _note_waiting(self, waiting: dict[str, str]) -> None:
+        if waiting != self._waiting:
+            self._waiting = waiting
+            self._ledger.save_document(self._database.name, WAITING, waiting)
+
     def _to(self, row: MoveRow, state: MoveState, reason: str) -> MoveRow:
-        row = self._ledger.transition(row.id, state, reason)
-        if state not in {MoveState.PRECHECK, MoveState.RUNNING}:  # steps are told one by one as they start
-            self._tell(row, reason)
-        return row
+        return self._reconciler.to(row, state, reason)
 
     def _tell(self, row: MoveRow, sentence: str) -> None:
         if self._listener is not None:
             self._listener(MoveEvent(move=row, sentence=sentence))
+
+
+def limits_of(database: DatabaseConfig) -> Limits:
+    """What the configuration allows in one window."""
+    return Limits(calendar=database.calendar, bytes=database.window_bytes, copy_seconds=database.window_copy_seconds)
+
+
+def need_of(row: MoveRow, rates: CopyRates, safety: float) -> Need:
+    """What a move asks of a window."""
+    return Need(
+        key=row.move.key,
+        bytes=row.move.size_bytes,
+        seconds=safety * rates.seconds(row.move),
+        pausable=any(step.pausable for step in row.move.route.steps),
+    )

@@ -172,7 +172,7 @@ class Watch:
         if self.dry_run:
             return ()
         due = self._ledger.moves(database=self.database.name, states=ACTIONABLE)
-        if not due:
+        if not due or not self.executor.has_work():
             return ()
         self.hold_lease()
         for proposal_id in {row.proposal_id for row in due}:

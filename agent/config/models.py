@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,13 +12,14 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError, Validat
 
 from agent.config.errors import ConfigError, Problem, SettingsInvalid, shown
 from agent.config.policy import PolicyConfig
-from agent.config.quantities import Count, Flag, Name, Part, Seconds
+from agent.config.quantities import Bytes, Count, Days, Flag, Name, Part, Seconds, Window, Zone
 from agent.config.spaces import Storage, resolve
 from agent.config.tiers import TierConfig
 from connectors.base import Clock, Connector, UnknownEngine
 from connectors.model import Catalog
 from connectors.registry import Engine, find_engine
 from policies.plan import Pin, PolicySettings
+from policies.windows import Calendar
 
 PINS = {"must": Pin.MUST, "prefer": Pin.PREFER, "never": Pin.NEVER}
 
@@ -93,6 +95,12 @@ class DatabaseConfig(Part):
     settle_seconds: Seconds = Field(default=900.0, alias="settle", ge=0)  # caches warm up before a move is measured
     proposal_expires_seconds: Seconds = Field(default=86400.0, alias="proposal_expires", gt=0)
     retries: Count = Field(default=5, ge=1, le=100)  # tries of a step that failed without changing anything
+    windows: tuple[Window, ...] = ()  # when moves may run; none: always
+    time_zone: Zone = UTC  # of the windows
+    excluded_days: tuple[Days, ...] = ()  # on which no move runs
+    window_bytes: Bytes | None = Field(default=None, gt=0)  # moved in one window at most; None: no limit
+    window_copy_seconds: Seconds | None = Field(default=None, alias="window_copy_time", gt=0)
+    copy_safety: float = Field(default=1.5, ge=1, le=100)  # a copy is reckoned to take that much longer than learnt
     policy: PolicyConfig = PolicyConfig()
     pins: tuple[PinConfig, ...] = ()
 
@@ -116,6 +124,11 @@ class DatabaseConfig(Part):
             return model.model_validate({} if value is None else value, context=info.context)
         except ValidationError as error:
             raise SettingsInvalid(error, model) from error
+
+    @property
+    def calendar(self) -> Calendar:
+        """When moves may run."""
+        return Calendar(self.time_zone, self.windows, self.excluded_days)
 
     @property
     def engine_record(self) -> Engine:

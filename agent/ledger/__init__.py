@@ -23,8 +23,11 @@ from agent.ledger.errors import (
 )
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import (
+    Ask,
+    AskRow,
     AuditReport,
     AuditRow,
+    ClosedSpaceRow,
     FoldReport,
     HistoryRow,
     HistorySettings,
@@ -32,13 +35,17 @@ from agent.ledger.rows import (
     OutcomeRow,
     PinRow,
     ProposalRow,
+    SentRow,
     StepRow,
     StepState,
 )
 
 __all__ = [
+    "Ask",
+    "AskRow",
     "AuditReport",
     "AuditRow",
+    "ClosedSpaceRow",
     "DigestMismatch",
     "FoldReport",
     "HistoryRow",
@@ -60,6 +67,7 @@ __all__ = [
     "ProposalRow",
     "ProposalTampered",
     "Refused",
+    "SentRow",
     "StepRow",
     "StepState",
     "WrongState",

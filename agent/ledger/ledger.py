@@ -14,6 +14,8 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
+from agent.ledger.arrivals import Arrivals
+from agent.ledger.asks import Asks
 from agent.ledger.audit import CREATED, AuditChain
 from agent.ledger.database import BUSY_SECONDS, Database
 from agent.ledger.history import History
@@ -31,6 +33,7 @@ from agent.ledger.rows import (
     OutcomeRow,
     PinRow,
     ProposalRow,
+    SentRow,
     StepRow,
     StepState,
     Values,
@@ -51,6 +54,7 @@ DEFAULT_HISTORY = HistorySettings()
 class Ledger:
     """The durable record. Every call is one transaction; safe from several threads and several processes.
 
+    ``asks`` holds what people ask of moves that have begun, ``arrivals`` the spaces that are closed to arrivals.
     Any call may raise ``LedgerBusy``, ``LedgerCorrupt``, ``LedgerFull`` or ``LedgerReadOnly``: nothing was written.
     """
 
@@ -61,6 +65,8 @@ class Ledger:
         self._chain = AuditChain(database, clock, actor)
         self._proposals = Proposals(database, self._chain, clock)
         self._moves = Moves(database, self._chain, clock, self._proposals)
+        self.asks = Asks(database, self._chain, clock, self._proposals)
+        self.arrivals = Arrivals(database, self._chain, clock)
         self._pins = Pins(database, self._chain, clock)
         self._state = SmallState(database)
         self._slots = Slots(database)
@@ -251,6 +257,10 @@ class Ledger:
     def steps(self, move_id: int) -> list[StepRow]:
         """Every statement of a move that was sent or about to be, in order."""
         return self._moves.steps(move_id)
+
+    def sent(self, database: str, since: datetime) -> list[SentRow]:
+        """Every statement of a database that had not ended before ``since``, in the order they were sent."""
+        return self._moves.sent(database, since)
 
     def record_outcome(self, move_id: int, outcome: Outcome) -> int:
         """Store what was measured for a move; returns the number of the outcome.

@@ -7,13 +7,13 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, or_, select, update
 
 from agent.ledger.audit import AuditChain, subject_of
 from agent.ledger.database import Database, inserted
 from agent.ledger.errors import NotApproved, NotFound, WrongState
 from agent.ledger.proposals import Proposals
-from agent.ledger.rows import MoveRow, OutcomeRow, StepRow, StepState
+from agent.ledger.rows import MoveRow, OutcomeRow, SentRow, StepRow, StepState
 from agent.ledger.schema import moves, outcomes, placements, proposals, steps
 from agent.ledger.stored import load_move, load_moves
 from agent.outcomes import Outcome, outcome_from_json, outcome_json
@@ -115,6 +115,23 @@ class Moves:
         query = select(steps).where(steps.c.move_id == move_id).order_by(steps.c.id)
         with self._database.read() as connection:
             return [StepRow(**{**row._asdict(), "state": StepState(row.state)}) for row in connection.execute(query)]
+
+    def sent(self, database: str, since: datetime) -> list[SentRow]:
+        """Statements that had not ended before ``since``, or have not ended, in the order they were sent."""
+        late = or_(steps.c.ended_at.is_(None), steps.c.ended_at > since)
+        query = select(steps).join(moves, steps.c.move_id == moves.c.id).join(proposals)
+        with self._database.read() as connection:
+            found = connection.execute(query.where(proposals.c.database == database, late).order_by(steps.c.id)).all()
+            wanted = {row.move_id for row in found}
+            rows = {row.id: row for row in load_moves(connection, [moves.c.id.in_(wanted)])} if wanted else {}
+        return [
+            SentRow(
+                move_id=row.move_id, ordinal=row.ordinal, sql=row.sql, state=StepState(row.state),
+                intended_at=row.intended_at, ended_at=row.ended_at,
+                move_state=rows[row.move_id].state, move=rows[row.move_id].move,
+            )
+            for row in found
+        ]  # fmt: skip
 
     # -- outcomes ------------------------------------------------------------------------------------------------
 

@@ -77,6 +77,53 @@ class StepRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SentRow:
+    """One statement that was sent, with what is known of its move: what caps and copy rates are counted from."""
+
+    move_id: int
+    ordinal: int
+    sql: str
+    state: StepState
+    intended_at: datetime
+    ended_at: datetime | None
+    move_state: MoveState
+    move: ProposedMove
+
+
+class Ask(StrEnum):
+    """What somebody asks of a move."""
+
+    PAUSE = "pause"
+    RESUME = "resume"
+    CANCEL = "cancel"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskRow:
+    """What somebody asked of a move, and what became of it."""
+
+    id: int
+    move_id: int
+    kind: Ask
+    who: str
+    origin: str  # from where: terminal, address, "engine"
+    reason: str
+    at: datetime
+    answer: str  # "" until the daemon has seen to it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosedSpaceRow:
+    """A space that nothing may be brought to."""
+
+    database: str
+    space: str
+    who: str
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeRow:
     """What was measured for one move."""
 

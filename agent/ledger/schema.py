@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 APPLICATION_ID = 0x686F7470  # "hotp": tells a ledger from any other SQLite file
-REVISIONS = ("v0001",)  # every migration, oldest first
+REVISIONS = ("v0001", "v0002")  # every migration, oldest first
 HEAD = REVISIONS[-1]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -123,6 +123,31 @@ outcomes = Table(
     Column("move_id", Integer, ForeignKey("moves.id"), nullable=False, index=True),
     Column("at", Moment, nullable=False),
     Column("body", Text, nullable=False),
+)
+
+asks = Table(
+    "asks",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("move_id", Integer, ForeignKey("moves.id"), nullable=False, index=True),
+    Column("kind", Text, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("origin", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("at", Moment, nullable=False),
+    Column("answer", Text, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+closed_spaces = Table(
+    "closed_spaces",
+    metadata,
+    Column("database", Text, primary_key=True),
+    Column("space", Text, primary_key=True),
+    Column("who", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("at", Moment, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 pins = Table(

@@ -24,6 +24,7 @@ from connectors.oracle.catalog import Shape, exact_sizes, find_entries, read_cat
 from connectors.oracle.driver import Driver
 from connectors.oracle.facts import find_facts
 from connectors.oracle.instances import Instances
+from connectors.oracle.licensed import with_licensed_facts
 from connectors.oracle.mover import OracleMover
 from connectors.oracle.sampler import SegmentSampler
 from connectors.oracle.server import Server, read_server
@@ -62,7 +63,7 @@ class OracleConnector:
 
     def capabilities(self) -> tuple[Capability, ...]:
         """What release, edition, options and privileges of this login allow."""
-        return doctor.capabilities(self._session, read_server(self._session))
+        return doctor.capabilities(self._session, read_server(self._session), self._settings)
 
     def catalog(self) -> Catalog:
         """Tablespaces, and every table, partition, index and LOB with a segment."""
@@ -89,8 +90,11 @@ class OracleConnector:
         """See ``routes``. The role of the database is asked anew: it may have become a standby."""
         if self._settings.move_by == "tablespace":
             return self._file_routes(bundle, to_space)
+        server = read_server(self._session)
         facts = find_facts(self._session, bundle, to_space)
-        return routes.routes_of(facts, bundle, to_space, read_server(self._session), self._settings)
+        if facts is not None:
+            facts = with_licensed_facts(facts, self._session, server, self._settings)
+        return routes.routes_of(facts, bundle, to_space, server, self._settings)
 
     def inspect(self, route: Route) -> Inspection:
         """By OBJECT_ID, which survives moves and rebuilds, and by the name it must still bear."""
@@ -98,7 +102,7 @@ class OracleConnector:
 
     def doctor(self) -> tuple[Finding, ...]:
         """See ``doctor``."""
-        return doctor.examine(self._session, read_server(self._session))
+        return doctor.examine(self._session, read_server(self._session), self._settings)
 
     def open_mover(self) -> Mover:
         """A writing session of this connector's account."""

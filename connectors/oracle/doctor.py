@@ -6,26 +6,28 @@ from collections.abc import Iterator
 
 from connectors.base import ConnectorError
 from connectors.model import Capability, Finding, Severity
-from connectors.oracle.queries import probe, query
-from connectors.oracle.server import CONTAINERS_SINCE, Server
-from connectors.oracle.session import ReadSession
+from connectors.oracle.grants import examine_grants, moves_needed
+from connectors.oracle.queries import query
+from connectors.oracle.sampler import space_figures
+from connectors.oracle.server import Server
+from connectors.oracle.session import ReadSession, Row
+from connectors.oracle.settings import OracleSettings
 
 OLDEST, NEWEST_KNOWN = (11, 2), (23, 99)
-MOVES = ("ALTER ANY TABLE", "ALTER ANY INDEX")
 TOO_MUCH = frozenset({"DBA", "SYSDBA"})
-_SAMPLED = ("epoch", "sample", "files", "system")
-_PLANNED = ("spaces", "owners")
+FEWEST_GETS, FEWEST_READS = 100_000, 1000  # below that, a ratio or a mean says nothing
 _OBSERVE = "Run deploy/privileges/oracle-observe.sql for {login}."
 
 
-def capabilities(session: ReadSession, server: Server) -> tuple[Capability, ...]:
+def capabilities(session: ReadSession, server: Server, settings: OracleSettings) -> tuple[Capability, ...]:
     """What release, edition, options and this login allow, each with its reason."""
     privileges, _ = rights(session)
-    may_move = server.writable and all(name in privileges for name in MOVES)
+    needed = moves_needed(settings)
+    may_move = server.writable and (bool(server.proxy) or all(name in privileges for name in needed))
     return (
         _capability("object_counters", server.segment_statistics, "STATISTICS_LEVEL of TYPICAL", _LEVEL),
         _capability("read_times", _timed(server), "TIMED_STATISTICS", _TIMED),
-        _capability("moves", may_move, "a primary, and ALTER ANY TABLE and INDEX", f"GRANT {', '.join(MOVES)} TO ..."),
+        _capability("moves", may_move, f"a primary, and {' and '.join(needed)}", f"GRANT {', '.join(needed)} TO ..."),
         _capability("online_moves", server.online and server.since(12, 1), "Enterprise Edition 12.1 or later", _ONLINE),
         _capability("online_index_moves", server.online, "the option Online Index Build", _ONLINE),
         _capability("partitioning", server.has("Partitioning"), "the option Partitioning", _PARTITIONING),
@@ -38,7 +40,7 @@ _ONLINE = "Move in a window in which nobody writes to the object."
 _PARTITIONING = "Whole tables are moved instead."
 
 
-def examine(session: ReadSession, server: Server) -> tuple[Finding, ...]:
+def examine(session: ReadSession, server: Server, settings: OracleSettings) -> tuple[Finding, ...]:
     """All findings, what is well included.
 
     Raises:
@@ -46,8 +48,9 @@ def examine(session: ReadSession, server: Server) -> tuple[Finding, ...]:
     """
     privileges, roles = rights(session)
     found = [_version(server), _level(server), _times(server), _role(server), _container(server)]
-    found += [_login(server, roles), _may_move(server, privileges), _exadata(session)]
-    return (*found, *_queries(session, server))
+    found += [_login(server, roles), _may_move(server, privileges, settings), *_exadata(session)]
+    found += [_heat_map(server, settings), *_pools(session), *_speeds(session, settings)]
+    return (*found, *examine_grants(session, server, settings))
 
 
 def rights(session: ReadSession) -> tuple[frozenset[str], frozenset[str]]:
@@ -112,44 +115,71 @@ def _login(server: Server, roles: frozenset[str]) -> Finding:
     return _finding(Severity.OK, "login", f"{server.login} is an ordinary user")
 
 
-def _may_move(server: Server, privileges: frozenset[str]) -> Finding:
-    missing = [name for name in MOVES if name not in privileges]
+def _may_move(server: Server, privileges: frozenset[str], settings: OracleSettings) -> Finding:
+    if server.proxy and settings.move_by == "object":
+        return _finding(Severity.OK, "move_rights", f"{server.proxy} acts as {server.login} and may move what it owns")
+    missing = [name for name in moves_needed(settings) if name not in privileges]
     if not missing:
-        return _finding(Severity.OK, "move_rights", f"{server.login} may move tables and indexes of others")
-    return _finding(
-        Severity.WARNING,
-        "move_rights_missing",
-        f"{server.login} may move only what it owns or was given: {' and '.join(missing)} not granted",
-        f"Run deploy/privileges/oracle-move.sql for it, or: GRANT {', '.join(missing)} TO {server.login};",
+        return _finding(Severity.OK, "move_rights", f"{server.login} may move what belongs to others")
+    return Finding(
+        severity=Severity.WARNING,
+        code="move_rights_missing",
+        sentence=f"{server.login} may move only what it owns or was given: {' and '.join(missing)} not granted",
+        remedy=f"Run deploy/privileges/oracle-move.sql for it, or: GRANT {', '.join(missing)} TO {server.login};",
+        about_moving=True,
     )
 
 
-def _exadata(session: ReadSession) -> Finding:
-    cells = session.rows(query("cells"), doing="looking for storage cells")[0][0]
-    if not cells:
-        return _finding(Severity.OK, "storage", "the storage does not tier by itself, as far as the server tells")
-    sentence = "this is Exadata: its cells keep what is hot on flash by themselves, and moves gain little"
-    return _finding(Severity.WARNING, "exadata", sentence, "Leave the level at observe.")
+def _exadata(session: ReadSession) -> Iterator[Finding]:
+    for (cells,) in _optional(session, "cells"):
+        if not cells:
+            yield _finding(Severity.OK, "storage", "the storage does not tier by itself, as far as the server tells")
+        else:
+            sentence = "this is Exadata: its cells keep what is hot on flash by themselves, and moves gain little"
+            yield _finding(Severity.WARNING, "exadata", sentence, "Leave the level at observe.")
 
 
-def _queries(session: ReadSession, server: Server) -> Iterator[Finding]:
-    """Ask each query of a sample and a plan once without its rows: what is not granted shows."""
-    newer = server.number >= CONTAINERS_SINCE
-    names = [*_SAMPLED, *_PLANNED, "units" if newer else "units_11"]
-    if newer:
-        names[0] = "epoch_container"
-    if server.in_cdb:
-        names[names.index("system")] = "system_container"
-    for name in names:
-        yield _query(session, name, server.login)
+def _pools(session: ReadSession) -> Iterator[Finding]:
+    """How much misses each buffer pool: where a pool is small, more of it may help as much as faster disks."""
+    for name, block, gets, misses in _optional(session, "pools"):
+        if int(gets) >= FEWEST_GETS:
+            sentence = (
+                f"since the start {int(misses) / int(gets):.1%} of the blocks asked of pool {name} "
+                f"({block} bytes each) were not there"
+            )
+            yield Finding(severity=Severity.INFO, code=f"buffer_pool_{name}_{block}", sentence=sentence)
 
 
-def _query(session: ReadSession, name: str, login: str) -> Finding:
+def _speeds(session: ReadSession, settings: OracleSettings) -> Iterator[Finding]:
+    """What random reads took in each space: whether what is configured as fast is fast."""
+    rows = _optional(session, "files")
+    figures = space_figures(rows, by_place=settings.move_by == "tablespace")
+    known = [
+        f"{1000 * seconds / reads:.2f} ms in {name}"
+        for name, reads, seconds in zip(figures.name, figures.reads, figures.read_seconds, strict=True)
+        if reads >= FEWEST_READS
+    ]
+    if known:
+        sentence = f"since the start a random read took {', '.join(known)}"
+        yield Finding(severity=Severity.INFO, code="read_times_by_space", sentence=sentence)
+
+
+def _heat_map(server: Server, settings: OracleSettings) -> Finding:
+    if not server.heat_map:
+        return _finding(Severity.OK, "heat_map", "the database does not move objects by policies of its own")
+    if "advanced_compression" in settings.licensed:
+        return _finding(Severity.OK, "heat_map", "HEAT_MAP is on; objects with ADO policies are left alone")
+    sentence = "HEAT_MAP is on: ADO policies may move objects that hotplace moves"
+    remedy = "Pin such objects, or name the licence, licensed: [advanced_compression], so that they are looked for."
+    return _finding(Severity.WARNING, "heat_map_on", sentence, remedy)
+
+
+def _optional(session: ReadSession, name: str) -> list[Row]:
+    """Rows of a query that only informs; what is not granted is told elsewhere."""
     try:
-        session.rows(probe(name), doing=f"trying the query {name}")
-    except ConnectorError as error:
-        return _finding(Severity.ERROR, f"query_{name}", str(error), _OBSERVE.format(login=login))
-    return _finding(Severity.OK, f"query_{name}", f"the query {name} is allowed")
+        return session.rows(query(name), doing="looking at reads")
+    except ConnectorError:
+        return []
 
 
 def _finding(severity: Severity, code: str, sentence: str, remedy: str = "") -> Finding:

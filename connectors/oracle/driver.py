@@ -94,6 +94,8 @@ class Driver:
         arguments = settings.connect_arguments()
         if self.thin:
             arguments |= settings.network_arguments()
+        else:
+            arguments["dsn"] = settings.descriptor()
         return cast(Connection, self.module.connect(**arguments))
 
     def limit_calls(self, connection: Connection, seconds: float) -> None:

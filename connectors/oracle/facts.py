@@ -50,6 +50,8 @@ class IndexPiece:
     degree: str | None
     partitioned: str
     function_status: str | None
+    bytes: int | None = None  # None: it has no segment of its own
+    space: str | None = None
 
     @property
     def unusable(self) -> bool:
@@ -75,6 +77,7 @@ class LobFacts:
 
     column: str
     space: str
+    bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +95,9 @@ class Facts:
     indexes: tuple[IndexPiece, ...]
     spaces: dict[str, SpaceFacts]
     quota_left: int | None  # None: without limit
+    logging: str | None = "YES"  # of the partition, or of the table
+    ado_policies: int = 0  # that may move it by themselves; not looked for unless that is licensed
+    history: str = ""  # of AWR in words; not looked for unless that is licensed
 
     @property
     def is_index(self) -> bool:
@@ -128,6 +134,7 @@ def find_facts(session: ReadSession, bundle: Bundle, to_space: str) -> Facts | N
     others = [entry for entry in entries.values() if entry is not lead]
     rows = session.rows(query("table"), names, doing="looking up a table")
     facts = TableFacts(*rows[0]) if rows else None
+    compress_for, logging = _attributes(session, names, lead, facts)
     spaces = session.rows(query("two_spaces"), {"source": lead.space, "target": to_space}, doing="comparing spaces")
     return Facts(
         lead=lead,
@@ -135,7 +142,8 @@ def find_facts(session: ReadSession, bundle: Bundle, to_space: str) -> Facts | N
         table_owner=owner,
         table=table,
         table_facts=facts,
-        compress_for=_compression(session, names, lead, facts),
+        compress_for=compress_for,
+        logging=logging,
         lobs=tuple(_lob(session, entry) for entry in others if entry.type.startswith("LOB")),
         overflow_space=next((entry.space for entry in others if entry.type.startswith("TABLE")), None),
         indexes=find_indexes(session, owner, table),
@@ -167,16 +175,19 @@ def key_now(lead: Entry, owner: str, table: str, index_type: str) -> str:
     return key_of(owner, table, part_word=word, part=lead.part)
 
 
-def _compression(session: ReadSession, names: dict[str, str], lead: Entry, facts: TableFacts | None) -> str | None:
+def _attributes(
+    session: ReadSession, names: dict[str, str], lead: Entry, facts: TableFacts | None
+) -> tuple[str | None, str | None]:
+    """How it is compressed, and whether changes of it are logged."""
     if lead.part is None:
-        return facts.compress_for if facts else None
+        return (facts.compress_for, facts.logging) if facts else (None, None)
     rows = session.rows(query("table_parts"), {**names, "part": lead.part}, doing="looking up a partition")
-    return next((row[1] for row in rows), None)
+    return next(((row[1], row[2]) for row in rows), (None, None))
 
 
 def _lob(session: ReadSession, entry: Entry) -> LobFacts:
     rows = session.rows(query("lob"), {"owner": entry.owner, "name": entry.name}, doing="looking up a LOB")
-    return LobFacts(column=rows[0][2] if rows else "", space=entry.space or "")
+    return LobFacts(column=rows[0][2] if rows else "", space=entry.space or "", bytes=entry.bytes or 0)
 
 
 def _quota_left(session: ReadSession, owner: str, space: str) -> int | None:

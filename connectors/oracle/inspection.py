@@ -92,12 +92,19 @@ def _tag(route: Route) -> str:
 
 
 def _repairs(session: ReadSession, owner: str, table: str, route: Route) -> tuple[Step, ...]:
-    """Steps that rebuild the unusable indexes: as approved where the route has them, else for a person to send."""
-    unusable = [piece for piece in find_indexes(session, owner, table) if piece.unusable]
+    """Steps that rebuild the unusable indexes: as approved where the route has them, else for a person to send.
+
+    And the approved ones that restore a degree of parallelism which a rebuild has left.
+    """
+    pieces = find_indexes(session, owner, table)
+    unusable = [piece for piece in pieces if piece.unusable]
     wanted = [statements.rebuild(piece, None, online=False) for piece in unusable]
     approved = {step.sql.partition("*/ ")[2]: step for step in route.tidy_steps}
     tag = _tag(route)
-    return tuple(
+    degrees = {statements.set_degree(piece) for piece in pieces}
+    restored = [step for text, step in approved.items() if " REBUILD" not in text and text not in degrees]
+    repaired = [
         approved.get(text) or statements.step(tag, "tidy", len(approved) + at, text, "make an unusable index usable", 0)
         for at, text in enumerate(wanted, start=1)
-    )
+    ]
+    return (*repaired, *restored)

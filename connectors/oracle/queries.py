@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib.resources import files
+
+_VIEW = re.compile(r"\b(?:FROM|JOIN)\s+([A-Z][A-Z0-9_$]*)\s+[A-Z]\b")
+_STRING = re.compile(r"'[^']*'")
 
 
 @cache
@@ -17,6 +21,21 @@ def query(name: str) -> str:
 def of_one_instance(name: str) -> str:
     """The same query over V$ views: what the instance of the session itself counts."""
     return query(name).replace("GV$", "V$")
+
+
+def views_of(name: str) -> tuple[str, ...]:
+    """The views that a query reads, in order of first use."""
+    return tuple(dict.fromkeys(_VIEW.findall(_STRING.sub("", query(name)))))
+
+
+def probe_view(view: str) -> str:
+    """A query of nothing but that view, asking for no row; the name is one of ``views_of``."""
+    return " ".join(("SELECT COUNT(*) FROM", view, "WHERE 1 = 0"))
+
+
+def granted_on(view: str) -> str:
+    """What a grant for that view names: ``SYS.GV_$SEGSTAT`` of GV$SEGSTAT, which is only a synonym (ORA-02030)."""
+    return "SYS." + re.sub(r"^(G?V)\$", r"\1_$", view)
 
 
 def probe(name: str) -> str:

@@ -80,6 +80,7 @@ def _of_table(facts: Facts, table: TableFacts) -> Iterator[_Reason]:
     yield table.externals > 0, "external", "an external table has no segment"
     yield table.queues > 0, "queue", "DDL breaks a queue table; use the vendor's own procedure"
     yield table.is_log > 0, "mview_log", "move it by ALTER MATERIALIZED VIEW LOG"
+    yield facts.ado_policies > 0, "ado", "an ADO policy of the database itself may move it: two movers would fight"
     if facts.is_index:
         return
     yield table.nested == "YES", "nested_table", "the storage of a nested table is not moved by this connector"
@@ -93,7 +94,8 @@ def _of_table(facts: Facts, table: TableFacts) -> Iterator[_Reason]:
 
 
 def _of_quota(facts: Facts, to_space: str) -> Iterator[_Reason]:
-    need = facts.lead.bytes or 0
+    need = 0 if facts.lead.space == to_space else facts.lead.bytes or 0
+    need += sum(lob.bytes for lob in facts.lobs if lob.space != to_space)
     short = facts.quota_left is not None and facts.quota_left < need
     owner = facts.lead.owner
     sentence = f"{owner} has no quota for {need} bytes in {to_space} (ORA-01536): ALTER USER ... QUOTA ... ON ...;"

@@ -15,6 +15,7 @@ from connectors.oracle.facts import Facts, IndexPiece
 from connectors.oracle.refusals import refusal_of
 from connectors.oracle.server import Server
 from connectors.oracle.settings import OracleSettings
+from connectors.oracle.written import redefinition
 
 ONLINE_PARTITIONS, ONLINE_TABLES, UPDATES_INDEXES = (12, 1), (12, 2), (12, 2)
 _NORMAL = frozenset({"NORMAL", "NORMAL/REV", "FUNCTION-BASED NORMAL"})
@@ -69,18 +70,24 @@ class _Maker:
 
     def of_table(self) -> tuple[Route, ...]:
         """MOVE, online where that is possible."""
-        online = may_move_online(self._facts, self._server, self._settings)
-        forms = [True, False] if online else [False]
+        forms = [True, False] if self._may_move_online() else [False]
         return tuple(self._move(online=form) for form in forms)
 
+    def _may_move_online(self) -> bool:
+        return may_move_online(self._facts, self._server, self._settings)
+
     def _rebuild(self, piece: IndexPiece, *, online: bool) -> Route:
-        forward = statements.rebuild(piece, self._to_space, online=online)
-        reverse = statements.rebuild(piece, self._facts.lead.space, online=online)
+        degree = self._settings.parallel if self._server.online else 1
+        restore = [statements.set_degree(piece)] if degree > 1 else []
+        forward, reverse = (
+            statements.rebuild(piece, place, online=online, parallel=degree)
+            for place in (self._to_space, self._facts.lead.space)
+        )
         return self._route(
             name="rebuild online" if online else "rebuild",
-            forward=[forward],
-            reverse=[reverse],
-            tidy=[statements.rebuild(piece, None, online=False)],
+            forward=[forward, *restore],
+            reverse=[reverse, *restore],
+            tidy=[statements.rebuild(piece, None, online=False), *restore],
             online=online,
             locks=self._locks(online=online, blocked="writes to the table wait, queries go on"),
             notes=(
@@ -138,12 +145,15 @@ class _Maker:
         )
 
     def _steps(self, tag: str, word: str, sql: Sequence[str], purpose: str) -> tuple[Step, ...]:
-        """Numbered; every one after the first makes an index usable that the first made unusable."""
+        """Numbered; every one after the first puts right what the first did to an index."""
         seconds = self._settings.move_timeout
+
+        def purpose_of(ordinal: int, text: str) -> str:
+            what = "rebuild an index" if " REBUILD" in text else "restore the degree of the index"
+            return purpose if ordinal == 1 else f"{purpose}: {what}"
+
         return tuple(
-            statements.step(
-                tag, word, ordinal, text, purpose if ordinal == 1 else f"{purpose}: rebuild an index", seconds
-            )
+            statements.step(tag, word, ordinal, text, purpose_of(ordinal, text), seconds)
             for ordinal, text in enumerate(sql, start=1)
         )
 
@@ -156,19 +166,36 @@ class _Maker:
         return f"exclusive DDL lock: {blocked}; gives up after {self._settings.lock_timeout:g} s if it is not free"
 
     def _log_bytes(self) -> int:
-        """Redo about equal to what is written, whatever LOGGING says: a route never asks for less."""
-        return round(1.05 * self._bundle.size_bytes)
+        """Redo about equal to what is written, indexes that are built anew included, whatever LOGGING says."""
+        return round(1.05 * (self._bundle.size_bytes + sum(piece.bytes or 0 for piece in self._built_anew())))
+
+    def _built_anew(self) -> list[IndexPiece]:
+        """Index segments that a move of the table, or of its partition, has to build again."""
+        facts = self._facts
+        if facts.is_index or facts.is_iot:
+            return []
+        here = [piece for piece in facts.indexes if piece.bytes is not None and _rebuildable(piece)]
+        return [piece for piece in here if facts.lead.part is None or piece.part in {None, facts.lead.part}]
 
     def _notes(self, *, online: bool) -> tuple[str, ...]:
         facts, notes = self._facts, []
-        if not facts.is_iot and facts.indexes:
-            notes.append("its indexes are built anew where they are: their size comes on top, in their tablespaces")
+        anew = self._built_anew()
+        if anew:
+            size, spaces = sum(piece.bytes or 0 for piece in anew), sorted({piece.space or "" for piece in anew})
+            notes.append(
+                f"{len(anew)} index segment(s) are built anew where they are: {size} bytes more, in {', '.join(spaces)}"
+            )
         if facts.lobs:
             notes.append(f"its {len(facts.lobs)} LOB segment(s) move along, each to the same tablespace")
+        if facts.lobs and online:
+            notes.append("sessions that use DBMS_LOB on these LOBs may fail meanwhile (ORA-14812)")
         if facts.lead.part is not None:
             notes.append("partitions made later follow the defaults of the table, not this one")
-        if not online and self._server.online and facts.lead.part is None and not self._server.since(*ONLINE_TABLES):
-            notes.append("DBMS_REDEFINITION could do it online in this release, by hand: START, SYNC, FINISH")
+        if not online and facts.lead.part is None and not facts.is_iot and not self._may_move_online():
+            by_hand = redefinition(
+                facts, self._to_space, self._server, lock_seconds=max(1, round(self._settings.lock_timeout))
+            )
+            notes += [f"online by hand, watched by a person: {by_hand}"] if by_hand else []
         notes.append("flashback queries cannot look past it; optimizer statistics should be gathered again")
         return tuple(notes)
 
@@ -178,11 +205,31 @@ class _Maker:
         pool = self._facts.lead.buffer_pool
         if pool in {"KEEP", "RECYCLE"}:
             notes.append(f"it is in the {pool} pool: somebody has decided already how it is cached")
-        if self._server.force_logging:
-            notes.append("the database forces logging: a standby receives all of it")
-        if piece_degrees - {"1", "0"}:
+        notes += self._of_logging()
+        if piece_degrees - {"1", "0"} and self._settings.parallel == 1:
             notes.append("an index has a stored degree of parallelism; the rebuild keeps it")
+        if self._server.heat_map and "advanced_compression" not in self._settings.licensed:
+            notes.append("HEAT_MAP is on: policies of the database may move it too; they are not looked for")
+        notes += [self._facts.history] if self._facts.history else []
         return tuple(notes)
+
+    def _of_logging(self) -> list[str]:
+        """What becomes of it where redo goes; force logging of database or target overrides NOLOGGING."""
+        target = self._facts.spaces.get(self._to_space)
+        forced = self._server.force_logging or (target is not None and target.force_logging == "YES")
+        notes = []
+        if self._facts.logging == "NO" and not forced:
+            notes.append(
+                "it is NOLOGGING: the copy writes no redo, so back it up afterwards; a standby or a restored backup "
+                "loses its blocks (ORA-26040)"
+            )
+        if self._server.standbys:
+            notes.append(
+                f"{self._server.standbys} standby destination(s) receive about {self._log_bytes()} bytes of redo"
+            )
+        if forced:
+            notes.append("logging is forced: a standby receives all of it")
+        return notes
 
 
 def _rebuildable(piece: IndexPiece) -> bool:

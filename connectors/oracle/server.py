@@ -26,12 +26,19 @@ class Server:
     open_mode: str
     force_logging: bool
     login: str
+    proxy: str  # who logged in to act as that one, "" where it is itself
     container: str  # "" where there is none (11.2, or no CDB)
     container_uid: int
     in_cdb: bool
     options: Mapping[str, str]
     parameters: Mapping[str, str]
     segment_statistics: bool
+    standbys: int  # archive destinations that feed one
+
+    @property
+    def heat_map(self) -> bool:
+        """Whether the database tracks heat, and so may move objects by its own policies (ADO)."""
+        return self.parameters.get("heat_map", "OFF").upper() == "ON"
 
     @property
     def online(self) -> bool:
@@ -77,7 +84,7 @@ def read_server(session: ReadSession) -> Server:
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    version, product, parallel, dbid, name, unique, role, mode, forced, login = session.rows(
+    version, product, parallel, dbid, name, unique, role, mode, forced, login, proxy = session.rows(
         query("identify"), doing="identifying"
     )[0]
     number = version_number(version)
@@ -86,7 +93,7 @@ def read_server(session: ReadSession) -> Server:
         found = session.rows(query("container"), doing="identifying the container")
         container = found[0] if found else container
     in_cdb = container[4] == "YES"
-    facts: dict[str, dict[str, str]] = {"option": {}, "parameter": {}, "statistics": {}}
+    facts: dict[str, dict[str, str]] = {"option": {}, "parameter": {}, "statistics": {}, "standby": {}}
     for kind, key, value in session.rows(query("options"), doing="reading options"):
         facts[kind][key] = str(value)
     return Server(
@@ -101,10 +108,12 @@ def read_server(session: ReadSession) -> Server:
         open_mode=mode,
         force_logging=forced == "YES",
         login=login,
+        proxy=str(proxy or ""),
         container=str(container[2]) if in_cdb else "",
         container_uid=int(str(container[1])) if in_cdb else 0,
         in_cdb=in_cdb,
         options=facts["option"],
         parameters=facts["parameter"],
         segment_statistics="ENABLED" in facts["statistics"].values(),
+        standbys=len(facts["standby"]),
     )

@@ -24,6 +24,7 @@ def parse_duration(value: object) -> object:
     return float(match[1]) * SECONDS_OF[match[2]]
 
 
+Licence = Literal["advanced_compression", "diagnostics_pack"]
 Duration = Annotated[float, BeforeValidator(parse_duration), Field(gt=0)]
 
 
@@ -54,7 +55,11 @@ class OracleSettings(BaseModel):
     move_by: Literal["object", "tablespace"] = "object"  # tablespace: whole ones, from place to place by their files
     places: tuple[str, ...] = ()  # folders (/ssd/oradata) that data files may go to although none is there yet
     online_lobs: bool = False  # online moves of tables with LOBs: sessions using DBMS_LOB may fail (ORA-14812)
-    licensed: tuple[Literal["advanced_compression"], ...] = ()  # options that the site owns and that may be used
+    licensed: tuple[Licence, ...] = ()  # options and packs that the site owns and that may be used
+    awr_days: int = Field(default=7, ge=1)  # of AWR history told with a route, where licensed
+    parallel: int = Field(
+        default=1, ge=1, le=64
+    )  # of index rebuilds, Enterprise Edition; the stored degree is restored
 
     @model_validator(mode="after")
     def _one_address(self) -> OracleSettings:
@@ -80,13 +85,29 @@ class OracleSettings(BaseModel):
         if self.dsn:
             return self.dsn
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.protocol}://{host}:{self.port}/{self.service}"
+        secure = "tcps://" if self.protocol == "tcps" else ""
+        return f"{secure}{host}:{self.port}/{self.service}"
+
+    def descriptor(self, instance: str = "") -> str:
+        """The same as a whole descriptor, for Oracle's client libraries, which take nothing of this as an argument.
+
+        Args:
+            instance: of a cluster; "": whichever the listener chooses.
+        """
+        if self.dsn:
+            return self.dsn
+        seconds = max(1, round(self.connect_timeout))
+        address = f"(ADDRESS=(PROTOCOL={self.protocol})(HOST={self.host})(PORT={self.port}))"
+        named = f"(INSTANCE_NAME={instance})" if instance else ""
+        wallet = f"(MY_WALLET_DIRECTORY={self.wallet_location})" if self.wallet_location else ""
+        match = "yes" if self.ssl_server_dn_match else "no"
+        security = f"(SECURITY={wallet}(SSL_SERVER_DN_MATCH={match}))" if self.protocol == "tcps" else ""
+        data = f"(CONNECT_DATA=(SERVICE_NAME={self.service}){named})"
+        return f"(DESCRIPTION=(TRANSPORT_CONNECT_TIMEOUT={seconds})(ENABLE=BROKEN){address}{data}{security})"
 
     def to_instance(self, name: str) -> OracleSettings:
         """The same, to one instance of a cluster; host, port and service must be given."""
-        call = f"(ADDRESS=(PROTOCOL={self.protocol})(HOST={self.host})(PORT={self.port}))"
-        data = f"(CONNECT_DATA=(SERVICE_NAME={self.service})(INSTANCE_NAME={name}))"
-        return self.model_copy(update={"dsn": f"(DESCRIPTION={call}{data})", "service": ""})
+        return self.model_copy(update={"dsn": self.descriptor(name), "service": ""})
 
     def where(self) -> str:
         """The database in words, for messages."""

@@ -1,8 +1,8 @@
 """The statements of moves, as text. Pure. Identifiers come from the dictionary and are always quoted.
 
 Forms: SQL Language Reference, ALTER TABLE (move_table_clause, move_table_partition), ALTER INDEX (rebuild_clause).
-Never NOLOGGING (a standby would lose the blocks), PARALLEL (REBUILD would keep the degree), or INCLUDING ROWS (it
-deletes).
+Never NOLOGGING (a standby would lose the blocks) or INCLUDING ROWS (it deletes). PARALLEL only where it is configured,
+and never without the statement that restores the degree, which REBUILD stores.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def move(facts: Facts, places: Places, *, online: bool, update_indexes: bool) ->
     return " ".join(words)
 
 
-def rebuild(piece: IndexPiece, space: str | None, *, online: bool) -> str:
-    """``ALTER INDEX ... REBUILD``, to another tablespace or in place."""
+def rebuild(piece: IndexPiece, space: str | None, *, online: bool, parallel: int = 1) -> str:
+    """``ALTER INDEX ... REBUILD``, to another tablespace or in place; parallel only with ``set_degree`` after it."""
     words = [f"ALTER INDEX {quoted(piece.owner, piece.name)} REBUILD"]
     if piece.part is not None:
         words.append(f"{piece.piece} {quoted(piece.part)}")
@@ -77,7 +77,16 @@ def rebuild(piece: IndexPiece, space: str | None, *, online: bool) -> str:
         words.append(f"TABLESPACE {quoted(space)}")
     if online:
         words.append("ONLINE")
+    if parallel > 1:
+        words.append(f"PARALLEL {parallel}")
     return " ".join(words)
+
+
+def set_degree(piece: IndexPiece) -> str:
+    """``ALTER INDEX ... NOPARALLEL`` or ``PARALLEL``: the degree that the index has according to the catalog."""
+    degree = (piece.degree or "1").strip()
+    clause = "NOPARALLEL" if degree in {"0", "1"} else "PARALLEL" if degree == "DEFAULT" else f"PARALLEL {degree}"
+    return f"ALTER INDEX {quoted(piece.owner, piece.name)} {clause}"
 
 
 def part_clause(object_type: str, part: str) -> str:

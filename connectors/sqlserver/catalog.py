@@ -10,6 +10,7 @@ import numpy as np
 
 from connectors.base import PrivilegeMissing, StatementFailed
 from connectors.model import F64, I64, NO_PARENT, Catalog, UnitKind, UnitTable
+from connectors.sqlserver.disks import Disks, disk_spaces, homes
 from connectors.sqlserver.keys import TABLE_INDEX, Name, object_ids, table_ids, unit_ids
 from connectors.sqlserver.session import ReadSession, Row
 from connectors.sqlserver.spaces import PAGE, File, Volume, spaces_of
@@ -79,24 +80,38 @@ class Shape:
     space: I64  # row in Catalog.spaces
 
 
-def read_catalog(session: ReadSession, taken_at: datetime, *, lob_moves: bool) -> Catalog:
+def read_catalog(session: ReadSession, taken_at: datetime, *, lob_moves: bool, disks: Disks | None = None) -> Catalog:
     """Three set-based queries.
 
     Args:
         session: to read with.
         taken_at: now.
         lob_moves: large objects move with their table: one bundle.
+        disks: what filegroups move between; a filegroup is then one bundle. None: filegroups are the spaces.
 
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
     files, volumes = read_files(session), read_volumes(session)
     rows = [UnitRow(*row) for row in session.rows("units", doing="reading the catalog")]
+    if disks is not None:
+        return _by_disks(rows, files, volumes, disks, taken_at)
     row_of_space = {number: at for at, number in enumerate(dict.fromkeys(file.space_id for file in files))}
     units = _unit_table([u for row in rows for u in _units(row) if u.space in row_of_space], row_of_space, lob_moves)
     held = np.bincount(units.space, weights=units.size_bytes, minlength=len(row_of_space))
     in_units = {number: int(held[at]) for number, at in row_of_space.items()}
     return Catalog(taken_at=taken_at, spaces=spaces_of(files, volumes, in_units), units=units)
+
+
+def _by_disks(
+    rows: list[UnitRow], files: list[File], volumes: Mapping[int, Volume], disks: Disks, taken_at: datetime
+) -> Catalog:
+    """Disks as spaces, each filegroup one bundle."""
+    spaces, home = disk_spaces(files, volumes, disks), homes(files, disks)
+    row_of_disk = {space.name: at for at, space in enumerate(spaces)}
+    row_of_space = {file.space_id: row_of_disk[home[file.space]] for file in files if file.space in home}
+    units = [u for row in rows for u in _units(row) if u.space in row_of_space]
+    return Catalog(taken_at=taken_at, spaces=spaces, units=_unit_table(units, row_of_space, None))
 
 
 def read_files(session: ReadSession) -> list[File]:
@@ -158,7 +173,8 @@ def _units(row: UnitRow) -> list[_Unit]:
     return found
 
 
-def _unit_table(units: list[_Unit], row_of_space: Mapping[int, int], lob_moves: bool) -> UnitTable:
+def _unit_table(units: list[_Unit], row_of_space: Mapping[int, int], lob_moves: bool | None) -> UnitTable:
+    """Columns; ``lob_moves`` None: everything in one filegroup moves together."""
     numbers = np.array(
         [(u.row.object_id, u.row.index_id, u.row.partition, u.lob, u.pages, row_of_space[u.space]) for u in units],
         dtype=np.int64,
@@ -167,6 +183,8 @@ def _unit_table(units: list[_Unit], row_of_space: Mapping[int, int], lob_moves: 
     ids, first = np.unique(ids, return_index=True)
     chosen, numbers = [units[at] for at in first], numbers[first]
     own = ids & ~np.int64(1) if lob_moves else ids
+    if lob_moves is None:
+        own = np.array([unit.space for unit in chosen], dtype=np.int64)
     return UnitTable(
         physical_id=ids,
         key=tuple(unit.row.name(lob=unit.lob).key for unit in chosen),

@@ -20,10 +20,13 @@ from connectors.model import (
     Sample,
 )
 from connectors.sqlserver import demand, doctor, guards, inspection, lease, routes
-from connectors.sqlserver.catalog import exact_sizes, read_catalog
+from connectors.sqlserver.catalog import exact_sizes, read_catalog, read_files
 from connectors.sqlserver.definition import find
+from connectors.sqlserver.disks import homes
+from connectors.sqlserver.file_move import file_route
 from connectors.sqlserver.keys import name_of
 from connectors.sqlserver.mover import SqlserverMover
+from connectors.sqlserver.online import ONLINE_EDITIONS, Server
 from connectors.sqlserver.sampler import DmvSampler
 from connectors.sqlserver.session import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
@@ -47,7 +50,7 @@ class _Facts:
 
     @property
     def online(self) -> bool:
-        return self.engine_edition in routes.ONLINE_EDITIONS
+        return self.engine_edition in ONLINE_EDITIONS
 
 
 class SqlserverConnector:
@@ -58,7 +61,10 @@ class SqlserverConnector:
         self._settings = settings
         self._clock = clock
         self._session = ReadSession(settings)
-        self._sampler = DmvSampler(self._session, clock, budget_seconds=settings.sample_budget)
+        self._sampler = DmvSampler(
+            self._session, clock, budget_seconds=settings.sample_budget, home_of=self._home_of_filegroup
+        )
+        self._homes: dict[str, str] = {}  # disk of each filegroup, for move_by: filegroup
         self._known: _Facts | None = None
 
     def identify(self) -> Identity:
@@ -98,7 +104,11 @@ class SqlserverConnector:
 
     def catalog(self) -> Catalog:
         """Filegroups, and every heap, index, partition and LOB with storage."""
-        return read_catalog(self._session, self._clock.now(), lob_moves=self._settings.lob_moves)
+        now, lob_moves = self._clock.now(), self._settings.lob_moves
+        if not self._by_filegroup:
+            return read_catalog(self._session, now, lob_moves=lob_moves)
+        self._homes = homes(read_files(self._session), self._settings.disks)
+        return read_catalog(self._session, now, lob_moves=lob_moves, disks=self._settings.disks)
 
     def sample(self) -> Sample:
         """Counters of ``sampler.COUNTERS`` by unit."""
@@ -115,13 +125,14 @@ class SqlserverConnector:
         return exact_sizes(self._session, physical_ids)
 
     def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
-        """See ``routes`` and ``guards``."""
+        """See ``routes``, ``file_move`` and ``guards``."""
+        if self._by_filegroup:
+            return self._file_routes(bundle, to_space)
         definition = find(self._session, name_of(bundle.key))
         paused = guards.paused_build(self._session, definition)
         if paused is not None:
             return paused
-        server = routes.Server(major=self._session.major, edition=self._facts().engine_edition)
-        found = routes.routes_of(definition, bundle, to_space, server, self._settings)
+        found = routes.routes_of(definition, bundle, to_space, self._server(), self._settings)
         if isinstance(found, NoRoute):
             return found
         asked = [(route, self._against(route)) for route in found]
@@ -138,6 +149,7 @@ class SqlserverConnector:
         return doctor.examine(
             self._session,
             self.catalog(),
+            self._settings,
             online=facts.online,
             edition=facts.edition,
             database=facts.database,
@@ -154,6 +166,36 @@ class SqlserverConnector:
     def close(self) -> None:
         """End the reading session."""
         self._session.close()
+
+    @property
+    def _by_filegroup(self) -> bool:
+        return self._settings.move_by == "filegroup"
+
+    def _home_of_filegroup(self, name: str) -> str:
+        if self._by_filegroup and name not in self._homes:
+            self._homes = homes(read_files(self._session), self._settings.disks)
+        return self._homes.get(name, name)
+
+    def _server(self) -> Server:
+        return Server(major=self._session.major, edition=self._facts().engine_edition)
+
+    def _file_routes(self, bundle: Bundle, to_disk: str) -> tuple[Route, ...] | NoRoute:
+        """Of the filegroup that the bundle is."""
+        definition = find(self._session, name_of(bundle.key))
+        at = frozenset() if definition is None else definition.homes()
+        facts = self._facts()
+        found = file_route(
+            next(iter(at), None),
+            bundle,
+            to_disk,
+            read_files(self._session),
+            database=facts.database,
+            server=self._server(),
+            replicated=facts.group is not None,
+            settings=self._settings,
+        )
+        against = found if isinstance(found, NoRoute) else self._against(found)
+        return against if against is not None else (found,)  # type: ignore[return-value]
 
     def _against(self, route: Route) -> NoRoute | None:
         return guards.against(self._session, route, queue_mib=self._settings.replica_queue_mib)

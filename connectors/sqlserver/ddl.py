@@ -91,6 +91,11 @@ def text(value: str) -> str:
     return "N'" + value.replace("'", "''") + "'"
 
 
+def untext(literal: str) -> str:
+    """What stood between the quotes of a literal."""
+    return literal.replace("''", "'")
+
+
 def cluster_heap(name: Name, index: str, column: str, heap: Partition, build: Build, on: str) -> str:
     """A clustered index that carries a heap to another filegroup."""
     options = ", ".join((*_how(None, build), f"DATA_COMPRESSION = {heap.compression}"))

@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from connectors.base import PrivilegeMissing
-from connectors.model import Catalog, Finding, NoRoute, Severity
-from connectors.sqlserver import written
-from connectors.sqlserver.catalog import read_files, read_volumes
+from connectors.model import Catalog, Finding, Severity
 from connectors.sqlserver.keys import quoted
 from connectors.sqlserver.queries import NEWEST
 from connectors.sqlserver.session import ReadSession
+from connectors.sqlserver.settings import SqlserverSettings
+from connectors.sqlserver.storage_doctor import storage_findings
 
 OLDEST, NEWEST_TRIED = 11, 17
 YEARS = {11: "2012", 12: "2014", 13: "2016", 14: "2017", 15: "2019", 16: "2022", 17: "2025"}
 PERFORMANCE_STATE_SINCE = 16
-DEVICES: dict[int | None, str] = {0: "solid state", 1: "a disk that seeks"}  # incurs_seek_penalty
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +29,7 @@ class Rights:
     view_definition: int | None
     alter_database: int | None
     alter_any_dataspace: int | None
+    control_database: int | None
 
     @property
     def sees_server(self) -> bool:
@@ -52,13 +52,20 @@ def read_rights(session: ReadSession) -> Rights:
 
 
 def examine(
-    session: ReadSession, catalog: Catalog, *, online: bool, edition: str, database: str
+    session: ReadSession,
+    catalog: Catalog,
+    settings: SqlserverSettings,
+    *,
+    online: bool,
+    edition: str,
+    database: str,
 ) -> tuple[Finding, ...]:
     """All findings, what is well included.
 
     Args:
         session: to read with.
         catalog: as it is now.
+        settings: of the database.
         online: the edition builds indexes online.
         edition: as the server prints it.
         database: its name.
@@ -73,12 +80,11 @@ def examine(
         _sees_definitions(rights),
         _may_alter(session, rights),
         _dataspace(rights),
+        *_may_shrink(rights, settings),
         _online(online, edition),
-        *([] if online else _whole_filegroups(session, database)),
         *_counters(session, rights),
         *_replicas(session, rights),
-        *(_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces),
-        *_devices(session),
+        *storage_findings(session, catalog, settings, online=online, database=database),
     )
 
 
@@ -145,6 +151,16 @@ def _dataspace(rights: Rights) -> Finding:
     )
 
 
+def _may_shrink(rights: Rights, settings: SqlserverSettings) -> tuple[Finding, ...]:
+    """Only whoever owns the database may empty its files."""
+    if settings.move_by != "filegroup":
+        return ()
+    if rights.control_database:
+        return (_ok("shrink", f"{rights.login} may empty and remove files"),)
+    sentence = f"{rights.login} may not empty files, which move_by: filegroup does"
+    return (_warning("shrink_missing", sentence, f"ALTER ROLE db_owner ADD MEMBER {quoted(rights.login)};"),)
+
+
 def _online(online: bool, edition: str) -> Finding:
     if online:
         return _ok("online", f"{edition} builds indexes while the table is used")
@@ -154,24 +170,6 @@ def _online(online: bool, edition: str) -> Finding:
         sentence=f"{edition} locks the table while its index is built",
         remedy="Move in a maintenance window, or use Enterprise edition.",
     )
-
-
-def _whole_filegroups(session: ReadSession, database: str) -> list[Finding]:
-    """The way that is online in every edition, written down: the folder is for a person to fill in."""
-    files, found = read_files(session), []
-    for name in dict.fromkeys(file.space for file in files):
-        steps = written.by_files(database, name, files, "<folder on the other disk>", major=session.major)
-        if not isinstance(steps, NoRoute):
-            found.append(
-                Finding(
-                    severity=Severity.INFO,
-                    code="whole_filegroup",
-                    sentence=f"filegroup {name} as a whole can change disks while it is used, by its files",
-                    remedy=written.as_text(steps),
-                    values={"space": name},
-                )
-            )
-    return found
 
 
 def _counters(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
@@ -199,28 +197,3 @@ def _replicas(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
         return ()
     sentence = f"{len(suspended)} replica(s) of this database are suspended: nothing is moved"
     return (_warning("replica_suspended", sentence, "ALTER DATABASE ... SET HADR RESUME on that replica."),)
-
-
-def _devices(session: ReadSession) -> tuple[Finding, ...]:
-    """What the server says of the volumes (2019 and newer, on Windows): a hint for the configuration of tiers."""
-    volumes = read_volumes(session)
-    kinds: dict[str, set[str]] = {}
-    for file in read_files(session):
-        volume = volumes.get(file.file_id or 0)
-        if volume is not None and volume.seeks in DEVICES:
-            kinds.setdefault(file.space, set()).add(DEVICES[volume.seeks])
-    return tuple(
-        _ok("device", f"{space} lies on {' and '.join(sorted(found))}", space=space) for space, found in kinds.items()
-    )
-
-
-def _visible(name: str, path: str, free_bytes: int | None) -> Finding:
-    if free_bytes is not None:
-        return _ok("space_visible", f"how much room {name} has can be seen: {path}", space=name)
-    return Finding(
-        severity=Severity.INFO,
-        code="space_hidden",
-        sentence=f"how much room {name} has cannot be seen by this login",
-        remedy="State the capacity of this space in the configuration.",
-        values={"space": name},
-    )

@@ -21,6 +21,9 @@ lock_timeout: 500ms         # a move that waits longer for its lock steps back, 
 maxdop: 1                   # processors that a move may use
 offline_moves: true         # false: move nothing where the edition cannot build indexes online
 lob_moves: false            # true: large objects follow their table, which is built anew twice
+resumable: no               # indexes: build nonclustered ones so that they can be paused; all: DROP_EXISTING too
+move_by: table              # filegroup: whole filegroups change disks by their files, online in every edition
+# disks: {ssd: 'S:\\data\\', hdd: 'D:\\data\\'}  # for move_by: filegroup; tiers then name these
 """
 
 

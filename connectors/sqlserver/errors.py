@@ -52,13 +52,15 @@ _BY_NUMBER: dict[int, Meaning] = {
     **_all((1205, 10660), LockNotObtained, "A deadlock was resolved against this statement; it is tried again later."),
     **_all((1101, 1105), SpaceFull, _ROOM),
     9002: (SpaceFull, "Back up the log or let it grow; an online build keeps it from being truncated."),
-    **_all((229, 230, 262, 297, 300, 371, 5011, 15247, 11423), PrivilegeMissing, _GRANT),
+    **_all((229, 230, 262, 297, 300, 371, 2571, 5011, 15247, 11423), PrivilegeMissing, _GRANT),
     **_all((208, 1911, 1921, 2501, 7999, 15225), ObjectGone, _GONE),
     **_all((1907, 1922, 1924, 1925, 1930, 1968, 1979, 1996, 10637), StatementFailed, _PLAN),
     **_all((1712, 2725, 10633, 10635, 10639, 10644, 10665, 10679, 10681, 11905), StatementFailed, _FALL_BACK),
     **_all(
         (823, 824, 825), StatementFailed, "The disk returned a damaged page: run DBCC CHECKDB before anything else."
     ),
+    5123: (StatementFailed, "Make the folder on the server, and let its service account write there."),
+    5042: (StatementFailed, "Something went into the file again; empty it once more."),
     3906: (StatementFailed, "The database is read-only here: a secondary replica; connect to the primary."),
 }
 # Killed or shut down; from 20000 on FreeTDS' own: read, write, end of file, bad token, dead process.

@@ -6,6 +6,8 @@ from connectors.base import PrivilegeMissing
 from connectors.model import Home, Inspection, Route, Step
 from connectors.sqlserver.definition import Definition, find
 from connectors.sqlserver.doctor import read_rights
+from connectors.sqlserver.emptying import inspect_files
+from connectors.sqlserver.file_move import file_route_of
 from connectors.sqlserver.holding import of_route, operations
 from connectors.sqlserver.keys import name_of
 from connectors.sqlserver.routes import tag_of
@@ -22,6 +24,9 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
         ConnectorError: a subclass that says what may be done.
     """
     running = _running(session, route)
+    files = file_route_of(route)
+    if files is not None:
+        return inspect_files(session, route, files, running=running)
     definitions = [find(session, name_of(key)) for key in route.bundle.unit_keys]
     present = [d for d in definitions if d is not None and d.index is not None and d.partitions]
     if not present or len(present) < len(definitions):

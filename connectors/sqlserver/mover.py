@@ -8,9 +8,16 @@ from typing import Self
 
 import pyodbc
 
-from connectors.base import Clock, ConnectorError, Interrupted, Paused, StatementFailed, TimedOut
+from connectors.base import (
+    Clock,
+    ConnectorError,
+    Interrupted,
+    LockNotObtained,
+    Paused,
+    StatementFailed,
+    TimedOut,
+)
 from connectors.model import Progress, Route, Step
-from connectors.sqlserver.definition import Definition, find
 from connectors.sqlserver.errors import (
     CANCELLED,
     GONE_OR_FORBIDDEN,
@@ -23,15 +30,14 @@ from connectors.sqlserver.errors import (
     outcome_unknown,
     translate,
 )
-from connectors.sqlserver.freshness import outdated
+from connectors.sqlserver.eyes import BuildEye, Eye, FileEye
+from connectors.sqlserver.file_move import file_route_of, is_pause_by_cancel
 from connectors.sqlserver.hand import Hand
-from connectors.sqlserver.holding import Operation, of_route, operations
-from connectors.sqlserver.keys import name_of
-from connectors.sqlserver.online import Server
 from connectors.sqlserver.progress import Pace, progress_of
 from connectors.sqlserver.session import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
 from connectors.sqlserver.spaces import PAGE
+from connectors.sqlserver.written import LOW_PRIORITY_SINCE
 
 CANCEL_TRIES, CANCEL_EVERY_SECONDS = 20, 0.25
 HELD_TRIES, HELD_EVERY_SECONDS = 40, 0.25  # how long the server may take to say that a build is paused
@@ -57,37 +63,47 @@ class SqlserverMover:
         self._step: Step | None = None
         self._interrupted = self._pausing = False
         self._route: Route | None = None
-        self._object_id: int | None = None
+        self._eye: Eye | None = None
         self._bytes_before: int | None = None
         self._pace = Pace(0.0)
 
     def prepare(self, route: Route) -> None:
         """See that the route still fits the catalog, send the prologue, and note how full the target is."""
         self._route = route
-        self._check_fresh(route)
-        self._prologue(route)
-        self._bytes_before, _, _ = self._look(route)
+        files = file_route_of(route)
+        if files is None:
+            self._eye = BuildEye(self._watch, self._watching, route, self._settings)
+        else:
+            self._eye = FileEye(self._watch, self._watching, route, files)
+        reason = self._eye.against()
+        if reason:
+            raise StatementFailed(f"preparing to move {route.bundle.key}: {reason}", advice="Plan again.")
+        for statement in route.prologue:
+            self._send(statement, f"preparing to move {route.bundle.key}", self._limit)
+        self._bytes_before, _ = self._look(route)
 
     def execute(self, step: Step) -> None:
-        """Run one step to its end."""
-        self._run(step, step.sql)
+        """Run one step to its end; of files, what is done already is not done again."""
+        if self._eye is None or not self._eye.done_before(step):
+            self._run(step, step.sql)
 
     def resume(self, step: Step) -> None:
-        """Go on with a build that is paused, in a session of ours."""
+        """Go on with a step that is held, in a session of ours."""
         if not step.resume_sql:
             raise StatementFailed(f"{step.purpose}: this statement cannot be held, so it cannot go on")
-        self._run(step, step.resume_sql)
+        if self._eye is None or not self._eye.done_before(step):
+            self._run(step, step.resume_sql)
 
     def progress(self) -> Progress | None:
-        """Bytes: those that a resumable build has allocated, or that the target has gained since ``prepare``.
+        """Bytes: those that a resumable build has allocated, that are out of the old files, or that the target gained.
 
         percent_complete stays 0 for index builds.
         """
-        route = self._route
-        if route is None or self._idle.is_set():
+        route, eye, step = self._route, self._eye, self._step
+        if route is None or eye is None or step is None or self._idle.is_set():
             return None
-        used, waits_for, _ = self._look(route)
-        done = self._built(route)
+        used, waits_for = self._look(route)
+        done = eye.built(step)
         if done is None:
             if used is None or self._bytes_before is None:
                 return None
@@ -111,14 +127,22 @@ class SqlserverMover:
                 return
 
     def pause(self) -> bool:
-        """Hold the running build over a session of its own; False where none is at work, or it is about to end."""
-        step, route = self._step, self._route
-        if step is None or route is None or not step.pausable or self._idle.is_set():
+        """Hold the running step: a build over a session of its own, the emptying of a file by cancelling it.
+
+        False where nothing that can be held is at work, or it is about to end.
+        """
+        step, eye = self._step, self._eye
+        if step is None or eye is None or not step.pausable or self._idle.is_set():
             return False
-        operation = self._operation(route)
-        if operation is None or operation.paused:
+        if eye.cancel_holds:
+            self.interrupt()
+            return True
+        if eye.held() is not False:
             return False
         self._pausing = True
+        return self._send_pause(step)
+
+    def _send_pause(self, step: Step) -> bool:
         other = Hand(self._settings)
         try:
             other.send(step.pause_sql, self._settings.statement_timeout)
@@ -146,24 +170,13 @@ class SqlserverMover:
     ) -> None:
         self.close()
 
-    def _check_fresh(self, route: Route) -> None:
-        definition = self._definition(route)
-        self._object_id = None if definition is None else definition.owner.object_id
-        server = Server(major=self._watch.major, edition=self._watch.edition)
-        reason = outdated(definition, route, server, self._settings)
-        if reason:
-            raise StatementFailed(f"preparing to move {route.bundle.key}: {reason}", advice="Plan again.")
-
-    def _prologue(self, route: Route) -> None:
-        for statement in route.prologue:
-            self._send(statement, f"preparing to move {route.bundle.key}", self._limit)
-
     def _run(self, step: Step, statement: str) -> None:
         self._interrupted = self._pausing = False
         self._pace = Pace(self._clock.monotonic())
         self._step = step
         self._idle.clear()
         try:
+            self._refuse_snapshots(step)
             self._send(statement, step.purpose, step.timeout_seconds or self._limit)
         except ConnectorError as error:
             if (self._interrupted or self._pausing) and step.pausable and self._comes_to_rest():
@@ -184,13 +197,25 @@ class SqlserverMover:
         except pyodbc.Error as error:
             raise self._failure(diagnose(error), doing, limit_seconds) from error
 
+    def _refuse_snapshots(self, step: Step) -> None:
+        """Before 2022 nothing makes DBCC SHRINKFILE give way to a reader of a snapshot: it would wait without end."""
+        emptying = isinstance(self._eye, FileEye) and is_pause_by_cancel(step)
+        if not isinstance(self._eye, FileEye) or not emptying or self._eye.major >= LOW_PRIORITY_SINCE:
+            return
+        seconds = self._eye.snapshot_seconds()
+        if seconds is not None:
+            raise LockNotObtained(
+                f"{step.purpose}: a transaction has been reading a snapshot for {seconds} s",
+                advice="It is tried again later; DBCC SHRINKFILE would wait for it.",
+            )
+
     def _comes_to_rest(self) -> bool:
-        """Whether the server says that the build is paused: at once after a cancel, a moment later after PAUSE."""
+        """Whether the server says that the step is held: at once after a cancel, a moment later after PAUSE."""
         for _ in range(HELD_TRIES if self._pausing else 1):
-            operation = None if self._route is None else self._operation(self._route)
-            if operation is None:
+            held = None if self._eye is None else self._eye.held()
+            if held is None:
                 return False
-            if operation.paused:
+            if held:
                 return True
             self._clock.sleep(HELD_EVERY_SECONDS)
         return False
@@ -206,47 +231,16 @@ class SqlserverMover:
                 advice="Raise move_timeout, or move it when the disks are less busy.",
                 native_code=TIMED_OUT,
             )
-        if seen.number in GONE_OR_FORBIDDEN and self._gone():
+        if seen.number in GONE_OR_FORBIDDEN and self._eye is not None and self._eye.gone():
             return object_gone(seen, doing)
         return translate(seen, doing)
 
-    def _definition(self, route: Route) -> Definition | None:
-        with self._watching:
-            return find(self._watch, name_of(route.bundle.key))
-
-    def _gone(self) -> bool:
-        """Whether the unit of the route is not there any more; the server has one number for that and for no right."""
-        if self._route is None:
-            return False
-        try:
-            found = self._definition(self._route)
-        except ConnectorError:  # what failed is told all the same
-            return False
-        return found is None or found.index is None
-
-    def _operation(self, route: Route) -> Operation | None:
-        """The resumable build of this route, None where there is none or nobody can tell."""
-        if self._object_id is None:
-            return None
+    def _look(self, route: Route) -> tuple[int | None, str | None]:
+        """Bytes used in the target filegroup (None: nobody can tell), and what the session waits for."""
         try:
             with self._watching:
-                return of_route(operations(self._watch, self._object_id), route)
-        except ConnectorError:  # as if there were none: the statement's own error is told
-            return None
-
-    def _built(self, route: Route) -> int | None:
-        """Bytes of the resumable build; None for any other statement."""
-        step = self._step
-        operation = self._operation(route) if step is not None and step.pausable else None
-        return None if operation is None or operation.pages is None else operation.pages * PAGE
-
-    def _look(self, route: Route) -> tuple[int | None, str | None, float]:
-        """Bytes used in the target (None: nobody can tell), what the session waits for, percent where it is told."""
-        number = self._hand.number
-        try:
-            with self._watching:
-                rows = self._watch.rows("progress", route.to_space, number, number, doing="looking at progress")
+                rows = self._watch.rows("progress", route.to_space, self._hand.number, doing="looking at progress")
         except ConnectorError:  # a move must not fail because nobody can see how far it is
-            return None, None, 0.0
-        pages, waits_for, percent = rows[0]
-        return (None if pages is None else int(pages) * PAGE), waits_for, float(percent or 0.0)
+            return None, None
+        pages, waits_for = rows[0]
+        return (None if pages is None else int(pages) * PAGE), waits_for

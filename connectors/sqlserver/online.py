@@ -19,6 +19,7 @@ from connectors.sqlserver.definition import (
 )
 
 ONLINE_EDITIONS = frozenset({3, 5, 8})  # EngineEdition: Enterprise and Developer, Azure SQL Database, Managed Instance
+CLOUD = frozenset({5, 8})  # the services, which place files themselves
 RESUMABLE_SINCE = 15  # of CREATE INDEX; ALTER INDEX REBUILD had it in 14
 _ONLINE_SINCE = {CLUSTERED_COLUMNSTORE: 15, NONCLUSTERED_COLUMNSTORE: 14}
 _ORDERED_ONLINE_SINCE = 17

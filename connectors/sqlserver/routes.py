@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.sqlserver import ddl, written
 from connectors.sqlserver.definition import NONCLUSTERED, NONCLUSTERED_COLUMNSTORE, Definition, IndexDefinition
-from connectors.sqlserver.online import ONLINE_EDITIONS, Server, may_be_paused, may_build_online, may_have_twin
+from connectors.sqlserver.online import Server, may_be_paused, may_build_online, may_have_twin
 from connectors.sqlserver.refusals import refusal
 from connectors.sqlserver.session import lock_timeout_statement
 from connectors.sqlserver.settings import SqlserverSettings
 from connectors.sqlserver.ways import MADE, PREFIX, Act, Maker, Way, index_of, twin, way_of
-
-__all__ = ["ONLINE_EDITIONS", "PREFIX", "Server", "number_of", "routes_of", "tag_of", "tagged"]
 
 TAG = "/* hotplace move"
 LOG_FACTOR, MINIMAL_LOG_FACTOR = 1.2, 0.1  # bytes of log a byte: fully logged; pages allocated only

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,10 +53,21 @@ class _Seen:
 class DmvSampler:
     """Samples over one session with a fixed number of statements."""
 
-    def __init__(self, session: ReadSession, clock: Clock, *, budget_seconds: float) -> None:
+    def __init__(
+        self, session: ReadSession, clock: Clock, *, budget_seconds: float, home_of: Callable[[str], str] = str
+    ) -> None:
+        """Wire it up.
+
+        Args:
+            session: to read with.
+            clock: time.
+            budget_seconds: a sample that takes longer is taken less often.
+            home_of: the space of a filegroup, where that is not the filegroup itself.
+        """
         self._session = session
         self._clock = clock
         self._budget = budget_seconds
+        self._home_of = home_of
         self._rests_until = float("-inf")
         self._backup, self._sweep = _Seen(), _Seen()
 
@@ -72,7 +84,7 @@ class DmvSampler:
         answered = self._clock.monotonic()
         if answered - monotonic > self._budget:
             self._rests_until = answered + REST * (answered - monotonic)
-        files = self._optional("files")
+        files = _by_home(self._optional("files"), self._home_of)
         epoch = self._optional("server")
         ids, counters = by_unit(rows)
         figures = self._maintenance() | _figures(self._optional("counters")) | _by_space(files)
@@ -125,6 +137,15 @@ def by_unit(rows: list[Row]) -> tuple[I64, I64]:
         np.add.at(total, at, value)
     busy = counters.any(axis=0)
     return ids[busy], counters[:, busy]
+
+
+def _by_home(files: list[Row], home_of: Callable[[str], str]) -> list[Row]:
+    """Rows of ``sql/files.sql`` added up by the space that each filegroup lies in."""
+    totals: dict[str, list[int]] = {}
+    for name, *values in files:
+        home = home_of(str(name))
+        totals[home] = [a + int(b) for a, b in zip(totals.get(home, [0] * len(values)), values, strict=True)]
+    return [(home, *values) for home, values in totals.items()]
 
 
 def _figures(rows: list[Row]) -> dict[str, float]:

@@ -60,6 +60,11 @@ class SqlserverSettings(BaseModel):
     move_timeout: Duration = 4 * 3600.0  # of one statement of a move
     maxdop: int = Field(default=1, ge=1, le=64)  # processors of an index build
     sort_in_tempdb: bool = False
+    move_by: Literal["table", "filegroup"] = "table"  # filegroup: whole ones change disks by their files
+    disks: dict[str, str] = Field(
+        default_factory=dict
+    )  # name -> folder, as the server spells it; for move_by: filegroup
+    disks_on_replicas: bool = False  # the folders are there on every replica of an availability group
     offline_moves: bool = True  # False: no route where the edition cannot build indexes online
     lob_moves: bool = False  # True: large objects move with their table, which is then rebuilt twice
     # Builds that can be paused. indexes: plain nonclustered ones, beside the old one; all: with DROP_EXISTING too,
@@ -67,6 +72,16 @@ class SqlserverSettings(BaseModel):
     resumable: Annotated[Literal["no", "indexes", "all"], BeforeValidator(parse_yes_no)] = "no"
     read_ahead_kib: int | None = Field(default=None, ge=64, le=4096)  # None: 512 on Enterprise, 128 on others
     replica_queue_mib: int = Field(default=1024, ge=1)  # no move begins while a replica is further behind
+
+    @model_validator(mode="after")
+    def _disks_are_folders(self) -> SqlserverSettings:
+        """Statements put a file's name right behind the folder."""
+        if self.move_by == "filegroup" and not self.disks:
+            raise ValueError("move_by: filegroup needs disks, such as {ssd: 'S:\\data\\'}")
+        bare = [folder for folder in self.disks.values() if not folder.endswith(("\\", "/"))]
+        if bare:
+            raise ValueError(f"a folder of disks ends with its separator, {bare[0]!r} does not")
+        return self
 
     @model_validator(mode="after")
     def _driver_can(self) -> SqlserverSettings:

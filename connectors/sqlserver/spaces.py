@@ -27,6 +27,7 @@ class File:
     growth: int | None
     state: str | None
     used_pages: int | None  # None: this login may not know
+    percent_growth: int = 0  # growth is in percent, not in pages
 
 
 @dataclass(frozen=True, slots=True)

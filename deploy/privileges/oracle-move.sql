@@ -26,6 +26,7 @@ ALTER USER &owner QUOTA UNLIMITED ON &space;
 -- One agent acts at a time: a user lock that ends with its session, and who holds it.
 GRANT EXECUTE ON SYS.DBMS_LOCK TO &login;
 GRANT SELECT ON SYS.GV_$LOCK TO &login;
+GRANT SELECT ON SYS.DBA_TAB_PRIVS TO &login;
 
 -- Its own progress, and whom it waits for.
 GRANT SELECT ON SYS.V_$SESSION TO &login;

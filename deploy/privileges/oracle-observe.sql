@@ -5,6 +5,8 @@
 -- In a CDB: once in each PDB that is watched (ALTER SESSION SET CONTAINER = ...), with a local user. The script creates
 -- no user, so that no password shows here:  CREATE USER hotplace IDENTIFIED BY ...;
 -- Grants are on single views, no role and no ANY privilege. From 12.1.0.2 READ may stand in place of SELECT.
+-- Where the configuration says  licensed: [diagnostics_pack]  it also needs DBA_HIST_SEG_STAT and DBA_HIST_SNAPSHOT, for
+-- licensed: [advanced_compression]  DBA_ILMOBJECTS; hotplace doctor prints those grants too.
 -- Nothing below belongs to the Diagnostics or Tuning Pack, to Heat Map or to ADO.
 DEFINE login = &1
 SET VERIFY OFF
@@ -18,6 +20,7 @@ GRANT SELECT ON SYS.V_$DATABASE TO &login;
 GRANT SELECT ON SYS.V_$OPTION TO &login;
 GRANT SELECT ON SYS.V_$PARAMETER TO &login;
 GRANT SELECT ON SYS.V_$STATISTICS_LEVEL TO &login;
+GRANT SELECT ON SYS.V_$ARCHIVE_DEST TO &login;
 GRANT SELECT ON SYS.V_$ASM_DISKGROUP_STAT TO &login;
 
 -- Counters, of every instance of a cluster.
@@ -30,6 +33,7 @@ GRANT SELECT ON SYS.V_$DATAFILE TO &login;
 GRANT SELECT ON SYS.V_$TABLESPACE TO &login;
 GRANT SELECT ON SYS.GV_$SYSSTAT TO &login;
 GRANT SELECT ON SYS.GV_$SYSTEM_EVENT TO &login;
+GRANT SELECT ON SYS.GV_$BUFFER_POOL_STATISTICS TO &login;
 
 -- The same of one instance, for clusters where query servers cannot start on all of them (ORA-12850).
 GRANT SELECT ON SYS.V_$ACTIVE_INSTANCES TO &login;

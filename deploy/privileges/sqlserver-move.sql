@@ -4,7 +4,7 @@
 --   sqlcmd -S db.example.com -v database="app" login="hotplace_move" schema="dbo" -i sqlserver-move.sql
 --
 -- Once for each schema. The first script gives it eyes: progress, locks, whether an interrupted statement still runs.
--- Never make it sysadmin or db_owner.
+-- Never make it sysadmin.
 :on error exit
 USE [$(database)];
 GO
@@ -13,3 +13,5 @@ GRANT ALTER ON SCHEMA::[$(schema)] TO [$(login)];
 -- To move single partitions and large objects, which need a partition scheme. Leave it out if neither is wanted.
 GRANT ALTER ANY DATASPACE TO [$(login)];
 GO
+-- Only for move_by: filegroup. DBCC SHRINKFILE asks for the owner of the database and for nothing less:
+--   ALTER ROLE db_owner ADD MEMBER [$(login)];

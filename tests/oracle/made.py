@@ -29,12 +29,14 @@ def server(**changes: Any) -> Server:
         open_mode="READ WRITE",
         force_logging=False,
         login="HOTPLACE",
+        proxy="",
         container="PDB1",
         container_uid=9,
         in_cdb=True,
-        options={"Partitioning": "TRUE", "Online Index Build": "TRUE"},
+        options={"Partitioning": "TRUE", "Online Index Build": "TRUE", "Online Redefinition": "TRUE"},
         parameters={"timed_statistics": "TRUE"},
         segment_statistics=True,
+        standbys=0,
     )
     return replace(usual, **changes)
 

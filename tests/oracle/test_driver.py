@@ -56,7 +56,11 @@ def test_the_old_module_serves_where_only_it_is_there(monkeypatch: pytest.Monkey
     connection = driver.connect(SETTINGS)
     driver.limit_calls(connection, 1.5)
     assert cast(Any, connection).callTimeout == 1500
-    assert cast(Any, module).given == {"user": "hotplace", "dsn": "tcp://localhost:1521/pdb1"}
+    assert cast(Any, module).given == {
+        "user": "hotplace",
+        "dsn": "(DESCRIPTION=(TRANSPORT_CONNECT_TIMEOUT=10)(ENABLE=BROKEN)"
+        "(ADDRESS=(PROTOCOL=tcp)(HOST=localhost)(PORT=1521))(CONNECT_DATA=(SERVICE_NAME=pdb1)))",
+    }
 
 
 def test_a_missing_driver_is_told_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,6 +87,20 @@ def test_thick_mode_without_its_client_is_told(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(DriverMissing) as caught:
         load_driver(thick)
     assert (caught.value.native_code, given) == ("DPI-1047", {"lib_dir": "/opt/client"})
+
+
+def test_thick_mode_is_entered_once_and_gets_a_descriptor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a stand-in: the client library is loaded before the first connection; wallet and time-out go in the dsn."""
+    module = cast(Any, _legacy_module())
+    entered: list[dict[str, str]] = []
+    module.init_oracle_client = lambda **options: entered.append(options)
+    monkeypatch.setitem(sys.modules, "oracledb", module)
+    thick = OracleSettings(service="x", user="u", driver="thick", protocol="tcps", wallet_location="/wallet")  # type: ignore[arg-type]
+    driver = load_driver(thick)
+    driver.connect(thick)
+    assert (driver.thin, entered) == (False, [{}])
+    assert module.given["dsn"].endswith("(SECURITY=(MY_WALLET_DIRECTORY=/wallet)(SSL_SERVER_DN_MATCH=yes)))")
+    assert set(module.given) == {"user", "dsn"}
 
 
 @pytest.mark.parametrize(
@@ -160,7 +178,7 @@ def test_broken_sessions_mean_unknown(code: str) -> None:
 
 def test_settings_are_one_address() -> None:
     """A service or a dsn; an address of numbers and colons is bracketed; no secret is in it."""
-    assert OracleSettings(service="s", user="u", host="::1").address() == "tcp://[::1]:1521/s"
+    assert OracleSettings(service="s", user="u", host="::1").address() == "[::1]:1521/s"
     assert OracleSettings(dsn="sales", user="u").address() == "sales"
     for wrong in ({"user": "u"}, {"user": "u", "service": "s", "dsn": "d"}):
         with pytest.raises(ValueError, match="exactly one"):

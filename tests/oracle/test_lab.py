@@ -378,3 +378,37 @@ def test_an_interrupted_rebuild_is_told(lab: OracleHarness, connector: Connector
     assert left not in route.tidy_steps
     lab.database.drop_table(OWNER, f"SYS_JOURNAL_{number}")
     lab.drop(table)
+
+
+def test_totals_since_the_start_rank_nothing(lab: OracleHarness, connector: Connector) -> None:
+    """Emulated server: a million reads before the first sample count for nothing, forty after it do (oracle.md f2)."""
+    once, now = lab.create("once"), lab.create("now")
+    lab.read_randomly(once, 1_000_000)
+    demand, catalog = demand_of(lab, connector, lambda: lab.read_randomly(now, 40))
+    assert reads_of(demand, catalog, Signal.SYNC_READ) == {now.key: pytest.approx(40)}
+    lab.drop(once)
+    lab.drop(now)
+
+
+def test_a_parallel_rebuild_leaves_the_degree_as_it_was(lab: OracleHarness) -> None:
+    """Emulated server: REBUILD PARALLEL stores its degree; the route restores it, and inspect sees where it did not."""
+    table = lab.create("wide")
+    index = lab.table(table).indexes[0]
+    index.degree = "3"
+    connector = lab.connector(parallel=4)
+    try:
+        route = route_to(connector, str(table.index_key), "FAST")
+        with connector.open_mover() as mover:
+            mover.prepare(route)
+            mover.execute(route.steps[0])
+            assert index.degree == "4"
+            (left,) = connector.inspect(route).leftovers
+            assert left in route.tidy_steps
+            mover.execute(left)
+        assert index.degree == "3"
+        assert connector.inspect(route).leftovers == ()
+        run(connector, route, undo=True)
+        assert (index.degree, index.segments[0].tablespace) == ("3", "SLOW")
+    finally:
+        connector.close()
+        lab.drop(table)

@@ -14,7 +14,7 @@ from connectors.oracle.names import quoted
 from connectors.oracle.routes import routes_of
 from connectors.oracle.settings import OracleSettings
 from connectors.oracle.statements import action_of
-from tests.oracle.made import SETTINGS, bundle, entry, facts, index, server, space, standard, table
+from tests.oracle.made import MIB, SETTINGS, bundle, entry, facts, index, server, space, standard, table
 
 _TAG = re.compile(r"/\* hotplace move [0-9a-f]{8} (step|undo|tidy) \d+ \*/ ")
 TABLE = 'ALTER TABLE "APP"."ORDERS" MOVE'
@@ -48,7 +48,87 @@ def test_a_table_before_12_2_has_its_indexes_rebuilt(number: tuple[int, int]) ->
     assert _texts(only) == [f'{TABLE} TABLESPACE "FAST"', rebuilt]
     assert [_TAG.sub("", step.sql) for step in only.undo_steps] == [f'{TABLE} TABLESPACE "SLOW"', rebuilt]
     assert [_TAG.sub("", step.sql) for step in only.tidy_steps] == [rebuilt]
-    assert any("DBMS_REDEFINITION" in note for note in only.notes)
+
+
+ONE_CALL = (
+    "BEGIN DBMS_REDEFINITION.REDEF_TABLE(uname => 'APP', tname => 'ORDERS', table_part_tablespace => 'FAST', "
+    "lob_tablespace => 'FAST', dml_lock_timeout => 5); END;"
+)
+BOTH = "uname => 'APP', orig_table => 'ORDERS', int_table => 'HP$500'"
+CHAIN = (
+    "BEGIN DBMS_REDEFINITION.CAN_REDEF_TABLE('APP', 'ORDERS'); END; "
+    'CREATE TABLE "APP"."HP$500" TABLESPACE "FAST" LOB ("DOC") STORE AS (TABLESPACE "FAST") '
+    'AS SELECT * FROM "APP"."ORDERS" WHERE 1 = 0; '
+    f"BEGIN DBMS_REDEFINITION.START_REDEF_TABLE({BOTH}); END; "
+    f"DECLARE errors PLS_INTEGER; BEGIN DBMS_REDEFINITION.COPY_TABLE_DEPENDENTS({BOTH}, "
+    "copy_indexes => DBMS_REDEFINITION.CONS_ORIG_PARAMS, num_errors => errors); END; "
+    f"BEGIN DBMS_REDEFINITION.SYNC_INTERIM_TABLE({BOTH}); END; "
+    f"BEGIN DBMS_REDEFINITION.FINISH_REDEF_TABLE({BOTH}); END; "
+    'DROP TABLE "APP"."HP$500" PURGE; '
+    f"after any error instead: BEGIN DBMS_REDEFINITION.ABORT_REDEF_TABLE({BOTH}); END and the DROP;"
+)
+
+
+@pytest.mark.parametrize(
+    ("number", "plan"), [((11, 2), CHAIN), ((12, 1), ONE_CALL), ((19, 0), ONE_CALL)], ids=["11.2", "12.1", "19"]
+)
+def test_redefinition_is_written_down(number: tuple[int, int], plan: str) -> None:
+    """What does not move online by a route does so by hand: in a note, in no statement that is ever sent."""
+    (only,) = _routes({"lobs": (LobFacts("DOC", "SLOW"),), "table_facts": table(lobs=1)}, number=number)
+    assert f"online by hand, watched by a person: {plan}" in only.notes
+    assert not any("REDEFINITION" in step.sql for step in (*only.steps, *only.undo_steps, *only.tidy_steps))
+
+
+def test_redefinition_is_of_enterprise_edition_and_of_tables() -> None:
+    """Not where the option is missing, not of a partition, not where the online route exists."""
+    for found in (_routes({}, **standard()), _routes(PART, number=(11, 2)), _routes({})):
+        assert not any("REDEFINITION" in note for route in found for note in route.notes)
+
+
+def test_a_parallel_rebuild_restores_the_degree() -> None:
+    """REBUILD stores its PARALLEL: the next statement restores what was there, also after a crash (oracle.md f18)."""
+    four = SETTINGS.model_copy(update={"parallel": 4})
+    for degree, restored in (("1", "NOPARALLEL"), ("8  ", "PARALLEL 8"), ("DEFAULT", "PARALLEL")):
+        online, _ = _routes({**INDEX, "indexes": (index(degree=degree),)}, "APP.ORDERS_PK INDEX", four)
+        own = 'ALTER INDEX "APP"."ORDERS_PK"'
+        assert _texts(online) == [f'{own} REBUILD TABLESPACE "FAST" ONLINE PARALLEL 4', f"{own} {restored}"]
+        assert _TAG.sub("", online.undo_steps[1].sql) == f"{own} {restored}"
+        assert _TAG.sub("", online.tidy_steps[1].sql) == f"{own} {restored}"
+    (only,) = _routes(INDEX, "APP.ORDERS_PK INDEX", four, **standard())
+    assert not any("PARALLEL" in text for text in _texts(only))
+
+
+def test_lobs_that_move_online_come_with_a_warning() -> None:
+    """Sessions in DBMS_LOB would fail: never by default, and told where it is configured (oracle.md f23)."""
+    changes = {**PART, "lobs": (LobFacts("DOC", "SLOW"),), "table_facts": table(lobs=1)}
+    assert [route.online for route in _routes(changes)] == [False]
+    online = _routes(changes, settings=SETTINGS.model_copy(update={"online_lobs": True}))[0]
+    assert online.online
+    assert any("ORA-14812" in note for note in online.notes)
+
+
+def test_where_redo_goes_is_told() -> None:
+    """A standby gets all of it, or loses what is not logged; forced logging overrides NOLOGGING (oracle.md f33)."""
+    bare = " ".join(_routes({"logging": "NO"}, standbys=2)[0].notes)
+    assert "it is NOLOGGING" in bare
+    assert "2 standby destination(s) receive about" in bare
+    forced = " ".join(_routes({"logging": "NO"}, force_logging=True)[0].notes)
+    assert ("it is NOLOGGING" in forced, "logging is forced" in forced) == (False, True)
+    target = {"SLOW": space("SLOW"), "FAST": space("FAST", force_logging="YES")}
+    assert not any("it is NOLOGGING" in note for note in _routes({"logging": "NO", "spaces": target})[0].notes)
+
+
+def test_redo_counts_the_indexes_that_are_built_anew() -> None:
+    """100 MiB of table and 20 of index: 105 % of 120; of a partition only its local pieces and the global ones."""
+    pieces = (
+        index(bytes=20 * MIB, space="IX"),
+        index(name="L", piece="PARTITION", part="P1", bytes=5 * MIB, space="IX"),
+        index(name="L", piece="PARTITION", part="P2", bytes=7 * MIB, space="IX2"),
+    )
+    whole = _routes({"indexes": pieces[:1]})[0]
+    assert whole.log_bytes == round(1.05 * 120 * MIB)
+    assert f"1 index segment(s) are built anew where they are: {20 * MIB} bytes more, in IX" in whole.notes
+    assert _routes({**PART, "indexes": pieces})[0].log_bytes == round(1.05 * 125 * MIB)
 
 
 def test_standard_edition_moves_offline() -> None:
@@ -147,7 +227,9 @@ def test_an_index_organised_table_moves_as_a_table() -> None:
         ({"table_facts": table(bitmap_joins=1)}, "bitmap_join"),
         ({"lobs": (LobFacts("SYS_NC00004$", "SLOW"),)}, "lob_hidden"),
         ({"lobs": (LobFacts('"DOC"."BODY"', "SLOW"),)}, "lob_hidden"),
-        ({"quota_left": 99 * 1024 * 1024}, "quota"),
+        ({"quota_left": 99 * MIB}, "quota"),
+        ({"quota_left": 101 * MIB, "lobs": (LobFacts("DOC", "SLOW", 2 * MIB),)}, "quota"),
+        ({"ado_policies": 1}, "ado"),  # oracle.md f35
         ({**INDEX, "indexes": (index(index_type="DOMAIN"),)}, "index_kind"),
         ({**INDEX, "indexes": (index(function_status="DISABLED"),)}, "function_disabled"),
         ({**INDEX, "indexes": ()}, "gone"),
@@ -169,7 +251,7 @@ def test_no_ddl_where_it_is_impossible() -> None:
 
 
 def test_nothing_dangerous_is_ever_generated() -> None:
-    """No NOLOGGING, no PARALLEL, no row filter; no suspended DDL (oracle.md f18, f24, f26, f33)."""
+    """No NOLOGGING, by default no PARALLEL, no row filter; no suspended DDL (oracle.md f18, f24, f26, f33)."""
     partition = bundle("APP.ORDERS PARTITION P1", UnitKind.TABLE_PARTITION)
     for number in ((11, 2), (12, 1), (12, 2), (19, 0), (23, 0)):
         for made in (facts(), facts(**PART), facts(**INDEX)):

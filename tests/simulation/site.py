@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ class Site:
     dry_run: bool = False
     level: str = "propose"
     policy: str = ""
+    windows: str = ""  # lines of the database's part, as "windows: [...]"
     clock: VirtualClock = field(default_factory=VirtualClock)
     told: list[str] = field(default_factory=list)  # what listeners heard
 
@@ -48,6 +50,7 @@ databases:
     tiers:
       - {{name: ssd, kind: ssd, spaces: [ssd]}}
       - {{name: hdd, kind: hdd, spaces: [hdd]}}
+{textwrap.indent(textwrap.dedent(self.windows).strip(), "    ")}
     policy: {{minimum_history: 10min, {self.policy}}}
 """,
             encoding="utf-8",

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.ledger import Ledger, StepState
-from agent.states import MoveState
-from agent.watch import Watch
+from agent.executor import WAITING
+from agent.ledger import Ask, Ledger, StepState
+from agent.states import UNFINISHED, MoveState
 from connectors.simulated.connector import SimulatedConnector
 from tests.simulation.site import Site
 from tests.simulation.test_crash import FEW_MOVES, Doomed, Killed, check_truth
 
+ONE_MOVE = "maximum_moves: 1"
 SOON = 1.0  # seconds into the first copy
 
 
@@ -22,22 +23,27 @@ def site(tmp_path: Path) -> Site:
     return Site(tmp_path, policy=FEW_MOVES)
 
 
-def hold_soon(site: Site, watch: Watch) -> None:
-    """Ask for the running move to be held once its copy has begun."""
-    executor = watch.executor
-    site.clock.call_later(SOON, lambda: executor.hold("somebody asked"))
+def ask(ledger: Ledger, kind: Ask, states: frozenset[MoveState] = UNFINISHED) -> None:
+    """Ann asks something of the first move in one of these states."""
+    row = ledger.moves(database="sim", states=states)[0]
+    ledger.asks.ask(row.id, kind, who="ann", origin="test", reason="backup runs")
+
+
+def ask_soon(site: Site, ledger: Ledger, kind: Ask) -> None:
+    """Ask something of the running move once its copy has begun."""
+    site.clock.call_later(SOON, lambda: ask(ledger, kind))
 
 
 def test_a_held_move_waits_and_goes_on(site: Site) -> None:
     """It is PAUSED with the reason, nothing else begins meanwhile, and then it ends like any other."""
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
-        hold_soon(site, watch)
+        ask_soon(site, ledger, Ask.PAUSE)
         (held,) = watch.act()
-        assert (held.state, held.reason) == (MoveState.PAUSED, "somebody asked")
+        assert (held.state, held.reason) == (MoveState.PAUSED, "held by ann: backup runs")
         assert watch.act() == ()
         assert ledger.move(held.id).state is MoveState.PAUSED
-        watch.executor.allow()
+        ask(ledger, Ask.RESUME)
         watch.act()
         journal = [(step.sql.split()[3], step.state) for step in ledger.steps(held.id)]
         assert journal == [
@@ -52,9 +58,9 @@ def test_going_on_copies_only_the_rest(site: Site) -> None:
     """What was copied before the hold is not copied again: both parts together take the time of the whole."""
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
-        hold_soon(site, watch)
+        ask_soon(site, ledger, Ask.PAUSE)
         (held,) = watch.act()
-        watch.executor.allow()
+        ask(ledger, Ask.RESUME)
         watch.act()
         sent, _, again = ledger.steps(held.id)
         assert sent.ended_at is not None
@@ -68,12 +74,14 @@ def test_a_held_move_survives_a_restart(site: Site) -> None:
     """An agent that starts finds it held by the catalog, keeps it PAUSED and goes on with it."""
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
-        hold_soon(site, watch)
+        ask_soon(site, ledger, Ask.PAUSE)
         (held,) = watch.act()
     with site.agent() as (watch, ledger):
         (found,) = watch.executor.reconcile()
         assert (found.id, found.state) == (held.id, MoveState.PAUSED)
         watch.sample()
+        assert watch.act() == ()
+        ask(ledger, Ask.RESUME)
         watch.act()
     check_truth(site)
 
@@ -81,15 +89,15 @@ def test_a_held_move_survives_a_restart(site: Site) -> None:
 def run(folder: Path, *, at: int = 0, after: bool = False) -> tuple[Site, int]:
     """Hold the first move and go on with it, dying at the given durable point."""
     folder.mkdir()
-    site = Site(folder, policy=FEW_MOVES)
+    site = Site(folder, policy=ONE_MOVE)
     doomed = None
     try:
         with site.agent() as (watch, ledger):
             site.approved(watch, ledger)
             doomed = Doomed(ledger, at=at, after=after)
-            hold_soon(site, watch)
+            ask_soon(site, ledger, Ask.PAUSE)
             watch.act()
-            watch.executor.allow()
+            ask(ledger, Ask.RESUME)
             watch.act()
     except Killed:
         pass
@@ -105,25 +113,87 @@ def test_every_durable_point(tmp_path: Path) -> None:
     for at in range(1, points + 1):
         for after in (False, True):
             site, _ = run(tmp_path / f"{at} {after}", at=at, after=after)
-            with site.agent() as (watch, _ledger):
+            with site.agent() as (watch, ledger):
                 watch.sample()
+                watch.act()
+                for number, wish in ledger.asks.in_force("sim").items():
+                    assert wish.kind is Ask.PAUSE
+                    ledger.asks.ask(number, Ask.RESUME, who="ann", origin="test", reason="")
                 watch.act()
             check_truth(site)
             assert site.homes() == expected, f"killed {'after' if after else 'before'} durable point {at}"
 
 
 def test_what_cannot_be_held_is_let_finish(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wish to hold changes nothing of a statement that has no way to be held; nothing else begins."""
+    """A wish to hold changes nothing of a statement that has no way to be held, and its answer says so."""
     online = SimulatedConnector.routes
     monkeypatch.setattr(SimulatedConnector, "routes", lambda *a: r[1:] if isinstance(r := online(*a), tuple) else r)
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
-        hold_soon(site, watch)
-        (first,) = watch.act()
+        ask_soon(site, ledger, Ask.PAUSE)
+        first, *_ = watch.act()
         assert first.state is MoveState.PLACED
         assert [step.state for step in ledger.steps(first.id)] == [StepState.DONE]
-        assert _waiting(ledger)
+        assert "cannot be held" in ledger.asks.of_move(first.id)[0].answer
 
 
-def _waiting(ledger: Ledger) -> list[str]:
-    return [row.move.key for row in ledger.moves(database="sim", states={MoveState.APPROVED})]
+def test_a_running_move_can_be_cancelled(site: Site) -> None:
+    """It is rolled back and CANCELLED with who and why; the others go on."""
+    before = site.homes()
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        ask_soon(site, ledger, Ask.CANCEL)
+        first, *others = watch.act()
+        assert (first.state, first.reason) == (MoveState.CANCELLED, "cancelled by ann: backup runs")
+        assert {row.state for row in others} == {MoveState.PLACED}
+        assert ledger.asks.of_move(first.id)[0].answer == "it was cancelled and rolled back"
+    assert site.homes()[first.move.key] == before[first.move.key]
+
+
+def test_a_held_move_can_be_cancelled(site: Site) -> None:
+    """What the engine holds is rolled back by a statement of the approval, and its room is free again."""
+    before = site.homes()
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        ask_soon(site, ledger, Ask.PAUSE)
+        (held,) = watch.act()
+        ask(ledger, Ask.CANCEL)
+        watch.act()
+        row = ledger.move(held.id)
+        assert row.state is MoveState.CANCELLED
+        assert "cancelled by ann" in row.reason
+        assert ledger.steps(held.id)[-1].sql.endswith(f"ABORT MOVE {held.move.key}")
+    assert site.homes()[held.move.key] == before[held.move.key]
+    assert not site.world.placement.running
+
+
+def test_an_approved_move_that_is_to_pause_does_not_begin(site: Site) -> None:
+    """Nor does anything after it; the reason says who asked. Cancelled, it ends without any statement."""
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        approved = frozenset({MoveState.APPROVED})
+        ask(ledger, Ask.PAUSE, approved)
+        assert watch.act() == ()
+        waiting = ledger.load_document("sim", WAITING)
+        assert waiting is not None
+        assert "held by ann: backup runs" in next(iter(waiting[1].values()))
+        ask(ledger, Ask.CANCEL, approved)
+        first = ledger.moves(database="sim")[0]
+        assert first.state is MoveState.CANCELLED
+        assert ledger.steps(first.id) == []
+        assert {row.state for row in watch.act()} == {MoveState.PLACED}
+
+
+def test_what_somebody_holds_at_the_engine_stays_held(site: Site) -> None:
+    """A hold that nobody asked hotplace for is not undone by it: a person lets the move go on."""
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        first = ledger.moves(database="sim")[0].move
+        with watch.connector.open_mover() as somebody:
+            site.clock.call_later(SOON, lambda: somebody.run(f"PAUSE MOVE {first.key}"))  # type: ignore[attr-defined]
+            (held,) = watch.act()
+        assert held.state is MoveState.PAUSED
+        assert watch.act() == ()
+        ask(ledger, Ask.RESUME)
+        watch.act()
+    check_truth(site)

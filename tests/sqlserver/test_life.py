@@ -13,7 +13,7 @@ from tests.cli.site import Site
 from tests.labs.sqlserver.lab import Lab, running_lab, wait_until
 from tests.labs.sqlserver.objects import Table
 from tests.labs.sqlserver.storage import IN_ROW
-from tests.labs.sqlserver.world import FAST, MOVER, READER, SLOW, add_table
+from tests.labs.sqlserver.world import FAST, MOVER, OWNER, READER, SLOW, add_table
 from tests.labs.tds.drivers import OdbcDriver, drivers
 
 HOT = "[dbo].[orders]"
@@ -104,6 +104,40 @@ def load(lab: Lab, hot: Table) -> Iterator[None]:
     reader.join()
 
 
+@pytest.fixture
+def pausing(site: Site, lab: Lab) -> Site:
+    """A site whose index builds can be paused, DROP_EXISTING included, as on servers that take both."""
+    lab.instance.resumable_with_drop_existing = True
+    for part in ("connection", "move_connection"):
+        site.database[part]["resumable"] = "all"
+    site.write()
+    return site
+
+
+@pytest.fixture
+def by_files(site: Site, lab: Lab, driver: OdbcDriver) -> Site:
+    """A site that moves whole filegroups from disk D: to disk S:; what acts owns the database."""
+    own = connection(lab, driver, site.folder, OWNER)
+    disks = {"move_by": "filegroup", "disks": {"slow": "D:\\", "fast": "S:\\"}}
+    site.database["connection"].update(disks)
+    site.database["move_connection"] = own | disks
+    site.database["tiers"] = [{"name": "ssd", "spaces": ["fast"]}, {"name": "hdd", "spaces": ["slow"]}]
+    site.write()
+    return site
+
+
+def on_disk(lab: Lab, mount: str) -> int:
+    """Pages of filegroup hdd on that disk, from the model itself."""
+    group = lab.shop.storage.filegroup_named(SLOW)
+    assert group is not None
+    return sum(f.used for f in lab.shop.storage.files_of(group.space_id) if f.path.startswith(mount))
+
+
+def states(site: Site) -> dict[str, str]:
+    """State of each move by the unit that leads it."""
+    return {move["unit"]: move["state"] for move in site.good("history", "--json").document["moves"]}
+
+
 def proposed(site: Site) -> int:
     """The number of a proposal that moves the hot table."""
     found = site.good("plan", "--observe", "1", "--propose", "--json").document
@@ -167,3 +201,77 @@ def test_a_dry_run_changes_nothing(site: Site, lab: Lab, hot: Table, load: None)
 def test_doctor_tells_what_the_watching_login_lacks(site: Site) -> None:
     """The reader may look and not alter: the GRANT is printed."""
     assert "GRANT ALTER ON SCHEMA::[dbo] TO [watcher];" in site.run("doctor").out.replace("\n", " ")
+
+
+def test_killed_while_it_can_be_held(pausing: Site, lab: Lab, hot: Table, load: None) -> None:
+    """Kill -9 in a resumable build: what is built stays, and the next run goes on with it instead of beginning anew."""
+    number = proposed(pausing)
+    assert "RESUMABLE = ON" in pausing.good("show", str(number), "--sql").out
+    pausing.good("approve", str(number), "--yes")
+    with lab.slow():
+        agent = pausing.start("run", "--once")
+        wait_until(lambda: any(build.copied_pages for build in lab.shop.operations), "pages are copied")
+        agent.kill()
+        agent.communicate()
+        wait_until(lambda: any(build.paused for build in lab.shop.operations), "the server noticed")
+    kept = lab.shop.operations[0].copied_pages
+    assert kept > 0
+    pausing.good("run", "--once")
+    assert home_of(lab, hot) == FAST
+    assert not lab.shop.operations
+    assert states(pausing)[HOT] == "placed"
+    pausing.good("audit", "verify")
+
+
+def test_a_filegroup_by_its_files(by_files: Site, lab: Lab, hot: Table, load: None) -> None:
+    """The whole life: planned, approved, moved to the last page, taken back by an undo approved like any other."""
+    found = by_files.good("plan", "--observe", "1", "--propose", "--json").document
+    assert "EMPTYFILE" in by_files.good("show", str(found["proposal"]["id"]), "--sql").out
+    everything = on_disk(lab, "D:")
+    by_files.good("approve", str(found["proposal"]["id"]), "--yes")
+    moved = by_files.good("run", "--once", "--json").document["moves"]
+    assert {row["state"] for row in moved} == {"placed"}
+    assert (on_disk(lab, "D:"), on_disk(lab, "S:")) == (0, everything)
+    undo = by_files.good("undo", "--proposal", str(found["proposal"]["id"]), "--json").document
+    by_files.good("approve", str(undo["proposal"]), "--yes")
+    by_files.good("run", "--once")
+    assert (on_disk(lab, "D:"), on_disk(lab, "S:")) == (everything, 0)
+    by_files.good("audit", "verify")
+
+
+def test_killed_while_a_file_is_emptied(by_files: Site, lab: Lab, hot: Table, load: None) -> None:
+    """Kill -9 in the middle of EMPTYFILE: what has moved stays moved, and the next run goes on from there."""
+    found = by_files.good("plan", "--observe", "1", "--propose", "--json").document
+    by_files.good("approve", str(found["proposal"]["id"]), "--yes")
+    everything = on_disk(lab, "D:")
+    with lab.slow():
+        agent = by_files.start("run", "--once")
+        wait_until(lambda: on_disk(lab, "S:") > 0, "pages have moved")
+        agent.kill()
+        agent.communicate()
+        wait_until(lambda: not emptying(lab), "the server noticed")
+    assert 0 < on_disk(lab, "S:") < everything
+    by_files.good("run", "--once")
+    assert (on_disk(lab, "D:"), on_disk(lab, "S:")) == (0, everything)
+    assert set(states(by_files).values()) == {"placed"}
+    by_files.good("audit", "verify")
+
+
+def emptying(lab: Lab) -> bool:
+    """Whether a session empties a file."""
+    with lab.instance.lock:
+        requests = [session.request for session in lab.instance.sessions.values()]
+    return any(request is not None and "EMPTYFILE" in request.sql for request in requests)
+
+
+def test_undone(site: Site, lab: Lab, hot: Table, load: None) -> None:
+    """A move that was placed is taken back by a proposal of its own, and the catalog agrees."""
+    number = proposed(site)
+    site.good("approve", str(number), "--yes")
+    site.good("run", "--once")
+    assert home_of(lab, hot) == FAST
+    undo = site.good("undo", "--proposal", str(number), "--json").document
+    site.good("approve", str(undo["proposal"]), "--yes")
+    site.good("run", "--once")
+    assert home_of(lab, hot) == SLOW
+    site.good("audit", "verify")

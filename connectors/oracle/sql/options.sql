@@ -1,14 +1,18 @@
 -- Options and parameters that decide what may be offered, one row each.
--- Reads: V$OPTION, V$PARAMETER, V$STATISTICS_LEVEL. Since: 11.2. Cost: a few milliseconds.
--- Privilege: SELECT on SYS.V_$OPTION, SYS.V_$PARAMETER, SYS.V_$STATISTICS_LEVEL.
+-- Reads: V$OPTION, V$PARAMETER, V$STATISTICS_LEVEL, V$ARCHIVE_DEST. Since: 11.2. Cost: a few milliseconds.
+-- Privilege: SELECT on SYS.V_$OPTION, SYS.V_$PARAMETER, SYS.V_$STATISTICS_LEVEL, SYS.V_$ARCHIVE_DEST.
 SELECT 'option' AS KIND, O.PARAMETER AS NAME, O.VALUE AS VALUE
   FROM V$OPTION O
  WHERE O.PARAMETER IN ('Partitioning', 'Online Index Build', 'Online Redefinition', 'Real Application Clusters')
 UNION ALL
 SELECT 'parameter', P.NAME, P.VALUE
   FROM V$PARAMETER P
- WHERE P.NAME IN ('statistics_level', 'timed_statistics', 'compatible', 'db_block_size')
+ WHERE P.NAME IN ('statistics_level', 'timed_statistics', 'compatible', 'db_block_size', 'heat_map')
 UNION ALL
 SELECT 'statistics', S.STATISTICS_NAME, S.SYSTEM_STATUS
   FROM V$STATISTICS_LEVEL S
  WHERE S.STATISTICS_NAME = 'Segment Level Statistics'
+UNION ALL
+SELECT 'standby', A.DEST_NAME, A.STATUS
+  FROM V$ARCHIVE_DEST A
+ WHERE A.TARGET = 'STANDBY' AND A.STATUS = 'VALID'

@@ -11,7 +11,8 @@ SELECT g.data_space_id,
        f.max_size,
        f.growth,
        f.state_desc,
-       u.total_page_count - u.unallocated_extent_page_count AS used_pages
+       u.total_page_count - u.unallocated_extent_page_count AS used_pages,
+       CONVERT(int, f.is_percent_growth) AS percent_growth
   FROM sys.filegroups AS g
   LEFT JOIN sys.database_files AS f ON f.data_space_id = g.data_space_id AND f.type = 0
   LEFT JOIN sys.dm_db_file_space_usage AS u ON u.file_id = f.file_id AND u.database_id = DB_ID()

@@ -10,7 +10,8 @@ SELECT g.data_space_id,
        f.max_size,
        f.growth,
        f.state_desc,
-       NULL AS used_pages
+       NULL AS used_pages,
+       CONVERT(int, f.is_percent_growth) AS percent_growth
   FROM sys.filegroups AS g
   LEFT JOIN sys.database_files AS f ON f.data_space_id = g.data_space_id AND f.type = 0
  WHERE g.type = 'FG'

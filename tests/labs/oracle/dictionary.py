@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from tests.labs.oracle import accounts, licensed
 from tests.labs.oracle.model import BLOCK, Index, Lob, Segment, Table
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def tables(db: EmulatedDatabase) -> Rows:
             "OWNER": table.owner, "TABLE_NAME": table.name,
             "TABLESPACE_NAME": table.segments[0].tablespace if placed else None,
             "CLUSTER_NAME": "C" if table.clustered else None, "IOT_TYPE": "IOT" if table.iot else None,
-            "STATUS": "VALID", "LOGGING": None if table.partitioned else "YES",
+            "STATUS": "VALID", "LOGGING": None if table.partitioned else _FLAG[table.logging],
             "PARTITIONED": _FLAG[table.partitioned], "TEMPORARY": "Y" if table.temporary else "N", "SECONDARY": "N",
             "NESTED": _FLAG[table.nested], "DEGREE": f"{table.degree:>10}", "READ_ONLY": _FLAG[table.read_only],
             "COMPRESSION": None if table.partitioned else "ENABLED" if table.compress_for else "DISABLED",
@@ -175,7 +176,7 @@ def table_subpartitions(db: EmulatedDatabase) -> Rows:
 def _partition(table: Table, segment: Segment, at: int) -> Row:
     return {
         "TABLE_OWNER": table.owner, "TABLE_NAME": table.name, "PARTITION_NAME": segment.part,
-        "PARTITION_POSITION": at, "TABLESPACE_NAME": segment.tablespace, "LOGGING": "YES",
+        "PARTITION_POSITION": at, "TABLESPACE_NAME": segment.tablespace, "LOGGING": _FLAG[table.logging],
         "COMPRESSION": "ENABLED" if segment.compress_for else "DISABLED", "COMPRESS_FOR": segment.compress_for or None,
         "SEGMENT_CREATED": _FLAG[segment.created], "READ_ONLY": "NO", "HIGH_VALUE": f"{at}00",
     }  # fmt: skip
@@ -312,56 +313,6 @@ def queue_tables(db: EmulatedDatabase) -> Rows:
             yield {"OWNER": table.owner, "QUEUE_TABLE": table.name, "TYPE": "OBJECT"}
 
 
-def quotas(db: EmulatedDatabase) -> Rows:
-    """DBA_TS_QUOTAS."""
-    for user in db.users.values():
-        for space, limit in user.quotas.items():
-            held = sum(s.bytes for s in db.segments() if (s.owner, s.tablespace) == (user.name, space))
-            yield {
-                "TABLESPACE_NAME": space, "USERNAME": user.name, "BYTES": held, "MAX_BYTES": limit,
-                "BLOCKS": held // BLOCK, "MAX_BLOCKS": limit if limit < 0 else limit // BLOCK, "DROPPED": "NO",
-            }  # fmt: skip
-
-
-def users(db: EmulatedDatabase) -> Rows:
-    """DBA_USERS."""
-    for user in db.users.values():
-        yield {
-            "USERNAME": user.name, "USER_ID": user.user_id, "ACCOUNT_STATUS": user.status,
-            "DEFAULT_TABLESPACE": user.default_tablespace, "TEMPORARY_TABLESPACE": "TEMP", "CREATED": CREATED,
-            "ORACLE_MAINTAINED": "Y" if user.maintained else "N", "COMMON": "NO",
-        }  # fmt: skip
-
-
-def system_privileges(db: EmulatedDatabase) -> Rows:
-    """DBA_SYS_PRIVS."""
-    for user in db.users.values():
-        for privilege in sorted(user.privileges):
-            yield {"GRANTEE": user.name, "PRIVILEGE": privilege, "ADMIN_OPTION": "NO"}
-
-
-def role_privileges(db: EmulatedDatabase) -> Rows:
-    """DBA_ROLE_PRIVS."""
-    for user in db.users.values():
-        for role in sorted(user.roles):
-            yield {"GRANTEE": user.name, "GRANTED_ROLE": role, "ADMIN_OPTION": "NO", "DEFAULT_ROLE": "YES"}
-
-
-def object_privileges(db: EmulatedDatabase) -> Rows:
-    """DBA_TAB_PRIVS."""
-    for user in db.users.values():
-        for privilege, name in sorted(user.grants):
-            owner, _, thing = name.partition(".")
-            yield {"GRANTEE": user.name, "OWNER": owner, "TABLE_NAME": thing, "PRIVILEGE": privilege}
-
-
-def proxies(db: EmulatedDatabase) -> Rows:
-    """DBA_PROXIES."""
-    for user in db.users.values():
-        for proxy in sorted(user.proxies):
-            yield {"PROXY": proxy, "CLIENT": user.name}
-
-
 def nothing(_: EmulatedDatabase) -> Rows:
     """Views of things that the model does not have."""
     return iter(())
@@ -388,15 +339,18 @@ DICTIONARY: dict[str, Callable[[EmulatedDatabase], Rows]] = {
     "DBA_PART_INDEXES": partitioned_indexes,
     "DBA_MVIEW_LOGS": mview_logs,
     "DBA_QUEUE_TABLES": queue_tables,
-    "DBA_TS_QUOTAS": quotas,
-    "DBA_USERS": users,
-    "DBA_SYS_PRIVS": system_privileges,
-    "DBA_ROLE_PRIVS": role_privileges,
-    "DBA_TAB_PRIVS": object_privileges,
-    "DBA_PROXIES": proxies,
+    "DBA_TS_QUOTAS": accounts.quotas,
+    "DBA_USERS": accounts.users,
+    "DBA_SYS_PRIVS": accounts.system_privileges,
+    "DBA_ROLE_PRIVS": accounts.role_privileges,
+    "DBA_TAB_PRIVS": accounts.object_privileges,
+    "DBA_PROXIES": accounts.proxies,
     **dict.fromkeys(
         ("DBA_EXTERNAL_TABLES", "DBA_XML_TABLES", "DBA_NESTED_TABLES", "DBA_CLUSTERS", "DBA_RECYCLEBIN", "DBA_MVIEWS"),
         nothing,
     ),
-    **dict.fromkeys(("DBA_ILMOBJECTS", "DBA_ILMDATAMOVEMENTPOLICIES", "DBA_RESUMABLE"), nothing),
+    "DBA_ILMOBJECTS": licensed.ado_objects,
+    "DBA_HIST_SNAPSHOT": licensed.snapshots,
+    "DBA_HIST_SEG_STAT": licensed.segment_history,
+    **dict.fromkeys(("DBA_ILMDATAMOVEMENTPOLICIES", "DBA_RESUMABLE"), nothing),
 }

@@ -184,6 +184,17 @@ def _index_list(words: Words, move: Move) -> None:
     words.need(")")
 
 
+def read_degree(words: Words) -> str:
+    """``NOPARALLEL``, ``PARALLEL n`` or ``PARALLEL`` alone, which is DEFAULT; nothing may follow."""
+    if words.take("NOPARALLEL"):
+        degree = "1"
+    else:
+        words.need("PARALLEL")
+        degree = str(words.integer()) if words.more() else "DEFAULT"
+    words.end()
+    return degree
+
+
 @dataclass(slots=True)
 class Rebuild:
     """An ALTER INDEX ... REBUILD as it was written."""

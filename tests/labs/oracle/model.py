@@ -127,6 +127,8 @@ class Table:
     mview_log: str = ""  # "ROWID" or "PRIMARY KEY"
     compress_for: str = ""
     degree: str = "1"
+    logging: bool = True
+    ado: bool = False  # a policy of the database itself may move it
     indexes: list[Index] = field(default_factory=list)
     lobs: list[Lob] = field(default_factory=list)
     overflow: Segment | None = None  # of an index-organised table
@@ -183,6 +185,7 @@ class Quirks:
     container: str = "ORCLPDB1"  # "" before 12.1
     statistics_level: str = "TYPICAL"
     role: str = "PRIMARY"
+    standbys: int = 0
     dead_entries: bool = True  # V$SEGSTAT keeps rows of segments that are gone
 
 

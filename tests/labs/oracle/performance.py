@@ -282,6 +282,15 @@ def transactions(db: EmulatedDatabase, instance: int) -> Rows:
             yield {"STATUS": "ACTIVE", "SES_ADDR": f"{session.session_id:08X}", "USED_UBLK": 1, "USED_UREC": 1}
 
 
+def archive_destinations(db: EmulatedDatabase, _: int) -> Rows:
+    """V$ARCHIVE_DEST: a local one, and those that feed standbys."""
+    yield {"DEST_ID": 1, "DEST_NAME": "LOG_ARCHIVE_DEST_1", "STATUS": "VALID", "TARGET": "PRIMARY"}
+    for number in range(2, 2 + db.quirks.standbys):
+        yield {
+            "DEST_ID": number, "DEST_NAME": f"LOG_ARCHIVE_DEST_{number}", "STATUS": "VALID", "TARGET": "STANDBY",
+        }  # fmt: skip
+
+
 def recovery_area(_: EmulatedDatabase, __: int) -> Rows:
     """V$RECOVERY_FILE_DEST."""
     yield {"NAME": "/u01/fra", "SPACE_LIMIT": 100 * 2**30, "SPACE_USED": 2**30, "SPACE_RECLAIMABLE": 0}
@@ -319,6 +328,7 @@ PERFORMANCE: dict[str, Callable[[EmulatedDatabase, int], Rows]] = {
     "V$LOCKED_OBJECT": locked_objects,
     "V$LOCK": locks,
     "V$TRANSACTION": transactions,
+    "V$ARCHIVE_DEST": archive_destinations,
     "V$RECOVERY_FILE_DEST": recovery_area,
     "V$ENCRYPTED_TABLESPACES": nothing,
 }

@@ -23,6 +23,7 @@ _TOKEN = re.compile(
 _PLAIN = frozenset(("LOWER", "UPPER", "LENGTH", "INSTR", "REPLACE", "ABS", "FLOOR", "CEIL", "BITAND"))
 # SQL Language Reference, "Oracle SQL Reserved Words": neither an alias nor a bind may be called so.
 RESERVED = frozenset((Path(__file__).parent / "reserved_words.txt").read_text().split())
+_DATES = (exp.DataType.Type.TIMESTAMP_S,)
 _REFUSED = (exp.Connect, exp.Lateral, exp.Unnest, exp.MatchRecognize)
 
 
@@ -155,6 +156,9 @@ def _node(node: exp.Expr, contexts: Callable[[str, str], str | None], now: str) 
     if isinstance(node, exp.DPipe):
         joined = exp.Anonymous(this="concat", expressions=[node.left, node.right])  # NULL counts as nothing
         return exp.Nullif(this=joined, expression=exp.Literal.string(""))
+    if isinstance(node, exp.Sub) and isinstance(node.this, exp.Cast) and node.this.to.this in _DATES:
+        days = exp.Anonymous(this="to_days", expressions=[exp.cast(node.expression, "INTEGER")])
+        return exp.Sub(this=node.this, expression=days)  # a date less a number of days
     if isinstance(node, exp.ToNumber):
         return exp.cast(node.this, "BIGINT")
     if isinstance(node, exp.ToChar):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from tests.labs.oracle.grammar import NOT_ENDED, Words, read_move, read_move_file, read_rebuild
+from tests.labs.oracle.grammar import NOT_ENDED, Words, read_degree, read_move, read_move_file, read_rebuild
 from tests.labs.oracle.moving import move_file, move_table, rebuild_index
 from tests.labs.oracle.performance import container_id
 from tests.labs.oracle.plsql import run_block
@@ -279,11 +279,12 @@ class EmulatedSession:
 
     def _alter_index(self, words: Words) -> None:
         owner, name = words.qualified(self.user.name)
-        if words.take("NOPARALLEL"):
-            words.end()
+        if words.next_is("NOPARALLEL") or words.next_is("PARALLEL"):
+            degree = read_degree(words)
             self.may_alter(owner, "INDEX", name)
             with self.database.changed:
-                self.database.index(owner, name)[1].degree = "1"
+                self.database.index(owner, name)[1].degree = degree
+                self.database.touch()
             return
         words.need("REBUILD", error=NOT_ENDED)
         rebuild_index(self, owner, name, read_rebuild(words))

@@ -8,9 +8,11 @@ import oracledb
 import pytest
 
 from connectors.base import AuthenticationFailed, CannotConnect, LeaseHeld
+from connectors.model import Home
 from connectors.oracle.connector import OracleConnector
 from connectors.oracle.driver import load_driver
 from connectors.oracle.settings import OracleSettings
+from tests.contract.asking import route_to, run
 from tests.labs.oracle.harness import AGENT, OWNER, PASSWORD, OracleHarness, furnished, running_harness
 from tests.labs.tns.backend import OracleError
 from tests.labs.tns.certificate import self_signed
@@ -58,6 +60,23 @@ def test_a_proxy_login_acts_as_the_owner() -> None:
                 "SELECT SYS_CONTEXT('USERENV', 'SESSION_USER'), SYS_CONTEXT('USERENV', 'PROXY_USER') FROM dual"
             ).fetchone()  # fmt: skip
         assert row == (OWNER, AGENT)
+        _moves_as_owner(lab)
+
+
+def _moves_as_owner(lab: OracleHarness) -> None:
+    """With no ANY privilege at all: the owner may alter what is its own."""
+    lab.database.users[AGENT].privileges -= {"ALTER ANY TABLE", "ALTER ANY INDEX"}
+    lab.database.users[OWNER].privileges.add("SELECT ANY DICTIONARY")
+    lab.database.users[OWNER].grants.add(("EXECUTE", "SYS.DBMS_LOCK"))
+    table = lab.create("owned")
+    connector = lab.connector(user=f"{AGENT}[{OWNER}]")
+    try:
+        assert "move_rights_missing" not in {finding.code for finding in connector.doctor()}
+        route = route_to(connector, table.key, "FAST")
+        run(connector, route)
+        assert connector.inspect(route).home is Home.TARGET
+    finally:
+        connector.close()
 
 
 @pytest.mark.parametrize("status", ["LOCKED", "LOCKED(TIMED)"])
@@ -94,3 +113,14 @@ def test_any_error_may_be_ordered() -> None:
         with pytest.raises(oracledb.Error) as caught:
             session.cursor().execute("ALTER TABLE T MOVE TABLESPACE FAST")
         assert "ORA-03113" in str(caught.value) or "DPY-4011" in str(caught.value)
+
+
+def test_a_pooled_server_serves_too() -> None:
+    """Emulated server: thin mode reaches DRCP by :pooled in the connect string (oracle.md f37)."""
+    with running_harness("pooled") as lab:
+        plain = lab.settings()
+        dsn = f"127.0.0.1:{plain.port}/orclpdb1:pooled"
+        connector = _connector(lab, OracleSettings(user=AGENT, password=plain.password, dsn=dsn))
+        assert connector.identify().edition == "Enterprise"
+        assert connector.sample().epoch
+        connector.close()

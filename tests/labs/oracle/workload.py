@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from tests.labs.oracle.licensed import Snapshot
 from tests.labs.oracle.model import STARTED, Quirks, Segment, Tablespace
 
 SCAN_BLOCKS = 128  # multiblock reads of 1 MB
@@ -25,6 +26,8 @@ class Workload:
         self.tablespaces: dict[str, Tablespace] = {}
         self.dead: list[tuple[int, Segment]] = []  # tablespace number and segment of entries that linger
         self.statistics = [Counter[str]() for _ in range(quirks.instances)]  # V$SYSSTAT
+        self.snapshots: list[Snapshot] = []
+        self._last: list[dict[tuple[int, int], Counter[str]]] = [{} for _ in range(quirks.instances)]
         self.events = [Counter[str]() for _ in range(quirks.instances)]  # V$SYSTEM_EVENT: waits, and microseconds
 
     def segments(self) -> Iterator[Segment]:
@@ -102,6 +105,20 @@ class Workload:
             file.update({"SMALL_SYNC_READ_REQS": calls, "SMALL_SYNC_READ_LATENCY": micro // 1000})
         else:
             file["LARGE_READ_REQS"] += calls
+
+    def take_snapshot(self, taken_at: datetime, *, fewest_reads: int = 1000) -> None:
+        """A snapshot of AWR: what each segment did since the one before, of those that read that much."""
+        with self.changed:
+            deltas: list[dict[tuple[int, int], Counter[str]]] = []
+            for at in range(self.quirks.instances):
+                now = {(s.object_id, s.data_object_id): Counter(s.counters[at]) for s in self.segments()}
+                done = {key: counted - self._last[at].get(key, Counter()) for key, counted in now.items()}
+                deltas.append(
+                    {key: counted for key, counted in done.items() if counted["physical reads"] >= fewest_reads}
+                )
+                self._last[at] = now
+            self.snapshots.append(Snapshot(len(self.snapshots) + 1, taken_at, deltas))
+            self.touch()
 
     def commit_transactions(self, count: int, *, instance: int = 1) -> None:
         """User commits, as V$SYSSTAT counts them."""

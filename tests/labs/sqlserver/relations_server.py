@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 
 from tests.labs.sqlserver.instance import Connected
 from tests.labs.sqlserver.relations import CREATED, STORAGE, Row, Viewer
-from tests.labs.sqlserver.rights import sees_server_state
+from tests.labs.sqlserver.rights import sees_definitions, sees_server_state
 from tests.labs.sqlserver.storage import EXTENT, PAGE, DataFile
 
 CUMULATIVE = 272696576
 PADDED = 128  # object, counter and instance are nchar(128)
 PERFORMANCE = ("Page lookups/sec", "Page reads/sec", "Readahead pages/sec", "Extension page reads/sec")
 LOG_FILE = 2
+ABORTS_PAUSED_SINCE = 16
 
 
 def database_files(viewer: Viewer) -> Iterator[Row]:
@@ -31,7 +32,7 @@ def database_files(viewer: Viewer) -> Iterator[Row]:
             "max_size": file.max_size,
             "growth": file.growth,
             "is_read_only": False,
-            "is_percent_growth": False,
+            "is_percent_growth": file.percent_growth,
         }
     log = {
         "file_id": LOG_FILE,
@@ -205,6 +206,16 @@ def sessions(viewer: Viewer) -> Iterator[Row]:
             "is_user_process": True,
             "database_id": viewer.instance.databases[session.database.lower()].database_id,
         }
+    for spid in viewer.instance.snapshots.keys() - viewer.instance.sessions.keys():
+        yield {
+            "session_id": spid,
+            "login_name": "somebody",
+            "program_name": "report",
+            "host_name": "elsewhere",
+            "status": "sleeping",
+            "is_user_process": True,
+            "database_id": viewer.database.database_id,
+        }
 
 
 def sql_text(viewer: Viewer) -> Iterator[Row]:
@@ -233,6 +244,30 @@ def replica_states(viewer: Viewer) -> Iterator[Row]:
     yield from viewer.instance.replicas
 
 
+def snapshot_transactions(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_tran_active_snapshot_database_transactions: what a test has set."""
+    for spid, seconds in viewer.instance.snapshots.items():
+        yield {"transaction_id": spid, "session_id": spid, "is_snapshot": 1, "elapsed_time_seconds": seconds}
+
+
+def master_files(viewer: Viewer) -> Iterator[Row]:
+    """sys.master_files: of tempdb and of the database; without the right to see definitions there are no rows."""
+    if not sees_definitions(viewer.account):
+        return
+    for number, (name, kind) in enumerate((("tempdev", "mdf"), ("templog", "ldf")), start=1):
+        path = f"{_volume_of_log(viewer)}{name}.{kind}"
+        yield {"database_id": 2, "file_id": number, "type": number - 1, "name": name, "physical_name": path}
+    for row in database_files(viewer):
+        shown = ("file_id", "type", "name", "physical_name")
+        yield {"database_id": viewer.database.database_id, **{column: row[column] for column in shown}}
+
+
+def scoped_configurations(viewer: Viewer) -> Iterator[Row]:
+    """sys.database_scoped_configurations: after how long a paused build is given up, 2022 and newer."""
+    if viewer.instance.major >= ABORTS_PAUSED_SINCE:
+        yield {"configuration_id": 31, "name": "PAUSED_RESUMABLE_INDEX_ABORT_DURATION_MINUTES", "value": "1440"}
+
+
 def fulltext_indexes(viewer: Viewer) -> Iterator[Row]:
     """sys.fulltext_indexes."""
     for table in viewer.tables():
@@ -256,5 +291,8 @@ RELATIONS: dict[str, Callable[[Viewer], Iterator[Row]]] = {
     "sys.dm_exec_sql_text": sql_text,
     "sys.dm_tran_locks": locks,
     "sys.dm_hadr_database_replica_states": replica_states,
+    "sys.dm_tran_active_snapshot_database_transactions": snapshot_transactions,
+    "sys.master_files": master_files,
+    "sys.database_scoped_configurations": scoped_configurations,
     "sys.fulltext_indexes": fulltext_indexes,
 }

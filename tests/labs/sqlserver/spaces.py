@@ -7,7 +7,7 @@ from tests.labs.sqlserver.objects import PartitionFunction, PartitionScheme
 from tests.labs.sqlserver.rights import may_alter
 from tests.labs.sqlserver.statements import AddFile, CreateFunction, CreateScheme, Drop, EmptyFile, RemoveFile
 from tests.labs.sqlserver.storage import AllocationUnit, DataFile, Volume
-from tests.labs.sqlserver.work import SCHEMA_MODIFICATION, Work
+from tests.labs.sqlserver.work import POLL_SECONDS, SCHEMA_MODIFICATION, Work
 from tests.labs.tds.backend import Rows, ServerError
 from tests.labs.tds.values import Column, Kind
 
@@ -101,7 +101,8 @@ def add_file(work: Work, asked: AddFile) -> None:
 
 def _place(work: Work, asked: AddFile, space: int, volume: Volume) -> None:
     sizes = {"pages": asked.size, "max_size": asked.max_size}
-    work.database.add_file(asked.name, space, volume, path=asked.path, **sizes)
+    file = work.database.add_file(asked.name, space, volume, path=asked.path, **sizes)
+    file.growth, file.percent_growth = asked.growth, asked.percent_growth
 
 
 def remove_file(work: Work, asked: RemoveFile) -> None:
@@ -125,6 +126,7 @@ def empty_file(work: Work, asked: EmptyFile) -> Rows:
     if file.file_id == PRIMARY_FILE:
         message = f'Cannot move all contents of file "{file.name}" to other places to complete the emptyfile operation.'
         raise ServerError(2555, message)
+    _wait_for_snapshots(work, asked)
     file.closed = True
     try:
         _move_out(work, file)
@@ -134,6 +136,16 @@ def empty_file(work: Work, asked: EmptyFile) -> Rows:
     file.size = min(file.size, 8)
     row = (work.database.database_id, file.file_id, file.size, 8, file.used, file.used)
     return Rows(tuple(Column(name, Kind.INT) for name in SHRINK_COLUMNS), [row])
+
+
+def _wait_for_snapshots(work: Work, asked: EmptyFile) -> None:
+    """Readers of a snapshot hold it up (message 5203); at low priority it gives up after a minute."""
+    waited = 0.0
+    while work.instance.snapshots:
+        if asked.low_priority and waited >= work.instance.minute:
+            raise ServerError(49516, "DBCC SHRINKFILE could not get its lock at low priority and gave up.")
+        work.pause(POLL_SECONDS)
+        waited += POLL_SECONDS
 
 
 def _move_out(work: Work, file: DataFile) -> None:
@@ -148,6 +160,8 @@ def _move_out(work: Work, file: DataFile) -> None:
                 work.database.storage.grow(unit, step)
                 unit.pages[file.file_id] -= step
                 file.used -= step
+                if not unit.pages[file.file_id]:
+                    del unit.pages[file.file_id]
             moved += step
             if work.connected.request is not None:
                 work.connected.request.percent = 100.0 * moved / total

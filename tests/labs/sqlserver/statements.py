@@ -13,6 +13,7 @@ from tests.labs.sqlserver.objects import (
 )
 from tests.labs.sqlserver.options import Build, read_options, read_resume_options
 from tests.labs.sqlserver.tokens import Parser
+from tests.labs.tds.backend import ServerError
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,8 @@ class AddFile:
     path: str
     size: int
     max_size: int
+    growth: int
+    percent_growth: bool
     filegroup: str
 
 
@@ -99,12 +102,15 @@ class EmptyFile:
     """DBCC SHRINKFILE (name or number, EMPTYFILE)."""
 
     file: str
+    low_priority: bool = False
 
 
 Statement = (
     CreateIndex | DropIndex | AlterIndex | CreateScheme | CreateFunction | Drop | AddFile | RemoveFile | EmptyFile
 )
 Reader = Callable[[Parser, int], Statement]
+SHRINK_LOW_PRIORITY_SINCE = 16
+UNITS_IN_PLAIN = 128  # a number alone is megabytes
 UNITS = {"KB": 1 / 8, "MB": 128, "GB": 131072, "TB": 134217728}
 
 
@@ -216,16 +222,19 @@ def _alter_database(parser: Parser, _: int) -> Statement:
     if parser.take("REMOVE", "FILE"):
         return RemoveFile(parser.name())
     parser.need("ADD", "FILE", "(")
-    given: dict[str, str | int] = {"SIZE": 1024, "MAXSIZE": -1}
+    given: dict[str, str | int] = {"SIZE": 1024, "MAXSIZE": -1, "FILEGROWTH": 8192}
+    percent = False
     while True:
         key = parser.name().upper()
         parser.need("=")
         given[key] = _size(parser) if key in ("SIZE", "MAXSIZE", "FILEGROWTH") else _label(parser)
+        if key == "FILEGROWTH" and parser.take("%"):
+            percent, given[key] = True, int(given[key]) // UNITS_IN_PLAIN
         if not parser.take(","):
             break
     parser.need(")", "TO", "FILEGROUP")
     path, size, most = str(given["FILENAME"]), int(given["SIZE"]), int(given["MAXSIZE"])
-    return AddFile(str(given["NAME"]), path, size, most, parser.name())
+    return AddFile(str(given["NAME"]), path, size, most, int(given["FILEGROWTH"]), percent, parser.name())
 
 
 def _label(parser: Parser) -> str:
@@ -236,17 +245,24 @@ def _size(parser: Parser) -> int:
     if parser.take("UNLIMITED"):
         return -1
     amount = parser.number()
-    factor = next((pages for unit, pages in UNITS.items() if parser.take(unit)), 128)
+    factor = next((pages for unit, pages in UNITS.items() if parser.take(unit)), UNITS_IN_PLAIN)
     return int(amount * factor)
 
 
-def _shrink(parser: Parser, _: int) -> Statement:
+def _shrink(parser: Parser, major: int) -> Statement:
     parser.need("(")
     file = parser.next("name", "word", "string", "number").text
     parser.need(",", "EMPTYFILE", ")")
+    low_priority = False
     if parser.take("WITH"):
-        parser.need("NO_INFOMSGS")
-    return EmptyFile(file)
+        if parser.peek("WAIT_AT_LOW_PRIORITY") and major < SHRINK_LOW_PRIORITY_SINCE:
+            raise ServerError(155, "'WAIT_AT_LOW_PRIORITY' is not a recognized option.", severity=15)
+        low_priority = parser.take("WAIT_AT_LOW_PRIORITY")
+        if low_priority and parser.take("("):
+            parser.need("ABORT_AFTER_WAIT", "=", "SELF", ")")
+        if not low_priority or parser.take(","):
+            parser.need("NO_INFOMSGS")
+    return EmptyFile(file, low_priority)
 
 
 _READERS: dict[str, Reader] = {

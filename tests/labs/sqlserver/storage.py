@@ -48,6 +48,7 @@ class DataFile:
     max_size: int = -1
     growth: int = 8192
     used: int = 0
+    percent_growth: bool = False
     closed: bool = False  # emptied: takes nothing new
     counters: FileCounters = field(default_factory=FileCounters)
 

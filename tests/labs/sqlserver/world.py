@@ -23,6 +23,9 @@ READER = Account("watcher", "S3cret of the reader", frozenset({"VIEW SERVER STAT
 MOVER = Account(
     "mover", "S3cret of the mover", frozenset({"VIEW SERVER STATE", "VIEW ANY DEFINITION"}), frozenset({"ALTER"})
 )
+OWNER = Account(
+    "owner", "S3cret of the owner", READER.server_rights, frozenset({"ALTER", "CONTROL"})
+)  # db_owner, which DBCC SHRINKFILE needs
 STRANGER = Account("stranger", "S3cret of nobody")
 ROWS_PER_PAGE = 8
 
@@ -30,7 +33,7 @@ ROWS_PER_PAGE = 8
 def make_instance(*, major: int = 16, engine_edition: int = 3) -> tuple[Instance, Database]:
     """A server with the database ``shop``: PRIMARY, ``hdd`` on a seeking disk, ``ssd`` on one that does not."""
     instance = Instance(major=major, engine_edition=engine_edition)
-    for account in (ADMINISTRATOR, READER, MOVER, STRANGER):
+    for account in (ADMINISTRATOR, READER, MOVER, OWNER, STRANGER):
         instance.accounts[account.name] = account
     shop = instance.add_database("shop")
     disk = Volume("D:\\", 1000 * GIB, 600 * GIB, seeks=True)

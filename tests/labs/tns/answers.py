@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.labs.tns.backend import Bind, Column, OracleError
-from tests.labs.tns.requests import FIELD_VERSION, Message
+from tests.labs.tns.lobs import Lobs
+from tests.labs.tns.requests import FIELD_VERSION, Message, NotEmulatedError
 from tests.labs.tns.values import OracleType, encode
 from tests.labs.tns.wire import Writer
 
@@ -15,6 +16,7 @@ TRANSACTION_OPEN = 0x02
 NO_MORE_ROWS = 1403
 BANNER = b"x86_64/Linux 2.4.xx\0"
 OUT, IN = 16, 32
+LONG_RAW = 24
 
 
 def protocol(writer: Writer) -> None:
@@ -107,8 +109,12 @@ _SIZES = {
     OracleType.TIMESTAMP_TZ: 13,
     OracleType.BINARY_DOUBLE: 8,
     OracleType.LONG: 0,
+    OracleType.CLOB: 4000,
+    OracleType.BLOB: 4000,
 }
-_CHARACTERS = (OracleType.VARCHAR, OracleType.CHAR, OracleType.LONG)
+_CHARACTERS = (OracleType.VARCHAR, OracleType.CHAR, OracleType.LONG, OracleType.CLOB)
+LOBS = (OracleType.CLOB, OracleType.BLOB)
+INLINE = (OracleType.LONG, LONG_RAW)  # a LOB column that the client defined so comes as it is, without a locator
 
 
 def _column(writer: Writer, column: Column, position: int) -> None:
@@ -132,16 +138,32 @@ def row_header(writer: Writer) -> None:
     writer.number(0, 0, 0, 0, 0, 0)
 
 
-def row(writer: Writer, columns: Sequence[Column], values: Sequence[Any]) -> None:
-    """One row."""
+def row(writer: Writer, columns: Sequence[Column], values: Sequence[Any], defines: Sequence[int], lobs: Lobs) -> None:
+    """One row, in the types that the client defined if it did."""
     writer.ub1(Message.ROW_DATA)
-    for column, value in zip(columns, values, strict=True):
+    for column, value, kind in zip(columns, values, defines or [column.kind for column in columns], strict=True):
+        if column.kind in LOBS:
+            _lob(writer, value, kind, lobs)
+            continue
         if value is None:
             writer.ub1(0)
         else:
             writer.bytes(encode(value, column.kind, national=column.national))
         if column.kind is OracleType.LONG:
             writer.number(0, 0)
+
+
+def _lob(writer: Writer, value: str | bytes | None, kind: int, lobs: Lobs) -> None:
+    if kind in LOBS:
+        lobs.write(writer, value)
+        return
+    if kind not in INLINE:
+        raise NotEmulatedError(f"LOB columns as type {kind} are not emulated")
+    if value is None:
+        writer.ub1(0)
+    else:
+        writer.bytes(value if isinstance(value, bytes) else value.encode())
+    writer.number(0, 0)
 
 
 def assigned(writer: Writer, binds: Sequence[Bind]) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from tests.labs.tns import answers
 from tests.labs.tns.backend import Answer, Bind, Client, OracleError, Session
+from tests.labs.tns.lobs import LobCall, Lobs, read_lob_call
 from tests.labs.tns.login import Challenge
 from tests.labs.tns.requests import (
     Attributes,
@@ -28,6 +29,7 @@ from tests.labs.tns.requests import (
     read_credentials,
     read_execute,
     read_piggyback,
+    read_release,
 )
 from tests.labs.tns.wire import Channel, Marker, PacketType, Reader, Writer
 
@@ -50,6 +52,12 @@ class Cursor:
     binds: list[Bind]
     answer: Answer = field(default_factory=Answer)
     fetched: int = 0
+    defines: list[int] = field(default_factory=list)  # types that the client wants the columns in
+
+    @property
+    def waits_for_defines(self) -> bool:
+        """Rows with LOBs are not sent before the client has said what it wants them as."""
+        return not self.defines and any(column.kind in answers.LOBS for column in self.answer.columns)
 
 
 def _connect_data(text: str, word: str) -> str:
@@ -73,6 +81,7 @@ class Connection:
         self._known = False  # the user that wants in
         self._challenged = Challenge("")
         self._orderly = False
+        self._lobs = Lobs()
 
     def drop(self) -> None:
         """Cut the connection, as a firewall would."""
@@ -165,6 +174,9 @@ class Connection:
         kind = reader.ub1()
         if kind == Message.PROTOCOL:
             answers.protocol(writer)
+        elif kind == Message.ONE_WAY:
+            read_release(reader)
+            return
         elif kind == Message.DATA_TYPES:
             if len(reader.data) < 100 or reader.data[-2:] != b"\0\0":
                 raise EOFError
@@ -222,6 +234,9 @@ class Connection:
             case Function.FETCH:
                 number, rows = reader.numbers(2)
                 return lambda writer: self._fetch(writer, number, rows)
+            case Function.LOB:
+                call = read_lob_call(reader)
+                return lambda writer: self._lob(writer, call)
             case Function.VERSION:
                 return lambda writer: self._tell_version(writer)
         return lambda writer: self._simple(function, writer)
@@ -303,11 +318,23 @@ class Connection:
             raise ConnectionError("silent until the end")
         return answer
 
+    def _lob(self, writer: Writer, call: LobCall) -> None:
+        self._lobs.answer(writer, call)
+        answers.end(writer, in_transaction=self._in_transaction())
+
     def _execute(self, writer: Writer, asked: Execute) -> None:
+        if asked.defines:
+            cursor = self._cursors[asked.cursor]
+            cursor.defines = asked.defines
+            if not asked.options & Option.EXECUTE:
+                self._rows(writer, asked.cursor, asked.rows if asked.options & Option.FETCH else 0)
+                return
         number = asked.cursor or next(self._numbers)
         if asked.cursor and not asked.sql:
             asked.sql = self._cursors[number].sql
         cursor = Cursor(asked.sql, asked.binds)
+        if asked.cursor:
+            cursor.defines = self._cursors[number].defines
         cursor.answer = self._run(asked.sql, asked.binds, asked.executions, commit=bool(asked.options & Option.COMMIT))
         self._cursors[number] = cursor
         if cursor.answer.columns:
@@ -343,12 +370,13 @@ class Connection:
     def _rows(self, writer: Writer, number: int, rows: int) -> None:
         """The next rows; ORA-01403 says that there are no more."""
         cursor = self._cursors[number]
+        rows = 0 if cursor.waits_for_defines else rows
         part = cursor.answer.rows[cursor.fetched : cursor.fetched + rows]
         cursor.fetched += len(part)
         if part:
             answers.row_header(writer)
         for values in part:
-            answers.row(writer, cursor.answer.columns, values)
+            answers.row(writer, cursor.answer.columns, values, cursor.defines, self._lobs)
         done = rows > 0 and len(part) < rows
         answers.end(
             writer,

@@ -26,8 +26,10 @@ class Message(IntEnum):
     PARAMETER = 8
     STATUS = 9
     IO_VECTOR = 11
+    LOB_DATA = 14
     DESCRIBE = 16
     PIGGYBACK = 17
+    ONE_WAY = 26
 
 
 class Function(IntEnum):
@@ -41,11 +43,13 @@ class Function(IntEnum):
     VERSION = 59
     REEXECUTE_AND_FETCH = 78
     EXECUTE = 94
+    LOB = 96
     CLOSE_CURSORS = 105
     AUTH_TWO = 115
     AUTH_ONE = 118
     END_TO_END = 135
     PING = 147
+    SESSION_RELEASE = 163
 
 
 class Option(IntEnum):
@@ -74,6 +78,7 @@ class Execute:
     rows: int  # to fetch along with it
     executions: int
     binds: list[Bind]
+    defines: list[int]  # types that the client wants the columns in; empty: as described
 
 
 @dataclass(slots=True)
@@ -125,13 +130,12 @@ def read_execute(reader: Reader) -> Execute:
     _skip_since_12_2(reader)
     sql = (reader.bytes() or b"").decode() if has_sql else ""
     array = reader.numbers(13)
-    if defines or options & Option.DEFINE:
-        raise NotEmulatedError("defines (LOB columns) are not emulated")
+    wanted = [_read_bind(reader).kind for _ in range(defines)] if options & Option.DEFINE else []
     executions = array[1] if array[1] and not array[7] else 1
     described = [_read_bind(reader) for _ in range(binds)] if options & Option.BIND else []
     for _ in range(executions if described else 0):
         read_bind_row(reader, described)
-    return Execute(options, cursor, sql, rows, executions, described)
+    return Execute(options, cursor, sql, rows, executions, described, wanted)
 
 
 def _skip_since_12_2(reader: Reader) -> None:
@@ -172,6 +176,16 @@ def _decode(bind: Bind, raw: bytes) -> Any:
         return decode(raw, bind.kind, national=bind.national)
     except ValueError as error:
         raise NotEmulatedError(str(error)) from error
+
+
+def read_release(reader: Reader) -> None:
+    """The end of a request to a pooled server: a message that nobody answers."""
+    function = reader.ub1()
+    reader.ub1()  # sequence
+    if function != Function.SESSION_RELEASE:
+        raise NotEmulatedError(f"one-way function {function} is not emulated")
+    reader.skip(2)  # tag
+    reader.number()  # mode
 
 
 def read_piggyback(reader: Reader) -> Attributes | list[int]:

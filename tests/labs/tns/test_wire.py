@@ -81,6 +81,44 @@ def test_types_arrive_as_they_are() -> None:
         assert connection.cursor().execute(QUERY).fetchall() == values
 
 
+LARGE = "Ünïcödé 表 " * 9000
+LOB_COLUMNS = [("N", NUMBER), ("C", OracleType.CLOB), ("B", OracleType.BLOB)]
+LOB_ROWS = [(1, LARGE, b"\0\xff" * 40_000), (2, "short", b"\1"), (3, None, None)]
+
+
+def test_large_objects_come_by_locator() -> None:
+    """Emulated server: a locator for each, with its length; what it stands for is read by calls, in parts if wanted."""
+    with talking(one(rows(LOB_COLUMNS, LOB_ROWS))) as (connection, _, _):
+        found = connection.cursor().execute(QUERY).fetchall()
+        assert [row[0] for row in found] == [1, 2, 3]
+        assert found[2][1:] == (None, None)
+        (_, text, data), (_, short, _), _ = found
+        assert (text.size(), data.size()) == (len(LARGE), 80_000)
+        assert text.read() == LARGE
+        assert data.read() == LOB_ROWS[0][2]
+        assert short.read(2, 3) == "hor"
+        assert (short.read(6), text.getchunksize()) == ("", 8132)
+
+
+def test_large_objects_come_inline_where_that_is_wanted() -> None:
+    """Emulated server: without fetch_lobs the driver defines them as long columns; a second execute does so again."""
+    with talking(one(rows(LOB_COLUMNS, LOB_ROWS))) as (connection, _, _):
+        oracledb.defaults.fetch_lobs = False
+        try:
+            cursor = connection.cursor()
+            assert cursor.execute(QUERY).fetchall() == LOB_ROWS
+            assert cursor.execute(QUERY).fetchall() == LOB_ROWS
+        finally:
+            oracledb.defaults.fetch_lobs = True
+
+
+def test_counters_beyond_a_double_arrive_whole() -> None:
+    """Emulated server: whole NUMBERs come as int of any size, fetch_decimals off; the connector reads no others."""
+    large = [(2**53 + 1,), (10**30 + 7,)]
+    with talking(one(rows([("N", NUMBER)], large))) as (connection, _, _):
+        assert connection.cursor().execute(QUERY).fetchall() == large
+
+
 def test_fractions_are_exact_as_decimals() -> None:
     """Emulated server: with fetch_decimals a NUMBER that is no integer keeps every digit."""
     exact = Decimal("12345678901234567.891")

@@ -20,6 +20,8 @@ class OracleType(IntEnum):
     RAW = 23
     CHAR = 96
     BINARY_DOUBLE = 101
+    CLOB = 112
+    BLOB = 113
     TIMESTAMP = 180
     TIMESTAMP_TZ = 181
 

@@ -1,0 +1,103 @@
+"""How fast copies are, learnt from the journal of those that were made, and what a window has seen of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from agent.ledger import SentRow
+from agent.proposals import ProposedMove
+from agent.states import MoveState
+from policies.windows import Opening
+
+LEARN_WITHIN = timedelta(days=30)
+FEWEST = 3  # moves of one kind that teach a rate
+LATEST = 20  # of them count
+ARRIVED = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT, MoveState.UNDO_PROPOSED, MoveState.UNDONE})
+
+Kind = tuple[str, str, str]  # route, tier it left, tier it came to
+
+
+@dataclass(frozen=True, slots=True)
+class CopyRates:
+    """Bytes per second of each kind of move, as far as moves have taught them."""
+
+    learnt: Mapping[Kind, float]
+
+    def seconds(self, move: ProposedMove) -> float:
+        """How long its statements will take, by what was learnt, or else as it was planned."""
+        rate = self.learnt.get(kind_of(move))
+        return move.copy_seconds if rate is None else move.size_bytes / rate
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What was copied within one window."""
+
+    bytes: int
+    seconds: float
+
+
+def kind_of(move: ProposedMove) -> Kind:
+    """Moves of the same kind teach each other."""
+    return move.route.name, move.from_tier, move.to_tier
+
+
+def learn(sent: Iterable[SentRow]) -> CopyRates:
+    """Rates of the kinds of which enough moves have arrived: all their bytes over all their time, lock waits included.
+
+    Args:
+        sent: statements in the order they were sent.
+    """
+    by_move = _by_move(row for row in sent if row.move_state in ARRIVED and row.move.size_bytes > 0)
+    taught: dict[Kind, list[tuple[int, float]]] = defaultdict(list)
+    for rows in by_move.values():
+        move = rows[0].move
+        taught[kind_of(move)].append((move.size_bytes, sum(_seconds(row) for row in rows)))
+    learnt = {}
+    for kind, moves in taught.items():
+        latest = moves[-LATEST:]
+        seconds = sum(lasted for _, lasted in latest)
+        if len(latest) >= FEWEST and seconds > 0:
+            learnt[kind] = sum(size for size, _ in latest) / seconds
+    return CopyRates(learnt)
+
+
+def used_within(sent: Iterable[SentRow], opening: Opening, rates: CopyRates) -> Used:
+    """What was copied within the window: of a move that had part of its time in it, that part.
+
+    Of a move that did not arrive, as much as its time in the window would have copied.
+    """
+    total_bytes, total_seconds = 0.0, 0.0
+    for rows in _by_move(sent).values():
+        move = rows[0].move
+        within = sum(_seconds(row, opening) for row in rows)
+        whole = sum(_seconds(row) for row in rows)
+        if rows[0].move_state not in ARRIVED:
+            whole = max(whole, rates.seconds(move))
+        total_seconds += within
+        total_bytes += move.size_bytes * min(1.0, within / whole) if whole else 0.0
+    return Used(round(total_bytes), total_seconds)
+
+
+def _by_move(sent: Iterable[SentRow]) -> dict[int, list[SentRow]]:
+    by_move: dict[int, list[SentRow]] = defaultdict(list)
+    for row in sent:
+        by_move[row.move_id].append(row)
+    return by_move
+
+
+def _seconds(row: SentRow, within: Opening | None = None) -> float:
+    """How long the statement ran (within the window, if one is given). One that nobody saw end counts as none."""
+    if row.ended_at is None:
+        return 0.0
+    start = row.intended_at if within is None else max(row.intended_at, within.start)
+    end = row.ended_at if within is None else min(row.ended_at, within.end)
+    return max(0.0, (end - start).total_seconds())
+
+
+def since_for(now: datetime) -> datetime:
+    """From when on the journal is read."""
+    return now - LEARN_WITHIN

@@ -1,0 +1,120 @@
+"""What became of a move, by the engine's catalog: settling what ended, tidying what was interrupted, giving up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from agent.ledger import Ledger, MoveRow, StepState
+from agent.states import MoveState
+from connectors.base import Connector, ConnectorError
+from connectors.model import Home, Inspection, Step
+
+Tell = Callable[[MoveRow, str], None]
+
+
+class Reconciler:
+    """Asks the catalog and believes it. For the executor's thread alone."""
+
+    def __init__(self, connector: Connector, ledger: Ledger, tell: Tell) -> None:
+        """Wire it up.
+
+        Args:
+            connector: over the moving account.
+            ledger: the journal.
+            tell: hears what happens to a move.
+        """
+        self._connector = connector
+        self._ledger = ledger
+        self._tell = tell
+
+    def inspect(self, row: MoveRow) -> Inspection:
+        """Where the bundle of the move is now."""
+        return self._connector.inspect(row.move.route)
+
+    def to(self, row: MoveRow, state: MoveState, reason: str) -> MoveRow:
+        """Bring the move into another state, and say so."""
+        row = self._ledger.transition(row.id, state, reason)
+        if state not in {MoveState.PRECHECK, MoveState.RUNNING}:  # steps are told one by one as they start
+            self._tell(row, reason)
+        return row
+
+    def settle(self, row: MoveRow, remark: str = "") -> MoveRow:
+        """Every statement succeeded: believe it only once the catalog says so."""
+        inspection = self.inspect(row)
+        self.tidy(row, inspection)
+        if inspection.home is Home.TARGET and inspection.on_disk is not False:
+            return self.to(row, MoveState.PLACED, " ".join(filter(None, (inspection.sentence, remark))))
+        return self.to(row, MoveState.FAILED, f"the statements succeeded, but {inspection.sentence}")
+
+    def reconcile(self, row: MoveRow) -> MoveRow:
+        """Bring an interrupted move into a state that agrees with the catalog."""
+        if row.state is MoveState.PRECHECK:
+            return self.to(row, MoveState.APPROVED, "interrupted before its first statement")
+        inspection = self.inspect(row)
+        if inspection.paused:
+            return row if row.state is MoveState.PAUSED else self.to(row, MoveState.PAUSED, "found held by the engine")
+        if row.state in {MoveState.RUNNING, MoveState.PAUSED}:
+            ended = "the agent ended while it ran"
+            was = ended if row.state is MoveState.RUNNING else "the engine no longer holds it"
+            row = self.to(row, MoveState.UNKNOWN, was)
+        if inspection.running:
+            self._tell(row, "the server still works on it: asked again at the next cycle")
+            return row
+        self.tidy(row, inspection)
+        match inspection.home:
+            case Home.TARGET:
+                return self.to(row, MoveState.PLACED, f"found done: {inspection.sentence}")
+            case Home.SOURCE:
+                return self.to(row, MoveState.APPROVED, f"found not done: {inspection.sentence}")
+            case _:
+                return self.to(row, MoveState.FAILED, inspection.sentence)
+
+    def give_up_held(self, row: MoveRow, ordinal: int, reason: str) -> MoveRow:
+        """Roll back a move that the engine holds: by what tidies it, or else by the undo of the held statement."""
+        inspection = self.inspect(row)
+        ends = self._approved_tidy(row, inspection)
+        undo = row.move.route.steps[ordinal - 1].undo_sql
+        if not ends and inspection.paused and undo:
+            ends = (Step(sql=undo, purpose="give up what is held"),)
+        try:
+            self._send(row, ends, "given up")
+        except ConnectorError as error:
+            self._tell(row, f"could not be given up: {error}")
+            return row
+        inspection = self.inspect(row)
+        if inspection.paused or inspection.running:
+            self._tell(row, "the engine still holds it; end it by hand")
+            return row
+        if inspection.home is Home.SOURCE:
+            return self.to(row, MoveState.CANCELLED, f"{reason}; {inspection.sentence}")
+        return self.reconcile(row)
+
+    def tidy(self, row: MoveRow, inspection: Inspection) -> None:
+        """Remove what an interrupted run left behind, with statements that were part of the approval; name the rest."""
+        tidy = self._approved_tidy(row, inspection)
+        for step in inspection.leftovers:
+            if step not in tidy:
+                self._tell(row, f"left behind, to be removed by hand: {step.sql}")
+        if not tidy or not row.approved:
+            return
+        try:
+            self._send(row, tidy, "tidied up")
+        except ConnectorError as error:
+            self._tell(row, f"could not tidy up ({error}); by hand: {'; '.join(step.sql for step in tidy)}")
+
+    @staticmethod
+    def _approved_tidy(row: MoveRow, inspection: Inspection) -> tuple[Step, ...]:
+        approved = {step.sql for step in row.move.route.tidy_steps}
+        return tuple(step for step in inspection.leftovers if step.sql in approved)
+
+    def _send(self, row: MoveRow, steps: tuple[Step, ...], result: str) -> None:
+        """Statements beside the move's own, each in the journal."""
+        if not steps:
+            return
+        with self._connector.open_mover() as mover:
+            mover.prepare(replace(row.move.route, steps=steps))
+            for ordinal, step in enumerate(steps, start=len(row.move.route.steps) + 1):
+                journal = self._ledger.step_intent(row.id, ordinal, step.sql)
+                mover.execute(step)
+                self._ledger.step_result(journal, StepState.DONE, result)

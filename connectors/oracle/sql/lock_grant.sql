@@ -1,0 +1,7 @@
+-- Whether this login may call DBMS_LOCK, by itself, by PUBLIC or by a role in force.
+-- Reads: DBA_TAB_PRIVS, SESSION_ROLES. Since: 11.2. Privilege: SELECT on DBA_TAB_PRIVS. Cost: milliseconds.
+SELECT COUNT(*)
+  FROM DBA_TAB_PRIVS P
+ WHERE P.OWNER = 'SYS' AND P.TABLE_NAME = 'DBMS_LOCK' AND P.PRIVILEGE = 'EXECUTE'
+   AND (P.GRANTEE IN ('PUBLIC', SYS_CONTEXT('USERENV', 'SESSION_USER'))
+        OR P.GRANTEE IN (SELECT R.ROLE FROM SESSION_ROLES R))

@@ -1,0 +1,60 @@
+"""Whether a move may begin: the decision never breaks a window or a cap, and never waits without a reason."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.allowance import Answer, Limits, Need, decide, longest_seconds
+from agent.copying import Used
+from policies.windows import Calendar
+from tests.property.test_windows import calendars, instants
+
+needs = st.builds(
+    Need, key=st.just("public.orders"), bytes=st.integers(0, 1000), seconds=st.floats(0, 2e5), pausable=st.booleans()
+)
+limits = st.builds(
+    Limits,
+    calendar=calendars,
+    bytes=st.none() | st.integers(1, 1000),
+    copy_seconds=st.none() | st.floats(1, 2e5),
+)
+used = st.builds(Used, st.integers(0, 1000), st.floats(0, 1e5))
+
+
+@given(needs, limits, used, instants)
+def test_what_begins_is_in_its_window_and_within_its_caps(
+    need: Need, limit: Limits, so_far: Used, at: datetime
+) -> None:
+    """Promise 5: in a window, within both caps, and predicted to end in it unless it is held at its end."""
+    decision = decide(need, limit, so_far, at)
+    assert bool(decision.sentence) == (decision.answer is not Answer.START)
+    if decision.answer is not Answer.START:
+        return
+    assert limit.calendar.contains(at)
+    assert limit.bytes is None or so_far.bytes + need.bytes <= limit.bytes
+    assert limit.copy_seconds is None or so_far.seconds + need.seconds <= limit.copy_seconds
+    closes = limit.calendar.closes_at(at)
+    fits = closes is None or at + timedelta(seconds=need.seconds) <= closes
+    assert fits or (need.pausable and need.seconds > longest_seconds(limit.calendar, at))
+
+
+@given(needs, calendars, instants)
+def test_a_move_that_waits_begins_in_some_window(need: Need, calendar: Calendar, at: datetime) -> None:
+    """WAIT is a promise: with nothing used, an opening of the next weeks lets it begin; NEVER is the other answer."""
+    limit = Limits(calendar=calendar)
+    decision = decide(need, limit, Used(0, 0.0), at)
+    if decision.answer is Answer.WAIT:
+        openings = limit.calendar.openings(at, at + timedelta(days=800))
+        answers = {decide(need, limit, Used(0, 0.0), opening.start).answer for opening in openings}
+        assert Answer.START in answers
+
+
+@given(needs, limits, used, instants)
+def test_less_is_never_refused_where_more_may_begin(need: Need, limit: Limits, so_far: Used, at: datetime) -> None:
+    """A smaller move in an emptier window may begin whenever the larger one may, if it is as easily held."""
+    if decide(need, limit, so_far, at).answer is Answer.START and not need.pausable:
+        smaller = Need(key=need.key, bytes=need.bytes // 2, seconds=need.seconds / 2, pausable=False)
+        assert decide(smaller, limit, Used(so_far.bytes // 2, so_far.seconds / 2), at).answer is Answer.START

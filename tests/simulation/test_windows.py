@@ -1,0 +1,163 @@
+"""Promise 5: no move starts outside its window or is predicted to end outside it; byte and time caps hold.
+
+Each seed is another site: windows, time zone, caps, whether moves can be held, and how wrong the expected copy rate is.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from agent.copying import learn
+from agent.executor import WAITING, limits_of
+from agent.ledger import Ledger, SentRow
+from agent.states import MoveState
+from connectors.simulated.connector import SimulatedConnector
+from policies.windows import Calendar
+from tests.simulation.site import Site
+
+SEEDS = 12
+HOURS = 12
+STEP_SECONDS = 30.0
+OBEYED_WITHIN = timedelta(seconds=2)
+GB = 10**9
+
+
+def random_site(folder: Path, random_: random.Random) -> Site:
+    """A few short windows within the hours that the approval lasts, and now and then caps."""
+    folder.mkdir()
+    windows = []
+    for _ in range(random_.randint(2, 5)):
+        start = random_.randrange(25, HOURS * 60 - 10)
+        end = start + random_.choice([1, 2, 3, 5])
+        windows.append(f'"mon-tue {start // 60:02}:{start % 60:02}-{end // 60:02}:{end % 60:02}"')
+    lines = [f"windows: [{', '.join(windows)}]", f"time_zone: {random_.choice(['UTC', 'Africa/Abidjan'])}"]
+    if random_.random() < 0.5:
+        lines.append(f"window_bytes: {random_.choice([2, 6, 7])} GB")
+    if random_.random() < 0.3:
+        lines.append("window_copy_time: 3min")
+    rate = random_.choice(["20 MB/s", "50 MB/s", "400 MB/s"])
+    return Site(folder, windows="\n".join(lines), policy=f"copy_rate: {rate}")
+
+
+def offline_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the engine have no way that can be held."""
+    online = SimulatedConnector.routes
+    monkeypatch.setattr(SimulatedConnector, "routes", lambda *a: r[1:] if isinstance(r := online(*a), tuple) else r)
+
+
+def live(site: Site, seen: Counter[str]) -> tuple[list[SentRow], list[tuple[MoveState, str]]]:
+    """Twelve hours of an agent with everything approved; all statements, and the moves as they ended."""
+    with site.agent() as (watch, ledger):
+        since = site.clock.now()
+        site.approved(watch, ledger)
+        while site.clock.now() < since + timedelta(hours=HOURS):
+            site.clock.sleep(next_step(site))
+            watch.act()
+            check_waiting(ledger, seen)
+        return ledger.sent("sim", since), [(row.state, row.reason) for row in ledger.moves(database="sim")]
+
+
+def next_step(site: Site) -> float:
+    """Half a minute where it is open; elsewhere at most to the next opening, and some instants in between."""
+    now = site.clock.now()
+    opens = site.config.database().calendar.opens_at(now)
+    return max(STEP_SECONDS, min(1200.0, (opens - now).total_seconds())) if opens else 1200.0
+
+
+def check_waiting(ledger: Ledger, seen: Counter[str]) -> None:
+    """What is approved and has not begun says why."""
+    approved = ledger.moves(database="sim", states={MoveState.APPROVED})
+    unfinished = ledger.moves(database="sim", states={MoveState.PAUSED, MoveState.UNKNOWN})
+    if approved and not unfinished:
+        waiting = ledger.load_document("sim", WAITING)
+        assert waiting is not None
+        assert str(approved[0].id) in waiting[1]
+        seen["waited"] += 1
+
+
+def check_windows(site: Site, sent: list[SentRow], seen: Counter[str]) -> None:
+    """Every statement that begins or goes on does so in a window; what was to end in it was predicted to."""
+    database = site.config.database()
+    limits = limits_of(database)
+    calendar = limits.calendar
+    for at, row in enumerate(sent):
+        step = row.move.route.steps[0]
+        if row.sql not in (step.sql, step.resume_sql):
+            continue
+        assert calendar.contains(row.intended_at), row
+        assert row.ended_at is not None
+        closes = calendar.closes_at(row.intended_at)
+        assert closes is not None
+        if row.sql == step.sql:
+            rates = learn([before for before in sent[:at] if before.move_id != row.move_id])
+            predicted = timedelta(seconds=database.copy_safety * rates.seconds(row.move))
+            fits = row.intended_at + predicted <= closes
+            assert fits or (step.pausable and predicted > longest(calendar, row)), row
+        if row.ended_at > closes + OBEYED_WITHIN:
+            assert not step.pausable, row
+            seen["overran"] += 1
+        seen["held"] += row.state == "paused"
+
+
+def longest(calendar: Calendar, row: SentRow) -> timedelta:
+    """The longest window of the week."""
+    openings = calendar.openings(row.intended_at - timedelta(days=7), row.intended_at + timedelta(days=7))
+    return max(opening.end - opening.start for opening in openings)
+
+
+def check_caps(site: Site, sent: list[SentRow], seen: Counter[str]) -> None:
+    """Bytes of the moves that began in one window, and were done in it, are within its cap."""
+    cap = site.config.database().window_bytes
+    if cap is None:
+        return
+    began: Counter[object] = Counter()
+    for row in sent:
+        if row.sql == row.move.route.steps[0].sql and row.state == "done":
+            began[site.config.database().calendar.opening_at(row.intended_at)] += row.move.size_bytes
+    assert all(total <= cap for total in began.values())
+    seen["capped windows"] += len(began)
+
+
+def test_windows_hold_on_every_seed(tmp_path: Path) -> None:
+    """Over all seeds; and among them moves waited, were held, overran where nothing can hold them, and were capped."""
+    seen: Counter[str] = Counter()
+    for seed in range(SEEDS):
+        random_ = random.Random(seed)
+        site = random_site(tmp_path / str(seed), random_)
+        with pytest.MonkeyPatch.context() as patched:
+            if random_.random() < 0.5:
+                offline_only(patched)
+            sent, ended = live(site, seen)
+        check_windows(site, sent, seen)
+        check_caps(site, sent, seen)
+        seen.update(state for state, _ in ended)
+    assert min(seen[what] for what in ("waited", "held", "overran", "capped windows", MoveState.PLACED)) > 0, seen
+
+
+def test_a_move_that_overran_says_so(tmp_path: Path) -> None:
+    """It is let finish, never rolled back, and its reason names the window."""
+    site = Site(tmp_path, windows='windows: ["mon 00:30-00:31"]', policy="copy_rate: 400 MB/s, maximum_moves: 1")
+    with pytest.MonkeyPatch.context() as patched, site.agent() as (watch, ledger):
+        offline_only(patched)
+        site.approved(watch, ledger)
+        site.clock.sleep(650.0)  # ten seconds before its end
+        (row,) = watch.act()
+        assert row.state is MoveState.PLACED
+        assert "ended after its window" in row.reason
+
+
+def test_a_move_that_no_window_can_hold_is_skipped_with_the_reason(tmp_path: Path) -> None:
+    """The configuration changed after the approval: the sentence names both times."""
+    site = Site(tmp_path, policy="maximum_moves: 1")
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+    site.windows = 'windows: ["mon 00:30-00:31"]\nwindow_copy_time: 10s'
+    with site.agent() as (watch, _):
+        (row,) = watch.act()
+        assert row.state is MoveState.SKIPPED
+        assert "a window may copy for 10 s" in row.reason

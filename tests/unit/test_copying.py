@@ -1,0 +1,50 @@
+"""Copy rates that the journal teaches, and what a window has seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from agent.copying import FEWEST, Used, learn, used_within
+from agent.ledger import SentRow, StepState
+from agent.states import MoveState
+from policies.windows import Opening
+from tests.unit.samples import MADE_AT, a_move
+
+MINUTE = timedelta(minutes=1)
+MOVE = replace(a_move(), size_bytes=6_000, copy_seconds=10.0)
+
+
+def sent(number: int, start: int, minutes: int, state: MoveState = MoveState.KEPT) -> SentRow:
+    """A statement of a move, in minutes after the epoch of the samples."""
+    return SentRow(
+        move_id=number, ordinal=1, sql=MOVE.route.steps[0].sql, state=StepState.DONE,
+        intended_at=MADE_AT + start * MINUTE, ended_at=MADE_AT + (start + minutes) * MINUTE,
+        move_state=state, move=MOVE,
+    )  # fmt: skip
+
+
+def test_a_few_moves_teach_nothing() -> None:
+    """Until there are enough of a kind, the planned time stands."""
+    rates = learn([sent(number, number, 1) for number in range(FEWEST - 1)])
+    assert rates.seconds(MOVE) == 10.0
+
+
+def test_moves_teach_all_their_bytes_over_all_their_time() -> None:
+    """6 kB in one, two and three minutes: 18 kB in six, so another takes two. What failed teaches nothing."""
+    rows = [sent(number, 10 * number, number) for number in (1, 2, 3)]
+    assert learn([*rows, sent(9, 90, 60, MoveState.FAILED)]).seconds(MOVE) == 120.0
+
+
+def test_a_window_counts_the_part_that_was_in_it() -> None:
+    """A move held at the end of one window and done in the next counts in both, by its time."""
+    window = Opening(MADE_AT, MADE_AT + 10 * MINUTE)
+    rows = [sent(1, -5, 4), sent(1, 2, 2), sent(2, 5, 10)]
+    assert used_within(rows, window, learn([])) == Used(2_000 + 3_000, 7 * 60.0)
+
+
+def test_what_did_not_arrive_counts_by_its_time() -> None:
+    """A try that failed after five of ten planned seconds has copied about half."""
+    window = Opening(MADE_AT, MADE_AT + 10 * MINUTE)
+    row = replace(sent(1, 0, 0, MoveState.FAILED), ended_at=MADE_AT + timedelta(seconds=5))
+    assert used_within([row], window, learn([])) == Used(3_000, 5.0)
