@@ -130,6 +130,7 @@ def situation_of(
         pin=pin_column(units.key, pins_of(database, ledger, now)),
         cooling_seconds=_cooling_column(units.key, ledger.last_moved(database.name), settings, now),
         database=picture.work,
+        roles=picture.roles,
     )
 
 

@@ -16,13 +16,13 @@ from agent.config import DatabaseConfig, Storage
 from agent.experience import DISTURBED, disturbed_document, disturbed_of, newest
 from agent.ledger import Ledger
 from connectors.base import Clock, Connector
-from connectors.model import F64, I64, Catalog, DatabaseDemand, Demand, Interval, Sample, Signal
+from connectors.model import F64, I64, Catalog, DatabaseDemand, Demand, Interval, RoleFigures, Sample, Signal
 from policies import device, heat, heirs, season
 from policies.costs import Disturbed
 from policies.demand import Gap, difference
 from policies.plan import HeatView, Tier
 from policies.variance import index_of
-from policies.workload import WorkInterval, average
+from policies.workload import WorkInterval, average, average_roles
 
 CATALOG_EVERY_SECONDS = 600.0
 SAVE_EVERY_SECONDS = 300.0
@@ -56,6 +56,7 @@ class Picture:
     heat: HeatView
     work: DatabaseDemand  # averaged over the half-life
     sampled_at: datetime
+    roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, averaged likewise
 
 
 class Sampler:
@@ -126,6 +127,7 @@ class Sampler:
             heat=self._view(),
             work=self.work_between(None, None) if self._work else self._former_work,
             sampled_at=self._before.taken_at,
+            roles=average_roles(work for _, work in list(self._work)),
         )
 
     def _view(self) -> HeatView:
@@ -228,7 +230,9 @@ class Sampler:
             self._catalog_at = -float("inf")  # units we have not met: read the catalog before the next sample
         self._heat = heat.update(self._heat, demand, slots, self._slots, self._settings)
         self._learn_season(demand, slots)
-        self._work.append((demand.ended_at, WorkInterval(seconds=demand.seconds, demand=demand.database)))
+        self._work.append(
+            (demand.ended_at, WorkInterval(seconds=demand.seconds, demand=demand.database, roles=demand.roles))
+        )
         self._calibrate(demand, rows)
         self._remember(demand, slots)
         active = int(np.count_nonzero(demand.rates.any(axis=0)))

@@ -164,7 +164,7 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
         space=space.name,
         with_others=", ".join(units.key[int(at)] for at in together if at != row),
         on_fast=int(situation.tier_of_space[units.space[row]]) == 0,
-        limit=f"limit of {settings.maximum_moves}" if len(plan.moves) >= settings.maximum_moves else "time limit",
+        limit=_limit_text(plan, settings),
         settings=settings,
     )
 
@@ -324,3 +324,10 @@ def seconds_text(seconds: float) -> str:
     if abs(hours) < 2:
         return f"{seconds / 60:.0f} min"
     return f"{hours:,.0f} h" if abs(hours) >= 1000 else f"{hours:.3g} h"
+
+
+def _limit_text(plan: Plan, settings: PolicySettings) -> str:
+    """Which limit of a plan kept something out."""
+    if len(plan.moves) >= settings.maximum_moves:
+        return f"limit of {settings.maximum_moves}"
+    return "time limit" if settings.maximum_bytes is None else f"limit of {bytes_text(settings.maximum_bytes)}"

@@ -6,11 +6,12 @@ import difflib
 import fnmatch
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
+from agent.advice import ADVICE
 from agent.cli.app import Group, command
 from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.output import Column
@@ -73,10 +74,26 @@ def explain(
     session.out.line(f"{document['verdict']}: {document['why'] or 'not near the top; the numbers say why'}")
     session.out.line()
     session.out.facts(_facts(ranking, row, at))
+    advice = advice_about(session, ranking.key[row])
+    for each in advice:
+        session.out.line(f"{each['code']}: {each['sentence']}")
     kind = UnitKind(int(ranking.kind[row])).name.lower()
     session.out.document(
-        {"database": session.database.name, "ranked_at": at, "rank": row + 1, **document, "kind_name": kind}
+        {
+            "database": session.database.name,
+            "ranked_at": at,
+            "rank": row + 1,
+            **document,
+            "kind_name": kind,
+            "advice": advice,
+        }
     )
+
+
+def advice_about(session: Session, key: str) -> list[dict[str, Any]]:
+    """What the last plan advised about a unit beside moves."""
+    stored = session.ledger.load_document(session.database.name, ADVICE)
+    return [] if stored is None else [each for each in stored[1] if each["subject"] == key]
 
 
 def stored_ranking(session: Session) -> tuple[datetime, Ranking]:

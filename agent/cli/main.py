@@ -17,13 +17,16 @@ from agent.cli import (
     running,
     setting_up,
     sizing,
+    steering,
+    top,
     undoing,
 )
 from agent.cli.app import app
 
 # Importing a module registers its commands; this is the order of the help.
 COMMANDS = (
-    setting_up, demo, running, looking, planning, balancing, sizing, proposing, deciding, undoing, looking_back,
+    setting_up, demo, running, top,
+    looking, planning, balancing, sizing, proposing, deciding, undoing, steering, looking_back,
     pinning,
 )  # fmt: skip
 

@@ -17,7 +17,7 @@ from connectors.db2.settings import Db2Settings
 from connectors.db2.sizes import exact_sizes
 from connectors.db2.space_move import Instance, space_route
 from connectors.db2.storage import Storage, read_storage
-from connectors.db2.table_move import table_route
+from connectors.db2.table_move import room_of, table_route
 from connectors.db2.tables import find_table_of
 from connectors.model import (
     I64,
@@ -73,8 +73,9 @@ class Db2Connector:
             StatementFailed: ``mon_obj_metrics`` is not EXTENDED on every member: zeros would look cold.
             ConnectorError: another subclass that says what may be done.
         """
-        doctor.insist_on_object_metrics(read_server(self._session))  # it may have been changed at any time
-        return self._sampler.sample()
+        server = read_server(self._session)
+        doctor.insist_on_object_metrics(server)  # it may have been changed at any time
+        return self._sampler.sample(objects=server.counts_objects)
 
     def classify(self, interval: Interval, catalog: Catalog) -> Demand:
         """See ``demand``: what Db2 tells of table spaces only is estimated for each object."""
@@ -115,7 +116,7 @@ class Db2Connector:
         storage = read_storage(self._session, shared=self._shared())
         table = find_table_of(self._session, parse_key(bundle.key))
         source, target = storage.space_named(bundle.space), storage.space_named(to_space)
-        return table_route(table, bundle, source, target, self._settings)
+        return table_route(table, bundle, source, target, self._settings, room_of(storage, self._known_server()))
 
     def _space_route(self, bundle: Bundle, to_space: str) -> Route | NoRoute:
         catalog, homes, storage = self._read_catalog()

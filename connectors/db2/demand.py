@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.db2.catalog import Homes
-from connectors.db2.sampler import BACKUPS, space_key
+from connectors.db2.sampler import BACKUPS, UNCOUNTED, space_key
 from connectors.model import F64, I64, SIGNALS, Bools, DatabaseDemand, Demand, Interval, Signal, SpaceFigures
 
 ESTIMATED = frozenset({Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE})
@@ -29,6 +29,8 @@ def classify(interval: Interval, homes: Homes) -> Demand:
         interval: deltas with the counters of ``sampler.COUNTERS``.
         homes: the table space of each unit by the last catalog; units it does not know are not observed.
     """
+    if interval.database.get(UNCOUNTED, 0.0) > 0:
+        return _nothing_known(interval, homes)
     home = homes_of(homes, interval.physical_id)
     physical = interval.deltas["physical_reads"]
     share = sync_share(interval, home)
@@ -45,6 +47,21 @@ def classify(interval: Interval, homes: Homes) -> Demand:
         physical_id=interval.physical_id,
         rates=np.where(observed, counts, 0.0) / interval.seconds,
         observed=observed,
+        estimated=ESTIMATED,
+        database=_database_demand(interval),
+        spaces=_space_rates(interval),
+    )
+
+
+def _nothing_known(interval: Interval, homes: Homes) -> Demand:
+    """The server counts no objects (before 10.1): every unit is listed as not observed; absent would be cold."""
+    units = len(homes.physical_id)
+    return Demand(
+        ended_at=interval.ended_at,
+        seconds=interval.seconds,
+        physical_id=homes.physical_id,
+        rates=np.zeros((SIGNALS, units)),
+        observed=np.zeros(units, dtype=np.bool_),
         estimated=ESTIMATED,
         database=_database_demand(interval),
         spaces=_space_rates(interval),

@@ -10,15 +10,16 @@ from connectors.base import ObjectGone, PrivilegeMissing, StatementFailed
 from connectors.db2.figures import skew
 from connectors.db2.lease import MAKE_IT, TABLE
 from connectors.db2.names import identifier
+from connectors.db2.pools import pool_findings
 from connectors.db2.sampler import column_names
 from connectors.db2.server import STANDBY, Server
 from connectors.db2.session import ReadSession
 from connectors.db2.settings import Db2Settings
-from connectors.db2.statements import CANCEL, move_table
-from connectors.db2.storage import Storage, read_storage
+from connectors.db2.statements import CANCEL, move_table, rebalance
+from connectors.db2.storage import AT_REST, Storage, read_storage
 from connectors.model import Capability, Finding, Severity
 
-OLDEST, FIRST_WITH_OBJECTS, NEWEST_TRIED = (9, 7), (10, 1), (12, 1)
+NEWEST_TRIED = (12, 1)
 EXTENDED_ON = "UPDATE DB CFG FOR {} USING MON_OBJ_METRICS EXTENDED IMMEDIATE"
 LARGE_SKEW = 0.5
 
@@ -28,6 +29,7 @@ FUNCTIONS = {
     "sample_tables": ("MON_GET_TABLE", "nothing can be sampled"),
     "sample_indexes": ("MON_GET_INDEX", "nothing can be sampled"),
     "containers": ("MON_GET_CONTAINER", "where table spaces lie stays hidden, and when a rebalance has ended"),
+    "buffer_pools": ("MON_GET_BUFFERPOOL", "how much buffer pools answer stays hidden"),
     "database": ("MON_GET_DATABASE", "a restart of the database shows only by falling counters"),
     "storage_paths": ("ADMIN_GET_STORAGE_PATHS", "how much room storage groups have stays hidden"),
     "utilities": ("MON_GET_UTILITY", "reads of a backup or RUNSTATS are taken for demand"),
@@ -40,10 +42,12 @@ _VALUES: dict[str, tuple[object, ...]] = {"storage_paths": (0,)}
 def insist_on_object_metrics(server: Server) -> None:
     """Without EXTENDED the counters of objects stay 0 and everything would look cold.
 
+    Before 10.1 there are none to be had: then table spaces are sampled, and of no object is anything said.
+
     Raises:
         StatementFailed: they are not counted on every member, or nobody can tell.
     """
-    if not server.counts_objects:
+    if not server.counts_objects and not server.too_old_for_objects:
         raise StatementFailed(
             f"mon_obj_metrics is {_said(server.object_metrics)}: reads of objects are not counted, which is not none",
             advice=f"{EXTENDED_ON.format(server.database)}; on every member.",
@@ -79,6 +83,7 @@ def examine(session: ReadSession, settings: Db2Settings, server: Server, *, shar
     found += [_may_move(session, settings), _lease(session)]
     found += _unfinished(session)
     found += _skewed(session, server)
+    found += pool_findings(session)
     if not any(finding.code == "execute_missing" and finding.values["query"] == "sample_spaces" for finding in found):
         found += _storage(read_storage(session, shared=shared))
     return tuple(found)
@@ -86,12 +91,13 @@ def examine(session: ReadSession, settings: Db2Settings, server: Server, *, shar
 
 def _version(server: Server) -> Finding:
     version = ".".join(str(part) for part in server.version)
-    if server.version[:2] < FIRST_WITH_OBJECTS:
+    if server.too_old_for_objects:
         return Finding(
             severity=Severity.ERROR,
             code="version_unsupported",
-            sentence=f"Db2 {version} does not count reads of tables and indexes, which came with 10.1",
-            remedy="Upgrade the server.",
+            sentence=f"Db2 {version} does not count reads of tables and indexes, which came with 10.1: "
+            "table spaces are sampled, no table is ranked",
+            remedy="Upgrade the server; until then move tables that you name (pins).",
         )
     if server.version[:2] > NEWEST_TRIED:
         return Finding(
@@ -104,6 +110,10 @@ def _version(server: Server) -> Finding:
 
 
 def _objects(server: Server) -> Finding:
+    if server.too_old_for_objects:
+        return Finding(
+            severity=Severity.INFO, code="mon_obj_metrics_absent", sentence="there is no EXTENDED before 10.1"
+        )
     if server.counts_objects:
         return Finding(severity=Severity.OK, code="mon_obj_metrics", sentence="reads of each object are counted")
     return Finding(
@@ -190,7 +200,15 @@ def _granted(session: ReadSession, settings: Db2Settings, name: str) -> Finding:
 
 def _may_move(session: ReadSession, settings: Db2Settings) -> Finding:
     user = settings.user.upper()
-    rows = session.optional_rows("authorities", (user,), doing="looking at authorities") or []
+    rows = session.optional_rows("authorities", (user,), doing="looking at authorities")
+    if rows is None:
+        return Finding(
+            severity=Severity.INFO,
+            code="may_move_unknown",
+            sentence=f"SYSCAT.DBAUTH does not answer: whether {settings.user} may move anything shows when it does",
+            remedy="See deploy/privileges/db2-move.sql",
+            about_moving=True,
+        )
     if any("Y" in row for row in rows):
         return Finding(
             severity=Severity.OK, code="may_move_tables", sentence=f"{settings.user} may call ADMIN_MOVE_TABLE"
@@ -258,6 +276,9 @@ def _storage(storage: Storage) -> list[Finding]:
             found.append(
                 _space(Severity.WARNING, "space_state", space.name, f"is in state {space.state}", "Bring it to NORMAL.")
             )
+        if space.mode == AT_REST and (space.paths_dropped or space.hybrid):
+            what = f"has containers that it should have left for storage group {space.group}, and nothing moves them"
+            found.append(_space(Severity.WARNING, "space_half_moved", space.name, what, rebalance(space.name)))
         if space.os_cached and space.permanent:
             found.append(
                 _space(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from connectors.base import ConnectorError, LeaseHeld, LockNotObtained, ObjectGone, PrivilegeMissing
 from connectors.db2.errors import diagnose, translate
 from connectors.db2.queries import query
-from connectors.db2.session import Connection, DriverError, fetch, open_connection, send
+from connectors.db2.session import Connection, DriverError, close_quietly, fetch, open_connection, send
 from connectors.db2.settings import Db2Settings
 
 TABLE = "HOTPLACE.LEASE"
@@ -38,9 +36,7 @@ class Db2Lease:
         """End the transaction and the session."""
         connection, self._connection = self._connection, None
         if connection is not None:
-            with suppress(DriverError):  # a session that is gone holds nothing
-                connection.rollback()
-                connection.close()
+            close_quietly(connection)  # which rolls back
 
 
 def acquire_lease(settings: Db2Settings, holder: str) -> Db2Lease:
@@ -61,9 +57,7 @@ def acquire_lease(settings: Db2Settings, holder: str) -> Db2Lease:
         send(connection, "SET CURRENT LOCK TIMEOUT 1")
         send(connection, query("lease_take").text)
     except DriverError as error:
-        with suppress(DriverError):
-            connection.rollback()
-            connection.close()
+        close_quietly(connection)
         raise _refused(translate(diagnose(str(error)), f"taking the lease for {holder}")) from error
     return Db2Lease(connection)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -20,7 +20,7 @@ from connectors.db2.errors import diagnose, outcome_unknown, translate
 from connectors.db2.inspection import move_runs, read_rebalance, tidy_for
 from connectors.db2.progress import progress_of
 from connectors.db2.rebalancing import Signals, SpaceChanger
-from connectors.db2.session import Connection, DriverError, ReadSession, open_connection, send_once
+from connectors.db2.session import Connection, DriverError, ReadSession, close_quietly, open_connection, send_once
 from connectors.db2.settings import Db2Settings
 from connectors.db2.statements import CANCEL, Phase, change_of, phase_of
 from connectors.db2.tables import MoveProtocol, find_table, read_protocol
@@ -98,8 +98,7 @@ class Db2Mover:
                 try:
                     _send(connection, step.pause_sql, f"holding the rebalance of {change.space}")
                 finally:
-                    with suppress(DriverError):  # what it was for is done
-                        connection.close()
+                    close_quietly(connection)
         self._held.set()
         return True
 
@@ -138,8 +137,7 @@ class Db2Mover:
 
     def close(self) -> None:
         """End all sessions."""
-        with suppress(DriverError):  # it may be gone already
-            self._connection.close()
+        close_quietly(self._connection)
         self._eye.close()
         with self._asking:
             self._asked.close()

@@ -33,6 +33,7 @@ _FILE_BITS = 20
 _ALL_HOMES = 2**52
 DISTURBING = frozenset({"BACKUP", "RESTORE", "LOAD", "REORG", "RUNSTATS", "REDISTRIBUTE"})
 BACKUPS = "backups_seen"
+UNCOUNTED = "samples_without_object_counters"
 PERMANENT = frozenset({"ANY", "LARGE"})
 _COLUMN = re.compile(r"^\s*(?:SELECT )?\s*\w+\.(\w+)", re.MULTILINE)
 Counts = dict[int, list[int]]
@@ -54,9 +55,13 @@ class MonitorSampler:
         self._seen: dict[tuple[str, str], int] = {}
         self._before: set[tuple[str, str]] = set()
         self._backups, self._backup_before = 0, False
+        self._uncounted = 0
 
-    def sample(self) -> Sample:
+    def sample(self, *, objects: bool = True) -> Sample:
         """Five queries, whatever the number of objects.
+
+        Args:
+            objects: whether the server counts reads of each at all.
 
         Raises:
             ConnectorError: a subclass that says what may be done.
@@ -73,7 +78,8 @@ class MonitorSampler:
         ids, columns = _arranged(counts)
         figures, database = space_figures(spaces, by_group=self._by_group)
         database |= database_totals(members)
-        database[BACKUPS] = float(self._backups)
+        self._uncounted += not objects
+        database[BACKUPS], database[UNCOUNTED] = float(self._backups), float(self._uncounted)
         return Sample(
             taken_at=taken_at,
             monotonic_seconds=monotonic,

@@ -9,6 +9,9 @@ from connectors.db2.session import ReadSession
 from connectors.model import Identity
 
 EXTENDED = "EXTENDED"
+FIRST_WITH_OBJECTS = (10, 1)
+LOG_PAGE = 4096
+ENDLESS = -1  # logsecond: as much as the disk holds
 STANDBY = "STANDBY"
 
 
@@ -27,6 +30,7 @@ class Server:
     request_metrics: tuple[str, ...]
     hadr_role: str
     archive_log: str
+    log_bytes: int | None = None  # that one member's active log may take; None: endless, or not to be read
 
     @property
     def topology(self) -> str:
@@ -41,6 +45,11 @@ class Server:
     def counts_objects(self) -> bool:
         """Whether reads of each object are counted on every member; otherwise they stay 0, and zero is not cold."""
         return bool(self.object_metrics) and all(value == EXTENDED for value in self.object_metrics)
+
+    @property
+    def too_old_for_objects(self) -> bool:
+        """9.7 knows reads of table spaces only."""
+        return self.version[:2] < FIRST_WITH_OBJECTS
 
     def identity(self) -> Identity:
         """As the rest of hotplace knows it."""
@@ -85,7 +94,17 @@ def read_server(session: ReadSession) -> Server:
         request_metrics=_values(settings, "mon_req_metrics"),
         hadr_role=next(iter(_values(settings, "hadr_db_role")), "STANDARD"),
         archive_log=next(iter(_values(settings, "logarchmeth1")), "OFF"),
+        log_bytes=_log_bytes(settings),
     )
+
+
+def _log_bytes(settings: Sequence[tuple[object, ...]]) -> int | None:
+    """Bytes of all log files that may be active at once: (LOGPRIMARY + LOGSECOND) * LOGFILSIZ pages of 4 KB."""
+    numbers = [next(iter(_values(settings, name)), "") for name in ("logfilsiz", "logprimary", "logsecond")]
+    if not all(number.lstrip("-").isdigit() for number in numbers):
+        return None
+    size, primary, secondary = map(int, numbers)
+    return None if secondary == ENDLESS else (primary + secondary) * size * LOG_PAGE
 
 
 def _values(settings: Sequence[tuple[object, ...]], name: str) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from connectors.db2.queries import Query, fit, query
 from connectors.db2.settings import Db2Settings
 
 ANSWER_MARGIN_SECONDS = 5  # beyond the time limit of a statement
+CLOSE_SECONDS = 5  # for the answer to the last roll-back
 Row = tuple[Any, ...]
 Result = TypeVar("Result")
 DriverError = ibm_db_dbi.Error
@@ -61,6 +62,10 @@ class Connection(Protocol):
         """End the session."""
         ...
 
+    def set_option(self, options: dict[int, int], /) -> object:
+        """Attributes of the session."""
+        ...
+
 
 def open_connection(settings: Db2Settings, *, statement_seconds: float, autocommit: bool = True) -> Connection:
     """A connection of ibm_db_dbi.
@@ -81,6 +86,13 @@ def open_connection(settings: Db2Settings, *, statement_seconds: float, autocomm
     connection.set_autocommit(autocommit)
     opened: Connection = connection
     return opened
+
+
+def close_quietly(connection: Connection) -> None:
+    """End a session, whatever has become of it: closing rolls back, and a silent server never answers that."""
+    with suppress(DriverError):  # it may be gone already
+        connection.set_option({ibm_db.SQL_ATTR_RECEIVE_TIMEOUT: CLOSE_SECONDS})
+        connection.close()
 
 
 def fetch(connection: Connection, statement: str, values: Sequence[object] = ()) -> list[Row]:
@@ -217,8 +229,7 @@ class ReadSession:
 
     def _drop(self) -> None:
         if self._connection is not None:
-            with suppress(DriverError):  # it may be gone already
-                self._connection.close()
+            close_quietly(self._connection)
             self._connection = None
             self._columns.clear()  # the next server may be another version
 

@@ -6,10 +6,13 @@ short exclusive lock. Phase by phase, because the driver cannot cancel a call: b
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from connectors.db2.names import parse_key, readable
+from connectors.db2.server import Server
 from connectors.db2.settings import Db2Settings
 from connectors.db2.statements import CANCEL, KEEP, PHASES, Homes, Tagged, move_table, reduce_space
-from connectors.db2.storage import NEVER_TOUCHED, TableSpace
+from connectors.db2.storage import NEVER_TOUCHED, Storage, TableSpace
 from connectors.db2.tables import TableFacts, refusal
 from connectors.db2.written import detach_attach
 from connectors.model import Bundle, NoRoute, Route, UnitKind
@@ -23,6 +26,17 @@ _PURPOSES = {
     "SWAP": "swap old and new of",
     "CLEANUP": "drop what is left of the old",
 }
+TOOLS = "SYSTOOLSPACE"
+TOOLS_NEEDED = 2**20  # bytes; the protocol of one move is a few rows, but a full table space takes none
+MEBIBYTE = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """Bytes that a move needs besides the target; None: endless, not made yet, or unknown."""
+
+    tools_bytes: int | None = None
+    log_bytes: int | None = None
 
 
 def table_route(
@@ -31,6 +45,7 @@ def table_route(
     source: TableSpace | None,
     target: TableSpace | None,
     settings: Db2Settings,
+    room: Room | None = None,
 ) -> Route | NoRoute:
     """The route, or why there is none.
 
@@ -40,8 +55,10 @@ def table_route(
         source: where it is.
         target: where to; None: there is no such table space.
         settings: limits, and whether the original is kept.
+        room: for the protocol and the log; None: not known.
     """
-    found = _space_refusal(table, bundle, source, target)
+    room = room or Room()
+    found = _space_refusal(table, bundle, source, target, room)
     if found is not None:
         return found
     assert table is not None, "a missing table is refused above"
@@ -54,11 +71,17 @@ def table_route(
         if code == "partitioned" and partition is not None:
             sentence += f". By hand: {detach_attach(table.schema, table.name, partition, target.name)}"
         return NoRoute(code=code, sentence=sentence)
-    return _route(table, bundle, source, target, settings)
+    return _route(table, bundle, source, target, settings, room)
+
+
+def room_of(storage: Storage, server: Server) -> Room:
+    """What there is."""
+    tools = storage.space_named(TOOLS)
+    return Room(tools_bytes=None if tools is None else storage.room_of(tools), log_bytes=server.log_bytes)
 
 
 def _space_refusal(
-    table: TableFacts | None, bundle: Bundle, source: TableSpace | None, target: TableSpace | None
+    table: TableFacts | None, bundle: Bundle, source: TableSpace | None, target: TableSpace | None, room: Room
 ) -> NoRoute | None:
     if table is None:
         return NoRoute(code="gone", sentence=f"{bundle.key} no longer exists")
@@ -70,6 +93,11 @@ def _space_refusal(
         (target.name in NEVER_TOUCHED, "system_space", f"{target.name} is for the system only"),
         (not target.permanent, "temporary_space", f"{target.name} is a temporary table space"),
         (target.state != "NORMAL", "not_normal", f"{target.name} is in state {target.state}"),
+        (
+            room.tools_bytes is not None and room.tools_bytes < TOOLS_NEEDED,
+            "no_room_for_protocol",
+            f"{TOOLS} is full, where ADMIN_MOVE_TABLE keeps its protocol: make room there",
+        ),
     )
     return next((NoRoute(code=code, sentence=sentence) for applies, code, sentence in reasons if applies), None)
 
@@ -81,7 +109,9 @@ def homes_after(table: TableFacts, bundle: Bundle, target: str) -> Homes:
     return Homes(target, table.index_space, target)
 
 
-def _route(table: TableFacts, bundle: Bundle, source: TableSpace, target: TableSpace, settings: Db2Settings) -> Route:
+def _route(
+    table: TableFacts, bundle: Bundle, source: TableSpace, target: TableSpace, settings: Db2Settings, room: Room
+) -> Route:
     now = Homes(table.space, table.index_space, table.lob_space)
     words = Tagged(
         there=_phases(table, homes_after(table, bundle, target.name), settings),
@@ -105,8 +135,17 @@ def _route(table: TableFacts, bundle: Bundle, source: TableSpace, target: TableS
         locks="exclusive on the table for the moment of SWAP; triggers slow its writers until then",
         log_bytes=round(LOG_RATIO * bundle.size_bytes),
         transient_bytes=round(STAGING_RATIO * bundle.size_bytes),
-        notes=_notes(table, bundle, source, settings),
+        notes=(*_notes(table, bundle, source, settings), *_log_note(bundle, room)),
     )
+
+
+def _log_note(bundle: Bundle, room: Room) -> tuple[str, ...]:
+    """COPY commits as it goes (key COMMIT_AFTER_N_ROWS), so a small log is a risk and no obstacle."""
+    wanted = round(LOG_RATIO * bundle.size_bytes)
+    if room.log_bytes is None or wanted <= room.log_bytes:
+        return ()
+    log, active = f"{wanted / MEBIBYTE:,.0f} MiB", f"{room.log_bytes / MEBIBYTE:,.0f} MiB"
+    return (f"it writes {log} of log and {active} may be active: one old transaction fills it; raise LOGSECOND first",)
 
 
 def lock_timeout(settings: Db2Settings) -> str:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent.clock import SystemClock
 from connectors.base import CannotConnect, ConnectorError, PrivilegeMissing, SpaceFull, StatementFailed
 from connectors.model import Home, NoRoute, Route, Severity
-from connectors.settings import SecretSource
 from tests.contract.asking import bundle_of, route_to, run
+from tests.db2.conftest import Connect
 from tests.labs.db2.client import Db2, running_db2
-from tests.labs.db2.server import ADMIN, BLIND, FAST, SLOW, TS_FAST, TS_SLOW
-from tests.labs.db2.sessions import User
-from tests.labs.db2.text import DATABASE
+from tests.labs.db2.server import BLIND, FAST, SLOW, TS_FAST, TS_SLOW
 
 pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2 wire")]
 PHASES = ("INIT", "COPY", "REPLAY", "SWAP", "CLEANUP")
@@ -37,31 +33,6 @@ def lab(db2: Db2) -> Iterator[Any]:
     db2.lab.create_table("APP", "ORDERS", "ORDERS_PK", TS_SLOW, 2000)
     yield db2.lab
     db2.lab.drop_table("APP", "ORDERS")
-
-
-Connect = Callable[..., Any]
-
-
-@pytest.fixture
-def connect(db2: Db2, tmp_path: Path) -> Iterator[Connect]:
-    """Makes connectors, and closes them."""
-    from connectors.db2.connector import Db2Connector
-    from connectors.db2.settings import Db2Settings
-
-    made: list[Any] = []
-
-    def make(user: User = ADMIN, **other: object) -> Any:
-        (tmp_path / user.name).write_text(user.password)
-        usual = {
-            "host": "127.0.0.1", "port": db2.port, "dbname": DATABASE, "user": user.name, "authentication": "SERVER",
-            "password": SecretSource(file=tmp_path / user.name), "poll_every": 0.05, "rebalance_begins_within": 0.5,
-        }  # fmt: skip
-        made.append(Db2Connector(Db2Settings.model_validate({**usual, **other}), SystemClock()))
-        return made[-1]
-
-    yield make
-    for connector in made:
-        connector.close()
 
 
 def calls(lab: Any, since: int) -> list[str]:

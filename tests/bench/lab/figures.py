@@ -42,6 +42,7 @@ def measure(rig: Rig, name: str, workload: Workload, folder: Path | None = None)
     for seed in range(1, pace.runs + 1):
         clients = start(rig.server, folder or rig.folder, workload, pace.warm_seconds + pace.run_seconds, seed)
         runs.append(clients.finish().between(pace.warm_seconds, pace.warm_seconds + pace.run_seconds))
+    say(f"  {name}: {' '.join(f'{run.per_second:,.1f}' for run in runs)} transactions/s")
     return Series(name=name, runs=tuple(runs))
 
 

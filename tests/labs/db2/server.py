@@ -171,6 +171,14 @@ class Lab:
             part = self._world.table(schema, name).parts[0]
             return [part.data, part.index]
 
+    def suspend(self, space: str) -> None:
+        """Somebody suspends its rebalance."""
+        with self._world.lock:
+            moving = self._world.spaces[space].rebalance
+            if moving:
+                moving.suspended = True
+            self._world.touch()
+
     def utility(self, kind: str, schema: str = "", table: str = "") -> None:
         """Something runs from now on: BACKUP, RUNSTATS, LOAD ...; "" ends all that were begun so."""
         with self._world.lock:

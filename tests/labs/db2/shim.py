@@ -161,8 +161,8 @@ class Shim:
     def _call(self, procedure: str, dss: Dss) -> None:
         """The driver takes CALL apart; its comments never leave the client."""
         try:
-            self._may_end()
             text = call_text(procedure, dss.body)
+            self._may_end(text)
             self._shared.statements.check(text)
             self._execute(dss.correlation, text)
         except refusals.Refusal as refusal:
@@ -178,7 +178,7 @@ class Shim:
         """What Derby is given instead."""
         self._prepared.pop(_section(command), None)
         try:
-            self._may_end()
+            self._may_end(text)
             if is_ours(text):
                 self._shared.statements.check(text)
                 if command.code == Code.EXCSQLIMM:
@@ -192,13 +192,16 @@ class Shim:
             self._last = refusal.hangs_up
             return IMPOSSIBLE
 
-    def _may_end(self) -> None:
+    def _may_end(self, text: str) -> None:
         """Whether a test wants this connection to end here.
 
         Raises:
             Refusal: with the code that it wants.
         """
-        code, self._shared.world.behaviour.end_with = self._shared.world.behaviour.end_with, 0
+        wanted = self._shared.world.behaviour
+        code, wanted.end_with = wanted.end_with, 0
+        if text.startswith(("ALTER", "CALL SYSPROC")):
+            code, wanted.end_next_change_with = code or wanted.end_next_change_with, 0
         if code:
             raise refusals.ended(code)
 

@@ -187,6 +187,7 @@ class Behaviour:
     silent: bool = False  # the server takes requests and answers none
     cut_mid_answer: bool = False  # connections end in the middle of the next rows
     end_with: int = 0  # the next statement gets that SQLCODE (-1024 ...), and its connection ends
+    end_next_change_with: int = 0  # likewise of the next statement that changes the emulated database
     looks_for_clients: bool = False  # a statement whose client is gone ends; otherwise it runs to its end
     rebalance_fails: bool = False  # half-way, as when the new paths fill up: old and new containers stay
     pure_scale: bool = False

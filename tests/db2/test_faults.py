@@ -1,0 +1,211 @@
+"""Connections that end, where it hurts: over IBM's driver against the emulated server."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from connectors.base import OutcomeUnknown, Paused, Retry
+from connectors.model import Home
+from tests.contract.asking import route_to, run
+from tests.db2.conftest import Connect
+from tests.labs.db2.client import Db2, running_db2, wait_until
+from tests.labs.db2.server import FAST, SLOW, TS_FAST
+
+pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2 faults")]
+KEY = "APP.ORDERS"
+SLOWLY = 30.0  # extents a second, of 72
+
+
+@pytest.fixture(scope="module")
+def db2() -> Iterator[Db2]:
+    """One emulated server."""
+    with running_db2("11.5") as running:
+        yield running
+
+
+@pytest.fixture
+def lab(db2: Db2) -> Iterator[Any]:
+    """One table on slow storage in a table space of its own, and one of files of its own."""
+    db2.lab.create_space("TS_OWN", SLOW)
+    db2.lab.create_table("APP", "ORDERS", "ORDERS_PK", "TS_OWN", 2000)
+    db2.lab.create_dms("TS_FILES", {"/db2/slow/files/a": 400, "/db2/slow/files/b": 400})
+    db2.lab.create_table("APP", "FILED", "FILED_PK", "TS_FILES", 500)
+    yield db2.lab
+    db2.lab.behave(end_with=0, extents_per_second=1e9, phase_seconds=0.0, silent=False)
+    for table, space in (("ORDERS", "TS_OWN"), ("FILED", "TS_FILES")):
+        db2.lab.drop_table("APP", table)
+        db2.lab.drop_space(space)
+
+
+@pytest.mark.parametrize("code", [-1024, -1224, -30081])
+def test_emulated_server_a_statement_whose_session_ended_is_unknown(lab: Any, connect: Connect, code: int) -> None:
+    """SQL1024N and its sisters under USING STOGROUP: unknown to us, known to the catalog; it works again."""
+    connector = connect(move_by="table_space")
+    route = route_to(connector, KEY, FAST)
+    with connector.open_mover() as mover:
+        mover.prepare(route)
+        lab.behave(end_next_change_with=code)
+        with pytest.raises(OutcomeUnknown) as caught:
+            mover.execute(route.steps[0])
+    assert caught.value.retry is Retry.RECONCILE
+    assert connector.inspect(route).home is Home.SOURCE
+    run(connector, route)
+    assert connector.inspect(route).home is Home.TARGET
+
+
+def test_emulated_server_a_read_survives_sql1024n(lab: Any, connect: Connect) -> None:
+    """A session that reads is opened anew; nobody notices."""
+    connector = connect()
+    connector.sample()
+    lab.behave(end_with=-1024)
+    assert len(connector.sample().physical_id)
+
+
+def test_emulated_server_connections_broken_in_a_rebalance(lab: Any, connect: Connect) -> None:
+    """All sessions cut in the middle: the watching one comes back, and stays until the extents are there."""
+    connector = connect(move_by="table_space")
+    route = route_to(connector, KEY, FAST)
+    lab.behave(extents_per_second=SLOWLY)
+    cutter = threading.Thread(target=lambda: _when_rebalancing(lab, lab.cut))
+    cutter.start()
+    run(connector, route)
+    cutter.join()
+    assert connector.inspect(route).home is Home.TARGET
+
+
+def test_emulated_server_gone_silent_in_a_rebalance(lab: Any, connect: Connect) -> None:
+    """Nobody can look any more: unknown, not "nothing changed", and later the catalog tells."""
+    connector = connect(move_by="table_space", query_timeout=1.0, connect_timeout=1.0)
+    route = route_to(connector, KEY, FAST)
+    lab.behave(extents_per_second=SLOWLY)
+    silencer = threading.Thread(target=lambda: _when_rebalancing(lab, lambda: lab.behave(silent=True)))
+    silencer.start()
+    with pytest.raises(OutcomeUnknown):
+        run(connector, route)
+    silencer.join()
+    lab.behave(silent=False, extents_per_second=1e9)
+    wait_until(lambda: not lab.rebalancing(), "the rebalance ended")
+    assert connect(move_by="table_space").inspect(route).home is Home.TARGET
+
+
+def test_emulated_server_deactivated_in_a_rebalance(lab: Any, connect: Connect) -> None:
+    """Deactivation: connections end, counters start anew, the rebalance goes on at the next activation."""
+    connector = connect(move_by="table_space")
+    route = route_to(connector, KEY, FAST)
+    epoch = connector.sample().epoch
+    lab.behave(extents_per_second=SLOWLY)
+    stopper = threading.Thread(target=lambda: _when_rebalancing(lab, lab.restart))
+    stopper.start()
+    run(connector, route)
+    stopper.join()
+    assert connector.inspect(route).home is Home.TARGET
+    assert connector.sample().epoch != epoch
+
+
+def test_emulated_server_a_held_rebalance_that_goes_on_by_itself(lab: Any, connect: Connect) -> None:
+    """Db2 resumes suspended rebalances when it is activated: resume() then sends nothing and watches the end."""
+    connector = connect(move_by="table_space")
+    route = route_to(connector, KEY, FAST)
+    _hold(lab, connector, route)
+    assert connector.inspect(route).paused
+    lab.behave(extents_per_second=1e9)
+    lab.restart()
+    at = len(lab.sent())
+    with connector.open_mover() as mover:
+        mover.prepare(route)
+        mover.resume(route.steps[0])
+    assert not [text for text in lab.sent()[at:] if "RESUME" in text]
+    assert connector.inspect(route).home is Home.TARGET
+
+
+def test_emulated_server_somebody_elses_suspension_is_waited_for(lab: Any, connect: Connect) -> None:
+    """A rebalance that a DBA has suspended is not resumed behind his back by the move that waits for it."""
+    connector = connect(move_by="table_space", move_timeout=1.0)
+    route = route_to(connector, KEY, FAST)
+    lab.behave(extents_per_second=SLOWLY)
+    dba = threading.Thread(target=lambda: _when_rebalancing(lab, lambda: lab.suspend("TS_OWN")))
+    dba.start()
+    with pytest.raises(OutcomeUnknown, match="the time for it is up"):
+        run(connector, route)
+    dba.join()
+    assert not [text for text in lab.sent() if "RESUME" in text and "TS_OWN" in text]
+    assert connector.inspect(route).paused
+
+
+@pytest.mark.parametrize("target", ["SSD_FILES", FAST])
+def test_emulated_server_containers_of_its_own(lab: Any, connect: Connect, target: str) -> None:
+    """Swapped in two passes and back, or converted for good: held, gone on with by another session, arrived."""
+    folders = {"SSD_FILES": "/db2/fast/files", "HDD_FILES": "/db2/slow/files"}
+    connector = connect(move_by="table_space", folders=folders)
+    catalog = connector.catalog()
+    row = list(catalog.units.key).index("APP.FILED")
+    assert catalog.spaces[catalog.units.space[row]].name == "HDD_FILES"
+    route = route_to(connector, "APP.FILED", target)
+    _hold(lab, connector, route)
+    lab.behave(extents_per_second=1e9)
+    again = connect(move_by="table_space", folders=folders)
+    held = len(route.steps) - 1  # of a conversion, whose first statement begins no rebalance, the second
+    with again.open_mover() as mover:
+        mover.prepare(route)
+        mover.resume(route.steps[held])
+    assert again.inspect(route).home is Home.TARGET
+    if target == FAST:
+        assert lab.containers("TS_FILES") == ["/db2/fast"]
+        assert "no way leads back" in again.routes(route.bundle, "HDD_FILES").sentence
+        return
+    assert sorted(lab.containers("TS_FILES")) == ["/db2/fast/files/TS_FILES.0", "/db2/fast/files/TS_FILES.1"]
+    run(again, route, undo=True)
+    assert sorted(lab.containers("TS_FILES")) == ["/db2/slow/files/a", "/db2/slow/files/b"]
+    assert again.inspect(route).home is Home.SOURCE
+
+
+def test_emulated_server_a_copy_tells_its_bytes(lab: Any, connect: Connect) -> None:
+    """While COPY runs its progress grows with the rows that are in the target, from less than half to more."""
+    connector = connect()
+    route = route_to(connector, KEY, TS_FAST)
+    seen: list[float] = []
+    with connector.open_mover() as mover:
+        mover.prepare(route)
+        mover.execute(route.steps[0])
+        lab.behave(phase_seconds=2.0)
+
+        def look() -> None:
+            while (progress := mover.progress()) is not None:
+                seen.append(progress.done_bytes / progress.total_bytes)
+                time.sleep(0.05)
+
+        copying = threading.Thread(target=lambda: mover.execute(route.steps[1]))
+        copying.start()
+        wait_until(lambda: bool(lab.running()), "COPY runs")
+        look()
+        copying.join()
+        lab.behave(phase_seconds=0.0)
+    assert seen == sorted(seen)
+    assert seen[0] < 0.5 < seen[-1] <= 1.0
+
+
+def _when_rebalancing(lab: Any, act: Any) -> None:
+    wait_until(lambda: bool(lab.rebalancing()), "a rebalance")
+    act()
+
+
+def _hold(lab: Any, connector: Any, route: Any) -> None:
+    """Begin the route and hold it in the middle; its mover is gone afterwards."""
+    lab.behave(extents_per_second=SLOWLY / 3)
+    with connector.open_mover() as mover:
+        mover.prepare(route)
+        holder = threading.Thread(target=lambda: wait_until(mover.pause, "it is held"))
+        holder.start()
+        with pytest.raises(Paused):
+            _execute_all(mover, route)
+        holder.join()
+
+
+def _execute_all(mover: Any, route: Any) -> None:
+    for step in route.steps:
+        mover.execute(step)
