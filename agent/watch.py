@@ -23,6 +23,7 @@ from agent.ledger import Ledger, MoveRow
 from agent.outcomes import Outcome, OutcomeVerdict
 from agent.pins import PIN_REPORTS, pin_reports, reports_document
 from agent.planner import Planning, make_planning, proposal_of
+from agent.progress import PROGRESS, RunningMove, progress_document
 from agent.ranking import RANKING, Ranking, ranking_arrays, ranking_of
 from agent.sampler import Cycle, Picture, Sampler
 from agent.states import UNFINISHED, MoveState, ProposalState
@@ -52,6 +53,7 @@ class Snapshot:
     failures: int = 0
     server_seconds: float = 0.0
     cycle_seconds: float = 0.0
+    running: RunningMove | None = None  # the move whose statement runs
     error: str = ""
     moved_bytes: int = 0
     moves: Mapping[str, int] | None = None  # state -> how many ended there since start
@@ -259,7 +261,7 @@ class Watch:
         if self._executor is None:
             self._executor = Executor(
                 self.database, self.acting, self._ledger, self._clock,
-                disturb=self.sampler.disturb, listener=self._listener,
+                disturb=self.sampler.disturb, listener=self._listener, note=self._note_progress,
             )  # fmt: skip
         return self._executor
 
@@ -270,6 +272,11 @@ class Watch:
             if self.snapshot.identity is None:
                 self.snapshot.identity = self.connector.identify()
             return self.snapshot.identity
+
+    def _note_progress(self, running: RunningMove | None) -> None:
+        """For the metrics, and for whoever asks from another process."""
+        self.snapshot.running = running
+        self._ledger.save_document(self.database.name, PROGRESS, progress_document(running))
 
     # -- outcome -------------------------------------------------------------------------------------------------
 

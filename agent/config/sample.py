@@ -40,6 +40,7 @@ databases:
       - name: ssd
         spaces: [{fast}]
         # spaces: [{{name: {fast}, capacity: 200 GiB}}]   # never count on more room than this, used bytes included
+        # spaces: [/ssd]   # a folder or disk group (+FAST): every space whose first file is in it
         kind: ssd     # nvme, ssd or hdd; its usual speed holds until read times were measured. Or give figures:
         # random_read: 0.2ms       # one random block read, as a session sees it
         # sequential_read: 16us    # per block within a run
