@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
-from connectors.model import F64, I8, I32, Bools, DatabaseDemand, Space, UnitTable
+from connectors.model import F64, I8, I32, Bools, DatabaseDemand, RoleFigures, Space, UnitTable
 
 
 class Pin(IntEnum):
@@ -168,6 +168,8 @@ class Situation:
     cooling_seconds: F64  # (n,) cool-down left, 0: free to move
     database: DatabaseDemand
     no_route: Mapping[str, str] = field(default_factory=dict)  # bundle's leading unit key -> why it cannot move
+    # -- the model
+    roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, rates per second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
