@@ -57,6 +57,7 @@ class Planning:
     routes: tuple[Route, ...]  # one per move of the plan
     made_at: datetime
     pins: tuple[Wish, ...] = ()  # that the plan obeyed, the last that matches a unit wins
+    plain: bool = True  # made in the default mode without a time limit, so situation and settings alone say it all
 
 
 def make_planning(
@@ -92,7 +93,7 @@ def make_planning(
         picture = replace(picture, heat=trace)
         settings = replace(settings, minimum_history_seconds=0.0, regret_ratio=0.0)
     situation = situation_of(picture, database, ledger, settings, now)
-    wanted = mode or Hsm()
+    wanted, plain = mode or Hsm(), mode is None and time_limit_seconds == math.inf
     for _ in range(ROUNDS):
         plan = plan_mode(situation, settings, wanted, time_limit_seconds=time_limit_seconds)
         corrected = _with_exact_sizes(situation, plan, connector)
@@ -101,10 +102,14 @@ def make_planning(
             continue
         routes, refused = _routes(situation.units, plan, connector)
         if not refused:
-            return Planning(situation=situation, settings=settings, plan=plan, routes=routes, made_at=now, pins=pins)
+            return Planning(
+                situation=situation, settings=settings, plan=plan, routes=routes, made_at=now, pins=pins, plain=plain
+            )
         situation = replace(situation, no_route={**situation.no_route, **refused})
     nothing = _without_moves(situation, plan)
-    return Planning(situation=situation, settings=settings, plan=nothing, routes=(), made_at=now, pins=pins)
+    return Planning(
+        situation=situation, settings=settings, plan=nothing, routes=(), made_at=now, pins=pins, plain=False
+    )
 
 
 def _within_window(settings: PolicySettings, database: DatabaseConfig, now: datetime) -> PolicySettings:

@@ -17,6 +17,7 @@ from typing import Any
 
 from agent.advice import ADVICE, advice_document, advice_on
 from agent.config import DatabaseConfig, Level, Storage
+from agent.decisions import decision_of_proposal, keep
 from agent.executor import Executor, Listener
 from agent.ledger import Ledger, MoveRow
 from agent.outcomes import Outcome, OutcomeVerdict
@@ -158,6 +159,7 @@ class Watch:
             self.snapshot.planning, self.snapshot.ranking = planning, ranking
             self._ledger.save_arrays(self.database.name, RANKING, now, ranking_arrays(ranking))
             self._ledger.save_document(self.database.name, PIN_REPORTS, reports_document(pin_reports(planning)))
+            keep(self._ledger, self.database.name, planning)
             self._ledger.save_document(self.database.name, ADVICE, advice_document(advice_on(planning)))
             self.count_proposals()
             return planning
@@ -172,7 +174,12 @@ class Watch:
         if self._ledger.moves(database=self.database.name, states=ACTIONABLE | {MoveState.UNDO_PROPOSED}):
             return None  # what was approved, and an undo that waits for its answer, come first
         proposal = proposal_of(planning, self.database, self.identity.fingerprint)
-        return None if proposal is None else self._ledger.store_proposal(proposal)
+        if proposal is None:
+            return None
+        number = self._ledger.store_proposal(proposal)
+        if planning.plain and self._ledger.load_arrays(self.database.name, decision_of_proposal(number)) is None:
+            keep(self._ledger, self.database.name, planning, decision_of_proposal(number))
+        return number
 
     # -- acting --------------------------------------------------------------------------------------------------
 
