@@ -31,7 +31,7 @@ from agent.watch import STATUS, Snapshot, Watch, status_document
 from connectors.base import Clock, ConnectorError, HotplaceError, LeaseHeld
 
 log = structlog.get_logger()
-ACT_EVERY_SECONDS = 5.0  # how soon an approval is noticed
+ACT_EVERY_SECONDS = 1.0  # how soon an approval is noticed, and what people ask of a move that is held
 FOLD_EVERY_SECONDS = 3600.0
 STALE_SAMPLES = 3  # /readyz fails after this many sampling periods without a sample
 

@@ -16,13 +16,13 @@ from agent.config import DatabaseConfig, Storage
 from agent.experience import DISTURBED, disturbed_document, disturbed_of, newest
 from agent.ledger import Ledger
 from connectors.base import Clock, Connector
-from connectors.model import F64, I64, Catalog, DatabaseDemand, Demand, Interval, Sample, Signal
+from connectors.model import F64, I64, Catalog, DatabaseDemand, Demand, Interval, RoleFigures, Sample, Signal
 from policies import device, heat, heirs, season
 from policies.costs import Disturbed
 from policies.demand import Gap, difference
 from policies.plan import HeatView, Tier
 from policies.variance import index_of
-from policies.workload import WorkInterval, average
+from policies.workload import WorkInterval, average, average_roles
 
 CATALOG_EVERY_SECONDS = 600.0
 SAVE_EVERY_SECONDS = 300.0
@@ -56,6 +56,7 @@ class Picture:
     heat: HeatView
     work: DatabaseDemand  # averaged over the half-life
     sampled_at: datetime
+    roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, averaged likewise
 
 
 class Sampler:
@@ -126,12 +127,13 @@ class Sampler:
             heat=self._view(),
             work=self.work_between(None, None) if self._work else self._former_work,
             sampled_at=self._before.taken_at,
+            roles=average_roles(work for _, work in list(self._work)),
         )
 
     def _view(self) -> HeatView:
         """Heat by unit, with what seasons promise for the time in which a move is to pay."""
         ahead = season.outlook(
-            self._seasons, self._slots, self._clock.now(), self._settings.horizon_seconds / 3600
+            self._seasons, self._slots, self._local(self._clock.now()), self._settings.horizon_seconds / 3600
         ).promised()
         return replace(heat.view(self._heat, self._slots), expected=ahead)
 
@@ -226,13 +228,24 @@ class Sampler:
         slots = np.where(rows >= 0, self._slots[rows], -1)
         if bool((rows < 0).any()):
             self._catalog_at = -float("inf")  # units we have not met: read the catalog before the next sample
-        self._heat = heat.update(self._heat, demand, slots, self._slots, self._settings)
-        self._learn_season(demand, slots)
-        self._work.append((demand.ended_at, WorkInterval(seconds=demand.seconds, demand=demand.database)))
+        counts = self._is_measured(interval)
+        if counts:
+            self._heat = heat.update(self._heat, demand, slots, self._slots, self._settings)
+            self._learn_season(demand, slots)
+        self._work.append(
+            (demand.ended_at, WorkInterval(seconds=demand.seconds, demand=demand.database, roles=demand.roles))
+        )
         self._calibrate(demand, rows)
         self._remember(demand, slots)
         active = int(np.count_nonzero(demand.rates.any(axis=0)))
-        return f"{active} of {len(catalog.units)} units had demand in {demand.seconds:.1f} s", demand
+        told = f"{active} of {len(catalog.units)} units had demand in {demand.seconds:.1f} s"
+        return told if counts else f"{told}; outside the measured hours, heat stays as it is", demand
+
+    def _is_measured(self, interval: Interval) -> bool:
+        """Whether the whole interval lies in the hours whose demand counts."""
+        since, until = interval.started_at, interval.ended_at
+        calendar = self._database.measuring
+        return calendar.always or calendar.open_seconds(since, until) >= (until - since).total_seconds()
 
     def _learn_season(self, demand: Demand, slots: I64) -> None:
         """Note when the units that matter were busy."""
@@ -241,8 +254,12 @@ class Sampler:
         seen = np.zeros(len(self._heat), dtype=np.bool_)
         seen[self._slots] = True
         seen[slots[(slots >= 0) & ~demand.observed]] = False
-        middle = demand.ended_at - timedelta(seconds=demand.seconds / 2)
+        middle = self._local(demand.ended_at - timedelta(seconds=demand.seconds / 2))
         self._seasons = season.learnt(self._seasons, middle, demand.seconds, used, index, seen)
+
+    def _local(self, at: datetime) -> datetime:
+        """By the wall clock of the place: habits go by that."""
+        return at.astimezone(self._database.time_zone)
 
     def _remember(self, demand: Demand, slots: I64) -> None:
         """Append the interval to the history: counts, of the units that had any."""

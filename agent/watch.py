@@ -15,12 +15,15 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from agent.advice import ADVICE, advice_document, advice_on
 from agent.config import DatabaseConfig, Level, Storage
+from agent.decisions import decision_of_proposal, keep
 from agent.executor import Executor, Listener
 from agent.ledger import Ledger, MoveRow
 from agent.outcomes import Outcome, OutcomeVerdict
 from agent.pins import PIN_REPORTS, pin_reports, reports_document
 from agent.planner import Planning, make_planning, proposal_of
+from agent.progress import PROGRESS, RunningMove, progress_document
 from agent.ranking import RANKING, Ranking, ranking_arrays, ranking_of
 from agent.sampler import Cycle, Picture, Sampler
 from agent.states import UNFINISHED, MoveState, ProposalState
@@ -50,6 +53,7 @@ class Snapshot:
     failures: int = 0
     server_seconds: float = 0.0
     cycle_seconds: float = 0.0
+    running: RunningMove | None = None  # the move whose statement runs
     error: str = ""
     moved_bytes: int = 0
     moves: Mapping[str, int] | None = None  # state -> how many ended there since start
@@ -145,6 +149,8 @@ class Watch:
             self.snapshot.planning, self.snapshot.ranking = planning, ranking
             self._ledger.save_arrays(self.database.name, RANKING, now, ranking_arrays(ranking))
             self._ledger.save_document(self.database.name, PIN_REPORTS, reports_document(pin_reports(planning)))
+            keep(self._ledger, self.database.name, planning)
+            self._ledger.save_document(self.database.name, ADVICE, advice_document(advice_on(planning)))
             self.count_proposals()
             return planning
 
@@ -158,7 +164,12 @@ class Watch:
         if self._ledger.moves(database=self.database.name, states=ACTIONABLE | {MoveState.UNDO_PROPOSED}):
             return None  # what was approved, and an undo that waits for its answer, come first
         proposal = proposal_of(planning, self.database, self.identity.fingerprint)
-        return None if proposal is None else self._ledger.store_proposal(proposal)
+        if proposal is None:
+            return None
+        number = self._ledger.store_proposal(proposal)
+        if planning.plain and self._ledger.load_arrays(self.database.name, decision_of_proposal(number)) is None:
+            keep(self._ledger, self.database.name, planning, decision_of_proposal(number))
+        return number
 
     # -- acting --------------------------------------------------------------------------------------------------
 
@@ -250,7 +261,7 @@ class Watch:
         if self._executor is None:
             self._executor = Executor(
                 self.database, self.acting, self._ledger, self._clock,
-                disturb=self.sampler.disturb, listener=self._listener,
+                disturb=self.sampler.disturb, listener=self._listener, note=self._note_progress,
             )  # fmt: skip
         return self._executor
 
@@ -261,6 +272,11 @@ class Watch:
             if self.snapshot.identity is None:
                 self.snapshot.identity = self.connector.identify()
             return self.snapshot.identity
+
+    def _note_progress(self, running: RunningMove | None) -> None:
+        """For the metrics, and for whoever asks from another process."""
+        self.snapshot.running = running
+        self._ledger.save_document(self.database.name, PROGRESS, progress_document(running))
 
     # -- outcome -------------------------------------------------------------------------------------------------
 

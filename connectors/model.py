@@ -158,6 +158,42 @@ class SpaceFigures:
             raise ValueError(f"columns of space figures differ in length: {sorted(lengths)}")
 
 
+class Role(StrEnum):
+    """What a device does for the database beside holding units."""
+
+    LOG = "log"
+    TEMP = "temp"  # sorts and temporary tables
+    UNDO = "undo"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleFigures:
+    """I/O of a log, temporary or undo space: totals in a Sample, differences in an Interval, rates in a Demand.
+
+    A figure that the engine does not keep is NaN.
+    """
+
+    role: Role
+    name: str  # the engine's own word for it, or the space
+    reads: float = float("nan")
+    read_seconds: float = float("nan")
+    writes: float = float("nan")
+    write_seconds: float = float("nan")
+    waited_seconds: float = float("nan")  # that sessions waited for it, of either kind
+
+    def per_second(self, seconds: float) -> RoleFigures:
+        """Differences as rates."""
+        return RoleFigures(
+            role=self.role,
+            name=self.name,
+            reads=self.reads / seconds,
+            read_seconds=self.read_seconds / seconds,
+            writes=self.writes / seconds,
+            write_seconds=self.write_seconds / seconds,
+            waited_seconds=self.waited_seconds / seconds,
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
     """Cumulative counters at one instant. A unit that is absent has all its counters at zero."""
@@ -170,6 +206,7 @@ class Sample:
     database: Mapping[str, float]  # cumulative figures of the whole database, see DatabaseDemand
     server_seconds: float  # what this sample cost the server, as far as the connector can tell
     spaces: SpaceFigures | None = None  # totals; None: the engine does not time I/O per space
+    roles: tuple[RoleFigures, ...] = ()  # totals; empty: the engine does not tell them apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +221,7 @@ class Interval:
     restarted: Bools  # a counter of this unit fell: its deltas are 0 and are no evidence of cold
     database: Mapping[str, float]  # differences; absent where one fell
     spaces: SpaceFigures | None = None  # differences; NaN where one fell or the space is new
+    roles: tuple[RoleFigures, ...] = ()  # differences; NaN where one fell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +247,7 @@ class Demand:
     estimated: frozenset[Signal]  # signals the engine does not measure: bounds, see the connector
     database: DatabaseDemand
     spaces: SpaceFigures | None = None  # rates per second
+    roles: tuple[RoleFigures, ...] = ()  # rates per second
 
     def __post_init__(self) -> None:
         if self.rates.shape != (SIGNALS, len(self.physical_id)):

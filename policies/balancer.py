@@ -20,9 +20,10 @@ from connectors.model import F64, I8, Bools
 from policies.benefit import HOUR, ceiling_ratio, copy_seconds, wait_weights
 from policies.board import Board, Group, Hop
 from policies.bundles import MICRO, Bundles, bundles_of
+from policies.draft import Draft, Names
 from policies.explain import move_sentence
 from policies.guards import first_of, why_not
-from policies.hsm import Draft, Names, pin_groups, tier_groups, value_bound
+from policies.hsm import best_groups, pin_groups, value_bound
 from policies.interval import Interval, Shift, plan_interval
 from policies.order import tables_first
 from policies.plan import LeftBehind, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
@@ -48,19 +49,16 @@ def make_plan(
     reasons = reasons_of(situation, bundles, settings)
     wanted = (bundles.pin == Pin.MUST) & (reasons[0] == Verdict.PROMOTE)
     open_to = [(reason == Verdict.PROMOTE) & (bundles.pin != Pin.MUST) for reason in reasons]
-    draft = new_draft(situation, bundles, settings, demote=demote)
-    limit = _saved(pin_groups(draft, wanted)) + value_bound(draft, np.logical_or.reduce(open_to))
-    # With a middle tier, what a place on the fastest is worth depends on who else wants the middle: try both answers.
-    drafts = [
-        new_draft(situation, bundles, settings, marginal=way, demote=demote)
-        for way in (False, True)[: len(situation.tiers) - 1]
-    ]
-    plans = [_groups(draft, wanted, open_to, _fresh_board(situation, bundles, settings)) for draft in drafts]
-    best = max(plans, key=_saved, default=[])
-    ordered = tables_first(best, bundles, situation.units, _fresh_board(situation, bundles, settings))
-    kept = within_time(ordered, settings, time_limit_seconds)
-    full = len(kept) < len(ordered) or sum(len(group.hops) for group in kept) >= settings.maximum_moves
-    return plan_of(situation, bundles, settings, kept, _staying(bundles, reasons[0], settings, full=full), limit)
+    draft = new_draft(situation, bundles, settings, demote=demote, seconds=time_limit_seconds)
+    pinned = pin_groups(draft, wanted)
+    limit, more = value_bound(draft, situation.tiers, open_to)
+    board = _after(_fresh_board(situation, bundles, settings), pinned)
+    groups = [*pinned, *_ordered(best_groups(draft, situation.tiers, open_to), board)]
+    ordered = tables_first(groups, bundles, situation.units, _fresh_board(situation, bundles, settings))
+    kept = within_limits(ordered, settings, time_limit_seconds)
+    full = (bundles.size > draft.left_bytes) | more | (draft.left < 1) | (len(kept) < len(ordered))
+    staying = _staying(bundles, reasons[0], settings, full=full)
+    return plan_of(situation, bundles, settings, kept, staying, _saved(pinned) + limit)
 
 
 def reasons_of(situation: Situation, bundles: Bundles, settings: PolicySettings) -> list[I8]:
@@ -71,10 +69,17 @@ def reasons_of(situation: Situation, bundles: Bundles, settings: PolicySettings)
     return [why_not(bundles, weights, target, total, settings, limits[target]) for target in targets]
 
 
-def within_time(groups: Sequence[Group], settings: PolicySettings, seconds: float) -> list[Group]:
-    """The longest prefix of groups whose copying takes no longer; a group is carried out whole or not at all."""
-    spent = np.cumsum(copy_seconds(np.array([group.size for group in groups], dtype=np.int64), settings))
-    return list(groups[: int(np.searchsorted(spent, seconds, side="right"))])
+def within_limits(groups: Sequence[Group], settings: PolicySettings, seconds: float) -> list[Group]:
+    """The longest prefix of groups that copies no more and no longer; a group is carried out whole or not at all."""
+    spent = np.cumsum(np.array([group.size for group in groups], dtype=np.int64))
+    return list(groups[: int(np.searchsorted(spent, copy_limit_bytes(settings, seconds), side="right"))])
+
+
+def copy_limit_bytes(settings: PolicySettings, seconds: float = inf) -> float:
+    """Bytes that a plan may copy, by the settings and in that many seconds; inf without a limit."""
+    limits = [seconds, *(limit for limit in (settings.maximum_copy_seconds,) if limit is not None)]
+    most = min(limits) * settings.copy_bytes_per_second
+    return most if settings.maximum_bytes is None else min(most, float(settings.maximum_bytes))
 
 
 def plan_of(
@@ -160,21 +165,12 @@ def nothing(situation: Situation) -> Plan:
     )
 
 
-def _groups(draft: Draft, wanted: Bools, open_to: Sequence[Bools], board: Board) -> list[Group]:
-    """Every group of a plan, in the order in which they are carried out on a fresh ``board``."""
-    pinned = pin_groups(draft, wanted)
-    groups: list[Group] = []
-    for target in range(draft.board.tiers - 1):
-        groups += tier_groups(draft, target, open_to[target])
-    return [*pinned, *_ordered(groups, _after(board, pinned))]
-
-
 def _saved(groups: Iterable[Group]) -> float:
     return sum(group.saved for group in groups)
 
 
 def new_draft(
-    situation: Situation, bundles: Bundles, settings: PolicySettings, *, marginal: bool = False, demote: bool = True
+    situation: Situation, bundles: Bundles, settings: PolicySettings, *, demote: bool = True, seconds: float = inf
 ) -> Draft:
     """An empty draft: everything is where it is now."""
     return Draft(
@@ -184,7 +180,7 @@ def new_draft(
         keys=Names(situation.units.key, bundles.lead),
         moved=np.zeros(len(bundles), dtype=np.bool_),
         left=settings.maximum_moves,
-        marginal=marginal,
+        left_bytes=copy_limit_bytes(settings, seconds),
         demote=demote,
     )
 
@@ -218,15 +214,15 @@ def _after(board: Board, groups: Iterable[Group]) -> Board:
 
 
 def _ordered(groups: Sequence[Group], board: Board) -> list[Group]:
-    """Groups by saving per byte copied, each at its place as soon as the room it needs is there."""
+    """Groups by saving per byte copied, each as soon as the room it needs is there."""
     waiting = sorted(groups, key=lambda group: -group.saved / max(1, group.size))  # stable: ties keep the draft's order
     done: list[Group] = []
     while waiting:
-        ready = next((group for group in waiting if _carried_out(group, board)), None)
-        if ready is None:
+        ready = [_carried_out(group, board) for group in waiting]
+        done += [group for group, fits in zip(waiting, ready, strict=True) if fits]
+        waiting = [group for group, fits in zip(waiting, ready, strict=True) if not fits]
+        if not any(ready):
             break
-        waiting.remove(ready)
-        done.append(ready)
     return done
 
 
@@ -242,11 +238,11 @@ def _carried_out(group: Group, board: Board) -> bool:
     return True
 
 
-def _staying(bundles: Bundles, reasons: I8, settings: PolicySettings, *, full: bool) -> I8:
-    """Verdict of each bundle, should the plan leave it where it is; ``full``: the plan ended at one of its limits."""
+def _staying(bundles: Bundles, reasons: I8, settings: PolicySettings, *, full: Bools) -> I8:
+    """Verdict of each bundle, should the plan leave it where it is; ``full``: a limit of the plan is in its way."""
     verdict = np.where(bundles.tier == 0, _verdicts_on_fast(bundles, settings), reasons).astype(np.int8)
-    left_over = Verdict.WAITING if full else Verdict.WOULD_NOT_FIT
-    verdict[(bundles.tier > 0) & (reasons == Verdict.PROMOTE)] = left_over
+    left_over = (bundles.tier > 0) & (reasons == Verdict.PROMOTE)
+    verdict[left_over] = np.where(full, Verdict.WAITING, Verdict.WOULD_NOT_FIT)[left_over]
     return verdict
 
 

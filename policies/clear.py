@@ -11,8 +11,8 @@ import numpy as np
 from connectors.model import Bools
 from policies.board import Group, room_bytes
 from policies.bundles import MICRO
+from policies.draft import Draft, by_density
 from policies.guards import may_leave
-from policies.hsm import Draft, by_density
 from policies.plan import MoveReason, Pin, Situation
 
 

@@ -5,11 +5,14 @@ The rule everywhere: when the counters cannot be trusted, the interval says noth
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
 
 import numpy as np
 
-from connectors.model import F64, I64, Bools, Interval, Sample, SpaceFigures
+from connectors.model import F64, I64, Bools, Interval, RoleFigures, Sample, SpaceFigures
+from policies.workload import ROLE_FIGURES
 
 OTHER_EPOCH = "other_epoch"
 CLOCK_STOOD_STILL = "clock_stood_still"
@@ -75,7 +78,22 @@ def difference(before: Sample, after: Sample, *, longest_seconds: float, known: 
             if name in before.database and total >= before.database[name]
         },
         spaces=_space_rises(before.spaces, after.spaces),
+        roles=_role_rises(before.roles, after.roles),
     )
+
+
+def _role_rises(before: Sequence[RoleFigures], after: Sequence[RoleFigures]) -> tuple[RoleFigures, ...]:
+    """Differences of the roles that both samples know; NaN where a figure fell or is not kept."""
+    earlier = {(figures.role, figures.name): figures for figures in before}
+
+    both = ((earlier[now.role, now.name], now) for now in after if (now.role, now.name) in earlier)
+    return tuple(_role_rise(was, now) for was, now in both)
+
+
+def _role_rise(was: RoleFigures, now: RoleFigures) -> RoleFigures:
+    rises = {name: getattr(now, name) - getattr(was, name) for name in ROLE_FIGURES}
+    known = {name: rise if rise >= 0 else nan for name, rise in rises.items()}
+    return RoleFigures(role=now.role, name=now.name, **known)
 
 
 def _space_rises(before: SpaceFigures | None, after: SpaceFigures | None) -> SpaceFigures | None:

@@ -14,8 +14,8 @@ import numpy as np
 from connectors.model import Bools
 from policies.board import Board, Group, Hop
 from policies.bundles import Bundles
+from policies.draft import Draft, by_density
 from policies.explain import bytes_text, seconds_text
-from policies.hsm import Draft, by_density
 from policies.plan import LeftBehind, MoveReason, Pin, Situation
 
 

@@ -113,11 +113,11 @@ def _unproven(bundles: Bundles, gain: F64, settings: PolicySettings) -> Bools:
     """Ski rental: while nobody knows how long heat lasts, a move waits until the heat has cost as much as it would.
 
     Whoever rents until the rent paid equals the price, and buys then, pays at most twice what a prophet pays. Heat that
-    was watched for the long horizon has shown that it lasts.
+    was watched for the long horizon has shown that it lasts, and who asks for no history at all wants no patience.
     """
     remembered = np.minimum(bundles.observed, settings.half_life_seconds / np.log(2.0))
     lost = gain * (remembered / HOUR)
-    young = bundles.observed < settings.long_half_life_seconds
+    young = (bundles.observed < settings.long_half_life_seconds) & (settings.minimum_history_seconds > 0)
     return np.asarray(young & (lost < settings.regret_ratio * bundles.cost), dtype=np.bool_)
 
 

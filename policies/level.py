@@ -18,7 +18,7 @@ from connectors.model import F64, I64, Bools, Signal, Space
 from policies.benefit import HOUR
 from policies.board import Board, Group, Hop, room_bytes
 from policies.bundles import MICRO, Bundles, canonical_order
-from policies.hsm import Draft, Names
+from policies.draft import Draft, Names
 from policies.plan import MoveReason, Situation, TierSpeed
 
 DEAD_BAND = 0.10  # above the mean

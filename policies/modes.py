@@ -14,12 +14,13 @@ from math import inf
 import numpy as np
 
 from connectors.model import Bools
-from policies.balancer import make_plan, new_draft, nothing, plan_of, reasons_of, within_time
+from policies.balancer import make_plan, new_draft, nothing, plan_of, reasons_of, within_limits
 from policies.board import Group
 from policies.bundles import Bundles, bundles_of
 from policies.clear import clear_groups
+from policies.draft import Draft
 from policies.drain import drain_groups, left_behind
-from policies.hsm import Draft, pin_groups
+from policies.hsm import pin_groups
 from policies.level import Weight, fill, level_groups, read_load
 from policies.order import tables_first
 from policies.plan import LeftBehind, Pin, Plan, PolicySettings, Situation, Verdict
@@ -97,7 +98,7 @@ def plan_mode(
         return nothing(situation)
     bundles = bundles_of(situation, settings)
     draft = new_draft(situation, bundles, settings)
-    groups = within_time(_groups(situation, draft, mode, rows), settings, time_limit_seconds)
+    groups = within_limits(_groups(situation, draft, mode, rows), settings, time_limit_seconds)
     staying = np.full(len(bundles), Verdict.NOT_ASKED, dtype=np.int8)
     staying[bundles.tier < 0] = Verdict.NOT_MANAGED
     left = _left(situation, bundles, settings, groups, rows[0]) if isinstance(mode, Drain) else ()

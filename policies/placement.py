@@ -1,215 +1,227 @@
-"""The solver: which bundles deserve the room of a tier, given what is there already.
+"""The solver: which bundles go where, given what is there already and everything that limits a plan.
 
-With existing placement this stays one 0/1 knapsack: what is inside counts with what leaving would lose (times its
-resident bonus, plus the cost of moving it), what is outside with what coming would save (less the cost). Density,
-value per byte, orders both lists as one. Greedy by density with fill is within 0.1 % of the optimum from some thousand
-items on; few or large items are its weak side, so the items around the threshold, where greedy errs, are decided
-exactly. With at most ``CORE`` items that is the optimum.
+A multiple-choice knapsack with several resources. Prices for the resources come first (``prices``: the dual, which is
+also the bound); they decide all items but those near the threshold or so large that prices say little about them. Those
+are searched through (``search``), twice, in two orders. What is then left of the room is filled, and what was given up
+without need is taken back. The best of all that was met is the answer; staying put is always among it.
 
-A limit on the number of moves is a price per move, found by bisection (Lagrange), not a cut: the first fifty by density
-would be fifty tiny ones.
+Up to some dozen items the answer is the optimum and says so: its bound is its gain.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
-from math import exp, inf, log
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from connectors.model import F64, I64, Bools
+from policies.offers import SLACK, STAY, Offers, best_options, binding
+from policies.prices import Prices, prices
+from policies.search import search
 
-CORE = 16  # items decided by trying every subset
+CORE = 600  # items that a search goes through
+_SEARCHES = 2
+_STATES = 200_000  # items times states, in one search
+_WIDTH = (64, 32768)
+_PRICES = 24  # of those tried on the way
+_ALL_DEARER = (1.0, 1.003, 1.01, 1.03, 1.1, 1.3, 2.0, 5.0, 1e6)
+_ONE_DEARER = (0.9, 0.97, 1.03, 1.1, 1.3)
+_CLOSE = 2e-5  # of the bound: nearer to it, a search is not worth its time
+_NEAR = 1e-3  # of the bound: a choice that loses less is open
+_WORTH = 1e-3  # of the bound: a resource that is worth less holds nothing up
+_TINY = 1e-12  # of the bound
+_LARGE = 0.3  # how much size counts beside doubt, in the second search
 _FILL_ROUNDS = 200
-_LARGE = 8  # large residents per move that may yet have to go
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Knapsack:
-    """Items in canonical order, so that ties are broken the same way whatever order they came in."""
+class Placement:
+    """The answer to some offers."""
 
-    size: F64  # bytes, whole numbers, > 0
-    value: F64  # of being inside, whole microseconds per hour
-    inside: Bools  # there now
-    capacity: float  # bytes for all items, those inside included
-    moves: int  # at most this many items may change sides
-
-    def __len__(self) -> int:
-        return len(self.size)
+    choice: I64  # (n,) option of each item, STAY for none
+    gain: float  # of all options taken, never below 0
+    bound: float  # no choice brings more
 
 
-def select(sack: Knapsack) -> Bools:
-    """Which items to have inside: never over capacity, and worth at least as much as leaving all as it is.
-
-    Residents that are not selected need not leave: they are the first to go where room is needed. More changes than
-    ``moves`` may come out only by such residents.
-    """
-    if len(sack) <= CORE:
-        return _best_subset(sack)
-    free = _solve(sack, 0.0)
-    if _changes(sack, free) <= sack.moves:
-        return free
-    narrow, positions = _narrowed(sack, free)
-    chosen = free & sack.inside
-    chosen[positions] = _priced(narrow)
-    return chosen
+def place(offers: Offers) -> Placement:
+    """The best choice found, within every resource. Where a resource is overdrawn from the start, nothing uses more."""
+    if len(offers.room) and float(offers.room.min()) < 0:
+        return _overdrawn(offers)
+    scarce, _ = binding(offers.scaled())
+    if not len(scarce.room) or not (scarce.gain > 0).any():
+        choice, worth = best_options(scarce.gain)
+        return Placement(choice=choice, gain=float(worth.sum()), bound=float(worth.sum()))
+    found = prices(scarce)
+    best, limit = _improved(scarce, found, _rounded(scarce, found))
+    gain = 0.0 if best is None else scarce.gained(best)
+    return Placement(choice=_nothing(scarce) if best is None else best, gain=gain, bound=max(limit, gain))
 
 
-def bound(sack: Knapsack) -> float:
-    """No selection adds more value than this to what is inside now.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """What no choice beats, and why not more."""
 
-    Linear relaxation (Dantzig); where the limit of moves binds, with a price per move. Any price gives a bound, and the
-    bound is convex in it with slope ``moves - changes``, so bisection on the changes finds the best one.
-    """
-    now = float(sack.value[sack.inside].sum())
-    best, changes = _relaxed(sack, 0.0)
-    if changes > sack.moves:
-        gains = np.sort(sack.value[~sack.inside])[::-1]
-        low, high = max(1, min(sack.moves, len(gains))), len(gains)
-        while high - low > max(1, low // 20):
-            middle = _between(low, high)
-            relaxed, changes = _relaxed(sack, float(gains[middle]))
-            best = min(best, relaxed)
-            low, high = (low, middle) if changes > sack.moves else (middle, high)
-    return max(0.0, best - now)
+    gain: float
+    held_up: Bools  # (k,) resources that hold the gain up: with more of them there were more to gain
 
 
-def _priced(sack: Knapsack) -> Bools:
-    """The best selection found under the limit of moves, by bisecting on how many outsiders are dear enough."""
-    gains = np.sort(sack.value[~sack.inside])[::-1]
-    low, high = max(1, min(sack.moves, len(gains) - 1)), len(gains)  # low: few enough for sure
-    best = _solve(sack, float(gains[low]) if low < len(gains) else 0.0)
-    while high - low > max(1, low // 50):
-        middle = _between(low, high)
-        chosen = _solve(sack, float(gains[middle]))
-        if _changes(sack, chosen) > sack.moves:
-            high = middle
-            continue
-        low = middle
-        if _worth(sack, chosen) > _worth(sack, best):
-            best = chosen
+def bound(offers: Offers) -> Bound:
+    """The dual alone, where the choice itself is not wanted."""
+    scarce, kept = binding(replace(offers, room=np.maximum(offers.room, 0.0)).scaled())
+    held_up = np.zeros(len(offers.room), dtype=np.bool_)
+    if not len(scarce.room) or not (scarce.gain > 0).any():
+        return Bound(gain=float(best_options(scarce.gain)[1].sum()), held_up=held_up)
+    found = prices(scarce)
+    held_up[kept] = (found.price * scarce.room > _WORTH * found.bound) | (scarce.room <= 0)
+    return Bound(gain=max(0.0, found.bound), held_up=held_up)
+
+
+def _overdrawn(offers: Offers) -> Placement:
+    """The better of two answers: first repay what is overdrawn, or leave that as it is and use no more of it."""
+    over = offers.room < 0
+    more = (offers.use[over] > 0).any(axis=0)
+    as_it_is = place(
+        Offers(gain=np.where(more, -np.inf, offers.gain), use=offers.use, room=np.maximum(offers.room, 0.0))
+    )
+    scarce, _ = binding(offers.scaled())
+    given = np.maximum(-scarce.use, 0.0).max(axis=1, initial=0.0).sum(axis=1)
+    if not (scarce.gain > 0).any() or np.any(scarce.room + given < 0):
+        return as_it_is
+    found = prices(scarce)
+    if found.bound <= 0:
+        return as_it_is
+    best, limit = _improved(scarce, found, None)
+    if best is not None and scarce.gained(best) > as_it_is.gain:
+        as_it_is = replace(as_it_is, choice=best, gain=scarce.gained(best))
+    return replace(as_it_is, bound=max(as_it_is.bound, limit, as_it_is.gain))
+
+
+def _improved(offers: Offers, found: Prices, best: I64 | None) -> tuple[I64 | None, float]:
+    """The best choice after the searches, and what no choice beats."""
+    limit = found.bound
+    for at in range(_SEARCHES):
+        floor = -np.inf if best is None else offers.gained(best)
+        if limit - floor <= _CLOSE * limit:
+            break
+        order, all_ = _open(offers, found, floor, at)
+        best, proven = _searched(offers, found, order, best, floor)
+        limit = min(limit, proven) if all_ else limit
+    return best, limit
+
+
+def _nothing(offers: Offers) -> I64:
+    return np.full(len(offers), STAY, dtype=np.int64)
+
+
+def _rounded(offers: Offers, found: Prices) -> I64:
+    """What the prices say, made dearer until it fits, with the room filled; at worst nothing."""
+    best = _nothing(offers)
+    for factor in _ALL_DEARER:
+        choice = best_options(offers.reduced(found.price * factor))[0]
+        if offers.fits(choice):
+            return max(_polished(offers, choice, found.price), best, key=offers.gained)
     return best
 
 
-def _narrowed(sack: Knapsack, free: Bools) -> tuple[Knapsack, I64]:
-    """The knapsack without the residents that stay anyway, and the positions of what it still holds.
+def _open(offers: Offers, found: Prices, floor: float, search_: int) -> tuple[I64, bool]:
+    """The items that a search goes through, those first that matter most and are least certain; whether those are all.
 
-    Whoever stays while moves cost nothing stays when they cost something, but for large ones: with few moves, one of
-    those may go in the place of many small ones.
+    An item is settled where any other choice than its best costs more than all that could still be won.
     """
-    staying = np.flatnonzero(sack.inside & free)
-    large = np.argsort(-sack.size[staying], kind="stable")[: _LARGE * max(1, sack.moves)]
-    settled = np.zeros(len(sack), dtype=np.bool_)
-    settled[staying] = True
-    settled[staying[large]] = False
-    open_ = np.flatnonzero(~settled)
-    room = sack.capacity - float(sack.size[settled].sum())
-    narrow = Knapsack(
-        size=sack.size[open_], value=sack.value[open_], inside=sack.inside[open_], capacity=room, moves=sack.moves
-    )
-    return narrow, open_
+    doubt = _doubt(offers.reduced(found.price))
+    items = np.flatnonzero(doubt <= found.bound - floor)
+    weight = np.tensordot(found.price, np.abs(offers.use[:, :, items]), 1)
+    weight = np.where(np.isfinite(offers.gain[:, items]), weight, 0.0).max(axis=0)
+    weight = np.maximum(weight, _TINY * found.bound)
+    doubt = doubt[items]
+    by_stake = -weight / (doubt + _NEAR * found.bound)
+    rank = by_stake if search_ == 0 else doubt / weight - _LARGE * np.log(weight)
+    order = items[np.argsort(rank, kind="stable")]
+    return order[:CORE], len(order) <= CORE
 
 
-def _between(low: int, high: int) -> int:
-    """A rank strictly between two, in the middle of their logarithms."""
-    return max(low + 1, min(high - 1, round(exp((log(low) + log(high)) / 2))))
+def _doubt(reduced: F64) -> F64:
+    """What the second best option of each item, staying included, is worse than the best."""
+    ranked = np.sort(np.vstack((reduced, np.zeros(reduced.shape[1]))), axis=0)
+    return np.asarray(ranked[-1] - ranked[-2], dtype=np.float64)
 
 
-def _changes(sack: Knapsack, chosen: Bools) -> int:
-    """How many items change sides, residents without value left out: they go only if their room is needed."""
-    return int(((chosen != sack.inside) & (sack.value > 0)).sum())
+def _searched(offers: Offers, found: Prices, order: I64, best: I64 | None, floor: float) -> tuple[I64 | None, float]:
+    """The best choice so far, or a better one that differs among some items; and a bound, if those are all there are.
 
-
-def _worth(sack: Knapsack, chosen: Bools) -> float:
-    return float(sack.value[chosen].sum())
-
-
-def _values(sack: Knapsack, price: float) -> F64:
-    """Value of being inside when a change of sides costs ``price``: staying is dearer, coming is cheaper by it."""
-    return np.where(sack.inside, sack.value + price, sack.value - price)
-
-
-def _by_density(size: F64, value: F64) -> I64:
-    """Positions of the items that are worth something, densest first."""
-    worth = np.flatnonzero(value > 0)
-    return worth[np.argsort(-(value[worth] / size[worth]), kind="stable")]
-
-
-def _relaxed(sack: Knapsack, price: float) -> tuple[float, int]:
-    """Value of the best fractional selection when a change of sides costs ``price``, and its changes.
-
-    The limit of moves is relaxed into the price: what moves cost, less what ``sack.moves`` of them would.
+    Args:
+        offers: all of them.
+        found: their prices.
+        order: of the items that are searched through; the others do what the prices say.
+        best: the best choice so far, None: none that fits.
+        floor: what it gains.
     """
-    value = _values(sack, price)
-    worth = np.flatnonzero(value > 0)
-    order = worth[np.argsort(-(value[worth] / sack.size[worth]))]
-    filled = np.cumsum(sack.size[order])
-    whole = int(np.searchsorted(filled, sack.capacity, side="right"))
-    total = float(value[order[:whole]].sum())
-    if whole < len(order):
-        room = sack.capacity - (float(filled[whole - 1]) if whole else 0.0)
-        total += float(value[order[whole]] * max(0.0, room) / sack.size[order[whole]])
-    taken = np.zeros(len(sack), dtype=np.bool_)
-    taken[order[:whole]] = True
-    return total + price * (sack.moves - float(sack.inside.sum())), _changes(sack, taken)
+    base = best_options(offers.reduced(found.price))[0]
+    base[order] = STAY
+    settled = offers.gained(base)
+    inner = replace(offers.only(order), room=offers.room - offers.used(base))
+    width = int(np.clip(_STATES // max(1, len(order)), *_WIDTH))
+    answer = search(inner, _judges(found), width, floor - settled)
+    if answer.choice is not None:
+        base[order] = answer.choice
+        base = _polished(offers, base, found.price)
+        best = base if offers.gained(base) > floor else best
+    return best, answer.bound + settled
 
 
-def _solve(sack: Knapsack, price: float) -> Bools:
-    """Greedy by density with fill, and the core around the threshold decided exactly; the better of the two."""
-    value = _values(sack, price)
-    order = _by_density(sack.size, value)
-    plain, cut = _filled(sack.size, order, sack.capacity)
-    core = order[max(0, cut - CORE // 2) : cut + CORE // 2]
-    before, after = order[: max(0, cut - CORE // 2)], order[cut + CORE // 2 :]
-    room = sack.capacity - float(sack.size[before].sum())
-    within = core[_subset(sack.size[core], value[core], room)]
-    rest, _ = _filled(sack.size, after, room - float(sack.size[within].sum()))
-    exact = np.concatenate((before, within, rest))
-    better = exact if value[exact].sum() > value[plain].sum() else plain
-    chosen = np.zeros(len(sack), dtype=np.bool_)
-    chosen[better] = True
-    return chosen
+def _judges(found: Prices) -> F64:
+    """Prices at which states are judged: the best ones, those on the way to them, and some around them."""
+    at = np.unique(np.geomspace(1, len(found.tried), _PRICES).astype(np.int64) - 1)
+    around = [found.price * factor for factor in _ALL_DEARER[1:]]
+    for resource in range(len(found.price)):
+        for factor in _ONE_DEARER:
+            price = found.price.copy()
+            price[resource] *= factor
+            around.append(price)
+    return np.vstack((found.tried[at], np.array(around)))
 
 
-def _filled(size: F64, order: I64, capacity: float) -> tuple[I64, int]:
-    """Take items in that order while they fit, skipping those that do not; also where the first one was skipped."""
-    taken: list[I64] = []
-    first_skipped = len(order)
-    for attempt in range(_FILL_ROUNDS):
-        filled = np.cumsum(size[order])
-        count = int(np.searchsorted(filled, capacity, side="right"))
-        if attempt == 0:
-            first_skipped = count
-        taken.append(order[:count])
-        if count == len(order):
+def _polished(offers: Offers, choice: I64, price: F64) -> I64:
+    """The choice without sacrifices that nobody needs, and with whatever still fits."""
+    return _filled(offers, _spared(offers, choice), price)
+
+
+def _spared(offers: Offers, choice: I64) -> I64:
+    """Take back what costs something and frees nothing that is needed, the dearest first."""
+    choice = choice.copy()
+    left = offers.room - offers.used(choice)
+    given = np.flatnonzero(choice != STAY)
+    given = given[offers.gain[choice[given], given] <= 0]
+    while len(given):
+        free = np.all(left[:, np.newaxis] + offers.use[:, choice[given], given] >= -SLACK, axis=0)
+        given = given[free]
+        if not len(given):
             break
-        capacity -= float(filled[count - 1]) if count else 0.0
-        order = order[count + 1 :]
-        order = order[size[order] <= capacity]
-        if not len(order):
+        item = given[int(np.argmin(offers.gain[choice[given], given]))]
+        left = left + offers.use[:, choice[item], item]
+        choice[item] = STAY
+        given = given[given != item]
+    return choice
+
+
+def _filled(offers: Offers, choice: I64, price: F64) -> I64:
+    """Take what still fits, the most gain for what it uses first."""
+    choice = choice.copy()
+    left = offers.room - offers.used(choice)
+    cost = np.tensordot(price, np.maximum(offers.use, 0.0), 1)
+    cost = np.maximum(cost, max(1e-9 * float(cost.max()), 1e-9))
+    ratio = np.where((choice == STAY) & (offers.gain > 0), offers.gain / cost, -np.inf)
+    option = ratio.argmax(axis=0)
+    items = np.flatnonzero(ratio.max(axis=0) > 0)
+    for _ in range(_FILL_ROUNDS):
+        items = items[np.all(offers.use[:, option[items], items] <= left[:, np.newaxis] + SLACK, axis=0)]
+        if not len(items):
             break
-    return np.concatenate(taken), first_skipped
-
-
-@cache
-def _subsets(items: int) -> F64:
-    """Every subset of that many items as rows of 0 and 1. Shape ``(2 ** items, items)``."""
-    return ((np.arange(2**items)[:, np.newaxis] >> np.arange(items)) & 1).astype(np.float64)
-
-
-def _subset(size: F64, value: F64, room: float) -> Bools:
-    """The most valuable subset that fits; the first of equals."""
-    rows = _subsets(len(size))
-    worth = np.where(rows @ size <= room, rows @ value, -inf)
-    return np.asarray(rows[int(np.argmax(worth))] > 0, dtype=np.bool_)
-
-
-def _best_subset(sack: Knapsack) -> Bools:
-    """The optimum of at most ``CORE`` items, changes limited."""
-    rows = _subsets(len(sack))
-    changed = (rows > 0) != sack.inside
-    changes = changed @ (sack.value > 0).astype(np.float64)
-    allowed = (rows @ sack.size <= sack.capacity) & (changes <= sack.moves)
-    worth = np.where(allowed, rows @ sack.value, -inf)
-    return np.asarray(rows[int(np.argmax(worth))] > 0, dtype=np.bool_)
+        order = items[np.argsort(-ratio[option[items], items], kind="stable")]
+        needed = np.cumsum(offers.use[:, option[order], order], axis=1)
+        misfit = np.any(needed > left[:, np.newaxis] + SLACK, axis=0)
+        count = int(np.argmax(misfit)) if misfit.any() else len(order)
+        choice[order[:count]] = option[order[:count]]
+        left = left - needed[:, count - 1]
+        items = order[count:]
+    return choice

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
-from connectors.model import F64, I8, I32, Bools, DatabaseDemand, Space, UnitTable
+from connectors.model import F64, I8, I32, Bools, DatabaseDemand, RoleFigures, Space, UnitTable
 
 
 class Pin(IntEnum):
@@ -127,6 +127,9 @@ class PolicySettings:
     write_wait_share: float = 0.0  # share of an asynchronous write's time that sessions wait for
     horizon_seconds: float = 24 * 3600.0  # a move's gain is counted over this long against its cost
     maximum_moves: int = 50
+    # -- what one plan may copy; None: no limit
+    maximum_bytes: int | None = None
+    maximum_copy_seconds: float | None = None
     # -- the model
     long_half_life_seconds: float = 3 * 86400.0  # of the second horizon: promoted is what is hot by both
     minimum_size_bytes: int = 65536  # of a smaller unit with little gain it is said that the buffer pool keeps it
@@ -165,6 +168,8 @@ class Situation:
     cooling_seconds: F64  # (n,) cool-down left, 0: free to move
     database: DatabaseDemand
     no_route: Mapping[str, str] = field(default_factory=dict)  # bundle's leading unit key -> why it cannot move
+    # -- the model
+    roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, rates per second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

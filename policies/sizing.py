@@ -7,7 +7,7 @@ tier takes its room first, what must never be is left out. A preference only say
 wait, so it is no reason to buy.
 
 Two curves. The upper one takes bundles by density, the last one in part (linear relaxation): concave beyond the pinned
-bytes, and no placement beats it. The other one is what whole bundles reach (``placement.select`` around the threshold).
+bytes, and no placement beats it. The other one is what whole bundles reach (``knapsack.select`` around the threshold).
 They meet wherever the upper one bends.
 
 The **knee** is the point of the upper curve farthest from the chord between its ends. For a concave curve that is where
@@ -25,9 +25,9 @@ import numpy as np
 from connectors.model import F64, I64
 from policies.board import room_bytes
 from policies.bundles import MICRO, Bundles, bundles_of, canonical_order
+from policies.draft import Names
 from policies.guards import physical_reads, writes
-from policies.hsm import Names
-from policies.placement import Knapsack, select
+from policies.knapsack import Knapsack, select
 from policies.plan import Pin, PolicySettings, Situation
 from policies.purchase import GIB
 
@@ -224,9 +224,7 @@ def _selected(items: _Items, room: int) -> F64:
     sack = Knapsack(
         size=items.figures[SIZE, window],
         value=items.figures[VALUE, window],
-        inside=np.zeros(len(window), dtype=np.bool_),
         capacity=left,
-        moves=len(window),
     )
     taken: F64 = items.figures[:, window[select(sack)]].sum(axis=1)
     return items.totals[:, settled] + taken

@@ -10,7 +10,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
-from connectors.model import DatabaseDemand
+from connectors.model import DatabaseDemand, Role, RoleFigures
+
+ROLE_FIGURES = tuple(field.name for field in fields(RoleFigures) if field.name not in ("role", "name"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +21,7 @@ class WorkInterval:
 
     seconds: float  # > 0
     demand: DatabaseDemand
+    roles: tuple[RoleFigures, ...] = ()  # rates per second
 
 
 def average(intervals: Iterable[WorkInterval]) -> DatabaseDemand:
@@ -29,12 +32,29 @@ def average(intervals: Iterable[WorkInterval]) -> DatabaseDemand:
     7.0
     """
     known = list(intervals)
-    means: dict[str, float] = {}
-    for rate in fields(DatabaseDemand):
-        pairs = [(i.seconds, value) for i in known if not math.isnan(value := getattr(i.demand, rate.name))]
-        seconds = math.fsum(s for s, _ in pairs)
-        means[rate.name] = math.fsum(s * v for s, v in pairs) / seconds if seconds else math.nan
-    return DatabaseDemand(**means)
+    names = (rate.name for rate in fields(DatabaseDemand))
+    return DatabaseDemand(**{name: _mean((i.seconds, getattr(i.demand, name)) for i in known) for name in names})
+
+
+def average_roles(intervals: Iterable[WorkInterval]) -> tuple[RoleFigures, ...]:
+    """The same of logs, temporary and undo spaces, in the order in which they first appear."""
+    seen: dict[tuple[Role, str], list[tuple[float, RoleFigures]]] = {}
+    for interval in intervals:
+        for figures in interval.roles:
+            seen.setdefault((figures.role, figures.name), []).append((interval.seconds, figures))
+    return tuple(_mean_role(role, name, parts) for (role, name), parts in seen.items())
+
+
+def _mean_role(role: Role, name: str, parts: list[tuple[float, RoleFigures]]) -> RoleFigures:
+    means = {each: _mean((seconds, getattr(figures, each)) for seconds, figures in parts) for each in ROLE_FIGURES}
+    return RoleFigures(role=role, name=name, **means)
+
+
+def _mean(values: Iterable[tuple[float, float]]) -> float:
+    """Mean of the known values, each with the seconds for which it counts; NaN where none is known."""
+    known = [(seconds, value) for seconds, value in values if not math.isnan(value)]
+    seconds = math.fsum(s for s, _ in known)
+    return math.fsum(s * v for s, v in known) / seconds if seconds else math.nan
 
 
 def wait_per_transaction(demand: DatabaseDemand) -> float:

@@ -7,6 +7,7 @@ from typing import TextIO
 
 from agent.cli import (
     balancing,
+    closing,
     deciding,
     demo,
     looking,
@@ -17,14 +18,17 @@ from agent.cli import (
     running,
     setting_up,
     sizing,
+    steering,
+    top,
     undoing,
 )
 from agent.cli.app import app
 
 # Importing a module registers its commands; this is the order of the help.
 COMMANDS = (
-    setting_up, demo, running, looking, planning, balancing, sizing, proposing, deciding, undoing, looking_back,
-    pinning,
+    setting_up, demo, running, top,
+    looking, planning, balancing, sizing, proposing, deciding, undoing, steering, looking_back,
+    pinning, closing,
 )  # fmt: skip
 
 __all__ = ["COMMANDS", "app", "main"]

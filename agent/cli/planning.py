@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from agent.advice import advice_document, advice_on
 from agent.cli.app import Group, command
 from agent.cli.output import Column, Output
 from agent.cli.running import daemon_of
@@ -26,6 +28,7 @@ from agent.proposals import Proposal
 from agent.ranking import Ranking, ranking_of
 from agent.units_of_measure import format_bytes, format_seconds
 from agent.watch import Watch
+from policies.advice import Advice
 from policies.plan import Verdict
 
 HEAD = 10  # units of the ranking that are shown
@@ -121,8 +124,17 @@ def _print(out: Output, planning: Planning, ranking: Ranking, proposal: Proposal
         out.heading("why not the others at the top")
     for row in not_chosen:
         out.line(f"{ranking.verdict_code(row)}: {_why(ranking, row)}")
+    print_advice(out, advice_on(planning))
     if proposal is not None:
         print_statements(out, proposal)
+
+
+def print_advice(out: Output, advice: Sequence[Advice]) -> None:
+    """What is worth doing beside moves; nothing where there is nothing to say."""
+    if advice:
+        out.heading("beside moves")
+    for each in advice:
+        out.line(f"{each.code}: {each.sentence}")
 
 
 def print_statements(out: Output, proposal: Proposal) -> None:
@@ -168,6 +180,7 @@ def _document(planning: Planning, ranking: Ranking, proposal: Proposal | None) -
             for tier in planning.situation.tiers
         ],
         "ranking": [ranking.document(row) for row in range(min(HEAD, len(ranking)))],
+        "advice": advice_document(advice_on(planning)),
         "not_chosen": [ranking.document(row) for row in _not_chosen(ranking)],
     }
 

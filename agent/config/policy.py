@@ -31,6 +31,9 @@ class PolicyConfig(Part):
     write_wait_share: Ratio = DEFAULT.write_wait_share
     horizon_seconds: Seconds = Field(default=DEFAULT.horizon_seconds, alias="horizon", gt=0)
     maximum_moves: Count = Field(default=DEFAULT.maximum_moves, ge=1)
+    # -- what one plan may copy
+    maximum_bytes: Bytes | None = Field(default=DEFAULT.maximum_bytes, ge=0)
+    maximum_copy_seconds: Seconds | None = Field(default=DEFAULT.maximum_copy_seconds, alias="maximum_copy", gt=0)
     # -- the model
     long_half_life_seconds: Seconds = Field(default=DEFAULT.long_half_life_seconds, alias="long_half_life", gt=0)
     minimum_size_bytes: Bytes = Field(default=DEFAULT.minimum_size_bytes, alias="minimum_size", ge=0)

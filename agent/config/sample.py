@@ -40,6 +40,7 @@ databases:
       - name: ssd
         spaces: [{fast}]
         # spaces: [{{name: {fast}, capacity: 200 GiB}}]   # never count on more room than this, used bytes included
+        # spaces: [/ssd]   # a folder or disk group (+FAST): every space whose first file is in it
         kind: ssd     # nvme, ssd or hdd; its usual speed holds until read times were measured. Or give figures:
         # random_read: 0.2ms       # one random block read, as a session sees it
         # sequential_read: 16us    # per block within a run
@@ -62,11 +63,14 @@ databases:
 
     windows: []             # when moves may run; none: always. A window belongs to the day on which it begins:
     # windows: ["mon-fri 22:00-05:00", "sat 00:00-24:00"]
-    time_zone: UTC          # of the windows, for example Europe/Berlin
+    time_zone: UTC          # of all windows and of seasons, for example Europe/Berlin
     excluded_days: []       # on which no move runs: ["2026-12-24..2027-01-03", "12-31"]; without a year, every year
     # window_bytes: 500 GB  # moved in one window at most (without windows: in a day)
     # window_copy_time: 3h  # spent copying in one window at most
     copy_safety: 1.5        # a copy is reckoned to take that much longer than earlier ones did
+
+    measured: []            # when demand counts; none: always, else for example ["mon-fri 07:00-19:00"]
+    not_measured: []        # days on which it does not, written like excluded_days
 
     policy:                      # every number that shapes a decision; these are the defaults
       half_life: 6h              # heat halves in this time without demand
@@ -82,10 +86,12 @@ databases:
       prefetched_wait_share: 30% # share of a prefetched read's time that sessions wait for
       write_wait_share: 0%       # the same for writes in the background
       maximum_moves: 50          # in one plan
+      # maximum_bytes: 200 GB    # that one plan copies, both ways together
+      # maximum_copy: 2h         # that its copies take
       long_half_life: 3d         # of the second horizon: promoted is what is hot by both, demoted what is cold by this
       certainty: 90%             # of outcomes lie in the interval of a plan; moves are decided on its lower end
       slow_down: 100%            # of the sessions' work stands still during a copy, until moves have taught better
-      regret: 1                  # young heat is moved once it has cost this many times what moving it would
+      regret: 1                  # young heat is moved once it has cost this many times the move; 0: at once
       # ram_price: 30            # of memory per GiB and year: says where a larger buffer pool is the cheaper fix
       minimum_size: 64 KiB       # of a smaller unit with little gain it is said that the buffer pool keeps it
       block_size: 8 KiB          # that one read or write moves, for budgets in bytes

@@ -74,6 +74,8 @@ _GROUPS: tuple[tuple[_Kinds, tuple[str, ...]], ...] = (
         ),
     ),
     ((StatementFailed, "The place or the name does not suit the data file; plan again."), _FILE_CODES),
+    ((StatementFailed, "A materialized view log by ROWID is broken: refresh its views completely."), ("ORA-12034",)),
+    ((StatementFailed, "An index is unusable: rebuild it now, ALTER INDEX ... REBUILD."), ("ORA-01502",)),
     ((StatementFailed, "This edition does not have the feature; plan again."), ("ORA-00439",)),
     ((StatementFailed, _INDEX), ("ORA-08104", "ORA-08106", "ORA-08107", "ORA-08122")),
     ((StatementFailed, "The database is open read-only."), ("ORA-16000", "ORA-01456")),

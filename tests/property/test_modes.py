@@ -71,11 +71,12 @@ def test_the_order_of_units_changes_nothing(case: Case, mode: Mode, random: Rand
 
 @settings(deadline=None, max_examples=100)
 @given(cases(), MODES, st.floats(0.0, 5.0))
-def test_a_time_limit_cuts_the_same_plan(case: Case, mode: Mode, seconds: float) -> None:
-    """What is left is a prefix of the plan without the limit, and its copies take no longer than that."""
+def test_a_time_limit_is_kept(case: Case, mode: Mode, seconds: float) -> None:
+    """Copies take no longer than the limit. Mode hsm makes the best of it, other modes cut the same plan."""
     whole, cut = plan_of(case, mode), plan_of(case, mode, seconds)
-    assert hops(case, cut) == hops(case, whole)[: len(cut.moves)]
     assert sum(move.copy_seconds for move in cut.moves) <= seconds * (1 + 1e-9)
+    if not isinstance(mode, Hsm) or mode.subtype is HsmSubtype.SSD:
+        assert hops(case, cut) == hops(case, whole)[: len(cut.moves)]
 
 
 @settings(deadline=None, max_examples=150)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tests.bench.lab.figures import SERIES_COLUMNS, Series, measure, say, series_row, table
-from tests.bench.lab.hotplace import watching
+from tests.bench.lab.hotplace import FULL_POLICY, watching
 from tests.bench.lab.load import Group, Script, Workload, start
 from tests.bench.lab.pace import Pace
 from tests.bench.lab.rig import MAJOR, Rig, running_rig
@@ -66,13 +66,13 @@ def look_up(at: Table, weight: int) -> Script:
     return Script(name=at.name, text=text, weight=weight)
 
 
-def decide(rig: Rig, work: Workload) -> None:
+def decide(rig: Rig, work: Workload, policy: str = FULL_POLICY) -> None:
     """Let hotplace watch the load, and carry out what it proposes while the load goes on."""
     pace = rig.pace
     seconds = pace.warm_seconds + pace.observe_seconds
     clients = start(rig.server, rig.folder, work, seconds + MOVE_LIMIT_SECONDS, seed=99)
     try:
-        with watching(rig) as agent:
+        with watching(rig, policy=policy) as agent:
             agent.observe(seconds)
             planning, moved = agent.decide()
         for row in moved:
@@ -82,8 +82,8 @@ def decide(rig: Rig, work: Workload) -> None:
         clients.stop()
 
 
-def run(pace: Pace, major: int = MAJOR) -> Headline:
-    """The whole experiment."""
+def run(pace: Pace, major: int = MAJOR, *, reference: bool = True) -> Headline:
+    """The whole experiment; without ``reference`` everything on the SSD is left out."""
     made = tables(pace)
     with running_rig(pace, major=major) as rig:
         rig.fill(made)
@@ -94,8 +94,8 @@ def run(pace: Pace, major: int = MAJOR) -> Headline:
         relations = [relation for relation in rig.relations() if relation.key in rig.on_ssd()]
         placed = measure(rig, "hotplace, 12.5 % ssd", work)
         rig.give_ssd(None)
-        rig.place({relation.key for relation in rig.relations()})
-        ssd = measure(rig, "all ssd", work)
+        rig.place({relation.key for relation in rig.relations()} if reference else rig.on_ssd())
+        ssd = measure(rig, "all ssd", work) if reference else placed
     return Headline(
         hdd=hdd, placed=placed, ssd=ssd, moved=frozenset(relation.key for relation in relations),
         moved_bytes=sum(relation.size_bytes for relation in relations), total_bytes=total,

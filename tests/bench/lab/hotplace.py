@@ -22,7 +22,8 @@ from tests.bench.lab.rig import Rig
 
 SAMPLE_EVERY_SECONDS = 2.0
 WHO, ORIGIN = "the bench", "tests.bench.lab"
-USUAL_POLICY = "half_life: 1min, minimum_history: 5s, minimum_gain: 1min, cool_down: 10min, head_room: 0"
+USUAL_POLICY = "half_life: 1min, minimum_history: 5s, minimum_gain: 1min, cool_down: 10min, "
+FULL_POLICY = USUAL_POLICY + "head_room: 0"  # where the budget is to be used to the last byte
 
 
 class NotPlaced(Exception):
@@ -82,7 +83,7 @@ class Hotplace:
 
 @contextmanager
 def watching(
-    rig: Rig, *, name: str = "lab", policy: str = USUAL_POLICY, ssd_bytes: int | None = None, connection: str = ""
+    rig: Rig, *, name: str = "lab", policy: str = FULL_POLICY, ssd_bytes: int | None = None, connection: str = ""
 ) -> Iterator[Hotplace]:
     """An agent of its own ledger that samples from now on.
 
@@ -113,9 +114,17 @@ def watching(
 
 
 def write_config(
-    rig: Rig, name: str, policy: str = USUAL_POLICY, ssd_bytes: int | None = None, connection: str = "", more: str = ""
+    rig: Rig,
+    name: str,
+    policy: str = FULL_POLICY,
+    ssd_bytes: int | None = None,
+    connection: str = "",
+    *,
+    more: str = "",
+    sample_seconds: float = SAMPLE_EVERY_SECONDS,
+    retries: int = 5,
 ) -> Path:
-    """The configuration file of an agent on this rig."""
+    """The configuration file of an agent on this rig; ``more`` stands above the databases."""
     room = ssd_bytes or rig.ssd_bytes
     capacity = f", capacity: {room} B" if room and not math.isinf(room) else ", capacity: 1 TiB"
     path = rig.folder / f"{name}.yaml"
@@ -133,8 +142,9 @@ databases:
     tiers:
       - {{name: ssd, kind: ssd, spaces: [{{name: {SSD_SPACE}{capacity}}}]}}
       - {{name: hdd, kind: hdd, spaces: [{HDD_SPACE}]}}
-    sample_every: {SAMPLE_EVERY_SECONDS:g}s
-    plan_every: 2s
+    sample_every: {sample_seconds:g}s
+    plan_every: {sample_seconds:g}s
+    retries: {retries}
     settle: 5s
     policy: {{{policy}}}
 """,

@@ -119,17 +119,22 @@ class Clients:
         Raises:
             LoadFailed: a process ended with an error or not at all.
         """
-        for process in self.processes:
-            try:
-                process.wait(max(0.0, self.seconds - self.elapsed()) + GRACE_SECONDS)
-            except subprocess.TimeoutExpired as error:
-                self.stop()
-                raise LoadFailed(f"pgbench did not end within {GRACE_SECONDS:.0f} s of its time") from error
-        for process, words in zip(self.processes, self._words, strict=True):
-            if process.returncode:
-                text = words.read_text(errors="replace").strip()[-600:]
-                raise LoadFailed(f"pgbench ended with {process.returncode}: {text}")
+        for process, group in zip(self.processes, self.workload.groups, strict=True):
+            if group.foreground:
+                self._wait(process)
+        self.stop()  # who rests in the background would end its rest first
+        for process, words, group in zip(self.processes, self._words, self.workload.groups, strict=True):
+            if process.returncode and group.foreground:
+                text = " ".join(line for line in words.read_text(errors="replace").splitlines() if "error" in line)
+                raise LoadFailed(f"pgbench ended with {process.returncode}: {text[:600]}")
         return self.read()
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> None:
+        try:
+            process.wait(max(0.0, self.seconds - self.elapsed()) + GRACE_SECONDS)
+        except subprocess.TimeoutExpired as error:
+            self.stop()
+            raise LoadFailed(f"pgbench did not end within {GRACE_SECONDS:.0f} s of its time") from error
 
     def stop(self) -> None:
         """End them now; what they did is not read."""

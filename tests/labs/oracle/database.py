@@ -25,6 +25,8 @@ from tests.labs.oracle.workload import SCAN_BLOCKS, Workload
 from tests.labs.tns.backend import Client, OracleError
 from tests.labs.tns.backend import Session as WireSession
 
+INITIAL_EXTENT = 64 << 10
+
 
 class EmulatedDatabase(Workload):
     """One database, one PDB of it where the release has those. Guarded by ``lock``: sessions are threads."""
@@ -280,14 +282,22 @@ class EmulatedDatabase(Workload):
             del self.tables[owner, name]
             self.touch()
 
-    def add_space_check(self, tablespace: str, needed: int, *, what: str = "temp segment by 128") -> None:
-        """Extend files as far as they may. Raises OracleError ORA-01652. The lock is held."""
+    def add_space_check(self, tablespace: str, needed: int, *, error: OracleError | None = None) -> None:
+        """Extend files as far as they may. The lock is held.
+
+        Raises:
+            OracleError: ORA-01658 where not even an initial extent fits, else ``error``, by default ORA-01652: a copy
+                is a temporary segment until it is whole.
+        """
         space = self.tablespace(tablespace)
         missing = self.used_bytes(tablespace) + needed - space.bytes
         if missing <= 0:
             return
-        if self.used_bytes(tablespace) + needed > space.most_bytes:
-            raise OracleError(1652, f"unable to extend {what} in tablespace {tablespace}")
+        left = space.most_bytes - self.used_bytes(tablespace)
+        if error is None and left < INITIAL_EXTENT:
+            raise OracleError(1658, f"unable to create INITIAL extent for segment in tablespace {tablespace}")
+        if needed > left:
+            raise error or OracleError(1652, f"unable to extend temp segment by 128 in tablespace {tablespace}")
         for file in space.files:
             grown = min(missing, max(0, file.max_bytes - file.bytes))
             file.bytes += grown

@@ -1,94 +1,94 @@
-"""The solver alone: greedy's weak sides mended, the limit of moves, the bound."""
+"""The solver alone: existing placement, several resources, the bound."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
-from policies.bundles import canonical_order
-from policies.placement import Knapsack, bound, select
+from policies.offers import STAY, Offers
+from policies.placement import bound, place
 
 
-def sack(
-    items: list[tuple[float, float]], capacity: float, *, inside: tuple[int, ...] = (), moves: int = 1000
-) -> Knapsack:
-    """A knapsack of (size, value) items, put into canonical order by the caller's list."""
-    return Knapsack(
-        size=np.array([size for size, _ in items], dtype=np.float64),
-        value=np.array([value for _, value in items], dtype=np.float64),
-        inside=np.array([at in inside for at in range(len(items))], dtype=np.bool_),
-        capacity=capacity,
-        moves=moves,
-    )
+def offers(options: Sequence[Sequence[float]], *room: float) -> Offers:
+    """Items with one option each, as (gain, use of each resource)."""
+    table = np.array(options, dtype=np.float64).reshape(-1, 1 + len(room))
+    return Offers(gain=table[:, :1].T, use=table[:, 1:].T[:, np.newaxis, :], room=np.array(room))
 
 
-def chosen(of: Knapsack) -> list[int]:
-    """Positions that were selected."""
-    return [int(at) for at in np.flatnonzero(select(of))]
+def taken(of: Offers) -> list[int]:
+    """Items with which something is done; checks the answer's own figures."""
+    answer = place(of)
+    assert of.fits(answer.choice) or (answer.gain == 0 and not (answer.choice != STAY).any())
+    assert answer.gain == pytest.approx(of.gained(answer.choice))
+    assert 0 <= answer.gain <= answer.bound
+    return [int(at) for at in np.flatnonzero(answer.choice != STAY)]
 
 
-def test_one_large_item_beats_a_dense_small_one() -> None:
-    """Greedy by density takes the crumb and has no room for the loaf; the optimum takes the loaf."""
-    assert chosen(sack([(1, 10), (100, 500)], 100)) == [1]
+def test_somebody_leaves_only_for_somebody_better() -> None:
+    """What costs 40 to take away makes room for what brings 50, not for what brings 30."""
+    assert taken(offers([(-40, -10), (50, 10)], 0)) == [0, 1]
+    assert taken(offers([(-40, -10), (30, 10)], 0)) == []
 
 
-def test_a_resident_stays_against_an_equal() -> None:
-    """Items inside are not exchanged for others of the same value."""
-    assert chosen(sack([(10, 50), (10, 50)], 10, inside=(0,))) == [0]
-    assert chosen(sack([(10, 51), (10, 50)], 10, inside=(1,))) == [0]
+def test_no_more_leave_than_needed() -> None:
+    """Of three that could leave the one that suffices goes, although others are cheaper per byte."""
+    assert taken(offers([(-1, -5), (-2, -5), (-9, -10), (100, 10)], 0)) == [0, 1, 3]
+    assert taken(offers([(-9, -5), (-9, -5), (-9, -10), (100, 10)], 0)) == [2, 3]
 
 
-def test_the_core_mends_what_greedy_misses_among_many() -> None:
-    """After forty dense items, 10 bytes are left: density picks 6 for 60 and wastes 4, two of 5 are worth 90."""
-    items = [(10.0, 1000.0)] * 40 + [(6.0, 60.0), (5.0, 45.0), (5.0, 45.0)] + [(50.0, 1.0)] * 20
-    picked = chosen(sack(items, 410))
-    assert picked == [*range(40), 41, 42]
-
-
-def test_nothing_fits_nothing() -> None:
-    """No capacity, no selection; no items, no selection."""
-    assert chosen(sack([(1, 10)] * 30, 0)) == []
-    assert chosen(sack([], 10)) == []
-    assert bound(sack([], 10)) == 0
-    assert bound(sack([(1, 10)] * 30, 0)) == 0
+def test_a_budget_of_bytes_counts_both_ways() -> None:
+    """With 15 bytes to copy, 10 in for 10 out does not go; 5 in for 5 out does."""
+    options = [(-2.0, -10.0, 10.0), (100.0, 10.0, 10.0), (-1.0, -5.0, 5.0), (30.0, 5.0, 5.0)]
+    assert taken(offers(options, 0, 15)) == [2, 3]
+    assert taken(offers(options, 0, 20)) == [0, 1]
+    assert taken(offers(options, 0, 30)) == [0, 1, 2, 3]
 
 
 def test_with_few_moves_large_gains_come_first() -> None:
     """A hundred crumbs are denser than three loaves, but with three moves the loaves bring more."""
-    items = [(1.0, 10.0)] * 100 + [(100.0, 300.0)] * 3
-    few = sack(items, 1000, moves=3)
-    assert chosen(few) == [100, 101, 102]
-    assert bound(few) == pytest.approx(900, rel=0.05)
-    assert len(chosen(sack(items, 1000))) == 103
+    options = [(10.0, 1.0, 1.0)] * 100 + [(300.0, 100.0, 1.0)] * 3
+    few = offers(options, 1000, 3)
+    assert taken(few) == [100, 101, 102]
+    assert place(few).bound == pytest.approx(900)
+    assert len(taken(offers(options, 1000, 1000))) == 103
+
+
+def test_three_tiers_are_decided_together() -> None:
+    """The best place of one item depends on who wants it too: what gains most on the fastest leaves it to the other."""
+    gain = np.array([[100.0, 60.0], [95.0, 10.0]])  # fastest, middle
+    use = np.array([[[10.0, 10.0], [0.0, 0.0]], [[0.0, 0.0], [10.0, 10.0]]])
+    answer = place(Offers(gain=gain, use=use, room=np.array([10.0, 10.0])))
+    assert answer.choice.tolist() == [1, 0]
+    assert answer.gain == answer.bound == 155
+
+
+def test_what_is_overdrawn_takes_nothing_until_it_is_repaid() -> None:
+    """A tier 5 bytes over its room takes 10 more only if 15 leave; otherwise it is left as it is."""
+    assert taken(Offers(gain=np.array([[50.0]]), use=np.array([[[10.0]]]), room=np.array([-5.0]))) == []
+    assert place(offers([(-10, -15), (50, 10)], -5)).choice.tolist() == [0, 0]
+    assert place(offers([(-60, -15), (50, 10)], -5)).choice.tolist() == [STAY, STAY]
 
 
 def test_the_bound_is_the_fractional_optimum() -> None:
-    """Two whole items and a third of the next: 30 + 20 + 10 / 3, less what is inside now."""
-    of = sack([(10, 30), (10, 20), (30, 10)], 30)
-    assert bound(of) == pytest.approx(30 + 20 + 10 / 3)
-    assert bound(sack([(10, 30), (10, 20), (30, 10)], 30, inside=(1,))) == pytest.approx(30 + 10 / 3)
+    """Two whole items and a third of the next; and the resource that holds it up is named."""
+    found = bound(offers([(30, 10, 1), (20, 10, 1), (10, 30, 1)], 30, 3))
+    assert found.gain == pytest.approx(30 + 20 + 10 / 3)
+    assert found.held_up.tolist() == [True, False]
+    assert bound(offers([(30, 10, 1)], 30, 3)).held_up.tolist() == [False, False]
 
 
-def test_a_hundred_thousand_items_come_within_a_hundredth_of_a_percent() -> None:
-    """With many items greedy and core leave next to nothing to the bound."""
-    random = np.random.default_rng(1)
-    size = np.rint(np.exp(random.normal(10, 1.8, 100_000))) + 1
-    value = np.rint(1e9 / random.permutation(np.arange(1, 100_001)) ** 1.1) + 1
-    of = Knapsack(
-        size=size,
-        value=value,
-        inside=random.random(100_000) < 0.05,
-        capacity=float(size.sum() * 0.1),
-        moves=100_000,
-    )
-    picked = select(of)
-    gained = value[picked].sum() - value[of.inside].sum()
-    assert size[picked].sum() <= of.capacity
-    assert 0.9999 * bound(of) <= gained <= bound(of)
+def test_nothing_to_gain_is_nothing_to_do() -> None:
+    """No items, no room, or no gain: no choice, and the bound says so."""
+    for of in (offers([], 10), offers([(10, 1)] * 30, 0), offers([(-10, -1)] * 30, 5)):
+        assert taken(of) == []
+        assert place(of).bound == pytest.approx(0)
+        assert bound(of).gain == pytest.approx(0)
 
 
-def test_ties_are_broken_by_size_then_name() -> None:
-    """Equal scores are ordered by what does not depend on the order of the input."""
-    score = np.array([1.0, 2.0, 1.0, 1.0])
-    size = np.array([5.0, 9.0, 5.0, 4.0])
-    assert canonical_order(score, size, ["b", "x", "a", "c"]).tolist() == [1, 3, 2, 0]
+def test_thousands_of_equal_items() -> None:
+    """As many as there is room for are taken, and the bound knows it."""
+    answer = place(offers([(7.0, 3.0, 1.0)] * 5000, 1000, 200))
+    assert answer.gain == pytest.approx(7 * 200)
+    assert answer.bound == pytest.approx(7 * 200)

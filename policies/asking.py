@@ -1,0 +1,145 @@
+"""From a draft to the solver's question: who may go where, what that brings, and what it takes of everything scarce.
+
+Scarce are the room of every tier, the moves and bytes that one plan may take, and, where a tier has such limits, the
+I/Os that its drives serve and the bytes that may be written to it. Numbers are whole and items in canonical order, so
+the question is the same in whatever order an engine lists its units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from connectors.model import F64, I64, Bools
+from policies.bundles import MICRO, canonical_order
+from policies.draft import Draft, Names
+from policies.limits import drive_io, written_per_day
+from policies.offers import Offers
+from policies.plan import Tier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """Offers, and what their items and options stand for."""
+
+    offers: Offers
+    bundle: I64  # (n,) of each item
+    target: I64  # (o, n) tier that each option leads to
+    by_plan: Bools  # (k,) resources that are limits of the plan, not of a tier
+
+
+def question(draft: Draft, tiers: Sequence[Tier], open_to: Sequence[Bools], *, plain: bool = False) -> Question:
+    """What may be done from the board as it stands.
+
+    Args:
+        draft: not changed.
+        tiers: fastest first.
+        open_to: per tier but the slowest, the bundles that guards let come to it.
+        plain: count waits alone: no resident bonus, no preference, no cost, no doubt.
+    """
+    tier, leaving = draft.tier(), draft.leavers()
+    leaving &= tier < len(tiers) - 1
+    coming = np.zeros(len(tier), dtype=np.bool_)
+    for row, allowed in enumerate(open_to):
+        coming |= allowed & (tier > row) & ~draft.moved
+    bundle = np.flatnonzero(coming | leaving)
+    bundle = bundle[_order(draft, bundle, tier)]
+    home = tier[bundle]
+    option = np.arange(max(0, len(tiers) - 1), dtype=np.int64)[:, np.newaxis]
+    target = np.asarray(option + (option >= home), dtype=np.int64)
+    gain = _gains(draft, bundle, home, target, open_to, leaving, plain=plain)
+    rows = [*_rooms(draft, tiers, bundle, home, target)]
+    by_plan = len(rows)
+    rows += _limits(draft, bundle, target)
+    return Question(
+        offers=Offers(
+            gain=gain,
+            use=np.array([use for use, _ in rows]).reshape(len(rows), *target.shape),
+            room=np.array([room for _, room in rows], dtype=np.float64),
+        ),
+        bundle=bundle,
+        target=target,
+        by_plan=np.arange(len(rows)) >= by_plan,
+    )
+
+
+def _order(draft: Draft, bundle: I64, tier: I64) -> I64:
+    """Positions by what all tiers differ in for a bundle, per byte; then by size and name."""
+    size = np.maximum(draft.bundles.size[bundle], 1).astype(np.float64)
+    wait = draft.bundles.wait[:, bundle]
+    stake = (wait[-1] - wait[0]) * np.where(tier[bundle] == 0, 2.0, 1.0)
+    return canonical_order(stake / size, size, Names(draft.keys, bundle))
+
+
+def _gains(
+    draft: Draft, bundle: I64, home: I64, target: I64, open_to: Sequence[Bools], leaving: Bools, *, plain: bool
+) -> F64:
+    """Gain of each option, ``-inf`` where there is no such option. Shape of ``target``."""
+    bundles, settings = draft.bundles, draft.settings
+    wait = bundles.wait[:, bundle]
+    saved = np.take_along_axis(wait, home[np.newaxis], 0) - np.take_along_axis(wait, target, 0)
+    allowed = np.vstack([*(allowed[bundle] for allowed in open_to), np.zeros(len(bundle), dtype=np.bool_)])
+    rises = (target < home) & np.take_along_axis(allowed, np.minimum(target, len(allowed) - 1), 0) & (saved > 0)
+    falls = (target > home) & leaving[bundle]
+    up, down = saved, np.minimum(saved, 0.0)
+    if not plain:
+        favour, upkeep = draft.preference()[bundle], draft.upkeep()[bundle]
+        sure = np.take_along_axis(bundles.certain[:, bundle], target, 0)
+        up = up * sure * favour - upkeep
+        down = down * favour * settings.resident_bonus - upkeep
+    reachable = np.take_along_axis(_fitting(draft, bundle), target, 0)
+    gain = np.where(rises & (up > 0), up, np.where(falls, down, -np.inf))
+    return np.where(reachable, np.rint(gain), -np.inf)
+
+
+def _fitting(draft: Draft, bundle: I64) -> Bools:
+    """Whether some space of each tier holds the bundle once all others that may leave it have. Shape ``(tiers, n)``."""
+    board, size = draft.board, draft.bundles.size[bundle]
+    held = np.bincount(board.home[bundle], weights=size.astype(np.float64), minlength=len(board.room))
+    most = [max((board.room[at] + held[at] for at in board.spaces(tier)), default=-1.0) for tier in range(board.tiers)]
+    return np.asarray(size[np.newaxis, :] <= np.array(most)[:, np.newaxis], dtype=np.bool_)
+
+
+def _rooms(draft: Draft, tiers: Sequence[Tier], bundle: I64, home: I64, target: I64) -> Iterator[tuple[F64, float]]:
+    """What each option uses of what tiers could run out of, and how much there is."""
+    size = draft.bundles.size[bundle].astype(np.float64)
+    known = np.array([draft.board.known(space) for space in range(len(draft.board.room))], dtype=np.bool_)
+    freed = np.where(known[draft.board.home[bundle]], size, 0.0)
+    for row, tier in enumerate(tiers):
+        comes, leaves = (target == row).astype(np.float64), (home == row).astype(np.float64)
+        room = _room(draft, row)
+        if size.sum() > room:
+            yield comes * size - leaves * freed, room
+        yield from _strain(draft, tier, row, bundle, (comes, leaves))
+
+
+def _limits(draft: Draft, bundle: I64, target: I64) -> Iterator[tuple[F64, float]]:
+    """The same for the moves and bytes of the plan."""
+    size = draft.bundles.size[bundle].astype(np.float64)
+    if len(bundle) > draft.left:
+        yield np.ones(target.shape), float(draft.left)
+    if size.sum() > draft.left_bytes:
+        yield np.broadcast_to(size, target.shape), draft.left_bytes
+
+
+def _room(draft: Draft, tier: int) -> float:
+    """Free bytes of a tier; negative only where its one space is over its head-room."""
+    rooms = [draft.board.room[space] for space in draft.board.spaces(tier)]
+    return float(rooms[0] if len(rooms) == 1 else sum(max(0, room) for room in rooms))
+
+
+def _strain(draft: Draft, tier: Tier, row: int, bundle: I64, ways: tuple[F64, F64]) -> Iterator[tuple[F64, float]]:
+    """What options take of the I/Os and the written bytes that a tier can bear, in whole millionths and bytes."""
+    comes, leaves = ways
+    limits, rates, here = tier.limits, draft.bundles.rates, draft.tier() == row
+    if limits.io_per_second is not None:
+        io = np.rint(drive_io(rates, limits) * MICRO)
+        room = limits.io_per_second * (1.0 - limits.io_head_room_ratio) * MICRO
+        yield (comes - leaves) * io[bundle], room - float(io[here].sum())
+    if limits.written_bytes_per_day is not None:
+        own = np.rint(written_per_day(rates, draft.settings.block_bytes))
+        copied = draft.bundles.size[bundle].astype(np.float64)
+        room = limits.written_bytes_per_day - float(own[here].sum())
+        yield comes * (own[bundle] + copied) - leaves * own[bundle], room

@@ -1,0 +1,123 @@
+"""A plan in the making: the board as it is after the groups found so far, and what of the limits is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from connectors.model import F64, I64, Bools
+from policies.benefit import HOUR
+from policies.board import Board, Group, Hop
+from policies.bundles import MICRO, Bundles, canonical_order
+from policies.guards import may_leave
+from policies.plan import MoveReason, Pin, PolicySettings
+
+
+@dataclass(slots=True)
+class Draft:
+    """Bundles, the board, and what was decided so far."""
+
+    bundles: Bundles
+    board: Board
+    settings: PolicySettings
+    keys: Sequence[str]  # of each bundle's leading unit
+    moved: Bools  # bundles that a group moves; none is moved twice
+    left: int  # hops that may still be added
+    left_bytes: float = inf  # that may still be copied
+    demote: bool = True  # False: nothing goes down, only free room is filled
+
+    def tier(self) -> I64:
+        """Tier of each bundle as the board stands, -1 where it is not managed."""
+        return np.asarray(self.board.tier_of, dtype=np.int64)[self.board.home]
+
+    def group(self, hops: Iterable[Hop]) -> Group:
+        """Hops with their sums."""
+        hops = tuple(hops)
+        size = sum(int(self.bundles.size[hop.bundle]) for hop in hops)
+        cost = sum(float(self.bundles.cost[hop.bundle]) for hop in hops)
+        return Group(hops, sum(self.board.saved(hop) for hop in hops), cost, size)
+
+    def keep(self, group: Group) -> Group:
+        """Note that the hops, done on the board already, are in the plan."""
+        for hop in group.hops:
+            self.moved[hop.bundle] = True
+        self.left -= len(group.hops)
+        self.left_bytes -= group.size
+        return group
+
+    def affords(self, hops: Sequence[Hop]) -> bool:
+        """Whether that many hops and bytes may still be added."""
+        return len(hops) <= self.left and sum(int(self.bundles.size[hop.bundle]) for hop in hops) <= self.left_bytes
+
+    def preference(self) -> F64:
+        """How much more than its own benefit a bundle counts."""
+        return np.where(self.bundles.pin == Pin.PREFER, self.settings.prefer_bonus, 1.0)
+
+    def upkeep(self) -> F64:
+        """Cost of moving each bundle, spread over the hours that a move is expected to serve."""
+        return np.asarray(self.bundles.cost * (HOUR / self.settings.horizon_seconds), dtype=np.float64)
+
+    def leavers(self) -> Bools:
+        """Bundles that may give way, in spaces whose room is known."""
+        known = np.array([self.board.known(space) for space in range(len(self.board.room))], dtype=np.bool_)
+        free = ~self.moved & may_leave(self.bundles, self.settings) & self.demote
+        return np.asarray(free & known[self.board.home], dtype=np.bool_)
+
+
+class Names(Sequence[str]):
+    """Keys of some bundles, looked up only where they are asked for."""
+
+    def __init__(self, keys: Sequence[str], items: I64) -> None:
+        self._keys = keys
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, at: int) -> str:  # type: ignore[override]
+        return self._keys[int(self._items[at])]
+
+
+def by_density(draft: Draft, which: Bools, value: F64) -> list[int]:
+    """Some bundles by falling value per byte, the same whatever order they came in."""
+    items = np.flatnonzero(which)
+    size = np.maximum(draft.bundles.size[items], 1).astype(np.float64)
+    order = canonical_order(value[items] / size, size, Names(draft.keys, items))
+    return [int(bundle) for bundle in items[order]]
+
+
+@dataclass(slots=True)
+class Balance:
+    """What hops come to together, in microseconds per hour, and whether that is worth it."""
+
+    draft: Draft
+    plain: float = 0.0  # saved
+    counted: float = 0.0  # what is sure of it, preferred ones counting more
+    net: float = 0.0  # of that, residents counting more too
+    cost: float = 0.0  # session microseconds
+
+    def add(self, hop: Hop) -> None:
+        """Count one more hop, done on the board or not."""
+        draft, settings = self.draft, self.draft.settings
+        saved = draft.board.saved(hop)
+        sure = float(draft.bundles.certain[draft.board.tier_of[hop.target], hop.bundle]) if saved > 0 else 1.0
+        favour = settings.prefer_bonus if draft.bundles.pin[hop.bundle] == Pin.PREFER else 1.0
+        stays = settings.resident_bonus if hop.reason is MoveReason.MAKE_ROOM and saved < 0 else 1.0
+        self.plain += saved
+        self.counted += saved * favour * sure
+        self.net += saved * favour * stays * sure
+        self.cost += float(draft.bundles.cost[hop.bundle])
+
+    def pays(self) -> bool:
+        """Whether the hops save more than they lose and cost, pass the floor and pay back in time."""
+        settings = self.draft.settings
+        floor = settings.minimum_wait_saved_per_hour * MICRO
+        return (
+            self.plain > 0
+            and self.net - self.cost * HOUR / settings.horizon_seconds > 0
+            and self.counted >= floor
+            and self.cost * HOUR <= settings.payback_limit_seconds * self.counted
+        )

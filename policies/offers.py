@@ -1,0 +1,86 @@
+"""What the solver is asked: items, what may be done with each, what that brings, and what it takes of scarce resources.
+
+Everything is told as a difference to staying put. A bundle that comes to a tier takes of that tier's room, one that
+leaves gives it back, both take of the bytes and the number of moves of one plan. So staying put is the zero, and
+whatever else limits a plan - I/Os that drives can serve, bytes that flash may still be written - is one more row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from connectors.model import F64, I64, Bools
+
+STAY = -1  # the choice of an item with which nothing is done
+SLACK = 1e-9  # of a resource's scale: rounding, not a breach
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offers:
+    """``n`` items in canonical order with ``o`` options each, of which one or none is taken, and ``k`` resources.
+
+    Resources are in any unit; ``scaled`` brings them to about one. With whole numbers for gains and uses, and an order
+    of items that does not depend on the input's, neither does the answer.
+    """
+
+    gain: F64  # (o, n), -inf where the item has no such option
+    use: F64  # (k, o, n), negative where the option gives back
+    room: F64  # (k,) of which the options taken together may use no more
+
+    def __len__(self) -> int:
+        return int(self.gain.shape[1])
+
+    def scaled(self) -> Offers:
+        """The same offers with every resource measured by its largest single use."""
+        largest = np.abs(self.use).max(axis=(1, 2), initial=0.0)
+        scale = np.where(largest > 0, largest, 1.0)
+        return Offers(gain=self.gain, use=self.use / scale[:, np.newaxis, np.newaxis], room=self.room / scale)
+
+    def only(self, items: I64 | Bools) -> Offers:
+        """Some of the items, the room as it is."""
+        return Offers(gain=self.gain[:, items], use=self.use[:, :, items], room=self.room)
+
+    def reduced(self, price: F64) -> F64:
+        """Gain of each option less what it uses, at a price per resource. Shape ``(o, n)``."""
+        return np.asarray(self.gain - np.tensordot(price, self.use, 1), dtype=np.float64)
+
+    def used(self, choice: I64) -> F64:
+        """What the options taken use together, shape ``(k,)``."""
+        items = np.flatnonzero(choice != STAY)
+        return np.asarray(self.use[:, choice[items], items].sum(axis=1), dtype=np.float64)
+
+    def gained(self, choice: I64) -> float:
+        """What the options taken bring together."""
+        items = np.flatnonzero(choice != STAY)
+        return float(self.gain[choice[items], items].sum())
+
+    def fits(self, choice: I64) -> bool:
+        """Whether the options taken stay within every resource."""
+        return bool(np.all(self.used(choice) <= self.room + SLACK))
+
+
+def best_options(reduced: F64) -> tuple[I64, F64]:
+    """The best option of each item where it is worth something, else ``STAY``; and what it is worth, at least 0."""
+    if len(reduced) == 1:
+        return np.where(reduced[0] > 0, 0, STAY), np.maximum(reduced[0], 0.0)
+    if not len(reduced):
+        return np.full(reduced.shape[1], STAY), np.zeros(reduced.shape[1])
+    best = reduced.argmax(axis=0)
+    worth = np.take_along_axis(reduced, best[np.newaxis, :], axis=0)[0]
+    return np.where(worth > 0, best, STAY).astype(np.int64), np.maximum(worth, 0.0)
+
+
+def binding(offers: Offers) -> tuple[Offers, Bools]:
+    """The offers without resources that could not run out, and which of those are left, shape ``(k,)``.
+
+    Options that no other could make room for are taken out too.
+    """
+    if not offers.use.size:
+        return Offers(gain=offers.gain, use=offers.use[:0], room=offers.room[:0]), np.zeros(len(offers.room), np.bool_)
+    scarce = np.maximum(offers.use, 0.0).max(axis=1).sum(axis=1) > offers.room
+    use, room = offers.use[scarce], offers.room[scarce]
+    given = np.maximum(-use, 0.0).max(axis=1).sum(axis=1)
+    possible = np.all(use <= (room + given + SLACK)[:, np.newaxis, np.newaxis], axis=0)
+    return Offers(gain=np.where(possible, offers.gain, -np.inf), use=use, room=room), scarce

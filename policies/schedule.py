@@ -1,0 +1,181 @@
+"""From the solver's answer to groups in an order that can be carried out: what gives way, then what comes in its place.
+
+What comes goes by saving per byte. Where it finds no room, those that the solver sends away from there go first, the
+least regretted per byte before the others, each to the tier chosen for it, which may need somebody to leave in turn. No
+more leaves than is needed. A group that does not pay alone takes in what comes next until it does; one that never
+pays is given up, and so is the question of its bundle in this plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from connectors.model import I64
+from policies.board import Group, Hop
+from policies.bundles import canonical_order
+from policies.draft import Balance, Draft, Names
+from policies.plan import MoveReason
+
+_FOLLOWERS = 256  # tried in the room that somebody left over, before the swap is given up
+_PASSES = 4  # over what found no room: somebody may have freed it meanwhile
+
+
+@dataclass(slots=True)
+class _Timetable:
+    """Who is to come, and who is to leave each space."""
+
+    draft: Draft
+    target: dict[int, int]  # tier of each bundle that is to move
+    leaving: dict[int, list[int]] = field(default_factory=dict)  # per space, the least regretted last
+
+    def clear(self, tier: int, size: int) -> list[Hop] | None:
+        """Make some space of a tier hold that many bytes; the hops are done on the board. None: it cannot be."""
+        best: tuple[float, int] | None = None
+        spaces = sorted(self.draft.board.spaces(tier), key=lambda space: self.draft.board.names[space])
+        if len(spaces) == 1:
+            return self._cleared(spaces[0], size)
+        for at, space in enumerate(spaces):
+            hops = self._cleared(space, size)
+            if hops is not None:
+                regret = -sum(self.draft.board.saved(hop) for hop in hops)
+                self.draft.board.undo(hops)
+                best = min(best or (regret, at), (regret, at))
+        return None if best is None else self._cleared(spaces[best[1]], size)
+
+    def _cleared(self, space: int, size: int) -> list[Hop] | None:
+        """Send away from a space until it holds that many bytes, then let those stay that need not go."""
+        draft, board = self.draft, self.draft.board
+        hops: list[Hop] = []
+        own: list[Hop] = []
+        waiting = self.leaving.get(space, [])
+        while waiting and draft.moved[waiting[-1]]:
+            waiting.pop()
+        for bundle in reversed(waiting):
+            if board.room[space] >= size:
+                break
+            found = None if draft.moved[bundle] or board.home[bundle] != space else self._sent_away(bundle)
+            if found is not None:
+                hops += found
+                own.append(found[-1])
+        if board.room[space] < size:
+            board.undo(hops)
+            return None
+        return self._pruned(hops, own, board.room[space] - size)
+
+    def _sent_away(self, bundle: int) -> list[Hop] | None:
+        """The way of one bundle to its tier, done on the board, with whatever has to leave there first."""
+        board, size = self.draft.board, int(self.draft.bundles.size[bundle])
+        target, home = board.space_for(size, self.target[bundle]), int(board.home[bundle])
+        hops: list[Hop] = []
+        if target is None:
+            cleared = self.clear(self.target[bundle], size)
+            if cleared is None:
+                return None
+            hops, target = cleared, board.space_for(size, self.target[bundle])
+            if target is None:
+                board.undo(hops)
+                return None
+        hop = Hop(bundle, home, target, MoveReason.MAKE_ROOM)
+        board.do(hop)
+        return [*hops, hop]
+
+    def _pruned(self, hops: list[Hop], own: list[Hop], spare: int) -> list[Hop]:
+        """Without what turns out not to be needed, the most regretted first; where others left for it, all stays."""
+        if len(hops) > len(own):
+            return hops
+        kept = []
+        for hop in reversed(own):
+            size = int(self.draft.bundles.size[hop.bundle])
+            if size <= spare:
+                spare -= size
+                self.draft.board.undo([hop])
+            else:
+                kept.append(hop)
+        return kept[::-1]
+
+    def way(self, bundle: int) -> list[Hop] | None:
+        """Hops that bring a bundle where it is to go, done on the board; None: there is no room to be had."""
+        draft, board = self.draft, self.draft.board
+        size, home, tier = int(draft.bundles.size[bundle]), int(board.home[bundle]), self.target[bundle]
+        space = board.space_for(size, tier)
+        hops = self.clear(tier, size) if space is None else []
+        if hops is None:
+            return None
+        space = board.space_for(size, tier)
+        if space is None or not draft.affords([*hops, Hop(bundle, home, space, MoveReason.PROMOTE)]):
+            board.undo(hops)
+            return None
+        hop = Hop(bundle, home, space, MoveReason.PROMOTE)
+        board.do(hop)
+        return [*hops, hop]
+
+
+def scheduled(draft: Draft, bundle: I64, target: I64) -> tuple[list[Group], list[int]]:
+    """Groups that bring bundles to tiers, and those that were to come up and could not.
+
+    Args:
+        draft: is extended.
+        bundle: those that move.
+        target: tier of each.
+    """
+    table = _Timetable(draft, dict(zip(bundle.tolist(), target.tolist(), strict=True)))
+    rises = target < draft.tier()[bundle]
+    for each in reversed(_by_saving(draft, bundle[~rises], target[~rises])):
+        table.leaving.setdefault(int(draft.board.home[each]), []).append(each)
+    coming = _by_saving(draft, bundle[rises], target[rises])
+    groups: list[Group] = []
+    for _ in range(_PASSES):
+        found = _pass(draft, table, coming)
+        groups += found
+        coming = [each for each in coming if not draft.moved[each]]
+        if not found or not coming:
+            break
+    return groups, coming
+
+
+def _by_saving(draft: Draft, bundle: I64, target: I64) -> list[int]:
+    """Bundles by what they save per byte, most first; what they lose counts as negative."""
+    wait = draft.bundles.wait
+    saved = wait[draft.tier()[bundle], bundle] - wait[target, bundle]
+    size = np.maximum(draft.bundles.size[bundle], 1).astype(np.float64)
+    return [int(each) for each in bundle[canonical_order(saved / size, size, Names(draft.keys, bundle))]]
+
+
+def _pass(draft: Draft, table: _Timetable, coming: Sequence[int]) -> list[Group]:
+    """One look at everybody who is still to come."""
+    groups: list[Group] = []
+    for at, bundle in enumerate(coming):
+        if draft.left < 1:
+            break
+        hops = None if draft.moved[bundle] else table.way(bundle)
+        if hops:
+            hops = _paying(draft, table, hops, coming[at + 1 : at + 1 + _FOLLOWERS])
+        if hops:
+            groups.append(draft.keep(draft.group(hops)))
+    return groups
+
+
+def _paying(draft: Draft, table: _Timetable, hops: list[Hop], followers: Iterable[int]) -> list[Hop] | None:
+    """The hops, with as many followers into free room as it takes to pay; undone where that is never."""
+    balance = Balance(draft)
+    for hop in hops:
+        balance.add(hop)
+    if balance.pays():
+        return hops
+    for follower in followers if len(hops) > 1 else ():
+        size = int(draft.bundles.size[follower])
+        space = None if draft.moved[follower] else draft.board.space_for(size, table.target[follower])
+        if space is None:
+            continue
+        hop = Hop(follower, int(draft.board.home[follower]), space, MoveReason.PROMOTE)
+        if draft.affords([*hops, hop]):
+            draft.board.do(hop)
+            hops.append(hop)
+            balance.add(hop)
+            if balance.pays():
+                return hops
+    draft.board.undo(hops)
+    return None

@@ -1,0 +1,195 @@
+"""The exact part of the solver: a search through the choices that matter, held to a width.
+
+Items are decided one after the other. Every state - what was decided so far - is judged at a few dozen prices at once.
+Each price says how much the rest can still bring at most (a bound), and what the rest would choose; where that fits, it
+is a whole choice and its gain is certain. States whose bound is no better than the best certain gain are dropped for
+good. Where more states are left than the width allows, half of those kept have the best bounds and half the best
+certain gains: either alone loses its way, one among hopes that end in nothing, the other at the first hill.
+
+As long as nothing was dropped for width the answer is the optimum; what was dropped is remembered as its best bound, so
+the answer always comes with a proven limit of what it may miss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from connectors.model import F64, I64, Bools
+from policies.offers import SLACK, STAY, Offers, best_options
+
+_LOOK_EVERY = 4  # items, at certain gains, while all states fit the width
+_NO_STATE = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The best choice that the search met, if it beats the floor it was given, and what it proves."""
+
+    choice: I64 | None  # (n,) option of each item, None: nothing better than the floor
+    gain: float  # of the choice, otherwise the floor
+    bound: float  # no choice brings more
+
+
+@dataclass(slots=True)
+class _States:
+    """What was decided, one column per state."""
+
+    hope: F64  # (prices, m) gain so far, and the value of the room that is left, at each price
+    gain: F64  # (m,)
+    left: F64  # (k, m) of each resource
+    parent: I64  # (m,) column among the states one item earlier
+    taken: I64  # (m,) option of the last item, STAY for none
+
+    def __len__(self) -> int:
+        return len(self.gain)
+
+    def only(self, which: I64 | Bools) -> _States:
+        return _States(
+            self.hope[:, which], self.gain[which], self.left[:, which], self.parent[which], self.taken[which]
+        )
+
+
+class _Rest:
+    """What the items from the ``t``-th on would choose at each price, added up from the end."""
+
+    def __init__(self, offers: Offers, price: F64) -> None:
+        self.reduced = offers.gain[np.newaxis] - np.tensordot(price, offers.use, 1)  # (prices, o, n)
+        chosen = [best_options(at_price) for at_price in self.reduced]
+        self.choice = np.array([choice for choice, _ in chosen], dtype=np.int64)  # (prices, n)
+        self.worth = _from_the_end(np.array([worth for _, worth in chosen]))
+        takes = self.choice != STAY
+        option, item = np.maximum(self.choice, 0), np.arange(len(offers))
+        self.gain = _from_the_end(np.where(takes, offers.gain[option, item], 0.0))  # (prices, n + 1)
+        self.use = _from_the_end(np.where(takes, offers.use[:, option, item], 0.0))  # (k, prices, n + 1)
+        self.given = _from_the_end(np.maximum(-offers.use.min(axis=1), 0.0))  # (k, n + 1)
+
+
+def search(offers: Offers, price: F64, width: int, floor: float = -np.inf) -> Found:
+    """The best choice, looked for with at most ``width`` states at a time.
+
+    Args:
+        offers: the items in the order in which they are decided, those that matter most first.
+        price: at which states are judged, shape ``(prices, k)``; any prices are right, good ones are quick.
+        width: states.
+        floor: gain that is to be beaten.
+    """
+    rest, same = _Rest(offers, price), _same_as_before(offers)
+    states = _start(offers, price)
+    trail: list[tuple[I64, I64]] = []
+    best: tuple[int, int, int] | None = None  # item, state and price of the best certain gain
+    gain, missed = floor, -np.inf
+    for item in range(len(offers)):
+        states = _decided(states, offers, rest, item, same=bool(same[item]))
+        bound = (states.hope + rest.worth[:, item + 1, np.newaxis]).min(axis=0)
+        alive = np.flatnonzero((bound > gain) & _possible(states, rest, item + 1))
+        states, bound = states.only(alive), bound[alive]
+        if len(states) > width or item % _LOOK_EVERY == 0 or item == len(offers) - 1:
+            certain, at_price = _certain(states, rest, item + 1)
+            at = int(certain.argmax()) if len(certain) else _NO_STATE
+            kept = np.arange(len(states))
+            if at != _NO_STATE and certain[at] > gain:
+                gain, best = float(certain[at]), (item, at, int(at_price[at]))
+                trail.append((states.parent, states.taken))
+                found = _traced(trail, best, rest, len(offers))
+                trail.pop()
+                kept = np.flatnonzero(bound > gain)
+            if len(kept) > width:
+                narrow = _narrowed(bound[kept], certain[kept], width)
+                missed = max(missed, float(np.delete(bound[kept], narrow).max()))
+                kept = kept[narrow]
+            states = states.only(kept)
+        trail.append((states.parent, states.taken))
+        if not len(states):
+            break
+    return Found(choice=None if best is None else found, gain=gain, bound=max(gain, missed))
+
+
+def _start(offers: Offers, price: F64) -> _States:
+    zero = np.zeros(1, dtype=np.int64)
+    return _States((price @ offers.room)[:, np.newaxis], np.zeros(1), offers.room[:, np.newaxis], zero, zero + STAY)
+
+
+def _decided(states: _States, offers: Offers, rest: _Rest, item: int, *, same: bool) -> _States:
+    """Every state with every option of an item.
+
+    Args:
+        states: before the item.
+        offers: of the search.
+        rest: of the offers.
+        item: that is decided.
+        same: it is like the item before it in everything, so of the two the earlier one goes first.
+    """
+    here = np.arange(len(states), dtype=np.int64)
+    parts = [_States(states.hope, states.gain, states.left, here, np.full(len(states), STAY, dtype=np.int64))]
+    for option in np.flatnonzero(np.isfinite(offers.gain[:, item])):
+        from_ = np.flatnonzero(states.taken >= option) if same else here
+        parts.append(
+            _States(
+                states.hope[:, from_] + rest.reduced[:, option, item, np.newaxis],
+                states.gain[from_] + offers.gain[option, item],
+                states.left[:, from_] - offers.use[:, option, item, np.newaxis],
+                from_,
+                np.full(len(from_), option, dtype=np.int64),
+            )
+        )
+    return _States(
+        np.concatenate([part.hope for part in parts], axis=1),
+        np.concatenate([part.gain for part in parts]),
+        np.concatenate([part.left for part in parts], axis=1),
+        np.concatenate([part.parent for part in parts]),
+        np.concatenate([part.taken for part in parts]),
+    )
+
+
+def _possible(states: _States, rest: _Rest, item: int) -> Bools:
+    """States from which the items that are left could still give back what is overdrawn."""
+    return np.asarray((states.left + rest.given[:, item, np.newaxis] >= -SLACK).all(axis=0), dtype=np.bool_)
+
+
+def _certain(states: _States, rest: _Rest, item: int) -> tuple[F64, I64]:
+    """The best gain that each state is sure of with what the rest would choose at one of the prices, and which."""
+    fits = np.ones((len(rest.gain), len(states)), dtype=np.bool_)
+    for left, use in zip(states.left, rest.use, strict=True):
+        fits &= left[np.newaxis] + SLACK >= use[:, item, np.newaxis]
+    gain = np.where(fits, states.gain[np.newaxis] + rest.gain[:, item, np.newaxis], -np.inf)
+    at_price = gain.argmax(axis=0)
+    return np.take_along_axis(gain, at_price[np.newaxis], axis=0)[0], at_price
+
+
+def _narrowed(bound: F64, certain: F64, width: int) -> I64:
+    """Positions of the states that are kept, in rising order."""
+    hopeful = width // 2
+    by_bound = np.argpartition(-bound, hopeful)
+    others = by_bound[hopeful:]
+    sure = others[np.argpartition(-certain[others], width - hopeful)[: width - hopeful]]
+    return np.sort(np.concatenate((by_bound[:hopeful], sure)))
+
+
+def _traced(trail: list[tuple[I64, I64]], best: tuple[int, int, int], rest: _Rest, items: int) -> I64:
+    """The choice that a state stands for, with what the rest chooses at a price."""
+    last, state, price = best
+    choice = np.full(items, STAY, dtype=np.int64)
+    choice[last + 1 :] = rest.choice[price, last + 1 :]
+    for item in range(last, -1, -1):
+        parent, taken = trail[item]
+        choice[item] = taken[state]
+        state = int(parent[state])
+    return choice
+
+
+def _same_as_before(offers: Offers) -> Bools:
+    """Items that equal the one before them in everything. Shape ``(n,)``."""
+    same = np.zeros(len(offers), dtype=np.bool_)
+    if len(offers) > 1:
+        gain = (offers.gain[:, 1:] == offers.gain[:, :-1]).all(axis=0)
+        same[1:] = gain & (offers.use[:, :, 1:] == offers.use[:, :, :-1]).all(axis=(0, 1))
+    return same
+
+
+def _from_the_end(column: F64) -> F64:
+    """Sums of the last none, one, two ... entries of each line; position ``t`` holds those from ``t`` on."""
+    sums = np.zeros((*column.shape[:-1], column.shape[-1] + 1))
+    sums[..., :-1] = np.cumsum(column[..., ::-1], axis=-1)[..., ::-1]
+    return sums

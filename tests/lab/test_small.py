@@ -1,0 +1,70 @@
+"""hotplace itself on a slow disk: it finds the hot table, it is kind, and nothing is lost when things break midway."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.demo.slow_disk import available
+from tests.bench.lab import faults, headline, kindness
+from tests.bench.lab.pace import SMALL
+from tests.bench.lab.rig import MAJOR
+from tests.bench.lab.rules_of_thumb import RULES, Candidate
+from tests.labs.postgresql import installations
+
+needs_lab = [
+    pytest.mark.postgresql,
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        MAJOR not in installations(), reason=f"no PostgreSQL {MAJOR} here: pip install 'hotplace[demo]'"
+    ),
+    pytest.mark.skipif(not available()[0], reason=available()[1]),
+]
+
+
+class TestOnTheSlowDisk:
+    """One small rig after the other."""
+
+    pytestmark = needs_lab
+
+    def test_an_eighth_of_the_bytes_makes_it_several_times_faster(self) -> None:
+        """Hotplace chooses the hot table and its key, within the room there is, and throughput multiplies."""
+        found = headline.run(SMALL, reference=False)
+        assert found.moved == {"public.t0", "public.t0_pkey"}
+        assert found.moved_bytes <= found.total_bytes * headline.SSD_SHARE
+        assert found.gain > 2.0
+
+    def test_nobody_waits_much_longer_than_the_copy_or_the_lock_timeout(self) -> None:
+        """While tables move the longest stall is their copy; while a move waits for a lock, nobody waits for long."""
+        online, held = kindness.run(SMALL, ("online", "held"))
+        assert online.placed
+        assert online.over_copy < 2 * kindness.GOAL_OVER_COPY
+        assert held.placed
+        assert held.tries > 0
+        assert held.held.longest < 2 * kindness.LOCK_TIMEOUT_SECONDS + held.before.longest
+
+    def test_nothing_is_lost_when_the_ssd_fills_up_or_the_agent_is_killed_midway(self) -> None:
+        """Every table holds what it held, the ledger agrees with the catalog, no file is left behind."""
+        for finding in faults.run(SMALL, (faults.full, faults.agent_killed)):
+            assert finding.good, finding
+
+
+ROWS = (
+    Candidate(key="big", index=False, size_bytes=70, misses=9),
+    Candidate(key="hot", index=False, size_bytes=40, misses=8),
+    Candidate(key="hot_key", index=True, size_bytes=10, misses=2),
+    Candidate(key="cold_key", index=True, size_bytes=20, misses=0),
+)
+
+
+@pytest.mark.parametrize(
+    ("rule", "chosen"),
+    [
+        ("nothing", set()),
+        ("all indexes", {"hot_key", "cold_key"}),
+        ("largest first", {"big", "cold_key", "hot_key"}),
+        ("hottest first", {"big", "hot_key"}),
+    ],
+)
+def test_rules_of_thumb_rank_as_they_say(rule: str, chosen: set[str]) -> None:
+    """Each fills the room from the top of its own ranking and skips what does not fit."""
+    assert RULES[rule](ROWS, 100) == chosen

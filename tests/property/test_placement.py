@@ -1,0 +1,85 @@
+"""What every answer of the solver keeps, whatever it is asked."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policies.offers import STAY, Offers
+from policies.placement import bound, place
+
+GAINS = st.integers(-50, 100).map(float) | st.just(-np.inf)
+USES = st.integers(-20, 30).map(float)
+
+
+@st.composite
+def asked(draw: st.DrawFn, at_most: int = 7) -> Offers:
+    """A few items with one or two options each and up to three resources."""
+    resources, options, items = draw(st.integers(1, 3)), draw(st.integers(1, 2)), draw(st.integers(0, at_most))
+    gain = [[draw(GAINS) for _ in range(items)] for _ in range(options)]
+    use = [[[draw(USES) for _ in range(items)] for _ in range(options)] for _ in range(resources)]
+    return Offers(
+        gain=np.array(gain).reshape(options, items),
+        use=np.array(use).reshape(resources, options, items),
+        room=np.array([float(draw(st.integers(0, 60))) for _ in range(resources)]),
+    )
+
+
+def best(of: Offers) -> float:
+    """The most that any choice brings, by trying all of them."""
+    found = 0.0
+    for options in product(range(STAY, len(of.gain)), repeat=len(of)):
+        choice = np.array(options, dtype=np.int64)
+        if of.fits(choice):
+            found = max(found, of.gained(choice))
+    return found
+
+
+@settings(deadline=None, max_examples=200)
+@given(asked())
+def test_few_items_are_decided_best(of: Offers) -> None:
+    """The answer fits, nothing beats it, and it says so."""
+    answer = place(of)
+    assert of.fits(answer.choice)
+    assert answer.gain == pytest.approx(of.gained(answer.choice))
+    assert answer.gain == pytest.approx(best(of))
+    assert answer.bound == pytest.approx(answer.gain)
+    assert bound(of).gain >= answer.gain - 1e-6
+
+
+@settings(deadline=None, max_examples=100)
+@given(asked(), st.integers(0, 2), st.integers(1, 40))
+def test_more_of_anything_never_brings_less(of: Offers, which: int, more: int) -> None:
+    """More room, a larger budget or another move never lowers what the answer gains, or its bound."""
+    room = of.room.copy()
+    room[which % len(room)] += more
+    larger = Offers(gain=of.gain, use=of.use, room=room)
+    assert place(larger).gain >= place(of).gain - 1e-6
+    assert bound(larger).gain >= bound(of).gain - 1e-6
+
+
+@settings(deadline=None, max_examples=100)
+@given(asked(), st.sampled_from([2.0**-10, 2.0, 2.0**20]))
+def test_the_unit_of_a_resource_changes_nothing(of: Offers, factor: float) -> None:
+    """Uses and room in another unit give the same choice."""
+    other = Offers(gain=of.gain, use=of.use * factor, room=of.room * factor)
+    assert place(of).choice.tolist() == place(other).choice.tolist()
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.integers(20, 1500), st.integers(1, 2), st.integers(1, 4))
+def test_many_items_keep_every_limit(seed: int, items: int, options: int, resources: int) -> None:
+    """However many there are: within every resource, never worse than nothing, never above the bound."""
+    random = np.random.default_rng(seed)
+    size = np.exp(random.normal(0, 2, items))
+    use = size * random.uniform(-0.5, 1, (resources, options, items))
+    gain = size * random.pareto(1.2, (options, items)) - size * (use[0] < 0) * 5
+    of = Offers(gain=gain, use=use, room=np.maximum(0.0, use.sum(axis=(1, 2)) * 0.1))
+    answer = place(of)
+    assert of.fits(answer.choice)
+    assert 0 <= answer.gain <= answer.bound + 1e-9
+    assert answer.bound <= bound(of).gain * (1 + 1e-6) + 1e-6
