@@ -15,6 +15,7 @@ from statistics import fmean
 from typing import Literal
 
 from tests.bench.measurement import Measurement, in_process
+from tests.bench.policies import published
 from tests.bench.policies.baselines import AllIndexes, Ranker, busiest, misses_per_byte, saving_per_byte
 from tests.bench.policies.cache import play_cache
 from tests.bench.policies.hindsight import Hindsight
@@ -154,9 +155,9 @@ def _share(play: Play) -> float:
     return play.share
 
 
-def measurements() -> list[Measurement]:
-    """The figures of the whole bench, from a fresh process."""
-    return in_process("tests.bench.policy_baselines", "--inside")
+def measurements(*, quick: bool = False) -> list[Measurement]:
+    """The figures of the whole bench or of its small version, from a fresh process."""
+    return in_process("tests.bench.policy_baselines", *(["--quick"] if quick else []))
 
 
 def main(arguments: list[str]) -> int:
@@ -171,7 +172,7 @@ def main(arguments: list[str]) -> int:
                 f"{score.capacities_per_week:7.2f} capacities/week {score.undone:6d} undone {score.moves:6d} moves",
                 flush=True,
             )
-    print(json.dumps(figures(played)))  # noqa: T201
+    print(json.dumps([published.figure(COMMAND), *figures(played)]))  # noqa: T201
     return 0
 
 

@@ -7,15 +7,16 @@ which bytes were copied is no evidence. The ledger is replaced by the few things
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agent.config import DatabaseConfig
-from agent.ledger import Ledger
+from agent.ledger import Ledger, StepState
 from agent.planner import make_planning
 from agent.sampler import Sampler
 from connectors.base import Connector
@@ -35,10 +36,10 @@ from connectors.model import (
     Space,
     Step,
 )
-from connectors.simulated.clock import VirtualClock
+from connectors.simulated.clock import EPOCH, VirtualClock
 from policies.benefit import HOUR
 from policies.plan import PolicySettings
-from tests.bench.policies.stage import COMPUTING, SPEEDS, Hop, Past
+from tests.bench.policies.stage import COMPUTING, SLOWED_BY_COPY, SPEEDS, Hop, Past
 from tests.workloads.catalogue import FIRST_ID, Catalogue
 
 HEAD_ROOM = PolicySettings().head_room_ratio
@@ -56,12 +57,17 @@ class Columns:
         self._totals = dict.fromkeys(("reads", "read_wait", "transactions", "active"), 0.0)
         self.fast: Bools = np.zeros(len(catalogue), dtype=np.bool_)
 
-    def work(self, seconds: float, rates: F64, wait: float) -> None:
-        """Let sessions work; ``wait`` in seconds per second."""
+    def work(self, seconds: float, rates: F64, wait: float, lost: float = 0.0) -> None:
+        """Let sessions work; ``wait`` in seconds per second, ``lost`` is the share of their work that is not done."""
         self._clock.sleep(seconds)
         self._counters += rates * seconds
         reads = float(rates[[Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.DIRECT_READ]].sum())
-        totals = {"reads": reads, "read_wait": wait, "transactions": reads / 10, "active": COMPUTING + wait}
+        totals = {
+            "reads": reads,
+            "read_wait": wait,
+            "transactions": reads / 10 * (1 - lost),
+            "active": COMPUTING + wait,
+        }
         for name, rate in totals.items():
             self._totals[name] += rate * seconds
 
@@ -126,7 +132,28 @@ class Memory:
 
     def __init__(self) -> None:
         self.moved: dict[str, datetime] = {}
-        self._arrays: dict[str, tuple[datetime, dict[str, NDArray[Any]]]] = {}
+        self._runs: list[SimpleNamespace] = []  # all moves of an hour, as if they were one
+        self._kept: dict[str, tuple[datetime, Any]] = {}
+
+    def note(self, keys: Iterable[str], size_bytes: int, started_at: datetime, ended_at: datetime) -> None:
+        """Moves that are done."""
+        self.moved.update(dict.fromkeys(keys, ended_at))
+        step = SimpleNamespace(state=StepState.DONE, intended_at=started_at, ended_at=ended_at)
+        move = SimpleNamespace(size_bytes=size_bytes)
+        self._runs.append(SimpleNamespace(id=len(self._runs), move=move, updated_at=ended_at, steps=[step]))
+
+    def moves(self, **asked: object) -> list[Any]:
+        """Those that ended well, which are all."""
+        return list(self._runs)
+
+    def steps(self, move_id: int) -> list[Any]:
+        """One a move."""
+        steps: list[Any] = self._runs[move_id].steps
+        return steps
+
+    def last_moved(self, database: str) -> dict[str, datetime]:
+        """When each unit last arrived in a new home."""
+        return self.moved
 
     def slots(self, database: str, keys: Sequence[str]) -> I64:
         """Nobody comes or goes."""
@@ -138,19 +165,21 @@ class Memory:
 
     def save_arrays(self, database: str, name: str, at: datetime, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Keep them."""
-        self._arrays[name] = (at, dict(arrays))
+        self._kept[name] = (at, dict(arrays))
 
-    def load_arrays(self, database: str, name: str) -> tuple[datetime, dict[str, NDArray[Any]]] | None:
+    def save_document(self, database: str, name: str, document: object) -> None:
+        """Keep it."""
+        self._kept[name] = (EPOCH, document)
+
+    def load(self, database: str, name: str) -> tuple[datetime, Any] | None:
         """What was kept."""
-        return self._arrays.get(name)
+        return self._kept.get(name)
+
+    load_arrays = load_document = load
 
     def pins(self, database: str, now: datetime) -> list[Any]:
         """None."""
         return []
-
-    def last_moved(self, database: str) -> dict[str, datetime]:
-        """When each unit last arrived in a new home."""
-        return self.moved
 
 
 def configuration(policy: Mapping[str, object]) -> DatabaseConfig:
@@ -205,9 +234,11 @@ class Hotplace:
         """Let the counters rise by the hour, sampling where copies ended and where the hour ends."""
         changed = np.flatnonzero(past.fast != self._columns.fast)
         if len(changed):
-            self._columns.work(past.copied_seconds, past.rates, past.wait)
+            started = self._clock.now()
+            self._columns.work(past.copied_seconds, past.rates, past.wait, lost=SLOWED_BY_COPY)
             self._columns.fast = past.fast
-            self._memory.moved.update({self._catalogue.key[int(row)]: self._clock.now() for row in changed})
+            keys = [self._catalogue.key[int(row)] for row in changed]
+            self._memory.note(keys, int(self._catalogue.size_bytes[changed].sum()), started, self._clock.now())
             self._sampler.disturb()
             self._sampler.cycle()
         self._columns.work(HOUR - past.copied_seconds, past.rates, past.wait)
