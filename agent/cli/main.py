@@ -7,6 +7,7 @@ from typing import TextIO
 
 from agent.cli import (
     balancing,
+    closing,
     deciding,
     demo,
     looking,
@@ -27,7 +28,7 @@ from agent.cli.app import app
 COMMANDS = (
     setting_up, demo, running, top,
     looking, planning, balancing, sizing, proposing, deciding, undoing, steering, looking_back,
-    pinning,
+    pinning, closing,
 )  # fmt: skip
 
 __all__ = ["COMMANDS", "app", "main"]
