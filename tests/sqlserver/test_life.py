@@ -284,7 +284,7 @@ def copying(lab: Lab) -> bool:
 
 def state_of(site: Site, number: str) -> str:
     """Of that move."""
-    return next(m["state"] for m in site.good("history", "--json").document["moves"] if str(m["id"]) == number)
+    return next(str(m["state"]) for m in site.good("history", "--json").document["moves"] if str(m["id"]) == number)
 
 
 def test_paused_and_resumed_by_hand(pausing: Site, lab: Lab, hot: Table, load: None) -> None:
