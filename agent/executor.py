@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from agent.allowance import START, Answer, Decision, Limits, Need, decide
+from agent.allowance import START, Answer, Decision, Need, decide, limits_of
 from agent.attempt import Attempt, Start, Want
 from agent.clock import beside
 from agent.config import DatabaseConfig
@@ -25,6 +25,7 @@ from agent.reconciler import Reconciler
 from agent.states import UNFINISHED, MoveState
 from agent.wishes import Wishes, reason_of
 from connectors.base import Clock, Connector, ConnectorError, HotplaceError, Paused, Retry
+from policies.plan import MoveReason
 
 FIRST_PAUSE_SECONDS = 0.5  # between tries; doubles, because whoever holds the lock needs time
 LONGEST_PAUSE_SECONDS = 30.0
@@ -190,6 +191,10 @@ class Executor:
 
     def _run(self, row: MoveRow) -> MoveRow:
         row = self._to(row, MoveState.PRECHECK, "looking at what is true now")
+        if row.move.reason == MoveReason.DRAIN:
+            self._ledger.arrivals.close(
+                row.database, row.move.from_space, who=f"proposal {row.proposal_id}", reason="it is being drained"
+            )
         answer = precheck(row, self._facts(row))
         if isinstance(answer, Refused):
             return self._to(row, MoveState.SKIPPED, answer.sentence)
@@ -342,6 +347,7 @@ class Executor:
             inspection=self._reconciler.inspect(row),
             target=target,
             head_room_ratio=self._database.policy_settings().head_room_ratio,
+            closed=row.move.to_space in {closed.space for closed in self._ledger.arrivals.rows(self._database.name)},
         )
 
     def _look_again(self, unfinished: list[MoveRow]) -> None:
@@ -361,11 +367,6 @@ class Executor:
     def _tell(self, row: MoveRow, sentence: str) -> None:
         if self._listener is not None:
             self._listener(MoveEvent(move=row, sentence=sentence))
-
-
-def limits_of(database: DatabaseConfig) -> Limits:
-    """What the configuration allows in one window."""
-    return Limits(calendar=database.calendar, bytes=database.window_bytes, copy_seconds=database.window_copy_seconds)
 
 
 def need_of(row: MoveRow, rates: CopyRates, safety: float) -> Need:

@@ -17,6 +17,7 @@ from typing import Any
 
 from agent.advice import ADVICE, advice_document, advice_on
 from agent.config import DatabaseConfig, Level, Storage
+from agent.decisions import decision_of_proposal, keep
 from agent.executor import Executor, Listener
 from agent.ledger import Ledger, MoveRow
 from agent.outcomes import Outcome, OutcomeVerdict
@@ -26,6 +27,7 @@ from agent.progress import PROGRESS, RunningMove, progress_document
 from agent.ranking import RANKING, Ranking, ranking_arrays, ranking_of
 from agent.sampler import Cycle, Picture, Sampler
 from agent.states import UNFINISHED, MoveState, ProposalState
+from agent.trace import NothingTraced
 from agent.undo import UNDO, CannotUndo, propose_undo, settle_undos
 from agent.verifier import measure
 from connectors.base import Clock, Connector, Lease
@@ -120,7 +122,9 @@ class Watch:
             snapshot.cycle_seconds += cycle.seconds
             return cycle
 
-    def plan(self, mode: Mode | None = None, time_limit_seconds: float = math.inf) -> Planning | None:
+    def plan(
+        self, mode: Mode | None = None, time_limit_seconds: float = math.inf, *, traced: bool = False
+    ) -> Planning | None:
         """Make a plan from what is known; None before the first sample. Stores no proposal.
 
         Plans of the default mode leave the ranking and the state of the pins behind, for everybody who looks later.
@@ -128,9 +132,11 @@ class Watch:
         Args:
             mode: of the balancer, default ``Hsm()``.
             time_limit_seconds: the copies of the plan take no longer.
+            traced: rank by the trace and by nothing else.
 
         Raises:
             ConnectorError: the engine did not answer.
+            NothingTraced: the trace is empty.
             UnknownName: the mode names a tier or space that does not exist.
         """
         with self._lock:
@@ -138,9 +144,14 @@ class Watch:
             if picture is None:
                 return None
             now = self._clock.now()
+            trace = self.sampler.traced() if traced else None
+            if traced and trace is None:
+                raise NothingTraced(
+                    f"nothing was traced of {self.database.name}", advice="hotplace trace on begins to collect."
+                )
             planning = make_planning(
                 picture, self.database, self.connector, self._ledger, now,
-                mode=mode, time_limit_seconds=time_limit_seconds,
+                mode=mode, time_limit_seconds=time_limit_seconds, trace=trace,
             )  # fmt: skip
             if mode is not None:
                 return planning
@@ -148,6 +159,7 @@ class Watch:
             self.snapshot.planning, self.snapshot.ranking = planning, ranking
             self._ledger.save_arrays(self.database.name, RANKING, now, ranking_arrays(ranking))
             self._ledger.save_document(self.database.name, PIN_REPORTS, reports_document(pin_reports(planning)))
+            keep(self._ledger, self.database.name, planning)
             self._ledger.save_document(self.database.name, ADVICE, advice_document(advice_on(planning)))
             self.count_proposals()
             return planning
@@ -162,7 +174,12 @@ class Watch:
         if self._ledger.moves(database=self.database.name, states=ACTIONABLE | {MoveState.UNDO_PROPOSED}):
             return None  # what was approved, and an undo that waits for its answer, come first
         proposal = proposal_of(planning, self.database, self.identity.fingerprint)
-        return None if proposal is None else self._ledger.store_proposal(proposal)
+        if proposal is None:
+            return None
+        number = self._ledger.store_proposal(proposal)
+        if planning.plain and self._ledger.load_arrays(self.database.name, decision_of_proposal(number)) is None:
+            keep(self._ledger, self.database.name, planning, decision_of_proposal(number))
+        return number
 
     # -- acting --------------------------------------------------------------------------------------------------
 

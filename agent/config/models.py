@@ -101,6 +101,8 @@ class DatabaseConfig(Part):
     window_bytes: Bytes | None = Field(default=None, gt=0)  # moved in one window at most; None: no limit
     window_copy_seconds: Seconds | None = Field(default=None, alias="window_copy_time", gt=0)
     copy_safety: float = Field(default=1.5, ge=1, le=100)  # a copy is reckoned to take that much longer than learnt
+    measured: tuple[Window, ...] = ()  # when demand counts, for example business hours; none: always
+    not_measured: tuple[Days, ...] = ()  # days on which it does not
     policy: PolicyConfig = PolicyConfig()
     pins: tuple[PinConfig, ...] = ()
 
@@ -129,6 +131,11 @@ class DatabaseConfig(Part):
     def calendar(self) -> Calendar:
         """When moves may run."""
         return Calendar(self.time_zone, self.windows, self.excluded_days)
+
+    @property
+    def measuring(self) -> Calendar:
+        """When demand counts; what happens at other times leaves heat alone."""
+        return Calendar(self.time_zone, self.measured, self.not_measured)
 
     @property
     def engine_record(self) -> Engine:

@@ -63,11 +63,14 @@ databases:
 
     windows: []             # when moves may run; none: always. A window belongs to the day on which it begins:
     # windows: ["mon-fri 22:00-05:00", "sat 00:00-24:00"]
-    time_zone: UTC          # of the windows, for example Europe/Berlin
+    time_zone: UTC          # of all windows and of seasons, for example Europe/Berlin
     excluded_days: []       # on which no move runs: ["2026-12-24..2027-01-03", "12-31"]; without a year, every year
     # window_bytes: 500 GB  # moved in one window at most (without windows: in a day)
     # window_copy_time: 3h  # spent copying in one window at most
     copy_safety: 1.5        # a copy is reckoned to take that much longer than earlier ones did
+
+    measured: []            # when demand counts; none: always, else for example ["mon-fri 07:00-19:00"]
+    not_measured: []        # days on which it does not, written like excluded_days
 
     policy:                      # every number that shapes a decision; these are the defaults
       half_life: 6h              # heat halves in this time without demand

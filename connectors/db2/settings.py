@@ -33,6 +33,9 @@ class Db2Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    platform: Literal["luw", "i", "zos"] = "luw"  # i and zos are looked at and planned for, never changed
+    odbc_driver: str = "IBM i Access ODBC Driver"  # as odbcinst knows it; with platform: i
+    storage_groups: tuple[str, ...] = ()  # that a plan may name, besides those in use; with platform: zos
     host: str
     port: int = Field(default=50000, ge=1, le=65535)
     dbname: str

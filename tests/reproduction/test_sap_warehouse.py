@@ -8,36 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from connectors.model import DatabaseDemand
-from policies.balancer import make_plan
-from policies.benefit import HOUR, ceiling_ratio, speedup, wait_per_hour
+from policies.benefit import ceiling_ratio
 from policies.plan import PolicySettings
-from tests.unit.policies.situations import HDD, SSD
-from tests.workloads.catalogue import Catalogue
-from tests.workloads.situation import UNGUARDED, at_rest
+from tests.bench.policies.published import SEEDS, database_of, share_reached
 from tests.workloads.warehouse import share_of_wait, warehouse
-
-IO_REMOVED = 1 - 1 / 1.17
-SEEDS = range(1, 9)
-
-
-def database_of(units: Catalogue) -> DatabaseDemand:
-    """Sessions whose I/O wait is the share of their time that makes SSD worth 17 %."""
-    on_ssd, on_hdd = wait_per_hour(units.rates, [SSD, HDD], PolicySettings()).sum(axis=1) / HOUR
-    active = (on_hdd - on_ssd) / IO_REMOVED
-    return DatabaseDemand(read_wait=float(on_hdd), active=float(active))
-
-
-def share_reached(seed: int, capacity_share: float, settings: PolicySettings = UNGUARDED) -> tuple[float, float]:
-    """Share of the all-SSD time saving that a plan reaches, and the throughput it promises."""
-    units = warehouse(seed)
-    on_ssd, on_hdd = wait_per_hour(units.rates, [SSD, HDD], PolicySettings()).sum(axis=1)
-    database = database_of(units)
-    usable = units.size_bytes.sum() * capacity_share
-    plan = make_plan(at_rest(units, usable / (1 - settings.head_room_ratio) + 2, (SSD, HDD), database), settings)
-    assert sum(move.size_bytes for move in plan.moves) <= usable + 2
-    saved = plan.wait_saved_per_hour
-    return saved / float(on_hdd - on_ssd), speedup(database.active, saved / HOUR)
 
 
 def test_row_2_the_io_share_follows_from_all_ssd() -> None:

@@ -2,20 +2,25 @@
 
 Time is compressed: one sample an hour, one plan an hour (the default of ``plan_every``). Moves of a plan are carried
 out at once, as in level ``auto`` with everything approved. What the sampler does around moves is kept: the time in
-which bytes were copied is no evidence. The ledger is replaced by the few things that are asked of it.
+which bytes were copied is no evidence. Of the ledger, columns and moves are kept in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agent.config import DatabaseConfig
-from agent.ledger import Ledger
+from agent.ledger import Ledger, StepState
 from agent.planner import make_planning
 from agent.sampler import Sampler
 from connectors.base import Connector
@@ -35,10 +40,10 @@ from connectors.model import (
     Space,
     Step,
 )
-from connectors.simulated.clock import VirtualClock
+from connectors.simulated.clock import EPOCH, VirtualClock
 from policies.benefit import HOUR
 from policies.plan import PolicySettings
-from tests.bench.policies.stage import COMPUTING, SPEEDS, Hop, Past
+from tests.bench.policies.stage import COMPUTING, SLOWED_BY_COPY, SPEEDS, Hop, Past
 from tests.workloads.catalogue import FIRST_ID, Catalogue
 
 HEAD_ROOM = PolicySettings().head_room_ratio
@@ -56,12 +61,17 @@ class Columns:
         self._totals = dict.fromkeys(("reads", "read_wait", "transactions", "active"), 0.0)
         self.fast: Bools = np.zeros(len(catalogue), dtype=np.bool_)
 
-    def work(self, seconds: float, rates: F64, wait: float) -> None:
-        """Let sessions work; ``wait`` in seconds per second."""
+    def work(self, seconds: float, rates: F64, wait: float, lost: float = 0.0) -> None:
+        """Let sessions work; ``wait`` in seconds per second, ``lost`` is the share of their work that is not done."""
         self._clock.sleep(seconds)
         self._counters += rates * seconds
         reads = float(rates[[Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.DIRECT_READ]].sum())
-        totals = {"reads": reads, "read_wait": wait, "transactions": reads / 10, "active": COMPUTING + wait}
+        totals = {
+            "reads": reads,
+            "read_wait": wait,
+            "transactions": reads / 10 * (1 - lost),
+            "active": COMPUTING + wait,
+        }
         for name, rate in totals.items():
             self._totals[name] += rate * seconds
 
@@ -122,11 +132,38 @@ class Columns:
 
 
 class Memory:
-    """As much of a ledger as sampling and planning ask for."""
+    """A ledger whose columns and moves are kept in memory; whatever else is asked, an empty real one answers."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: VirtualClock) -> None:
+        folder = tempfile.mkdtemp(prefix="hotplace-stage-")
+        self._empty = Ledger.open(Path(folder) / "ledger.db", clock)
+        weakref.finalize(self, _discard, self._empty, folder)
         self.moved: dict[str, datetime] = {}
-        self._arrays: dict[str, tuple[datetime, dict[str, NDArray[Any]]]] = {}
+        self._runs: list[SimpleNamespace] = []  # all moves of an hour, as if they were one
+        self._kept: dict[str, tuple[datetime, Any]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._empty, name)
+
+    def note(self, keys: Iterable[str], size_bytes: int, started_at: datetime, ended_at: datetime) -> None:
+        """Moves that are done."""
+        self.moved.update(dict.fromkeys(keys, ended_at))
+        step = SimpleNamespace(state=StepState.DONE, intended_at=started_at, ended_at=ended_at)
+        move = SimpleNamespace(size_bytes=size_bytes)
+        self._runs.append(SimpleNamespace(id=len(self._runs), move=move, updated_at=ended_at, steps=[step]))
+
+    def moves(self, **asked: object) -> list[Any]:
+        """Those that ended well, which are all."""
+        return list(self._runs)
+
+    def steps(self, move_id: int) -> list[Any]:
+        """One a move."""
+        steps: list[Any] = self._runs[move_id].steps
+        return steps
+
+    def last_moved(self, database: str) -> dict[str, datetime]:
+        """When each unit last arrived in a new home."""
+        return self.moved
 
     def slots(self, database: str, keys: Sequence[str]) -> I64:
         """Nobody comes or goes."""
@@ -138,19 +175,22 @@ class Memory:
 
     def save_arrays(self, database: str, name: str, at: datetime, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Keep them."""
-        self._arrays[name] = (at, dict(arrays))
+        self._kept[name] = (at, dict(arrays))
 
-    def load_arrays(self, database: str, name: str) -> tuple[datetime, dict[str, NDArray[Any]]] | None:
+    def save_document(self, database: str, name: str, document: object) -> None:
+        """Keep it."""
+        self._kept[name] = (EPOCH, document)
+
+    def load(self, database: str, name: str) -> tuple[datetime, Any] | None:
         """What was kept."""
-        return self._arrays.get(name)
+        return self._kept.get(name)
 
-    def pins(self, database: str, now: datetime) -> list[Any]:
-        """None."""
-        return []
+    load_arrays = load_document = load
 
-    def last_moved(self, database: str) -> dict[str, datetime]:
-        """When each unit last arrived in a new home."""
-        return self.moved
+
+def _discard(ledger: Ledger, folder: str) -> None:
+    ledger.close()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def configuration(policy: Mapping[str, object]) -> DatabaseConfig:
@@ -181,12 +221,15 @@ def configuration(policy: Mapping[str, object]) -> DatabaseConfig:
 class Hotplace:
     """The product. Settings are its defaults unless told otherwise."""
 
-    def __init__(self, catalogue: Catalogue, capacity: int, name: str = "hotplace", **policy: object) -> None:
+    def __init__(
+        self, catalogue: Catalogue, capacity: int, name: str = "hotplace", *, plan_hours: int = 1, **policy: object
+    ) -> None:
         self.name = name
+        self._plan_hours = plan_hours
         self._catalogue = catalogue
         self._clock = VirtualClock()
         self._columns = Columns(catalogue, capacity, self._clock)
-        self._memory = Memory()
+        self._memory = Memory(self._clock)
         self._database = configuration(policy)
         self._connector = cast(Connector, self._columns)
         self._ledger = cast(Ledger, self._memory)
@@ -196,7 +239,7 @@ class Hotplace:
     def decide(self, hour: int, fast: Bools) -> list[Hop]:
         """The moves of a plan made now."""
         picture = self._sampler.picture()
-        if picture is None:
+        if picture is None or hour % self._plan_hours:
             return []
         plan = make_planning(picture, self._database, self._connector, self._ledger, self._clock.now()).plan
         return [Hop(row, up=move.to_space == "fast") for move in plan.moves for row in move.rows]
@@ -205,9 +248,11 @@ class Hotplace:
         """Let the counters rise by the hour, sampling where copies ended and where the hour ends."""
         changed = np.flatnonzero(past.fast != self._columns.fast)
         if len(changed):
-            self._columns.work(past.copied_seconds, past.rates, past.wait)
+            started = self._clock.now()
+            self._columns.work(past.copied_seconds, past.rates, past.wait, lost=SLOWED_BY_COPY)
             self._columns.fast = past.fast
-            self._memory.moved.update({self._catalogue.key[int(row)]: self._clock.now() for row in changed})
+            keys = [self._catalogue.key[int(row)] for row in changed]
+            self._memory.note(keys, int(self._catalogue.size_bytes[changed].sum()), started, self._clock.now())
             self._sampler.disturb()
             self._sampler.cycle()
         self._columns.work(HOUR - past.copied_seconds, past.rates, past.wait)
