@@ -300,6 +300,16 @@ def test_a_heap_is_carried_by_a_clustered_index() -> None:
     assert [step.sql.partition("*/ ")[2] for step in route.tidy_steps] == statements(route)[1:]
 
 
+def test_pitfall_43_a_heap_is_never_dropped_onto_a_scheme() -> None:
+    """Pitfall 43: MOVE TO a partition scheme sets the compression to NONE; a partitioned heap stays, and says why."""
+    heap = replace(PARTED, kind=HEAP, name=None, index_id=0)
+    plain = table(heap, name=replace(NAME, partition=2))
+    assert refused(replace(plain, spaces={**plain.spaces, SCHEME.number: SCHEME})) == "partitioned_heap"
+    route = found(table(index(HEAP, None, columns=())))[0]
+    assert statements(route)[1].endswith("MOVE TO [SSD])")
+    assert "DATA_COMPRESSION = PAGE" in statements(route)[0]
+
+
 def test_a_heap_with_large_columns_is_not_moved_online() -> None:
     """The online DROP INDEX is refused for it."""
     assert [r.online for r in found(table(index(HEAP, None, columns=()), columns=(ID, NOTE)))] == [False]
