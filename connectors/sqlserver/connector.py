@@ -111,7 +111,8 @@ class SqlserverConnector:
         """Filegroups, and every heap, index, partition and LOB with storage."""
         now, lob_moves = self._clock.now(), self._settings.lob_moves
         if not self._by_filegroup:
-            return read_catalog(self._session, now, lob_moves=lob_moves)
+            together = self._settings.partitions == "together"
+            return read_catalog(self._session, now, lob_moves=lob_moves, together=together)
         self._homes = homes(read_files(self._session), self._settings.disks)
         return read_catalog(self._session, now, lob_moves=lob_moves, disks=self._settings.disks)
 

@@ -348,6 +348,13 @@ def test_one_partition_moves_on_a_second_scheme() -> None:
     assert route.log_bytes == round(1.2 * 3000 * 8192)
 
 
+def test_partitions_of_one_index_write_the_same_thing() -> None:
+    """So that one plan has one of them: the second would put the first back."""
+    said = {found(parted(n), moved=bundle(parted(n).name.key))[0].rewrites for n in (1, 2)}
+    assert said == {"all partitions of [dbo].[orders]"}
+    assert found(table(index()))[0].rewrites == ""
+
+
 def test_partitions_move_together() -> None:
     """All of a table at once: one scheme, one rebuild, and no other partition is written beside them."""
     definition = parted(1)
