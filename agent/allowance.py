@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from agent.config import DatabaseConfig
 from agent.copying import Used
 from agent.units_of_measure import format_bytes, format_seconds
 from policies.windows import Calendar
@@ -57,7 +58,49 @@ class Decision:
     sentence: str
 
 
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one plan may copy, so that it fits a window; None: as much as it likes."""
+
+    bytes: int | None
+    seconds: float | None
+
+
 START = Decision(Answer.START, "")
+
+
+def limits_of(database: DatabaseConfig) -> Limits:
+    """What the configuration allows in one window."""
+    return Limits(calendar=database.calendar, bytes=database.window_bytes, copy_seconds=database.window_copy_seconds)
+
+
+def budget_of(limits: Limits, now: datetime, safety: float) -> Budget:
+    """What fits the next window: the one that is open or the one after it, whichever has more time left.
+
+    Args:
+        limits: what a window allows.
+        now: the instant.
+        safety: a copy is reckoned to take that much longer than planned.
+    """
+    first = limits.calendar.opens_at(now)
+    if first is None:
+        return Budget(0, 0.0)
+    seconds = math.inf
+    if limits.calendar.closes_at(first) is not None:
+        coming = limits.calendar.openings(first, first + LOOK_AHEAD)[: 2 if first == now else 1]
+        seconds = max(opening.seconds for opening in coming)
+    if limits.copy_seconds is not None:
+        seconds = min(seconds, limits.copy_seconds)
+    return Budget(limits.bytes, None if math.isinf(seconds) else seconds / safety)
+
+
+def expiry_of(limits: Limits, made_at: datetime, lasts: timedelta) -> datetime:
+    """When an approval ends: after its time, but not before a window in which it could be used has closed."""
+    ends = made_at + lasts
+    opens = limits.calendar.opens_at(made_at)
+    if opens is None or opens < ends:
+        return ends
+    return limits.calendar.closes_at(opens) or ends
 
 
 def decide(need: Need, limits: Limits, used: Used, now: datetime) -> Decision:

@@ -9,20 +9,23 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from agent.allowance import START, Answer, Decision, Limits, Need, decide
+from agent.allowance import START, Answer, Decision, Need, decide, limits_of
 from agent.attempt import Attempt, Start, Want
+from agent.clock import beside
 from agent.config import DatabaseConfig
 from agent.copying import CopyRates, Used, learn, since_for, used_within
 from agent.ledger import Ask, Ledger, MoveRow
 from agent.precheck import Facts, Refused, precheck
+from agent.progress import NOTE_EVERY_SECONDS, RunningMove, noted
 from agent.reconciler import Reconciler
 from agent.states import UNFINISHED, MoveState
 from agent.wishes import Wishes, reason_of
-from connectors.base import Clock, Connector, ConnectorError, Paused, Retry
-from connectors.model import Progress
+from connectors.base import Clock, Connector, ConnectorError, HotplaceError, Paused, Retry
+from policies.plan import MoveReason
 
 FIRST_PAUSE_SECONDS = 0.5  # between tries; doubles, because whoever holds the lock needs time
 LONGEST_PAUSE_SECONDS = 30.0
@@ -45,7 +48,7 @@ Listener = Callable[[MoveEvent], None]
 
 
 class Executor:
-    """The hands on one database. ``run_approved`` from one thread; ``stop`` and ``progress`` from any."""
+    """The hands on one database. ``run_approved`` from one thread; ``stop`` from any."""
 
     def __init__(
         self,
@@ -56,6 +59,7 @@ class Executor:
         *,
         disturb: Callable[[], None],
         listener: Listener | None = None,
+        note: Callable[[RunningMove | None], None] = lambda _: None,
     ) -> None:
         """Wire it up.
 
@@ -66,6 +70,7 @@ class Executor:
             clock: time.
             disturb: called before and after every statement, so that our own I/O is not taken for demand.
             listener: told of everything that happens to a move.
+            note: told every second how far the running statement is, and None when nothing runs any more.
         """
         self._database = database
         self._connector = connector
@@ -73,10 +78,10 @@ class Executor:
         self._clock = clock
         self._disturb = disturb
         self._listener = listener
+        self._note = note
         self._stopping = threading.Event()
         self._wishes = Wishes(database.name, ledger, clock)
         self._reconciler = Reconciler(connector, ledger, self._tell)
-        self._attempt: Attempt | None = None
         self._look_at = -math.inf  # when unfinished moves are worth a look, by the monotonic clock
         self._waiting: dict[str, str] = {}
         self._rates: CopyRates | None = None
@@ -134,11 +139,6 @@ class Executor:
         """Allow moves again after ``stop``."""
         self._stopping.clear()
 
-    def progress(self) -> tuple[MoveRow, Progress | None] | None:
-        """The move whose statement runs, and how far that is where the engine tells. Safe from another thread."""
-        attempt = self._attempt
-        return None if attempt is None else (attempt.row, attempt.progress())
-
     # -- beginning -----------------------------------------------------------------------------------------------
 
     def _begin_approved(self) -> list[MoveRow]:
@@ -191,6 +191,10 @@ class Executor:
 
     def _run(self, row: MoveRow) -> MoveRow:
         row = self._to(row, MoveState.PRECHECK, "looking at what is true now")
+        if row.move.reason == MoveReason.DRAIN:
+            self._ledger.arrivals.close(
+                row.database, row.move.from_space, who=f"proposal {row.proposal_id}", reason="it is being drained"
+            )
         answer = precheck(row, self._facts(row))
         if isinstance(answer, Refused):
             return self._to(row, MoveState.SKIPPED, answer.sentence)
@@ -271,12 +275,20 @@ class Executor:
             row, self._connector, self._ledger, self._clock,
             want=lambda: self._want(row), tell=lambda sentence: self._tell(row, sentence),
         )  # fmt: skip
-        self._attempt = attempt
+        running: RunningMove | None = None
+
+        def look() -> None:
+            nonlocal running
+            running = noted(row, attempt.progress(), self._clock.now(), running)
+            with suppress(HotplaceError):  # nobody sees it for a second; the move goes on
+                self._note(running)
+
         self._disturb()
         try:
-            return attempt.run(start), attempt.not_held
+            with beside(self._clock, NOTE_EVERY_SECONDS, look):
+                return attempt.run(start), attempt.not_held
         finally:
-            self._attempt = None
+            self._note(None)
             self._rates = None  # this one teaches too
             self._disturb()
 
@@ -335,6 +347,7 @@ class Executor:
             inspection=self._reconciler.inspect(row),
             target=target,
             head_room_ratio=self._database.policy_settings().head_room_ratio,
+            closed=row.move.to_space in {closed.space for closed in self._ledger.arrivals.rows(self._database.name)},
         )
 
     def _look_again(self, unfinished: list[MoveRow]) -> None:
@@ -354,11 +367,6 @@ class Executor:
     def _tell(self, row: MoveRow, sentence: str) -> None:
         if self._listener is not None:
             self._listener(MoveEvent(move=row, sentence=sentence))
-
-
-def limits_of(database: DatabaseConfig) -> Limits:
-    """What the configuration allows in one window."""
-    return Limits(calendar=database.calendar, bytes=database.window_bytes, copy_seconds=database.window_copy_seconds)
 
 
 def need_of(row: MoveRow, rates: CopyRates, safety: float) -> Need:

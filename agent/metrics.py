@@ -122,8 +122,18 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
     moves = CounterMetricFamily("hotplace_moves", "Moves by the state they ended in.", labels=("database", "state"))
     proposals = GaugeMetricFamily("hotplace_proposals", "Open proposals by state.", labels=("database", "state"))
     moved = CounterMetricFamily("hotplace_moved_bytes", "Bytes of placed moves.", labels=("database",))
+    running = GaugeMetricFamily(
+        "hotplace_move_running_ratio", "Share done of the running move, where known.", labels=("database", "unit")
+    )
+    left = GaugeMetricFamily(
+        "hotplace_move_left_seconds", "Time the running move will take at its speed.", labels=("database", "unit")
+    )
     for snapshot in snapshots:
         moved.add_metric([snapshot.database], snapshot.moved_bytes)
+        if snapshot.running is not None and snapshot.running.ratio is not None:
+            running.add_metric([snapshot.database, snapshot.running.unit], snapshot.running.ratio)
+        if snapshot.running is not None and snapshot.running.left_seconds is not None:
+            left.add_metric([snapshot.database, snapshot.running.unit], snapshot.running.left_seconds)
         for state, count in (snapshot.proposals or {}).items():
             proposals.add_metric([snapshot.database, state], count)
         for state, count in (snapshot.moves or {}).items():
@@ -133,7 +143,7 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
             wait.add_metric([snapshot.database], plan.wait_per_hour)
             saved.add_metric([snapshot.database], plan.wait_saved_per_hour)
             gap.add_metric([snapshot.database], plan.gap_ratio)
-    yield from (wait, saved, gap, proposals, moves, moved)
+    yield from (wait, saved, gap, proposals, moves, moved, running, left)
 
 
 def _units(snapshots: list[Snapshot], top: int) -> Iterator[Metric]:

@@ -11,20 +11,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
+from agent.allowance import budget_of, expiry_of, limits_of
 from agent.config import DatabaseConfig
 from agent.experience import experienced
 from agent.ledger import Ledger
 from agent.proposals import Proposal, ProposedMove
 from agent.sampler import Picture
 from connectors.base import Connector
-from connectors.model import F64, I8, I64, Bundle, NoRoute, Route, UnitKind, UnitTable
+from connectors.model import F64, I8, I64, Bundle, NoRoute, Route, Space, UnitKind, UnitTable
 from policies.heat import decided
 from policies.modes import Hsm, Mode, plan_mode
-from policies.plan import Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
+from policies.plan import HeatView, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
 
 
 class Wish(Protocol):
@@ -41,6 +42,7 @@ class Wish(Protocol):
         ...
 
 
+_N = TypeVar("_N", int, float)
 ROUNDS = 40  # of asking again, each for all moves of a plan; one that still has no way then does nothing
 SIZE_TOLERANCE_RATIO = 0.05  # exact against cheap size
 
@@ -55,6 +57,7 @@ class Planning:
     routes: tuple[Route, ...]  # one per move of the plan
     made_at: datetime
     pins: tuple[Wish, ...] = ()  # that the plan obeyed, the last that matches a unit wins
+    plain: bool = True  # made in the default mode without a time limit, so situation and settings alone say it all
 
 
 def make_planning(
@@ -66,6 +69,7 @@ def make_planning(
     *,
     mode: Mode | None = None,
     time_limit_seconds: float = math.inf,
+    trace: HeatView | None = None,
 ) -> Planning:
     """The best plan that the engine can carry out. Asks for exact sizes and routes of the planned bundles only.
 
@@ -77,15 +81,19 @@ def make_planning(
         now: the instant.
         mode: of the balancer, default ``Hsm()``.
         time_limit_seconds: the copies of the plan take no longer.
+        trace: rank by this in place of the heat; however short it is, somebody has chosen it.
 
     Raises:
         ConnectorError: the engine did not answer.
         UnknownName: the mode names a tier or space that does not exist.
     """
-    settings = experienced(database, ledger)
+    settings = _within_window(experienced(database, ledger), database, now)
     pins = pins_of(database, ledger, now)
+    if trace is not None:
+        picture = replace(picture, heat=trace)
+        settings = replace(settings, minimum_history_seconds=0.0, regret_ratio=0.0)
     situation = situation_of(picture, database, ledger, settings, now)
-    wanted = mode or Hsm()
+    wanted, plain = mode or Hsm(), mode is None and time_limit_seconds == math.inf
     for _ in range(ROUNDS):
         plan = plan_mode(situation, settings, wanted, time_limit_seconds=time_limit_seconds)
         corrected = _with_exact_sizes(situation, plan, connector)
@@ -94,10 +102,28 @@ def make_planning(
             continue
         routes, refused = _routes(situation.units, plan, connector)
         if not refused:
-            return Planning(situation=situation, settings=settings, plan=plan, routes=routes, made_at=now, pins=pins)
+            return Planning(
+                situation=situation, settings=settings, plan=plan, routes=routes, made_at=now, pins=pins, plain=plain
+            )
         situation = replace(situation, no_route={**situation.no_route, **refused})
     nothing = _without_moves(situation, plan)
-    return Planning(situation=situation, settings=settings, plan=nothing, routes=(), made_at=now, pins=pins)
+    return Planning(
+        situation=situation, settings=settings, plan=nothing, routes=(), made_at=now, pins=pins, plain=False
+    )
+
+
+def _within_window(settings: PolicySettings, database: DatabaseConfig, now: datetime) -> PolicySettings:
+    """The settings with no more to copy than fits the next window."""
+    budget = budget_of(limits_of(database), now, database.copy_safety)
+    return replace(
+        settings,
+        maximum_bytes=_smaller(settings.maximum_bytes, budget.bytes),
+        maximum_copy_seconds=_smaller(settings.maximum_copy_seconds, budget.seconds),
+    )
+
+
+def _smaller(one: _N | None, other: _N | None) -> _N | None:
+    return min((number for number in (one, other) if number is not None), default=None)
 
 
 def _without_moves(situation: Situation, plan: Plan) -> Plan:
@@ -124,13 +150,21 @@ def situation_of(
     return Situation(
         units=units,
         heat=decided(picture.heat, resident),
-        spaces=picture.storage.spaces,
+        spaces=_closed(picture.storage.spaces, ledger, database.name),
         tiers=picture.storage.tiers,
         tier_of_space=picture.storage.tier_of_space,
         pin=pin_column(units.key, pins_of(database, ledger, now)),
         cooling_seconds=_cooling_column(units.key, ledger.last_moved(database.name), settings, now),
         database=picture.work,
         roles=picture.roles,
+    )
+
+
+def _closed(spaces: tuple[Space, ...], ledger: Ledger, database: str) -> tuple[Space, ...]:
+    """The spaces, those closed to arrivals with their room unknown: to the policies such a space is no target."""
+    closed = {row.space for row in ledger.arrivals.rows(database)}
+    return tuple(
+        replace(space, free_bytes=None, capacity_bytes=None) if space.name in closed else space for space in spaces
     )
 
 
@@ -188,14 +222,21 @@ def _with_exact_sizes(situation: Situation, plan: Plan, connector: Connector) ->
 
 
 def _routes(units: UnitTable, plan: Plan, connector: Connector) -> tuple[tuple[Route, ...], dict[str, str]]:
-    """The kindest route of each move, or why some have none."""
+    """The kindest route of each move, or why some have none.
+
+    Of routes that write the same thing anew the most worthwhile one goes first; the others are planned when it is done.
+    """
     routes: list[Route] = []
     refused: dict[str, str] = {}
+    rewritten: set[str] = set()
     for move in plan.moves:
         answer = connector.routes(bundle_of(units, move), move.to_space)
         if isinstance(answer, NoRoute):
             refused[move.key] = answer.sentence
+        elif answer[0].rewrites in rewritten:
+            refused[move.key] = f"another move of this plan writes {answer[0].rewrites} anew; its turn comes after that"
         else:
+            rewritten |= {answer[0].rewrites} - {""}
             routes.append(answer[0])
     return tuple(routes), refused
 
@@ -221,7 +262,9 @@ def proposal_of(planning: Planning, database: DatabaseConfig, fingerprint: str) 
         database=database.name,
         fingerprint=fingerprint,
         created_at=planning.made_at,
-        expires_at=planning.made_at + timedelta(seconds=database.proposal_expires_seconds),
+        expires_at=expiry_of(
+            limits_of(database), planning.made_at, timedelta(seconds=database.proposal_expires_seconds)
+        ),
         wait_per_hour=plan.wait_per_hour,
         wait_saved_per_hour=plan.wait_saved_per_hour,
         bound_per_hour=plan.bound_per_hour,

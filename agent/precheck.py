@@ -22,6 +22,7 @@ class Facts:
     inspection: Inspection
     target: Space | None  # completed from configuration; None: it is gone
     head_room_ratio: float
+    closed: bool = False  # the target is closed to arrivals
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,8 @@ def _size_holds(row: MoveRow, facts: Facts) -> Refused | None:
 def _fits(row: MoveRow, facts: Facts) -> Refused | None:
     if facts.target is None:
         return Refused("no_target", f"space {row.move.to_space} no longer exists")
+    if facts.closed:
+        return Refused("closed", f"space {row.move.to_space} is closed to arrivals; hotplace reopen opens it")
     need = facts.inspection.size_bytes + row.move.route.transient_bytes
     room = room_bytes(facts.target, facts.head_room_ratio)
     if room is None:

@@ -15,6 +15,7 @@ import numpy as np
 from agent.config import DatabaseConfig, Storage
 from agent.experience import DISTURBED, disturbed_document, disturbed_of, newest
 from agent.ledger import Ledger
+from agent.trace import Tracer, traced_heat
 from connectors.base import Clock, Connector
 from connectors.model import F64, I64, Catalog, DatabaseDemand, Demand, Interval, RoleFigures, Sample, Signal
 from policies import device, heat, heirs, season
@@ -78,6 +79,7 @@ class Sampler:
         self._saved_at = clock.monotonic()
         self._work: deque[tuple[datetime, WorkInterval]] = deque(maxlen=WORK_KEPT)
         self._former_work = self._load_work()
+        self._tracer = Tracer(database.name, ledger)
         self._heat = self._load_heat()
         self._seasons = self._load_seasons()
         self._units = self._load_units()
@@ -133,9 +135,13 @@ class Sampler:
     def _view(self) -> HeatView:
         """Heat by unit, with what seasons promise for the time in which a move is to pay."""
         ahead = season.outlook(
-            self._seasons, self._slots, self._clock.now(), self._settings.horizon_seconds / 3600
+            self._seasons, self._slots, self._local(self._clock.now()), self._settings.horizon_seconds / 3600
         ).promised()
         return replace(heat.view(self._heat, self._slots), expected=ahead)
+
+    def traced(self) -> HeatView | None:
+        """What the trace has collected, aligned with the units of the picture; None where nothing was."""
+        return traced_heat(self._ledger, self._database.name, self._slots)
 
     def work_between(self, since: datetime | None, until: datetime | None) -> DatabaseDemand:
         """Mean demand of the intervals that ended within (since, until]; None leaves that side open."""
@@ -228,15 +234,25 @@ class Sampler:
         slots = np.where(rows >= 0, self._slots[rows], -1)
         if bool((rows < 0).any()):
             self._catalog_at = -float("inf")  # units we have not met: read the catalog before the next sample
-        self._heat = heat.update(self._heat, demand, slots, self._slots, self._settings)
-        self._learn_season(demand, slots)
+        self._tracer.see(demand, slots, self._slots)  # a trace counts whenever it is on, measuring window or not
+        counts = self._is_measured(interval)
+        if counts:
+            self._heat = heat.update(self._heat, demand, slots, self._slots, self._settings)
+            self._learn_season(demand, slots)
         self._work.append(
             (demand.ended_at, WorkInterval(seconds=demand.seconds, demand=demand.database, roles=demand.roles))
         )
         self._calibrate(demand, rows)
         self._remember(demand, slots)
         active = int(np.count_nonzero(demand.rates.any(axis=0)))
-        return f"{active} of {len(catalog.units)} units had demand in {demand.seconds:.1f} s", demand
+        told = f"{active} of {len(catalog.units)} units had demand in {demand.seconds:.1f} s"
+        return told if counts else f"{told}; outside the measured hours, heat stays as it is", demand
+
+    def _is_measured(self, interval: Interval) -> bool:
+        """Whether the whole interval lies in the hours whose demand counts."""
+        since, until = interval.started_at, interval.ended_at
+        calendar = self._database.measuring
+        return calendar.always or calendar.open_seconds(since, until) >= (until - since).total_seconds()
 
     def _learn_season(self, demand: Demand, slots: I64) -> None:
         """Note when the units that matter were busy."""
@@ -245,8 +261,12 @@ class Sampler:
         seen = np.zeros(len(self._heat), dtype=np.bool_)
         seen[self._slots] = True
         seen[slots[(slots >= 0) & ~demand.observed]] = False
-        middle = demand.ended_at - timedelta(seconds=demand.seconds / 2)
+        middle = self._local(demand.ended_at - timedelta(seconds=demand.seconds / 2))
         self._seasons = season.learnt(self._seasons, middle, demand.seconds, used, index, seen)
+
+    def _local(self, at: datetime) -> datetime:
+        """By the wall clock of the place: habits go by that."""
+        return at.astimezone(self._database.time_zone)
 
     def _remember(self, demand: Demand, slots: I64) -> None:
         """Append the interval to the history: counts, of the units that had any."""

@@ -17,14 +17,17 @@ from typing import Any
 
 from agent.advice import ADVICE, advice_document, advice_on
 from agent.config import DatabaseConfig, Level, Storage
+from agent.decisions import decision_of_proposal, keep
 from agent.executor import Executor, Listener
 from agent.ledger import Ledger, MoveRow
 from agent.outcomes import Outcome, OutcomeVerdict
 from agent.pins import PIN_REPORTS, pin_reports, reports_document
 from agent.planner import Planning, make_planning, proposal_of
+from agent.progress import PROGRESS, RunningMove, progress_document
 from agent.ranking import RANKING, Ranking, ranking_arrays, ranking_of
 from agent.sampler import Cycle, Picture, Sampler
 from agent.states import UNFINISHED, MoveState, ProposalState
+from agent.trace import NothingTraced
 from agent.undo import UNDO, CannotUndo, propose_undo, settle_undos
 from agent.verifier import measure
 from connectors.base import Clock, Connector, Lease
@@ -51,6 +54,7 @@ class Snapshot:
     failures: int = 0
     server_seconds: float = 0.0
     cycle_seconds: float = 0.0
+    running: RunningMove | None = None  # the move whose statement runs
     error: str = ""
     moved_bytes: int = 0
     moves: Mapping[str, int] | None = None  # state -> how many ended there since start
@@ -118,7 +122,9 @@ class Watch:
             snapshot.cycle_seconds += cycle.seconds
             return cycle
 
-    def plan(self, mode: Mode | None = None, time_limit_seconds: float = math.inf) -> Planning | None:
+    def plan(
+        self, mode: Mode | None = None, time_limit_seconds: float = math.inf, *, traced: bool = False
+    ) -> Planning | None:
         """Make a plan from what is known; None before the first sample. Stores no proposal.
 
         Plans of the default mode leave the ranking and the state of the pins behind, for everybody who looks later.
@@ -126,9 +132,11 @@ class Watch:
         Args:
             mode: of the balancer, default ``Hsm()``.
             time_limit_seconds: the copies of the plan take no longer.
+            traced: rank by the trace and by nothing else.
 
         Raises:
             ConnectorError: the engine did not answer.
+            NothingTraced: the trace is empty.
             UnknownName: the mode names a tier or space that does not exist.
         """
         with self._lock:
@@ -136,9 +144,14 @@ class Watch:
             if picture is None:
                 return None
             now = self._clock.now()
+            trace = self.sampler.traced() if traced else None
+            if traced and trace is None:
+                raise NothingTraced(
+                    f"nothing was traced of {self.database.name}", advice="hotplace trace on begins to collect."
+                )
             planning = make_planning(
                 picture, self.database, self.connector, self._ledger, now,
-                mode=mode, time_limit_seconds=time_limit_seconds,
+                mode=mode, time_limit_seconds=time_limit_seconds, trace=trace,
             )  # fmt: skip
             if mode is not None:
                 return planning
@@ -146,6 +159,7 @@ class Watch:
             self.snapshot.planning, self.snapshot.ranking = planning, ranking
             self._ledger.save_arrays(self.database.name, RANKING, now, ranking_arrays(ranking))
             self._ledger.save_document(self.database.name, PIN_REPORTS, reports_document(pin_reports(planning)))
+            keep(self._ledger, self.database.name, planning)
             self._ledger.save_document(self.database.name, ADVICE, advice_document(advice_on(planning)))
             self.count_proposals()
             return planning
@@ -160,7 +174,12 @@ class Watch:
         if self._ledger.moves(database=self.database.name, states=ACTIONABLE | {MoveState.UNDO_PROPOSED}):
             return None  # what was approved, and an undo that waits for its answer, come first
         proposal = proposal_of(planning, self.database, self.identity.fingerprint)
-        return None if proposal is None else self._ledger.store_proposal(proposal)
+        if proposal is None:
+            return None
+        number = self._ledger.store_proposal(proposal)
+        if planning.plain and self._ledger.load_arrays(self.database.name, decision_of_proposal(number)) is None:
+            keep(self._ledger, self.database.name, planning, decision_of_proposal(number))
+        return number
 
     # -- acting --------------------------------------------------------------------------------------------------
 
@@ -252,7 +271,7 @@ class Watch:
         if self._executor is None:
             self._executor = Executor(
                 self.database, self.acting, self._ledger, self._clock,
-                disturb=self.sampler.disturb, listener=self._listener,
+                disturb=self.sampler.disturb, listener=self._listener, note=self._note_progress,
             )  # fmt: skip
         return self._executor
 
@@ -263,6 +282,11 @@ class Watch:
             if self.snapshot.identity is None:
                 self.snapshot.identity = self.connector.identify()
             return self.snapshot.identity
+
+    def _note_progress(self, running: RunningMove | None) -> None:
+        """For the metrics, and for whoever asks from another process."""
+        self.snapshot.running = running
+        self._ledger.save_document(self.database.name, PROGRESS, progress_document(running))
 
     # -- outcome -------------------------------------------------------------------------------------------------
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from connectors.model import I64, Signal
-from policies.benefit import HOUR, move_cost_seconds, payback_seconds, wait_per_hour
+from connectors.model import Signal
+from policies.benefit import HOUR, move_cost_seconds, payback_seconds
 from policies.board import room_bytes
+from policies.figures import surely
 from policies.guards import hit_ratio, physical_reads, writes
-from policies.interval import certain_share
 from policies.plan import MoveReason, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
 
 _GENERAL = {
@@ -151,7 +151,7 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
         writes=float(writes(rates)[0]),
         log_writes=float(rates[Signal.SYNC_WRITE, 0]),
         saves=saves,
-        surely_saves=_surely(situation, together, saves, settings),
+        surely_saves=surely(situation, together, settings),
         observed=float(situation.heat.observed_seconds[row]),
         cooling=float(situation.cooling_seconds[together].max()),
         payback=float(payback_seconds(cost, np.array([saves]))[0]),
@@ -167,20 +167,6 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
         limit=_limit_text(plan, settings),
         settings=settings,
     )
-
-
-def _surely(situation: Situation, together: I64, saves: float, settings: PolicySettings) -> float:
-    """Lower end of what some units together save on the fastest tier, seconds per hour."""
-    if not situation.tiers:
-        return saves
-    speeds = [tier.speed for tier in situation.tiers]
-    wait = wait_per_hour(situation.heat.rates[:, together], speeds, settings).sum(axis=1)
-    home = max(0, int(situation.tier_of_space[situation.units.space[together[0]]]))
-    own = situation.heat.error
-    error = np.zeros(1) if own is None else own[together].max(keepdims=True)
-    errors = (np.full(1, speeds[home].error_ratio), np.full(1, speeds[0].error_ratio))
-    share = certain_share(np.array([saves]), wait[[home]], wait[[0]], error, errors, settings.certainty)
-    return saves * float(share[0])
 
 
 def _room_text(situation: Situation, plan: Plan, size: int, settings: PolicySettings) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 from collections.abc import Iterator
 from datetime import datetime
@@ -14,17 +13,18 @@ import typer
 from agent.advice import ADVICE
 from agent.cli.app import Group, command
 from agent.cli.exit_codes import CommandError, ExitCode
+from agent.cli.explaining import explain_stored, number_lines, numbers_document, row_of
 from agent.cli.output import Column
 from agent.cli.session import Session
 from agent.cli.wording import seconds_per_hour
+from agent.decisions import recall
 from agent.ranking import RANKING, Ranking, ranking_from_arrays
 from agent.units_of_measure import exact_bytes, format_bytes, format_ratio, format_seconds, format_when
 from connectors.model import UnitKind
+from policies.figures import Figures, figures_of
 from policies.plan import Verdict
 
 SHOWN = 20
-SUGGESTED = 5
-SEARCHED = 5000  # top keys among which a similar one is looked for
 COLUMNS = (
     Column("unit"), Column("tier"), Column("size", number=True), Column("sync/s", number=True),
     Column("prefetch/s", number=True), Column("miss", number=True), Column("benefit/h", number=True),
@@ -64,16 +64,25 @@ def units(
 
 @command(Group.LOOK, "hotplace explain 'public.orders'")
 def explain(
-    session: Session, unit: Annotated[str, typer.Argument(help="Key of the unit as `hotplace units` prints it.")]
+    session: Session,
+    unit: Annotated[str, typer.Argument(help="Key of the unit as `hotplace units` prints it.")],
+    proposal: Annotated[
+        int | None, typer.Option(min=1, help="Explain the verdict with which this proposal was made, not the last one.")
+    ] = None,
 ) -> None:
     """Show one unit's numbers and why it was chosen or not."""
+    if proposal is not None:
+        explain_stored(session, unit, proposal)
+        return
     at, ranking = stored_ranking(session)
-    row = _row_of(ranking, unit)
+    row = row_of(ranking.key, unit)
     document = ranking.document(row)
     session.out.line(ranking.key[row], style="bold")
     session.out.line(f"{document['verdict']}: {document['why'] or 'not near the top; the numbers say why'}")
     session.out.line()
     session.out.facts(_facts(ranking, row, at))
+    numbers = _numbers(session, ranking.key[row])
+    session.out.facts(number_lines(numbers) if numbers else [])
     advice = advice_about(session, ranking.key[row])
     for each in advice:
         session.out.line(f"{each['code']}: {each['sentence']}")
@@ -85,9 +94,19 @@ def explain(
             "rank": row + 1,
             **document,
             "kind_name": kind,
+            "numbers": None if numbers is None else numbers_document(numbers),
             "advice": advice,
         }
     )
+
+
+def _numbers(session: Session, key: str) -> Figures | None:
+    """The numbers behind the verdict of the last plan; None where that is not kept or did not know the unit."""
+    decision = recall(session.ledger, session.database.name)
+    if decision is None or key not in decision.situation.units.key:
+        return None
+    row = list(decision.situation.units.key).index(key)
+    return figures_of(decision.situation, decision.plan, row, decision.settings)
 
 
 def advice_about(session: Session, key: str) -> list[dict[str, Any]]:
@@ -110,14 +129,6 @@ def stored_ranking(session: Session) -> tuple[datetime, Ranking]:
             advice="Let `hotplace run` watch it for a while, or look for half a minute: hotplace plan --observe 30",
         )
     return stored[0], ranking_from_arrays(stored[1])
-
-
-def similar_keys(ranking: Ranking, text: str) -> list[str]:
-    """A few keys that somebody may have meant by ``text``."""
-    plain = text.replace('"', "").casefold()
-    holding = [key for key in ranking.key if plain in key.replace('"', "").casefold()]
-    near = difflib.get_close_matches(text, list(ranking.key[:SEARCHED]), n=SUGGESTED)
-    return (holding or near)[:SUGGESTED]
 
 
 def _verdict(code: str | None) -> Verdict | None:
@@ -172,18 +183,3 @@ def _facts(ranking: Ranking, row: int, at: datetime) -> list[tuple[str, str]]:
 def _tier(ranking: Ranking, row: int) -> str:
     tier = int(ranking.tier[row])
     return ranking.tier_names[tier] if tier >= 0 else "not managed"
-
-
-def _row_of(ranking: Ranking, unit: str) -> int:
-    """Row of the unit of that key; quotes may be left out where that is still clear."""
-    plain = unit.replace('"', "")
-    exact = [row for row, key in enumerate(ranking.key) if key == unit]
-    rows = exact or [row for row, key in enumerate(ranking.key) if key.replace('"', "") == plain]
-    if len(rows) == 1:
-        return rows[0]
-    similar = [ranking.key[row] for row in rows] or similar_keys(ranking, unit)
-    raise CommandError(
-        f"several units could be meant by {unit!r}" if rows else f"no unit has the key {unit!r}",
-        code=ExitCode.NOT_FOUND,
-        advice=f"Did you mean: {', '.join(similar)}" if similar else "`hotplace units --all` lists them.",
-    )

@@ -7,6 +7,7 @@ from typing import TextIO
 
 from agent.cli import (
     balancing,
+    closing,
     deciding,
     demo,
     looking,
@@ -14,17 +15,24 @@ from agent.cli import (
     pinning,
     planning,
     proposing,
+    reporting,
     running,
     setting_up,
+    simulating,
     sizing,
+    steering,
+    top,
+    tracing,
     undoing,
 )
 from agent.cli.app import app
 
 # Importing a module registers its commands; this is the order of the help.
 COMMANDS = (
-    setting_up, demo, running, looking, planning, balancing, sizing, proposing, deciding, undoing, looking_back,
-    pinning,
+    setting_up, demo, running, top,
+    looking, planning, balancing, simulating, sizing, proposing, deciding, undoing, steering, looking_back,
+    reporting,
+    pinning, closing, tracing,
 )  # fmt: skip
 
 __all__ = ["COMMANDS", "app", "main"]

@@ -55,6 +55,11 @@ class Output:
         return self._out.is_terminal
 
     @property
+    def console(self) -> Console:
+        """The terminal itself, for what is drawn again and again."""
+        return self._out
+
+    @property
     def progress_console(self) -> Console:
         """Where progress is shown: standard error, which is no part of the result."""
         return self._err

@@ -11,7 +11,7 @@ import typer
 
 from agent.cli.app import Group, command
 from agent.cli.exit_codes import CommandError, ExitCode
-from agent.cli.looking import similar_keys
+from agent.cli.explaining import similar_keys
 from agent.cli.output import Column, Output
 from agent.cli.session import Session, actor
 from agent.config import PinConfig
@@ -137,7 +137,7 @@ def _warn_if_unknown(session: Session, pattern: str) -> None:
     ranking = ranking_from_arrays(stored[1])
     if any(key == pattern or fnmatch.fnmatchcase(key, pattern) for key in ranking.key):
         return
-    similar = similar_keys(ranking, pattern)
+    similar = similar_keys(ranking.key, pattern)
     hint = f"; did you mean: {', '.join(similar)}" if similar else ""
     session.out.note(f"no unit matches {pattern!r} now{hint}")
 

@@ -11,6 +11,7 @@ from agent.cli.app import Group, command
 from agent.cli.output import Column, Output
 from agent.cli.running import OPEN
 from agent.cli.session import Session
+from agent.cli.under_way import under_way_document, under_way_of
 from agent.cli.wording import (
     expiry,
     move_document,
@@ -61,11 +62,16 @@ def show(
         session.out.verbatim("\n".join(move_sql(move.move) for move in moves if move.state not in NEVER_SENT))
         return
     print_proposal(session.out, row, moves)
+    database = session.config.database(row.proposal.database)
+    under_way = under_way_of(session.ledger, database, session.clock.now())
+    for move in moves:
+        if said := under_way.now(move):
+            session.out.line(f"move {move.move.ordinal} (number {move.id}): {said}")
     session.out.heading("the exact statements")
     for move in moves:
         for line in move_sql(move.move).splitlines():
             session.out.line(line)
-    session.out.document(_document(row, moves))
+    session.out.document({**_document(row, moves), **under_way_document(under_way)})
 
 
 def print_proposal(out: Output, row: ProposalRow, moves: Sequence[MoveRow]) -> None:

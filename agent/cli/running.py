@@ -15,6 +15,7 @@ from agent.cli.app import Group, command
 from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.output import Column, Output
 from agent.cli.session import Session
+from agent.cli.under_way import UnderWay, under_way_document, under_way_of
 from agent.cli.wording import count_of_moves, expiry, seconds_per_hour, short_digest
 from agent.config import DatabaseConfig
 from agent.daemon import STALE_SAMPLES, Daemon
@@ -145,8 +146,9 @@ def status(session: Session) -> None:
         daemon = daemon_of(ledger, database, now)
         proposals = ledger.proposals(database=database.name, states=OPEN)
         moves = ledger.moves(database=database.name, states=UNDER_WAY)
-        _print_status(session.out, database, daemon, proposals, moves)
-        documents.append(_status_document(database, daemon, proposals, moves))
+        under_way = under_way_of(ledger, database, now)
+        _print_status(session.out, database, daemon, proposals, moves, under_way)
+        documents.append({**_status_document(database, daemon, proposals, moves), **under_way_document(under_way)})
     session.out.document(
         {"level": session.config.level, "dry_run": session.config.dry_run, "at": now, "databases": documents}
     )
@@ -158,9 +160,13 @@ def _print_status(
     daemon: DaemonState,
     proposals: list[ProposalRow],
     moves: list[MoveRow],
+    under_way: UnderWay,
 ) -> None:
     out.heading(f"{database.name} ({database.engine})")
     out.line(daemon.sentence)
+    out.line(under_way.window)
+    for closed in under_way.closed:
+        out.line(f"closed to arrivals: {closed.space}, by {closed.who}{': ' if closed.reason else ''}{closed.reason}")
     if daemon.status.get("error"):
         out.line(f"its last error: {daemon.status['error']}", style="red")
     if daemon.status.get("last_cycle"):
@@ -168,7 +174,7 @@ def _print_status(
     _print_proposals(out, proposals)
     if not proposals:
         out.line("no open proposal")
-    _print_moves(out, moves)
+    _print_moves(out, moves, under_way)
     rooms = daemon.status.get("spaces") or []
     if rooms:
         sampled_at = datetime.fromisoformat(str(daemon.status["last_sample"]))
@@ -187,10 +193,10 @@ def _print_proposals(out: Output, proposals: list[ProposalRow]) -> None:
         )
 
 
-def _print_moves(out: Output, moves: list[MoveRow]) -> None:
+def _print_moves(out: Output, moves: list[MoveRow], under_way: UnderWay | None = None) -> None:
     for row in moves:
-        reason = f": {row.reason}" if row.reason else ""
-        out.line(f"move {row.id}: {row.move.key} to {row.move.to_space}, {row.state}{reason}")
+        said = under_way.sentence(row) if under_way is not None else row.reason
+        out.line(f"move {row.id}: {row.move.key} to {row.move.to_space}, {row.state}{': ' if said else ''}{said}")
 
 
 def _room_cells(room: Mapping[str, Any]) -> tuple[str, ...]:

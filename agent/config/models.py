@@ -18,6 +18,7 @@ from agent.config.tiers import TierConfig
 from connectors.base import Clock, Connector, UnknownEngine
 from connectors.model import Catalog
 from connectors.registry import Engine, find_engine
+from connectors.settings import SecretSource
 from policies.plan import Pin, PolicySettings
 from policies.windows import Calendar
 
@@ -43,9 +44,11 @@ def _pin_word(value: Any) -> Pin:  # noqa: ANN401  # whatever YAML holds
     raise ValueError(f"should be one of {', '.join(PINS)}, not {shown(value)}")
 
 
-def _beside_the_file(path: Path, info: ValidationInfo) -> Path:
+def _beside_the_file(path: Path | None, info: ValidationInfo) -> Path | None:
     """A relative path is meant from the folder of the configuration, wherever hotplace is started."""
     folder = (info.context or {}).get("folder")
+    if path is None:
+        return None
     return Path(os.path.abspath(folder / path.expanduser())) if folder else path  # noqa: PTH100  # keep symlinks
 
 
@@ -58,12 +61,31 @@ class LedgerConfig(Part):
     _absolute = field_validator("path", mode="after")(_beside_the_file)
 
 
+class TlsConfig(Part):
+    """The certificate of the /metrics endpoint; read again when the file changes."""
+
+    certificate: Path  # PEM, the chain
+    key: Path | None = None  # PEM; None: in the same file
+    client_ca: Path | None = None  # PEM; clients must show a certificate of it
+
+    _absolute = field_validator("certificate", "key", "client_ca", mode="after")(_beside_the_file)
+
+
+class BasicAuthConfig(Part):
+    """Who may scrape."""
+
+    user: Name
+    password: SecretSource
+
+
 class MetricsConfig(Part):
     """The /metrics endpoint."""
 
     enabled: Flag = True
     listen: Name = "127.0.0.1"
     port: Count = Field(default=9477, ge=0, le=65535)  # 0: any free one
+    tls: TlsConfig | None = None
+    basic_auth: BasicAuthConfig | None = None
     top_units: Count = Field(default=100, ge=0, le=10_000)  # units with a series of their own; the rest are summed up
 
 
@@ -101,6 +123,8 @@ class DatabaseConfig(Part):
     window_bytes: Bytes | None = Field(default=None, gt=0)  # moved in one window at most; None: no limit
     window_copy_seconds: Seconds | None = Field(default=None, alias="window_copy_time", gt=0)
     copy_safety: float = Field(default=1.5, ge=1, le=100)  # a copy is reckoned to take that much longer than learnt
+    measured: tuple[Window, ...] = ()  # when demand counts, for example business hours; none: always
+    not_measured: tuple[Days, ...] = ()  # days on which it does not
     policy: PolicyConfig = PolicyConfig()
     pins: tuple[PinConfig, ...] = ()
 
@@ -129,6 +153,11 @@ class DatabaseConfig(Part):
     def calendar(self) -> Calendar:
         """When moves may run."""
         return Calendar(self.time_zone, self.windows, self.excluded_days)
+
+    @property
+    def measuring(self) -> Calendar:
+        """When demand counts; what happens at other times leaves heat alone."""
+        return Calendar(self.time_zone, self.measured, self.not_measured)
 
     @property
     def engine_record(self) -> Engine:

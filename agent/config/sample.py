@@ -23,6 +23,13 @@ metrics:              # Prometheus endpoint: /metrics, /healthz, /readyz
   enabled: true
   listen: 127.0.0.1
   port: 9477
+  # tls:              # https; without it a password travels in the clear
+  #   certificate: tls.pem     # PEM, the chain; read again when it changes
+  #   key: tls.key             # PEM; without it in the same file
+  #   client_ca: clients.pem   # PEM; only clients with a certificate of it may scrape
+  # basic_auth:       # asked for everything but /healthz
+  #   user: prometheus
+  #   password: {{file: /etc/hotplace/metrics-password}}   # or {{env: VARIABLE}}, or {{credential: NAME}} of systemd
   top_units: 100      # units with series of their own; the others are summed up
 
 log:                  # on standard error
@@ -40,6 +47,7 @@ databases:
       - name: ssd
         spaces: [{fast}]
         # spaces: [{{name: {fast}, capacity: 200 GiB}}]   # never count on more room than this, used bytes included
+        # spaces: [/ssd]   # a folder or disk group (+FAST): every space whose first file is in it
         kind: ssd     # nvme, ssd or hdd; its usual speed holds until read times were measured. Or give figures:
         # random_read: 0.2ms       # one random block read, as a session sees it
         # sequential_read: 16us    # per block within a run
@@ -62,11 +70,14 @@ databases:
 
     windows: []             # when moves may run; none: always. A window belongs to the day on which it begins:
     # windows: ["mon-fri 22:00-05:00", "sat 00:00-24:00"]
-    time_zone: UTC          # of the windows, for example Europe/Berlin
+    time_zone: UTC          # of all windows and of seasons, for example Europe/Berlin
     excluded_days: []       # on which no move runs: ["2026-12-24..2027-01-03", "12-31"]; without a year, every year
     # window_bytes: 500 GB  # moved in one window at most (without windows: in a day)
     # window_copy_time: 3h  # spent copying in one window at most
     copy_safety: 1.5        # a copy is reckoned to take that much longer than earlier ones did
+
+    measured: []            # when demand counts; none: always, else for example ["mon-fri 07:00-19:00"]
+    not_measured: []        # days on which it does not, written like excluded_days
 
     policy:                      # every number that shapes a decision; these are the defaults
       half_life: 6h              # heat halves in this time without demand

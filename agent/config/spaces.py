@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from agent.config.errors import ConfigError, Problem, path_text
 from agent.config.mistakes import nearest
-from agent.config.tiers import TierConfig
+from agent.config.tiers import SpaceConfig, TierConfig
 from connectors.model import I32, Catalog, Space
 from policies.plan import Tier
 
@@ -28,11 +28,16 @@ class Storage:
 def resolve(database: str, tiers: Sequence[TierConfig], catalog: Catalog) -> Storage:
     """Find every configured space in the catalog.
 
+    A configured name is that of a space, or a folder or disk group (``/ssd``, ``+FAST``) that stands for every space
+    whose path is in it and which no tier names itself; of two such places the inner one decides.
+
     Raises:
         ConfigError: a configured space does not exist; every such one is named with its nearest neighbour.
     """
-    rows = {space.name: row for row, space in enumerate(catalog.spaces)}
-    missing = list(_missing(database, tiers, rows))
+    places = [(number, tier.spaces[at]) for number, tier in enumerate(tiers) for at in range(len(tier.spaces))]
+    chosen = [_chosen(space, places) for space in catalog.spaces]
+    used = {configured.name for _, configured in places if _speaks_of_any(configured.name, catalog)}
+    missing = list(_missing(database, tiers, used, [space.name for space in catalog.spaces]))
     if missing:
         raise ConfigError(
             missing,
@@ -41,12 +46,29 @@ def resolve(database: str, tiers: Sequence[TierConfig], catalog: Catalog) -> Sto
         )
     tier_of_space = np.full(len(catalog.spaces), NOT_MANAGED, dtype=np.int32)
     spaces = list(catalog.spaces)
-    for number, tier in enumerate(tiers):
-        for configured in tier.spaces:
-            row = rows[configured.name]
-            tier_of_space[row] = number
-            spaces[row] = completed(spaces[row], configured.capacity)
+    for row, place in enumerate(chosen):
+        if place is not None:
+            tier_of_space[row] = place[0]
+            spaces[row] = completed(spaces[row], place[1].capacity)
     return Storage(tiers=tuple(tier.tier for tier in tiers), tier_of_space=tier_of_space, spaces=tuple(spaces))
+
+
+def _chosen(space: Space, places: Sequence[tuple[int, SpaceConfig]]) -> tuple[int, SpaceConfig] | None:
+    """Tier and entry of the configuration that speak of a space: by its name, else by the longest place it is in."""
+    named = [place for place in places if place[1].name == space.name]
+    around = [place for place in places if _lies_in(space.path, place[1].name)]
+    return named[0] if named else max(around, key=lambda place: len(place[1].name), default=None)
+
+
+def _speaks_of_any(name: str, catalog: Catalog) -> bool:
+    return any(space.name == name or _lies_in(space.path, name) for space in catalog.spaces)
+
+
+def _lies_in(path: str, place: str) -> bool:
+    """Whether a container is in that folder or disk group; a bare name is neither."""
+    if not (place.startswith(("/", "+")) or place[1:3] == ":\\"):
+        return False
+    return path == place or path.startswith((place.rstrip("/\\") + "/", place.rstrip("/\\") + "\\"))
 
 
 def completed(space: Space, capacity: int | None) -> Space:
@@ -61,10 +83,12 @@ def _least(values: Iterable[int | None]) -> int | None:
     return min((value for value in values if value is not None), default=None)
 
 
-def _missing(database: str, tiers: Sequence[TierConfig], rows: Mapping[str, int]) -> Iterable[Problem]:
+def _missing(
+    database: str, tiers: Sequence[TierConfig], used: Container[str], names: Sequence[str]
+) -> Iterable[Problem]:
     for number, tier in enumerate(tiers):
         for position, space in enumerate(tier.spaces):
-            if space.name not in rows:
+            if space.name not in used:
                 where = path_text(("databases", database, "tiers", number, "spaces", position))
-                hint = nearest(space.name, rows)
+                hint = nearest(space.name, names)
                 yield Problem(where, f"the database has no space {space.name!r}; {hint}")

@@ -37,7 +37,7 @@ _QUOTA = "The owner of the object needs it: ALTER USER owner QUOTA UNLIMITED ON 
 _GONE = "It was dropped or renamed; plan again."
 _GRANT = "Run hotplace doctor: it prints the GRANT."
 _INDEX = "An online rebuild was interrupted; have a DBA run DBMS_REPAIR.ONLINE_INDEX_CLEAN(object_id)."
-_FILE_CODES = ("ORA-01119", "ORA-01276", "ORA-01516", "ORA-01565", "ORA-27038", "ORA-45906", "ORA-63001")
+_FILE_CODES = ("ORA-01119", "ORA-01276", "ORA-01565", "ORA-27038", "ORA-45906", "ORA-63001")
 
 _Kinds = tuple[type[ConnectorError], str]
 _GROUPS: tuple[tuple[_Kinds, tuple[str, ...]], ...] = (
@@ -66,6 +66,7 @@ _GROUPS: tuple[tuple[_Kinds, tuple[str, ...]], ...] = (
     ((PrivilegeMissing, _GRANT), ("ORA-01031", "ORA-41900")),
     ((ObjectGone, _GONE), ("ORA-00942", "ORA-04043", "ORA-01418", "ORA-02149", "ORA-14006", "ORA-14010", "ORA-14251")),
     ((ObjectGone, "There is no such tablespace; plan again."), ("ORA-00959",)),
+    ((ObjectGone, "There is no such data file; plan again."), ("ORA-01516",)),
     (
         (StatementFailed, _FORM),
         (
@@ -74,6 +75,8 @@ _GROUPS: tuple[tuple[_Kinds, tuple[str, ...]], ...] = (
         ),
     ),
     ((StatementFailed, "The place or the name does not suit the data file; plan again."), _FILE_CODES),
+    ((StatementFailed, "A materialized view log by ROWID is broken: refresh its views completely."), ("ORA-12034",)),
+    ((StatementFailed, "An index is unusable: rebuild it now, ALTER INDEX ... REBUILD."), ("ORA-01502",)),
     ((StatementFailed, "This edition does not have the feature; plan again."), ("ORA-00439",)),
     ((StatementFailed, _INDEX), ("ORA-08104", "ORA-08106", "ORA-08107", "ORA-08122")),
     ((StatementFailed, "The database is open read-only."), ("ORA-16000", "ORA-01456")),

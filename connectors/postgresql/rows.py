@@ -19,7 +19,7 @@ _FIELD_BYTES = 12  # length word and a bigint
 _LENGTH = struct.Struct(">i")
 
 
-def bigint_rows(data: bytes, columns: int) -> I64:
+def bigint_rows(data: bytes | bytearray, columns: int) -> I64:
     """Rows of that many bigint fields, none of them NULL. Shape ``(columns, rows)``.
 
     Raises:
@@ -33,7 +33,7 @@ def bigint_rows(data: bytes, columns: int) -> I64:
     return _fields(raw, columns)
 
 
-def bigint_and_text_rows(data: bytes, columns: int) -> tuple[I64, list[str]]:
+def bigint_and_text_rows(data: bytes | bytearray, columns: int) -> tuple[I64, list[str]]:
     """Rows of that many bigint fields and one text field, none of them NULL.
 
     Raises:
@@ -58,7 +58,7 @@ def bigint_and_text_rows(data: bytes, columns: int) -> tuple[I64, list[str]]:
     return _fields(np.ascontiguousarray(windows[np.array(starts, dtype=np.int64)]), columns), texts
 
 
-def _body(data: bytes) -> int:
+def _body(data: bytes | bytearray) -> int:
     """Where the first row starts."""
     if not data.startswith(SIGNATURE):
         raise ValueError("this is no binary COPY data")

@@ -21,6 +21,7 @@ COUNTERS = (
     "toast_chunks",  # TOAST rows inserted and deleted, about four to a block
 )
 _WIRE = 2 + len(COUNTERS) - 1  # oid, role, then the counters without toast_chunks
+_INSERTED, _CHANGED = 2 + COUNTERS.index("rows_inserted"), 2 + COUNTERS.index("rows_changed")
 _UNIT, _TOAST_TABLE = 0, 1
 _BLOCKS = 2  # the first two counters of a TOAST relation are added to its table's
 DATABASE_FIGURES = ("reads", "read_seconds", "write_seconds", "transactions", "active_seconds")
@@ -71,16 +72,16 @@ class StatisticsSampler:
     def _by_unit(self, wire: I64) -> tuple[I64, I64]:
         """Fold relations into units: ids ascending, counters of shape ``(len(COUNTERS), units)``."""
         oid, role = wire[0], wire[1]
-        values = np.vstack([wire[2:], np.zeros((1, wire.shape[1]), dtype=np.int64)])
-        toast = role != _UNIT
-        values[-1, toast] = np.where(role[toast] == _TOAST_TABLE, values[4, toast] + values[5, toast], 0)
-        values[_BLOCKS:-1, toast] = 0  # scans, rows and runs are the table's own
+        toast = np.flatnonzero(role != _UNIT)
         unit, known = oid.copy(), np.ones(len(oid), dtype=np.bool_)
         unit[toast], known[toast] = self._owners(oid[toast])
         ids, at = np.unique(unit[known], return_inverse=True)
         folded = np.zeros((len(COUNTERS), len(ids)), dtype=np.int64)
-        for total, value in zip(folded, values[:, known], strict=True):
-            np.add.at(total, at, value)
+        for row, values in enumerate(wire[2:]):  # one counter at a time: all at once would be the wire's size again
+            adds = known if row < _BLOCKS else known & (role == _UNIT)  # scans, rows and runs are the table's own
+            np.add.at(folded[row], at[adds[known]], values[adds])
+        chunks = known & (role == _TOAST_TABLE)
+        np.add.at(folded[-1], at[chunks[known]], wire[_INSERTED, chunks] + wire[_CHANGED, chunks])
         return ids, folded
 
     def _owners(self, toast: I64) -> tuple[I64, np.ndarray[tuple[int], np.dtype[np.bool_]]]:

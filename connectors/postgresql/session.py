@@ -113,16 +113,19 @@ class ReadSession:
         """
         return self._retried(lambda connection: connection.execute(statement, values).fetchall(), doing)
 
-    def copy(self, statement: bytes, *, doing: str) -> bytes:
-        """The whole output of a COPY TO STDOUT.
+    def copy(self, statement: bytes, *, doing: str) -> bytearray:
+        """The whole output of a COPY TO STDOUT, gathered row by row: a list of all rows would take twice the memory.
 
         Raises:
             ConnectorError: a subclass that says what may be done.
         """
 
-        def read(connection: psycopg.Connection) -> bytes:
+        def read(connection: psycopg.Connection) -> bytearray:
+            whole = bytearray()
             with connection.cursor() as cursor, cursor.copy(statement) as copy:
-                return b"".join(copy)
+                for part in copy:
+                    whole += part
+            return whole
 
         return self._retried(read, doing)
 

@@ -24,8 +24,13 @@ from tests.bench.measurement import Measurement
 
 HERE = Path(__file__).parent
 LAB = tuple(f"lab.{name}" for name in EXPERIMENTS)
-SHORT = ("policy", "history", "agent_cost", "oracle_cost")  # seconds each
-SMALL_TOO = ("postgresql_cost", "history_week", "day")  # have a small version: measurements(quick=True)
+SHORT = ("policy", "history", "agent_cost", "oracle_cost", "db2_cost")  # seconds each
+SMALL_TOO = (
+    "policy_baselines",
+    "postgresql_cost",
+    "history_week",
+    "day",
+)  # have a small version: measurements(quick=True)
 MODULES = (
     "policy",
     "policy_gap",
@@ -37,6 +42,8 @@ MODULES = (
     "exposition",
     "postgresql_cost",
     "oracle_cost",
+    "sqlserver_cost",
+    "db2_cost",
     *LAB,
 )
 

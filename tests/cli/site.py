@@ -47,7 +47,7 @@ def simulated(folder: Path, **connection: Any) -> dict[str, Any]:
         "tiers": [{"name": "ssd", "spaces": ["ssd"]}, {"name": "hdd", "spaces": ["hdd"]}],
         "sample_every": "0.2s",
         "settle": "0.2s",
-        "policy": {"minimum_history": "0s"},
+        "policy": {"minimum_history": "0s", "regret": 0},  # decides at once
     }
 
 

@@ -83,7 +83,10 @@ def _look(site: Site) -> None:
     why = site.good("explain", "shop.orders").out
     assert why.startswith('"shop"."orders"\npromote: ')
     assert "2,000,000,000 bytes" in why
-    assert site.good("explain", '"shop"."orders"', "--json").document["rank"] == 1
+    told = site.good("explain", '"shop"."orders"', "--json").document
+    assert told["rank"] == 1
+    assert told["numbers"]["saves_per_hour"] >= told["numbers"]["surely_saves_per_hour"] > 0
+    assert "is not worth a move" in why
 
 
 def _propose(site: Site) -> tuple[int, str]:
@@ -97,6 +100,12 @@ def _propose(site: Site) -> tuple[int, str]:
     assert document["moves"][0]["statements"][0]["sql"] in dry.out
     assert document["bound_per_hour_seconds"] >= document["wait_saved_per_hour_seconds"] > 0
     proposed = site.good("plan", "--propose", "--json").document["proposal"]
+    again = site.good("explain", "shop.orders", "--proposal", str(proposed["id"]), "--json").document
+    shown = site.good("show", str(proposed["id"]), "--json").document
+    (move,) = (move for move in shown["moves"] if move["unit"] == '"shop"."orders"')
+    assert (again["verdict"], again["why"]) == ("promote", move["why"])
+    assert site.run("explain", "shop.orders", "--proposal", "99").code == 7
+    assert document["wait_saved_low_per_hour_seconds"] < document["wait_saved_per_hour_seconds"]
     listed = site.good("proposals", "--json").document["proposals"]
     assert [row["id"] for row in listed] == [proposed["id"]]
     assert listed[0]["digest"] == proposed["digest"]

@@ -61,6 +61,41 @@ def test_a_space_that_does_not_exist_is_named_with_its_nearest_neighbour() -> No
     assert "there are fast_sdd, ssd" in found["databases.shop.tiers[1].spaces[0]"]
 
 
+def test_a_place_stands_for_the_spaces_in_it() -> None:
+    """A folder or disk group: every space whose path is in it; a name wins over a place, an inner place over others."""
+    spaces = ["/data/ssd", "+FAST", "by_name"]
+    plain = values()
+    plain["databases"][0]["tiers"][0]["spaces"] = spaces
+    plain["databases"][0]["tiers"][1]["spaces"] = ["/data", "+SLOW"]
+    found = loaded(written(plain)).database().resolve_spaces(
+        catalog(
+            at("a", "/data/ssd/a.dbf"), at("b", "/data/b.dbf"), at("by_name", "/data/c.dbf"),
+            at("d", "/database/d.dbf"), at("e", "+FAST/orcl/e.dbf"), at("f", "+SLOW"), at("g", ""),
+        )
+    )  # fmt: skip
+    assert found.tier_of_space.tolist() == [0, 1, 0, -1, 0, 1, -1]
+
+
+def test_an_outer_place_may_be_empty_for_now() -> None:
+    """Every space in it may live in an inner one: that is no mistake."""
+    plain = values()
+    plain["databases"][0]["tiers"][0]["spaces"] = ["/data/ssd"]
+    plain["databases"][0]["tiers"][1]["spaces"] = ["/data"]
+    found = loaded(written(plain)).database().resolve_spaces(catalog(at("a", "/data/ssd/a.dbf")))
+    assert found.tier_of_space.tolist() == [0]
+
+
+def test_a_place_without_a_space_is_missing() -> None:
+    """A name of no folder stands for nothing but itself."""
+    with pytest.raises(ConfigError, match="no space '/ssd'"):
+        database(spaces=["/ssd"]).resolve_spaces(catalog(at("ssd", "/hdd/ssd"), space("hdd")))
+
+
+def at(name: str, path: str) -> Space:
+    """A space by its path."""
+    return Space(name=name, path=path, used_bytes=0, free_bytes=None, capacity_bytes=None)
+
+
 def test_a_configured_capacity_limits_what_the_engine_says() -> None:
     """The smaller capacity counts, and no more is free than it leaves."""
     limited = database(spaces=[{"name": "ssd", "capacity": "10 GiB"}])

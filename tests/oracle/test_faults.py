@@ -15,6 +15,7 @@ from connectors.base import (
     OutcomeUnknown,
     PrivilegeMissing,
     Retry,
+    SpaceFull,
     StatementFailed,
     TimedOut,
 )
@@ -120,7 +121,17 @@ def test_a_break_before_the_move_is_found_out(lab: OracleHarness, connector: Ora
 
 @pytest.mark.parametrize(
     ("number", "kind"),
-    [(8104, StatementFailed), (439, StatementFailed), (1031, PrivilegeMissing), (12850, StatementFailed)],
+    [
+        (8104, StatementFailed),
+        (439, StatementFailed),
+        (1031, PrivilegeMissing),
+        (12850, StatementFailed),
+        (1653, SpaceFull),
+        (1658, SpaceFull),
+        (1950, SpaceFull),
+        (14257, StatementFailed),
+        (12034, StatementFailed),
+    ],
 )
 def test_refusals_bring_advice(
     lab: OracleHarness, connector: OracleConnector, table: PlayTable, number: int, kind: type[ConnectorError]

@@ -46,7 +46,7 @@ def site(lab: OracleHarness, tmp_path: Path) -> Site:
         "name": "orders",
         "engine": "oracle",
         "connection": _connection(lab, AGENT, tmp_path),
-        "tiers": [{"name": "ssd", "spaces": ["FAST"]}, {"name": "hdd", "spaces": ["SLOW"]}],
+        "tiers": [{"name": "ssd", "spaces": ["/ssd"]}, {"name": "hdd", "spaces": ["SLOW"]}],
         "sample_every": "0.2s",
         "settle": "0.2s",
         "pins": [{"unit": "APP.SALES PARTITION P1", "pin": "must"}, {"unit": "APP.MAILS", "pin": "must"}],

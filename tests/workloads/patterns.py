@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 
 import numpy as np
 
 from connectors.model import F64, I64, Bools
+from connectors.simulated.clock import EPOCH
 from tests.workloads.catalogue import Catalogue, mixed
 
 NOISE = 0.35  # sigma of the logarithm, anew every hour
 QUIET = 0.05  # of its mean, when it is not a unit's time
-DAY, WEEK, MONTH = 24, 168, 720  # hours; months of thirty days
+DAY, WEEK = 24, 168  # hours
+START = EPOCH.date()  # of every workload: a Monday, and the first of a month
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """Units and their demand over time. Hour 0 is a Monday, midnight."""
+    """Units and their demand over time. Hour 0 is midnight of ``START``."""
 
     name: str
     catalogue: Catalogue
@@ -58,7 +61,8 @@ def weekly(hours: int, units: int, draw: np.random.Generator) -> F64:
 
 def month_end(hours: int, units: int, draw: np.random.Generator) -> F64:
     """A quarter of the units work in the last three days of the month only, eight times as hard; the others always."""
-    last = np.arange(hours) % MONTH >= MONTH - 3 * DAY
+    days = [START + timedelta(days=day) for day in range(-(-hours // DAY))]
+    last = np.repeat([(day + timedelta(days=3)).month != day.month for day in days], DAY)[:hours]
     who = draw.random(units) < 0.25
     return np.where(who[np.newaxis, :], np.where(last, 8.0, QUIET)[:, np.newaxis], 1.0)
 

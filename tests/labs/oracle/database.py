@@ -25,6 +25,8 @@ from tests.labs.oracle.workload import SCAN_BLOCKS, Workload
 from tests.labs.tns.backend import Client, OracleError
 from tests.labs.tns.backend import Session as WireSession
 
+INITIAL_EXTENT = 64 << 10
+
 
 class EmulatedDatabase(Workload):
     """One database, one PDB of it where the release has those. Guarded by ``lock``: sessions are threads."""
@@ -66,6 +68,7 @@ class EmulatedDatabase(Workload):
         self._ids = itertools.count(70_000)
         self._session_ids = itertools.count(101)
         self._files = itertools.count(1)
+        self._space_numbers = itertools.count()
         self._furnish()
         self.engine = Engine(self)
 
@@ -161,13 +164,20 @@ class EmulatedDatabase(Workload):
     def add_tablespace(self, name: str, path: str, size: int, max_bytes: int = 0, **other: str | bool) -> Tablespace:
         """A tablespace with one file."""
         with self.changed:
-            number = len(self.tablespaces)
+            number = next(self._space_numbers)
             counters = [Counter[str]() for _ in range(self.quirks.instances)]
             file = DataFile(next(self._files), path, size, max_bytes, counters)
             space = Tablespace(name, number, [file], **other)  # type: ignore[arg-type]
             self.tablespaces[name] = space
             self.touch()
         return space
+
+    def drop_tablespace(self, name: str) -> None:
+        """An empty one, with its data files."""
+        with self.changed:
+            number = self.tablespaces.pop(name).number
+            self.dead = [entry for entry in self.dead if entry[0] != number]
+            self.touch()
 
     def add_user(
         self,
@@ -280,14 +290,22 @@ class EmulatedDatabase(Workload):
             del self.tables[owner, name]
             self.touch()
 
-    def add_space_check(self, tablespace: str, needed: int, *, what: str = "temp segment by 128") -> None:
-        """Extend files as far as they may. Raises OracleError ORA-01652. The lock is held."""
+    def add_space_check(self, tablespace: str, needed: int, *, error: OracleError | None = None) -> None:
+        """Extend files as far as they may. The lock is held.
+
+        Raises:
+            OracleError: ORA-01658 where not even an initial extent fits, else ``error``, by default ORA-01652: a copy
+                is a temporary segment until it is whole.
+        """
         space = self.tablespace(tablespace)
         missing = self.used_bytes(tablespace) + needed - space.bytes
         if missing <= 0:
             return
-        if self.used_bytes(tablespace) + needed > space.most_bytes:
-            raise OracleError(1652, f"unable to extend {what} in tablespace {tablespace}")
+        left = space.most_bytes - self.used_bytes(tablespace)
+        if error is None and left < INITIAL_EXTENT:
+            raise OracleError(1658, f"unable to create INITIAL extent for segment in tablespace {tablespace}")
+        if needed > left:
+            raise error or OracleError(1652, f"unable to extend temp segment by 128 in tablespace {tablespace}")
         for file in space.files:
             grown = min(missing, max(0, file.max_bytes - file.bytes))
             file.bytes += grown

@@ -240,6 +240,19 @@ def _mark_indexes(table: Table, move: Move, targets: list[int], kept: set[int]) 
                 index.unusable.add(segment.part)
 
 
+def allocate_extent(session: EmulatedSession, owner: str, name: str, size: int) -> None:
+    """ALTER TABLE owner.name ALLOCATE EXTENT: as rows do that come in. Raises OracleError ORA-01653."""
+    database = session.database
+    with database.changed:
+        session.may_alter(owner, "TABLE", name)
+        segment = database.table(owner, name).segments[0]
+        full = OracleError(1653, f"unable to extend table {owner}.{name} by 128 in tablespace {segment.tablespace}")
+        database.quota_check(owner, segment.tablespace, size)
+        database.add_space_check(segment.tablespace, size, error=full)
+        segment.bytes += size
+        database.touch()
+
+
 def move_file(session: EmulatedSession, move: MoveFile) -> None:
     """ALTER DATABASE MOVE DATAFILE: online, and nothing changes but the path. Raises OracleError."""
     database = session.database

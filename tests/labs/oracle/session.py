@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from tests.labs.oracle.grammar import NOT_ENDED, Words, read_degree, read_move, read_move_file, read_rebuild
-from tests.labs.oracle.moving import move_file, move_table, rebuild_index
+from tests.labs.oracle.moving import allocate_extent, move_file, move_table, rebuild_index
 from tests.labs.oracle.performance import container_id
 from tests.labs.oracle.plsql import run_block
 from tests.labs.oracle.rewrite import refuse
@@ -273,6 +273,12 @@ class EmulatedSession:
             with self.database.changed:
                 self.database.tablespace(tablespace)
                 self.database.table(owner, name).default_tablespace = tablespace
+            return
+        if words.take("ALLOCATE", "EXTENT", "(", "SIZE"):
+            size = words.integer()
+            words.need(")")
+            words.end()
+            allocate_extent(self, owner, name, size)
             return
         words.need("MOVE", error=NOT_ENDED)
         move_table(self, owner, name, read_move(words))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from connectors.model import Bundle, NoRoute
+from connectors.model import Bundle, NoRoute, Route
 from connectors.oracle.connector import OracleConnector
 from tests.components import ORACLE_GRAMMARS
 from tests.contract.asking import bundle_of
@@ -63,10 +63,11 @@ def statements() -> list[str]:
     for name, (version, quirks) in SITES.items():
         with running_harness(name, version, quirks) as lab:
             _furnish(lab)
-            connector = lab.connector()
-            for statement in _statements(connector):
-                shapes[re.sub(r'/\*.*?\*/|"[^"]*"|\d+', "", statement)] = statement
-            connector.close()
+            for how in ({}, {"parallel": 4}, {"move_by": "tablespace"}):
+                connector = lab.connector(**how)
+                for statement in _statements(connector, "/ssd/oradata" if "move_by" in how else "FAST"):
+                    shapes[re.sub(r'/\*.*?\*/|"[^"]*"|\d+', "", statement)] = statement
+                connector.close()
     return [shapes[shape] for shape in sorted(shapes)]
 
 
@@ -97,12 +98,22 @@ def _bundles(connector: OracleConnector) -> Iterator[Bundle]:
             yield bundle_of(catalog, key)
 
 
-def _statements(connector: OracleConnector) -> Iterator[str]:
+def _statements(connector: OracleConnector, target: str) -> Iterator[str]:
     for bundle in _bundles(connector):
-        found = connector.routes(bundle, "FAST")
+        found = connector.routes(bundle, target)
         for route in () if isinstance(found, NoRoute) else found:
             yield from route.prologue
             yield from (step.sql for step in (*route.steps, *route.undo_steps, *route.tidy_steps))
+            yield from _written(route)
+
+
+def _written(route: Route) -> Iterator[str]:
+    """What is written down for a person, statement by statement."""
+    for note in route.notes:
+        _, marked, plan = note.partition("watched by a person: ")
+        if marked:
+            plan = plan.partition("; after any error")[0]
+            yield from re.findall(r"(?:DECLARE|BEGIN) .*?END;|(?:CREATE|DROP) [^;]*", plan)
 
 
 def twins(statement: str) -> list[str]:
@@ -110,7 +121,7 @@ def twins(statement: str) -> list[str]:
     if statement.lstrip().startswith("ALTER SESSION"):
         return [statement.replace("SESSION", "SESSION SESSION")]
     broken = [re.sub(r'TABLESPACE "[^"]*"', "TABLESPACE ,", statement, count=1), statement + " , NOW"]
-    for word in ("MOVE", "REBUILD", "PARTITION", "INDEXES", "STORE", "ONLINE"):
+    for word in ("MOVE", "REBUILD", "PARTITION", "INDEXES", "STORE", "ONLINE", "DATAFILE", "NOPARALLEL", "BEGIN"):
         broken += [re.sub(rf"\b{word}\b", f"{word} , {word}", statement, count=1)]
         broken += [re.sub(rf"\b{word}\b", f"{word}X", statement, count=1)]
     return [twin for twin in broken if twin != statement]

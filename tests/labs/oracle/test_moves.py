@@ -179,6 +179,21 @@ def test_room_is_needed_for_old_and_new() -> None:
     assert of.tablespaces["FAST"].bytes == 68 * MB
 
 
+def test_full_tablespaces_have_three_numbers() -> None:
+    """No initial extent, no room for a copy, no room for more rows: ORA-01658, 01652, 01653."""
+    of = database()
+    fast, slow = of.tablespaces["FAST"], of.tablespaces["SLOW"]
+    fast.ballast = fast.bytes
+    assert refused(of, "ALTER TABLE APP.ORDERS MOVE TABLESPACE FAST") == 1658
+    fast.ballast = fast.bytes - MB
+    assert refused(of, "ALTER TABLE APP.ORDERS MOVE TABLESPACE FAST") == 1652
+    more = f"ALTER TABLE APP.ORDERS ALLOCATE EXTENT (SIZE {2 * MB})"
+    run(of, more)
+    slow.ballast = slow.bytes - of.used_bytes("SLOW") - MB
+    assert refused(of, more) == 1653
+    assert of.table("APP", "ORDERS").segments[0].bytes == 10 * MB
+
+
 def test_rights_are_needed() -> None:
     """What one may not see does not exist; what one sees and may not alter is refused; owners may."""
     of = database()

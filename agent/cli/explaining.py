@@ -1,0 +1,118 @@
+"""The numbers behind one verdict, and verdicts of earlier proposals, worked out again from what the ledger stored."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from agent.cli.exit_codes import CommandError, ExitCode
+from agent.cli.session import Session
+from agent.cli.wording import seconds_per_hour
+from agent.decisions import decision_of_proposal, recall
+from agent.units_of_measure import format_bytes, format_ratio, format_seconds, format_when
+from policies.explain import explain
+from policies.figures import Figures, figures_of
+
+SUGGESTED = 5
+SEARCHED = 5000  # top keys among which a similar one is looked for
+
+
+def explain_stored(session: Session, unit: str, proposal: int) -> None:
+    """Show the verdict of a unit with which a proposal was made, worked out again.
+
+    Raises:
+        CommandError: nothing is stored of that proposal, or it did not know the unit.
+    """
+    decision = recall(session.ledger, session.database.name, decision_of_proposal(proposal))
+    if decision is None:
+        raise CommandError(
+            f"what proposal {proposal} was made from is not stored",
+            code=ExitCode.NOT_FOUND,
+            advice="Only proposals of the default mode can be explained later; hotplace proposals lists them.",
+        )
+    keys = decision.situation.units.key
+    row = row_of(keys, unit)
+    numbers = figures_of(decision.situation, decision.plan, row, decision.settings)
+    sentence = explain(decision.situation, decision.plan, row, decision.settings)
+    session.out.line(keys[row], style="bold")
+    session.out.line(f"{numbers.verdict.code}: {sentence}")
+    session.out.line(f"worked out again from what proposal {proposal} was made from, {format_when(decision.made_at)}")
+    session.out.line()
+    session.out.facts(number_lines(numbers))
+    session.out.document(
+        {
+            "database": session.database.name,
+            "proposal": proposal,
+            "decided_at": decision.made_at,
+            "unit": keys[row],
+            "verdict": numbers.verdict.code,
+            "why": sentence,
+            "numbers": numbers_document(numbers),
+        }
+    )
+
+
+def number_lines(numbers: Figures) -> list[tuple[str, str]]:
+    """The numbers for people, one line each."""
+    together, floor = format_bytes(numbers.bundle_bytes), _hourly(numbers.floor_per_hour)
+    saves, sure = _hourly(numbers.saves_per_hour), _hourly(numbers.surely_saves_per_hour)
+    copying, cost = format_seconds(numbers.copy_seconds), format_seconds(numbers.cost_seconds)
+    lines = [
+        ("wait", f"{_hourly(numbers.wait_now_per_hour)} where it is, {_hourly(numbers.wait_fast_per_hour)} when fast"),
+        ("saves", f"{saves}, surely {sure}; less than {floor} is not worth a move"),
+        ("demand errs by", format_ratio(numbers.demand_error_ratio)),
+        ("move", f"{together}, {copying} of copying, costs {cost} of session time"),
+        ("payback", f"{_duration(numbers.payback_seconds)} of at most {format_seconds(numbers.payback_limit_seconds)}"),
+        (
+            "history",
+            f"{format_seconds(numbers.observed_seconds)} of at least {format_seconds(numbers.minimum_history_seconds)}",
+        ),
+    ]
+    if numbers.hotter_ratio > 1:
+        lines.append(("other horizon", f"{numbers.hotter_ratio:.3g} times as hot"))
+    if math.isfinite(numbers.expected_index):
+        lines.append(("season", f"promises {_hourly(numbers.expected_index * 3600)} of wait on a usual disk"))
+    if numbers.cooling_seconds > 0:
+        lines.append(("cools down for", format_seconds(numbers.cooling_seconds)))
+    return lines
+
+
+def numbers_document(numbers: Figures) -> dict[str, Any]:
+    """The numbers as JSON values; what is not known or endless is None."""
+    plain = asdict(numbers)
+    del plain["verdict"]
+    return {name: value if math.isfinite(value) else None for name, value in plain.items()}
+
+
+def _hourly(seconds: float) -> str:
+    return seconds_per_hour(seconds) if math.isfinite(seconds) else "unknown"
+
+
+def _duration(seconds: float) -> str:
+    return format_seconds(seconds) if math.isfinite(seconds) else "never"
+
+
+def similar_keys(keys: Sequence[str], text: str) -> list[str]:
+    """A few keys that somebody may have meant by ``text``."""
+    plain = text.replace('"', "").casefold()
+    holding = [key for key in keys if plain in key.replace('"', "").casefold()]
+    near = difflib.get_close_matches(text, list(keys[:SEARCHED]), n=SUGGESTED)
+    return (holding or near)[:SUGGESTED]
+
+
+def row_of(keys: Sequence[str], unit: str) -> int:
+    """Row of the unit of that key; quotes may be left out where that is still clear."""
+    plain = unit.replace('"', "")
+    exact = [row for row, key in enumerate(keys) if key == unit]
+    rows = exact or [row for row, key in enumerate(keys) if key.replace('"', "") == plain]
+    if len(rows) == 1:
+        return rows[0]
+    similar = [keys[row] for row in rows] or similar_keys(keys, unit)
+    raise CommandError(
+        f"several units could be meant by {unit!r}" if rows else f"no unit has the key {unit!r}",
+        code=ExitCode.NOT_FOUND,
+        advice=f"Did you mean: {', '.join(similar)}" if similar else "`hotplace units --all` lists them.",
+    )

@@ -1,0 +1,129 @@
+"""What happens right now? ``top``: moves under way with their progress, and the units that sessions wait for."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group as Lines
+from rich.console import RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from agent.cli.app import Group, command
+from agent.cli.exit_codes import CommandError, ExitCode
+from agent.cli.output import printable
+from agent.cli.running import UNDER_WAY, daemon_of
+from agent.cli.session import Session
+from agent.cli.under_way import under_way_document, under_way_of
+from agent.config import DatabaseConfig
+from agent.ranking import RANKING, Ranking, ranking_from_arrays
+from agent.units_of_measure import format_bytes, format_seconds, parse_seconds
+
+UNITS = 10
+COLUMNS = ("unit", "tier", "size", "sync/s", "benefit/h", "verdict")
+
+
+@command(Group.LOOK, "hotplace top --every 1s")
+def top(
+    session: Session,
+    once: Annotated[bool, typer.Option("--once", help="Print it once and end.")] = False,
+    every: Annotated[str, typer.Option(metavar="DURATION", help="How often to look.")] = "2s",
+    limit: Annotated[int, typer.Option(min=1, help="Show this many units.")] = UNITS,
+) -> None:
+    """Show live what moves, how far it is and what waits; Ctrl-C ends the show and nothing else."""
+    seconds = _seconds(every)
+    if session.out.as_json or once or not session.out.terminal:
+        documents = [_document(session, database, limit) for database in session.databases]
+        for document in documents:
+            _print(session, document)
+        session.out.document({"at": session.clock.now(), "databases": documents})
+        return
+    with Live(console=session.out.console, screen=True, auto_refresh=False) as live:
+        while True:
+            parts = [_drawn(_document(session, database, limit)) for database in session.databases]
+            live.update(Lines(*parts), refresh=True)
+            session.clock.sleep(seconds)
+
+
+def _seconds(every: str) -> float:
+    try:
+        seconds = parse_seconds(every)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--every") from error
+    if seconds < 0.1:
+        raise CommandError(
+            "--every is at least 0.1s", code=ExitCode.USAGE, advice="The daemon itself looks every second."
+        )
+    return seconds
+
+
+def _document(session: Session, database: DatabaseConfig, limit: int) -> dict[str, Any]:
+    """Everything that is shown of one database; asks the ledger alone."""
+    now = session.clock.now()
+    daemon = daemon_of(session.ledger, database, now)
+    under_way = under_way_of(session.ledger, database, now)
+    rows = session.ledger.moves(database=database.name, states=UNDER_WAY)
+    stored = session.ledger.load_arrays(database.name, RANKING)
+    ranking = None if stored is None else ranking_from_arrays(stored[1])
+    return {
+        "database": database.name,
+        "daemon": {"state": daemon.word, "sentence": daemon.sentence, "last_cycle": daemon.status.get("last_cycle")},
+        **under_way_document(under_way),
+        "moves": [
+            {
+                "id": row.id, "unit": row.move.key, "to_space": row.move.to_space, "bytes": row.move.size_bytes,
+                "state": row.state, "sentence": under_way.sentence(row),
+            }
+            for row in rows
+        ],
+        "units": [] if ranking is None else [ranking.document(row) for row in range(min(limit, len(ranking)))],
+        "lines": [] if ranking is None else _lines(ranking, limit),
+    }  # fmt: skip
+
+
+def _lines(ranking: Ranking, limit: int) -> list[tuple[str, ...]]:
+    return [
+        (
+            ranking.key[row],
+            ranking.tier_names[int(ranking.tier[row])] if ranking.tier[row] >= 0 else "not managed",
+            format_bytes(int(ranking.size_bytes[row])),
+            f"{ranking.sync_reads[row]:,.1f}",
+            format_seconds(float(ranking.benefit_per_hour[row])),
+            ranking.verdict_code(row),
+        )
+        for row in range(min(limit, len(ranking)))
+    ]
+
+
+def _move_line(move: dict[str, Any]) -> str:
+    return f"move {move['id']}: {move['unit']} to {move['to_space']}, {move['state']}: {move['sentence']}"
+
+
+def _print(session: Session, document: dict[str, Any]) -> None:
+    out = session.out
+    out.line(f"{document['database']}: {document['daemon']['sentence']}", style="bold")
+    out.line(document["window"]["sentence"])
+    for move in document["moves"]:
+        out.line(_move_line(move))
+    if not document["moves"]:
+        out.line("nothing moves")
+    for line in document.pop("lines"):
+        out.line("  ".join(line))
+
+
+def _drawn(document: dict[str, Any]) -> RenderableType:
+    """The same as something that a terminal redraws."""
+    head = [
+        Text(printable(f"{document['database']}: {document['daemon']['sentence']}"), style="bold"),
+        Text(printable(str(document["daemon"]["last_cycle"] or "no cycle yet"))),
+        Text(printable(document["window"]["sentence"])),
+        *(Text(printable(_move_line(move))) for move in document["moves"]),
+    ]
+    table = Table(box=None, pad_edge=False)
+    for title in COLUMNS:
+        table.add_column(title, justify="right" if title in {"size", "sync/s", "benefit/h"} else "left", no_wrap=True)
+    for line in document["lines"]:
+        table.add_row(*(Text(printable(cell)) for cell in line))
+    return Lines(*head, Text(""), table, Text(""))

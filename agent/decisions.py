@@ -1,0 +1,119 @@
+"""What a plan was made from, kept in the ledger, so that every verdict can be worked out again later.
+
+The policies are pure: the same situation and settings give the same plan. So it is enough to keep those two, bit by
+bit. The last plan's are kept, and those of every stored proposal.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ConfigDict, TypeAdapter
+
+from agent.ledger import Ledger
+from agent.planner import Planning
+from connectors.model import DatabaseDemand, RoleFigures, Space, UnitTable
+from policies.modes import plan_mode
+from policies.plan import HeatView, Plan, PolicySettings, Situation, Tier
+
+DECISION = "decision"  # name under which the ledger keeps the last plan's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A situation, the settings with which it was judged, and the plan that comes of both."""
+
+    made_at: datetime
+    situation: Situation
+    settings: PolicySettings
+    plan: Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Few:
+    """The parts of a decision that exist once or a few times; the others are columns."""
+
+    spaces: tuple[Space, ...]
+    tiers: tuple[Tier, ...]
+    database: DatabaseDemand
+    no_route: dict[str, str]
+    roles: tuple[RoleFigures, ...]
+    settings: PolicySettings
+
+    __pydantic_config__ = ConfigDict(extra="ignore")
+
+
+_FEW: TypeAdapter[_Few] = TypeAdapter(_Few)
+_UNITS = ("physical_id", "kind", "size_bytes", "space", "bundle", "parent")
+_SITUATION = ("tier_of_space", "pin", "cooling_seconds")
+_HEAT = tuple(field.name for field in fields(HeatView))
+
+
+def decision_of_proposal(number: int) -> str:
+    """Name under which the ledger keeps what a proposal was made from."""
+    return f"{DECISION} of proposal {number}"
+
+
+def keep(ledger: Ledger, database: str, planning: Planning, name: str = DECISION) -> None:
+    """Store what a planning was made from."""
+    ledger.save_arrays(database, name, planning.made_at, decision_arrays(planning.situation, planning.settings))
+
+
+def recall(ledger: Ledger, database: str, name: str = DECISION) -> Decision | None:
+    """Work a stored plan out again; None where there is none of that name."""
+    stored = ledger.load_arrays(database, name)
+    if stored is None:
+        return None
+    situation, settings = decision_from_arrays(stored[1])
+    return Decision(made_at=stored[0], situation=situation, settings=settings, plan=plan_mode(situation, settings))
+
+
+def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str, NDArray[Any]]:
+    """Situation and settings as arrays for the ledger; texts as the bytes of JSON."""
+    units, heat = situation.units, situation.heat
+    few = _Few(
+        spaces=situation.spaces,
+        tiers=situation.tiers,
+        database=situation.database,
+        no_route=dict(situation.no_route),
+        roles=situation.roles,
+        settings=settings,
+    )
+    arrays: dict[str, NDArray[Any]] = {f"units.{name}": getattr(units, name) for name in _UNITS}
+    arrays |= {f"situation.{name}": getattr(situation, name) for name in _SITUATION}
+    arrays |= {f"heat.{name}": column for name in _HEAT if (column := getattr(heat, name)) is not None}
+    arrays["keys"] = _text(list(units.key))
+    arrays["few"] = _text(_FEW.dump_python(few))
+    return arrays
+
+
+def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation, PolicySettings]:
+    """Inverse of ``decision_arrays``.
+
+    Raises:
+        KeyError, ValueError: the arrays are not those of a decision.
+    """
+    few = _FEW.validate_python(json.loads(arrays["few"].tobytes()))
+    columns = {name: arrays[f"units.{name}"] for name in _UNITS}
+    heat = {name: arrays.get(f"heat.{name}") for name in _HEAT}
+    situation = Situation(
+        units=UnitTable(key=json.loads(arrays["keys"].tobytes()), **columns),
+        heat=HeatView(**{name: column for name, column in heat.items() if column is not None}),
+        spaces=few.spaces,
+        tiers=few.tiers,
+        database=few.database,
+        no_route=few.no_route,
+        roles=few.roles,
+        **{name: arrays[f"situation.{name}"] for name in _SITUATION},
+    )
+    return situation, few.settings
+
+
+def _text(value: Any) -> NDArray[np.uint8]:  # noqa: ANN401  # plain JSON values; NaN and infinity are words of Python's
+    return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), dtype=np.uint8)

@@ -1,0 +1,83 @@
+"""What an agent learns over time in a simulated site: measured hours, seasons, costs, and verdicts worked out again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from agent.decisions import decision_of_proposal, recall
+from agent.experience import copies_of, disturbed_of, experienced
+from agent.sampler import HEAT, SEASONS, UNITS
+from tests.simulation.site import MINUTE, Site
+
+
+def test_demand_outside_the_measured_hours_leaves_heat_alone(tmp_path: Path) -> None:
+    """A site that measures on one minute of the week only: samples are taken, and no unit becomes hot or watched."""
+    site = Site(tmp_path, windows='measured: ["sun 03:00-03:01"]')
+    with site.agent() as (watch, _):
+        for _ in range(20):
+            cycle = watch.sample()
+            site.clock.sleep(MINUTE)
+        picture = watch.snapshot.picture
+    assert "outside the measured hours" in cycle.sentence
+    assert cycle.evidence
+    assert picture is not None
+    assert not picture.heat.rates.any()
+    assert not picture.heat.observed_seconds.any()
+    assert picture.work.reads > 0
+
+
+def test_what_was_learnt_is_stored_and_taken_up(tmp_path: Path) -> None:
+    """Heat by both horizons, seasons and known units outlive the agent."""
+    site = Site(tmp_path)
+    with site.agent() as (watch, ledger):
+        site.observe(watch)
+        watch.close()
+        stored = ledger.load_arrays("sim", HEAT)
+        assert stored is not None
+        assert stored[1]["long_sums"].any()
+        assert stored[1]["spread"].any()
+        seasons, units = ledger.load_arrays("sim", SEASONS), ledger.load_arrays("sim", UNITS)
+        assert seasons is not None
+        assert len(seasons[1]["slot"]) > 0
+        assert units is not None
+        assert len(units[1]["slot"]) == len(site.homes())
+
+
+def test_a_proposal_can_be_worked_out_again_later(tmp_path: Path) -> None:
+    """Hours of other demand later the stored decision still gives the verdicts, moves and figures of its proposal."""
+    site = Site(tmp_path)
+    with site.agent() as (watch, ledger):
+        site.observe(watch)
+        planning = watch.plan()
+        assert planning is not None
+        number = watch.propose(planning)
+        assert number is not None
+        for _ in range(30):
+            site.clock.sleep(10 * MINUTE)
+            watch.sample()
+        watch.plan()
+        again = recall(ledger, "sim", decision_of_proposal(number))
+        proposal = ledger.proposal(number).proposal
+    assert again is not None
+    np.testing.assert_array_equal(again.plan.verdict, planning.plan.verdict)
+    assert [move.sentence for move in again.plan.moves] == [move.sentence for move in proposal.moves]
+    assert again.plan.wait_saved_low_per_hour == proposal.wait_saved_low_per_hour
+
+
+def test_moves_teach_what_moving_costs(tmp_path: Path) -> None:
+    """After the first moves the copy rate is between the configured one and what was measured."""
+    site = Site(tmp_path)
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        watch.act()
+        for _ in range(3):
+            site.clock.sleep(MINUTE)
+            watch.sample()
+        copies = copies_of(ledger, "sim")
+        assert copies
+        measured = sum(copy.size_bytes for copy in copies) / sum(copy.seconds for copy in copies)
+        rates = sorted((watch.database.policy_settings().copy_bytes_per_second, measured))
+        assert rates[0] <= experienced(watch.database, ledger).copy_bytes_per_second <= rates[1]
+        assert all(each.calm_transactions > 0 for each in disturbed_of(ledger, "sim"))
