@@ -15,6 +15,7 @@ import platform
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from tests.bench.measurement import Measurement
 
 HERE = Path(__file__).parent
 LAB = tuple(f"lab.{name}" for name in EXPERIMENTS)
-SHORT = ("policy", "history", "agent_cost", "oracle_cost")  # seconds each
+SHORT = ("history", "agent_cost", "lab.disks", "lab.headline", "lab.kindness", "lab.faults")  # five minutes together
 SMALL_TOO = (
     "policy_baselines",
     "postgresql_cost",
@@ -61,7 +62,7 @@ def main() -> int:
     return _run(given.names or ([*SHORT, *SMALL_TOO, *LAB] if given.quick else MODULES), quick=given.quick)
 
 
-def _run(names: list[str] | tuple[str, ...], *, quick: bool) -> int:
+def _run(names: Sequence[str], *, quick: bool) -> int:
     results = {} if quick else {line["name"]: line for line in _read()}
     failed: list[str] = []
     for name in names:

@@ -7,7 +7,7 @@ are not compressed.
 
 - static: nothing moves any more;
 - hasty: hotplace with every guard off, which plans on what it saw last;
-- hotplace: its guards as they are; half-lives of 8 s and 16 s, cool-down, pay-back and horizon 15 s;
+- hotplace: its guards as they are; half-lives of 4 s and 8 s, cool-down, pay-back and horizon 15 s;
 - hindsight: knows the next phase and swaps as it begins.
 """
 
@@ -31,7 +31,7 @@ from tests.bench.lab.schema import Table
 from tests.bench.measurement import Measurement
 
 TABLES, ROWS = 6, 500_000
-HALF_LIFE_SECONDS = 8.0  # as many samples as would be in some hours, or no figure would be certain
+HALF_LIFE_SECONDS = 4.0  # as many samples as would be in some hours, or no figure would be certain
 PLAN_EVERY_SECONDS = 2.0
 PHASE_SECONDS = 60.0
 COOL_DOWN_SECONDS = 15.0  # of pay-back and horizon too: copies are not compressed
