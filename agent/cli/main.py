@@ -15,11 +15,14 @@ from agent.cli import (
     pinning,
     planning,
     proposing,
+    reporting,
     running,
     setting_up,
+    simulating,
     sizing,
     steering,
     top,
+    tracing,
     undoing,
 )
 from agent.cli.app import app
@@ -27,8 +30,9 @@ from agent.cli.app import app
 # Importing a module registers its commands; this is the order of the help.
 COMMANDS = (
     setting_up, demo, running, top,
-    looking, planning, balancing, sizing, proposing, deciding, undoing, steering, looking_back,
-    pinning, closing,
+    looking, planning, balancing, simulating, sizing, proposing, deciding, undoing, steering, looking_back,
+    reporting,
+    pinning, closing, tracing,
 )  # fmt: skip
 
 __all__ = ["COMMANDS", "app", "main"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from connectors.base import Clock, Lease, Mover
 from connectors.model import (
@@ -27,6 +27,7 @@ from connectors.sqlserver.file_move import file_route
 from connectors.sqlserver.keys import name_of
 from connectors.sqlserver.mover import SqlserverMover
 from connectors.sqlserver.online import ONLINE_EDITIONS, Server
+from connectors.sqlserver.residency import resident_note
 from connectors.sqlserver.sampler import DmvSampler
 from connectors.sqlserver.session import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
@@ -47,6 +48,11 @@ class _Facts:
     broker: str
     group: str | None
     updateability: str
+
+    @property
+    def writable(self) -> bool:
+        """The primary, or the only one."""
+        return self.updateability == "READ_WRITE"
 
     @property
     def online(self) -> bool:
@@ -70,7 +76,7 @@ class SqlserverConnector:
     def identify(self) -> Identity:
         """Server version and edition, database, and a fingerprint that all replicas of the database share."""
         facts = self._facts()
-        primary = facts.updateability == "READ_WRITE"
+        primary = facts.writable
         return Identity(
             engine="sqlserver",
             version=facts.version,
@@ -85,7 +91,7 @@ class SqlserverConnector:
     def capabilities(self) -> tuple[Capability, ...]:
         """What edition and rights of this login allow."""
         facts, rights = self._facts(), doctor.read_rights(self._session)
-        primary = facts.updateability == "READ_WRITE"
+        primary = facts.writable
         scheme = bool(rights.alter_any_dataspace or rights.alter_database)
         grant = "Run hotplace doctor: it prints the GRANT."
         return (
@@ -106,7 +112,8 @@ class SqlserverConnector:
         """Filegroups, and every heap, index, partition and LOB with storage."""
         now, lob_moves = self._clock.now(), self._settings.lob_moves
         if not self._by_filegroup:
-            return read_catalog(self._session, now, lob_moves=lob_moves)
+            together = self._settings.partitions == "together"
+            return read_catalog(self._session, now, lob_moves=lob_moves, together=together)
         self._homes = homes(read_files(self._session), self._settings.disks)
         return read_catalog(self._session, now, lob_moves=lob_moves, disks=self._settings.disks)
 
@@ -136,7 +143,8 @@ class SqlserverConnector:
         if isinstance(found, NoRoute):
             return found
         asked = [(route, self._against(route)) for route in found]
-        open_ways = tuple(route for route, reason in asked if reason is None)
+        known = resident_note(self._session, definition, self._settings)
+        open_ways = tuple(replace(route, notes=(*route.notes, *known)) for route, reason in asked if reason is None)
         return open_ways or next(reason for _, reason in asked if reason is not None)
 
     def inspect(self, route: Route) -> Inspection:
@@ -192,6 +200,7 @@ class SqlserverConnector:
             database=facts.database,
             server=self._server(),
             replicated=facts.group is not None,
+            writable=facts.writable,
             settings=self._settings,
         )
         against = found if isinstance(found, NoRoute) else self._against(found)

@@ -25,7 +25,8 @@ from tests.bench.measurement import Measurement
 
 HERE = Path(__file__).parent
 LAB = tuple(f"lab.{name}" for name in EXPERIMENTS)
-SHORT = ("history", "agent_cost", "lab.disks", "lab.headline", "lab.kindness", "lab.faults")  # five minutes together
+SHORT = ("history", "agent_cost", "oracle_cost", "db2_cost")  # seconds each
+QUICK_LAB = ("lab.disks", "lab.headline", "lab.kindness", "lab.faults")  # the others take minutes even when small
 SMALL_TOO = (
     "policy_baselines",
     "postgresql_cost",
@@ -42,6 +43,8 @@ MODULES = (
     "exposition",
     "postgresql_cost",
     "oracle_cost",
+    "sqlserver_cost",
+    "db2_cost",
     *LAB,
 )
 
@@ -59,7 +62,7 @@ def main() -> int:
     if given.inside:
         print(json.dumps([line for name in given.names for line in _measured(name, quick=given.quick)]))  # noqa: T201
         return 0
-    return _run(given.names or ([*SHORT, *SMALL_TOO, *LAB] if given.quick else MODULES), quick=given.quick)
+    return _run(given.names or ([*SHORT, *SMALL_TOO, *QUICK_LAB] if given.quick else MODULES), quick=given.quick)
 
 
 def _run(names: Sequence[str], *, quick: bool) -> int:

@@ -19,6 +19,7 @@ from connectors.sqlserver.keys import Name
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.contract.asking import bundle_of, run
 from tests.labs.sqlserver.lab import Lab, running_lab, wait_until
+from tests.labs.sqlserver.storage import IN_ROW
 from tests.labs.sqlserver.world import ADMINISTRATOR, FAST, SLOW, add_scheme, add_table
 from tests.labs.tds.drivers import OdbcDriver, drivers
 
@@ -137,6 +138,8 @@ def test_a_scheme_without_its_index_is_a_leftover(lab: Lab, connector: Connector
         mover.prepare(route)
         mover.execute(route.steps[0])
         assert connector.inspect(route).leftovers == route.tidy_steps
+    with connector.open_mover() as mover:
+        mover.prepare(replace(route, steps=route.tidy_steps))
         for step in route.tidy_steps:
             mover.execute(step)
     assert connector.inspect(route).leftovers == ()
@@ -245,7 +248,7 @@ def test_a_paused_build_is_given_up(lab: Lab, pausing: Connector) -> None:
     left = pausing.inspect(route).leftovers
     assert [step.sql.split()[-1] for step in left] == ["ABORT"]
     with pausing.open_mover() as mover:
-        mover.prepare(route)
+        mover.prepare(replace(route, steps=left))
         for step in left:
             mover.execute(step)
     seen = pausing.inspect(route)
@@ -284,7 +287,7 @@ def test_an_index_that_was_built_and_not_used_is_a_leftover(lab: Lab, connector:
     assert (seen.home, seen.paused) == (Home.SOURCE, False)
     assert [step.sql.partition("*/ ")[2].split(" [")[0] for step in seen.leftovers] == ["DROP INDEX"]
     with connector.open_mover() as mover:
-        mover.prepare(route)
+        mover.prepare(replace(route, steps=seen.leftovers))
         for step in seen.leftovers:
             mover.execute(step)
     assert sorted(index.name or "" for index in table.indexes.values()) == ["ix_orders", "pk_orders"]
@@ -372,6 +375,48 @@ def test_two_partitions_of_one_plan_do_not_undo_each_other(lab: Lab, connector: 
     assert homes == [SLOW, FAST, FAST]
     with pytest.raises(StatementFailed, match="did not make"):
         run(connector, second, undo=True)
+
+
+def test_all_partitions_of_an_index_move_together(lab: Lab, connector: Connector) -> None:
+    """One bundle, one scheme, one build: the whole table is there, and back; its index is another bundle."""
+    connector._settings = connector._settings.model_copy(update={"partitions": "together"})  # type: ignore[attr-defined]
+    add_scheme(lab.shop, "ps", [10, 20], [SLOW, SLOW, SLOW])
+    add_table(lab.shop, "days", space="ps", pages=50, column="id")
+    bundle, (route, *_) = routes_of(connector, "[dbo].[days] partition 1")
+    assert bundle.unit_keys == tuple(f"[dbo].[days] partition {number}" for number in (1, 2, 3))
+    run(connector, route)
+    assert connector.inspect(route).home is Home.TARGET
+    assert {bundle_of(connector.catalog(), key).space for key in bundle.unit_keys} == {FAST}
+    assert bundle_of(connector.catalog(), "[dbo].[days].[ix_days] partition 1").space == SLOW
+    run(connector, route, undo=True)
+    assert connector.inspect(route).home is Home.SOURCE
+    assert len(lab.shop.schemes) == 1
+
+
+def test_pitfall_7_what_is_in_memory_is_told_on_demand_only(lab: Lab, connector: Connector) -> None:
+    """Pitfall 7: 250 of 1000 pages are a quarter; not unless wanted, and not of a pool larger than allowed."""
+    table = add_table(lab.shop, "orders", pages=1000)
+    table.base.partitions[0].units[IN_ROW].cached = 250
+    lab.instance.pool_pages = 2 * 131072  # 2 GiB
+    for allowed, told in ((0.0, False), (1.9, False), (2.0, True)):
+        settings = connector._settings.model_copy(update={"residency_up_to_gib": allowed})  # type: ignore[attr-defined]
+        connector._settings = settings  # type: ignore[attr-defined]
+        _, (route, *_) = routes_of(connector, "[dbo].[orders]")
+        assert ("25% of the index was in memory when this was planned" in route.notes) is told
+
+
+def test_pitfall_38_query_store_is_not_assumed_to_be_on(lab: Lab, connector: Connector) -> None:
+    """Pitfall 38: asked only where wanted; off is said; 10 * 64 + 90 * 1 pages in 10 + 90 reads are 7.3 a read."""
+
+    def told() -> list[str]:
+        return [f.sentence for f in connector.doctor() if f.code.startswith("query_store")]
+
+    assert told() == []
+    connector._settings = connector._settings.model_copy(update={"query_store": True})  # type: ignore[attr-defined]
+    assert told() == ["Query Store is OFF in this database"]
+    lab.instance.query_store = "READ_WRITE"
+    lab.instance.query_store_reads = [(10, 64.0, 1.0), (90, 1.0, 1.0)]
+    assert told() == ["by Query Store a read fetched 7.3 pages on average: 730 pages in 100 reads"]
 
 
 def test_pitfall_13_an_index_that_was_changed_since_is_not_put_back(lab: Lab, connector: Connector) -> None:

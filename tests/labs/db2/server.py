@@ -29,9 +29,10 @@ from tests.labs.db2.world import MEGABYTE, StorageGroup, TableSpace, Utility, Wo
 FAST, SLOW = "FAST", "SLOW"  # storage groups
 TS_FAST, TS_SLOW = "TS_FAST", "TS_SLOW"
 ADMIN = User("db2inst1", "right-and-secret", administrator=True)
+SUCCESSOR = User("db2inst2", "right-too", administrator=True)
 LOOKER = User("looker", "may-look")
 BLIND = User("blind", "may-not-look", may_not_execute=frozenset({"MON_GET_TABLE", "MON_GET_TABLESPACE"}))
-USERS = {user.name: user for user in (ADMIN, LOOKER, BLIND)}
+USERS = {user.name: user for user in (ADMIN, SUCCESSOR, LOOKER, BLIND)}
 SET_UP = (f"CREATE TABLE {SCHEMA}.NOTHING (ID INTEGER)", "CREATE TABLE HOTPLACE.LEASE (HOLDER VARCHAR(200))")
 KEY = b"lab"
 
@@ -105,6 +106,13 @@ class Lab:
         """A filled table with a unique index."""
         with self._world.lock:
             load.create_table(self._world, schema, name, index, space, pages, lob_pages)
+
+    def create_many(self, schema: str, count: int, space: str, pages: int) -> None:
+        """So many tables T0, T1 ... with a unique index each, every one of them read a little."""
+        with self._world.lock:
+            for number in range(count):
+                load.create_table(self._world, schema, f"T{number}", f"T{number}_PK", space, pages)
+                load.read_randomly(self._world, self._world.tables[schema, f"T{number}"], 3)
 
     def create_partitioned(self, schema: str, name: str, index: str, spaces: list[str], pages: int) -> None:
         """A data partition in each of those table spaces; the index is in the first."""
