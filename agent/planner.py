@@ -25,7 +25,7 @@ from connectors.base import Connector
 from connectors.model import F64, I8, I64, Bundle, NoRoute, Route, Space, UnitKind, UnitTable
 from policies.heat import decided
 from policies.modes import Hsm, Mode, plan_mode
-from policies.plan import Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
+from policies.plan import HeatView, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
 
 
 class Wish(Protocol):
@@ -69,6 +69,7 @@ def make_planning(
     *,
     mode: Mode | None = None,
     time_limit_seconds: float = math.inf,
+    trace: HeatView | None = None,
 ) -> Planning:
     """The best plan that the engine can carry out. Asks for exact sizes and routes of the planned bundles only.
 
@@ -80,6 +81,7 @@ def make_planning(
         now: the instant.
         mode: of the balancer, default ``Hsm()``.
         time_limit_seconds: the copies of the plan take no longer.
+        trace: rank by this in place of the heat; however short it is, somebody has chosen it.
 
     Raises:
         ConnectorError: the engine did not answer.
@@ -87,6 +89,9 @@ def make_planning(
     """
     settings = _within_window(experienced(database, ledger), database, now)
     pins = pins_of(database, ledger, now)
+    if trace is not None:
+        picture = replace(picture, heat=trace)
+        settings = replace(settings, minimum_history_seconds=0.0, regret_ratio=0.0)
     situation = situation_of(picture, database, ledger, settings, now)
     wanted, plain = mode or Hsm(), mode is None and time_limit_seconds == math.inf
     for _ in range(ROUNDS):

@@ -15,6 +15,7 @@ import numpy as np
 from agent.config import DatabaseConfig, Storage
 from agent.experience import DISTURBED, disturbed_document, disturbed_of, newest
 from agent.ledger import Ledger
+from agent.trace import Tracer, traced_heat
 from connectors.base import Clock, Connector
 from connectors.model import F64, I64, Catalog, DatabaseDemand, Demand, Interval, RoleFigures, Sample, Signal
 from policies import device, heat, heirs, season
@@ -78,6 +79,7 @@ class Sampler:
         self._saved_at = clock.monotonic()
         self._work: deque[tuple[datetime, WorkInterval]] = deque(maxlen=WORK_KEPT)
         self._former_work = self._load_work()
+        self._tracer = Tracer(database.name, ledger)
         self._heat = self._load_heat()
         self._seasons = self._load_seasons()
         self._units = self._load_units()
@@ -136,6 +138,10 @@ class Sampler:
             self._seasons, self._slots, self._local(self._clock.now()), self._settings.horizon_seconds / 3600
         ).promised()
         return replace(heat.view(self._heat, self._slots), expected=ahead)
+
+    def traced(self) -> HeatView | None:
+        """What the trace has collected, aligned with the units of the picture; None where nothing was."""
+        return traced_heat(self._ledger, self._database.name, self._slots)
 
     def work_between(self, since: datetime | None, until: datetime | None) -> DatabaseDemand:
         """Mean demand of the intervals that ended within (since, until]; None leaves that side open."""
@@ -228,6 +234,7 @@ class Sampler:
         slots = np.where(rows >= 0, self._slots[rows], -1)
         if bool((rows < 0).any()):
             self._catalog_at = -float("inf")  # units we have not met: read the catalog before the next sample
+        self._tracer.see(demand, slots, self._slots)  # a trace counts whenever it is on, measuring window or not
         counts = self._is_measured(interval)
         if counts:
             self._heat = heat.update(self._heat, demand, slots, self._slots, self._settings)

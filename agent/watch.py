@@ -27,6 +27,7 @@ from agent.progress import PROGRESS, RunningMove, progress_document
 from agent.ranking import RANKING, Ranking, ranking_arrays, ranking_of
 from agent.sampler import Cycle, Picture, Sampler
 from agent.states import UNFINISHED, MoveState, ProposalState
+from agent.trace import NothingTraced
 from agent.undo import UNDO, CannotUndo, propose_undo, settle_undos
 from agent.verifier import measure
 from connectors.base import Clock, Connector, Lease
@@ -121,7 +122,9 @@ class Watch:
             snapshot.cycle_seconds += cycle.seconds
             return cycle
 
-    def plan(self, mode: Mode | None = None, time_limit_seconds: float = math.inf) -> Planning | None:
+    def plan(
+        self, mode: Mode | None = None, time_limit_seconds: float = math.inf, *, traced: bool = False
+    ) -> Planning | None:
         """Make a plan from what is known; None before the first sample. Stores no proposal.
 
         Plans of the default mode leave the ranking and the state of the pins behind, for everybody who looks later.
@@ -129,9 +132,11 @@ class Watch:
         Args:
             mode: of the balancer, default ``Hsm()``.
             time_limit_seconds: the copies of the plan take no longer.
+            traced: rank by the trace and by nothing else.
 
         Raises:
             ConnectorError: the engine did not answer.
+            NothingTraced: the trace is empty.
             UnknownName: the mode names a tier or space that does not exist.
         """
         with self._lock:
@@ -139,9 +144,14 @@ class Watch:
             if picture is None:
                 return None
             now = self._clock.now()
+            trace = self.sampler.traced() if traced else None
+            if traced and trace is None:
+                raise NothingTraced(
+                    f"nothing was traced of {self.database.name}", advice="hotplace trace on begins to collect."
+                )
             planning = make_planning(
                 picture, self.database, self.connector, self._ledger, now,
-                mode=mode, time_limit_seconds=time_limit_seconds,
+                mode=mode, time_limit_seconds=time_limit_seconds, trace=trace,
             )  # fmt: skip
             if mode is not None:
                 return planning

@@ -67,6 +67,7 @@ def balance(
     time_limit: Annotated[
         str | None, typer.Option(metavar="DURATION", help="The copies take no longer: 30min, 2h.")
     ] = None,
+    trace: Annotated[bool, typer.Option("--trace", help="Rank by what `hotplace trace` collected, alone.")] = False,
     propose: ProposeOption = False,
     observe: ObserveOption = None,
 ) -> None:
@@ -78,7 +79,7 @@ def balance(
     try:
         observe = allowed_observation(session, observe)
         look(session, watch, observe)
-        planning = _planned(watch.plan(wanted, limit))
+        planning = _planned(watch.plan(wanted, limit, traced=trace))
         proposal = proposal_of(planning, session.database, watch.identity.fingerprint)
         number = watch.propose(planning) if propose else None
         stored = None if number is None else session.ledger.proposal(number)

@@ -20,6 +20,7 @@ from agent.cli import (
     sizing,
     steering,
     top,
+    tracing,
     undoing,
 )
 from agent.cli.app import app
@@ -28,7 +29,7 @@ from agent.cli.app import app
 COMMANDS = (
     setting_up, demo, running, top,
     looking, planning, balancing, sizing, proposing, deciding, undoing, steering, looking_back,
-    pinning, closing,
+    pinning, closing, tracing,
 )  # fmt: skip
 
 __all__ = ["COMMANDS", "app", "main"]

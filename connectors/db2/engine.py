@@ -7,6 +7,7 @@ from connectors.db2.settings import Db2Settings
 from connectors.registry import Engine
 
 SAMPLE_SETTINGS = """\
+# platform: luw             # or i (IBM i), zos: looked at and planned for, never changed
 host: db.example.com
 port: 50000
 dbname: APP                 # one entry per database
@@ -35,6 +36,10 @@ def connect(settings: Db2Settings, clock: Clock) -> Connector:
     Raises:
         DriverMissing: ibm_db is not installed, or does not load on this machine.
     """
+    if settings.platform != "luw":
+        from connectors.db2.plan_only.connector import PlanOnlyConnector
+
+        return PlanOnlyConnector(settings, clock)
     try:
         import ibm_db_dbi  # noqa: F401  # only to tell a missing driver from a broken connector
     except ImportError as error:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from connectors.db2.names import Key, Part, parse_key
 from connectors.db2.session import ReadSession
+from connectors.db2.sizes import loading
 from connectors.db2.statements import CANCEL, SpaceChange, change_of, phase_of
 from connectors.db2.storage import AT_REST, Storage, TableSpace, lies_under, read_storage
 from connectors.db2.tables import MoveProtocol, TableFacts, find_table_of, read_protocol
@@ -53,7 +54,9 @@ def inspect_table(session: ReadSession, route: Route, *, shared: bool) -> Inspec
     return Inspection(
         home=home,
         sentence=sentence,
-        size_bytes=table_bytes(session, table, key, shared=shared),
+        size_bytes=route.bundle.size_bytes
+        if (table.schema, table.name) in loading(session)
+        else table_bytes(session, table, key, shared=shared),
         on_disk=None,
         leftovers=() if running else leftovers_of(route, protocol),
         running=running,

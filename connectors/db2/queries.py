@@ -32,9 +32,9 @@ class Query:
 
 
 @cache
-def query(name: str) -> Query:
-    """The query of ``sql/<name>.sql``."""
-    whole = (files("connectors.db2") / "sql" / f"{name}.sql").read_text(encoding="utf-8")
+def query(name: str, package: str = "connectors.db2") -> Query:
+    """The query of ``sql/<name>.sql`` in that package."""
+    whole = (files(package) / "sql" / f"{name}.sql").read_text(encoding="utf-8")
     text = "\n".join(line for line in whole.splitlines() if not line.startswith("--"))
     source = _SOURCE.search(text)
     optional = frozenset(found["column"] for found in map(_OPTIONAL.fullmatch, text.splitlines()) if found)

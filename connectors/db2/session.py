@@ -15,6 +15,7 @@ import ibm_db_dbi
 
 from connectors.base import CannotConnect, ConnectorError, ObjectGone, PrivilegeMissing, StatementFailed
 from connectors.db2.errors import MISSING_CODES, cannot_connect, diagnose, translate
+from connectors.db2.plan_only.platforms import Platform, insist_on, platform_of
 from connectors.db2.queries import Query, fit, query
 from connectors.db2.settings import Db2Settings
 
@@ -68,7 +69,22 @@ class Connection(Protocol):
 
 
 def open_connection(settings: Db2Settings, *, statement_seconds: float, autocommit: bool = True) -> Connection:
-    """A connection of ibm_db_dbi.
+    """A connection of ibm_db_dbi to Db2 for Linux, UNIX and Windows.
+
+    Raises:
+        AuthenticationFailed: the server does not let this user in.
+        CannotConnect: it did not answer, refused for another reason, or is Db2 for i or z/OS.
+        SecretUnavailable: the password's place is empty.
+    """
+    connection = connect_any(settings, statement_seconds=statement_seconds)
+    insist_on(Platform.LUW, platform_of(str(ibm_db.server_info(connection.conn_handler).DBMS_NAME)), settings.where())
+    connection.set_autocommit(autocommit)
+    opened: Connection = connection
+    return opened
+
+
+def connect_any(settings: Db2Settings, *, statement_seconds: float) -> Any:  # noqa: ANN401  # the driver has no types
+    """A connection of ibm_db_dbi, in autocommit, to whichever Db2 it is.
 
     Raises:
         AuthenticationFailed: the server does not let this user in.
@@ -83,9 +99,8 @@ def open_connection(settings: Db2Settings, *, statement_seconds: float, autocomm
     # QueryTimeout asks the server to stop and waits for its answer; a server that has gone silent gives none, ever.
     limit = max(1, round(statement_seconds)) + ANSWER_MARGIN_SECONDS
     connection.set_option({ibm_db.SQL_ATTR_RECEIVE_TIMEOUT: limit})
-    connection.set_autocommit(autocommit)
-    opened: Connection = connection
-    return opened
+    connection.set_autocommit(True)
+    return connection
 
 
 def close_quietly(connection: Connection) -> None:

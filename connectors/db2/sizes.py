@@ -10,10 +10,11 @@ from connectors.model import I64, NO_PARENT, Catalog, UnitKind
 
 KILOBYTE = 1024
 GONE = -1
+LOAD = "LOAD"
 
 
 def exact_sizes(session: ReadSession, catalog: Catalog, physical_ids: I64, *, shared: bool) -> I64:
-    """Bytes of each unit now, -1 where it is gone.
+    """Bytes of each unit now, -1 where it is gone; the catalog's estimate while a table is being loaded.
 
     The indexes of a table share one object, whose size is divided as the catalog's estimate is.
 
@@ -22,9 +23,21 @@ def exact_sizes(session: ReadSession, catalog: Catalog, physical_ids: I64, *, sh
     """
     rows = catalog.units.rows_of(physical_ids)
     asked: dict[tuple[str, str], dict[int, dict[Part, int]]] = {}
+    busy = loading(session)
     return np.array(
-        [GONE if row < 0 else _size(session, catalog, int(row), asked, shared=shared) for row in rows], dtype=np.int64
+        [GONE if row < 0 else _size(session, catalog, int(row), asked, busy, shared=shared) for row in rows],
+        dtype=np.int64,
     )
+
+
+def loading(session: ReadSession) -> frozenset[tuple[str, str]]:
+    """Tables that a LOAD works on: ADMIN_GET_TAB_INFO would wait for it.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    rows = session.optional_rows("utilities", doing="looking for a LOAD") or []
+    return frozenset((str(row[4]), str(row[5])) for row in rows if str(row[2]).upper() == LOAD)
 
 
 def _size(
@@ -32,6 +45,7 @@ def _size(
     catalog: Catalog,
     row: int,
     asked: dict[tuple[str, str], dict[int, dict[Part, int]]],
+    busy: frozenset[tuple[str, str]],
     *,
     shared: bool,
 ) -> int:
@@ -45,6 +59,8 @@ def _size(
         table = (str(found[0][0]), str(found[0][1]))
     else:
         table = (key.schema, key.name)
+    if table in busy:
+        return int(units.size_bytes[row])
     if table not in asked:
         asked[table] = table_sizes(session, *table, shared=shared)
     sizes = asked[table]

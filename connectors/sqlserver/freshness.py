@@ -30,8 +30,9 @@ def outdated(definition: Definition | None, route: Route, server: Server, settin
         server: what it takes.
         settings: of the moving session; how an index is built is no matter here, what is built is.
     """
-    if definition is None or definition.index is None:
-        return ""
+    tidies = {step.sql for step in route.tidy_steps}
+    if definition is None or definition.index is None or all(step.sql in tidies for step in route.steps):
+        return ""  # what only removes what a move has made fits always
     homes = definition.homes()
     if homes == {route.bundle.space}:
         every = settings.model_copy(update={"offline_moves": True, "lob_moves": True, "resumable": "all"})

@@ -24,7 +24,7 @@ from tests.bench.measurement import Measurement
 
 HERE = Path(__file__).parent
 LAB = tuple(f"lab.{name}" for name in EXPERIMENTS)
-SHORT = ("policy", "history", "agent_cost", "oracle_cost")  # seconds each
+SHORT = ("policy", "history", "agent_cost", "oracle_cost", "db2_cost")  # seconds each
 SMALL_TOO = (
     "policy_baselines",
     "postgresql_cost",
@@ -41,6 +41,8 @@ MODULES = (
     "exposition",
     "postgresql_cost",
     "oracle_cost",
+    "sqlserver_cost",
+    "db2_cost",
     *LAB,
 )
 

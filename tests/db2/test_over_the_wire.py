@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from connectors.base import CannotConnect, ConnectorError, PrivilegeMissing, SpaceFull, StatementFailed
+from connectors.base import CannotConnect, ConnectorError, LockNotObtained, PrivilegeMissing, SpaceFull, StatementFailed
 from connectors.model import Home, NoRoute, Route, Severity
 from tests.contract.asking import bundle_of, route_to, run
 from tests.db2.conftest import Connect
@@ -250,3 +250,95 @@ def test_emulated_server_silence_ends(lab: Any, connect: Connect) -> None:
             connector.sample()
     finally:
         lab.behave(**before)
+
+
+def test_emulated_server_pitfall_08_indexes_are_known_by_number(lab: Any, connect: Connect) -> None:
+    """MON_GET_INDEX gives no name, only the number within the table: it meets the name of SYSCAT.INDEXES."""
+    connector = connect()
+    lab.read_randomly("APP", "ORDERS", 7)
+    units, sample = connector.catalog().units, connector.sample()
+    number = units.physical_id[list(units.key).index("index APP.ORDERS_PK")]
+    assert sample.counters["physical_reads"][sample.physical_id == number].tolist() == [7]
+
+
+def test_emulated_server_pitfall_14_tenants_move_together(lab: Any, connect: Connect) -> None:
+    """Whoever else lives in the table space is in the bundle, and the route says so; the system's never move."""
+    lab.create_table("APP", "TENANT", "TENANT_PK", TS_SLOW, 10)
+    try:
+        connector = connect(move_by="table_space")
+        bundle = bundle_of(connector.catalog(), KEY)
+        assert {KEY, "APP.TENANT", "index APP.TENANT_PK"} <= set(bundle.unit_keys)
+        route = route_to(connector, KEY, FAST)
+        assert f"everything in {TS_SLOW} moves with it" in route.notes
+    finally:
+        lab.drop_table("APP", "TENANT")
+    assert not {"SYSCATSPACE", "SYSTOOLSPACE"} & {space.name for space in connect().catalog().spaces}
+
+
+def test_emulated_server_pitfall_18_a_standby_needs_the_paths(lab: Any, connect: Connect) -> None:
+    """On a primary doctor warns and every route says so; on a standby nothing is written."""
+    before = lab.behave(hadr_role="PRIMARY")
+    try:
+        assert [f for f in connect().doctor() if f.code == "hadr_paths"]
+        route = route_to(connect(move_by="table_space"), KEY, FAST)
+        assert any("HADR standby needs the paths" in note for note in route.notes)
+        lab.behave(hadr_role="STANDBY")
+        assert not connect().identify().writable
+        assert [c.available for c in connect().capabilities() if c.name == "moves"] == [False]
+    finally:
+        lab.behave(**before)
+
+
+def test_emulated_server_pitfall_22_a_table_that_is_loaded_is_not_asked(lab: Any, connect: Connect) -> None:
+    """ADMIN_GET_TAB_INFO waits for a LOAD: meanwhile the estimate has to do, and its name is never asked for."""
+    connector = connect()
+    units = connector.catalog().units
+    number = units.physical_id[[list(units.key).index(KEY)]]
+    route = route_to(connector, KEY, TS_FAST)
+    lab.alter_table("APP", "ORDERS", rows=1)
+    lab.utility("LOAD", "APP", "ORDERS")
+    try:
+        asked: list[str] = []
+        rows = connector._session.rows
+
+        def noting(name: str, *values: Any, **more: Any) -> Any:
+            asked.append(name)
+            return rows(name, *values, **more)
+
+        connector._session.rows = noting
+        assert connector.exact_sizes(number).tolist() == units.size_bytes[units.physical_id == number].tolist()
+        assert connector.inspect(route).size_bytes == route.bundle.size_bytes
+        assert "object_sizes" not in asked
+        lab.utility("")
+        connector.exact_sizes(number)
+        assert "object_sizes" in asked
+    finally:
+        lab.utility("")
+
+
+def test_emulated_server_pitfall_27_session_tables_are_nobodys(lab: Any, connect: Connect) -> None:
+    """A temporary table of some session shows up in MON_GET_TABLE with 70 reads, and in no sample."""
+    from connectors.db2.names import Part, physical_id
+
+    sample = connect().sample()
+    assert physical_id(Part.TABLE, "<65592><DB2INST1>", "WORK", 0, None) not in sample.physical_id
+
+
+def test_emulated_server_a_backup_stands_in_the_way(lab: Any, connect: Connect) -> None:
+    """Whether the two may run at once was never established: a table space does not move under a backup."""
+    connector = connect(move_by="table_space")
+    route = route_to(connector, KEY, FAST)
+    lab.utility("BACKUP")
+    try:
+        with pytest.raises(LockNotObtained, match="a backup is running"):
+            run(connector, route)
+    finally:
+        lab.utility("")
+
+
+def test_emulated_server_buffer_pools_are_told(lab: Any, connect: Connect) -> None:
+    """100 look-ups: of 400 pages asked for 200 were in the pool."""
+    lab.restart()
+    lab.read_randomly("APP", "ORDERS", 100)
+    (finding,) = (f for f in connect().doctor() if f.code == "buffer_pool")
+    assert "IBMDEFAULTBP (1,000 pages) answered 50.0% of requests" in finding.sentence

@@ -275,3 +275,58 @@ def test_undone(site: Site, lab: Lab, hot: Table, load: None) -> None:
     site.good("run", "--once")
     assert home_of(lab, hot) == SLOW
     site.good("audit", "verify")
+
+
+def copying(lab: Lab) -> bool:
+    """Whether a resumable build is at work and has got somewhere."""
+    return any(build.copied_pages and not build.paused for build in lab.shop.operations)
+
+
+def state_of(site: Site, number: str) -> str:
+    """Of that move."""
+    return next(str(m["state"]) for m in site.good("history", "--json").document["moves"] if str(m["id"]) == number)
+
+
+def test_paused_and_resumed_by_hand(pausing: Site, lab: Lab, hot: Table, load: None) -> None:
+    """`hotplace pause` holds the build on the server, `resume` goes on with the pages that it has kept."""
+    number = proposed(pausing)
+    pausing.good("approve", str(number), "--yes")
+    move = str(next(m["id"] for m in pausing.good("history", "--json").document["moves"] if m["unit"] == HOT))
+    with lab.slow():
+        agent = pausing.start("run")
+        try:
+            wait_until(lambda: copying(lab), "the hot table is built anew")
+            assert "paused" in pausing.good("pause", move, "--reason", "backup runs", "--wait", "30s").out
+            assert state_of(pausing, move) == "paused"
+            kept = lab.shop.operations[0].copied_pages
+            assert lab.shop.operations[0].paused
+            assert home_of(lab, hot) == SLOW
+            lab.instance.build_seconds = 0.0
+            pausing.good("resume", move, "--wait", "30s")
+            wait_until(lambda: home_of(lab, hot) == FAST, "it has ended", seconds=60.0)
+        finally:
+            agent.terminate()
+            agent.communicate()
+    assert kept > 0
+    assert not lab.shop.operations
+    pausing.good("audit", "verify")
+
+
+def test_a_held_build_is_cancelled_by_hand(pausing: Site, lab: Lab, hot: Table, load: None) -> None:
+    """`hotplace cancel` aborts what is held: the table is where it was, and nothing is left on the server."""
+    number = proposed(pausing)
+    pausing.good("approve", str(number), "--yes")
+    move = str(next(m["id"] for m in pausing.good("history", "--json").document["moves"] if m["unit"] == HOT))
+    with lab.slow():
+        agent = pausing.start("run")
+        try:
+            wait_until(lambda: copying(lab), "the hot table is built anew")
+            pausing.good("pause", move, "--wait", "30s")
+            pausing.good("cancel", move, "--reason", "wrong week", "--wait", "30s")
+            wait_until(lambda: state_of(pausing, move) == "cancelled", "it is given up", seconds=60.0)
+        finally:
+            agent.terminate()
+            agent.communicate()
+    assert home_of(lab, hot) == SLOW
+    assert not lab.shop.operations
+    pausing.good("audit", "verify")

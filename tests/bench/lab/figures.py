@@ -6,7 +6,6 @@ import statistics
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from agent.units_of_measure import format_seconds
 from tests.bench.lab.load import Figures, Workload, start
@@ -36,14 +35,14 @@ class Series:
         return (max(rates) - min(rates)) / 2 / statistics.fmean(rates) if rates and max(rates) > 0 else 0.0
 
 
-def measure(rig: Rig, name: str, workload: Workload, folder: Path | None = None) -> Series:
-    """Run the load on the present placement; each run's warm-up is discarded."""
-    pace, runs = rig.pace, []
-    for seed in range(1, pace.runs + 1):
-        clients = start(rig.server, folder or rig.folder, workload, pace.warm_seconds + pace.run_seconds, seed)
-        runs.append(clients.finish().between(pace.warm_seconds, pace.warm_seconds + pace.run_seconds))
-    say(f"  {name}: {' '.join(f'{run.per_second:,.1f}' for run in runs)} transactions/s")
-    return Series(name=name, runs=tuple(runs))
+def measure(rig: Rig, name: str, workload: Workload, runs: int | None = None) -> Series:
+    """Run the load on the present placement; each run's warm-up is discarded. ``runs``: as many as the pace says."""
+    pace, measured = rig.pace, []
+    for seed in range(1, (runs or pace.runs) + 1):
+        clients = start(rig.server, rig.folder, workload, pace.warm_seconds + pace.run_seconds, seed)
+        measured.append(clients.finish().between(pace.warm_seconds, pace.warm_seconds + pace.run_seconds))
+    say(f"  {name}: {' '.join(f'{run.per_second:,.1f}' for run in measured)} transactions/s")
+    return Series(name=name, runs=tuple(measured))
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

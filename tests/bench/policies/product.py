@@ -2,13 +2,17 @@
 
 Time is compressed: one sample an hour, one plan an hour (the default of ``plan_every``). Moves of a plan are carried
 out at once, as in level ``auto`` with everything approved. What the sampler does around moves is kept: the time in
-which bytes were copied is no evidence. The ledger is replaced by the few things that are asked of it.
+which bytes were copied is no evidence. Of the ledger, columns and moves are kept in memory.
 """
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -128,12 +132,18 @@ class Columns:
 
 
 class Memory:
-    """As much of a ledger as sampling and planning ask for."""
+    """A ledger whose columns and moves are kept in memory; whatever else is asked, an empty real one answers."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: VirtualClock) -> None:
+        folder = tempfile.mkdtemp(prefix="hotplace-stage-")
+        self._empty = Ledger.open(Path(folder) / "ledger.db", clock)
+        weakref.finalize(self, _discard, self._empty, folder)
         self.moved: dict[str, datetime] = {}
         self._runs: list[SimpleNamespace] = []  # all moves of an hour, as if they were one
         self._kept: dict[str, tuple[datetime, Any]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._empty, name)
 
     def note(self, keys: Iterable[str], size_bytes: int, started_at: datetime, ended_at: datetime) -> None:
         """Moves that are done."""
@@ -177,9 +187,10 @@ class Memory:
 
     load_arrays = load_document = load
 
-    def pins(self, database: str, now: datetime) -> list[Any]:
-        """None."""
-        return []
+
+def _discard(ledger: Ledger, folder: str) -> None:
+    ledger.close()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def configuration(policy: Mapping[str, object]) -> DatabaseConfig:
@@ -210,12 +221,15 @@ def configuration(policy: Mapping[str, object]) -> DatabaseConfig:
 class Hotplace:
     """The product. Settings are its defaults unless told otherwise."""
 
-    def __init__(self, catalogue: Catalogue, capacity: int, name: str = "hotplace", **policy: object) -> None:
+    def __init__(
+        self, catalogue: Catalogue, capacity: int, name: str = "hotplace", *, plan_hours: int = 1, **policy: object
+    ) -> None:
         self.name = name
+        self._plan_hours = plan_hours
         self._catalogue = catalogue
         self._clock = VirtualClock()
         self._columns = Columns(catalogue, capacity, self._clock)
-        self._memory = Memory()
+        self._memory = Memory(self._clock)
         self._database = configuration(policy)
         self._connector = cast(Connector, self._columns)
         self._ledger = cast(Ledger, self._memory)
@@ -225,7 +239,7 @@ class Hotplace:
     def decide(self, hour: int, fast: Bools) -> list[Hop]:
         """The moves of a plan made now."""
         picture = self._sampler.picture()
-        if picture is None:
+        if picture is None or hour % self._plan_hours:
             return []
         plan = make_planning(picture, self._database, self._connector, self._ledger, self._clock.now()).plan
         return [Hop(row, up=move.to_space == "fast") for move in plan.moves for row in move.rows]

@@ -106,6 +106,13 @@ class Lab:
         with self._world.lock:
             load.create_table(self._world, schema, name, index, space, pages, lob_pages)
 
+    def create_many(self, schema: str, count: int, space: str, pages: int) -> None:
+        """So many tables T0, T1 ... with a unique index each, every one of them read a little."""
+        with self._world.lock:
+            for number in range(count):
+                load.create_table(self._world, schema, f"T{number}", f"T{number}_PK", space, pages)
+                load.read_randomly(self._world, self._world.tables[schema, f"T{number}"], 3)
+
     def create_partitioned(self, schema: str, name: str, index: str, spaces: list[str], pages: int) -> None:
         """A data partition in each of those table spaces; the index is in the first."""
         with self._world.lock:

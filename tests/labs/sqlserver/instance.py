@@ -159,6 +159,7 @@ class Instance:
         self.minute = 1.0  # seconds that a minute of WAIT_AT_LOW_PRIORITY lasts here
         self.next_errors: list[int] = []  # error numbers the next builds end with
         self.resumable_with_drop_existing = False
+        self.batches = 0  # that clients have sent, parameterised ones included
         self.snapshots: dict[int, int] = {}  # session -> seconds that it has been reading a snapshot
         self._ids = count(5)
 

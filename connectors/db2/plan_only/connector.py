@@ -1,0 +1,239 @@
+"""Db2 for i and z/OS as the rest of hotplace sees them: everything that looks, nothing that acts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from connectors.base import Clock, Mover, StatementFailed
+from connectors.db2.names import physical_id
+from connectors.db2.plan_only.look import Look, Seen, look_at_i, look_at_zos
+from connectors.db2.plan_only.platforms import TITLES, Platform
+from connectors.db2.plan_only.scripts import script, trace_and_balance
+from connectors.db2.plan_only.session import PlanSession
+from connectors.db2.settings import Db2Settings
+from connectors.model import (
+    I64,
+    NO_PARENT,
+    SIGNALS,
+    Bundle,
+    Capability,
+    Catalog,
+    DatabaseDemand,
+    Demand,
+    Finding,
+    Home,
+    Identity,
+    Inspection,
+    Interval,
+    NoRoute,
+    Route,
+    Sample,
+    Severity,
+    Signal,
+    UnitTable,
+)
+
+ESTIMATED = frozenset({Signal.SYNC_READ, Signal.PREFETCHED_READ})
+COUNTERS = ("logical_reads", "physical_reads", "random_reads")
+UNCOUNTED = "samples_without_physical_reads"
+ADVICE = "A plan for it is a script: `hotplace plan` prints it, a person runs it."
+TRACE_MINUTES = 1440
+
+
+class NoLease:
+    """Nothing acts, so nothing has to be kept from acting at once."""
+
+    def held(self) -> bool:
+        """Always."""
+        return True
+
+    def release(self) -> None:
+        """Nothing to give up."""
+
+
+class PlanOnlyConnector:
+    """Reads; its routes are reasons with a script in them."""
+
+    def __init__(self, settings: Db2Settings, clock: Clock, session: PlanSession | None = None) -> None:
+        """Nothing is opened yet: the first call connects."""
+        self._settings = settings
+        self._clock = clock
+        self._platform = Platform(settings.platform)
+        self._session = session or PlanSession(settings, self._platform)
+        self._uncounted = 0
+        self._look: Look | None = None
+
+    def identify(self) -> Identity:
+        """The version is what the driver says of the server."""
+        version = self._session.open()
+        numbers = tuple(int(part) for part in version.split(".") if part.isdigit())
+        return Identity(
+            engine="db2",
+            version=f"{TITLES[self._platform]} {version}",
+            version_number=numbers,
+            edition="",
+            database=self._settings.dbname,
+            fingerprint=f"{self._platform}:{self._settings.host}/{self._settings.dbname}",
+            topology="single",
+            writable=False,
+        )
+
+    def capabilities(self) -> tuple[Capability, ...]:
+        """Plans only."""
+        return (
+            Capability(name="moves", available=False, because=f"{TITLES[self._platform]} is plan-only", advice=ADVICE),
+            Capability(
+                name="object_counters",
+                available=any(unit.physical is not None for unit in self._fresh().units),
+                because="physical reads of each partition, where a probe finds that column",
+            ),
+        )
+
+    def catalog(self) -> Catalog:
+        """Media of each ASP, or storage groups; table partitions and indexes with their sizes."""
+        look = self._fresh()
+        rows = {space.name: at for at, space in enumerate(look.spaces)}
+        units = sorted(look.units, key=number_of)
+        ids = np.array([number_of(unit) for unit in units], dtype=np.int64)
+        table = UnitTable(
+            physical_id=ids,
+            key=tuple(str(unit.key) for unit in units),
+            kind=np.array([unit.kind for unit in units], dtype=np.int8),
+            size_bytes=np.array([unit.size_bytes for unit in units], dtype=np.int64),
+            space=np.array([rows[unit.space] for unit in units], dtype=np.int32),
+            bundle=ids,
+            parent=np.full(len(units), NO_PARENT, dtype=np.int64),
+        )
+        return Catalog(taken_at=self._clock.now(), spaces=look.spaces, units=table)
+
+    def sample(self) -> Sample:
+        """Reads of each partition, where the system tells them."""
+        taken_at, monotonic = self._clock.now(), self._clock.monotonic()
+        units = sorted(self._fresh().units, key=number_of)
+        physical = [unit.physical or 0 for unit in units]
+        self._uncounted += not any(unit.physical is not None for unit in units)
+        random = [round(reads * unit.random_share) for reads, unit in zip(physical, units, strict=True)]
+        columns = ([unit.logical or 0 for unit in units], physical, random)
+        return Sample(
+            taken_at=taken_at,
+            monotonic_seconds=monotonic,
+            epoch="",
+            physical_id=np.array([number_of(unit) for unit in units], dtype=np.int64),
+            counters={name: np.array(of, dtype=np.int64) for name, of in zip(COUNTERS, columns, strict=True)},
+            database={UNCOUNTED: float(self._uncounted)},
+            server_seconds=self._clock.monotonic() - monotonic,
+        )
+
+    def classify(self, interval: Interval, catalog: Catalog) -> Demand:
+        """Random reads are those a session waited for; without a count of physical reads nothing is observed."""
+        blind = interval.database.get(UNCOUNTED, 0.0) > 0
+        ids = catalog.units.physical_id if blind else interval.physical_id
+        rates = np.zeros((SIGNALS, len(ids)))
+        if not blind:
+            random = np.minimum(interval.deltas["random_reads"], interval.deltas["physical_reads"])
+            rates[Signal.LOGICAL_READ] = interval.deltas["logical_reads"] / interval.seconds
+            rates[Signal.SYNC_READ] = random / interval.seconds
+            rates[Signal.PREFETCHED_READ] = (interval.deltas["physical_reads"] - random) / interval.seconds
+        return Demand(
+            ended_at=interval.ended_at,
+            seconds=interval.seconds,
+            physical_id=ids,
+            rates=rates,
+            observed=np.zeros(len(ids), dtype=np.bool_) if blind else ~interval.restarted,
+            estimated=ESTIMATED,
+            database=DatabaseDemand(),
+        )
+
+    def exact_sizes(self, physical_ids: I64) -> I64:
+        """What the catalog says; there is no dearer source."""
+        sizes = {number_of(unit): unit.size_bytes for unit in self._fresh().units}
+        return np.array([sizes.get(int(number), -1) for number in physical_ids], dtype=np.int64)
+
+    def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
+        """Never one: the script is in the reason, marked as what it is."""
+        look = self._look or self._fresh()
+        unit = next((unit for unit in look.units if str(unit.key) == bundle.key), None)
+        if unit is None:
+            return NoRoute(code="gone", sentence=f"{bundle.key} no longer exists")
+        statements = unit.script(to_space)
+        if not statements:
+            return NoRoute(
+                code="no_name", sentence=f"nothing here says by which name a statement may call {bundle.key}"
+            )
+        title = f"{bundle.key} from {bundle.space} to {to_space}; back: {look.undo}"
+        return NoRoute(code="plan_only", sentence=script(title, statements))
+
+    def inspect(self, route: Route) -> Inspection:
+        """Where the unit is now."""
+        unit = next((unit for unit in self._fresh().units if str(unit.key) == route.bundle.key), None)
+        if unit is None:
+            return Inspection(
+                home=Home.GONE, sentence=f"{route.bundle.key} no longer exists", size_bytes=0, on_disk=None
+            )
+        home = {route.to_space: Home.TARGET, route.bundle.space: Home.SOURCE}.get(unit.space, Home.ELSEWHERE)
+        return Inspection(
+            home=home, sentence=f"{unit.key} is in {unit.space}", size_bytes=unit.size_bytes, on_disk=None
+        )
+
+    def doctor(self) -> tuple[Finding, ...]:
+        """What is missing, and what stands instead of moves."""
+        look = self._fresh()
+        found = [
+            Finding(
+                severity=Severity.INFO,
+                code="plan_only",
+                sentence=f"{TITLES[self._platform]} {self._session.version}: plans are scripts, nothing is changed",
+                remedy=ADVICE,
+            )
+        ]
+        if not any(unit.physical is not None for unit in look.units):
+            found.append(
+                Finding(
+                    severity=Severity.WARNING,
+                    code="no_physical_reads",
+                    sentence="no column here counts physical reads of objects: nothing is ranked, and nothing is cold",
+                    remedy=self._instead(look),
+                )
+            )
+        found += [
+            Finding(severity=Severity.WARNING, code="source_missing", sentence=f"{name}: {error}", remedy=error.advice)
+            for name, error in self._session.missing.items()
+        ]
+        return tuple(found)
+
+    def open_mover(self) -> Mover:
+        """Never.
+
+        Raises:
+            StatementFailed: always.
+        """
+        raise StatementFailed(f"{TITLES[self._platform]} is plan-only: hotplace changes nothing there", advice=ADVICE)
+
+    def acquire_lease(self, holder: str) -> NoLease:  # noqa: ARG002  # the contract's
+        """Nothing to lease: nothing acts."""
+        return NoLease()
+
+    def close(self) -> None:
+        """End the session."""
+        self._session.close()
+
+    def _fresh(self) -> Look:
+        if self._platform is Platform.I:
+            self._look = look_at_i(self._session)
+        else:
+            self._look = look_at_zos(self._session, self._settings.storage_groups)
+        return self._look
+
+    def _instead(self, look: Look) -> str:
+        if self._platform is not Platform.I:
+            return "Pin what you know to be hot: LSTATS and IFCID 199 would tell, and reset what the site itself reads."
+        asps = sorted({int(space.name[3:].split()[0]) for space in look.spaces})
+        return "The system's own balancer can tell: " + "; ".join(
+            statement for asp in asps for statement in trace_and_balance(asp, TRACE_MINUTES)
+        )
+
+
+def number_of(unit: Seen) -> int:
+    """The number that stands for it in samples."""
+    key = unit.key
+    return physical_id(key.part, key.schema, f"{key.name}\0{key.partition or ''}", 0, None)

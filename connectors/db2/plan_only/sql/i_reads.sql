@@ -1,0 +1,18 @@
+-- System names, preference and reads of each table partition. Which columns there are differs by release and PTF: those
+-- that were not seen in IBM's documentation are asked for only where a probe finds them.
+-- Reads: QSYS2.SYSPARTITIONSTAT. Since: 7.1. Privilege: authority to the tables. Cost: one row a partition.
+SELECT P.TABLE_SCHEMA,
+       P.TABLE_NAME,
+       P.TABLE_PARTITION,
+       P.SYSTEM_TABLE_SCHEMA,
+       P.SYSTEM_TABLE_NAME,
+       P.SYSTEM_TABLE_MEMBER,
+       P.MEDIA_PREFERENCE, -- since 7.1, SMALLINT
+       P.LOGICAL_READS, -- since 7.1, BIGINT
+       P.PHYSICAL_READS, -- since 7.1, BIGINT
+       P.SEQUENTIAL_READS, -- since 7.1, BIGINT
+       P.RANDOM_READS -- since 7.1, BIGINT
+  FROM QSYS2.SYSPARTITIONSTAT AS P
+ WHERE P.TABLE_SCHEMA NOT LIKE 'Q%'
+   AND P.TABLE_SCHEMA NOT LIKE 'SYS%'
+  WITH UR

@@ -1,0 +1,13 @@
+-- Sizes of indexes by real-time statistics; see z_table_spaces. Without its creator no statement can name an index.
+-- Reads: SYSIBM.SYSINDEXSPACESTATS. Since: 9. Privilege: SELECT. Cost: one row a partition. Resets nothing.
+SELECT X.DBNAME,
+       X.NAME,
+       X.PARTITION,
+       X.INSTANCE,
+       X.SPACE,
+       X.UPDATESTATSTIME,
+       X.CREATOR, -- since 10.1, VARCHAR(128)
+       X.DRIVETYPE, -- since 10.1, VARCHAR(3)
+       X.GETPAGES -- since 10.1, BIGINT
+  FROM SYSIBM.SYSINDEXSPACESTATS AS X
+  WITH UR
