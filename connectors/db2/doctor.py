@@ -219,6 +219,7 @@ def _may_move(session: ReadSession, settings: Db2Settings) -> Finding:
         sentence=f"{settings.user} itself has neither SQLADM nor DBADM: it may watch, and moves will be refused "
         "unless a group or role grants them",
         remedy=f"GRANT SQLADM ON DATABASE TO USER {identifier(user)}; see deploy/privileges/db2-move.sql",
+        about_moving=True,
     )
 
 

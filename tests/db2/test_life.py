@@ -176,7 +176,7 @@ def test_emulated_server_killed_in_a_rebalance(db2: Db2, tmp_path: Path) -> None
 def test_emulated_server_killed_between_group_and_rebalance(db2: Db2, tmp_path: Path) -> None:
     """Given to its new group and nothing copied yet: the next run sends REBALANCE, and not USING STOGROUP again."""
     life = pinned(by_space(db2, tmp_path))
-    life.database["connection"]["rebalance_begins_within"] = "20s"
+    life.database["move_connection"]["rebalance_begins_within"] = "20s"
     life.site.write()
     life.approved()
     at = len(db2.lab.sent())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.cli.site import Site
 from tests.labs.sqlserver.lab import Lab, running_lab, wait_until
 from tests.labs.sqlserver.objects import Table
 from tests.labs.sqlserver.storage import IN_ROW
-from tests.labs.sqlserver.world import FAST, MOVER, OWNER, READER, SLOW, add_table
+from tests.labs.sqlserver.world import FAST, MOVER, OWNER, READER, SLOW, add_scheme, add_table
 from tests.labs.tds.drivers import OdbcDriver, drivers
 
 HOT = "[dbo].[orders]"
@@ -330,3 +331,39 @@ def test_a_held_build_is_cancelled_by_hand(pausing: Site, lab: Lab, hot: Table, 
     assert home_of(lab, hot) == SLOW
     assert not lab.shop.operations
     pausing.good("audit", "verify")
+
+
+def test_partitions_of_one_index_take_turns(site: Site, lab: Lab, load: None) -> None:
+    """Two hot partitions: each plan has one, because its build writes the whole index; none is refused half way."""
+    add_scheme(lab.shop, "ps", [10, 20], [SLOW, SLOW, SLOW])
+    days = add_table(lab.shop, "days", space="ps", pages=500, column="id")
+    moved = []
+    for _ in range(2):
+        with reading(lab, days):
+            found = site.good("plan", "--observe", "1.5", "--propose", "--json").document
+        own = [move["unit"] for move in found["moves"] if move["unit"].startswith("[dbo].[days] partition")]
+        assert len(own) == 1, found["moves"]
+        moved += own
+        site.good("approve", str(found["proposal"]["id"]), "--yes")
+        done = site.good("run", "--once", "--json").document["moves"]
+        assert {row["state"] for row in done} <= {"placed", "settling", "kept"}
+    assert sorted(moved) == [f"[dbo].[days] partition {number}" for number in (2, 3)]
+
+
+@contextmanager
+def reading(lab: Lab, table: Table) -> Iterator[None]:
+    """Sessions look up rows of all but the first partition inside, and wait for each."""
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.wait(0.02):
+            for partition in table.base.partitions[1:]:
+                lab.instance.read_randomly(lab.shop, partition, 40)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        yield
+    finally:
+        done.set()
+        reader.join()

@@ -376,6 +376,22 @@ def test_two_partitions_of_one_plan_do_not_undo_each_other(lab: Lab, connector: 
         run(connector, second, undo=True)
 
 
+def test_all_partitions_of_an_index_move_together(lab: Lab, connector: Connector) -> None:
+    """One bundle, one scheme, one build: the whole table is there, and back; its index is another bundle."""
+    connector._settings = connector._settings.model_copy(update={"partitions": "together"})  # type: ignore[attr-defined]
+    add_scheme(lab.shop, "ps", [10, 20], [SLOW, SLOW, SLOW])
+    add_table(lab.shop, "days", space="ps", pages=50, column="id")
+    bundle, (route, *_) = routes_of(connector, "[dbo].[days] partition 1")
+    assert bundle.unit_keys == tuple(f"[dbo].[days] partition {number}" for number in (1, 2, 3))
+    run(connector, route)
+    assert connector.inspect(route).home is Home.TARGET
+    assert {bundle_of(connector.catalog(), key).space for key in bundle.unit_keys} == {FAST}
+    assert bundle_of(connector.catalog(), "[dbo].[days].[ix_days] partition 1").space == SLOW
+    run(connector, route, undo=True)
+    assert connector.inspect(route).home is Home.SOURCE
+    assert len(lab.shop.schemes) == 1
+
+
 def test_pitfall_13_an_index_that_was_changed_since_is_not_put_back(lab: Lab, connector: Connector) -> None:
     """Pitfall 13: a fill factor given after the plan would be lost; the move is refused and nothing has changed."""
     table = add_table(lab.shop, "orders", pages=50)
