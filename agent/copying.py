@@ -1,20 +1,24 @@
-"""How fast copies are, learnt from the journal of those that were made, and what a window has seen of them."""
+"""Copies as the journal tells of them: what they teach, and what was copied within a window or a day."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from agent.ledger import SentRow
+from agent.ledger import SentRow, StepState
 from agent.proposals import ProposedMove
 from agent.states import MoveState
+from policies.costs import Copy
+from policies.plan import Tier
 from policies.windows import Opening
 
-LEARN_WITHIN = timedelta(days=30)
+LEARN_WITHIN = timedelta(days=90)
 FEWEST = 3  # moves of one kind that teach a rate
 LATEST = 20  # of them count
+REMEMBERED = 50  # moves of all kinds that teach the costs of a plan, the newest
+DAY = timedelta(days=1)
 ARRIVED = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT, MoveState.UNDO_PROPOSED, MoveState.UNDONE})
 
 Kind = tuple[str, str, str]  # route, tier it left, tier it came to
@@ -51,9 +55,8 @@ def learn(sent: Iterable[SentRow]) -> CopyRates:
     Args:
         sent: statements in the order they were sent.
     """
-    by_move = _by_move(row for row in sent if row.move_state in ARRIVED and row.move.size_bytes > 0)
     taught: dict[Kind, list[tuple[int, float]]] = defaultdict(list)
-    for rows in by_move.values():
+    for rows in _arrived(sent):
         move = rows[0].move
         taught[kind_of(move)].append((move.size_bytes, sum(_seconds(row) for row in rows)))
     learnt = {}
@@ -63,6 +66,19 @@ def learn(sent: Iterable[SentRow]) -> CopyRates:
         if len(latest) >= FEWEST and seconds > 0:
             learnt[kind] = sum(size for size, _ in latest) / seconds
     return CopyRates(learnt)
+
+
+def copies_of(sent: Iterable[SentRow]) -> list[Copy]:
+    """The newest moves that arrived without being held, failing or being lost sight of, oldest first."""
+    smooth = (rows for rows in _arrived(sent) if all(row.state is StepState.DONE for row in rows))
+    return [
+        Copy(
+            size_bytes=rows[0].move.size_bytes,
+            started_at=rows[0].intended_at,
+            ended_at=max(row.ended_at for row in rows if row.ended_at is not None),
+        )
+        for rows in smooth
+    ][-REMEMBERED:]
 
 
 def used_within(sent: Iterable[SentRow], opening: Opening, rates: CopyRates) -> Used:
@@ -80,6 +96,26 @@ def used_within(sent: Iterable[SentRow], opening: Opening, rates: CopyRates) -> 
         total_seconds += within
         total_bytes += move.size_bytes * min(1.0, within / whole) if whole else 0.0
     return Used(round(total_bytes), total_seconds)
+
+
+def worn(tiers: Iterable[Tier], sent: Sequence[SentRow], now: datetime) -> tuple[Tier, ...]:
+    """The tiers, each that has an endurance budget with what the copies of the last 24 hours have used of it."""
+    day, rates = Opening(now - DAY, now), learn(sent)
+
+    def copied(tier: Tier) -> int:
+        return used_within((row for row in sent if row.move.to_tier == tier.name), day, rates).bytes
+
+    return tuple(
+        tier
+        if tier.limits.written_bytes_per_day is None
+        else replace(tier, limits=replace(tier.limits, copied_bytes=float(copied(tier))))
+        for tier in tiers
+    )
+
+
+def _arrived(sent: Iterable[SentRow]) -> Iterable[list[SentRow]]:
+    """The statements of each move that arrived and had something to copy, in the order the moves began."""
+    return _by_move(row for row in sent if row.move_state in ARRIVED and row.move.size_bytes > 0).values()
 
 
 def _by_move(sent: Iterable[SentRow]) -> dict[int, list[SentRow]]:

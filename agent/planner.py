@@ -17,6 +17,7 @@ import numpy as np
 
 from agent.allowance import budget_of, expiry_of, limits_of
 from agent.config import DatabaseConfig
+from agent.copying import since_for, worn
 from agent.experience import experienced
 from agent.ledger import Ledger
 from agent.proposals import Proposal, ProposedMove
@@ -87,12 +88,14 @@ def make_planning(
         ConnectorError: the engine did not answer.
         UnknownName: the mode names a tier or space that does not exist.
     """
-    settings = _within_window(experienced(database, ledger), database, now)
+    sent = ledger.sent(database.name, since_for(now))
+    settings = _within_window(experienced(database, ledger, sent), database, now)
     pins = pins_of(database, ledger, now)
     if trace is not None:
         picture = replace(picture, heat=trace)
         settings = replace(settings, minimum_history_seconds=0.0, regret_ratio=0.0)
     situation = situation_of(picture, database, ledger, settings, now)
+    situation = replace(situation, tiers=worn(situation.tiers, sent, now))
     wanted, plain = mode or Hsm(), mode is None and time_limit_seconds == math.inf
     for _ in range(ROUNDS):
         plan = plan_mode(situation, settings, wanted, time_limit_seconds=time_limit_seconds)

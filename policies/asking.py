@@ -15,7 +15,7 @@ import numpy as np
 from connectors.model import F64, I64, Bools
 from policies.bundles import MICRO, canonical_order
 from policies.draft import Draft, Names
-from policies.limits import drive_io, written_per_day
+from policies.limits import drive_io, room_to_write, written_per_day
 from policies.offers import Offers
 from policies.plan import Tier
 
@@ -140,6 +140,7 @@ def _strain(draft: Draft, tier: Tier, row: int, bundle: I64, ways: tuple[F64, F6
         yield (comes - leaves) * io[bundle], room - float(io[here].sum())
     if limits.written_bytes_per_day is not None:
         own = np.rint(written_per_day(rates, draft.settings.block_bytes))
-        copied = draft.bundles.size[bundle].astype(np.float64)
-        room = limits.written_bytes_per_day - float(own[here].sum())
-        yield comes * (own[bundle] + copied) - leaves * own[bundle], room
+        size = draft.bundles.size.astype(np.float64)
+        copied = limits.copied_bytes + float(size[here & draft.moved].sum())  # today, and by this plan so far
+        room = room_to_write(limits.written_bytes_per_day, float(own[here].sum()), copied)
+        yield comes * (own[bundle] + size[bundle]) - leaves * own[bundle], room

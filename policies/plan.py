@@ -96,6 +96,7 @@ class TierLimits:
     io_head_room_ratio: float = 0.2  # of those, never planned for: queues grow without bound near the end
     raid: int | None = None  # a key of ``purchase.WRITE_FACTORS``; None: a host write is one drive I/O
     written_bytes_per_day: float | None = None  # endurance budget: own writes and promotions
+    copied_bytes: float = 0.0  # of that budget, used by copies of the last 24 hours
     gib_year: float | None = None  # price
     io_year: float | None = None  # price of one I/O per second
 

@@ -27,6 +27,7 @@ class Site:
     dry_run: bool = False
     level: str = "propose"
     policy: str = ""
+    fast_tier: str = ""  # more about the tier, as "written_per_day: 1 TB"
     windows: str = ""  # lines of the database's part, as "windows: [...]"
     clock: VirtualClock = field(default_factory=VirtualClock)
     told: list[str] = field(default_factory=list)  # what listeners heard
@@ -48,7 +49,7 @@ databases:
     settle: 5min
     proposal_expires: 12h
     tiers:
-      - {{name: ssd, kind: ssd, spaces: [ssd]}}
+      - {{name: ssd, kind: ssd, spaces: [ssd], {self.fast_tier}}}
       - {{name: hdd, kind: hdd, spaces: [hdd]}}
 {textwrap.indent(textwrap.dedent(self.windows).strip(), "    ")}
     policy: {{minimum_history: 10min, {self.policy}}}

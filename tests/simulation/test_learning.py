@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from agent.copying import copies_of, since_for
 from agent.decisions import decision_of_proposal, recall
-from agent.experience import copies_of, disturbed_of, experienced
+from agent.experience import disturbed_of, experienced
 from agent.sampler import HEAT, SEASONS, UNITS
 from tests.simulation.site import MINUTE, Site
 
@@ -75,9 +76,27 @@ def test_moves_teach_what_moving_costs(tmp_path: Path) -> None:
         for _ in range(3):
             site.clock.sleep(MINUTE)
             watch.sample()
-        copies = copies_of(ledger, "sim")
+        sent = ledger.sent("sim", since_for(site.clock.now()))
+        copies = copies_of(sent)
         assert copies
         measured = sum(copy.size_bytes for copy in copies) / sum(copy.seconds for copy in copies)
         rates = sorted((watch.database.policy_settings().copy_bytes_per_second, measured))
-        assert rates[0] <= experienced(watch.database, ledger).copy_bytes_per_second <= rates[1]
+        assert rates[0] <= experienced(watch.database, ledger, sent).copy_bytes_per_second <= rates[1]
         assert all(each.calm_transactions > 0 for each in disturbed_of(ledger, "sim"))
+
+
+def test_a_day_of_copies_uses_up_the_endurance(tmp_path: Path) -> None:
+    """What was copied stands in the next plan's situation beside the budget, and a day later it no longer does."""
+    site = Site(tmp_path, fast_tier="written_per_day: 500 GB")
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        watch.act()
+        moved = sum(row.move.size_bytes for row in ledger.moves(database="sim") if row.move.to_tier == "ssd")
+        for hours in (0, 25):
+            site.clock.sleep(hours * 60 * MINUTE)
+            watch.sample()
+            planning = watch.plan()
+            assert planning is not None
+            limits = planning.situation.tiers[0].limits
+            assert (limits.written_bytes_per_day, limits.copied_bytes) == (500e9, 0.0 if hours else moved)
+        assert moved > 0

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from agent.copying import FEWEST, Used, learn, used_within
+from agent.copying import FEWEST, Used, copies_of, learn, used_within, worn
 from agent.ledger import SentRow, StepState
 from agent.states import MoveState
+from policies.plan import Tier, TierLimits
 from policies.windows import Opening
+from tests.unit.policies.situations import HDD, SSD
 from tests.unit.samples import MADE_AT, a_move
 
 MINUTE = timedelta(minutes=1)
@@ -48,3 +50,22 @@ def test_what_did_not_arrive_counts_by_its_time() -> None:
     window = Opening(MADE_AT, MADE_AT + 10 * MINUTE)
     row = replace(sent(1, 0, 0, MoveState.FAILED), ended_at=MADE_AT + timedelta(seconds=5))
     assert used_within([row], window, learn([])) == Used(3_000, 5.0)
+
+
+def test_only_smooth_moves_teach_what_plans_cost() -> None:
+    """From the first statement to the end of the last, oldest first; a move with a held statement is left out."""
+    held = replace(sent(2, 10, 1), state=StepState.PAUSED)
+    rows = [sent(1, 0, 2), sent(1, 2, 3), held, sent(2, 20, 1), sent(3, 30, 1)]
+    assert [(copy.size_bytes, copy.seconds) for copy in copies_of(rows)] == [(6_000, 300.0), (6_000, 60.0)]
+    assert copies_of([sent(4, 0, 1, MoveState.FAILED)]) == []
+
+
+def test_the_wear_of_a_day_is_what_was_copied_to_the_tier_in_it() -> None:
+    """Two copies to the fast tier, one of them a day ago: one counts, and only where there is a budget."""
+    limits = TierLimits(written_bytes_per_day=1e9)
+    down = replace(sent(3, 5, 1), move=replace(MOVE, from_tier="ssd", to_tier="hdd"))
+    rows = [sent(1, -25 * 60, 1), sent(2, 0, 1), down]
+    tiers = (Tier(name="ssd", speed=SSD, spaces=("a",), limits=limits), Tier(name="hdd", speed=HDD, spaces=("b",)))
+    fast, slow = worn(tiers, rows, MADE_AT + 10 * MINUTE)
+    assert fast.limits == replace(limits, copied_bytes=6_000.0)
+    assert slow == tiers[1]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from policies.balancer import make_plan
-from policies.plan import Plan, PolicySettings, TierLimits, Verdict
+from policies.plan import Pin, Plan, PolicySettings, TierLimits, Verdict
 from tests.unit.policies.referee import carried_out
 from tests.unit.policies.situations import BARE, HDD, MIB, NVME, SSD, Site, Unit
 
@@ -71,6 +71,25 @@ def test_wear_counts_the_copy_and_what_is_written_there() -> None:
     writes = 50 * MIB / 8192 / 86400
     units = [Unit(key=f"u{at}", size=20 * MIB, sync=50.0 + at, writes=writes) for at in range(3)]
     assert keys(planned(units, BARE, TierLimits(written_bytes_per_day=100.0 * MIB))) == {"u2"}
+
+
+@pytest.mark.parametrize(
+    ("copied", "moves"),
+    [(0, {"large", "middle", "crumb"}), (60, {"middle", "crumb"}), (99, set()), (200, set())],
+)
+def test_wear_counts_the_copies_of_the_day(copied: int, moves: set[str]) -> None:
+    """Of 100 MiB a day, those copied within the last one are gone: what no longer fits waits for tomorrow."""
+    limits = TierLimits(written_bytes_per_day=100.0 * MIB, copied_bytes=float(copied * MIB))
+    assert keys(planned(FOUR, BARE, limits)) == moves
+
+
+def test_wear_counts_the_copies_of_pins() -> None:
+    """A pin that copies 60 of 95 MiB leaves 35 to those that merely pay."""
+    pinned = replace(FOUR[0], pin=Pin.MUST)
+    limits = TierLimits(written_bytes_per_day=95.0 * MIB)
+    more = Unit(key="more", size=30 * MIB, sync=30.0)
+    assert keys(planned([pinned, more], BARE, limits)) == {"large", "more"}
+    assert keys(planned([pinned, replace(more, size=40 * MIB)], BARE, limits)) == {"large"}
 
 
 @pytest.mark.parametrize("moves", [1, 2, 3])

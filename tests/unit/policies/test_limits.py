@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from math import inf
-
 import numpy as np
 import pytest
 
 from connectors.model import SIGNALS, Signal
-from policies.limits import DAY, RUN_BLOCKS, drive_io, rooms, written_per_day
-from policies.plan import Tier, TierLimits
+from policies.limits import RUN_BLOCKS, drive_io, room_to_write, written_per_day
+from policies.plan import TierLimits
 from policies.purchase import physical_io
-from tests.unit.policies.situations import HDD, SSD
 
 
 def rates(sync: float = 0.0, prefetched: float = 0.0, asynchronous: float = 0.0, log: float = 0.0) -> np.ndarray:
@@ -37,20 +34,17 @@ def test_a_scan_costs_an_io_per_run() -> None:
     assert drive_io(rates(prefetched=100 * RUN_BLOCKS), TierLimits()).tolist() == [100.0]
 
 
-def test_what_is_there_takes_its_part_of_the_room() -> None:
-    """1,000 I/Os with a fifth kept free, 300 used: 500 are left. No limit is endless room."""
-    tiers = (
-        Tier(name="ssd", speed=SSD, spaces=("a",),
-             limits=TierLimits(io_per_second=1000.0, io_head_room_ratio=0.2, written_bytes_per_day=2e9)),
-        Tier(name="hdd", speed=HDD, spaces=("b",)),
-    )  # fmt: skip
-    load = np.hstack([rates(sync=300.0, asynchronous=1.0), rates(sync=9.0), rates(sync=9.0)])
-    fast, slow = rooms(tiers, np.array([0, 1, -1], dtype=np.int64), load, 8192)
-    assert fast.io_per_second == pytest.approx(499.0)
-    assert fast.written_per_day == pytest.approx(2e9 - 8192 * DAY)
-    assert (slow.io_per_second, slow.written_per_day) == (inf, inf)
-
-
 def test_written_bytes_are_blocks_by_their_size() -> None:
     """One block a second of either kind of write is 8192 x 86,400 bytes a day."""
     assert written_per_day(rates(asynchronous=0.5, log=0.5), 8192).tolist() == [8192 * 86_400.0]
+
+
+@pytest.mark.parametrize(("copied", "room"), [(0.0, 70.0), (50.0, 20.0), (70.0, 0.0), (90.0, 0.0)])
+def test_copies_of_the_day_use_up_the_room(copied: float, room: float) -> None:
+    """Of 100 bytes a day the units there write 30: what was copied comes off the other 70, and no further."""
+    assert room_to_write(100.0, 30.0, copied) == room
+
+
+def test_copies_that_are_over_drive_nobody_out() -> None:
+    """Units that write 130 of 100 are 30 too many, whatever was copied."""
+    assert room_to_write(100.0, 130.0, 0.0) == room_to_write(100.0, 130.0, 90.0) == -30.0
