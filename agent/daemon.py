@@ -24,7 +24,7 @@ from prometheus_client.process_collector import ProcessCollector
 
 from agent.config import Config, ConfigError, load
 from agent.executor import MoveEvent
-from agent.httpd import MetricsServer
+from agent.httpd import Certificate, MetricsServer
 from agent.ledger import HistorySettings, Ledger
 from agent.metrics import AgentCollector
 from agent.watch import STATUS, Snapshot, Watch, status_document
@@ -33,6 +33,7 @@ from connectors.base import Clock, ConnectorError, HotplaceError, LeaseHeld
 log = structlog.get_logger()
 ACT_EVERY_SECONDS = 1.0  # how soon an approval is noticed, and what people ask of a move that is held
 FOLD_EVERY_SECONDS = 3600.0
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 STALE_SAMPLES = 3  # /readyz fails after this many sampling periods without a sample
 
 
@@ -134,14 +135,27 @@ class Daemon:
         for watch in self._watches.values():
             self._claim(watch)
         if self.config.metrics.enabled and self._server is None:
-            self._server = MetricsServer(
-                self._registry(), self.readiness, listen=str(self.config.metrics.listen), port=self.config.metrics.port
-            )
+            self._server = self._metrics_server()
             self._server.start()
             log.info("metrics", url=self._server.url)
         self._scheduler = self._schedule()
         self._scheduler.start()
         log.info("started", databases=list(self._watches), level=str(self.config.level), dry_run=self.config.dry_run)
+
+    def _metrics_server(self) -> MetricsServer:
+        metrics = self.config.metrics
+        auth, tls = metrics.basic_auth, metrics.tls
+        if metrics.listen not in LOOPBACK and (tls is None or (auth is None and tls.client_ca is None)):
+            log.warning("the metrics endpoint is open to others", listen=metrics.listen,
+                        advice="metrics.tls and metrics.basic_auth close it")  # fmt: skip
+        return MetricsServer(
+            self._registry(),
+            self.readiness,
+            listen=str(metrics.listen),
+            port=metrics.port,
+            tls=None if tls is None else Certificate(tls.certificate, tls.key, tls.client_ca),
+            expected="" if auth is None else f"{auth.user}:{auth.password.read().get_secret_value()}",
+        )
 
     def _claim(self, watch: Watch) -> None:
         """Be the one agent of this database, or say who is. A database that is down now may come later."""

@@ -1,21 +1,31 @@
 """/metrics, /healthz and /readyz over HTTP, on loopback unless configured otherwise.
 
-``/healthz`` says that the process lives; ``/readyz`` that every database has been sampled lately.
+``/healthz`` says that the process lives; ``/readyz`` that every database has been sampled lately. TLS and basic
+authentication by configuration; without them only loopback is a fair place to listen.
 """
 
 from __future__ import annotations
 
+import hmac
+import socket
+import ssl
+import sys
 import threading
+from base64 import b64encode
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
+import structlog
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
 from connectors.base import HotplaceError
 
+log = structlog.get_logger()
 Readiness = Callable[[], tuple[bool, str]]
 REQUEST_SECONDS = 10.0  # a client that sends nothing is dropped
 
@@ -24,10 +34,75 @@ class CannotListen(HotplaceError):
     """The address of the metrics endpoint is taken or not ours."""
 
 
+class Certificate:
+    """A server's certificate, read again when its file has changed: renewing it needs no restart."""
+
+    def __init__(self, certificate: Path, key: Path | None, client_ca: Path | None) -> None:
+        """Read it now, so that a wrong one is an error at start.
+
+        Raises:
+            CannotListen: a file cannot be read, or does not hold what it should.
+        """
+        self._certificate, self._key = certificate, key
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._context.minimum_version = ssl.TLSVersion.TLSv1_2
+        try:
+            if client_ca is not None:
+                self._context.load_verify_locations(client_ca)
+                self._context.verify_mode = ssl.CERT_REQUIRED
+            self._read()
+        except OSError as error:  # SSLError is one
+            raise CannotListen(
+                f"the certificate of the metrics endpoint cannot be used: {certificate}: {error.strerror or error}",
+                advice="metrics.tls names PEM files that the user who runs hotplace may read.",
+            ) from error
+
+    def wrap(self, connection: socket.socket) -> ssl.SSLSocket:
+        """A connection over TLS; the handshake comes with its first read, in the thread that serves it."""
+        if self._certificate.stat().st_mtime_ns != self._read_at:
+            with suppress(OSError):  # half written: the old one serves until the new one is whole
+                self._read()
+        return self._context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+
+    def _read(self) -> None:
+        read_at = self._certificate.stat().st_mtime_ns
+        self._context.load_cert_chain(self._certificate, self._key)
+        self._read_at = read_at
+
+
+class _Server(ThreadingHTTPServer):
+    """A thread for each connection; TLS where there is a certificate."""
+
+    def __init__(
+        self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler], tls: Certificate | None
+    ) -> None:
+        self._tls = tls
+        super().__init__(address, handler)
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        """The next connection."""
+        connection, address = super().get_request()
+        return (connection if self._tls is None else self._tls.wrap(connection)), address
+
+    def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002 (as the base class has it)
+        """A client that speaks no TLS or goes away is no news; anything else is said."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            log.exception("metrics request failed")
+
+
 class MetricsServer:
     """The HTTP side of the agent; one thread a request, all of them daemons."""
 
-    def __init__(self, registry: CollectorRegistry, readiness: Readiness, *, listen: str, port: int) -> None:
+    def __init__(
+        self,
+        registry: CollectorRegistry,
+        readiness: Readiness,
+        *,
+        listen: str,
+        port: int,
+        tls: Certificate | None = None,
+        expected: str = "",
+    ) -> None:
         """Bind at once, so that a wrong address is an error at start.
 
         Args:
@@ -35,12 +110,15 @@ class MetricsServer:
             readiness: answers /readyz: ready or not, and a sentence.
             listen: address.
             port: port, 0 for any free one.
+            tls: for https; None: http.
+            expected: ``user:password`` that everything but /healthz asks for; "": nothing is asked.
 
         Raises:
             CannotListen: the address cannot be bound.
         """
+        self._scheme = "http" if tls is None else "https"
         try:
-            self._server = ThreadingHTTPServer((listen, port), _handler(registry, readiness))
+            self._server = _Server((listen, port), _handler(registry, readiness, expected), tls)
         except OSError as error:
             raise CannotListen(
                 f"cannot listen on {listen}:{port}: {error.strerror}",
@@ -53,7 +131,7 @@ class MetricsServer:
     def url(self) -> str:
         """Where /metrics is."""
         host, port = self._server.server_address[:2]
-        return f"http://{host!s}:{port}/metrics"
+        return f"{self._scheme}://{host!s}:{port}/metrics"
 
     def start(self) -> None:
         """Serve in the background."""
@@ -67,7 +145,9 @@ class MetricsServer:
         self._server.server_close()
 
 
-def _handler(registry: CollectorRegistry, readiness: Readiness) -> type[BaseHTTPRequestHandler]:
+def _handler(registry: CollectorRegistry, readiness: Readiness, expected: str) -> type[BaseHTTPRequestHandler]:
+    wanted = f"Basic {b64encode(expected.encode()).decode()}".encode() if expected else b""
+
     class Handler(BaseHTTPRequestHandler):
         """Answers GET on three paths."""
 
@@ -77,7 +157,12 @@ def _handler(registry: CollectorRegistry, readiness: Readiness) -> type[BaseHTTP
 
         def do_GET(self) -> None:
             """Route by path."""
-            match self.path.partition("?")[0]:
+            path = self.path.partition("?")[0]
+            if path != "/healthz" and not self._may_ask():
+                self.close_connection = True
+                self._answer(HTTPStatus.UNAUTHORIZED, b"a user and a password are asked for\n")
+                return
+            match path:
                 case "/metrics":
                     encode, content_type = choose_encoder(self.headers.get("Accept", ""))
                     self._answer(HTTPStatus.OK, encode(registry), content_type)
@@ -90,8 +175,15 @@ def _handler(registry: CollectorRegistry, readiness: Readiness) -> type[BaseHTTP
                 case _:
                     self._answer(HTTPStatus.NOT_FOUND, b"there is /metrics, /healthz and /readyz\n")
 
+        def _may_ask(self) -> bool:
+            """Whether the request names the user and password, compared in a time that tells nothing of them."""
+            given = self.headers.get("Authorization", "").encode("utf-8", "replace")
+            return not wanted or hmac.compare_digest(given, wanted)
+
         def _answer(self, status: HTTPStatus, body: bytes, content_type: str = "text/plain; charset=utf-8") -> None:
             self.send_response(status)
+            if status is HTTPStatus.UNAUTHORIZED:
+                self.send_header("WWW-Authenticate", 'Basic realm="hotplace", charset="UTF-8"')
             self.send_header("Content-Type", content_type)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

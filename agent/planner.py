@@ -222,14 +222,21 @@ def _with_exact_sizes(situation: Situation, plan: Plan, connector: Connector) ->
 
 
 def _routes(units: UnitTable, plan: Plan, connector: Connector) -> tuple[tuple[Route, ...], dict[str, str]]:
-    """The kindest route of each move, or why some have none."""
+    """The kindest route of each move, or why some have none.
+
+    Of routes that write the same thing anew the most worthwhile one goes first; the others are planned when it is done.
+    """
     routes: list[Route] = []
     refused: dict[str, str] = {}
+    rewritten: set[str] = set()
     for move in plan.moves:
         answer = connector.routes(bundle_of(units, move), move.to_space)
         if isinstance(answer, NoRoute):
             refused[move.key] = answer.sentence
+        elif answer[0].rewrites in rewritten:
+            refused[move.key] = f"another move of this plan writes {answer[0].rewrites} anew; its turn comes after that"
         else:
+            rewritten |= {answer[0].rewrites} - {""}
             routes.append(answer[0])
     return tuple(routes), refused
 

@@ -306,6 +306,7 @@ class Route:
     locks: str  # in the engine's words, one sentence
     log_bytes: int  # estimate of transaction log written
     transient_bytes: int  # extra room in the target while it runs, beyond the bundle itself
+    rewrites: str = ""  # what the statements write anew besides the bundle: one plan has one route for each such thing
     notes: tuple[str, ...] = ()
 
 

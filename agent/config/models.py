@@ -18,6 +18,7 @@ from agent.config.tiers import TierConfig
 from connectors.base import Clock, Connector, UnknownEngine
 from connectors.model import Catalog
 from connectors.registry import Engine, find_engine
+from connectors.settings import SecretSource
 from policies.plan import Pin, PolicySettings
 from policies.windows import Calendar
 
@@ -43,9 +44,11 @@ def _pin_word(value: Any) -> Pin:  # noqa: ANN401  # whatever YAML holds
     raise ValueError(f"should be one of {', '.join(PINS)}, not {shown(value)}")
 
 
-def _beside_the_file(path: Path, info: ValidationInfo) -> Path:
+def _beside_the_file(path: Path | None, info: ValidationInfo) -> Path | None:
     """A relative path is meant from the folder of the configuration, wherever hotplace is started."""
     folder = (info.context or {}).get("folder")
+    if path is None:
+        return None
     return Path(os.path.abspath(folder / path.expanduser())) if folder else path  # noqa: PTH100  # keep symlinks
 
 
@@ -58,12 +61,31 @@ class LedgerConfig(Part):
     _absolute = field_validator("path", mode="after")(_beside_the_file)
 
 
+class TlsConfig(Part):
+    """The certificate of the /metrics endpoint; read again when the file changes."""
+
+    certificate: Path  # PEM, the chain
+    key: Path | None = None  # PEM; None: in the same file
+    client_ca: Path | None = None  # PEM; clients must show a certificate of it
+
+    _absolute = field_validator("certificate", "key", "client_ca", mode="after")(_beside_the_file)
+
+
+class BasicAuthConfig(Part):
+    """Who may scrape."""
+
+    user: Name
+    password: SecretSource
+
+
 class MetricsConfig(Part):
     """The /metrics endpoint."""
 
     enabled: Flag = True
     listen: Name = "127.0.0.1"
     port: Count = Field(default=9477, ge=0, le=65535)  # 0: any free one
+    tls: TlsConfig | None = None
+    basic_auth: BasicAuthConfig | None = None
     top_units: Count = Field(default=100, ge=0, le=10_000)  # units with a series of their own; the rest are summed up
 
 

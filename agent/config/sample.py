@@ -23,6 +23,13 @@ metrics:              # Prometheus endpoint: /metrics, /healthz, /readyz
   enabled: true
   listen: 127.0.0.1
   port: 9477
+  # tls:              # https; without it a password travels in the clear
+  #   certificate: tls.pem     # PEM, the chain; read again when it changes
+  #   key: tls.key             # PEM; without it in the same file
+  #   client_ca: clients.pem   # PEM; only clients with a certificate of it may scrape
+  # basic_auth:       # asked for everything but /healthz
+  #   user: prometheus
+  #   password: {{file: /etc/hotplace/metrics-password}}   # or {{env: VARIABLE}}, or {{credential: NAME}} of systemd
   top_units: 100      # units with series of their own; the others are summed up
 
 log:                  # on standard error

@@ -203,10 +203,10 @@ def _may_move(session: ReadSession, settings: Db2Settings) -> Finding:
     rows = session.optional_rows("authorities", (user,), doing="looking at authorities")
     if rows is None:
         return Finding(
-            severity=Severity.INFO,
+            severity=Severity.WARNING,
             code="may_move_unknown",
-            sentence=f"SYSCAT.DBAUTH does not answer: whether {settings.user} may move anything shows when it does",
-            remedy="See deploy/privileges/db2-move.sql",
+            sentence=f"SYSCAT.DBAUTH does not answer: whether {settings.user} may move anything shows when it tries",
+            remedy=f"GRANT SQLADM ON DATABASE TO USER {identifier(user)}; see deploy/privileges/db2-move.sql",
             about_moving=True,
         )
     if any("Y" in row for row in rows):
@@ -219,6 +219,7 @@ def _may_move(session: ReadSession, settings: Db2Settings) -> Finding:
         sentence=f"{settings.user} itself has neither SQLADM nor DBADM: it may watch, and moves will be refused "
         "unless a group or role grants them",
         remedy=f"GRANT SQLADM ON DATABASE TO USER {identifier(user)}; see deploy/privileges/db2-move.sql",
+        about_moving=True,
     )
 
 

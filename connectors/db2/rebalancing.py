@@ -71,7 +71,7 @@ class SpaceChanger:
 
         Raises:
             LockNotObtained: a backup is running.
-            Paused: it was suspended on request; by somebody else's, it is waited for.
+            Paused: it was suspended, by us or by somebody else.
             OutcomeUnknown: the rebalance goes on, but not watched any longer: on request, the time was up, or the
                 server does not answer.
             StatementFailed: it ended and the containers are not all there.
@@ -150,12 +150,13 @@ class SpaceChanger:
 
     def _wait(self, step: Step, change: SpaceChange) -> None:
         until = self._clock.monotonic() + (step.timeout_seconds or self._settings.move_timeout)
-        idle = 0
+        idle = still = 0
         while True:
             seen = self._look(change.space)
             if seen.arrived(change):
                 return
-            if seen.state.suspended and self._signals.held.is_set():
+            still = still + 1 if seen.state.suspended else 0
+            if still > 1 or (still and self._signals.held.is_set()):  # once may be the moment after a RESUME
                 done, extents = seen.state.done_extents, seen.state.extents
                 raise Paused(f"{step.purpose}: the rebalance of {change.space} is held, {done} of {extents} extents")
             idle = 0 if seen.moving else idle + 1

@@ -46,6 +46,7 @@ class Db2Settings(BaseModel):
     keystore: Path | None = None  # .kdb of IBM's GSKit, instead of server_certificate
     keystore_stash: Path | None = None  # .sth beside it
     authentication: Literal["SERVER", "SERVER_ENCRYPT", "DATA_ENCRYPT", "KERBEROS", "GSSPLUGIN"] | None = None
+    target_principal: str = ""  # of the server, with authentication: KERBEROS
     connect_timeout: Duration = 10.0
     query_timeout: Duration = 30.0  # of every query that reads
     lock_timeout: Duration = 5.0  # how long a statement of a move waits for a lock
@@ -79,6 +80,7 @@ class Db2Settings(BaseModel):
             "SSLClientKeystoredb": "" if self.keystore is None else str(self.keystore),
             "SSLClientKeystash": "" if self.keystore_stash is None else str(self.keystore_stash),
             "AUTHENTICATION": self.authentication or "",
+            "TargetPrincipal": self.target_principal,
             "ConnectTimeout": str(max(1, round(self.connect_timeout))),
             "QueryTimeout": str(max(1, round(statement_seconds))),
             "ClientApplName": "hotplace",

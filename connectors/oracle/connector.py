@@ -105,7 +105,14 @@ class OracleConnector:
         return doctor.examine(self._session, read_server(self._session), self._settings)
 
     def open_mover(self) -> Mover:
-        """A writing session of this connector's account."""
+        """A writing session of this connector's account.
+
+        Raises:
+            StatementFailed: the login may do far more than moving; a mistake of ours would have no bounds.
+            CannotConnect: or what else connecting raises.
+        """
+        if not self._settings.strong_login:
+            doctor.insist_on_modest_login(self._session, self._server())
         return OracleMover(self._driver, self._settings, self._clock)
 
     def acquire_lease(self, holder: str) -> Lease:

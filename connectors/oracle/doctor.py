@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from connectors.base import ConnectorError
+from connectors.base import ConnectorError, StatementFailed
 from connectors.model import Capability, Finding, Severity
 from connectors.oracle.grants import examine_grants, moves_needed
 from connectors.oracle.queries import query
@@ -51,6 +51,24 @@ def examine(session: ReadSession, server: Server, settings: OracleSettings) -> t
     found += [_login(server, roles), _may_move(server, privileges, settings), *_exadata(session)]
     found += [_heat_map(server, settings), *_pools(session), *_speeds(session, settings)]
     return (*found, *examine_grants(session, server, settings))
+
+
+def insist_on_modest_login(session: ReadSession, server: Server) -> None:
+    """Refuse to act as SYS, SYSTEM or a DBA.
+
+    Raises:
+        StatementFailed: the login is one of those.
+        ConnectorError: the server did not answer.
+    """
+    if _too_strong(server, rights(session)[1]):
+        raise StatementFailed(
+            f"{server.login} may do far more than hotplace needs: nothing is moved with it",
+            advice="Use a user of its own (deploy/privileges/oracle-move.sql), or set strong_login: true.",
+        )
+
+
+def _too_strong(server: Server, roles: frozenset[str]) -> bool:
+    return server.login in {"SYS", "SYSTEM"} or bool(roles & TOO_MUCH)
 
 
 def rights(session: ReadSession) -> tuple[frozenset[str], frozenset[str]]:
@@ -109,7 +127,7 @@ def _container(server: Server) -> Finding:
 
 
 def _login(server: Server, roles: frozenset[str]) -> Finding:
-    if server.login in {"SYS", "SYSTEM"} or roles & TOO_MUCH:
+    if _too_strong(server, roles):
         sentence = f"{server.login} may do far more than hotplace needs"
         return _finding(Severity.WARNING, "login_too_strong", sentence, _OBSERVE.format(login="a user of its own"))
     return _finding(Severity.OK, "login", f"{server.login} is an ordinary user")

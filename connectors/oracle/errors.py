@@ -37,7 +37,7 @@ _QUOTA = "The owner of the object needs it: ALTER USER owner QUOTA UNLIMITED ON 
 _GONE = "It was dropped or renamed; plan again."
 _GRANT = "Run hotplace doctor: it prints the GRANT."
 _INDEX = "An online rebuild was interrupted; have a DBA run DBMS_REPAIR.ONLINE_INDEX_CLEAN(object_id)."
-_FILE_CODES = ("ORA-01119", "ORA-01276", "ORA-01516", "ORA-01565", "ORA-27038", "ORA-45906", "ORA-63001")
+_FILE_CODES = ("ORA-01119", "ORA-01276", "ORA-01565", "ORA-27038", "ORA-45906", "ORA-63001")
 
 _Kinds = tuple[type[ConnectorError], str]
 _GROUPS: tuple[tuple[_Kinds, tuple[str, ...]], ...] = (
@@ -66,6 +66,7 @@ _GROUPS: tuple[tuple[_Kinds, tuple[str, ...]], ...] = (
     ((PrivilegeMissing, _GRANT), ("ORA-01031", "ORA-41900")),
     ((ObjectGone, _GONE), ("ORA-00942", "ORA-04043", "ORA-01418", "ORA-02149", "ORA-14006", "ORA-14010", "ORA-14251")),
     ((ObjectGone, "There is no such tablespace; plan again."), ("ORA-00959",)),
+    ((ObjectGone, "There is no such data file; plan again."), ("ORA-01516",)),
     (
         (StatementFailed, _FORM),
         (

@@ -52,6 +52,7 @@ class IndexPiece:
     function_status: str | None
     bytes: int | None = None  # None: it has no segment of its own
     space: str | None = None
+    logging: str | None = "YES"
 
     @property
     def unusable(self) -> bool:

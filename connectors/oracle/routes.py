@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.oracle import statements
 from connectors.oracle.facts import Facts, IndexPiece
+from connectors.oracle.notes import is_rebuildable, log_bytes, notes_of_move, warnings_of
 from connectors.oracle.refusals import refusal_of
 from connectors.oracle.server import Server
 from connectors.oracle.settings import OracleSettings
@@ -20,7 +21,6 @@ from connectors.oracle.written import redefinition
 ONLINE_PARTITIONS, ONLINE_TABLES, UPDATES_INDEXES = (12, 1), (12, 2), (12, 2)
 _NORMAL = frozenset({"NORMAL", "NORMAL/REV", "FUNCTION-BASED NORMAL"})
 _JOURNAL_RATIO = 0.05  # of the bundle: journal and mapping tables of online forms
-_REBUILT = frozenset({"NORMAL", "NORMAL/REV", "BITMAP", "FUNCTION-BASED NORMAL", "FUNCTION-BASED BITMAP"})
 
 
 def routes_of(
@@ -102,7 +102,7 @@ class _Maker:
         clause = update and not (online and facts.lead.part is None)
         places = statements.there(facts, self._to_space), statements.back(facts)
         forward, reverse = (statements.move(facts, place, online=online, update_indexes=clause) for place in places)
-        broken = [] if facts.is_iot else [piece for piece in facts.indexes if _rebuildable(piece)]
+        broken = [] if facts.is_iot else [piece for piece in facts.indexes if is_rebuildable(piece)]
         repairs = [statements.rebuild(piece, None, online=False) for piece in broken]
         by_hand = [] if update or online else repairs
         kept = "indexes are unusable until rebuilt, " if by_hand else ""
@@ -139,10 +139,18 @@ class _Maker:
             tidy_steps=self._steps(tag, "tidy", tidy, "make an unusable index usable"),
             online=online,
             locks=locks,
-            log_bytes=self._log_bytes(),
+            log_bytes=log_bytes(self._facts, self._bundle),
             transient_bytes=round(_JOURNAL_RATIO * self._bundle.size_bytes) if online else 0,
-            notes=(*notes, *self._warnings()),
+            notes=(*notes, *warnings_of(self._facts, self._bundle, place, self._server, self._settings)),
         )
+
+    def _notes(self, *, online: bool) -> tuple[str, ...]:
+        notes = notes_of_move(self._facts, online=online)
+        if online or self._facts.lead.part is not None or self._facts.is_iot or self._may_move_online():
+            return notes
+        seconds = max(1, round(self._settings.lock_timeout))
+        by_hand = redefinition(self._facts, self._to_space, self._server, lock_seconds=seconds)
+        return (*notes, f"online by hand, watched by a person: {by_hand}") if by_hand else notes
 
     def _steps(self, tag: str, word: str, sql: Sequence[str], purpose: str) -> tuple[Step, ...]:
         """Numbered; every one after the first puts right what the first did to an index."""
@@ -164,74 +172,3 @@ class _Maker:
                 f"transaction open on the table, at most {self._settings.online_lock_timeout:g} s"
             )
         return f"exclusive DDL lock: {blocked}; gives up after {self._settings.lock_timeout:g} s if it is not free"
-
-    def _log_bytes(self) -> int:
-        """Redo about equal to what is written, indexes that are built anew included, whatever LOGGING says."""
-        return round(1.05 * (self._bundle.size_bytes + sum(piece.bytes or 0 for piece in self._built_anew())))
-
-    def _built_anew(self) -> list[IndexPiece]:
-        """Index segments that a move of the table, or of its partition, has to build again."""
-        facts = self._facts
-        if facts.is_index or facts.is_iot:
-            return []
-        here = [piece for piece in facts.indexes if piece.bytes is not None and _rebuildable(piece)]
-        return [piece for piece in here if facts.lead.part is None or piece.part in {None, facts.lead.part}]
-
-    def _notes(self, *, online: bool) -> tuple[str, ...]:
-        facts, notes = self._facts, []
-        anew = self._built_anew()
-        if anew:
-            size, spaces = sum(piece.bytes or 0 for piece in anew), sorted({piece.space or "" for piece in anew})
-            notes.append(
-                f"{len(anew)} index segment(s) are built anew where they are: {size} bytes more, in {', '.join(spaces)}"
-            )
-        if facts.lobs:
-            notes.append(f"its {len(facts.lobs)} LOB segment(s) move along, each to the same tablespace")
-        if facts.lobs and online:
-            notes.append("sessions that use DBMS_LOB on these LOBs may fail meanwhile (ORA-14812)")
-        if facts.lead.part is not None:
-            notes.append("partitions made later follow the defaults of the table, not this one")
-        if not online and facts.lead.part is None and not facts.is_iot and not self._may_move_online():
-            by_hand = redefinition(
-                facts, self._to_space, self._server, lock_seconds=max(1, round(self._settings.lock_timeout))
-            )
-            notes += [f"online by hand, watched by a person: {by_hand}"] if by_hand else []
-        notes.append("flashback queries cannot look past it; optimizer statistics should be gathered again")
-        return tuple(notes)
-
-    def _warnings(self) -> tuple[str, ...]:
-        piece_degrees = {p.degree.strip() for p in self._facts.indexes if p.degree}
-        notes = ["running long queries may end with ORA-01555 or ORA-08103"]
-        pool = self._facts.lead.buffer_pool
-        if pool in {"KEEP", "RECYCLE"}:
-            notes.append(f"it is in the {pool} pool: somebody has decided already how it is cached")
-        notes += self._of_logging()
-        if piece_degrees - {"1", "0"} and self._settings.parallel == 1:
-            notes.append("an index has a stored degree of parallelism; the rebuild keeps it")
-        if self._server.heat_map and "advanced_compression" not in self._settings.licensed:
-            notes.append("HEAT_MAP is on: policies of the database may move it too; they are not looked for")
-        notes += [self._facts.history] if self._facts.history else []
-        return tuple(notes)
-
-    def _of_logging(self) -> list[str]:
-        """What becomes of it where redo goes; force logging of database or target overrides NOLOGGING."""
-        target = self._facts.spaces.get(self._to_space)
-        forced = self._server.force_logging or (target is not None and target.force_logging == "YES")
-        notes = []
-        if self._facts.logging == "NO" and not forced:
-            notes.append(
-                "it is NOLOGGING: the copy writes no redo, so back it up afterwards; a standby or a restored backup "
-                "loses its blocks (ORA-26040)"
-            )
-        if self._server.standbys:
-            notes.append(
-                f"{self._server.standbys} standby destination(s) receive about {self._log_bytes()} bytes of redo"
-            )
-        if forced:
-            notes.append("logging is forced: a standby receives all of it")
-        return notes
-
-
-def _rebuildable(piece: IndexPiece) -> bool:
-    """A piece with a segment of its own, of a kind that REBUILD takes."""
-    return piece.status != "N/A" and piece.index_type in _REBUILT

@@ -34,6 +34,7 @@ class Server:
     parameters: Mapping[str, str]
     segment_statistics: bool
     standbys: int  # archive destinations that feed one
+    recovery_bytes: int | None  # room of the recovery area; None: there is none
 
     @property
     def heat_map(self) -> bool:
@@ -93,7 +94,7 @@ def read_server(session: ReadSession) -> Server:
         found = session.rows(query("container"), doing="identifying the container")
         container = found[0] if found else container
     in_cdb = container[4] == "YES"
-    facts: dict[str, dict[str, str]] = {"option": {}, "parameter": {}, "statistics": {}, "standby": {}}
+    facts: dict[str, dict[str, str]] = {"option": {}, "parameter": {}, "statistics": {}, "standby": {}, "recovery": {}}
     for kind, key, value in session.rows(query("options"), doing="reading options"):
         facts[kind][key] = str(value)
     return Server(
@@ -116,4 +117,5 @@ def read_server(session: ReadSession) -> Server:
         parameters=facts["parameter"],
         segment_statistics="ENABLED" in facts["statistics"].values(),
         standbys=len(facts["standby"]),
+        recovery_bytes=next((int(room) for room in facts["recovery"].values()), None),
     )

@@ -54,6 +54,7 @@ class OracleSettings(BaseModel):
     keepalive: Duration = 120.0  # a firewall must not cut the silent session of a long move
     move_by: Literal["object", "tablespace"] = "object"  # tablespace: whole ones, from place to place by their files
     places: tuple[str, ...] = ()  # folders (/ssd/oradata) that data files may go to although none is there yet
+    strong_login: bool = False  # act although the login is SYS or SYSTEM, or has the DBA role
     online_lobs: bool = False  # online moves of tables with LOBs: sessions using DBMS_LOB may fail (ORA-14812)
     licensed: tuple[Licence, ...] = ()  # options and packs that the site owns and that may be used
     awr_days: int = Field(default=7, ge=1)  # of AWR history told with a route, where licensed

@@ -11,7 +11,7 @@ import numpy as np
 from connectors.base import PrivilegeMissing, StatementFailed
 from connectors.model import F64, I64, NO_PARENT, Catalog, UnitKind, UnitTable
 from connectors.sqlserver.disks import Disks, disk_spaces, homes
-from connectors.sqlserver.keys import TABLE_INDEX, Name, object_ids, table_ids, unit_ids
+from connectors.sqlserver.keys import TABLE_INDEX, Name, index_ids, object_ids, table_ids, unit_ids
 from connectors.sqlserver.session import ReadSession, Row
 from connectors.sqlserver.spaces import PAGE, File, Volume, spaces_of
 
@@ -80,13 +80,21 @@ class Shape:
     space: I64  # row in Catalog.spaces
 
 
-def read_catalog(session: ReadSession, taken_at: datetime, *, lob_moves: bool, disks: Disks | None = None) -> Catalog:
+def read_catalog(
+    session: ReadSession,
+    taken_at: datetime,
+    *,
+    lob_moves: bool,
+    together: bool = False,
+    disks: Disks | None = None,
+) -> Catalog:
     """Three set-based queries.
 
     Args:
         session: to read with.
         taken_at: now.
         lob_moves: large objects move with their table: one bundle.
+        together: all partitions of an index move together: one bundle.
         disks: what filegroups move between; a filegroup is then one bundle. None: filegroups are the spaces.
 
     Raises:
@@ -97,7 +105,8 @@ def read_catalog(session: ReadSession, taken_at: datetime, *, lob_moves: bool, d
     if disks is not None:
         return _by_disks(rows, files, volumes, disks, taken_at)
     row_of_space = {number: at for at, number in enumerate(dict.fromkeys(file.space_id for file in files))}
-    units = _unit_table([u for row in rows for u in _units(row) if u.space in row_of_space], row_of_space, lob_moves)
+    found = [u for row in rows for u in _units(row) if u.space in row_of_space]
+    units = _unit_table(found, row_of_space, lob_moves, together=together)
     held = np.bincount(units.space, weights=units.size_bytes, minlength=len(row_of_space))
     in_units = {number: int(held[at]) for number, at in row_of_space.items()}
     return Catalog(taken_at=taken_at, spaces=spaces_of(files, volumes, in_units), units=units)
@@ -173,7 +182,9 @@ def _units(row: UnitRow) -> list[_Unit]:
     return found
 
 
-def _unit_table(units: list[_Unit], row_of_space: Mapping[int, int], lob_moves: bool | None) -> UnitTable:
+def _unit_table(
+    units: list[_Unit], row_of_space: Mapping[int, int], lob_moves: bool | None, *, together: bool = False
+) -> UnitTable:
     """Columns; ``lob_moves`` None: everything in one filegroup moves together."""
     numbers = np.array(
         [(u.row.object_id, u.row.index_id, u.row.partition, u.lob, u.pages, row_of_space[u.space]) for u in units],
@@ -183,6 +194,8 @@ def _unit_table(units: list[_Unit], row_of_space: Mapping[int, int], lob_moves: 
     ids, first = np.unique(ids, return_index=True)
     chosen, numbers = [units[at] for at in first], numbers[first]
     own = ids & ~np.int64(1) if lob_moves else ids
+    if together:
+        own = index_ids(own)
     if lob_moves is None:
         own = np.array([unit.space for unit in chosen], dtype=np.int64)
     return UnitTable(

@@ -49,6 +49,11 @@ class _Facts:
     updateability: str
 
     @property
+    def writable(self) -> bool:
+        """The primary, or the only one."""
+        return self.updateability == "READ_WRITE"
+
+    @property
     def online(self) -> bool:
         return self.engine_edition in ONLINE_EDITIONS
 
@@ -70,7 +75,7 @@ class SqlserverConnector:
     def identify(self) -> Identity:
         """Server version and edition, database, and a fingerprint that all replicas of the database share."""
         facts = self._facts()
-        primary = facts.updateability == "READ_WRITE"
+        primary = facts.writable
         return Identity(
             engine="sqlserver",
             version=facts.version,
@@ -85,7 +90,7 @@ class SqlserverConnector:
     def capabilities(self) -> tuple[Capability, ...]:
         """What edition and rights of this login allow."""
         facts, rights = self._facts(), doctor.read_rights(self._session)
-        primary = facts.updateability == "READ_WRITE"
+        primary = facts.writable
         scheme = bool(rights.alter_any_dataspace or rights.alter_database)
         grant = "Run hotplace doctor: it prints the GRANT."
         return (
@@ -106,7 +111,8 @@ class SqlserverConnector:
         """Filegroups, and every heap, index, partition and LOB with storage."""
         now, lob_moves = self._clock.now(), self._settings.lob_moves
         if not self._by_filegroup:
-            return read_catalog(self._session, now, lob_moves=lob_moves)
+            together = self._settings.partitions == "together"
+            return read_catalog(self._session, now, lob_moves=lob_moves, together=together)
         self._homes = homes(read_files(self._session), self._settings.disks)
         return read_catalog(self._session, now, lob_moves=lob_moves, disks=self._settings.disks)
 
@@ -192,6 +198,7 @@ class SqlserverConnector:
             database=facts.database,
             server=self._server(),
             replicated=facts.group is not None,
+            writable=facts.writable,
             settings=self._settings,
         )
         against = found if isinstance(found, NoRoute) else self._against(found)

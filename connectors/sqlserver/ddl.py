@@ -23,7 +23,7 @@ from connectors.sqlserver.keys import Name, quoted
 
 LOW_PRIORITY_SINCE = 16  # of CREATE INDEX; ALTER INDEX had it in 12
 RESUMABLE_STATED_SINCE = 15  # else ELEVATE_RESUMABLE of the database would decide
-_STATED_SINCE = {"sequential_key": 15, "incremental": 12, "delay": 13, "suppress": 14, "xml": 16}
+_STATED_SINCE = {"sequential_key": 15, "incremental": 12, "delay": 13, "suppress": 14, "xml": 16, "columnstore": 12}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +54,10 @@ def rebuild(table: Name, index: IndexDefinition, build: Build, on: str, *, name:
         name: of a second index beside the old one; "": it replaces the old one.
     """
     existing = () if name else ("DROP_EXISTING = ON",)
-    options = ", ".join((*existing, *_kept(index, build.major), *_how(index, build), *_compression(index)))
-    delay = f", {_delay(index)}" if _delay(index) else ""
+    options = ", ".join((*existing, *_kept(index, build.major), *_how(index, build), *_compression(index, build)))
     return (
         f"CREATE {_kind(index)} INDEX {quoted(name or index.name or '')} ON {quoted_table(table)}{_columns(index)}"
-        f"{_filter(index)} WITH ({options}{delay}) ON {on}"
+        f"{_filter(index)} WITH ({options}) ON {on}"
     )
 
 
@@ -230,12 +229,15 @@ def _low_priority(build: Build) -> str:
     return f"WAIT_AT_LOW_PRIORITY (MAX_DURATION = {build.low_priority_minutes} MINUTES, ABORT_AFTER_WAIT = SELF)"
 
 
-def _compression(index: IndexDefinition) -> tuple[str, ...]:
-    """Stated once where all partitions agree, else by ranges of partitions."""
+def _compression(index: IndexDefinition, build: Build) -> tuple[str, ...]:
+    """Stated once where all partitions agree, else by ranges of partitions; of a columnstore its delay, too."""
+    if index.columnstore and build.major < _STATED_SINCE["columnstore"]:
+        return ()
     clauses = _by_ranges("DATA_COMPRESSION", [(p.number, p.compression) for p in index.partitions])
-    if any(p.xml_compression for p in index.partitions):
+    if any(p.xml_compression for p in index.partitions) and build.major >= _STATED_SINCE["xml"]:
         clauses += _by_ranges("XML_COMPRESSION", [(p.number, _on(p.xml_compression)) for p in index.partitions])
-    return clauses
+    delayed = index.columnstore and index.compression_delay is not None and build.major >= _STATED_SINCE["delay"]
+    return (*clauses, f"COMPRESSION_DELAY = {index.compression_delay}") if delayed else clauses
 
 
 def _by_ranges(option: str, values: list[tuple[int, str]]) -> tuple[str, ...]:
@@ -255,12 +257,6 @@ def _ranges(numbers: list[int]) -> str:
         found = [number for _, number in run]
         runs.append(str(found[0]) if len(found) == 1 else f"{found[0]} TO {found[-1]}")
     return ", ".join(runs)
-
-
-def _delay(index: IndexDefinition) -> str:
-    if not index.columnstore or index.compression_delay is None:
-        return ""
-    return f"COMPRESSION_DELAY = {index.compression_delay}"
 
 
 def _on(value: object) -> str:

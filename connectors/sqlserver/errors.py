@@ -104,6 +104,8 @@ def connection_broke(seen: Diagnosis) -> bool:
     """Whether the session itself is gone, so that nobody knows what became of its statement."""
     if seen.state in {TIMED_OUT, CANCELLED}:
         return False
+    if seen.state == "HY000" and not seen.numbers:
+        return True  # FreeTDS of a session that ended while it was idle; whatever a server says has a number
     return seen.state.startswith("08") or any(number in _SESSION_ENDED for number in seen.numbers)
 
 

@@ -91,6 +91,7 @@ def file_route(
     database: str,
     server: Server,
     replicated: bool,
+    writable: bool = True,
     settings: SqlserverSettings,
 ) -> Route | NoRoute:
     """The route of everything in one filegroup, or why there is none.
@@ -103,9 +104,12 @@ def file_route(
         database: its name.
         server: what it takes.
         replicated: the database is in an availability group.
+        writable: it can be changed here; a readable secondary shows the primary's paths.
         settings: disks and limits.
     """
     own = [file for file in files if file.space == filegroup and file.file_id is not None]
+    if not writable:
+        return NoRoute(code="standby", sentence="the database is read-only here; moves happen on the primary")
     for applies, code, sentence in _against(filegroup, bundle, to_disk, own, server, replicated, settings):
         if applies:
             return NoRoute(code=code, sentence=sentence)

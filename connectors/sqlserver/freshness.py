@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from connectors.model import Route
+from connectors.model import NoRoute, Route
 from connectors.sqlserver.definition import Definition
 from connectors.sqlserver.keys import quoted
 from connectors.sqlserver.online import Server
@@ -30,13 +30,16 @@ def outdated(definition: Definition | None, route: Route, server: Server, settin
         server: what it takes.
         settings: of the moving session; how an index is built is no matter here, what is built is.
     """
-    if definition is None or definition.index is None:
-        return ""
+    tidies = {step.sql for step in route.tidy_steps}
+    if definition is None or definition.index is None or all(step.sql in tidies for step in route.steps):
+        return ""  # what only removes what a move has made fits always
     homes = definition.homes()
     if homes == {route.bundle.space}:
         every = settings.model_copy(update={"offline_moves": True, "lob_moves": True, "resumable": "all"})
         now = routes_of(definition, route.bundle, route.to_space, server, every)
-        same = isinstance(now, tuple) and any(_essence(found) == _essence(route) for found in now)
+        if isinstance(now, NoRoute):
+            return now.sentence
+        same = any(_essence(found) == _essence(route) for found in now)
         return "" if same else f"{route.bundle.key} is not what it was when this was planned"
     scheme = definition.spaces.get(definition.index.space_id)
     if definition.name.partition is not None and scheme is not None and scheme.name != made_by(route):

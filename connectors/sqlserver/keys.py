@@ -81,6 +81,13 @@ def table_ids(physical_id: I64) -> I64:
     return unit_ids(objects, ones, ones, np.zeros(len(objects), dtype=np.int64))
 
 
+def index_ids(physical_id: I64) -> I64:
+    """A number for all partitions of each unit's index, large objects apart."""
+    lob = physical_id & np.int64(1)
+    without = physical_id >> (PARTITION_BITS + _LOB_SHIFT) << (PARTITION_BITS + _LOB_SHIFT)
+    return (without | lob).astype(np.int64)
+
+
 def object_ids(physical_id: I64) -> I64:
     """The object_id of each unit."""
     return physical_id >> (INDEX_BITS + PARTITION_BITS + _LOB_SHIFT)

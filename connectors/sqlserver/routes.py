@@ -130,6 +130,7 @@ def _route(
         locks=_locks(index_of(definition), choice.online, settings),
         log_bytes=round(rewritten * (LOG_FACTOR if full else MINIMAL_LOG_FACTOR)),
         transient_bytes=round(bundle.size_bytes * (way.rebuilds - 1 + SORT_FACTOR)),
+        rewrites=way.rewrites,
         notes=(*way.notes, *_notes(choice)),
     )
 

@@ -61,10 +61,9 @@ class SqlserverSettings(BaseModel):
     maxdop: int = Field(default=1, ge=1, le=64)  # processors of an index build
     sort_in_tempdb: bool = False
     move_by: Literal["table", "filegroup"] = "table"  # filegroup: whole ones change disks by their files
-    disks: dict[str, str] = Field(
-        default_factory=dict
-    )  # name -> folder, as the server spells it; for move_by: filegroup
+    disks: dict[str, str] = Field(default_factory=dict)  # name -> folder, as the server spells it, for filegroups
     disks_on_replicas: bool = False  # the folders are there on every replica of an availability group
+    partitions: Literal["each", "together"] = "each"  # together: one bundle an index, one build
     offline_moves: bool = True  # False: no route where the edition cannot build indexes online
     lob_moves: bool = False  # True: large objects move with their table, which is then rebuilt twice
     # Builds that can be paused. indexes: plain nonclustered ones, beside the old one; all: with DROP_EXISTING too,

@@ -50,6 +50,7 @@ class Way:
     tidy: tuple[Act, ...] = ()
     rebuilds: int = 1
     rewritten_bytes: int = 0  # of other units, which the statement writes too
+    rewrites: str = ""  # what that is
     notes: tuple[str, ...] = ()
 
 
@@ -194,6 +195,7 @@ def _partition(definition: Definition, bundle: Bundle, to_space: str, build: ddl
         (build_on(off, scheme.name), drop),
         tidy=(*_aborts(definition, build), drop),
         rewritten_bytes=max(0, whole - bundle.size_bytes),
+        rewrites=f"all partitions of {replace(definition.name, partition=None).key}",
         notes=(
             *(others if len(numbers) < scheme.fanout else ()),
             "the table no longer shares its scheme with others, and SWITCH with them needs equal schemes",

@@ -11,6 +11,8 @@
 --   proxy   ALTER USER app GRANT CONNECT THROUGH hotplace_move;   with  user: hotplace_move[app]  in the configuration:
 --           the session is then the owner itself and needs no ANY privilege, but app needs the grants of
 --           oracle-observe.sql and the SELECTs below.
+-- Whole tablespaces (move_by: tablespace) need  GRANT ALTER DATABASE TO hotplace_move;  instead of the two, which is far
+-- broader: it reaches everything that ALTER DATABASE does. Give it only where tablespaces are really moved.
 DEFINE login = &1
 DEFINE owner = &2
 DEFINE space = &3

@@ -41,6 +41,7 @@ MODULES = (
     "exposition",
     "postgresql_cost",
     "oracle_cost",
+    "sqlserver_cost",
     "db2_cost",
     *LAB,
 )

@@ -13,7 +13,7 @@ import yaml
 
 from tests.cli.site import Finished, Site, finish
 from tests.labs.db2.client import Db2, wait_until
-from tests.labs.db2.server import ADMIN
+from tests.labs.db2.server import ADMIN, LOOKER
 from tests.labs.db2.text import DATABASE
 
 SCHEMA, TABLE = "APP", "ORDERS"
@@ -40,7 +40,10 @@ class Life:
         }  # fmt: skip
         database["tiers"] = [{"name": name, "spaces": spaces} for name, spaces in tiers.items()]
         database |= {"sample_every": "0.2s", "settle": "0.2s", "policy": {"minimum_history": "0s"}}
-        database.pop("move_connection", None)
+        looking = folder / "looking"
+        looking.write_text(LOOKER.password)
+        database["move_connection"] = dict(database["connection"])  # two logins, as a site should have
+        database["connection"] |= {"user": LOOKER.name, "password": {"file": str(looking)}}
         self.site.values |= {
             "level": "propose", "dry_run": False, "ledger": {"path": "ledger.db"}, "metrics": {"enabled": False},
         }  # fmt: skip

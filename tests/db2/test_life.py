@@ -14,7 +14,6 @@ from tests.labs.db2.server import FAST, SLOW, TS_FAST
 pytestmark = [pytest.mark.db2, pytest.mark.slow, pytest.mark.xdist_group("db2 life")]
 PHASES = ("INIT", "COPY", "REPLAY", "SWAP", "CLEANUP")
 SLOW_EXTENTS = 5.0  # a second: a rebalance that is caught in the middle; 2,200 pages are 72 extents
-GONE = ("/db2/slow/files", "/db2/fast/files")
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +176,7 @@ def test_emulated_server_killed_in_a_rebalance(db2: Db2, tmp_path: Path) -> None
 def test_emulated_server_killed_between_group_and_rebalance(db2: Db2, tmp_path: Path) -> None:
     """Given to its new group and nothing copied yet: the next run sends REBALANCE, and not USING STOGROUP again."""
     life = pinned(by_space(db2, tmp_path))
-    life.database["connection"]["rebalance_begins_within"] = "20s"
+    life.database["move_connection"]["rebalance_begins_within"] = "20s"
     life.site.write()
     life.approved()
     at = len(db2.lab.sent())
@@ -202,3 +201,62 @@ def test_emulated_server_killed_in_the_statement(db2: Db2, tmp_path: Path) -> No
     assert life.go_on()["state"] in {"placed", "settling", "kept"}
     assert life.sent(at) == ['USING STOGROUP "FAST"'] * 2
     assert db2.lab.containers("TS_OWN") == ["/db2/fast"]
+
+
+def test_emulated_server_held_killed_and_gone_on_with(db2: Db2, tmp_path: Path) -> None:
+    """``hotplace pause`` from a second process, kill -9 of the agent, restart: still held; ``resume`` ends it."""
+    life = pinned(by_space(db2, tmp_path))
+    life.approved()
+    at = len(db2.lab.sent())
+    db2.lab.behave(extents_per_second=SLOW_EXTENTS)
+    number = str(life.moves()[0]["id"])
+    agent = life.site.start("run", "--once")
+    try:
+        wait_until(lambda: "TS_OWN" in db2.lab.rebalancing(), "a rebalance")
+        life.run("pause", number, "--reason", "month-end", "--wait", "20s")
+        wait_until(lambda: life.sent(at)[-1] == "REBALANCE SUSPEND", "it is held in the server")
+    finally:
+        agent.kill()
+        agent.communicate()
+    db2.lab.behave(extents_per_second=1e9)
+    life.run("run", "--once")
+    assert life.moves()[0]["state"] == "paused"
+    assert db2.lab.containers("TS_OWN") == ["/db2/fast", "/db2/slow"]
+    life.good("resume", number, "--wait", "1s")
+    assert life.go_on()["state"] in {"placed", "settling", "kept"}
+    assert life.sent(at) == ['USING STOGROUP "FAST"', "REBALANCE SUSPEND", "REBALANCE RESUME"]
+    assert db2.lab.containers("TS_OWN") == ["/db2/fast"]
+    life.good("audit", "verify")
+
+
+def test_emulated_server_held_and_given_up(db2: Db2, tmp_path: Path) -> None:
+    """Files of its own, held between the two passes and cancelled: it ends, goes back, and is where it was."""
+    files = ["/db2/slow/files/a", "/db2/slow/files/b"]
+    db2.lab.create_dms("TS_FILES", dict.fromkeys(files, 400))
+    db2.lab.create_table(SCHEMA, "FILED", "FILED_PK", "TS_FILES", 500)
+    try:
+        life = Life(
+            db2, tmp_path, {"ssd": ["SSD_FILES"], "hdd": ["HDD_FILES", SLOW]}, move_by="table_space",
+            folders={"SSD_FILES": "/db2/fast/files", "HDD_FILES": "/db2/slow/files"},
+        )  # fmt: skip
+        life.database["tiers"][0]["spaces"] = [{"name": "SSD_FILES", "capacity": "100 MiB"}]
+        life.database["pins"] = [{"unit": f"{SCHEMA}.FILED", "pin": "must"}]
+        life.site.write()
+        move = life.approved()
+        assert move["statements"][0]["sql"].startswith('ALTER TABLESPACE "TS_FILES" ADD (FILE ')
+        db2.lab.behave(extents_per_second=SLOW_EXTENTS / 2)
+        number = str(life.moves()[0]["id"])
+        agent = life.site.start("run", "--once")
+        wait_until(lambda: "TS_FILES" in db2.lab.rebalancing(), "a rebalance")
+        life.run("pause", number, "--wait", "20s")
+        agent.communicate(timeout=60)
+        assert life.moves()[0]["state"] == "paused"
+        db2.lab.behave(extents_per_second=1e9)
+        life.run("cancel", number, "--wait", "1s")
+        life.run("run", "--once")
+        assert life.moves()[0]["state"] == "cancelled"
+        assert sorted(db2.lab.containers("TS_FILES")) == files
+        life.good("audit", "verify")
+    finally:
+        db2.lab.drop_table(SCHEMA, "FILED")
+        db2.lab.drop_space("TS_FILES")

@@ -231,6 +231,26 @@ def test_other_statements_are_not_taken_for_one() -> None:
     assert change_of("ALTER TABLESPACE TS REBALANCE") is None
 
 
+def test_golden_pause_and_resume() -> None:
+    """Every step of a table space can be held; what gives a held one up ends it, and goes back."""
+    route = to_group()
+    assert isinstance(route, Route)
+    for step in (*route.steps, *route.undo_steps):
+        assert step.pause_sql.startswith('ALTER TABLESPACE "TS_SLOW" REBALANCE SUSPEND /* hotplace move ')
+        assert step.resume_sql.startswith('ALTER TABLESPACE "TS_SLOW" REBALANCE RESUME /* hotplace move ')
+    assert [step.sql.partition(" /*")[0] for step in route.tidy_steps] == [
+        'ALTER TABLESPACE "TS_SLOW" REBALANCE RESUME',
+        'ALTER TABLESPACE "TS_SLOW" USING STOGROUP "SLOW"',
+        'ALTER TABLESPACE "TS_SLOW" REBALANCE',
+    ]
+    resumes = change_of(route.tidy_steps[0].sql)
+    assert resumes is not None
+    assert resumes.resumes
+    twin = change_of('ALTER TABLESPACE "TS_SLOW" REBALANCE RESUMED')
+    assert twin is not None
+    assert not twin.resumes
+
+
 def test_golden_others() -> None:
     """The statements that a person may be given."""
     assert rebalance("TS", "SUSPEND") == 'ALTER TABLESPACE "TS" REBALANCE SUSPEND'

@@ -13,7 +13,7 @@ from connectors.model import Home, NoRoute, Route, Severity
 from tests.contract.asking import bundle_of, route_to, run
 from tests.db2.conftest import Connect
 from tests.labs.db2.client import Db2, running_db2
-from tests.labs.db2.server import BLIND, FAST, SLOW, TS_FAST, TS_SLOW
+from tests.labs.db2.server import BLIND, FAST, SLOW, SUCCESSOR, TS_FAST, TS_SLOW
 
 pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2 wire")]
 PHASES = ("INIT", "COPY", "REPLAY", "SWAP", "CLEANUP")
@@ -58,6 +58,39 @@ def test_emulated_server_pitfall_20_a_killed_move_goes_on(lab: Any, connect: Con
     run(connector, route)
     assert connector.inspect(route).home is Home.TARGET
     assert calls(lab, before) == [*PHASES[:done], *(PHASES[2:] if done == 3 else PHASES[done:])]
+
+
+def test_emulated_server_pitfall_20_a_move_belongs_to_who_began_it(lab: Any, connect: Connect) -> None:
+    """Another account neither goes on with it nor begins anew: told by whom it was begun, before anything is sent."""
+    mine, theirs = connect(), connect(SUCCESSOR)
+    route: Route = route_to(mine, KEY, TS_FAST)
+    with mine.open_mover() as mover:
+        mover.prepare(route)
+        mover.execute(route.steps[0])
+        at = len(lab.sent())
+        with theirs.open_mover() as stranger:
+            for step in (route.steps[0], route.steps[1]):
+                with pytest.raises(StatementFailed, match="DB2INST1 has begun a move"):
+                    stranger.execute(step)
+        assert lab.sent()[at:] == []
+        mover.execute(route.tidy_steps[0])
+
+
+def test_emulated_server_an_open_move_elsewhere_is_not_taken_over(lab: Any, connect: Connect) -> None:
+    """A move of the table to another table space is open: the new one does not go on with that, but says so."""
+    lab.create_space("TS_OTHER", FAST)
+    try:
+        connector = connect()
+        first, second = route_to(connector, KEY, "TS_OTHER"), route_to(connector, KEY, TS_FAST)
+        with connector.open_mover() as mover:
+            mover.prepare(first)
+            mover.execute(first.steps[0])
+            mover.prepare(second)
+            with pytest.raises(StatementFailed, match="to TS_OTHER is open"):
+                mover.execute(second.steps[0])
+            mover.execute(first.tidy_steps[0])
+    finally:
+        lab.drop_space("TS_OTHER")
 
 
 def test_emulated_server_a_failed_copy_leaves_nothing(lab: Any, connect: Connect) -> None:

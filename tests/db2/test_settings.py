@@ -28,6 +28,27 @@ def test_connection_string(tmp_path: Path) -> None:
     )
 
 
+def test_tls_with_a_keystore(tmp_path: Path) -> None:
+    """GSKit's database and its stash, instead of one certificate; never the JDBC words, which the driver ignores."""
+    given = settings(tmp_path, "pw", security="SSL", keystore="/etc/db2.kdb", keystore_stash="/etc/db2.sth")
+    words = given.keywords(statement_seconds=1)
+    assert words["SECURITY"] == "SSL"
+    assert (words["SSLClientKeystoredb"], words["SSLClientKeystash"]) == ("/etc/db2.kdb", "/etc/db2.sth")
+    assert "SSLServerCertificate" not in words
+    assert not [word for word in words if "sslConnection" in word]
+
+
+def test_kerberos_sends_no_password() -> None:
+    """The ticket is the driver's business: AUTHENTICATION=KERBEROS, and no PWD at all."""
+    given = Db2Settings.model_validate(
+        {"host": "h", "dbname": "APP", "user": "u", "authentication": "KERBEROS", "target_principal": "db2/h@EXAMPLE"}
+    )
+    words = given.connection_string(statement_seconds=1)
+    assert "AUTHENTICATION=KERBEROS;" in words
+    assert "TargetPrincipal=db2/h@EXAMPLE;" in words
+    assert "PWD=" not in words
+
+
 def test_pitfall_31_a_time_limit_is_never_none(tmp_path: Path) -> None:
     """0 would mean no limit, so less than a second is one."""
     assert "QueryTimeout=1;" in settings(tmp_path, "pw").connection_string(statement_seconds=0.2)

@@ -177,3 +177,20 @@ def test_emulated_server_a_rebalance_that_fails_is_told(lab: Any, connect: Conne
     run(connector, route)
     assert [text.partition(" /*")[0] for text in lab.sent()[at:] if text.startswith("ALTER")] == [finding.remedy]
     assert connector.inspect(route).home is Home.TARGET
+
+
+@pytest.mark.parametrize("version", ["10.1", "10.5", "11.1", "12.1"])
+def test_emulated_server_of_each_version_answers(connect: Connect, version: str) -> None:
+    """Every query runs over the columns of this version; what came later is missed by name, never a crash."""
+    later = {"MON_GET_DATABASE", "MON_GET_UTILITY"} if version == "10.1" else set()
+    with running_db2(version) as server:
+        server.lab.create_table("APP", "ORDERS", "ORDERS_PK", TS_SLOW, PAGES)
+        connector = connect(port=server.port)
+        assert rates(connector, lambda: server.lab.read_randomly("APP", "ORDERS", 40))[KEY] == pytest.approx(40.0)
+        findings = connector.doctor()
+        assert {f.values["function"] for f in findings if f.code == "function_missing"} == later
+        assert not [f for f in findings if f.code in {"version_unsupported", "version_untried", "mon_obj_metrics_off"}]
+        route = route_to(connector, KEY, TS_FAST)
+        run(connector, route)
+        assert connector.inspect(route).home is Home.TARGET
+        connector.close()

@@ -37,6 +37,7 @@ def server(**changes: Any) -> Server:
         parameters={"timed_statistics": "TRUE"},
         segment_statistics=True,
         standbys=0,
+        recovery_bytes=None,
     )
     return replace(usual, **changes)
 

@@ -19,7 +19,7 @@ from tests.oracle.made import SETTINGS, server, standard
 
 ENOUGH = (  # to answer at all
     *("V_$INSTANCE", "V_$DATABASE", "V_$CONTAINERS", "V_$OPTION", "V_$PARAMETER", "V_$STATISTICS_LEVEL"),
-    *("V_$ARCHIVE_DEST", "V_$TABLESPACE", "DBA_TAB_PRIVS"),
+    *("V_$ARCHIVE_DEST", "V_$RECOVERY_FILE_DEST", "V_$TABLESPACE", "DBA_TAB_PRIVS"),
 )
 
 

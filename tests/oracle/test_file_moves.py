@@ -17,7 +17,7 @@ from connectors.model import Home, NoRoute, Progress, Route
 from connectors.oracle import file_moves
 from connectors.oracle.connector import OracleConnector
 from connectors.oracle.spaces import DataFile, home_of_tablespace, place_of
-from tests.cli.site import Site
+from tests.cli.site import Site, finish
 from tests.contract.asking import bundle_of, demand_of, route_to, run
 from tests.labs.oracle.harness import AGENT, OWNER, PASSWORD, SLOW_SECONDS_PER_GB, OracleHarness, running_harness
 from tests.labs.oracle.model import DataFile as LabFile
@@ -254,36 +254,66 @@ def test_a_file_that_is_being_moved_is_waited_for(lab: OracleHarness, connector:
         run(connector, route)
 
 
-def test_a_life_by_data_files(lab: OracleHarness, tmp_path: Path) -> None:
-    """Emulated server, command line: planned by a pin, approved, moved, undone; a disk group is the fast tier."""
+@pytest.fixture
+def site(lab: OracleHarness, tmp_path: Path) -> Site:
+    """A configuration in which a disk group is the fast tier, and the table is pinned to it."""
     secret = tmp_path / "password"
     secret.write_text(PASSWORD)
     connection = {
         "host": "127.0.0.1", "port": lab.server.port, "service": "orclpdb1", "user": AGENT,
         "password": {"file": str(secret)}, "move_by": "tablespace",
     }  # fmt: skip
-    site = Site(
+    return Site(
         tmp_path,
         {
             "name": "orders",
             "engine": "oracle",
             "connection": connection,
-            "tiers": [{"name": "ssd", "spaces": ["+FAST"]}, {"name": "hdd", "spaces": [{"name": HDD}]}],
+            "tiers": [
+                {"name": "ssd", "spaces": ["+FAST"]},
+                {"name": "hdd", "spaces": [{"name": HDD, "capacity": "100 GB"}]},
+            ],
             "sample_every": "0.2s",
             "settle": "0.2s",
             "pins": [{"unit": "APP.SALES", "pin": "must"}],
             "policy": {"minimum_history": "0s"},
         },
     )
+
+
+def test_a_life_by_data_files(lab: OracleHarness, site: Site) -> None:
+    """Emulated server, command line: planned by a pin, approved, moved, undone; a disk group is the fast tier."""
     number, digest = site.propose()
     assert "ALTER DATABASE MOVE DATAFILE 900 TO '+FAST'" in site.good("show", str(number), "--sql").out
     site.good("approve", str(number), "--digest", digest)
     site.good("run", "--once")
     assert _paths(lab) == ["+FAST", "+FAST"]
     site.database["pins"] = []
-    site.database["tiers"][1]["spaces"] = [{"name": HDD, "capacity": "100 GB"}]
     site.write()
     back = site.good("undo", "--proposal", str(number), "--json").document
     site.good("approve", str(back["proposal"]), "--digest", back["digest"])
     site.good("run", "--once")
     assert _paths(lab) == [HDD, HDD]
+
+
+def test_killed_between_two_files(lab: OracleHarness, site: Site) -> None:
+    """Emulated server: kill -9 while the second file is copied; the server ends that copy, the agent finds both."""
+    number, digest = site.propose()
+    site.good("approve", str(number), "--digest", digest)
+    lab.database.seconds_per_gb = SLOW_SECONDS_PER_GB / 50
+    agent = site.start("run", "--once")
+    until = time.monotonic() + 60
+    while len(lab.database.long_operations) < 2:
+        assert time.monotonic() < until, "the second file was never begun"
+        assert agent.poll() is None, finish(agent)
+        time.sleep(0.02)
+    agent.kill()
+    finish(agent)
+    assert sorted(_paths(lab)) == ["+FAST", HDD]
+    lab.database.seconds_per_gb = 0.0
+    while {m["state"] for m in site.good("history", "--json").document["moves"]} != {"settling"}:
+        site.run("run", "--once")
+        assert time.monotonic() < until, site.good("history").out
+        time.sleep(0.2)
+    assert _paths(lab) == ["+FAST", "+FAST"]
+    site.good("audit", "verify")

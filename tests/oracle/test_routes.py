@@ -111,11 +111,26 @@ def test_where_redo_goes_is_told() -> None:
     """A standby gets all of it, or loses what is not logged; forced logging overrides NOLOGGING (oracle.md f33)."""
     bare = " ".join(_routes({"logging": "NO"}, standbys=2)[0].notes)
     assert "it is NOLOGGING" in bare
-    assert "2 standby destination(s) receive about" in bare
+    assert "2 standby destination(s) receive all of it" in bare
+    assert f"about {round(1.05 * 100 * MIB)} bytes of redo, and little undo" in bare
     forced = " ".join(_routes({"logging": "NO"}, force_logging=True)[0].notes)
     assert ("it is NOLOGGING" in forced, "logging is forced" in forced) == (False, True)
     target = {"SLOW": space("SLOW"), "FAST": space("FAST", force_logging="YES")}
     assert not any("it is NOLOGGING" in note for note in _routes({"logging": "NO", "spaces": target})[0].notes)
+
+
+def test_an_index_that_is_not_logged_is_told() -> None:
+    """Its own attribute counts when it moves, and when a table's move builds it anew."""
+    unlogged = index(logging="NO", bytes=MIB, space="IX")
+    for changes in ({**INDEX, "indexes": (unlogged,)}, {"indexes": (unlogged,)}):
+        assert any("it is NOLOGGING" in note for note in _routes(changes)[0].notes)
+    assert not any("it is NOLOGGING" in note for note in _routes({**INDEX, "logging": "NO"})[0].notes)
+
+
+def test_a_full_recovery_area_is_told() -> None:
+    """Archiving that cannot go on stops a database."""
+    assert any("the recovery area has room for 5 bytes" in note for note in _routes({}, recovery_bytes=5)[0].notes)
+    assert not any("recovery area" in note for note in _routes({}, recovery_bytes=1 << 40)[0].notes)
 
 
 def test_redo_counts_the_indexes_that_are_built_anew() -> None:

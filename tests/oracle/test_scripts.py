@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from connectors.base import PrivilegeMissing
-from connectors.model import NoRoute, Severity
+from connectors.base import PrivilegeMissing, StatementFailed
+from connectors.model import Home, NoRoute, Severity
 from connectors.oracle.instances import ONE_INSTANCE
 from tests.contract.asking import bundle_of, route_to, run
 from tests.labs.oracle.harness import OWNER, PASSWORD, OracleHarness, running_harness
 from tests.oracle.test_columns import LICENSED, SQL, _used
 
 SCRIPTS = Path(__file__).parents[2] / "deploy" / "privileges"
+RIGHTS = {"ALTER ANY TABLE", "ALTER ANY INDEX", "SELECT ANY DICTIONARY"}
 WORSE = {Severity.WARNING, Severity.ERROR}
 PUBLIC = {"SESSION_PRIVS", "SESSION_ROLES", "PRODUCT_COMPONENT_VERSION", "DUAL"}
 MOVING = {"blockers", "own_session", "progress", "waiting", "lease_holder", "lock_grant"}
@@ -83,6 +84,25 @@ def test_a_mover_can_move(lab: OracleHarness) -> None:
         assert not [f for f in connector.doctor() if f.severity in WORSE]
     finally:
         connector.close()
+        lab.drop(table)
+
+
+def test_a_dba_moves_nothing_by_mistake(lab: OracleHarness) -> None:
+    """Emulated server: a login with the DBA role is refused before it has a session that may write, unless told."""
+    lab.database.add_user("BOSS", PASSWORD, privileges=RIGHTS, roles={"DBA"})
+    table = lab.create("guarded")
+    careful, bold = lab.connector(user="BOSS"), lab.connector(user="BOSS", strong_login=True)
+    try:
+        route = route_to(careful, table.key, lab.target_space)
+        with pytest.raises(StatementFailed) as caught:
+            careful.open_mover()
+        assert "strong_login" in caught.value.advice
+        assert not [s for s in lab.database.sessions.values() if s.client.action == "move"]
+        run(bold, route)
+        assert bold.inspect(route).home is Home.TARGET
+    finally:
+        careful.close()
+        bold.close()
         lab.drop(table)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.cli.site import Site
 from tests.labs.sqlserver.lab import Lab, running_lab, wait_until
 from tests.labs.sqlserver.objects import Table
 from tests.labs.sqlserver.storage import IN_ROW
-from tests.labs.sqlserver.world import FAST, MOVER, OWNER, READER, SLOW, add_table
+from tests.labs.sqlserver.world import FAST, MOVER, OWNER, READER, SLOW, add_scheme, add_table
 from tests.labs.tds.drivers import OdbcDriver, drivers
 
 HOT = "[dbo].[orders]"
@@ -275,3 +276,94 @@ def test_undone(site: Site, lab: Lab, hot: Table, load: None) -> None:
     site.good("run", "--once")
     assert home_of(lab, hot) == SLOW
     site.good("audit", "verify")
+
+
+def copying(lab: Lab) -> bool:
+    """Whether a resumable build is at work and has got somewhere."""
+    return any(build.copied_pages and not build.paused for build in lab.shop.operations)
+
+
+def state_of(site: Site, number: str) -> str:
+    """Of that move."""
+    return next(str(m["state"]) for m in site.good("history", "--json").document["moves"] if str(m["id"]) == number)
+
+
+def test_paused_and_resumed_by_hand(pausing: Site, lab: Lab, hot: Table, load: None) -> None:
+    """`hotplace pause` holds the build on the server, `resume` goes on with the pages that it has kept."""
+    number = proposed(pausing)
+    pausing.good("approve", str(number), "--yes")
+    move = str(next(m["id"] for m in pausing.good("history", "--json").document["moves"] if m["unit"] == HOT))
+    with lab.slow():
+        agent = pausing.start("run")
+        try:
+            wait_until(lambda: copying(lab), "the hot table is built anew")
+            assert "paused" in pausing.good("pause", move, "--reason", "backup runs", "--wait", "30s").out
+            assert state_of(pausing, move) == "paused"
+            kept = lab.shop.operations[0].copied_pages
+            assert lab.shop.operations[0].paused
+            assert home_of(lab, hot) == SLOW
+            lab.instance.build_seconds = 0.0
+            pausing.good("resume", move, "--wait", "30s")
+            wait_until(lambda: home_of(lab, hot) == FAST, "it has ended", seconds=60.0)
+        finally:
+            agent.terminate()
+            agent.communicate()
+    assert kept > 0
+    assert not lab.shop.operations
+    pausing.good("audit", "verify")
+
+
+def test_a_held_build_is_cancelled_by_hand(pausing: Site, lab: Lab, hot: Table, load: None) -> None:
+    """`hotplace cancel` aborts what is held: the table is where it was, and nothing is left on the server."""
+    number = proposed(pausing)
+    pausing.good("approve", str(number), "--yes")
+    move = str(next(m["id"] for m in pausing.good("history", "--json").document["moves"] if m["unit"] == HOT))
+    with lab.slow():
+        agent = pausing.start("run")
+        try:
+            wait_until(lambda: copying(lab), "the hot table is built anew")
+            pausing.good("pause", move, "--wait", "30s")
+            pausing.good("cancel", move, "--reason", "wrong week", "--wait", "30s")
+            wait_until(lambda: state_of(pausing, move) == "cancelled", "it is given up", seconds=60.0)
+        finally:
+            agent.terminate()
+            agent.communicate()
+    assert home_of(lab, hot) == SLOW
+    assert not lab.shop.operations
+    pausing.good("audit", "verify")
+
+
+def test_partitions_of_one_index_take_turns(site: Site, lab: Lab, load: None) -> None:
+    """Two hot partitions: each plan has one, because its build writes the whole index; none is refused half way."""
+    add_scheme(lab.shop, "ps", [10, 20], [SLOW, SLOW, SLOW])
+    days = add_table(lab.shop, "days", space="ps", pages=500, column="id")
+    moved = []
+    for _ in range(2):
+        with reading(lab, days):
+            found = site.good("plan", "--observe", "1.5", "--propose", "--json").document
+        own = [move["unit"] for move in found["moves"] if move["unit"].startswith("[dbo].[days] partition")]
+        assert len(own) == 1, found["moves"]
+        moved += own
+        site.good("approve", str(found["proposal"]["id"]), "--yes")
+        done = site.good("run", "--once", "--json").document["moves"]
+        assert {row["state"] for row in done} <= {"placed", "settling", "kept"}
+    assert sorted(moved) == [f"[dbo].[days] partition {number}" for number in (2, 3)]
+
+
+@contextmanager
+def reading(lab: Lab, table: Table) -> Iterator[None]:
+    """Sessions look up rows of all but the first partition inside, and wait for each."""
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.wait(0.02):
+            for partition in table.base.partitions[1:]:
+                lab.instance.read_randomly(lab.shop, partition, 40)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        yield
+    finally:
+        done.set()
+        reader.join()

@@ -300,6 +300,16 @@ def test_a_heap_is_carried_by_a_clustered_index() -> None:
     assert [step.sql.partition("*/ ")[2] for step in route.tidy_steps] == statements(route)[1:]
 
 
+def test_pitfall_43_a_heap_is_never_dropped_onto_a_scheme() -> None:
+    """Pitfall 43: MOVE TO a partition scheme sets the compression to NONE; a partitioned heap stays, and says why."""
+    heap = replace(PARTED, kind=HEAP, name=None, index_id=0)
+    plain = table(heap, name=replace(NAME, partition=2))
+    assert refused(replace(plain, spaces={**plain.spaces, SCHEME.number: SCHEME})) == "partitioned_heap"
+    route = found(table(index(HEAP, None, columns=())))[0]
+    assert statements(route)[1].endswith("MOVE TO [SSD])")
+    assert "DATA_COMPRESSION = PAGE" in statements(route)[0]
+
+
 def test_a_heap_with_large_columns_is_not_moved_online() -> None:
     """The online DROP INDEX is refused for it."""
     assert [r.online for r in found(table(index(HEAP, None, columns=()), columns=(ID, NOTE)))] == [False]
@@ -336,6 +346,13 @@ def test_one_partition_moves_on_a_second_scheme() -> None:
     assert route.undo_steps[0].sql.endswith("ON [ps] ([day])")
     assert route.undo_steps[1].sql.endswith(f"DROP PARTITION SCHEME {made}")
     assert route.log_bytes == round(1.2 * 3000 * 8192)
+
+
+def test_partitions_of_one_index_write_the_same_thing() -> None:
+    """So that one plan has one of them: the second would put the first back."""
+    said = {found(parted(n), moved=bundle(parted(n).name.key))[0].rewrites for n in (1, 2)}
+    assert said == {"all partitions of [dbo].[orders]"}
+    assert found(table(index()))[0].rewrites == ""
 
 
 def test_partitions_move_together() -> None:

@@ -137,6 +137,8 @@ def test_a_scheme_without_its_index_is_a_leftover(lab: Lab, connector: Connector
         mover.prepare(route)
         mover.execute(route.steps[0])
         assert connector.inspect(route).leftovers == route.tidy_steps
+    with connector.open_mover() as mover:
+        mover.prepare(replace(route, steps=route.tidy_steps))
         for step in route.tidy_steps:
             mover.execute(step)
     assert connector.inspect(route).leftovers == ()
@@ -245,7 +247,7 @@ def test_a_paused_build_is_given_up(lab: Lab, pausing: Connector) -> None:
     left = pausing.inspect(route).leftovers
     assert [step.sql.split()[-1] for step in left] == ["ABORT"]
     with pausing.open_mover() as mover:
-        mover.prepare(route)
+        mover.prepare(replace(route, steps=left))
         for step in left:
             mover.execute(step)
     seen = pausing.inspect(route)
@@ -284,7 +286,7 @@ def test_an_index_that_was_built_and_not_used_is_a_leftover(lab: Lab, connector:
     assert (seen.home, seen.paused) == (Home.SOURCE, False)
     assert [step.sql.partition("*/ ")[2].split(" [")[0] for step in seen.leftovers] == ["DROP INDEX"]
     with connector.open_mover() as mover:
-        mover.prepare(route)
+        mover.prepare(replace(route, steps=seen.leftovers))
         for step in seen.leftovers:
             mover.execute(step)
     assert sorted(index.name or "" for index in table.indexes.values()) == ["ix_orders", "pk_orders"]
@@ -372,6 +374,22 @@ def test_two_partitions_of_one_plan_do_not_undo_each_other(lab: Lab, connector: 
     assert homes == [SLOW, FAST, FAST]
     with pytest.raises(StatementFailed, match="did not make"):
         run(connector, second, undo=True)
+
+
+def test_all_partitions_of_an_index_move_together(lab: Lab, connector: Connector) -> None:
+    """One bundle, one scheme, one build: the whole table is there, and back; its index is another bundle."""
+    connector._settings = connector._settings.model_copy(update={"partitions": "together"})  # type: ignore[attr-defined]
+    add_scheme(lab.shop, "ps", [10, 20], [SLOW, SLOW, SLOW])
+    add_table(lab.shop, "days", space="ps", pages=50, column="id")
+    bundle, (route, *_) = routes_of(connector, "[dbo].[days] partition 1")
+    assert bundle.unit_keys == tuple(f"[dbo].[days] partition {number}" for number in (1, 2, 3))
+    run(connector, route)
+    assert connector.inspect(route).home is Home.TARGET
+    assert {bundle_of(connector.catalog(), key).space for key in bundle.unit_keys} == {FAST}
+    assert bundle_of(connector.catalog(), "[dbo].[days].[ix_days] partition 1").space == SLOW
+    run(connector, route, undo=True)
+    assert connector.inspect(route).home is Home.SOURCE
+    assert len(lab.shop.schemes) == 1
 
 
 def test_pitfall_13_an_index_that_was_changed_since_is_not_put_back(lab: Lab, connector: Connector) -> None:

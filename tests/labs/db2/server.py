@@ -29,9 +29,10 @@ from tests.labs.db2.world import MEGABYTE, StorageGroup, TableSpace, Utility, Wo
 FAST, SLOW = "FAST", "SLOW"  # storage groups
 TS_FAST, TS_SLOW = "TS_FAST", "TS_SLOW"
 ADMIN = User("db2inst1", "right-and-secret", administrator=True)
+SUCCESSOR = User("db2inst2", "right-too", administrator=True)
 LOOKER = User("looker", "may-look")
 BLIND = User("blind", "may-not-look", may_not_execute=frozenset({"MON_GET_TABLE", "MON_GET_TABLESPACE"}))
-USERS = {user.name: user for user in (ADMIN, LOOKER, BLIND)}
+USERS = {user.name: user for user in (ADMIN, SUCCESSOR, LOOKER, BLIND)}
 SET_UP = (f"CREATE TABLE {SCHEMA}.NOTHING (ID INTEGER)", "CREATE TABLE HOTPLACE.LEASE (HOLDER VARCHAR(200))")
 KEY = b"lab"
 

@@ -68,6 +68,7 @@ class EmulatedDatabase(Workload):
         self._ids = itertools.count(70_000)
         self._session_ids = itertools.count(101)
         self._files = itertools.count(1)
+        self._space_numbers = itertools.count()
         self._furnish()
         self.engine = Engine(self)
 
@@ -163,13 +164,20 @@ class EmulatedDatabase(Workload):
     def add_tablespace(self, name: str, path: str, size: int, max_bytes: int = 0, **other: str | bool) -> Tablespace:
         """A tablespace with one file."""
         with self.changed:
-            number = len(self.tablespaces)
+            number = next(self._space_numbers)
             counters = [Counter[str]() for _ in range(self.quirks.instances)]
             file = DataFile(next(self._files), path, size, max_bytes, counters)
             space = Tablespace(name, number, [file], **other)  # type: ignore[arg-type]
             self.tablespaces[name] = space
             self.touch()
         return space
+
+    def drop_tablespace(self, name: str) -> None:
+        """An empty one, with its data files."""
+        with self.changed:
+            number = self.tablespaces.pop(name).number
+            self.dead = [entry for entry in self.dead if entry[0] != number]
+            self.touch()
 
     def add_user(
         self,

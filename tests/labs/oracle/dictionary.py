@@ -196,6 +196,7 @@ def indexes(db: EmulatedDatabase) -> Rows:
             "TABLESPACE_NAME": None if index.partitioned else index.segments[0].tablespace,
             "STATUS": "N/A" if index.partitioned else "UNUSABLE" if index.unusable else "VALID",
             "PARTITIONED": _FLAG[index.partitioned], "DEGREE": index.degree, "TEMPORARY": "N", "GENERATED": "N",
+            "LOGGING": None if index.partitioned else "YES",
             "SECONDARY": "N", "JOIN_INDEX": "NO", "VISIBILITY": "VISIBLE", "SEGMENT_CREATED": "YES",
             "FUNCIDX_STATUS": "ENABLED" if index.kind.startswith("FUNCTION") else None, "ORPHANED_ENTRIES": "NO",
         }  # fmt: skip
@@ -229,7 +230,7 @@ def index_subpartitions(db: EmulatedDatabase) -> Rows:
 def _index_partition(index: Index, segment: Segment, at: int) -> Row:
     return {
         "INDEX_OWNER": index.owner, "INDEX_NAME": index.name, "PARTITION_NAME": segment.part,
-        "PARTITION_POSITION": at, "TABLESPACE_NAME": segment.tablespace, "SEGMENT_CREATED": "YES",
+        "PARTITION_POSITION": at, "TABLESPACE_NAME": segment.tablespace, "SEGMENT_CREATED": "YES", "LOGGING": "YES",
         "STATUS": "UNUSABLE" if segment.part in index.unusable else "USABLE", "COMPOSITE": "NO",
     }  # fmt: skip
 

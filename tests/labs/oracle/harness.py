@@ -200,32 +200,90 @@ class OracleHarness:
         disturb(self.database.long_operations[0].session_id)
 
 
+class FileHarness(OracleHarness):
+    """The same server with whole tablespaces moved by their data files: each play table has one of its own."""
+
+    source_space = "/hdd/oradata"
+    target_space = "/ssd/oradata"
+
+    def __init__(self, name: str, database: EmulatedDatabase, server: TnsServer, folder: Path) -> None:
+        super().__init__(name, database, server, folder)
+        database.users[AGENT].privileges.add("ALTER DATABASE")
+        self.cannot = {**self.cannot, **OF_FILES}
+
+    def connect(self) -> Connector:
+        """The agent's."""
+        return self.connector(move_by="tablespace")
+
+    def restricted_connect(self) -> Connector:
+        """A login that may read the dictionary, and may not alter the database."""
+        return self.connector(user=LOOKER, move_by="tablespace")
+
+    def refused_connect(self) -> Connector:
+        """Log in with another password."""
+        connector = self.connector(password=self.secret, move_by="tablespace")
+        connector.identify()
+        return connector
+
+    def create(self, name: str, *, lob: bool = False) -> PlayTable:
+        """A table in a tablespace of its own."""
+        made = super().create(name, lob=lob)
+        space = f"PLAY{next(_NUMBERS)}"
+        self.database.add_tablespace(space, f"{self.source_space}/{space.lower()}.dbf", 64 << 20)
+        for segment in self.table(made).everything():
+            segment.tablespace = space
+        return made
+
+    def drop(self, table: PlayTable) -> None:
+        """With its tablespace."""
+        if (OWNER, table.name) in self.database.tables:
+            space = self.table(table).segments[0].tablespace
+            super().drop(table)
+            self.database.drop_tablespace(space)
+
+
 @contextmanager
 def running_harness(
-    name: str, version: tuple[int, ...] = (19, 22, 0, 0, 0), quirks: Quirks | None = None
+    name: str,
+    version: tuple[int, ...] = (19, 22, 0, 0, 0),
+    quirks: Quirks | None = None,
+    kind: type[OracleHarness] = OracleHarness,
 ) -> Iterator[OracleHarness]:
     """A harness over an emulated server of its own; what the server did not understand fails the test."""
     database = furnished(version, quirks)
     with tempfile.TemporaryDirectory(prefix="hotplace-oracle-") as folder, serving(database) as server:
-        yield OracleHarness(name, database, server, Path(folder))
+        yield kind(name, database, server, Path(folder))
         assert server.complaints == []
 
 
 @contextmanager
-def _contract(name: str, version: tuple[int, ...], quirks: Quirks) -> Iterator[EngineHarness]:
-    with running_harness(name, version, quirks) as harness:
+def _contract(
+    name: str, version: tuple[int, ...], quirks: Quirks, kind: type[OracleHarness] = OracleHarness
+) -> Iterator[EngineHarness]:
+    with running_harness(name, version, quirks, kind) as harness:
         yield harness
 
 
 SHORT_NAMES: Mapping[Ability, str] = {Ability.WEIRD_NAMES: "this release has names of at most 30 bytes"}
 NOT_HELD: Mapping[Ability, str] = {Ability.PAUSE: "a statement can be cancelled and not held"}
+OF_FILES: Mapping[Ability, str] = {
+    Ability.LOCK: "a data file is moved under everybody's feet: it waits for no lock",
+    Ability.FULL: "no view tells the room of a folder",
+    Ability.LOB: "a tablespace moves with everything in it, indexes and LOBs too",
+}
 NEW, OLD = "oracle 19 (emulated server)", "oracle 12.1 SE2 RAC (emulated server)"
-NEVER: Mapping[str, Mapping[Ability, str]] = {NEW: NOT_HELD, OLD: {**SHORT_NAMES, **NOT_HELD}}
+FILES = "oracle 19, whole tablespaces (emulated server)"
+NEVER: Mapping[str, Mapping[Ability, str]] = {
+    NEW: NOT_HELD,
+    OLD: {**SHORT_NAMES, **NOT_HELD},
+    FILES: {**NOT_HELD, **OF_FILES},
+}
 
 
 def contract_harnesses() -> dict[str, HarnessFactory]:
-    """Enterprise Edition of 19c, and Standard Edition of 12.1 on two instances. Starts nothing."""
+    """Enterprise Edition of 19c, by object and by tablespace, and Standard Edition of 12.1 on two instances."""
     return {
         NEW: lambda: _contract(NEW, (19, 22, 0, 0, 0), Quirks()),
+        FILES: lambda: _contract(FILES, (19, 22, 0, 0, 0), Quirks(), FileHarness),
         OLD: lambda: _contract(OLD, (12, 1, 0, 2, 0), Quirks(edition="SE2", instances=2)),
     }

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
+from numpy.typing import NDArray
 
 from tests.labs.oracle.dictionary import DICTIONARY
 from tests.labs.oracle.documented import View, view
 from tests.labs.oracle.performance import PERFORMANCE, product, segstat
-from tests.labs.oracle.rewrite import Prepared, prepare, refuse
+from tests.labs.oracle.rewrite import ERRORS, Prepared, prepare, refuse
+from tests.labs.sql.duck import store, telling
 from tests.labs.tns.backend import Answer, Bind, Column, OracleError
 from tests.labs.tns.values import OracleType
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 Columns = dict[str, Any]
 EVERYONE = frozenset(("DUAL", "SESSION_PRIVS", "SESSION_ROLES", "PRODUCT_COMPONENT_VERSION"))
 VOLATILE = frozenset(("V$SESSION", "V$SESSION_LONGOPS", "V$LOCK", "V$LOCKED_OBJECT", "V$TRANSACTION"))
-_NO_NUMBER = np.iinfo(np.int64).min
+COUNTED = " row"  # no query can name it
 _FRACTIONS = frozenset(("USED_PERCENT",))
 
 
@@ -56,13 +58,9 @@ class Engine:
         with self._lock:
             for name in prepared.views:
                 self._load(session, name, prepared)
-            try:
+            with telling(ERRORS):
                 done = self._duck.execute(prepared.sql, {k: v for k, v in values.items() if f"${k}" in prepared.sql})
                 return _answer(done.description or [], done.fetchall())
-            except duckdb.BinderException as error:
-                raise _unknown(str(error)) from error
-            except duckdb.Error as error:
-                raise refuse(str(error).splitlines()[0]) from error
 
     def _load(self, session: EmulatedSession, name: str, prepared: Prepared) -> None:
         """Bring the view's rows in, with those of its documented columns that the query names."""
@@ -114,27 +112,10 @@ class Engine:
         return _transposed([{**row} for row in rows(self._database, number)], shown, wanted | {"INST_ID"})
 
     def _store(self, name: str, shown: View, wanted: frozenset[str], columns: Columns) -> None:
-        """As a table; NULLs travel as a value that cannot occur."""
-        self._duck.execute(f'DROP TABLE IF EXISTS "{name}"')
-        if not columns or not wanted:
-            parts = [f'CAST(NULL AS {_ddl(shown.columns[c], c)}) AS "{c}"' for c in sorted(wanted)] or ["1 AS NOTHING"]
-            size = max((len(v) for v in columns.values()), default=0)
-            self._duck.execute(f'CREATE TABLE "{name}" AS SELECT {", ".join(parts)} FROM range({size})')
-            return
-        parts = []
-        for column in sorted(wanted):
-            kind = _ddl(shown.columns[column], column)
-            if column not in columns:
-                parts.append(f'CAST(NULL AS {kind}) AS "{column}"')
-            elif kind == "BIGINT":
-                parts.append(f'NULLIF(CAST("{column}" AS BIGINT), {_NO_NUMBER}) AS "{column}"')
-            elif kind == "VARCHAR":
-                parts.append(f'NULLIF(CAST("{column}" AS VARCHAR), \'\') AS "{column}"')
-            else:
-                parts.append(f'CAST("{column}" AS {kind}) AS "{column}"')
-        self._duck.register("incoming", columns)
-        self._duck.execute(f'CREATE TABLE "{name}" AS SELECT {", ".join(parts)} FROM incoming')
-        self._duck.unregister("incoming")
+        """As a table; a row counts even if no column of it is named."""
+        kinds = {column: _ddl(shown.columns[column], column) for column in sorted(wanted)}
+        size = max((len(values) for values in columns.values()), default=0)
+        store(self._duck, name, {**kinds, COUNTED: "BIGINT"}, {**columns, COUNTED: np.arange(size)})
 
 
 def _own_rows(session: EmulatedSession, name: str) -> list[dict[str, Any]]:
@@ -153,20 +134,17 @@ def _own_rows(session: EmulatedSession, name: str) -> list[dict[str, Any]]:
 def _transposed(rows: list[dict[str, Any]], shown: View, wanted: frozenset[str]) -> Columns:
     """Rows as arrays by column; every name must be a documented one."""
     named = {name for row in rows for name in row}
-    made: Columns = {"ROW": np.arange(len(rows))}
+    made: Columns = {COUNTED: np.arange(len(rows))}
     for name in (named & wanted) - {"INST_ID"}:
         made[name] = _array([row.get(name) for row in rows], _ddl(shown.columns[name], name))
     return made
 
 
-def _array(values: list[Any], kind: str) -> Any:
-    if kind == "BIGINT":
-        return np.array([_NO_NUMBER if value is None else int(value) for value in values], np.int64)
-    if kind == "DOUBLE":
-        return np.array([np.nan if value is None else value for value in values], np.float64)
-    if kind == "VARCHAR":
-        return np.array(["" if value is None else str(value) for value in values], dtype=object)
-    return np.array([np.datetime64("NaT") if value is None else value for value in values], "datetime64[s]")
+def _array(values: list[Any], kind: str) -> NDArray[Any]:
+    """Numbers as such where none is missing; what is not there, and the empty string, is None."""
+    if kind == "BIGINT" and None not in values:
+        return np.array(values, np.int64)
+    return np.array([None if value == "" else value for value in values], dtype=object)
 
 
 def _stacked(parts: list[Columns], wanted: frozenset[str]) -> Columns:
@@ -177,7 +155,7 @@ def _stacked(parts: list[Columns], wanted: frozenset[str]) -> Columns:
         if size:
             full.append({**part, "INST_ID": np.full(size, part["INST_ID"], np.int64)})
     names = set.intersection(*(set(part) for part in full)) if full else set()
-    return {name: np.concatenate([part[name] for part in full]) for name in names if name in wanted or name == "ROW"}
+    return {name: np.concatenate([part[name] for part in full]) for name in names if name in wanted or name == COUNTED}
 
 
 def _bound(value: Any) -> Any:
@@ -185,13 +163,6 @@ def _bound(value: Any) -> Any:
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     return None if value == "" else value
-
-
-def _unknown(text: str) -> OracleError:
-    """A name that the release's documentation does not have, or a function."""
-    if "column" in text.lower():
-        return OracleError(904, f"invalid identifier ({text.splitlines()[0]})")
-    return refuse(text.splitlines()[0])
 
 
 def _answer(description: list[Any], rows: list[Any]) -> Answer:
@@ -206,9 +177,9 @@ def _answer(description: list[Any], rows: list[Any]) -> Answer:
 
 
 def _plain(value: Any) -> Any:
-    """Whole floats are whole NUMBERs; NaN stands for NULL."""
+    """Whole floats are whole NUMBERs."""
     if isinstance(value, float):
-        return None if np.isnan(value) else int(value) if value.is_integer() else Decimal(repr(value))
+        return int(value) if value.is_integer() else Decimal(repr(value))
     return int(value) if isinstance(value, bool) else value
 
 

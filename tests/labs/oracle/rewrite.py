@@ -7,11 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.transforms import eliminate_join_marks
 
+from tests.labs.sql.duck import Changes, Errors, parsed, replaced, translated
 from tests.labs.tns.backend import OracleError
 
 _TOKEN = re.compile(
@@ -23,8 +22,18 @@ _TOKEN = re.compile(
 _PLAIN = frozenset(("LOWER", "UPPER", "LENGTH", "INSTR", "REPLACE", "ABS", "FLOOR", "CEIL", "BITAND"))
 # SQL Language Reference, "Oracle SQL Reserved Words": neither an alias nor a bind may be called so.
 RESERVED = frozenset((Path(__file__).parent / "reserved_words.txt").read_text().split())
-_DATES = (exp.DataType.Type.TIMESTAMP_S,)
 _REFUSED = (exp.Connect, exp.Lateral, exp.Unnest, exp.MatchRecognize)
+
+
+Contexts = Callable[[str, str], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Who asks, and when."""
+
+    contexts: Contexts  # answers SYS_CONTEXT
+    now: str  # SYSDATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +50,14 @@ class Prepared:
 def refuse(what: str) -> OracleError:
     """What the lab says when it does not know; no connector takes that for an answer."""
     return OracleError(3001, f"unimplemented feature [emulated server: {what}]")
+
+
+ERRORS = Errors(
+    syntax=lambda text: OracleError(900, f"invalid SQL statement ({text})"),
+    column=lambda name: OracleError(904, f"invalid identifier ({name})"),
+    function=refuse,
+    not_emulated=refuse,
+)
 
 
 def binds_of(sql: str) -> tuple[str, ...]:
@@ -74,18 +91,13 @@ def view_name(table: exp.Table) -> str:
     return name
 
 
-def prepare(sql: str, contexts: Callable[[str, str], str | None], now: str) -> Prepared:
+def prepare(sql: str, contexts: Contexts, now: str) -> Prepared:
     """Translate one query. ``contexts`` answers SYS_CONTEXT, ``now`` is SYSDATE.
 
     Raises:
         OracleError: ORA-00900 for what does not parse, ORA-03001 for what the lab does not know.
     """
-    try:
-        tree = sqlglot.parse_one(_scan(sql), dialect="oracle")
-    except SqlglotError as error:
-        raise OracleError(900, f"invalid SQL statement ({str(error).splitlines()[0]})") from error
-    if not isinstance(tree, exp.Query):
-        raise refuse(type(tree).__name__)
+    tree = parsed(_scan(sql), "oracle", ERRORS)
     _reserved(tree, sql)
     for kind in _REFUSED:
         if tree.find(kind):
@@ -93,10 +105,7 @@ def prepare(sql: str, contexts: Callable[[str, str], str | None], now: str) -> P
     for select in list(tree.find_all(exp.Select)):
         eliminate_join_marks(select)
         _rownum(select)
-    for node in reversed(list(tree.walk())):  # from the leaves, so that what is replaced is seen too
-        changed = _node(node, contexts, now)
-        if changed is not node:
-            node.replace(changed)
+    replaced(tree, _CHANGES, Asking(contexts, now))
     within = {cte.alias.upper() for cte in tree.find_all(exp.CTE)}
     views = tuple(dict.fromkeys(v for t in tree.find_all(exp.Table) if (v := view_name(t)) not in within))
     columns = frozenset(identifier.name.upper() for identifier in tree.find_all(exp.Identifier))
@@ -105,11 +114,7 @@ def prepare(sql: str, contexts: Callable[[str, str], str | None], now: str) -> P
         if view_name(table) not in within:
             table.set("this", exp.to_identifier(view_name(table), quoted=True))
             table.set("db", None)
-    try:
-        translated = tree.sql(dialect="duckdb", unsupported_level=ErrorLevel.RAISE)
-    except SqlglotError as error:
-        raise refuse(str(error).splitlines()[0]) from error
-    return Prepared(translated, views, columns, star, binds_of(sql))
+    return Prepared(translated(tree, ERRORS), views, columns, star, binds_of(sql))
 
 
 def _reserved(tree: exp.Expr, sql: str) -> None:
@@ -139,34 +144,48 @@ def _rownum(select: exp.Select) -> None:
     select.set("where", exp.Where(this=exp.and_(*keep, copy=False)) if keep else None)
 
 
-def _node(node: exp.Expr, contexts: Callable[[str, str], str | None], now: str) -> exp.Expr:
-    """One node of the tree."""
-    if isinstance(node, exp.Column) and not node.table and node.name.upper() in ("ROWNUM", "ROWID", "LEVEL"):
+def _column(node: exp.Column, asking: Asking) -> exp.Expr:
+    """Pseudo columns; a column of a table is left alone."""
+    name = "" if node.table else node.name.upper()
+    if name in ("ROWNUM", "ROWID", "LEVEL"):
         raise refuse(node.name)
-    if isinstance(node, exp.Column) and not node.table and node.name.upper() == "USER":
-        return _text(contexts("USERENV", "SESSION_USER"))
-    if isinstance(node, exp.Column) and not node.table and node.name.upper() in ("DBTIMEZONE", "SESSIONTIMEZONE"):
+    if name == "USER":
+        return _text(asking.contexts("USERENV", "SESSION_USER"))
+    if name in ("DBTIMEZONE", "SESSIONTIMEZONE"):
         return exp.Literal.string("+00:00")
-    if isinstance(node, exp.CurrentTimestamp | exp.CurrentDate | exp.CurrentDatetime) or (
-        isinstance(node, exp.Column) and not node.table and node.name.upper() in ("SYSDATE", "SYSTIMESTAMP")
-    ):
-        return exp.Cast(this=exp.Literal.string(now), to=exp.DataType(this=exp.DataType.Type.TIMESTAMP_S))
-    if isinstance(node, exp.Literal) and node.is_string and not node.name:
-        return exp.Null()  # the empty string is NULL
-    if isinstance(node, exp.DPipe):
-        joined = exp.Anonymous(this="concat", expressions=[node.left, node.right])  # NULL counts as nothing
-        return exp.Nullif(this=joined, expression=exp.Literal.string(""))
-    if isinstance(node, exp.Sub) and isinstance(node.this, exp.Cast) and node.this.to.this in _DATES:
-        days = exp.Anonymous(this="to_days", expressions=[exp.cast(node.expression, "INTEGER")])
-        return exp.Sub(this=node.this, expression=days)  # a date less a number of days
-    if isinstance(node, exp.ToNumber):
-        return exp.cast(node.this, "BIGINT")
-    if isinstance(node, exp.ToChar):
-        return _to_char(node)
-    if isinstance(node, exp.TimeToStr) and not re.fullmatch(r"(%[YmdHMS]|[-:/. ])+", str(node.args["format"].name)):
+    return _now(node, asking) if name in ("SYSDATE", "SYSTIMESTAMP") else node
+
+
+def _now(_: exp.Expr, asking: Asking) -> exp.Expr:
+    return exp.Cast(this=exp.Literal.string(asking.now), to=exp.DataType(this=exp.DataType.Type.TIMESTAMP_S))
+
+
+def _literal(node: exp.Literal, _: Asking) -> exp.Expr:
+    """The empty string is NULL."""
+    return exp.Null() if node.is_string and not node.name else node
+
+
+def _joined(node: exp.DPipe, _: Asking) -> exp.Expr:
+    """NULL counts as nothing."""
+    joined = exp.Anonymous(this="concat", expressions=[node.left, node.right])
+    return exp.Nullif(this=joined, expression=exp.Literal.string(""))
+
+
+def _less(node: exp.Sub, _: Asking) -> exp.Expr:
+    """A date less a number is one of so many days before."""
+    if not (isinstance(node.this, exp.Cast) and node.this.to.this is exp.DataType.Type.TIMESTAMP_S):
+        return node
+    days = exp.Anonymous(this="to_days", expressions=[exp.cast(node.expression, "INTEGER")])
+    return exp.Sub(this=node.this, expression=days)
+
+
+def _to_number(node: exp.ToNumber, _: Asking) -> exp.Expr:
+    return exp.cast(node.this, "BIGINT")
+
+
+def _time_to_text(node: exp.TimeToStr, _: Asking) -> exp.Expr:
+    if not re.fullmatch(r"(%[YmdHMS]|[-:/. ])+", str(node.args["format"].name)):
         raise refuse(f"format {node.args['format'].name}")
-    if isinstance(node, exp.Anonymous):
-        return _function(node, contexts)
     return node
 
 
@@ -174,7 +193,7 @@ _DATE_PARTS = re.compile(r"YYYY|HH24|MM|DD|MI|SS|[-:/. ]|(?P<other>.)", re.DOTAL
 _STRFTIME = {"YYYY": "%Y", "HH24": "%H", "MM": "%m", "DD": "%d", "MI": "%M", "SS": "%S"}
 
 
-def _to_char(node: exp.ToChar) -> exp.Expr:
+def _to_char(node: exp.ToChar, _: Asking) -> exp.Expr:
     """TO_CHAR of a date in one of the plain formats, or of a number without one."""
     form = node.args.get("format")
     if form is None:
@@ -186,11 +205,11 @@ def _to_char(node: exp.ToChar) -> exp.Expr:
     return exp.Anonymous(this="strftime", expressions=[node.this, exp.Literal.string(text)])
 
 
-def _function(node: exp.Anonymous, contexts: Callable[[str, str], str | None]) -> exp.Expr:
+def _function(node: exp.Anonymous, asking: Asking) -> exp.Expr:
     name = str(node.this).upper()
     if name == "SYS_CONTEXT":
         space, key = (str(part.name).upper() for part in node.expressions[:2])
-        return _text(contexts(space, key))
+        return _text(asking.contexts(space, key))
     if name == "CONCAT" or name in _PLAIN:
         return node
     raise refuse(f"function {name}")
@@ -198,3 +217,18 @@ def _function(node: exp.Anonymous, contexts: Callable[[str, str], str | None]) -
 
 def _text(value: str | None) -> exp.Expr:
     return exp.Null() if value is None else exp.Literal.string(value)
+
+
+_CHANGES: Changes[Asking] = {
+    exp.Column: _column,
+    exp.CurrentTimestamp: _now,
+    exp.CurrentDate: _now,
+    exp.CurrentDatetime: _now,
+    exp.Literal: _literal,
+    exp.DPipe: _joined,
+    exp.Sub: _less,
+    exp.ToNumber: _to_number,
+    exp.ToChar: _to_char,
+    exp.TimeToStr: _time_to_text,
+    exp.Anonymous: _function,
+}

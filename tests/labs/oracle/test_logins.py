@@ -47,6 +47,21 @@ def test_a_whole_descriptor() -> None:
         connector.close()
 
 
+@pytest.mark.parametrize(
+    "form",
+    ["127.0.0.1:{port}/orclpdb1", "tcp://127.0.0.1:{port}/orclpdb1?expire_time=2&transport_connect_timeout=5"],
+    ids=["easy connect", "plus"],
+)
+def test_a_connect_string(form: str) -> None:
+    """Emulated server: EZConnect and EZConnect Plus, with parameters, are a dsn like any other."""
+    with running_harness("strings") as lab:
+        plain = lab.settings()
+        dsn = form.format(port=lab.server.port)
+        connector = _connector(lab, OracleSettings(user=AGENT, password=plain.password, dsn=dsn))
+        assert connector.identify().database == "ORCLPDB1"
+        connector.close()
+
+
 def test_a_proxy_login_acts_as_the_owner() -> None:
     """Emulated server: hotplace[app] is the owner of the tables, once the owner lets it connect through."""
     with running_harness("proxy") as lab:

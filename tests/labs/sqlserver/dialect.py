@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from tests.labs.sql.duck import Changes, replaced
 from tests.labs.sqlserver.documented import View, floating_columns
 from tests.labs.sqlserver.instance import Instance
 from tests.labs.sqlserver.relations import Viewer
@@ -21,21 +22,15 @@ _EXACT_FLOATS = (exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.DECIMAL)
 Call = list[exp.Expr]
 
 
-def rewritten(tree: exp.Query, viewer: Viewer, views: dict[str, View]) -> exp.Expr:
-    """The same query in DuckDB's terms.
+def rewrite(tree: exp.Query, viewer: Viewer, views: dict[str, View]) -> None:
+    """Turn the query into DuckDB's terms.
 
     Raises:
         ServerError: something in it is not known here.
     """
     _refuse_variants(tree)
     _ignore_trailing_blanks(tree, views)
-    for node in reversed(list(tree.dfs())):  # inner ones first: what stands for a node is not looked at again
-        change = _CHANGES.get(type(node))
-        if change is not None:
-            changed = change(node, viewer)
-            if changed is not node:
-                node.replace(changed)
-    return tree
+    replaced(tree, _CHANGES, viewer)
 
 
 def _refuse_variants(tree: exp.Expr) -> None:
@@ -116,7 +111,7 @@ def _login(_: exp.Expr, viewer: Viewer) -> exp.Expr:
     return literal(viewer.account.name)
 
 
-_CHANGES: dict[type[exp.Expr], Callable[[exp.Expr, Viewer], exp.Expr]] = {
+_CHANGES: Changes[Viewer] = {
     exp.Convert: _convert,
     exp.Cast: _cast,
     exp.National: _national,

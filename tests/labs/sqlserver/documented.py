@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+
+from tests.labs.sql.catalog import CatalogFile
 
 MAJORS = {"2005": 9, "2008": 10, "2012": 11, "2014": 12, "2016": 13, "2017": 14, "2019": 15, "2022": 16, "2025": 17}
 NEVER = 99  # documented for another product only
@@ -62,23 +62,18 @@ def duckdb_type(sql_type: str) -> str:
     return _DUCKDB.get(sql_type.partition("(")[0], "VARCHAR")
 
 
-@cache
-def _catalog() -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads((Path(__file__).parent / "catalog.json").read_text(encoding="utf-8"))
-    views: dict[str, Any] = loaded["views"]
-    return views
+_FILE = CatalogFile(Path(__file__).parent / "catalog.json", lambda since: (major_of(since),))
 
 
 @cache
 def documented(name: str, major: int) -> View | None:
     """The view of that lower-case name, as that version has it; None where it has none."""
-    entry = _catalog().get(name)
-    if entry is None or major_of(entry["since"]) > major:
+    entry = _FILE.entry(name, (major,))
+    if entry is None:
         return None
-    since = entry.get("column_since", {})
     return View(
         name=name,
-        columns={c: kind for c, kind in entry["columns"].items() if major_of(since.get(c, "2005")) <= major},
+        columns=_FILE.columns(entry, (major,)),
         arguments={a["name"]: a.get("null", "").startswith("all") for a in entry["args"]},
         permission=entry["permission"],
     )
@@ -87,9 +82,5 @@ def documented(name: str, major: int) -> View | None:
 @cache
 def floating_columns() -> frozenset[str]:
     """Names of columns that any view documents as real, float or decimal: dividing by one is not integer division."""
-    return frozenset(
-        column
-        for entry in _catalog().values()
-        for column, kind in entry["columns"].items()
-        if kind.startswith(("real", "float", "decimal", "numeric"))
-    )
+    kinds = ("real", "float", "decimal", "numeric")
+    return frozenset(column for column, kind in _FILE.every_column() if kind.startswith(kinds))

@@ -28,6 +28,7 @@ class Account:
     server_rights: frozenset[str] = frozenset()
     database_rights: frozenset[str] = frozenset()
     administrator: bool = False
+    denied: frozenset[str] = frozenset()  # system views on which SELECT is denied
 
 
 @dataclass(slots=True)
@@ -101,6 +102,7 @@ class Database:
     ids: Counter[str] = field(default_factory=lambda: Counter(object=245575000, partition=72057594050000000, space=0))
     recovery_model: str = "SIMPLE"
     updateability: str = "READ_WRITE"
+    group: UUID | None = None  # group_database_id, in an availability group
     log_pages: int = 262144
     log_used: int = 128
     transactions: int = 0
@@ -159,6 +161,7 @@ class Instance:
         self.minute = 1.0  # seconds that a minute of WAIT_AT_LOW_PRIORITY lasts here
         self.next_errors: list[int] = []  # error numbers the next builds end with
         self.resumable_with_drop_existing = False
+        self.batches = 0  # that clients have sent, parameterised ones included
         self.snapshots: dict[int, int] = {}  # session -> seconds that it has been reading a snapshot
         self._ids = count(5)
 
@@ -203,6 +206,23 @@ class Instance:
         counters.reads += reads
         counters.bytes_read += reads * pages * 8192
         counters.read_ms += reads * milliseconds
+
+    def join_group(self, database: Database) -> None:
+        """Put it into an availability group of two, of which this server is the primary; the other keeps up."""
+        database.group = UUID(int=0x6009)
+        queues = {"log_send_queue_size": 0, "redo_queue_size": 0, "is_suspended": False}
+        common = {"database_id": database.database_id, "group_database_id": str(database.group), **queues}
+        self.replicas = [{**common, "is_local": local, "is_primary_replica": local} for local in (True, False)]
+
+    def fail_over(self, database: Database) -> None:
+        """The other replica becomes the primary: here the database is read-only, and every session in it has ended."""
+        with self.lock:
+            database.updateability = "READ_ONLY" if database.updateability == "READ_WRITE" else "READ_WRITE"
+            for row in self.replicas:
+                row["is_primary_replica"] = not row["is_primary_replica"]
+            cut = [s for s in self.sessions.values() if s.database.lower() == database.name.lower()]
+        for session in cut:
+            session.cut.set()
 
     def restart(self) -> None:
         """All counters begin anew, as after a restart of the service; sessions stay, unlike there."""

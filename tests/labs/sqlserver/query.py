@@ -6,18 +6,16 @@ Only documented columns exist. What is not understood fails: 208 an object, 207 
 
 from __future__ import annotations
 
-import logging
 import re
 import threading
 from collections.abc import Mapping
-from functools import lru_cache
 
 import duckdb
 import numpy as np
-import sqlglot
 from sqlglot import exp
 
-from tests.labs.sqlserver.dialect import rewritten
+from tests.labs.sql.duck import Errors, parsed, store, telling, translated
+from tests.labs.sqlserver.dialect import NOT_EMULATED, rewrite
 from tests.labs.sqlserver.documented import View, documented, duckdb_type
 from tests.labs.sqlserver.relations import Row, Viewer
 from tests.labs.sqlserver.relations_server import RELATIONS
@@ -25,7 +23,6 @@ from tests.labs.sqlserver.rights import check_view
 from tests.labs.tds.backend import Rows, ServerError
 from tests.labs.tds.values import Column, Kind, Value
 
-NOT_EMULATED = 50000
 _KINDS = {
     "BOOLEAN": Kind.BIT,
     "UTINYINT": Kind.TINYINT,
@@ -42,7 +39,12 @@ _KINDS = {
     "BLOB": Kind.VARBINARY,
 }
 
-logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it tells of hints that it leaves out
+ERRORS = Errors(
+    syntax=lambda text: ServerError(102, f"Incorrect syntax: {text}", severity=15),
+    column=lambda name: ServerError(207, f"Invalid column name '{name}'."),
+    function=lambda text: ServerError(195, f"not a recognized built-in function name: {text}", severity=15),
+    not_emulated=lambda what: ServerError(NOT_EMULATED, f"the emulated server does not run this: {what}"),
+)
 
 
 def select(viewer: Viewer, sql: str, variables: Mapping[str, Value]) -> Rows:
@@ -51,19 +53,17 @@ def select(viewer: Viewer, sql: str, variables: Mapping[str, Value]) -> Rows:
     Raises:
         ServerError: it cannot be run, or not by this login.
     """
-    tree = _parsed(sql).copy()
+    tree = parsed(sql, "tsql", ERRORS)
     connection = _connection()
     filled: set[str] = set()
     try:
-        views = _bind(tree, viewer, connection, filled)
-        changed = rewritten(tree, viewer, views)
-        used = {p.name for p in changed.find_all(exp.Parameter)}
+        rewrite(tree, viewer, _bind(tree, viewer, connection, filled))
+        used = {p.name for p in tree.find_all(exp.Parameter)}
         values = {name: value for name, value in variables.items() if name in used}
         if missing := used - values.keys():
             raise ServerError(137, f'Must declare the scalar variable "@{sorted(missing)[0]}".', severity=15)
-        return _rows(connection.execute(changed.sql("duckdb"), values))
-    except duckdb.Error as error:
-        raise _told(error) from error
+        with telling(ERRORS):
+            return _rows(connection.execute(translated(tree, ERRORS), values))
     finally:
         for name in filled:
             connection.execute(f'DROP TABLE IF EXISTS "{name}"')
@@ -79,18 +79,6 @@ def _connection() -> duckdb.DuckDBPyConnection:
         _OWN.connection.execute("SET default_collation = 'NOCASE'")
     found: duckdb.DuckDBPyConnection = _OWN.connection
     return found
-
-
-@lru_cache(maxsize=512)
-def _parsed(sql: str) -> exp.Query:
-    """The tree, for copying: parsing is what takes longest."""
-    try:
-        tree = sqlglot.parse_one(sql, read="tsql")
-    except sqlglot.errors.SqlglotError as error:
-        raise ServerError(102, f"Incorrect syntax: {error}", severity=15) from error
-    if not isinstance(tree, exp.Query) or tree.args.get("into"):
-        raise ServerError(NOT_EMULATED, f"the emulated server does not run {type(tree).__name__}: {sql[:80]}")
-    return tree
 
 
 def _bind(tree: exp.Query, viewer: Viewer, connection: duckdb.DuckDBPyConnection, filled: set[str]) -> dict[str, View]:
@@ -142,16 +130,9 @@ def _fill(name: str, viewer: Viewer, connection: duckdb.DuckDBPyConnection, fill
 
 def _load(view: View, rows: list[Row], connection: duckdb.DuckDBPyConnection) -> None:
     kinds = {**dict.fromkeys(view.arguments, "varbinary"), **view.columns}
-    given = list(rows[0]) if rows else list(kinds)
-    names = [name for name in given if name in kinds]  # what this version does not have is not there
-    typed = ", ".join(f'"{name}" {duckdb_type(kinds[name])}' for name in names)
-    connection.execute(f'CREATE TABLE "{view.name}" ({typed})')
-    if rows:
-        columns = {name: np.array([row[name] for row in rows], dtype=object) for name in names}
-        connection.register("columns", columns)
-        listed = ", ".join(f'"{name}"' for name in names)
-        connection.execute(f'INSERT INTO "{view.name}" SELECT {listed} FROM columns')
-        connection.unregister("columns")
+    names = [name for name in rows[0] if name in kinds] if rows else list(kinds)  # no others in this version
+    columns = {name: np.array([row[name] for row in rows], dtype=object) for name in names}
+    store(connection, view.name, {name: duckdb_type(kinds[name]) for name in names}, columns)
 
 
 def _called(view: View, arguments: list[exp.Expr]) -> exp.Select:
@@ -167,17 +148,6 @@ def _called(view: View, arguments: list[exp.Expr]) -> exp.Select:
             wanted = exp.paren(exp.or_(wanted, exp.Is(this=argument.copy(), expression=exp.null())))
         source = source.where(wanted)
     return source
-
-
-def _told(error: duckdb.Error) -> ServerError:
-    """DuckDB's refusal as the nearest error of SQL Server."""
-    text = str(error)
-    column = re.search(r'Referenced column "([^"]+)"|Values list "[^"]+" does not have a column named "([^"]+)"', text)
-    if column:
-        return ServerError(207, f"Invalid column name '{column[1] or column[2]}'.")
-    if "Scalar Function with name" in text or "Table Function with name" in text:
-        return ServerError(195, f"not a recognized built-in function name: {text}", severity=15)
-    return ServerError(NOT_EMULATED, f"the emulated server could not run this: {text}")
 
 
 def _rows(cursor: duckdb.DuckDBPyConnection) -> Rows:

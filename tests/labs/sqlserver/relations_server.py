@@ -64,7 +64,7 @@ def databases(viewer: Viewer) -> Iterator[Row]:
             "recovery_model": {"FULL": 1, "BULK_LOGGED": 2, "SIMPLE": 3}[database.recovery_model],
             "recovery_model_desc": database.recovery_model,
             "service_broker_guid": str(database.broker_guid).upper(),
-            "group_database_id": None,
+            "group_database_id": None if database.group is None else str(database.group).upper(),
             "replica_id": None,
         }
 

@@ -35,7 +35,13 @@ def may_alter(account: Account) -> bool:
 
 
 def check_view(account: Account, view: View, major: int, database: str) -> None:
-    """Raises ServerError 300 or 262, each with 297, where the login may not look at it."""
+    """Raises ServerError 300 or 262, each with 297, where the login may not look at it; 229 where it was denied to."""
+    if view.name in account.denied:
+        name = view.name.partition(".")[2]
+        message = (
+            f"The SELECT permission was denied on the object '{name}', database 'mssqlsystemresource', schema 'sys'."
+        )
+        raise ServerError(229, message, severity=14)
     if not view.needs_state() or view.name in OWN_ROWS or sees_server_state(account, major):
         return
     newer = " PERFORMANCE" if major >= PERFORMANCE_SPLIT else ""

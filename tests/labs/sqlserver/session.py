@@ -106,6 +106,8 @@ class SqlserverSession:
         variables: dict[str, Value] = dict(parameters)
         self._work.sql = sql
         self._connected.request = Request(sql, "SELECT")
+        with self._instance.lock:
+            self._instance.batches += 1
         try:
             for statement in statements_of(sql):
                 self._work.pause(0)

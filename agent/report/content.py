@@ -1,0 +1,183 @@
+"""What a report says, read from the ledger alone; no database is asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from agent.ledger import AuditReport, AuditRow, ClosedSpaceRow, Ledger, MoveRow, OutcomeRow, PinRow, ProposalRow
+from agent.ledger import StepRow as Step
+from agent.outcomes import outcome_json
+from agent.states import MoveState
+
+MOST = 100_000  # rows of a kind
+DECISIONS = ("proposal.approved", "proposal.rejected", "move.struck", "move.asked.")  # events that name a person
+ARRIVED = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT, MoveState.UNDO_PROPOSED, MoveState.UNDONE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveRecord:
+    """One move with what was sent for it."""
+
+    row: MoveRow
+    steps: tuple[Step, ...]
+    outcome: OutcomeRow | None
+
+    @property
+    def started_at(self) -> datetime | None:
+        """When its first statement was about to be sent."""
+        return self.steps[0].intended_at if self.steps else None
+
+    @property
+    def ended_at(self) -> datetime | None:
+        """When the last that is known of ended."""
+        return max((step.ended_at for step in self.steps if step.ended_at is not None), default=None)
+
+    @property
+    def copy_seconds(self) -> float:
+        """How long its statements ran."""
+        return sum((step.ended_at - step.intended_at).total_seconds() for step in self.steps if step.ended_at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalRecord:
+    """One proposal with who decided what about it."""
+
+    row: ProposalRow
+    decisions: tuple[AuditRow, ...]  # by persons, the oldest first
+    moves: tuple[MoveRecord, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Everything on the page, of one database in one period."""
+
+    database: str
+    since: datetime
+    until: datetime
+    proposals: tuple[ProposalRecord, ...]  # created in the period, the oldest first
+    pins: tuple[PinRow, ...]
+    closed: tuple[ClosedSpaceRow, ...]
+    audit: AuditReport
+
+    @property
+    def moves(self) -> list[MoveRecord]:
+        """Moves of all proposals."""
+        return [move for proposal in self.proposals for move in proposal.moves]
+
+    @property
+    def totals(self) -> Mapping[str, Any]:
+        """Sums over the period; seconds and bytes."""
+        arrived = [move for move in self.moves if move.row.state in ARRIVED]
+        measured = {m.row.proposal_id: m.outcome.outcome for m in self.moves if m.outcome is not None}
+        return {
+            "proposals": len(self.proposals),
+            "proposals_by_state": dict(Counter(proposal.row.state.value for proposal in self.proposals)),
+            "moves": len(self.moves),
+            "moves_by_state": dict(Counter(move.row.state.value for move in self.moves)),
+            "bytes_moved": sum(move.row.move.size_bytes for move in arrived),
+            "copy_seconds": sum(move.copy_seconds for move in arrived),
+            "outcomes_by_verdict": dict(Counter(outcome.verdict.value for outcome in measured.values())),
+        }
+
+
+def report_of(ledger: Ledger, database: str, since: datetime, until: datetime) -> Report:
+    """Read the ledger.
+
+    Args:
+        ledger: where it all is.
+        database: its name in the configuration.
+        since: proposals created before are left out.
+        until: those created later too.
+
+    Raises:
+        ProposalTampered: a stored proposal is not what was stored.
+        LedgerCorrupt: the file is damaged.
+    """
+    found = ledger.proposals(database=database, limit=MOST)
+    chosen = [row for row in reversed(found) if since <= row.proposal.created_at <= until]
+    outcomes = {row.move_id: row for row in ledger.outcomes(database=database, limit=MOST)}
+    decisions = [row for row in reversed(ledger.audit(MOST)) if row.event.startswith(DECISIONS)]
+    return Report(
+        database=database,
+        since=since,
+        until=until,
+        proposals=tuple(_proposal(ledger, row, outcomes, decisions) for row in chosen),
+        pins=tuple(ledger.pins(database, until)),
+        closed=tuple(ledger.arrivals.rows(database)),
+        audit=ledger.verify_audit(),
+    )
+
+
+def _proposal(
+    ledger: Ledger, row: ProposalRow, outcomes: Mapping[int, OutcomeRow], decisions: Sequence[AuditRow]
+) -> ProposalRecord:
+    moves = ledger.moves(proposal_id=row.id)
+    subjects = {f"proposal {row.id}", *(f"move {move.id}" for move in moves)}
+    return ProposalRecord(
+        row=row,
+        decisions=tuple(decision for decision in decisions if decision.subject in subjects),
+        moves=tuple(
+            MoveRecord(row=move, steps=tuple(ledger.steps(move.id)), outcome=outcomes.get(move.id)) for move in moves
+        ),
+    )
+
+
+def report_document(report: Report) -> dict[str, Any]:
+    """The same as JSON values."""
+    return {
+        "database": report.database,
+        "since": report.since,
+        "until": report.until,
+        "totals": report.totals,
+        "proposals": [_proposal_document(proposal) for proposal in report.proposals],
+        "pins": [
+            {"unit": pin.pattern, "pin": pin.pin.name.lower(), "who": pin.who, "reason": pin.reason, "until": pin.until}
+            for pin in report.pins
+        ],
+        "closed_spaces": [{"space": row.space, "who": row.who, "reason": row.reason} for row in report.closed],
+        "audit": {
+            "ok": report.audit.ok,
+            "rows": report.audit.rows,
+            "head": report.audit.head,
+            "sentence": report.audit.sentence,
+        },
+    }
+
+
+def _proposal_document(proposal: ProposalRecord) -> dict[str, Any]:
+    row = proposal.row
+    return {
+        "id": row.id,
+        "digest": row.digest,
+        "state": row.state,
+        "created_at": row.proposal.created_at,
+        "wait_saved_per_hour_seconds": row.proposal.wait_saved_per_hour,
+        "bytes": row.proposal.bytes_moved,
+        "decisions": [
+            {"at": d.at, "event": d.event, "who": d.facts.get("who"), "origin": d.facts.get("origin"),
+             "reason": d.facts.get("reason") or None, "digest": d.facts.get("digest")}
+            for d in proposal.decisions
+        ],
+        "moves": [_move_document(move) for move in proposal.moves],
+    }  # fmt: skip
+
+
+def _move_document(move: MoveRecord) -> dict[str, Any]:
+    return {
+        "id": move.row.id,
+        "unit": move.row.move.key,
+        "from_space": move.row.move.from_space,
+        "to_space": move.row.move.to_space,
+        "bytes": move.row.move.size_bytes,
+        "state": move.row.state,
+        "reason": move.row.reason,
+        "started_at": move.started_at,
+        "ended_at": move.ended_at,
+        "copy_seconds": move.copy_seconds,
+        "statements": [{"sql": step.sql, "state": step.state, "at": step.intended_at} for step in move.steps],
+        "outcome": outcome_json(move.outcome.outcome) if move.outcome is not None else None,
+    }

@@ -1,0 +1,47 @@
+"""The report as a page: HTML for a browser and for paper, Markdown for a ticket."""
+
+from __future__ import annotations
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from agent.report.content import Report
+from agent.units_of_measure import format_bytes, format_ratio, format_seconds, format_when
+
+
+def html_page(report: Report) -> str:
+    """One self-contained page; every text from a database is escaped."""
+    return _environment().get_template("report.html").render(report=report, totals=report.totals)
+
+
+def markdown_page(report: Report) -> str:
+    """The same as Markdown; what would end a cell of a table is escaped."""
+    return _environment().get_template("report.md").render(report=report, totals=report.totals)
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("agent.report", "templates"),
+        autoescape=select_autoescape(("html",)),  # by the template's name
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "bytes": format_bytes, "seconds": format_seconds, "ratio": format_ratio, "when": format_when,
+        "cell": _cell, "code": _code,
+    }  # fmt: skip
+    return environment
+
+
+def _cell(value: object) -> str:
+    """A text that stays within its cell and means nothing to Markdown."""
+    text = " ".join(str(value).split())
+    for mark in "\\`*_[]<>|#":
+        text = text.replace(mark, f"\\{mark}")
+    return text
+
+
+def _code(statement: str) -> str:
+    """A statement for an indented block."""
+    return "\n".join(f"    {line}" for line in statement.splitlines())

@@ -1,0 +1,1 @@
+"""What the emulated SQL Server and Oracle share: documented columns, and queries run by DuckDB after sqlglot."""

@@ -1,0 +1,122 @@
+"""What people ask of moves, and spaces that are closed: stored, refused where it means nothing, audited."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.config import Config
+
+from agent.ledger import Ask, Ledger, NotFound, WrongState
+from agent.ledger.database import Database
+from agent.ledger.opening import prepare_file
+from agent.ledger.schema import APPLICATION_ID, HEAD
+from agent.states import MoveState
+from tests.ledger.conftest import StillClock, approved, stored
+
+ANN = {"who": "ann", "origin": "terminal", "reason": "backup"}
+
+
+def running(ledger: Ledger) -> int:
+    """Number of a move that runs."""
+    approved(ledger, 1)
+    number = ledger.moves()[0].id
+    ledger.transition(number, MoveState.PRECHECK, "")
+    ledger.transition(number, MoveState.RUNNING, "")
+    return number
+
+
+def test_the_newest_ask_is_in_force(ledger: Ledger) -> None:
+    """Pause, then resume: the second counts, both stay on record, and the answer belongs to one of them."""
+    number = running(ledger)
+    first = ledger.asks.ask(number, Ask.PAUSE, **ANN)
+    ledger.asks.answer(first.id, "it is held")
+    second = ledger.asks.ask(number, Ask.RESUME, **ANN)
+    assert ledger.asks.in_force("shop") == {number: second}
+    assert [(ask.kind, ask.answer) for ask in ledger.asks.of_move(number)] == [
+        (Ask.PAUSE, "it is held"),
+        (Ask.RESUME, ""),
+    ]
+    assert ledger.verify_audit().ok
+
+
+def test_an_ended_move_has_no_ask_in_force(ledger: Ledger) -> None:
+    """What has ended is asked nothing any more."""
+    number = running(ledger)
+    ledger.asks.ask(number, Ask.PAUSE, **ANN)
+    ledger.transition(number, MoveState.FAILED, "")
+    assert ledger.asks.in_force("shop") == {}
+
+
+def test_what_means_nothing_is_refused(ledger: Ledger) -> None:
+    """Resuming what goes on, pausing twice, and anything of what is proposed, ended or unknown."""
+    number = running(ledger)
+    with pytest.raises(WrongState, match="nobody asked it to pause"):
+        ledger.asks.ask(number, Ask.RESUME, **ANN)
+    ledger.asks.ask(number, Ask.PAUSE, **ANN)
+    with pytest.raises(WrongState, match="already"):
+        ledger.asks.ask(number, Ask.PAUSE, **ANN)
+    ledger.transition(number, MoveState.FAILED, "")
+    for kind in Ask:
+        with pytest.raises(WrongState, match="is failed"):
+            ledger.asks.ask(number, kind, **ANN)
+    with pytest.raises(NotFound):
+        ledger.asks.ask(77, Ask.PAUSE, **ANN)
+    with pytest.raises(NotFound):
+        ledger.asks.answer(77, "done")
+    with pytest.raises(ValueError, match="names themselves"):
+        ledger.asks.ask(number, Ask.PAUSE, who=" ", origin="terminal", reason="")
+
+
+def test_a_proposed_move_is_not_cancelled_but_struck(ledger: Ledger) -> None:
+    """Nobody approved it, so there is nothing to cancel."""
+    stored(ledger, 1)
+    with pytest.raises(WrongState, match="is proposed"):
+        ledger.asks.ask(ledger.moves()[0].id, Ask.CANCEL, **ANN)
+
+
+def test_an_approved_move_is_cancelled_at_once(ledger: Ledger) -> None:
+    """Without a daemon, in the same transaction; the last one ends the proposal."""
+    number = approved(ledger, 1)
+    ask = ledger.asks.ask(ledger.moves()[0].id, Ask.CANCEL, **ANN)
+    row = ledger.moves()[0]
+    assert (row.state, row.reason, ask.answer) == (MoveState.CANCELLED, "cancelled by ann: backup", "it had not begun")
+    assert ledger.proposal(number).state == "finished"
+    assert ledger.verify_audit().ok
+
+
+def test_spaces_are_closed_and_opened_once(ledger: Ledger) -> None:
+    """The first word counts, and both are in the audit chain."""
+    assert ledger.arrivals.close("shop", "ssd", who="ann", reason="retired")
+    assert not ledger.arrivals.close("shop", "ssd", who="bob", reason="too")
+    (row,) = ledger.arrivals.rows("shop")
+    assert (row.space, row.who, row.reason) == ("ssd", "ann", "retired")
+    assert ledger.arrivals.rows("other") == []
+    assert ledger.arrivals.open("shop", "ssd", who="bob", reason="")
+    assert not ledger.arrivals.open("shop", "ssd", who="bob", reason="")
+    assert [row.event for row in ledger.audit(2)] == ["space.opened", "space.closed"]
+
+
+def test_a_ledger_of_the_first_version_is_migrated(path: Path, clock: StillClock) -> None:
+    """Opened by this version it gets the new tables, says so in its audit chain, and works."""
+    prepare_file(path, create=True)
+    database = Database(path)
+    with database.write() as connection:
+        connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
+        config = Config(attributes={"connection": connection})
+        config.set_main_option("script_location", "agent.ledger:migrations")
+        command.upgrade(config, "v0001")
+    database.close()
+    with closing(sqlite3.connect(path)) as plain:
+        assert not plain.execute("SELECT 1 FROM sqlite_master WHERE name = 'asks'").fetchall()
+    with Ledger.open(path, clock) as ledger:
+        assert (ledger.audit(1)[0].event, ledger.audit(1)[0].facts) == (
+            "ledger.migrated",
+            {"was": "v0001", "now": HEAD},
+        )
+        number = running(ledger)
+        ledger.asks.ask(number, Ask.PAUSE, **ANN)
+        assert ledger.arrivals.close("shop", "ssd", who="ann", reason="")

@@ -1,0 +1,267 @@
+"""Statements and queries of the connector, read by Microsoft's own parsers: ScriptDom of each version, and SqlParser.
+
+An optional extra: where mono-mcs is, ``python -m tests.components`` brings the parsers, else these tests skip. They are
+of mid-2019, so a few words are younger than they are (``YOUNGER``): those are left out before asking. Statements
+for 2022 are read by SqlParser, which knows WAIT_AT_LOW_PRIORITY in CREATE INDEX, and without it by ScriptDom of 2019.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from connectors.model import NoRoute, Route, Step
+from connectors.sqlserver import written
+from connectors.sqlserver.definition import (
+    CLUSTERED,
+    CLUSTERED_COLUMNSTORE,
+    HEAP,
+    NONCLUSTERED,
+    NONCLUSTERED_COLUMNSTORE,
+    Definition,
+    IndexColumn,
+)
+from connectors.sqlserver.file_move import file_route
+from connectors.sqlserver.keys import Name
+from connectors.sqlserver.online import Server
+from connectors.sqlserver.queries import query, query_names
+from connectors.sqlserver.routes import routes_of
+from connectors.sqlserver.session import _REQUIRED
+from connectors.sqlserver.spaces import File
+from connectors.sqlserver.written import TempdbFile
+from tests.components import TSQL_GRAMMARS
+from tests.sqlserver.made import ID, NAME, NOTE, PAGES, bundle, index, key, settings, table
+from tests.sqlserver.test_queries import SINCE
+from tests.sqlserver.test_routes import PARTED, parted
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("mcs") is None, reason="optional: needs mono-mcs"),
+    pytest.mark.skipif(not TSQL_GRAMMARS.exists(), reason="optional: no parsers, see tests/components.py"),
+]
+HERE = Path(__file__).parents[1] / "labs" / "sqlserver" / "grammars"
+MAJORS = (11, 12, 13, 14, 15, 16)
+NEWEST_READ = 15  # what ScriptDom knows
+CLUSTERED_COLUMNSTORE_SINCE = 12
+LIBRARIES = (
+    "netstandard",
+    "System.Private.CoreLib",
+    "System.Runtime",
+    "System.Runtime.Extensions",
+    "System.Console",
+    "Microsoft.SqlServer.TransactSql.ScriptDom",
+    "Microsoft.SqlServer.SqlParser",
+)
+YOUNGER = re.compile(
+    r"OPTIMIZE_FOR_SEQUENTIAL_KEY = \w+, |(?<=EMPTYFILE\)) WITH WAIT_AT_LOW_PRIORITY \(ABORT_AFTER_WAIT = SELF\)"
+)
+UNKNOWN_TO_SQLPARSER = re.compile(r"(?<=IGNORE_DUP_KEY = ON) \(SUPPRESS_MESSAGES = ON\)|, RESUMABLE = \w+")
+_LOW_PRIORITY = re.compile(r"(?<=ONLINE = ON) \(WAIT_AT_LOW_PRIORITY \([^)]*\)\)")
+Refusals = Callable[[Sequence[tuple[str, str]]], list[str]]
+
+
+@pytest.fixture(scope="module")
+def refusals(tmp_path_factory: pytest.TempPathFactory) -> Refusals:
+    """What the parsers say against each (parser, statement), "" where they take it."""
+    program = tmp_path_factory.mktemp("checker") / "Check.exe"
+    libraries = [f"-r:{TSQL_GRAMMARS / library}.dll" for library in LIBRARIES]
+    subprocess.run(
+        ["mcs", "-noconfig", "-nostdlib", "-warn:0", *libraries, f"-out:{program}", str(HERE / "Check.cs")],
+        check=True,
+        timeout=120,
+        capture_output=True,
+    )
+
+    def ask(asked: Sequence[tuple[str, str]]) -> list[str]:
+        lines = "".join(f"{parser}\t{' '.join(_uncommented(sql).split())}\n" for parser, sql in asked)
+        done = subprocess.run(
+            [sys.executable, str(HERE / "host.py"), str(TSQL_GRAMMARS), str(program)],
+            input=lines,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        answers = done.stdout.splitlines()
+        assert len(answers) == len(asked), done.stderr
+        return ["" if answer == "yes" else answer for answer in answers]
+
+    return ask
+
+
+def _uncommented(sql: str) -> str:
+    """Without line comments, which would swallow the rest once it is one line."""
+    return "\n".join(line.partition(" --")[0] for line in sql.splitlines())
+
+
+@pytest.fixture(autouse=True)
+def _secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET", "x")
+
+
+def definitions(major: int) -> Iterator[tuple[Definition, tuple[str, ...]]]:
+    """One of each kind that can move, with the units that move together."""
+    name = Name("dbo", "orders", "i]x")
+    columns = (key("a", 2), key("b", 1, descending=1), IndexColumn("c", 0, 0, 0, 1, 0))
+    rich = index(
+        NONCLUSTERED, "i]x", unique=1, fill_factor=80, padded=1, ignore_dup_key=1, suppress_messages=1, row_locks=0,
+        sequential_key=1, no_recompute=1, columns=columns,
+    )  # fmt: skip
+    store = (replace(PAGES, compression="COLUMNSTORE"),)
+    held = index(
+        NONCLUSTERED_COLUMNSTORE, "i]x", index_id=2, columns=(IndexColumn("id", 0, 0, 0, 1, 0),), partitions=store
+    )
+    lob = index(unique=1, partitions=(replace(PAGES, lob_space_id=1, lob_pages=500),))
+    incremental = replace(PARTED, incremental=1)
+    yield table(index(CLUSTERED, unique=1, primary_key=1)), (NAME.key,)
+    yield table(index(), rich, name=name), (name.key,)
+    yield table(index(), replace(rich, has_filter=1, filter="([a]>(1))"), name=name), (name.key,)
+    yield table(index(), index(NONCLUSTERED, "i]x"), name=name), (name.key,)
+    yield table(index(HEAP, None, columns=())), (NAME.key,)
+    if major >= CLUSTERED_COLUMNSTORE_SINCE:
+        yield (
+            table(index(CLUSTERED_COLUMNSTORE, "cci", columns=(), partitions=store, compression_delay=60)),
+            (NAME.key,),
+        )
+    yield table(index(), held, name=name), (name.key,)
+    yield table(lob, columns=(ID, NOTE)), (NAME.key, f"{NAME.key} lob")
+    yield parted(2, incremental), (replace(NAME, partition=2).key,)
+    yield parted(1), tuple(replace(NAME, partition=number).key for number in (1, 2, 3))
+
+
+def statements(major: int, edition: int = 3) -> list[str]:
+    """Every statement that a move may send to that version, and those that are written down; one of each form."""
+    server, found = Server(major=major, edition=edition), [_REQUIRED]
+    for definition, units in definitions(major):
+        for resumable in ("no", "indexes", "all"):
+            wishes = settings(lob_moves=True, resumable=resumable)
+            routes = routes_of(definition, bundle(*units), "SSD", server, wishes)
+            assert not isinstance(routes, NoRoute), (major, routes)
+            found += [sql for route in routes for sql in _of(route)]
+    file = File(2, "HDD", 0, 3, "it's]", "D:\\x.ndf", 12900, 25600, 10, "ONLINE", 12801, 1)
+    wishes = settings(move_by="filegroup", disks={"fast": "S:\\"})
+    route = file_route(
+        "HDD", bundle(), "fast", [file], database="a]pp", server=server, replicated=False, settings=wishes
+    )
+    assert isinstance(route, Route)
+    found += [*_of(route), *_written(file, major)]
+    return list({re.sub(r"/\*.*?\*/|hotplace_\w+", "", sql): sql for sql in found}.values())
+
+
+def _of(route: Route) -> Iterator[str]:
+    yield from route.prologue
+    for step in (*route.steps, *route.undo_steps, *route.tidy_steps):
+        yield from (s for s in (step.sql, step.pause_sql, step.resume_sql, step.undo_sql) if s and "-- " not in s)
+
+
+def _written(file: File, major: int) -> Iterator[str]:
+    """What a person fills in is filled in."""
+    steps: list[Step] = []
+    for way in (
+        written.by_files("a]pp", "HDD", [file], written.FOLDER, major=major),
+        written.switch_partition(parted(2), 2, "SSD"),
+        written.tempdb_files([TempdbFile("tempdev", "D:\\tempdev.mdf")]),
+        written.offline_files("a]pp", [file]),
+    ):
+        assert not isinstance(way, NoRoute)
+        steps += way
+    for step in steps:
+        yield re.sub(r"<boundary[^>]*>", "17", step.sql).replace("<", "").replace(">", "")
+
+
+def reader_of(major: int) -> str:
+    """ScriptDom of that version; of 2022 and newer the parser of Management Studio, which knows some of it."""
+    return f"{major}0" if major <= NEWEST_READ else "SqlParser"
+
+
+def readable(sql: str, major: int) -> str:
+    """The statement without what the parser is too old to know."""
+    known = YOUNGER.sub("", sql)
+    return known if major <= NEWEST_READ else UNKNOWN_TO_SQLPARSER.sub("", known)
+
+
+@pytest.mark.parametrize("edition", [2, 3], ids=["Standard", "Enterprise"])
+@pytest.mark.parametrize("major", MAJORS)
+def test_every_statement_is_one(refusals: Refusals, major: int, edition: int) -> None:
+    """Whatever a move would send to a version, that version's parser knows it."""
+    found = statements(major, edition)
+    assert len(found) > 15
+    told = refusals([(reader_of(major), readable(sql, major)) for sql in found])
+    if major > NEWEST_READ:  # SqlParser does not know all of 2019 either
+        second = refusals([("150", YOUNGER.sub("", sql)) for sql in found])
+        told = [one and other for one, other in zip(told, second, strict=True)]
+    assert [(sql, no) for sql, no in zip(found, told, strict=True) if no] == []
+
+
+def test_statements_of_2022_are_those_of_2019_but_for_their_patience(refusals: Refusals) -> None:
+    """Without WAIT_AT_LOW_PRIORITY ScriptDom of 2019 knows every one of them, and with it none that has it."""
+    found = [YOUNGER.sub("", sql) for sql in statements(16)]
+    patient = [sql for sql in found if _LOW_PRIORITY.search(sql)]
+    assert len(patient) >= 5
+    assert all(refusals([("150", sql) for sql in patient]))
+    plain = [_LOW_PRIORITY.sub("", sql) for sql in found]
+    assert [(s, no) for s, no in zip(plain, refusals([("150", s) for s in plain]), strict=True) if no] == []
+
+
+def twins(statement: str) -> Iterator[str]:
+    """The statement with one thing wrong: a word doubled, misspelt or too many, a parenthesis lost."""
+    bare = statement.partition("*/ ")[2] or statement
+    yield f"{bare} , NOW"
+    for word in (
+        "INDEX",
+        "SCHEME",
+        "FUNCTION",
+        "RESUME",
+        "PAUSE",
+        "ABORT",
+        "SHRINKFILE",
+        "SWITCH",
+        "RANGE",
+    ):
+        yield re.sub(rf"\b{word}\b", f"{word} , {word}", bare, count=1)
+    yield bare.replace("DROP_EXISTING = ON", "DROP_EXISTING = MAYBE")
+    yield bare.replace("DATA_COMPRESSION = PAGE", "DATA_COMPRESSION = TINY")
+    yield re.sub(r"\)(?=[^)]*$)", "", bare)
+
+
+@pytest.mark.parametrize("major", [11, 15])
+def test_broken_twins_are_rejected(refusals: Refusals, major: int) -> None:
+    """The parsers do notice: a statement with one thing wrong is not taken."""
+    broken = [(sql, twin) for sql in statements(major) for twin in twins(sql) if twin not in sql]
+    assert len(broken) > 60
+    told = refusals([(reader_of(major), twin) for _, twin in broken])
+    assert [twin for (_, twin), no in zip(broken, told, strict=True) if not no] == []
+
+
+@pytest.mark.parametrize(
+    ("word", "since"),
+    [
+        ("STATISTICS_INCREMENTAL", 12),
+        ("COMPRESSION_DELAY", 13),
+        ("SUPPRESS_MESSAGES", 14),
+        ("OPTIMIZE_FOR_SEQUENTIAL_KEY", 15),
+        ("RESUMABLE = O", 15),
+        ("WAIT_AT_LOW_PRIORITY", 16),
+    ],
+)
+def test_what_is_newer_is_not_sent_to_an_older_server(refusals: Refusals, word: str, since: int) -> None:
+    """No statement for the version before has the word, and that version's parser would refuse those that do."""
+    creating = [sql for sql in statements(since) if word in sql and "CREATE" in sql]
+    assert creating
+    assert not [sql for sql in statements(since - 1) if word in sql and "CREATE" in sql]
+    assert all(refusals([(f"{since - 1}0", sql) for sql in creating]))
+
+
+@pytest.mark.parametrize("major", MAJORS[:-1])
+def test_every_query_is_one(refusals: Refusals, major: int) -> None:
+    """Each query as this version is sent it, read by the parser of that version; a broken twin is refused."""
+    asked = [query(name, major).replace("?", "1") for name in sorted(query_names()) if major >= SINCE.get(name, 11)]
+    parser = reader_of(major)
+    assert [(sql, no) for sql, no in zip(asked, refusals([(parser, s) for s in asked]), strict=True) if no] == []
+    assert all(refusals([(parser, f"{sql} FROM FROM") for sql in asked]))
