@@ -33,6 +33,25 @@ class Outcome:
     read_latency_after: float
     window_seconds: float  # how long "after" was measured
     sentence: str
+    predicted_saved_ratio_low: float = math.nan  # ends of the interval; NaN: predicted before there was one
+    predicted_saved_ratio_high: float = math.nan
+
+    @property
+    def saved_ratio(self) -> float:
+        """Share of the wait per transaction that is gone, as measured; NaN where it was not."""
+        before = self.wait_per_transaction_before
+        return 1 - self.wait_per_transaction_after / before if self.measured and before > 0 else math.nan
+
+    @property
+    def as_predicted(self) -> bool | None:
+        """Whether what was measured lies in the predicted interval; None where either is unknown."""
+        ends = self.predicted_saved_ratio_low, self.predicted_saved_ratio_high
+        if math.isnan(self.saved_ratio) or any(math.isnan(end) for end in ends):
+            return None
+        return ends[0] <= self.saved_ratio <= ends[1]
+
+
+OPTIONAL = ("predicted_saved_ratio_low", "predicted_saved_ratio_high")  # older ledgers lack them
 
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
@@ -48,7 +67,7 @@ def outcome_from_json(plain: dict[str, Any]) -> Outcome:
         ValueError: the keys are not those of an outcome, or the verdict is unknown.
     """
     expected = {field.name for field in fields(Outcome)}
-    if set(plain) != expected:
+    if not expected - set(OPTIONAL) <= set(plain) <= expected:
         raise ValueError(f"an outcome has {sorted(expected)}, this has {sorted(plain)}")
     values: dict[str, Any] = {name: float("nan") if value is None else value for name, value in plain.items()}
     values["verdict"] = OutcomeVerdict(plain["verdict"])

@@ -276,6 +276,8 @@ def proposal_of(planning: Planning, database: DatabaseConfig, fingerprint: str) 
         ),
         wait_saved_low_per_hour=_finite(plan.wait_saved_low_per_hour),
         wait_saved_high_per_hour=_finite(plan.wait_saved_high_per_hour),
+        saved_ratio_low=_finite(plan.saved_ratio_low),
+        saved_ratio_high=_finite(plan.saved_ratio_high),
         relief_per_hour=plan.relief_per_hour,
     )
 

@@ -55,6 +55,8 @@ class Proposal:
     moves: tuple[ProposedMove, ...]
     wait_saved_low_per_hour: float | None = None  # ends of the interval; None: stored before there was one
     wait_saved_high_per_hour: float | None = None
+    saved_ratio_low: float | None = None  # the same of the share of all wait
+    saved_ratio_high: float | None = None
     relief_per_hour: float | None = None  # that what stays behind may be spared in shorter queues
 
     @property

@@ -43,7 +43,13 @@ def measure(proposal: Proposal, before: DatabaseDemand, after: DatabaseDemand, w
         read_latency_after=read_latency(after),
         window_seconds=window_seconds,
         sentence=_sentence(verdict, proposal, wait_before, wait_after),
+        predicted_saved_ratio_low=_known(proposal.saved_ratio_low),
+        predicted_saved_ratio_high=_known(proposal.saved_ratio_high),
     )
+
+
+def _known(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def _verdict(before: float, after: float) -> OutcomeVerdict:

@@ -24,7 +24,7 @@ from policies.draft import Draft, Names
 from policies.explain import move_sentence
 from policies.guards import first_of, why_not
 from policies.hsm import best_groups, pin_groups, value_bound
-from policies.interval import Interval, Shift, plan_interval
+from policies.interval import Interval, Placed, Shift, plan_interval, ratio_interval
 from policies.order import tables_first
 from policies.plan import LeftBehind, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
 from policies.relief import reliefs
@@ -107,6 +107,7 @@ def plan_of(
     wait = bundles.unit_wait
     spared = reliefs(bundles, situation, [hop for group in groups for hop in group.hops])
     interval = _interval(bundles, situation, settings, groups, spared)
+    share = _ratio_interval(bundles, situation, settings, groups, spared)
     return Plan(
         moves=tuple(_moves(groups, bundles, situation, settings)),
         wait_per_hour=_present_wait(bundles) / MICRO,
@@ -121,8 +122,31 @@ def plan_of(
         left_behind=left_behind,
         wait_saved_low_per_hour=interval.low,
         wait_saved_high_per_hour=interval.high,
+        saved_ratio_low=share.low,
+        saved_ratio_high=share.high,
         relief_per_hour=sum(spared),
     )
+
+
+def _ratio_interval(
+    bundles: Bundles, situation: Situation, settings: PolicySettings, groups: Sequence[Group], spared: Sequence[float]
+) -> Interval:
+    """The share of all wait that the moves save, at least and at most; relief in queues may add to it."""
+    after = bundles.tier.copy()
+    for hop in (hop for group in groups for hop in group.hops):
+        after[hop.bundle] = situation.tier_of_space[hop.target]
+    rows = np.flatnonzero(bundles.tier >= 0)
+    placed = Placed(
+        wait_before=bundles.wait[bundles.tier[rows], rows],
+        wait_after=bundles.wait[after[rows], rows],
+        tier_before=bundles.tier[rows],
+        tier_after=after[rows],
+        error=bundles.error[rows],
+    )
+    found = ratio_interval(placed, [tier.speed.error_ratio for tier in situation.tiers], settings.certainty)
+    wait = _present_wait(bundles) / MICRO
+    gained, lost = (sum(each for each in spared if (each > 0) is up) / max(wait, 1 / MICRO) for up in (True, False))
+    return Interval(low=found.low + lost, high=min(1.0, found.high + gained))
 
 
 def _interval(
@@ -162,6 +186,8 @@ def nothing(situation: Situation) -> Plan:
         chosen=np.zeros(n, dtype=np.bool_),
         wait_saved_low_per_hour=0.0,
         wait_saved_high_per_hour=0.0,
+        saved_ratio_low=0.0,
+        saved_ratio_high=0.0,
     )
 
 

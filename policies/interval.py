@@ -18,7 +18,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from connectors.model import F64
+from connectors.model import F64, I64
 
 # The laboratory's errors of this model were 4, 4 and 12 % (root mean square 8 %) where everything else was known.
 MODEL_ERROR = 0.08
@@ -30,6 +30,17 @@ class Interval:
 
     low: float
     high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """Everything that has a tier, before and after a plan: columns by bundle, waits in any one unit per hour."""
+
+    wait_before: F64
+    wait_after: F64
+    tier_before: I64
+    tier_after: I64
+    error: F64  # of demand, as a share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +78,13 @@ def certain_share(
         speed_errors: of the tier each is on and of the one it would go to, columns of ``m`` or of one.
         certainty: share of outcomes that the interval is to hold.
     """
-    gains = saved > 0
-    variance = np.square(demand_error)
+    share = np.ones(len(saved))
+    rows = np.flatnonzero(saved > 0)
+    variance = np.square(np.broadcast_to(demand_error, len(saved))[rows])
     for wait, error in zip((before, after), speed_errors, strict=True):
-        part = np.divide(wait * error, saved, out=np.zeros(len(saved)), where=gains)
-        variance = variance + np.square(part)
-    return np.where(gains, np.exp(-spread(certainty) * np.sqrt(variance)), 1.0)
+        variance += np.square(wait[rows] * np.broadcast_to(error, len(saved))[rows] / saved[rows])
+    share[rows] = np.exp(-spread(certainty) * np.sqrt(variance))
+    return share
 
 
 def plan_interval(shifts: Sequence[Shift], speed_errors: Sequence[float], certainty: float) -> Interval:
@@ -96,3 +108,29 @@ def plan_interval(shifts: Sequence[Shift], speed_errors: Sequence[float], certai
         up += (ends[1] - own) ** 2
     common = z * z * (float(np.square(by_tier * np.asarray(speed_errors)).sum()) + (MODEL_ERROR * saved) ** 2)
     return Interval(low=float(saved - np.sqrt(down + common)), high=float(saved + np.sqrt(up + common)))
+
+
+def ratio_interval(placed: Placed, speed_errors: Sequence[float], certainty: float) -> Interval:
+    """Interval of the share of all wait that a plan saves, at most 1: what an outcome measures per transaction.
+
+    What all units have in common cancels: twice the load, or a disk twice as slow for everybody, leaves the share as it
+    is. So this is much surer than the saving itself. The share that remains is positive and errs by factors.
+
+    Args:
+        placed: all managed bundles.
+        speed_errors: of each tier, as a share, fastest first.
+        certainty: share of outcomes that the interval is to hold.
+    """
+    before, after = float(placed.wait_before.sum()), float(placed.wait_after.sum())
+    if before <= 0:
+        return Interval(low=0.0, high=0.0)
+    if after <= 0:
+        return Interval(low=1.0, high=1.0)
+    demand = (placed.wait_after / after - placed.wait_before / before) * placed.error
+    tiers = len(speed_errors)
+    by_tier = np.bincount(placed.tier_after, placed.wait_after, tiers) / after
+    by_tier -= np.bincount(placed.tier_before, placed.wait_before, tiers) / before
+    changed = MODEL_ERROR if not np.array_equal(placed.tier_before, placed.tier_after) else 0.0
+    variance = np.square(demand).sum() + np.square(by_tier * np.asarray(speed_errors)).sum() + changed**2
+    reach = float(np.exp(spread(certainty) * np.sqrt(variance)))
+    return Interval(low=1 - after / before * reach, high=1 - after / before / reach)

@@ -218,4 +218,6 @@ class Plan:
     # -- the interval of what all moves save, per hour; settings.certainty of the outcomes are to lie in it
     wait_saved_low_per_hour: float = float("nan")
     wait_saved_high_per_hour: float = float("nan")
+    saved_ratio_low: float = float("nan")  # the same of the share of all wait, which common errors leave alone
+    saved_ratio_high: float = float("nan")
     relief_per_hour: float = 0.0  # what stays behind may be spared in shorter queues, beside what the moves save

@@ -10,7 +10,7 @@ from policies.board import Hop
 from policies.bundles import MICRO, Bundles
 from policies.limits import drive_io
 from policies.plan import Situation
-from policies.queueing import relief
+from policies.queueing import relief, utilisation
 
 
 def reliefs(bundles: Bundles, situation: Situation, hops: Sequence[Hop]) -> tuple[float, ...]:
@@ -24,6 +24,9 @@ def reliefs(bundles: Bundles, situation: Situation, hops: Sequence[Hop]) -> tupl
         after[hop.bundle] = situation.tier_of_space[hop.target]
     found = []
     for row, tier in enumerate(situation.tiers):
+        if not utilisation(tier.speed.random_read_seconds, tier.speed.idle_read_seconds):
+            found.append(0.0)
+            continue
         io = drive_io(bundles.rates, tier.limits)
         here = bundles.tier == row
         found.append(

@@ -161,7 +161,8 @@ def _outcome_cells(row: OutcomeRow) -> tuple[str, ...]:
 
 
 def _outcome_document(row: OutcomeRow) -> dict[str, Any]:
-    return {"proposal": row.proposal_id, "measured_at": row.at, **outcome_json(row.outcome)}
+    told = outcome_json(row.outcome)
+    return {"proposal": row.proposal_id, "measured_at": row.at, **told, "as_predicted": row.outcome.as_predicted}
 
 
 def _audit_cells(row: AuditRow) -> tuple[str, ...]:

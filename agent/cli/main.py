@@ -18,6 +18,7 @@ from agent.cli import (
     reporting,
     running,
     setting_up,
+    simulating,
     sizing,
     steering,
     top,
@@ -29,7 +30,7 @@ from agent.cli.app import app
 # Importing a module registers its commands; this is the order of the help.
 COMMANDS = (
     setting_up, demo, running, top,
-    looking, planning, balancing, sizing, proposing, deciding, undoing, steering, looking_back,
+    looking, planning, balancing, simulating, sizing, proposing, deciding, undoing, steering, looking_back,
     reporting,
     pinning, closing, tracing,
 )  # fmt: skip

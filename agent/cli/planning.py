@@ -196,6 +196,8 @@ def plan_document(planning: Planning, proposal: Proposal | None) -> dict[str, An
         "wait_saved_per_hour_seconds": plan.wait_saved_per_hour,
         "wait_saved_low_per_hour_seconds": plan.wait_saved_low_per_hour,
         "wait_saved_high_per_hour_seconds": plan.wait_saved_high_per_hour,
+        "saved_ratio_low": plan.saved_ratio_low,
+        "saved_ratio_high": plan.saved_ratio_high,
         "relief_per_hour_seconds": plan.relief_per_hour,
         "bound_per_hour_seconds": plan.bound_per_hour,
         "gap_ratio": plan.gap_ratio,

@@ -62,16 +62,17 @@ def show(
         session.out.verbatim("\n".join(move_sql(move.move) for move in moves if move.state not in NEVER_SENT))
         return
     print_proposal(session.out, row, moves)
-    database = session.config.database(row.proposal.database)
-    under_way = under_way_of(session.ledger, database, session.clock.now())
+    database = next((each for each in session.config.databases if each.name == row.proposal.database), None)
+    under_way = None if database is None else under_way_of(session.ledger, database, session.clock.now())
     for move in moves:
-        if said := under_way.now(move):
+        if under_way is not None and (said := under_way.now(move)):
             session.out.line(f"move {move.move.ordinal} (number {move.id}): {said}")
     session.out.heading("the exact statements")
     for move in moves:
         for line in move_sql(move.move).splitlines():
             session.out.line(line)
-    session.out.document({**_document(row, moves), **under_way_document(under_way)})
+    now = {} if under_way is None else under_way_document(under_way)
+    session.out.document({**_document(row, moves), **now})
 
 
 def print_proposal(out: Output, row: ProposalRow, moves: Sequence[MoveRow]) -> None:

@@ -44,6 +44,7 @@ def print_value(out: Output, proposal: Proposal) -> None:
             ),
             ("read wait now", seconds_per_hour(proposal.wait_per_hour)),
             ("saved", saved_text(proposal)),
+            *_share(proposal),
             *_relief(proposal),
             ("best possible", f"{seconds_per_hour(proposal.bound_per_hour)}, gap {format_ratio(proposal.gap_ratio)}"),
             ("ceiling", _ceiling(proposal.ceiling_ratio)),
@@ -56,6 +57,15 @@ def saved_text(proposal: Proposal) -> str:
     mean = seconds_per_hour(proposal.wait_saved_per_hour)
     low, high = proposal.wait_saved_low_per_hour, proposal.wait_saved_high_per_hour
     return mean if low is None or high is None else f"{mean}, between {format_seconds(low)} and {format_seconds(high)}"
+
+
+def _share(proposal: Proposal) -> list[tuple[str, str]]:
+    """The share of all wait that is saved, with its interval: what the outcome will be held against."""
+    low, high = proposal.saved_ratio_low, proposal.saved_ratio_high
+    if low is None or high is None or not proposal.wait_per_hour:
+        return []
+    mean = format_ratio(proposal.wait_saved_per_hour / proposal.wait_per_hour)
+    return [("of the read wait", f"{mean}, between {format_ratio(max(0.0, low))} and {format_ratio(high)}")]
 
 
 def _relief(proposal: Proposal) -> list[tuple[str, str]]:
@@ -125,6 +135,8 @@ def proposal_document(proposal: Proposal) -> dict[str, Any]:
         "wait_saved_per_hour_seconds": proposal.wait_saved_per_hour,
         "wait_saved_low_per_hour_seconds": proposal.wait_saved_low_per_hour,
         "wait_saved_high_per_hour_seconds": proposal.wait_saved_high_per_hour,
+        "saved_ratio_low": proposal.saved_ratio_low,
+        "saved_ratio_high": proposal.saved_ratio_high,
         "relief_per_hour_seconds": proposal.relief_per_hour,
         "bound_per_hour_seconds": proposal.bound_per_hour,
         "gap_ratio": proposal.gap_ratio,

@@ -55,12 +55,13 @@ def _fitting(name: str, server: Server) -> str:
 
 def _of_queries(session: ReadSession, names: Sequence[str], login: str, *, about_moving: bool) -> Iterator[Finding]:
     missing: dict[str, list[str]] = {}
+    stopped: ConnectorError | None = None
     for name in names:
         error = _failure(session, probe(name), _binds(name))
         if error is None:
             yield Finding(severity=Severity.OK, code=f"query_{name}", sentence=f"the query {name} is allowed")
         elif error.native_code in NO_QUERY_SERVERS:
-            yield _one_by_one(error)
+            stopped = error
         elif isinstance(error, PrivilegeMissing):
             views = [view for view in views_of(name) if _failure(session, probe_view(view), {}) is not None]
             for view in views or views_of(name):
@@ -70,6 +71,8 @@ def _of_queries(session: ReadSession, names: Sequence[str], login: str, *, about
                 severity=Severity.ERROR, code=f"query_{name}", sentence=str(error),
                 remedy=error.advice or "Read the message of the server.",
             )  # fmt: skip
+    if stopped is not None:
+        yield _one_by_one(stopped, about_moving=about_moving)
     for view, wanted in missing.items():
         yield _not_granted(view, wanted, login, about_moving=about_moving)
 
@@ -99,12 +102,14 @@ def _not_granted(view: str, wanted: Sequence[str], login: str, *, about_moving: 
     )
 
 
-def _one_by_one(error: ConnectorError) -> Finding:
+def _one_by_one(error: ConnectorError, *, about_moving: bool) -> Finding:
+    what = "nothing can be moved" if about_moving else "each instance is asked by itself"
     return Finding(
         severity=Severity.WARNING,
-        code="one_by_one",
-        sentence=f"query servers do not start on every instance ({error.native_code}): each is asked by itself",
-        remedy="Let parallel_max_servers be above 0 on every instance; moves need GV$ views.",
+        code="no_query_servers_moving" if about_moving else "no_query_servers",
+        sentence=f"query servers do not start on every instance ({error.native_code}): {what}",
+        remedy="Let parallel_max_servers be above 0 on every instance.",
+        about_moving=about_moving,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from connectors.base import Clock, Lease, Mover
 from connectors.model import (
@@ -27,6 +27,7 @@ from connectors.sqlserver.file_move import file_route
 from connectors.sqlserver.keys import name_of
 from connectors.sqlserver.mover import SqlserverMover
 from connectors.sqlserver.online import ONLINE_EDITIONS, Server
+from connectors.sqlserver.residency import resident_note
 from connectors.sqlserver.sampler import DmvSampler
 from connectors.sqlserver.session import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
@@ -142,7 +143,8 @@ class SqlserverConnector:
         if isinstance(found, NoRoute):
             return found
         asked = [(route, self._against(route)) for route in found]
-        open_ways = tuple(route for route, reason in asked if reason is None)
+        known = resident_note(self._session, definition, self._settings)
+        open_ways = tuple(replace(route, notes=(*route.notes, *known)) for route, reason in asked if reason is None)
         return open_ways or next(reason for _, reason in asked if reason is not None)
 
     def inspect(self, route: Route) -> Inspection:

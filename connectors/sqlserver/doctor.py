@@ -13,6 +13,7 @@ from connectors.sqlserver.settings import SqlserverSettings
 from connectors.sqlserver.storage_doctor import storage_findings
 
 OLDEST, NEWEST_TRIED = 11, 17
+QUERY_STORE_SINCE = 14  # counts read operations since then
 YEARS = {11: "2012", 12: "2014", 13: "2016", 14: "2017", 15: "2019", 16: "2022", 17: "2025"}
 PERFORMANCE_STATE_SINCE = 16
 
@@ -84,6 +85,7 @@ def examine(
         _online(online, edition),
         *_counters(session, rights),
         *_replicas(session, rights),
+        *_query_store(session, settings),
         *storage_findings(session, catalog, settings, online=online, database=database),
     )
 
@@ -183,6 +185,24 @@ def _counters(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
             "Run lodctr on the server's perf-*sqlctr.ini and restart the service.",
         ),
     )
+
+
+def _query_store(session: ReadSession, settings: SqlserverSettings) -> tuple[Finding, ...]:
+    """Pages a read since it began to keep them: near 1 the reads are random, far above they are read ahead."""
+    if not settings.query_store or session.major < QUERY_STORE_SINCE:
+        return ()
+    try:
+        rows = session.rows("query_store", doing="asking Query Store")
+    except PrivilegeMissing:
+        return ()
+    state, pages, reads = rows[0] if rows else ("OFF", None, None)
+    if state not in {"READ_WRITE", "READ_ONLY"}:
+        remedy = "ALTER DATABASE CURRENT SET QUERY_STORE = ON; or query_store: false"
+        return (_warning("query_store_off", f"Query Store is {state} in this database", remedy),)
+    if not reads:
+        return (_ok("query_store", "Query Store has seen no physical read yet"),)
+    said = f"by Query Store a read fetched {pages / reads:.1f} pages on average: {pages:.0f} pages in {reads:.0f} reads"
+    return (_ok("query_store", said),)
 
 
 def _replicas(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:

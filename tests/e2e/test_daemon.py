@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -30,9 +31,13 @@ def states(shop: Shop) -> set[str]:
 
 
 def scrape(port: int, path: str = "/metrics") -> str:
-    """What the daemon serves."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
-        body: bytes = answer.read()
+    """What the daemon serves, whatever the status: right after a start it is not ready yet."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+            body: bytes = answer.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            body = error.read()
     return body.decode()
 
 

@@ -90,3 +90,13 @@ def test_a_dsn_does_not_tell_where_instances_are(cluster: OracleHarness) -> None
         assert "host, port and service" in caught.value.advice
     finally:
         connector.close()
+
+
+def test_the_doctor_says_so_once(cluster: OracleHarness, connector: OracleConnector) -> None:
+    """One finding for sampling, one for moving, whichever queries it was."""
+    cluster.server.faults = NO_SERVERS
+    found = [finding for finding in connector.doctor() if finding.code.startswith("no_query_servers")]
+    assert [(finding.code, finding.about_moving) for finding in found] == [
+        ("no_query_servers", False), ("no_query_servers_moving", True),
+    ]  # fmt: skip
+    assert "ORA-12850" in found[0].sentence

@@ -19,6 +19,7 @@ from connectors.sqlserver.keys import Name
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.contract.asking import bundle_of, run
 from tests.labs.sqlserver.lab import Lab, running_lab, wait_until
+from tests.labs.sqlserver.storage import IN_ROW
 from tests.labs.sqlserver.world import ADMINISTRATOR, FAST, SLOW, add_scheme, add_table
 from tests.labs.tds.drivers import OdbcDriver, drivers
 
@@ -390,6 +391,32 @@ def test_all_partitions_of_an_index_move_together(lab: Lab, connector: Connector
     run(connector, route, undo=True)
     assert connector.inspect(route).home is Home.SOURCE
     assert len(lab.shop.schemes) == 1
+
+
+def test_pitfall_7_what_is_in_memory_is_told_on_demand_only(lab: Lab, connector: Connector) -> None:
+    """Pitfall 7: 250 of 1000 pages are a quarter; not unless wanted, and not of a pool larger than allowed."""
+    table = add_table(lab.shop, "orders", pages=1000)
+    table.base.partitions[0].units[IN_ROW].cached = 250
+    lab.instance.pool_pages = 2 * 131072  # 2 GiB
+    for allowed, told in ((0.0, False), (1.9, False), (2.0, True)):
+        settings = connector._settings.model_copy(update={"residency_up_to_gib": allowed})  # type: ignore[attr-defined]
+        connector._settings = settings  # type: ignore[attr-defined]
+        _, (route, *_) = routes_of(connector, "[dbo].[orders]")
+        assert ("25% of the index was in memory when this was planned" in route.notes) is told
+
+
+def test_pitfall_38_query_store_is_not_assumed_to_be_on(lab: Lab, connector: Connector) -> None:
+    """Pitfall 38: asked only where wanted; off is said; 10 * 64 + 90 * 1 pages in 10 + 90 reads are 7.3 a read."""
+
+    def told() -> list[str]:
+        return [f.sentence for f in connector.doctor() if f.code.startswith("query_store")]
+
+    assert told() == []
+    connector._settings = connector._settings.model_copy(update={"query_store": True})  # type: ignore[attr-defined]
+    assert told() == ["Query Store is OFF in this database"]
+    lab.instance.query_store = "READ_WRITE"
+    lab.instance.query_store_reads = [(10, 64.0, 1.0), (90, 1.0, 1.0)]
+    assert told() == ["by Query Store a read fetched 7.3 pages on average: 730 pages in 100 reads"]
 
 
 def test_pitfall_13_an_index_that_was_changed_since_is_not_put_back(lab: Lab, connector: Connector) -> None:

@@ -12,7 +12,7 @@ from tests.bench.measurement import Measurement
 from tests.unit.policies.situations import HDD, SSD
 from tests.workloads.catalogue import Catalogue
 from tests.workloads.situation import UNGUARDED, at_rest
-from tests.workloads.warehouse import share_of_wait, warehouse
+from tests.workloads.warehouse import share_of_saving, warehouse
 
 IO_REMOVED = 1 - 1 / 1.17  # of the sessions' time, by all data on SSD: 17 % more throughput
 SEEDS = range(1, 9)
@@ -48,6 +48,6 @@ def figure(command: str) -> Measurement:
         better="higher",
         command=command,
         spread=f"{min(shares):.4f} to {max(shares):.4f}, {len(shares)} seeds",
-        note=f"whole objects; the published curve itself, cut anywhere, ends at {float(share_of_wait(0.25)):.4f}; "
+        note=f"whole objects; the published curve itself, cut anywhere, ends at {float(share_of_saving(0.25)):.4f}; "
         f"throughput {fmean(faster for _, faster in reached):.3f} times, published 1.12",
     )

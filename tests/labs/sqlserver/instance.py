@@ -161,6 +161,9 @@ class Instance:
         self.minute = 1.0  # seconds that a minute of WAIT_AT_LOW_PRIORITY lasts here
         self.next_errors: list[int] = []  # error numbers the next builds end with
         self.resumable_with_drop_existing = False
+        self.query_store = "OFF"
+        self.query_store_reads: list[tuple[int, float, float]] = []  # executions, pages and operations of each
+        self.pool_pages = 1_000_000  # of all databases
         self.batches = 0  # that clients have sent, parameterised ones included
         self.snapshots: dict[int, int] = {}  # session -> seconds that it has been reading a snapshot
         self._ids = count(5)

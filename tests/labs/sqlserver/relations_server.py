@@ -9,7 +9,7 @@ from tests.labs.sqlserver.relations import CREATED, STORAGE, Row, Viewer
 from tests.labs.sqlserver.rights import sees_definitions, sees_server_state
 from tests.labs.sqlserver.storage import EXTENT, PAGE, DataFile
 
-CUMULATIVE = 272696576
+CUMULATIVE, GAUGE = 272696576, 65792
 PADDED = 128  # object, counter and instance are nchar(128)
 PERFORMANCE = ("Page lookups/sec", "Page reads/sec", "Readahead pages/sec", "Extension page reads/sec")
 LOG_FILE = 2
@@ -140,15 +140,34 @@ def performance_counters(viewer: Viewer) -> Iterator[Row]:
     instance = viewer.instance
     rows = [("Buffer Manager", name, "", instance.performance[name]) for name in PERFORMANCE]
     rows += [("Databases", "Transactions/sec", d.name, d.transactions) for d in instance.databases.values()]
+    yield _counter("Buffer Manager", "Database pages", "", instance.pool_pages, GAUGE)
     rows += [("Databases", "Transactions/sec", "_Total", sum(d.transactions for d in instance.databases.values()))]
     for kind, name, of, value in rows:
-        yield {
-            "object_name": f"SQLServer:{kind}".ljust(PADDED),
-            "counter_name": name.ljust(PADDED),
-            "instance_name": of.ljust(PADDED),
-            "cntr_value": value,
-            "cntr_type": CUMULATIVE,
-        }
+        yield _counter(kind, name, of, value, CUMULATIVE)
+
+
+def _counter(kind: str, name: str, of: str, value: int, counter_type: int) -> Row:
+    return {
+        "object_name": f"SQLServer:{kind}".ljust(PADDED),
+        "counter_name": name.ljust(PADDED),
+        "instance_name": of.ljust(PADDED),
+        "cntr_value": value,
+        "cntr_type": counter_type,
+    }
+
+
+def buffer_descriptors(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_os_buffer_descriptors: a row for each cached page."""
+    for table in viewer.database.tables.values():
+        for unit in (u for i in table.indexes.values() for p in i.partitions for u in p.units.values()):
+            for page in range(unit.cached):
+                row = {
+                    "database_id": viewer.database.database_id,
+                    "file_id": 1,
+                    "page_id": page,
+                    "page_type": "DATA_PAGE",
+                }
+                yield {**row, "allocation_unit_id": unit.unit_id}
 
 
 def sys_info(viewer: Viewer) -> Iterator[Row]:
@@ -262,6 +281,18 @@ def master_files(viewer: Viewer) -> Iterator[Row]:
         yield {"database_id": viewer.database.database_id, **{column: row[column] for column in shown}}
 
 
+def query_store_options(viewer: Viewer) -> Iterator[Row]:
+    """sys.database_query_store_options."""
+    yield {"desired_state_desc": viewer.instance.query_store, "actual_state_desc": viewer.instance.query_store}
+
+
+def query_store_stats(viewer: Viewer) -> Iterator[Row]:
+    """sys.query_store_runtime_stats: what a test has set."""
+    for number, (executions, pages, operations) in enumerate(viewer.instance.query_store_reads, start=1):
+        row = {"runtime_stats_id": number, "plan_id": number, "count_executions": executions}
+        yield {**row, "avg_physical_io_reads": pages, "avg_num_physical_io_reads": operations}
+
+
 def scoped_configurations(viewer: Viewer) -> Iterator[Row]:
     """sys.database_scoped_configurations: after how long a paused build is given up, 2022 and newer."""
     if viewer.instance.major >= ABORTS_PAUSED_SINCE:
@@ -293,6 +324,9 @@ RELATIONS: dict[str, Callable[[Viewer], Iterator[Row]]] = {
     "sys.dm_hadr_database_replica_states": replica_states,
     "sys.dm_tran_active_snapshot_database_transactions": snapshot_transactions,
     "sys.master_files": master_files,
+    "sys.dm_os_buffer_descriptors": buffer_descriptors,
+    "sys.database_query_store_options": query_store_options,
+    "sys.query_store_runtime_stats": query_store_stats,
     "sys.database_scoped_configurations": scoped_configurations,
     "sys.fulltext_indexes": fulltext_indexes,
 }

@@ -85,6 +85,7 @@ class AllocationUnit:
     kind: int
     filegroup: int
     pages: dict[int, int] = field(default_factory=dict)
+    cached: int = 0  # of them, in memory
 
     @property
     def total(self) -> int:

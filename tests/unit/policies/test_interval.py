@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from policies.balancer import make_plan
-from policies.interval import MODEL_ERROR, Shift, certain_share, plan_interval, spread
+from policies.interval import MODEL_ERROR, Placed, Shift, certain_share, plan_interval, ratio_interval, spread
 from policies.plan import PolicySettings, Situation, Verdict
 from tests.unit.policies.situations import HDD, MIB, SSD, Site, Unit
 
@@ -93,3 +93,36 @@ def test_an_interval_never_promises_more_than_all_wait() -> None:
     """However unsure, nobody can save more than sessions wait now."""
     plan = make_plan(*watched([2.0]))
     assert plan.wait_saved_high_per_hour <= plan.wait_per_hour
+
+
+def placed(after: list[float], error: float = 0.0) -> Placed:
+    """Two units that wait 80 and 20 on the slow tier; the first goes up."""
+    return Placed(
+        wait_before=np.array([80.0, 20.0]), wait_after=np.array(after), error=np.array([error, error]),
+        tier_before=np.array([1, 1], dtype=np.int64), tier_after=np.array([0, 1], dtype=np.int64),
+    )  # fmt: skip
+
+
+def test_the_share_saved_is_surer_than_the_seconds() -> None:
+    """A doubtful disk makes the seconds doubtful and leaves the share: only the model's own error remains."""
+    found = ratio_interval(placed([0.0, 20.0]), (0.0, 0.5), 0.9)
+    reach = np.exp(Z * MODEL_ERROR)
+    assert (found.low, found.high) == pytest.approx((1 - 0.2 * reach, 1 - 0.2 / reach))
+
+
+def test_the_share_errs_by_how_units_vary_against_each_other() -> None:
+    """Demand that varies by half for each unit moves the share, and it never passes 1."""
+    found = ratio_interval(placed([0.0, 20.0], error=0.5), (0.0, 0.0), 0.9)
+    assert found.low < ratio_interval(placed([0.0, 20.0]), (0.0, 0.0), 0.9).low
+    assert found.high < 1.0
+    everything = replace(placed([0.0, 0.0]), tier_after=np.zeros(2, dtype=np.int64))
+    assert ratio_interval(everything, (0.0, 0.0), 0.9).low == 1.0
+
+
+def test_nothing_moved_saves_no_share() -> None:
+    """No wait, or no move: the interval is from 0 to 0."""
+    still = replace(placed([80.0, 20.0]), tier_after=np.ones(2, dtype=np.int64))
+    idle = replace(still, wait_before=np.zeros(2), wait_after=np.zeros(2))
+    for each in (still, idle):
+        found = ratio_interval(each, (0.5, 0.5), 0.9)
+        assert (found.low, found.high) == (0.0, 0.0)
