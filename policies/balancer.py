@@ -240,7 +240,7 @@ def _after(board: Board, groups: Iterable[Group]) -> Board:
 
 
 def _ordered(groups: Sequence[Group], board: Board) -> list[Group]:
-    """Groups by saving per byte copied, each as soon as the room it needs is there."""
+    """Groups by saving per byte copied, each as soon as there is room for it; as given where that leads nowhere."""
     waiting = sorted(groups, key=lambda group: -group.saved / max(1, group.size))  # stable: ties keep the draft's order
     done: list[Group] = []
     while waiting:
@@ -248,7 +248,7 @@ def _ordered(groups: Sequence[Group], board: Board) -> list[Group]:
         done += [group for group, fits in zip(waiting, ready, strict=True) if fits]
         waiting = [group for group, fits in zip(waiting, ready, strict=True) if not fits]
         if not any(ready):
-            break
+            return list(groups)
     return done
 
 

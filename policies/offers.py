@@ -79,8 +79,9 @@ def binding(offers: Offers) -> tuple[Offers, Bools]:
     """
     if not offers.use.size:
         return Offers(gain=offers.gain, use=offers.use[:0], room=offers.room[:0]), np.zeros(len(offers.room), np.bool_)
-    scarce = np.maximum(offers.use, 0.0).max(axis=1).sum(axis=1) > offers.room
-    use, room = offers.use[scarce], offers.room[scarce]
+    real = np.where(np.isfinite(offers.gain), offers.use, 0.0)  # what does not exist gives nothing back either
+    scarce = np.maximum(real, 0.0).max(axis=1).sum(axis=1) > offers.room
+    use, room = real[scarce], offers.room[scarce]
     given = np.maximum(-use, 0.0).max(axis=1).sum(axis=1)
     possible = np.all(use <= (room + given + SLACK)[:, np.newaxis, np.newaxis], axis=0)
     return Offers(gain=np.where(possible, offers.gain, -np.inf), use=use, room=room), scarce

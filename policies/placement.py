@@ -2,8 +2,9 @@
 
 A multiple-choice knapsack with several resources. Prices for the resources come first (``prices``: the dual, which is
 also the bound); they decide all items but those near the threshold or so large that prices say little about them. Those
-are searched through (``search``), twice, in two orders. What is then left of the room is filled, and what was given up
-without need is taken back. The best of all that was met is the answer; staying put is always among it.
+are searched through (``search``), twice, in two orders, and once more around the best choice where that is still far
+from the bound. What is then left of the room is filled, and what was given up without need is taken back. The best of
+all that was met is the answer; staying put is always among it.
 
 Up to some dozen items the answer is the optimum and says so: its bound is its gain.
 """
@@ -27,6 +28,8 @@ _PRICES = 24  # of those tried on the way
 _ALL_DEARER = (1.0, 1.003, 1.01, 1.03, 1.1, 1.3, 2.0, 5.0, 1e6)
 _ONE_DEARER = (0.9, 0.97, 1.03, 1.1, 1.3)
 _CLOSE = 2e-5  # of the bound: nearer to it, a search is not worth its time
+_FAR = 1e-3  # of the bound: farther from it, the neighbourhood of the best choice is searched too
+_NEIGHBOURS = 300  # items
 _NEAR = 1e-3  # of the bound: a choice that loses less is open
 _WORTH = 1e-3  # of the bound: a resource that is worth less holds nothing up
 _TINY = 1e-12  # of the bound
@@ -98,14 +101,19 @@ def _overdrawn(offers: Offers) -> Placement:
 
 def _improved(offers: Offers, found: Prices, best: I64 | None) -> tuple[I64 | None, float]:
     """The best choice after the searches, and what no choice beats."""
-    limit = found.bound
+    limit, by_price = found.bound, best_options(offers.reduced(found.price))[0]
     for at in range(_SEARCHES):
         floor = -np.inf if best is None else offers.gained(best)
         if limit - floor <= _CLOSE * limit:
             break
-        order, all_ = _open(offers, found, floor, at)
-        best, proven = _searched(offers, found, order, best, floor)
-        limit = min(limit, proven) if all_ else limit
+        order = _open(offers, found, floor, at)
+        best, proven = _searched(offers, found, order[:CORE], by_price, best)
+        limit = min(limit, proven) if len(order) <= CORE else limit
+    if best is not None and limit - offers.gained(best) > _FAR * limit:
+        order = _open(offers, found, offers.gained(best), 0)
+        touched = (best[order] != STAY) | (by_price[order] != STAY)
+        near = np.sort(np.concatenate((np.flatnonzero(touched), np.flatnonzero(~touched)))[:_NEIGHBOURS])
+        best, _ = _searched(offers, found, order[near], best, best)
     return best, limit
 
 
@@ -123,8 +131,8 @@ def _rounded(offers: Offers, found: Prices) -> I64:
     return best
 
 
-def _open(offers: Offers, found: Prices, floor: float, search_: int) -> tuple[I64, bool]:
-    """The items that a search goes through, those first that matter most and are least certain; whether those are all.
+def _open(offers: Offers, found: Prices, floor: float, search_: int) -> I64:
+    """The items that a search goes through, those first that matter most and are least certain.
 
     An item is settled where any other choice than its best costs more than all that could still be won.
     """
@@ -136,8 +144,7 @@ def _open(offers: Offers, found: Prices, floor: float, search_: int) -> tuple[I6
     doubt = doubt[items]
     by_stake = -weight / (doubt + _NEAR * found.bound)
     rank = by_stake if search_ == 0 else doubt / weight - _LARGE * np.log(weight)
-    order = items[np.argsort(rank, kind="stable")]
-    return order[:CORE], len(order) <= CORE
+    return items[np.argsort(rank, kind="stable")]
 
 
 def _doubt(reduced: F64) -> F64:
@@ -146,17 +153,18 @@ def _doubt(reduced: F64) -> F64:
     return np.asarray(ranked[-1] - ranked[-2], dtype=np.float64)
 
 
-def _searched(offers: Offers, found: Prices, order: I64, best: I64 | None, floor: float) -> tuple[I64 | None, float]:
-    """The best choice so far, or a better one that differs among some items; and a bound, if those are all there are.
+def _searched(offers: Offers, found: Prices, order: I64, base: I64, best: I64 | None) -> tuple[I64 | None, float]:
+    """The best choice so far, or a better one that differs from a base among some items; and a bound on all such.
 
     Args:
         offers: all of them.
         found: their prices.
-        order: of the items that are searched through; the others do what the prices say.
+        order: of the items that are searched through.
+        base: what the others do.
         best: the best choice so far, None: none that fits.
-        floor: what it gains.
     """
-    base = best_options(offers.reduced(found.price))[0]
+    floor = -np.inf if best is None else offers.gained(best)
+    base = base.copy()
     base[order] = STAY
     settled = offers.gained(base)
     inner = replace(offers.only(order), room=offers.room - offers.used(base))

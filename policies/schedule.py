@@ -1,7 +1,8 @@
 """From the solver's answer to groups in an order that can be carried out: what gives way, then what comes in its place.
 
 What comes goes by saving per byte. Where it finds no room, those that the solver sends away from there go first, the
-least regretted per byte before the others, each to the tier chosen for it, which may need somebody to leave in turn. No
+least regretted per byte before the others and those last that go up, each to the tier chosen for it, which may need
+somebody to leave in turn. No
 more leaves than is needed. A group that does not pay alone takes in what comes next until it does; one that never
 pays is given up, and so is the question of its bundle in this plan.
 """
@@ -19,7 +20,7 @@ from policies.bundles import canonical_order
 from policies.draft import Balance, Draft, Names
 from policies.plan import MoveReason
 
-_FOLLOWERS = 256  # tried in the room that somebody left over, before the swap is given up
+_FOLLOWERS = 256  # tried beside somebody who does not pay alone, before the swap is given up
 _PASSES = 4  # over what found no room: somebody may have freed it meanwhile
 
 
@@ -30,9 +31,20 @@ class _Timetable:
     draft: Draft
     target: dict[int, int]  # tier of each bundle that is to move
     leaving: dict[int, list[int]] = field(default_factory=dict)  # per space, the least regretted last
+    clearing: set[int] = field(default_factory=set)  # tiers that somebody waits for already
 
     def clear(self, tier: int, size: int) -> list[Hop] | None:
         """Make some space of a tier hold that many bytes; the hops are done on the board. None: it cannot be."""
+        if tier in self.clearing:
+            return None
+        self.clearing.add(tier)
+        try:
+            return self._cheapest(tier, size)
+        finally:
+            self.clearing.remove(tier)
+
+    def _cheapest(self, tier: int, size: int) -> list[Hop] | None:
+        """Clear the space of a tier where that costs least."""
         best: tuple[float, int] | None = None
         spaces = sorted(self.draft.board.spaces(tier), key=lambda space: self.draft.board.names[space])
         if len(spaces) == 1:
@@ -51,7 +63,7 @@ class _Timetable:
         hops: list[Hop] = []
         own: list[Hop] = []
         waiting = self.leaving.get(space, [])
-        while waiting and draft.moved[waiting[-1]]:
+        while waiting and draft.moved[waiting[-1]]:  # for good
             waiting.pop()
         for bundle in reversed(waiting):
             if board.room[space] >= size:
@@ -66,21 +78,23 @@ class _Timetable:
         return self._pruned(hops, own, board.room[space] - size)
 
     def _sent_away(self, bundle: int) -> list[Hop] | None:
-        """The way of one bundle to its tier, done on the board, with whatever has to leave there first."""
-        board, size = self.draft.board, int(self.draft.bundles.size[bundle])
-        target, home = board.space_for(size, self.target[bundle]), int(board.home[bundle])
-        hops: list[Hop] = []
-        if target is None:
-            cleared = self.clear(self.target[bundle], size)
-            if cleared is None:
-                return None
-            hops, target = cleared, board.space_for(size, self.target[bundle])
-            if target is None:
-                board.undo(hops)
-                return None
-        hop = Hop(bundle, home, target, MoveReason.MAKE_ROOM)
-        board.do(hop)
-        return [*hops, hop]
+        """The way of one bundle out, done on the board, with whatever has to leave there first.
+
+        It goes to the tier chosen for it. Where that has no room until others have left that wait for this very bundle
+        to go, what goes down goes further down, to free room.
+        """
+        board, size, chosen = self.draft.board, int(self.draft.bundles.size[bundle]), self.target[bundle]
+        rises = chosen < board.tier_of[int(board.home[bundle])]
+        for tier in [chosen] if rises else range(chosen, board.tiers):
+            space = board.space_for(size, tier)
+            hops = self.clear(tier, size) if space is None and tier == chosen else []
+            space = board.space_for(size, tier) if hops else space
+            if space is not None:
+                reason = MoveReason.PROMOTE if rises else MoveReason.MAKE_ROOM
+                hop = Hop(bundle, int(board.home[bundle]), space, reason)
+                board.do(hop)
+                return [*(hops or []), hop]
+        return None
 
     def _pruned(self, hops: list[Hop], own: list[Hop], spare: int) -> list[Hop]:
         """Without what turns out not to be needed, the most regretted first; where others left for it, all stays."""
@@ -123,9 +137,9 @@ def scheduled(draft: Draft, bundle: I64, target: I64) -> tuple[list[Group], list
     """
     table = _Timetable(draft, dict(zip(bundle.tolist(), target.tolist(), strict=True)))
     rises = target < draft.tier()[bundle]
-    for each in reversed(_by_saving(draft, bundle[~rises], target[~rises])):
-        table.leaving.setdefault(int(draft.board.home[each]), []).append(each)
     coming = _by_saving(draft, bundle[rises], target[rises])
+    for each in reversed([*_by_saving(draft, bundle[~rises], target[~rises]), *coming]):
+        table.leaving.setdefault(int(draft.board.home[each]), []).append(each)
     groups: list[Group] = []
     for _ in range(_PASSES):
         found = _pass(draft, table, coming)
@@ -166,16 +180,14 @@ def _paying(draft: Draft, table: _Timetable, hops: list[Hop], followers: Iterabl
     if balance.pays():
         return hops
     for follower in followers if len(hops) > 1 else ():
-        size = int(draft.bundles.size[follower])
-        space = None if draft.moved[follower] else draft.board.space_for(size, table.target[follower])
-        if space is None:
-            continue
-        hop = Hop(follower, int(draft.board.home[follower]), space, MoveReason.PROMOTE)
-        if draft.affords([*hops, hop]):
-            draft.board.do(hop)
-            hops.append(hop)
-            balance.add(hop)
+        more = None if draft.moved[follower] else table.way(follower)
+        if more and draft.affords([*hops, *more]):
+            hops += more
+            for hop in more:
+                balance.add(hop)
             if balance.pays():
                 return hops
+        elif more:
+            draft.board.undo(more)
     draft.board.undo(hops)
     return None

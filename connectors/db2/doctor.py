@@ -15,8 +15,9 @@ from connectors.db2.sampler import column_names
 from connectors.db2.server import STANDBY, Server
 from connectors.db2.session import ReadSession
 from connectors.db2.settings import Db2Settings
-from connectors.db2.statements import CANCEL, move_table, rebalance
-from connectors.db2.storage import AT_REST, Storage, read_storage
+from connectors.db2.statements import CANCEL, move_table
+from connectors.db2.storage import read_storage
+from connectors.db2.storage_doctor import storage_findings
 from connectors.model import Capability, Finding, Severity
 
 NEWEST_TRIED = (12, 1)
@@ -85,7 +86,7 @@ def examine(session: ReadSession, settings: Db2Settings, server: Server, *, shar
     found += _skewed(session, server)
     found += pool_findings(session)
     if not any(finding.code == "execute_missing" and finding.values["query"] == "sample_spaces" for finding in found):
-        found += _storage(read_storage(session, shared=shared))
+        found += storage_findings(read_storage(session, shared=shared))
     return tuple(found)
 
 
@@ -268,56 +269,6 @@ def _skewed(session: ReadSession, server: Server) -> list[Finding]:
             remedy="Look at the distribution keys; hotplace ranks by the sum over members.",
         )
     ]
-
-
-def _storage(storage: Storage) -> list[Finding]:
-    found: list[Finding] = []
-    for space in storage.spaces.values():
-        if space.state != "NORMAL":
-            found.append(
-                _space(Severity.WARNING, "space_state", space.name, f"is in state {space.state}", "Bring it to NORMAL.")
-            )
-        if space.mode == AT_REST and (space.paths_dropped or space.hybrid):
-            what = f"has containers that it should have left for storage group {space.group}, and nothing moves them"
-            found.append(_space(Severity.WARNING, "space_half_moved", space.name, what, rebalance(space.name)))
-        if space.os_cached and space.permanent:
-            found.append(
-                _space(
-                    Severity.INFO,
-                    "space_os_cached",
-                    space.name,
-                    "is cached by the operating system: a physical read may never reach a disk, its time decides",
-                    f"ALTER TABLESPACE {identifier(space.name)} NO FILE SYSTEM CACHING, where that is wanted.",
-                )
-            )
-        if space.caching_tier:
-            found.append(
-                _space(
-                    Severity.WARNING,
-                    "space_caching_tier",
-                    space.name,
-                    "has a caching tier: what misses the pool may come from a local SSD already",
-                    "Keep it out of the tiers, or watch its read times first.",
-                )
-            )
-    found += [
-        Finding(
-            severity=Severity.INFO,
-            code="storage_group",
-            sentence=f"storage group {group.name}: OVERHEAD {group.overhead:g} ms, DEVICE READ RATE "
-            f"{group.read_rate:g} MB/s, DATA TAG {group.datatag}, paths {', '.join(group.paths) or 'hidden'}",
-            remedy="These were typed in, not measured; say in the configuration which tier it is.",
-            values={"group": group.name},
-        )
-        for group in storage.groups.values()
-    ]
-    return found
-
-
-def _space(severity: Severity, code: str, name: str, what: str, remedy: str) -> Finding:
-    return Finding(
-        severity=severity, code=code, sentence=f"table space {name} {what}", remedy=remedy, values={"space": name}
-    )
 
 
 def _capability(name: str, available: bool, what: str, advice: str) -> Capability:

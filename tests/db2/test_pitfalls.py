@@ -12,13 +12,13 @@ import pytest
 
 from agent.clock import SystemClock
 from connectors.base import CannotConnect, DriverMissing
-from connectors.db2.doctor import _storage
 from connectors.db2.engine import connect
 from connectors.db2.errors import cannot_connect, diagnose
 from connectors.db2.pools import pools_of
 from connectors.db2.queries import query
 from connectors.db2.sampler import column_names
 from connectors.db2.space_move import Instance, space_route
+from connectors.db2.storage_doctor import storage_findings
 from connectors.db2.table_move import Room, table_route
 from connectors.model import NoRoute, Route
 from tests.db2.facts import FAST_SPACE, SETTINGS, SPACE, STORAGE, TABLE, bundle, space
@@ -103,7 +103,7 @@ def test_pitfall_13_static_packages_are_listed() -> None:
 
 def test_pitfall_24_hints_are_shown_as_what_they_are() -> None:
     """OVERHEAD was typed in by somebody: shown as such, never a tier; after a move the old one is to go."""
-    finding = next(f for f in _storage(STORAGE) if f.code == "storage_group")
+    finding = next(f for f in storage_findings(STORAGE) if f.code == "storage_group")
     assert "typed in, not measured" in finding.remedy
     slow = space(overhead=12.5, transfer_rate=0.1)
     route = space_route(STORAGE, slow, bundle(space="SLOW"), "FAST", SETTINGS, Instance())

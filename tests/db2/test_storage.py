@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from connectors.db2.catalog import pages_of
-from connectors.db2.doctor import _storage
 from connectors.db2.inspection import Rebalance, is_moving, space_arrived, space_home
 from connectors.db2.mover import is_done
 from connectors.db2.server import unpacked
 from connectors.db2.space_move import Instance, space_route
 from connectors.db2.statements import Homes, Phase, SpaceChange
 from connectors.db2.storage import Storage, TableSpace, _Live, _room, _space, lies_under
+from connectors.db2.storage_doctor import storage_findings
 from connectors.db2.tables import protocol_of
 from connectors.model import Home, Route
 from tests.db2.facts import SETTINGS, SPACE, STORAGE, bundle, space
@@ -203,9 +203,9 @@ def test_pitfall_21_complete_has_a_sister(status: str, is_open: bool) -> None:
 def test_spaces_that_need_a_second_look() -> None:
     """Cached by the system, on a caching tier, between two groups: each is a finding, and a plain one is none."""
     odd = space(os_cached=True, caching_tier="LOCAL", paths_dropped=True)
-    codes = {finding.code for finding in _storage(Storage({4: odd}, {}))}
+    codes = {finding.code for finding in storage_findings(Storage({4: odd}, {}))}
     assert codes == {"space_os_cached", "space_caching_tier", "space_half_moved"}
-    assert not _storage(Storage({4: space()}, {}))
+    assert not storage_findings(Storage({4: space()}, {}))
 
 
 def test_versions_are_packed() -> None:

@@ -1,0 +1,199 @@
+"""Experiment 4: from 1 to 100 % of the bytes on SSD, measured, beside what ``hotplace sizing`` predicted before.
+
+hotplace watches everything on the hdd; its sizing curve is kept. Then the SSD grows step by step, and at each step
+hotplace plans and moves, and throughput and response time are measured. Shares are of what everything on the SSD gains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from agent.clock import SystemClock
+from agent.sizing import answer_of
+from policies.sizing import Sizing
+from tests.bench.lab import analysis, wholesale
+from tests.bench.lab.figures import measure, say, table
+from tests.bench.lab.hotplace import USUAL_POLICY, watching
+from tests.bench.lab.load import Figures, Workload, start
+from tests.bench.lab.pace import FULL, Pace
+from tests.bench.lab.picture import Line, picture
+from tests.bench.lab.rig import MAJOR, Rig, running_rig
+from tests.bench.measurement import Measurement
+
+PERCENT = {True: (1, 2, 5, 10, 15, 25, 40, 60), False: (5, 25)}  # full; quick
+THE_POINT = 25
+POLICY = USUAL_POLICY.replace("cool_down: 10min", "cool_down: 1s") + "head_room: 0.05"
+COMMAND = "python -m tests.bench.lab curves"
+PREDICTED = 'stroke="#666" stroke-dasharray="8 4"'
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One size of the SSD."""
+
+    percent: float  # of the bytes
+    used: float  # share of the bytes that hotplace put there
+    predicted: float  # share of the all-SSD saving, by sizing
+    per_second: float
+    response: float  # seconds a transaction, thinking left out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """The whole curve of one benchmark; the first step has no SSD, the last has everything on it."""
+
+    name: str
+    steps: tuple[Step, ...]
+
+    def gain_share(self, step: Step) -> float:
+        """Share of the throughput that everything on the SSD gains."""
+        return (step.per_second - self.steps[0].per_second) / (self.steps[-1].per_second - self.steps[0].per_second)
+
+    def saved_share(self, step: Step) -> float:
+        """Share of the response time that everything on the SSD saves."""
+        return (self.steps[0].response - step.response) / (self.steps[0].response - self.steps[-1].response)
+
+
+BENCHMARKS: dict[str, tuple[ModuleType, float]] = {  # with the seconds that a client thinks after each transaction
+    "tpcc": (wholesale, sum(wholesale.THINK_MS) / 2000),
+    "tpch": (analysis, 0.0),
+}
+
+
+def sweep(name: str, pace: Pace, major: int) -> Sweep:
+    """One benchmark from nothing to everything."""
+    module, think = BENCHMARKS[name]
+    with running_rig(pace, major=major) as rig:
+        rig.disk.switch(False)
+        with rig.session() as session:
+            session.execute("SET default_tablespace = hdd_space")
+            for statement in module.statements(pace):
+                session.execute(statement.encode())
+            session.execute("VACUUM (ANALYZE)")
+            session.execute("CHECKPOINT")
+        rig.disk.switch(True)
+        work, total = module.workload(pace), rig.total_bytes()
+        say(f"  {name}: {total / 2**20:,.0f} MiB")
+        taken = [_step(0.0, rig, total, 0.0, measured(rig, "all hdd", work), work, think)]
+        sizing = watched(rig, work)
+        for percent in PERCENT[pace is FULL]:
+            decide(rig, work, total * percent // 100)
+            figures = measured(rig, f"{percent} %", work)
+            taken.append(_step(percent, rig, total, sizing.share(sizing.at(percent)), figures, work, think))
+        rig.place({relation.key for relation in rig.relations()})
+        taken.append(_step(100.0, rig, total, 1.0, measured(rig, "all ssd", work), work, think))
+    return Sweep(name=name, steps=tuple(taken))
+
+
+def measured(rig: Rig, name: str, work: Workload) -> Figures:
+    """One run."""
+    return measure(rig, name, work, runs=1).runs[0]
+
+
+def _step(
+    percent: float, rig: Rig, total: int, predicted: float, figures: Figures, work: Workload, think: float
+) -> Step:
+    """Response by Little's law: in a short run the mean of those that ended leaves out the slow ones that did not."""
+    keys = rig.on_ssd()
+    used = sum(relation.size_bytes for relation in rig.relations() if relation.key in keys)
+    return Step(
+        percent=percent, used=used / total, predicted=predicted, per_second=figures.per_second,
+        response=work.clients / figures.per_second - think,
+    )  # fmt: skip
+
+
+def watched(rig: Rig, work: Workload) -> Sizing:
+    """Let hotplace see everything on the hdd; what it says about sizes."""
+    pace = rig.pace
+    clients = start(rig.server, rig.folder, work, pace.warm_seconds + pace.observe_seconds + 60, seed=97)
+    try:
+        clients.sleep_until(pace.warm_seconds)
+        with watching(rig, policy=POLICY) as agent:
+            agent.observe(pace.observe_seconds)
+            agent.plan()
+            config, ledger = agent.config, agent.ledger
+            agent.watch.sampler.save()
+            return answer_of(config.database(), ledger, SystemClock()).sizing
+    finally:
+        clients.stop()
+
+
+def decide(rig: Rig, work: Workload, room: int) -> None:
+    """Let hotplace fill an SSD of that size while the load goes on; it remembers what it saw before."""
+    clients = start(rig.server, rig.folder, work, 300.0, seed=96)
+    try:
+        with watching(rig, policy=POLICY, ssd_bytes=max(1, room)) as agent:
+            agent.observe(rig.pace.observe_seconds / 3)
+            for _ in range(3):  # a plan holds so many moves; the next one goes on
+                _, rows = agent.decide(strict=False)  # what grew meanwhile may be skipped
+                if not rows:
+                    break
+    finally:
+        clients.stop()
+
+
+def draw(found: Sweep) -> str:
+    """The curve as SVG."""
+    across = [step.percent for step in found.steps]
+
+    def line(name: str, share: Callable[[Step], float], style: str) -> Line:
+        return Line(name=name, points=tuple(zip(across, map(share, found.steps), strict=True)), style=style)
+
+    return picture(
+        f"{found.name}-like: what an SSD of so much of the bytes brings",
+        "per cent of the bytes",
+        "share of what everything on the SSD brings",
+        (
+            line("throughput gained, measured", found.gain_share, 'stroke="black" stroke-width="2.5"'),
+            line("response time saved, measured", found.saved_share, 'stroke="black" stroke-dasharray="2 3"'),
+            line(
+                "wait saved, predicted by sizing", lambda step: step.predicted, 'stroke="#666" stroke-dasharray="8 4"'
+            ),
+        ),
+    )
+
+
+def measurements(pace: Pace, major: int = MAJOR, names: Sequence[str] = tuple(BENCHMARKS)) -> list[Measurement]:
+    """Run and report; a full run leaves the pictures beside this file."""
+    lines = []
+    for name in names:
+        found = sweep(name, pace, major)
+        columns = ("of the bytes", "used", "transactions/s", "response", "of the gain", "of the time", "sizing")
+        table(f"curve of {name}, PostgreSQL {major}", columns, [_row(found, step) for step in found.steps])
+        if pace is FULL:
+            (HERE / f"{name}.svg").write_text(draw(found), encoding="utf-8")
+        lines += _figures(found)
+    return lines
+
+
+def _row(found: Sweep, step: Step) -> tuple[str, ...]:
+    return (
+        f"{step.percent:g} %", f"{step.used:.1%}", f"{step.per_second:,.1f}", f"{step.response * 1000:,.1f} ms",
+        f"{found.gain_share(step):.0%}", f"{found.saved_share(step):.0%}", f"{step.predicted:.0%}",
+    )  # fmt: skip
+
+
+def _figures(found: Sweep) -> list[Measurement]:
+    at = next(step for step in found.steps if step.percent == THE_POINT)
+    inner = found.steps[1:-1]
+    off = max(abs(step.predicted - found.saved_share(step)) for step in inner)
+    suffix = "" if found.name == "tpcc" else f".{found.name}"
+    curve = ", ".join(f"{step.percent:g} %: {found.gain_share(step):.0%}" for step in inner)
+    return [
+        Measurement(
+            name=f"lab.postgresql.share_of_all_ssd_gain_25pct{suffix}", value=found.gain_share(at),
+            unit="of the throughput gain", better="higher", command=COMMAND,
+            note=f"{found.name}-like; {found.steps[0].per_second:.1f} -> {at.per_second:.1f} of "
+                 f"{found.steps[-1].per_second:.1f} transactions/s; {curve}",
+        ),
+        Measurement(
+            name=f"lab.postgresql.sizing_error_max.{found.name}", value=off, unit="share of the saving",
+            better="lower", command=COMMAND,
+            note="worst distance of sizing's curve from the response time saved; sizing knows no queues, and is below "
+                 "it where they vanish",
+        ),
+    ]  # fmt: skip

@@ -1,0 +1,196 @@
+"""Instances for the planner, and a referee that knows nothing of it.
+
+An instance is that of the planner anchors: reads by Zipf 1.1 and log-normal sizes, fast storage filled by density, then
+a fifth of the units exchange their heat; a plan may copy a tenth of the fast tier's bytes, copies cost, one unit in a
+hundred is pinned where it is. Light tails: sigma 1.8, heavy tails: 2.8. With three tiers the middle one holds 20 %.
+
+The referee states the same instance as a mixed integer program - one binary per unit and tier it may go to - from the
+columns alone, and gives it to HiGHS (scipy).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array, vstack
+
+from connectors.model import F64, I64, NO_PARENT, SIGNALS, Bools, DatabaseDemand, Signal, Space, UnitTable
+from policies.plan import HeatView, PolicySettings, Situation, Tier, TierSpeed
+from policies.plan import Plan as PlannedPlan
+
+TAILS = {"light": 1.8, "heavy": 2.8}
+READS_PER_SECOND = 20_000.0
+FAST_SHARE, MIDDLE_SHARE = 0.10, 0.20  # of all bytes, of two tiers and of the middle one of three
+THREE_FAST_SHARE = 0.05
+EXCHANGED, PINNED = 0.20, 0.01  # of the units
+BUDGET = 0.10  # of the fast tier, copied by one plan
+SPEEDS = {
+    2: (("ssd", 0.0002), ("hdd", 0.0055)),
+    3: (("nvme", 0.0001), ("ssd", 0.0005), ("hdd", 0.0055)),
+}
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A situation, the settings it is planned with, and the columns that the referee works from."""
+
+    situation: Situation
+    settings: PolicySettings
+    size: F64
+    tier: I64
+    movable: Bools
+    wait: F64  # (tiers, n) seconds per hour
+    cost: F64  # (n,) seconds per hour that a move is charged
+    capacity: F64  # (tiers - 1,) bytes; the slowest takes everything
+
+    @property
+    def budget(self) -> float:
+        """Bytes that the plan may copy."""
+        assert self.settings.maximum_bytes is not None
+        return float(self.settings.maximum_bytes)
+
+    def value(self, plan: PlannedPlan) -> float:
+        """What a plan brings: seconds per hour saved, less what its moves are charged. Checks budget and capacity."""
+        tier = self.tier.copy()
+        names = [name for name, _ in SPEEDS[len(self.wait)]]
+        for move in plan.moves:
+            assert len(move.rows) == 1
+            assert self.movable[move.rows[0]]
+            tier[move.rows[0]] = names.index(move.to_tier)
+        rows = np.arange(len(tier))
+        moved = tier != self.tier
+        held = np.bincount(tier, weights=self.size, minlength=len(self.wait))
+        assert self.size[moved].sum() <= self.budget
+        assert np.all(held[:-1] <= self.capacity)
+        return float((self.wait[self.tier, rows] - self.wait[tier, rows]).sum() - self.cost[moved].sum())
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the referee found."""
+
+    value: float  # NaN: no solution in the time
+    bound: float  # nothing brings more
+
+
+def instance(units: int, sigma: float, seed: int, tiers: int = 2) -> Instance:
+    """One instance, always the same for a seed."""
+    random = np.random.default_rng(seed)
+    mebibytes = np.exp(random.normal(0.0, sigma, units)) * 8
+    size = (np.minimum(mebibytes, np.quantile(mebibytes, 0.9999)) * 2**20).astype(np.int64) + 8192
+    falling = np.arange(1, units + 1, dtype=np.float64) ** -1.1
+    reads = random.permutation(falling) * (READS_PER_SECOND / falling.sum())
+    shares = (FAST_SHARE,) if tiers == 2 else (THREE_FAST_SHARE, MIDDLE_SHARE)
+    capacity = np.floor(np.array(shares) * size.sum())
+    tier = _by_density(size, reads, capacity)
+    exchanged = random.choice(units, int(units * EXCHANGED), replace=False)
+    reads[exchanged] = reads[random.permutation(exchanged)]
+    movable = random.random(units) >= PINNED
+    settings = PolicySettings(
+        head_room_ratio=0.0,
+        minimum_history_seconds=0.0,
+        minimum_wait_saved_per_hour=0.0,
+        minimum_size_bytes=0,
+        payback_limit_seconds=1e12,
+        resident_bonus=1.0,
+        maximum_moves=units,
+        maximum_bytes=int(BUDGET * capacity[0]),
+    )
+    latency = np.array([seconds for _, seconds in SPEEDS[tiers]])
+    return Instance(
+        situation=_situation(size, tier, reads, capacity, movable, tiers),
+        settings=settings,
+        size=size.astype(np.float64),
+        tier=tier,
+        movable=movable,
+        wait=latency[:, np.newaxis] * reads * 3600.0,
+        cost=size / settings.copy_bytes_per_second * (3600.0 / settings.horizon_seconds),
+        capacity=capacity,
+    )
+
+
+def _by_density(size: I64, reads: F64, capacity: F64) -> I64:
+    """Tier of each unit when the densest fill the fastest tier, the next ones the next."""
+    tier = np.full(len(size), len(capacity), dtype=np.int64)
+    for row, room in enumerate(capacity):
+        waiting = np.flatnonzero(tier == len(capacity))
+        densest = waiting[np.argsort(-reads[waiting] / size[waiting])]
+        tier[densest[np.cumsum(size[densest]) <= room]] = row
+    return tier
+
+
+def _situation(size: I64, tier: I64, reads: F64, capacity: F64, movable: Bools, tiers: int) -> Situation:
+    rates = np.zeros((SIGNALS, len(size)))
+    rates[Signal.LOGICAL_READ] = reads * 5
+    rates[Signal.SYNC_READ] = reads
+    held = np.bincount(tier, weights=size, minlength=tiers).astype(np.int64)
+    names = [name for name, _ in SPEEDS[tiers]]
+    return Situation(
+        units=UnitTable(
+            physical_id=np.arange(len(size), dtype=np.int64),
+            key=[f"public.t{at}" for at in range(len(size))],
+            kind=np.zeros(len(size), dtype=np.int8),
+            size_bytes=size,
+            space=tier.astype(np.int32),
+            bundle=np.arange(len(size), dtype=np.int64),
+            parent=np.full(len(size), NO_PARENT, dtype=np.int64),
+        ),
+        heat=HeatView(rates=rates, observed_seconds=np.full(len(size), 1e9), confidence=np.ones(len(size))),
+        spaces=tuple(
+            Space(name=name, path="", used_bytes=int(used), free_bytes=int(room - used), capacity_bytes=int(room))
+            for name, used, room in zip(names, held, [*capacity, 2.0**62], strict=True)
+        ),
+        tiers=tuple(
+            Tier(name=name, speed=TierSpeed(random_read_seconds=s, sequential_read_seconds=s / 10, write_seconds=s),
+                 spaces=(name,))
+            for name, s in SPEEDS[tiers]
+        ),
+        tier_of_space=np.arange(tiers, dtype=np.int32),
+        pin=np.zeros(len(size), dtype=np.int8),
+        cooling_seconds=np.where(movable, 0.0, 1e6),  # pinned where it is
+        database=DatabaseDemand(),
+    )  # fmt: skip
+
+
+def referee(of: Instance, *, gap: float = 1e-4, seconds: float = 120.0, relaxed: bool = False) -> Answer:
+    """HiGHS's answer, proven to ``gap`` if the time suffices.
+
+    Args:
+        of: the instance.
+        gap: relative, at which it may stop.
+        seconds: of time.
+        relaxed: allow parts of units: the linear relaxation, quick at any size.
+    """
+    rows = np.flatnonzero(of.movable & (of.size <= of.budget))
+    size, tiers = of.size[rows], len(of.wait)
+    gains, uses, groups = [], [], []
+    for target in range(tiers):
+        goes = np.flatnonzero(of.tier[rows] != target)
+        here = of.tier[rows[goes]]
+        gains.append(of.wait[here, rows[goes]] - of.wait[target, rows[goes]] - of.cost[rows[goes]])
+        use = np.zeros((tiers, len(goes)))
+        use[tiers - 1] = size[goes]  # of the budget; the slowest tier has room for all
+        if target < tiers - 1:
+            use[target] += size[goes]
+        for tier in range(tiers - 1):
+            use[tier] -= np.where(here == tier, size[goes], 0.0)
+        uses.append(use)
+        groups.append(goes)
+    gain, use, group = np.concatenate(gains), np.concatenate(uses, axis=1), np.concatenate(groups)
+    held = np.bincount(of.tier, weights=of.size, minlength=tiers)[:-1]
+    scale, unit = of.budget, float(np.abs(gain).max())
+    limits = [LinearConstraint(csr_array(use / scale), ub=np.append(of.capacity - held, of.budget) / scale)]
+    if tiers > 2:
+        one = csr_array((np.ones(len(group)), (group, np.arange(len(group)))), shape=(len(rows), len(group)))
+        limits.append(LinearConstraint(vstack([one]), ub=np.ones(len(rows))))
+    done = milp(
+        -gain / unit,
+        constraints=limits,
+        integrality=np.zeros(len(gain)) if relaxed else np.ones(len(gain)),
+        bounds=Bounds(0, 1),
+        options={"mip_rel_gap": gap, "time_limit": seconds},
+    )
+    value = float("nan") if done.x is None else -float(done.fun) * unit
+    return Answer(value=value, bound=value if relaxed else -float(done.mip_dual_bound) * unit)
