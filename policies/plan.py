@@ -114,7 +114,7 @@ class Tier:
 class PolicySettings:
     """Every number that shapes a decision, with its default. Configuration mirrors this."""
 
-    half_life_seconds: float = 12 * 3600.0
+    half_life_seconds: float = 6 * 3600.0
     minimum_history_seconds: float = 1800.0  # a unit observed for less is not moved
     head_room_ratio: float = 0.10  # of a space's capacity, never filled
     minimum_wait_saved_per_hour: float = 1.0  # seconds per hour; below it a move is not worth anybody's attention
@@ -131,7 +131,7 @@ class PolicySettings:
     maximum_bytes: int | None = None
     maximum_copy_seconds: float | None = None
     # -- the model
-    long_half_life_seconds: float = 36 * 3600.0  # of the second horizon: promoted is what is hot by both
+    long_half_life_seconds: float = 3 * 86400.0  # of the second horizon: promoted is what is hot by both
     minimum_size_bytes: int = 65536  # of a smaller unit with little gain it is said that the buffer pool keeps it
     foreground_slow_down: float = 1.0  # share of the sessions' work that stands still while a move copies, at first
     regret_ratio: float = 1.0  # with no lifetime known, a unit is moved once it has cost this many times the move

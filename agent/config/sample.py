@@ -80,7 +80,7 @@ databases:
     not_measured: []        # days on which it does not, written like excluded_days
 
     policy:                      # every number that shapes a decision; these are the defaults
-      half_life: 12h             # heat halves in this time without demand
+      half_life: 6h              # heat halves in this time without demand
       minimum_history: 30min     # a unit watched for less is not moved
       head_room: 10%             # of a space's capacity, never filled
       minimum_gain: 1s           # wait saved per hour below which a move is not worth anybody's attention
@@ -95,7 +95,7 @@ databases:
       maximum_moves: 50          # in one plan
       # maximum_bytes: 200 GB    # that one plan copies, both ways together
       # maximum_copy: 2h         # that its copies take
-      long_half_life: 36h        # of the second horizon: promoted is what is hot by both, demoted what is cold by this
+      long_half_life: 3d         # of the second horizon: promoted is what is hot by both, demoted what is cold by this
       certainty: 90%             # of outcomes lie in the interval of a plan; moves are decided on its lower end
       slow_down: 100%            # of the sessions' work stands still during a copy, until moves have taught better
       regret: 1                  # young heat is moved once it has cost this many times the move; 0: at once
