@@ -36,6 +36,9 @@ class Engine:
     settings: type[BaseModel]  # validates the `connection:` part of a database in the configuration
     connect: Callable[[Any, Clock], Connector]  # (an instance of settings, the clock) -> connector
     sample_settings: str  # YAML lines with comments for `hotplace init`, not indented
+    must_agree: tuple[
+        str, ...
+    ] = ()  # settings that the watching and the moving account share, or they see other things
     sample_spaces: tuple[str, str] = ("fast", "slow")  # names that the sample gives its two tiers, the fast one first
 
 

@@ -53,21 +53,27 @@ def read_load(bundles: Bundles, speed: TierSpeed, spaces: int) -> Weight:
         speed: of the tier.
         spaces: how many there are.
     """
-    rates = bundles.rates
+    seconds = read_seconds(bundles.rates, speed)
+    return Weight(of_bundle=np.rint(seconds * HOUR * MICRO), elsewhere=np.zeros(spaces), scale=np.ones(spaces))
+
+
+def read_seconds(rates: F64, speed: TierSpeed) -> F64:
+    """Seconds per second that reads take on a tier, prefetched ones included. Shape ``(n,)`` of ``(SIGNALS, n)``."""
     ahead = rates[Signal.PREFETCHED_READ] + rates[Signal.DIRECT_READ]
     seconds = rates[Signal.SYNC_READ] * speed.random_read_seconds + ahead * speed.sequential_read_seconds
-    return Weight(of_bundle=np.rint(seconds * HOUR * MICRO), elsewhere=np.zeros(spaces), scale=np.ones(spaces))
+    return np.asarray(seconds, dtype=np.float64)
 
 
 def fill(situation: Situation, bundles: Bundles) -> Weight:
     """Used share of each space's capacity, 0 to 1; a space of unknown capacity counts as empty and endless."""
     size = bundles.size.astype(np.float64)
-    capacity, used = np.array([_capacity_and_used(space) for space in situation.spaces], dtype=np.float64).T
+    capacity, used = np.array([capacity_and_used(space) for space in situation.spaces], dtype=np.float64).T
     held = np.bincount(bundles.space, weights=size, minlength=len(capacity))
     return Weight(of_bundle=size, elsewhere=used - held, scale=np.maximum(capacity, 1))
 
 
-def _capacity_and_used(space: Space) -> tuple[float, float]:
+def capacity_and_used(space: Space) -> tuple[float, float]:
+    """Bytes; what is not free counts as used, whoever uses it. Infinity and 0 where the capacity is not known."""
     free = room_bytes(space, 0.0)
     if free is None:
         return inf, 0.0

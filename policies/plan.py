@@ -120,13 +120,13 @@ class PolicySettings:
     head_room_ratio: float = 0.10  # of a space's capacity, never filled
     minimum_wait_saved_per_hour: float = 1.0  # seconds per hour; below it a move is not worth anybody's attention
     payback_limit_seconds: float = 24 * 3600.0
-    resident_bonus: float = 1.5  # a unit on the fast tier counts this much more against one that wants its room
+    resident_bonus: float = 1.2  # a unit on the fast tier counts this much more against one that wants its room
     prefer_bonus: float = 1.5  # Pin.PREFER
     cool_down_seconds: float = 24 * 3600.0
     copy_bytes_per_second: float = 50e6  # until moves have taught a better rate
     prefetched_wait_share: float = 0.3  # share of a prefetched read's time that sessions wait for
     write_wait_share: float = 0.0  # share of an asynchronous write's time that sessions wait for
-    horizon_seconds: float = 24 * 3600.0  # a move's gain is counted over this long against its cost
+    horizon_seconds: float = 72 * 3600.0  # a move's gain is counted over this long against its cost
     maximum_moves: int = 50
     # -- what one plan may copy; None: no limit
     maximum_bytes: int | None = None

@@ -23,6 +23,7 @@ from agent.cli.planning import (
     stored_document,
 )
 from agent.cli.session import Session
+from agent.cli.spaces import print_spaces, spaces_document
 from agent.cli.wording import print_moves, print_value, seconds_per_hour
 from agent.ledger import ProposalRow
 from agent.pins import PinReport, pin_reports
@@ -30,6 +31,7 @@ from agent.planner import Planning, proposal_of
 from agent.proposals import Proposal
 from agent.units_of_measure import exact_bytes, format_bytes, format_seconds, parse_ratio, parse_seconds
 from policies.modes import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, UnknownName, Usage
+from policies.spaces_after import spaces_after
 
 
 class ModeType(StrEnum):
@@ -151,6 +153,7 @@ def _print(
         out.heading(f"the plan ({mode})")
         _print_figures(out, mode, proposal)
         print_moves(out, proposal.moves)
+    print_spaces(out, spaces_after(planning.situation, planning.plan))
     if reports:
         out.heading("pins")
         satisfied = sum(report.satisfied for report in reports)
@@ -196,6 +199,7 @@ def _document(
         "dry_run": not propose,
         "proposal": stored_document(stored),
         **plan_document(planning, proposal),
+        "spaces": spaces_document(spaces_after(planning.situation, planning.plan)),
         "left_behind": [
             {"unit": left.key, "bytes": left.size_bytes, "why": left.why} for left in planning.plan.left_behind
         ],

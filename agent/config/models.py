@@ -149,6 +149,18 @@ class DatabaseConfig(Part):
         except ValidationError as error:
             raise SettingsInvalid(error, model) from error
 
+    @field_validator("move_connection", mode="after")
+    @classmethod
+    def _sees_what_is_watched(cls, moving: BaseModel | None, info: ValidationInfo) -> BaseModel | None:
+        watching = info.data.get("connection")
+        if moving is None or type(moving) is not type(watching):  # a mistake elsewhere, which is told there
+            return moving
+        for name in find_engine(info.data["engine"]).must_agree if "engine" in info.data else ():
+            here, there = getattr(moving, name), getattr(watching, name)
+            if here != there:
+                raise ValueError(f"{name} is {here!r} here and {there!r} in connection; give both the same {name}")
+        return moving
+
     @property
     def calendar(self) -> Calendar:
         """When moves may run."""

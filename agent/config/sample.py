@@ -85,8 +85,8 @@ databases:
       head_room: 10%             # of a space's capacity, never filled
       minimum_gain: 1s           # wait saved per hour below which a move is not worth anybody's attention
       payback: 24h               # a move must earn its own cost back within this time
-      horizon: 24h               # the gain is counted over this long against the cost
-      resident_bonus: 1.5        # a unit on the fast tier counts this much more against one that wants its room
+      horizon: 72h               # the gain is counted over this long against the cost
+      resident_bonus: 1.2        # a unit on the fast tier counts this much more against one that wants its room
       prefer_bonus: 1.5          # a unit pinned with prefer counts this much more
       cool_down: 24h             # nothing moves twice within it, except to undo
       copy_rate: 50 MB/s         # until moves have taught a better rate

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from connectors.base import PrivilegeMissing
 from connectors.model import Catalog, Finding, Severity
 from connectors.sqlserver.keys import quoted
+from connectors.sqlserver.profiles import profile_findings
 from connectors.sqlserver.queries import NEWEST
 from connectors.sqlserver.session import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
@@ -86,6 +87,7 @@ def examine(
         *_counters(session, rights),
         *_replicas(session, rights),
         *_query_store(session, settings),
+        *profile_findings(major, settings),
         *storage_findings(session, catalog, settings, online=online, database=database),
     )
 

@@ -53,4 +53,5 @@ ENGINE = Engine(
     connect=connect,
     sample_settings=SAMPLE_SETTINGS,
     sample_spaces=("SSD", "PRIMARY"),
+    must_agree=("move_by", "disks"),  # what spaces and bundles are
 )

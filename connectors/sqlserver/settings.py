@@ -71,6 +71,7 @@ class SqlserverSettings(BaseModel):
     resumable: Annotated[Literal["no", "indexes", "all"], BeforeValidator(parse_yes_no)] = "no"
     read_ahead_kib: int | None = Field(default=None, ge=64, le=4096)  # None: 512 on Enterprise, 128 on others
     query_store: bool = False  # the doctor asks it how large reads were, which read_ahead_kib is set by
+    query_profiles: bool = False  # the doctor looks at what running queries read from disk just now
     residency_up_to_gib: float = Field(default=0.0, ge=0.0)  # largest buffer pool that may be looked through; 0: none
     replica_queue_mib: int = Field(default=1024, ge=1)  # no move begins while a replica is further behind
 

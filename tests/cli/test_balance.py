@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agent.units_of_measure import format_bytes
 from tests.cli.site import Site
 
 ARCHIVE = '"shop"."archive_2019"'
@@ -64,6 +65,28 @@ def test_hsm_in_its_three_subtypes(site: Site) -> None:
     assert {move["unit"] for move in down} >= {ARCHIVE}
     assert {move["reason"] for move in down} == {"clear"}
     assert site.good("balance", "--subtype", "ssd", "--free-share", "0%", "--json").document["moves"] == []
+
+
+MODES = [("hsm",), ("usage",), ("capacity",), ("preference",), ("drain", "--space", "ssd")]
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode[0])
+def test_every_mode_shows_the_spaces_before_and_after(site: Site, mode: tuple[str, ...]) -> None:
+    """JSON has exact numbers that agree with the moves, the table the same in words, moves or not."""
+    document = site.good("balance", "--type", *mode, "--observe", "0.3", "--json").document
+    assert [(space["space"], space["tier"]) for space in document["spaces"]] == [("ssd", "ssd"), ("hdd", "hdd")]
+    for space in document["spaces"]:
+        come = sum(move["bytes"] for move in document["moves"] if move["to_space"] == space["space"])
+        gone = sum(move["bytes"] for move in document["moves"] if move["from_space"] == space["space"])
+        assert space["after"]["used_bytes"] == space["before"]["used_bytes"] + come - gone
+        assert set(space["after"]) == {"used_bytes", "fill_ratio", "reads_per_second", "read_seconds_per_second"}
+    assert bool(document["moves"]) == (document["spaces"][0]["before"] != document["spaces"][0]["after"])
+    assert sum(space["before"]["reads_per_second"] for space in document["spaces"]) > 0
+    text = site.good("balance", "--type", *mode).out
+    (line,) = [line for line in text.splitlines() if line.startswith("ssd (ssd) ")]
+    assert format_bytes(document["spaces"][0]["before"]["used_bytes"]) in line
+    assert (" -> " in line) == bool(document["moves"])
+    assert (" -> 0 B " in line) == (mode[0] == "drain")
 
 
 @pytest.mark.parametrize("mode", ["usage", "capacity"])

@@ -12,7 +12,7 @@ import pytest
 
 from agent.clock import SystemClock
 from connectors.base import Connector, Interrupted, Mover, Paused, PrivilegeMissing, StatementFailed
-from connectors.model import Bundle, Home, NoRoute, Route
+from connectors.model import Bundle, Home, NoRoute, Route, Severity
 from connectors.settings import SecretSource
 from connectors.sqlserver.connector import SqlserverConnector
 from connectors.sqlserver.keys import Name
@@ -417,6 +417,65 @@ def test_pitfall_38_query_store_is_not_assumed_to_be_on(lab: Lab, connector: Con
     lab.instance.query_store = "READ_WRITE"
     lab.instance.query_store_reads = [(10, 64.0, 1.0), (90, 1.0, 1.0)]
     assert told() == ["by Query Store a read fetched 7.3 pages on average: 730 pages in 100 reads"]
+
+
+def test_query_profiles_name_what_is_read_just_now(lab: Lab, connector: Connector) -> None:
+    """Asked only where wanted; operators and threads add up; other databases and what reads nothing are left out."""
+    orders = add_table(lab.shop, "orders").object_id
+
+    def told() -> list[str]:
+        return [f.sentence for f in connector.doctor() if f.code == "query_profiles"]
+
+    def wanted(yes: bool) -> None:
+        settings = connector._settings.model_copy(update={"query_profiles": yes})  # type: ignore[attr-defined]
+        connector._settings = settings  # type: ignore[attr-defined]
+
+    table = {"object_id": orders, "index_id": 1, "row_count": 30, "estimate_row_count": 100}
+    lab.instance.query_profiles = [
+        {**table, "session_id": 90, "thread_id": 1, "physical_read_count": 5, "read_ahead_count": 64},
+        {**table, "session_id": 90, "thread_id": 2, "physical_read_count": 7, "lob_physical_read_count": 1},
+        {**table, "session_id": 91, "physical_read_count": 1000, "database_id": 4711},
+        {**table, "session_id": 91, "index_id": 2, "logical_read_count": 1000},
+        {"session_id": 91, "object_id": 4711, "index_id": 3, "physical_read_count": 99},
+    ]
+    assert told() == []
+    wanted(True)
+    assert told() == [
+        (
+            "1 session(s) read object_id 4711, index_id 3 from disk right now: "
+            "99 reads and 0 read ahead so far, 0 of an estimated 0 rows"
+        ),
+        (
+            f"1 session(s) read [dbo].[orders] (object_id {orders}, index_id 1) from disk right now: "
+            "13 reads and 64 read ahead so far, 60 of an estimated 200 rows"
+        ),
+    ]
+    lab.instance.query_profiles = []
+    assert told() == ["no running query that the server profiles reads this database from disk right now"]
+
+
+def test_query_profiles_are_bounded(lab: Lab, connector: Connector) -> None:
+    """Of 30 indexes that are read the doctor names the ten that are read most."""
+    lab.instance.query_profiles = [
+        {"session_id": 90, "object_id": number, "index_id": 1, "physical_read_count": number} for number in range(1, 31)
+    ]
+    connector._settings = connector._settings.model_copy(update={"query_profiles": True})  # type: ignore[attr-defined]
+    told = [f.values["object_id"] for f in connector.doctor() if f.code == "query_profiles"]
+    assert told == [str(number) for number in range(30, 20, -1)]
+
+
+def test_query_profiles_that_are_denied_leave_the_rest_of_the_doctor(
+    lab: Lab, connector: Connector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A remark that cannot be had is a warning; every other finding is there."""
+    before = {f.code for f in connector.doctor()}
+    denied = replace(ADMINISTRATOR, denied=frozenset({"sys.dm_exec_query_profiles"}))
+    monkeypatch.setitem(lab.instance.accounts, ADMINISTRATOR.name, denied)
+    connector._settings = connector._settings.model_copy(update={"query_profiles": True})  # type: ignore[attr-defined]
+    found = {f.code: f for f in connector.doctor()}
+    assert found.keys() == before | {"query_profiles_unseen"}
+    assert found["query_profiles_unseen"].severity is Severity.WARNING
+    assert "dm_exec_query_profiles" in found["query_profiles_unseen"].sentence
 
 
 def test_pitfall_13_an_index_that_was_changed_since_is_not_put_back(lab: Lab, connector: Connector) -> None:

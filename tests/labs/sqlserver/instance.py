@@ -163,6 +163,7 @@ class Instance:
         self.resumable_with_drop_existing = False
         self.query_store = "OFF"
         self.query_store_reads: list[tuple[int, float, float]] = []  # executions, pages and operations of each
+        self.query_profiles: list[dict[str, int]] = []  # columns of operators of running queries
         self.pool_pages = 1_000_000  # of all databases
         self.batches = 0  # that clients have sent, parameterised ones included
         self.snapshots: dict[int, int] = {}  # session -> seconds that it has been reading a snapshot

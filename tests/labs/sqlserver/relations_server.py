@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from tests.labs.sqlserver.documented import documented
 from tests.labs.sqlserver.instance import Connected
 from tests.labs.sqlserver.relations import CREATED, STORAGE, Row, Viewer
 from tests.labs.sqlserver.rights import sees_definitions, sees_server_state
@@ -293,6 +294,17 @@ def query_store_stats(viewer: Viewer) -> Iterator[Row]:
         yield {**row, "avg_physical_io_reads": pages, "avg_num_physical_io_reads": operations}
 
 
+def query_profiles(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_exec_query_profiles: operators that a test has set, in this database unless they say otherwise.
+
+    What they do not say is NULL, as under lightweight profiling.
+    """
+    view = documented("sys.dm_exec_query_profiles", viewer.instance.major)
+    columns = view.columns if view is not None else ()
+    for row in viewer.instance.query_profiles:
+        yield {**dict.fromkeys(columns), "database_id": viewer.database.database_id, **row}
+
+
 def scoped_configurations(viewer: Viewer) -> Iterator[Row]:
     """sys.database_scoped_configurations: after how long a paused build is given up, 2022 and newer."""
     if viewer.instance.major >= ABORTS_PAUSED_SINCE:
@@ -327,6 +339,7 @@ RELATIONS: dict[str, Callable[[Viewer], Iterator[Row]]] = {
     "sys.dm_os_buffer_descriptors": buffer_descriptors,
     "sys.database_query_store_options": query_store_options,
     "sys.query_store_runtime_stats": query_store_stats,
+    "sys.dm_exec_query_profiles": query_profiles,
     "sys.database_scoped_configurations": scoped_configurations,
     "sys.fulltext_indexes": fulltext_indexes,
 }

@@ -1,0 +1,118 @@
+"""The planner against the simulated engine: what becomes of moves whose routes write the same thing anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from agent.config import DatabaseConfig
+from agent.ledger import Ledger
+from agent.planner import Planning, make_planning
+from agent.sampler import Sampler
+from connectors.base import Connector
+from connectors.model import Bundle, NoRoute, Route
+from connectors.simulated.clock import VirtualClock
+from connectors.simulated.connector import SimulatedConnector
+from tests.simulated.worlds import make
+
+HOUR = 3600.0
+DATABASE = DatabaseConfig.model_validate(
+    {
+        "name": "shop",
+        "engine": "simulated",
+        "connection": {},
+        "tiers": [{"name": "ssd", "spaces": ["ssd"]}, {"name": "hdd", "spaces": ["hdd"]}],
+        "policy": {"minimum_history": "0s"},
+    }
+)
+
+
+class Rewriting:
+    """The simulated engine, whose routes of chosen units say what else they write anew."""
+
+    def __init__(self, connector: SimulatedConnector) -> None:
+        self.rewrites: dict[str, str] = {}  # by key
+        self._connector = connector
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connector, name)
+
+    def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
+        """As the engine says, and what is written anew."""
+        found = self._connector.routes(bundle, to_space)
+        if isinstance(found, NoRoute):
+            return found
+        return tuple(replace(route, rewrites=self.rewrites.get(bundle.key, "")) for route in found)
+
+
+class Desk:
+    """Plans of one picture."""
+
+    def __init__(self, ledger: Ledger, clock: VirtualClock, connector: SimulatedConnector) -> None:
+        self.engine = Rewriting(connector)
+        self._ledger, self._clock = ledger, clock
+        self._connector = cast(Connector, self.engine)
+        self._sampler = Sampler(DATABASE, self._connector, ledger, clock)
+        for _ in range(3):
+            self._sampler.cycle()
+            clock.sleep(HOUR)
+
+    def plan(self) -> Planning:
+        """As the daemon makes it."""
+        picture = self._sampler.picture()
+        assert picture is not None
+        return make_planning(picture, DATABASE, self._connector, self._ledger, self._clock.now())
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    """A shop that has been watched for some hours."""
+    _, connector, clock = make()
+    ledger = Ledger.open(tmp_path / "ledger.db", clock)
+    yield Desk(ledger, clock, connector)
+    ledger.close()
+
+
+def keys(planning: Planning) -> list[str]:
+    """What is moved, in the order of the plan."""
+    return [move.key for move in planning.plan.moves]
+
+
+def test_of_routes_that_write_the_same_thing_only_the_first_is_planned(desk: Desk) -> None:
+    """The first of the plan stays, the other waits with the reason, and what writes something else is not touched."""
+    free = keys(desk.plan())
+    assert len(free) >= 3
+    first, second, third = free[:3]
+    desk.engine.rewrites = {first: "the index", second: "the index", third: "another index"}
+    planning = desk.plan()
+    assert first in keys(planning)
+    assert second not in keys(planning)
+    assert third in keys(planning)
+    assert planning.situation.no_route == {
+        second: "another move of this plan writes the index anew; its turn comes after that"
+    }
+
+
+def test_every_plan_has_one_route_for_each_thing_that_is_written(desk: Desk) -> None:
+    """Were all units one index, a plan would be one move; routes that write nothing besides hinder nobody."""
+    free = desk.plan()
+    assert len(free.routes) == len(free.plan.moves) >= 3
+    assert not free.situation.no_route
+    units = free.situation.units.key
+    desk.engine.rewrites = dict.fromkeys(units, "everything")
+    planning = desk.plan()
+    assert len(planning.plan.moves) == 1
+    assert [route.bundle.key for route in planning.routes] == keys(planning)
+
+
+def test_the_turn_of_the_others_comes(desk: Desk) -> None:
+    """What waited is planned again as soon as the first needs no writing any more: nothing of it is remembered."""
+    first, second, *_ = free = keys(desk.plan())
+    desk.engine.rewrites = {first: "the index", second: "the index"}
+    assert second not in keys(desk.plan())
+    del desk.engine.rewrites[first]
+    assert keys(desk.plan()) == free
