@@ -112,7 +112,7 @@ def _rooms(draft: Draft, tiers: Sequence[Tier], bundle: I64, home: I64, target: 
         room = _room(draft, row)
         if size.sum() > room:
             yield comes * size - leaves * freed, room
-        yield from _strain(draft, tier, row, bundle, (comes, leaves))
+        yield from _strain(draft, tier, row, bundle, comes)
 
 
 def _limits(draft: Draft, bundle: I64, target: I64) -> Iterator[tuple[F64, float]]:
@@ -130,17 +130,20 @@ def _room(draft: Draft, tier: int) -> float:
     return float(rooms[0] if len(rooms) == 1 else sum(max(0, room) for room in rooms))
 
 
-def _strain(draft: Draft, tier: Tier, row: int, bundle: I64, ways: tuple[F64, F64]) -> Iterator[tuple[F64, float]]:
-    """What options take of the I/Os and the written bytes that a tier can bear, in whole millionths and bytes."""
-    comes, leaves = ways
+def _strain(draft: Draft, tier: Tier, row: int, bundle: I64, comes: F64) -> Iterator[tuple[F64, float]]:
+    """What options take of the I/Os and the written bytes that a tier can bear, in whole millionths and bytes.
+
+    What leaves makes no room here: the board clears for bytes alone, so a plan could end with the newcomer in and the
+    resident that was to go for it still there.
+    """
     limits, rates, here = tier.limits, draft.bundles.rates, draft.tier() == row
     if limits.io_per_second is not None:
         io = np.rint(drive_io(rates, limits) * MICRO)
         room = limits.io_per_second * (1.0 - limits.io_head_room_ratio) * MICRO
-        yield (comes - leaves) * io[bundle], room - float(io[here].sum())
+        yield comes * io[bundle], max(0.0, room - float(io[here].sum()))
     if limits.written_bytes_per_day is not None:
         own = np.rint(written_per_day(rates, draft.settings.block_bytes))
         size = draft.bundles.size.astype(np.float64)
         copied = limits.copied_bytes + float(size[here & draft.moved].sum())  # today, and by this plan so far
         room = room_to_write(limits.written_bytes_per_day, float(own[here].sum()), copied)
-        yield comes * (own[bundle] + size[bundle]) - leaves * own[bundle], room
+        yield comes * (own[bundle] + size[bundle]), room

@@ -73,6 +73,16 @@ def test_wear_counts_the_copy_and_what_is_written_there() -> None:
     assert keys(planned(units, BARE, TierLimits(written_bytes_per_day=100.0 * MIB))) == {"u2"}
 
 
+def test_a_limit_holds_though_a_resident_could_go() -> None:
+    """Of 100 MiB a day a resident writes 90, of 120 I/Os it reads 60: nothing comes on the promise that it leaves."""
+    writes = 90 * MIB / 8192 / 86400
+    resident = Unit(key="resident", size=MIB, sync=60.0, writes=writes, space="fast")
+    units = [resident, Unit(key="newcomer", size=60 * MIB, sync=100.0)]
+    assert keys(planned(units, BARE, TierLimits(written_bytes_per_day=100.0 * MIB))) == set()
+    assert keys(planned(units, BARE, TierLimits(io_per_second=150.0))) == set()
+    assert keys(planned(units, BARE)) == {"newcomer"}
+
+
 @pytest.mark.parametrize(
     ("copied", "moves"),
     [(0, {"large", "middle", "crumb"}), (60, {"middle", "crumb"}), (99, set()), (200, set())],
