@@ -34,6 +34,7 @@ def _outcome(**changes: object) -> Outcome:
         "predicted_saved_ratio": 0.75, "wait_per_transaction_before": 0.04, "wait_per_transaction_after": 0.01,
         "transactions_per_second_before": 120.0, "transactions_per_second_after": 600.0,
         "read_latency_before": 0.005, "read_latency_after": 0.001, "window_seconds": 60.0, "sentence": "it helped",
+        "predicted_saved_ratio_low": 0.6, "predicted_saved_ratio_high": 0.9,
     }  # fmt: skip
     return Outcome(**{**values, **changes})  # type: ignore[arg-type]  # as above
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -107,20 +108,21 @@ def test_heat_lies_between_the_least_and_the_most_seen(steps: list[tuple[float, 
         )
         state = update(state, demand, np.zeros(1, np.int64), KNOWN, SETTINGS)
     seen = [rate for _, rate in steps]
-    assert min(seen) * (1 - 1e-4) - 1e-20 <= sync(state)[0] <= max(seen) * (1 + 1e-4)
+    assert min(seen) * (1 - 1e-4) - 1e-20 <= sync(state)[0] <= max(seen) * (1 + 1e-4) + 1e-20
     confidence = view(state, KNOWN).confidence
     assert ((confidence > 0) & (confidence <= 1)).all()
 
 
-@settings(deadline=None, max_examples=40)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([0.3, 1.0, 30.0]), st.sampled_from([0.0, 0.5, 0.8]))
+@pytest.mark.parametrize("persistence", [0.0, 0.5, 0.8])
+@pytest.mark.parametrize("rate", [0.3, 1.0, 30.0])
+@pytest.mark.parametrize("seed", range(3))
 def test_nine_of_ten_futures_lie_within_the_interval(seed: int, rate: float, persistence: float) -> None:
-    """Of 200 units whose demand varies by chance, nine in ten keep their word for as long again, give or take chance.
+    """Of 2,000 units whose demand varies by chance, nine in ten keep their word for as long again, give or take chance.
 
     Where demand persists and counting noise hides that, four in five do.
     """
     random = np.random.default_rng(seed)
-    units, intervals = 200, 120
+    units, intervals = 2_000, 120
     level = np.zeros(units)
     counts = np.empty((2 * intervals, units))
     for row in counts:
@@ -142,4 +144,4 @@ def test_nine_of_ten_futures_lie_within_the_interval(seed: int, rate: float, per
     mean, to_come = heat.rates[Signal.SYNC_READ], counts[intervals:].mean(axis=0) / 60
     reach = spread(0.9) * heat.error
     held = (mean * np.exp(-reach) <= to_come) & (to_come <= mean * np.exp(reach))
-    assert held.mean() >= (0.78 if persistence > 0.5 else 0.85), f"{held.mean():.3f}"
+    assert held.mean() >= (0.82 if persistence > 0.5 else 0.9), f"{held.mean():.3f}"
