@@ -17,6 +17,7 @@ from math import inf
 import numpy as np
 
 from connectors.model import F64, I8, Bools
+from policies.asking import question
 from policies.benefit import HOUR, ceiling_ratio, copy_seconds, wait_weights
 from policies.board import Board, Group, Hop
 from policies.bundles import MICRO, Bundles, bundles_of
@@ -51,9 +52,10 @@ def make_plan(
     open_to = [(reason == Verdict.PROMOTE) & (bundles.pin != Pin.MUST) for reason in reasons]
     draft = new_draft(situation, bundles, settings, demote=demote, seconds=time_limit_seconds)
     pinned = pin_groups(draft, wanted)
-    limit, more = value_bound(draft, situation.tiers, open_to)
+    asked = question(draft, situation.tiers, open_to)
+    limit, more = value_bound(asked)
     board = _after(_fresh_board(situation, bundles, settings), pinned)
-    groups = [*pinned, *_ordered(best_groups(draft, situation.tiers, open_to), board)]
+    groups = [*pinned, *_ordered(best_groups(draft, situation.tiers, open_to, asked), board)]
     ordered = tables_first(groups, bundles, situation.units, _fresh_board(situation, bundles, settings))
     kept = within_limits(ordered, settings, time_limit_seconds)
     full = (bundles.size > draft.left_bytes) | more | (draft.left < 1) | (len(kept) < len(ordered))
