@@ -22,7 +22,7 @@ import numpy as np
 from connectors.model import F64, I64
 from policies.offers import STAY, Offers, best_options
 
-_CLOSE = 1e-10  # of the bound: near enough
+_CLOSE = 1e-9  # of the bound: near enough
 _ROUNDS = 400  # of cutting, times the number of resources
 _SETTLE_EVERY = 8  # cuts, times the number of resources
 _FEW = 200  # items that are not worth settling
@@ -51,10 +51,15 @@ class _Market:
 
     def evaluate(self, price: F64) -> tuple[float, F64]:
         """The figure at some prices, and a subgradient."""
-        offers = self.offers
-        choice, worth = best_options(offers.reduced(price))
-        left = offers.room - self.use
-        return float(price @ left + worth.sum() + self.worth), left - offers.used(choice)
+        gain, use, left = self.offers.gain, self.offers.use, self.offers.room - self.use
+        if len(gain) == 1:
+            reduced = gain[0] - price @ use[:, 0]
+            taken = np.flatnonzero(reduced > 0)
+            worth, used = reduced[taken].sum(), use[:, 0, taken].sum(axis=1)
+        else:
+            choice, each = best_options(self.offers.reduced(price))
+            worth, used = each.sum(), self.offers.used(choice)
+        return float(price @ left + worth + self.worth), left - used
 
     def settle(self, price: F64, shape: F64) -> None:
         """Set aside items that choose the same everywhere in the ellipsoid."""
@@ -90,7 +95,7 @@ def _cheapest(market: _Market, scale: F64) -> F64:
         market: used up.
         scale: of the prices; no best price is above it.
     """
-    resources = len(scale)
+    resources, axes = len(scale), -np.eye(len(scale))
     market.offers = replace(
         market.offers, use=market.offers.use * scale[:, np.newaxis, np.newaxis], room=market.offers.room * scale
     )
@@ -101,7 +106,7 @@ def _cheapest(market: _Market, scale: F64) -> F64:
     for at in range(_ROUNDS * resources):
         lowest = int(np.argmin(centre))
         if centre[lowest] < 0:
-            slope, excess = -np.eye(resources)[lowest], -float(centre[lowest])
+            slope, excess = axes[lowest], -float(centre[lowest])
         else:
             value, slope = market.evaluate(centre)
             tried.append((value, centre * scale))
@@ -198,6 +203,6 @@ def _cut(centre: F64, shape: F64, slope: F64, depth: float) -> tuple[F64, F64]:
     if n == 1:
         return centre - step * (1 + depth) / 2, shape * ((1 - depth) / 2) ** 2
     centre = centre - step * ((1 + n * depth) / (n + 1))
-    narrower = shape - np.outer(step, step) * (2 * (1 + n * depth) / ((n + 1) * (1 + depth)))
+    narrower = shape - step[:, np.newaxis] * step * (2 * (1 + n * depth) / ((n + 1) * (1 + depth)))
     shape = narrower * (n * n / (n * n - 1) * (1 - depth * depth))
     return centre, (shape + shape.T) / 2
