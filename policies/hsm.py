@@ -63,14 +63,14 @@ def best_groups(draft: Draft, tiers: Sequence[Tier], open_to: Sequence[Bools], a
     """
     groups: list[Group] = []
     allowed = [column.copy() for column in open_to]
-    for _ in range(_ROUNDS):
+    for again in range(_ROUNDS):
         placed = place(asked.offers)
         items = np.flatnonzero(placed.choice != STAY)
         found, refused = scheduled(draft, asked.bundle[items], asked.target[placed.choice[items], items])
         groups += found
         for column in allowed:
             column[refused] = False
-        if not refused or draft.left < 1:
+        if not refused or draft.left < 1 or (again and not found):
             break
         asked = question(draft, tiers, allowed, among=asked.bundle[placed.near])
     return groups
