@@ -226,3 +226,26 @@ class Plan:
     saved_ratio_low: float = float("nan")  # the same of the share of all wait, which common errors leave alone
     saved_ratio_high: float = float("nan")
     relief_per_hour: float = 0.0  # what stays behind may be spared in shorter queues, beside what the moves save
+
+
+class AdviceCode(StrEnum):
+    """What is advised."""
+
+    LEAVE = "leave"  # its waits are too short to do anything about
+    OWN_DEVICE = "own_device"
+    FASTER_DEVICE = "faster_device"
+    INDEX_WITHOUT_TABLE = "index_without_table"
+    TABLE_WITHOUT_INDEX = "table_without_index"
+    NO_GAIN_EXPECTED = "no_gain_expected"
+    RAM_IS_CHEAPER = "ram_is_cheaper"
+    UNKNOWN = "unknown"  # it is used, and its times are not measured
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """One piece of advice."""
+
+    code: AdviceCode
+    subject: str  # key of a unit, name of a log or space, "" for the whole database
+    sentence: str
+    saves_per_hour: float  # seconds of session wait; 0 where nothing is to be gained
