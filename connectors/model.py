@@ -24,6 +24,7 @@ I8 = NDArray[np.int8]
 Bools = NDArray[np.bool_]
 
 NO_PARENT = -1
+NO_WIDE = -1
 MINIMAL_LOG = 0.5  # share of a bundle's bytes: a move that logs less does not log what it copies
 
 
@@ -98,12 +99,14 @@ class UnitTable:
     space: I32  # row in Catalog.spaces
     bundle: I64  # units with the same number move together
     parent: I64  # physical id of the table an index, LOB or partition belongs to, or NO_PARENT
+    wide: I32 | None = None  # row in wide_names of what each unit can also move with, or NO_WIDE; None: all NO_WIDE
+    wide_names: tuple[str, ...] = ()  # what can move as a whole, unique: "table space TS_DATA"
 
     def __post_init__(self) -> None:
         lengths = {
             len(c)
             for c in (self.physical_id, self.key, self.kind, self.size_bytes, self.space, self.bundle, self.parent)
-        }
+        } | ({len(self.wide)} if self.wide is not None else set())
         if len(lengths) > 1:
             raise ValueError(f"columns of a unit table differ in length: {sorted(lengths)}")
         if len(self.physical_id) > 1 and not bool(np.all(np.diff(self.physical_id) > 0)):
@@ -269,6 +272,7 @@ class Bundle:
     kind: UnitKind
     size_bytes: int
     space: str
+    wide: str = ""  # the narrow way; else what moves as a whole, of UnitTable.wide_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
