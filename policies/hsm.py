@@ -23,6 +23,8 @@ from policies.plan import MoveReason, Pin, Tier
 from policies.schedule import scheduled
 
 _ROUNDS = 4  # of asking the solver again with the moves and the room that are left
+_DETOURS = 4  # answers looked at, where none can be carried out as it is
+_MISSED = 1e-4  # of an answer's gain: less is not worth another
 
 
 def pin_groups(draft: Draft, wanted: Bools) -> list[Group]:
@@ -64,16 +66,56 @@ def best_groups(draft: Draft, tiers: Sequence[Tier], open_to: Sequence[Bools], a
     groups: list[Group] = []
     allowed = [column.copy() for column in open_to]
     for again in range(_ROUNDS):
-        placed = place(asked.offers)
-        items = np.flatnonzero(placed.choice != STAY)
-        found, refused = scheduled(draft, asked.bundle[items], asked.target[placed.choice[items], items])
+        found, refused, near = _carried_out(draft, asked)
         groups += found
         for column in allowed:
             column[refused] = False
         if not refused or draft.left < 1 or (again and not found):
             break
-        asked = question(draft, tiers, allowed, among=asked.bundle[placed.near])
+        asked = question(draft, tiers, allowed, among=asked.bundle[near])
     return groups
+
+
+def _carried_out(draft: Draft, asked: Question) -> tuple[list[Group], list[int], I64]:
+    """Groups that answer a question, bundles that were to come and could not, and items worth asking about again.
+
+    Where the answer cannot be carried out as it is - two full tiers that would exchange what neither has room for - the
+    question is put again without the largest of what went elsewhere, and the better outcome stays.
+    """
+    best: tuple[float, list[Group], list[int], I64] | None = None
+    gain = asked.offers.gain.copy()
+    for _ in range(_DETOURS):
+        placed = place(replace(asked.offers, gain=gain))
+        if best is not None and placed.gain <= best[0]:
+            break
+        items = np.flatnonzero(placed.choice != STAY)
+        found, refused = scheduled(draft, asked.bundle[items], asked.target[placed.choice[items], items])
+        went, worth = _went(draft, asked, items, found)
+        if best is None or worth > best[0]:
+            best = worth, found, refused, placed.near
+        draft.take_back(found)
+        elsewhere = items[went != placed.choice[items]]
+        if worth >= placed.gain * (1 - _MISSED) or not len(elsewhere) or len(gain) < 2:
+            break
+        largest = elsewhere[np.argmax(draft.bundles.size[asked.bundle[elsewhere]])]
+        gain[placed.choice[largest], largest] = -np.inf
+    assert best is not None
+    for group in best[1]:
+        for hop in group.hops:
+            draft.board.do(hop)
+        draft.keep(group)
+    return best[1:]
+
+
+def _went(draft: Draft, asked: Question, items: I64, groups: Sequence[Group]) -> tuple[I64, float]:
+    """The option that each of some items really took, and what all of them gain."""
+    at = {int(bundle): row for row, bundle in enumerate(asked.bundle[items])}
+    went = np.full(len(items), STAY, dtype=np.int64)
+    for hop in (hop for group in groups for hop in group.hops):
+        row = at[hop.bundle]
+        went[row] = int(np.flatnonzero(asked.target[:, items[row]] == draft.board.tier_of[hop.target])[0])
+    moved = np.flatnonzero(went != STAY)
+    return went, float(asked.offers.gain[went[moved], items[moved]].sum())
 
 
 def value_bound(asked: Question) -> tuple[float, bool]:
