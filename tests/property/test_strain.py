@@ -12,29 +12,48 @@ from connectors.model import F64, I64
 from policies.balancer import make_plan
 from policies.limits import drive_io, written_per_day
 from policies.plan import MoveReason, Situation, TierLimits
-from tests.property.strategies import Case, cases
-from tests.unit.policies.situations import MIB
+from tests.property.strategies import TWO, Case, cases
+from tests.unit.policies.situations import BARE, MIB, Site, Unit
 
-LIMITS = st.builds(
-    TierLimits,
-    io_per_second=st.none() | st.sampled_from([1.0, 20.0, 100.0, 300.0]),
-    written_bytes_per_day=st.none() | st.sampled_from([8.0 * MIB, 64.0 * MIB, 1e12]),
-    copied_bytes=st.sampled_from([0.0, 0.0, 16.0 * MIB]),
-)
+LOAD = st.sampled_from([0.5, 1.0, 1.25, 2.0, None])  # of what a tier bears now
 ROUNDING = np.array([1e-4, 20.0])  # I/Os per second, bytes: columns are in whole millionths and bytes
 
 
-@settings(deadline=None, max_examples=150)
-@given(cases(), st.lists(LIMITS, min_size=3, max_size=3))
-def test_no_prefix_passes_a_limit(case: Case, limits: list[TierLimits]) -> None:
+@st.composite
+def busy(draw: st.DrawFn) -> Case:
+    """Everybody is busy and bytes are no matter, so it is strain that somebody has to leave for."""
+    units = [
+        Unit(
+            key=f"u{at}",
+            size=draw(st.integers(1, 4)) * MIB,
+            sync=float(draw(st.integers(1, 99))),
+            writes=draw(st.sampled_from([0.0, 0.05])),
+            space=draw(st.sampled_from(["fast", "slow"])),
+        )
+        for at in range(draw(st.integers(2, 8)))
+    ]
+    return Case(Site(room={"fast": 10**9, "slow": 10**15}, tiers=TWO), tuple(units), BARE)
+
+
+@settings(deadline=None, max_examples=200)
+@given(busy() | busy() | cases(), st.lists(st.tuples(LOAD, LOAD, st.sampled_from([0, 8])), min_size=3, max_size=3))
+def test_no_prefix_passes_a_limit(case: Case, shares: list[tuple[float | None, float | None, int]]) -> None:
     """Whoever comes finds a tier that bears him then, whoever is still to leave. Only pins strain it, as was asked."""
     situation = case.situation()
-    tiers = tuple(replace(tier, limits=each) for tier, each in zip(situation.tiers, limits, strict=False))
-    situation = replace(situation, tiers=tiers)
+    home = situation.tier_of_space[situation.units.space].astype(np.int64)
+    tiers = []
+    for row, (tier, (of_io, of_bytes, used)) in enumerate(zip(situation.tiers, shares, strict=False)):
+        io, own = _borne(situation, case, home, np.zeros(3), row)
+        limits = TierLimits(
+            io_per_second=None if of_io is None else io * of_io / 0.8 + 1e-3,
+            written_bytes_per_day=None if of_bytes is None else own * of_bytes + 100 * MIB,
+            copied_bytes=float(used * MIB),
+        )
+        tiers.append(replace(tier, limits=limits))
+    situation = replace(situation, tiers=tuple(tiers))
     plan = make_plan(situation, case.settings)
     assert plan.wait_saved_per_hour <= plan.bound_per_hour + 1e-3
     names = [space.name for space in situation.spaces]
-    home = situation.tier_of_space[situation.units.space].astype(np.int64)
     copied = np.array([tier.limits.copied_bytes for tier in tiers])
     for move in plan.moves:
         target = int(situation.tier_of_space[names.index(move.to_space)])
