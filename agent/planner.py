@@ -21,9 +21,10 @@ from agent.copying import since_for, worn
 from agent.experience import experienced
 from agent.ledger import Ledger
 from agent.proposals import Proposal, ProposedMove
+from agent.routing import routed
 from agent.sampler import Picture
 from connectors.base import Connector
-from connectors.model import F64, I8, I64, Bundle, NoRoute, Route, Space, UnitKind, UnitTable
+from connectors.model import F64, I8, I64, Route, Space
 from policies.heat import decided
 from policies.modes import Hsm, Mode, plan_mode
 from policies.plan import HeatView, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
@@ -103,12 +104,18 @@ def make_planning(
         if corrected is not None:
             situation = corrected
             continue
-        routes, refused = _routes(situation.units, plan, connector)
-        if not refused:
+        found = routed(situation, settings, plan, connector)
+        if not found.refused:
             return Planning(
-                situation=situation, settings=settings, plan=plan, routes=routes, made_at=now, pins=pins, plain=plain
+                situation=situation,
+                settings=settings,
+                plan=found.plan,
+                routes=found.routes,
+                made_at=now,
+                pins=pins,
+                plain=plain,
             )
-        situation = _without_ways(situation, refused)
+        situation = found.refused.learnt(situation)
     nothing = _without_moves(situation, plan)
     return Planning(
         situation=situation, settings=settings, plan=nothing, routes=(), made_at=now, pins=pins, plain=False
@@ -222,63 +229,6 @@ def _with_exact_sizes(situation: Situation, plan: Plan, connector: Connector) ->
     sizes = units.size_bytes.copy()
     sizes[rows] = exact
     return replace(situation, units=replace(units, size_bytes=sizes))
-
-
-@dataclass(frozen=True, slots=True)
-class _Refused:
-    """Moves that have no way, and why: bundles by their leading unit, wholes by their name."""
-
-    bundles: dict[str, str]
-    wholes: dict[str, str]
-
-    def add(self, move: PlannedMove, why: str) -> None:
-        """Note why a move has none."""
-        (self.wholes if move.wide else self.bundles)[move.wide or move.key] = why
-
-    def __bool__(self) -> bool:
-        return bool(self.bundles or self.wholes)
-
-
-def _without_ways(situation: Situation, refused: _Refused) -> Situation:
-    """The situation with what was learnt of ways that there are not."""
-    return replace(
-        situation,
-        no_route={**situation.no_route, **refused.bundles},
-        no_wide={**situation.no_wide, **refused.wholes},
-    )
-
-
-def _routes(units: UnitTable, plan: Plan, connector: Connector) -> tuple[tuple[Route, ...], _Refused]:
-    """The kindest route of each move, or why some have none.
-
-    Of routes that write the same thing anew the most worthwhile one goes first; the others are planned when it is done.
-    """
-    routes: list[Route] = []
-    refused = _Refused({}, {})
-    rewritten: set[str] = set()
-    for move in plan.moves:
-        answer = connector.routes(bundle_of(units, move), move.to_space)
-        if isinstance(answer, NoRoute):
-            refused.add(move, answer.sentence)
-        elif answer[0].rewrites in rewritten:
-            refused.add(move, f"another move of this plan writes {answer[0].rewrites} anew; its turn comes after that")
-        else:
-            rewritten |= {answer[0].rewrites} - {""}
-            routes.append(answer[0])
-    return tuple(routes), refused
-
-
-def bundle_of(units: UnitTable, move: PlannedMove) -> Bundle:
-    """The bundle that a planned move names."""
-    return Bundle(
-        key=move.key,
-        physical_ids=tuple(int(units.physical_id[row]) for row in move.rows),
-        unit_keys=tuple(units.key[row] for row in move.rows),
-        kind=UnitKind(int(units.kind[move.rows[0]])),
-        size_bytes=move.size_bytes,
-        space=move.from_space,
-        wide=move.wide,
-    )
 
 
 def proposal_of(planning: Planning, database: DatabaseConfig, fingerprint: str) -> Proposal | None:

@@ -38,6 +38,11 @@ class ProposedMove:
     sentence: str
     undoes: int | None = None  # number of the move that this one takes back
 
+    @property
+    def what(self) -> str:
+        """What moves, for people: all of a space, or the bundle by its leading unit."""
+        return self.route.bundle.wide or self.key
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
