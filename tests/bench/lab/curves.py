@@ -23,7 +23,7 @@ from agent.sizing import answer_of
 from policies.sizing import Sizing
 from tests.bench.lab import analysis, mixed, wholesale
 from tests.bench.lab.figures import measure, say, table
-from tests.bench.lab.hotplace import USUAL_POLICY, watching
+from tests.bench.lab.hotplace import watching
 from tests.bench.lab.load import Figures, Workload, start
 from tests.bench.lab.pace import FULL, Pace
 from tests.bench.lab.picture import Line, picture
@@ -34,7 +34,8 @@ from tests.bench.measurement import Measurement
 SCALE = 0.5  # of the pace's
 PERCENT = {True: (1, 5, 10, 25, 50), False: (5, 25)}  # full; quick
 THE_POINT = 25
-POLICY = USUAL_POLICY.replace("cool_down: 10min", "cool_down: 1s") + "head_room: 0.05"
+HEAD_ROOM = 0.05  # of the SSD: tables grow
+POLICY = f"half_life: 1min, minimum_history: 5s, cool_down: 1s, head_room: {HEAD_ROOM}"
 COMMAND = "python -m tests.bench.lab curves"
 HERE = Path(__file__).parent
 
@@ -79,14 +80,7 @@ def sweep(name: str, pace: Pace, major: int) -> Sweep:
     pace = replace(pace.smaller(SCALE), warm_seconds=pace.warm_seconds / 2, observe_seconds=pace.observe_seconds * 0.7)
     steps = PERCENT[pace.runs == FULL.runs]
     with running_rig(pace, major=major) as rig:
-        rig.disk.switch(False)
-        with rig.session() as session:
-            session.execute("SET default_tablespace = hdd_space")
-            for statement in module.statements(pace):
-                session.execute(statement.encode())
-            session.execute("VACUUM (ANALYZE)")
-            session.execute("CHECKPOINT")
-        rig.disk.switch(True)
+        rig.build(module.statements(pace))
         work, total = module.workload(pace), rig.total_bytes()
         say(f"  {name}: {total / 2**20:,.0f} MiB")
         taken = [_step(0.0, rig, total, 0.0, measured(rig, "all hdd", work), work, think)]
@@ -96,7 +90,7 @@ def sweep(name: str, pace: Pace, major: int) -> Sweep:
             decide(rig, work, total * percent // 100)
             figures = measured(rig, f"{percent} %", work)
             taken.append(_step(percent, rig, total, sizing.share(sizing.at(percent)), figures, work, think))
-        rig.place(fewest_misses(units, total * THE_POINT // 100))
+        rig.place(fewest_misses(units, int(total * THE_POINT / 100 * (1 - HEAD_ROOM))))
         best = _step(THE_POINT, rig, total, float("nan"), measured(rig, "fewest reads left", work), work, think)
         rig.place({relation.key for relation in rig.relations()})
         taken.append(_step(100.0, rig, total, 1.0, measured(rig, "all ssd", work), work, think))
