@@ -39,6 +39,7 @@ SERVER_SETTINGS = {
     "autovacuum": "off",  # its reads come when they like; tests run VACUUM themselves
     "fsync": "off",
     "track_io_timing": "on",
+    "track_wal_io_timing": "on",
     "max_connections": "40",
 }
 
