@@ -241,6 +241,21 @@ class PostgresqlHarness:
             session.execute(sql.SQL("SELECT sum(length(filler)) FROM {}").format(sql.Identifier("public", table.name)))
             flush(session)
 
+    def commit(self, transactions: int) -> None:
+        """One row each."""
+        with self._cluster.session(self._dbname) as session:
+            session.execute("CREATE TABLE IF NOT EXISTS committed (n int)")
+            for number in range(transactions):
+                session.execute("INSERT INTO committed VALUES (%s)", (number,))
+            flush(session)
+
+    def spill(self) -> None:
+        """Some 8 MB in 64 kB of work_mem."""
+        with self._cluster.session(self._dbname) as session:
+            session.execute("SET work_mem = '64kB'")
+            session.execute("SELECT md5(g::text) FROM generate_series(1, 200000) AS g ORDER BY 1 OFFSET 199999")
+            flush(session)
+
     def reset_counters(self) -> None:
         """As a DBA would."""
         self._dba.execute("SELECT pg_stat_reset()")
