@@ -19,6 +19,7 @@ from pydantic import ConfigDict, TypeAdapter
 from agent.ledger import Ledger
 from agent.planner import Planning
 from connectors.model import DatabaseDemand, RoleFigures, Space, UnitTable
+from connectors.texts import Texts
 from policies.modes import plan_mode
 from policies.plan import HeatView, Plan, PolicySettings, Situation, Tier
 
@@ -88,7 +89,7 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
     arrays: dict[str, NDArray[Any]] = {f"units.{name}": getattr(units, name) for name in _UNITS}
     arrays |= {f"situation.{name}": getattr(situation, name) for name in _SITUATION}
     arrays |= {f"heat.{name}": column for name in _HEAT if (column := getattr(heat, name)) is not None}
-    arrays["keys"] = _text(list(units.key))
+    arrays |= Texts.of(units.key).arrays("keys")
     arrays["few"] = _text(_FEW.dump_python(few))
     return arrays
 
@@ -103,7 +104,7 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
     columns = {name: arrays[f"units.{name}"] for name in _UNITS}
     heat = {name: arrays.get(f"heat.{name}") for name in _HEAT}
     situation = Situation(
-        units=UnitTable(key=json.loads(arrays["keys"].tobytes()), **columns),
+        units=UnitTable(key=Texts.from_arrays(arrays, "keys"), **columns),
         heat=HeatView(**{name: column for name, column in heat.items() if column is not None}),
         spaces=few.spaces,
         tiers=few.tiers,

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
 from agent.advice import ADVICE, advice_document, advice_on
 from agent.config import DatabaseConfig, Level, Storage
@@ -25,7 +25,7 @@ from agent.pins import PIN_REPORTS, pin_reports, reports_document
 from agent.planner import Planning, make_planning, proposal_of
 from agent.progress import PROGRESS, RunningMove, progress_document
 from agent.ranking import RANKING, Ranking, ranking_arrays, ranking_of
-from agent.sampler import Cycle, Picture, Sampler
+from agent.sampler import Cycle, Sampler
 from agent.states import UNFINISHED, MoveState, ProposalState
 from agent.trace import NothingTraced
 from agent.undo import UNDO, CannotUndo, propose_undo, settle_undos
@@ -33,10 +33,26 @@ from agent.verifier import measure
 from connectors.base import Clock, Connector, Lease
 from connectors.model import DatabaseDemand, Identity
 from policies.modes import Mode
-from policies.plan import MoveReason
+from policies.plan import MoveReason, Plan
 
 STATUS = "status"
 MEASURED_OVER_SETTLE = 1.0  # the outcome is measured for as long as the settle time lasted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worth:
+    """What a plan comes to, without its columns."""
+
+    wait_per_hour: float
+    wait_saved_per_hour: float
+    gap_ratio: float
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """The figures of a plan."""
+        return cls(
+            wait_per_hour=plan.wait_per_hour, wait_saved_per_hour=plan.wait_saved_per_hour, gap_ratio=plan.gap_ratio
+        )
 
 
 @dataclass(slots=True)
@@ -46,9 +62,9 @@ class Snapshot:
     database: str
     engine: str
     identity: Identity | None = None
-    picture: Picture | None = None
+    storage: Storage | None = None  # tiers carry calibrated speeds
     cycle: Cycle | None = None
-    planning: Planning | None = None
+    worth: Worth | None = None  # of the last plan
     ranking: Ranking | None = None
     cycles: int = 0
     failures: int = 0
@@ -116,7 +132,7 @@ class Watch:
                 snapshot.error = str(error)
                 raise
             snapshot.error = ""
-            snapshot.cycle, snapshot.picture = cycle, self.sampler.picture()
+            snapshot.cycle, snapshot.storage = cycle, self.sampler.storage()
             snapshot.cycles += 1
             snapshot.server_seconds += cycle.server_seconds
             snapshot.cycle_seconds += cycle.seconds
@@ -156,7 +172,7 @@ class Watch:
             if mode is not None:
                 return planning
             ranking = ranking_of(planning)
-            self.snapshot.planning, self.snapshot.ranking = planning, ranking
+            self.snapshot.worth, self.snapshot.ranking = Worth.of(planning.plan), ranking
             self._ledger.save_arrays(self.database.name, RANKING, now, ranking_arrays(ranking))
             self._ledger.save_document(self.database.name, PIN_REPORTS, reports_document(pin_reports(planning)))
             keep(self._ledger, self.database.name, planning)
@@ -369,7 +385,7 @@ def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, An
         "units": cycle.units if cycle else 0,
         "server_seconds": snapshot.server_seconds,
         "cycle_seconds": snapshot.cycle_seconds,
-        "spaces": [] if snapshot.picture is None else _rooms(snapshot.picture.storage),
+        "spaces": [] if snapshot.storage is None else _rooms(snapshot.storage),
     }
 
 

@@ -21,6 +21,7 @@ from agent.config import DatabaseConfig
 from agent.daemon import STALE_SAMPLES, Daemon
 from agent.ledger import Ledger, MoveRow, ProposalRow
 from agent.logs import set_up_logs
+from agent.memory import return_large_blocks
 from agent.states import MoveState, ProposalState
 from agent.units_of_measure import format_bytes, format_seconds, format_when
 from agent.watch import ACTIONABLE, STATUS
@@ -95,6 +96,7 @@ def run(
             code=ExitCode.USAGE,
             advice="Leave --database out, use --once with it, or give each database a configuration of its own.",
         )
+    return_large_blocks()
     Daemon(config, session.config_path, session.ledger, session.clock).run()
     return ExitCode.OK
 
