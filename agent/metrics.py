@@ -15,6 +15,8 @@ from prometheus_client.registry import Collector
 
 from agent.ranking import Ranking
 from agent.watch import Snapshot
+from policies.benefit import HOUR
+from policies.roles import measured, waited_seconds
 
 OTHER = "other"
 DATABASE_LABELS = ("database", "engine")
@@ -50,6 +52,7 @@ class AgentCollector(Collector):
         snapshots = list(self._snapshots())
         yield from self._agent(snapshots)
         yield from _spaces(snapshots)
+        yield from _roles(snapshots)
         yield from _plans(snapshots)
         yield from _units(snapshots, self._top_units)
 
@@ -106,6 +109,20 @@ def _spaces(snapshots: list[Snapshot]) -> Iterator[Metric]:
             source = "measured" if each.speed.measured else "configured"
             latency.add_metric([snapshot.database, each.name, source], each.speed.random_read_seconds)
     yield from (free, used, latency)
+
+
+def _roles(snapshots: list[Snapshot]) -> Iterator[Metric]:
+    """Waits for logs, temporary and undo spaces, where the engine knows any."""
+    wait = GaugeMetricFamily(
+        "hotplace_role_wait_per_hour_seconds",
+        "Time that sessions wait for a log, temporary or undo space, per hour.",
+        labels=("database", "role", "name"),
+    )
+    for snapshot in snapshots:
+        for figures in snapshot.picture.roles if snapshot.picture is not None else ():
+            if measured(figures):
+                wait.add_metric([snapshot.database, figures.role, figures.name], waited_seconds(figures) * HOUR)
+    yield wait
 
 
 def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:

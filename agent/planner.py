@@ -108,7 +108,7 @@ def make_planning(
             return Planning(
                 situation=situation, settings=settings, plan=plan, routes=routes, made_at=now, pins=pins, plain=plain
             )
-        situation = replace(situation, no_route={**situation.no_route, **refused})
+        situation = _without_ways(situation, refused)
     nothing = _without_moves(situation, plan)
     return Planning(
         situation=situation, settings=settings, plan=nothing, routes=(), made_at=now, pins=pins, plain=False
@@ -225,20 +225,44 @@ def _with_exact_sizes(situation: Situation, plan: Plan, connector: Connector) ->
     return replace(situation, units=replace(units, size_bytes=sizes))
 
 
-def _routes(units: UnitTable, plan: Plan, connector: Connector) -> tuple[tuple[Route, ...], dict[str, str]]:
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """Moves that have no way, and why: bundles by their leading unit, wholes by their name."""
+
+    bundles: dict[str, str]
+    wholes: dict[str, str]
+
+    def add(self, move: PlannedMove, why: str) -> None:
+        """Note why a move has none."""
+        (self.wholes if move.wide else self.bundles)[move.wide or move.key] = why
+
+    def __bool__(self) -> bool:
+        return bool(self.bundles or self.wholes)
+
+
+def _without_ways(situation: Situation, refused: _Refused) -> Situation:
+    """The situation with what was learnt of ways that there are not."""
+    return replace(
+        situation,
+        no_route={**situation.no_route, **refused.bundles},
+        no_wide={**situation.no_wide, **refused.wholes},
+    )
+
+
+def _routes(units: UnitTable, plan: Plan, connector: Connector) -> tuple[tuple[Route, ...], _Refused]:
     """The kindest route of each move, or why some have none.
 
     Of routes that write the same thing anew the most worthwhile one goes first; the others are planned when it is done.
     """
     routes: list[Route] = []
-    refused: dict[str, str] = {}
+    refused = _Refused({}, {})
     rewritten: set[str] = set()
     for move in plan.moves:
         answer = connector.routes(bundle_of(units, move), move.to_space)
         if isinstance(answer, NoRoute):
-            refused[move.key] = answer.sentence
+            refused.add(move, answer.sentence)
         elif answer[0].rewrites in rewritten:
-            refused[move.key] = f"another move of this plan writes {answer[0].rewrites} anew; its turn comes after that"
+            refused.add(move, f"another move of this plan writes {answer[0].rewrites} anew; its turn comes after that")
         else:
             rewritten |= {answer[0].rewrites} - {""}
             routes.append(answer[0])
@@ -254,6 +278,7 @@ def bundle_of(units: UnitTable, move: PlannedMove) -> Bundle:
         kind=UnitKind(int(units.kind[move.rows[0]])),
         size_bytes=move.size_bytes,
         space=move.from_space,
+        wide=move.wide,
     )
 
 

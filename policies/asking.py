@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -30,7 +31,9 @@ class Question:
     by_plan: Bools  # (k,) resources that are limits of the plan, not of a tier
 
 
-def question(draft: Draft, tiers: Sequence[Tier], open_to: Sequence[Bools], *, plain: bool = False) -> Question:
+def question(
+    draft: Draft, tiers: Sequence[Tier], open_to: Sequence[Bools], *, plain: bool = False, all_rows: bool = False
+) -> Question:
     """What may be done from the board as it stands.
 
     Args:
@@ -38,6 +41,7 @@ def question(draft: Draft, tiers: Sequence[Tier], open_to: Sequence[Bools], *, p
         tiers: fastest first.
         open_to: per tier but the slowest, the bundles that guards let come to it.
         plain: count waits alone: no resident bonus, no preference, no cost, no doubt.
+        all_rows: tell of resources too that these bundles cannot use up, as others beside them may.
     """
     tier, leaving = draft.tier(), draft.leavers()
     leaving &= tier < len(tiers) - 1
@@ -50,9 +54,9 @@ def question(draft: Draft, tiers: Sequence[Tier], open_to: Sequence[Bools], *, p
     option = np.arange(max(0, len(tiers) - 1), dtype=np.int64)[:, np.newaxis]
     target = np.asarray(option + (option >= home), dtype=np.int64)
     gain = _gains(draft, bundle, home, target, open_to, leaving, plain=plain)
-    rows = [*_rooms(draft, tiers, bundle, home, target)]
+    rows = [*_rooms(draft, tiers, bundle, home, target, all_rows=all_rows)]
     by_plan = len(rows)
-    rows += _limits(draft, bundle, target)
+    rows += _limits(draft, bundle, target, all_rows=all_rows)
     return Question(
         offers=Offers(
             gain=gain,
@@ -102,7 +106,9 @@ def _fitting(draft: Draft, bundle: I64) -> Bools:
     return np.asarray(size[np.newaxis, :] <= np.array(most)[:, np.newaxis], dtype=np.bool_)
 
 
-def _rooms(draft: Draft, tiers: Sequence[Tier], bundle: I64, home: I64, target: I64) -> Iterator[tuple[F64, float]]:
+def _rooms(
+    draft: Draft, tiers: Sequence[Tier], bundle: I64, home: I64, target: I64, *, all_rows: bool
+) -> Iterator[tuple[F64, float]]:
     """What each option uses of what tiers could run out of, and how much there is."""
     size = draft.bundles.size[bundle].astype(np.float64)
     known = np.array([draft.board.known(space) for space in range(len(draft.board.room))], dtype=np.bool_)
@@ -110,17 +116,17 @@ def _rooms(draft: Draft, tiers: Sequence[Tier], bundle: I64, home: I64, target: 
     for row, tier in enumerate(tiers):
         comes, leaves = (target == row).astype(np.float64), (home == row).astype(np.float64)
         room = _room(draft, row)
-        if size.sum() > room:
+        if all_rows or size.sum() > room:
             yield comes * size - leaves * freed, room
         yield from _strain(draft, tier, row, bundle, comes)
 
 
-def _limits(draft: Draft, bundle: I64, target: I64) -> Iterator[tuple[F64, float]]:
+def _limits(draft: Draft, bundle: I64, target: I64, *, all_rows: bool) -> Iterator[tuple[F64, float]]:
     """The same for the moves and bytes of the plan."""
     size = draft.bundles.size[bundle].astype(np.float64)
-    if len(bundle) > draft.left:
+    if all_rows or len(bundle) > draft.left:
         yield np.ones(target.shape), float(draft.left)
-    if size.sum() > draft.left_bytes:
+    if draft.left_bytes < inf and (all_rows or size.sum() > draft.left_bytes):
         yield np.broadcast_to(size, target.shape), draft.left_bytes
 
 

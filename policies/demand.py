@@ -6,13 +6,13 @@ The rule everywhere: when the counters cannot be trusted, the interval says noth
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
+from typing import Any
 
 import numpy as np
 
-from connectors.model import F64, I64, Bools, Interval, RoleFigures, Sample, SpaceFigures
-from policies.workload import ROLE_FIGURES
+from connectors.model import F64, I64, ROLE_FIGURES, Bools, Interval, RoleFigures, Sample, SpaceFigures
 
 OTHER_EPOCH = "other_epoch"
 CLOCK_STOOD_STILL = "clock_stood_still"
@@ -95,8 +95,8 @@ def _role_rises(before: Sequence[RoleFigures], after: Sequence[RoleFigures]) -> 
 
 def _role_rise(was: RoleFigures, now: RoleFigures) -> RoleFigures:
     rises = {name: getattr(now, name) - getattr(was, name) for name in ROLE_FIGURES}
-    known = {name: rise if rise >= 0 else nan for name, rise in rises.items()}
-    return RoleFigures(role=now.role, name=now.name, **known)
+    known: dict[str, Any] = {name: rise if rise >= 0 else nan for name, rise in rises.items()}
+    return replace(now, **known)
 
 
 def _space_rises(before: SpaceFigures | None, after: SpaceFigures | None) -> SpaceFigures | None:

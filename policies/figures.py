@@ -7,7 +7,7 @@ from math import nan
 
 import numpy as np
 
-from connectors.model import I64
+from connectors.model import I64, NO_WIDE
 from policies.benefit import HOUR, copy_seconds, move_cost_seconds, payback_seconds, wait_per_hour
 from policies.guards import hit_ratio
 from policies.interval import certain_share
@@ -49,7 +49,7 @@ def figures_of(situation: Situation, plan: Plan, row: int, settings: PolicySetti
         settings: with which it was made.
     """
     units, heat = situation.units, situation.heat
-    together = np.flatnonzero(units.bundle == units.bundle[row])
+    together = judged_together(situation, plan, row)
     size = np.array([int(units.size_bytes[together].sum())], dtype=np.int64)
     now, fast = waits(situation, together, settings)
     saves = now - fast
@@ -75,6 +75,21 @@ def figures_of(situation: Situation, plan: Plan, row: int, settings: PolicySetti
         cooling_seconds=float(situation.cooling_seconds[together].max()),
         confidence_ratio=float(heat.confidence[row]),
     )
+
+
+def whole_of(situation: Situation, plan: Plan, row: int) -> str:
+    """What a unit was judged with as a whole, "" where it was judged with its own bundle."""
+    at = NO_WIDE if plan.whole is None else int(plan.whole[row])
+    return "" if at == NO_WIDE else situation.units.wide_names[at]
+
+
+def judged_together(situation: Situation, plan: Plan, row: int) -> I64:
+    """Rows of the units that a plan moves with that one or not at all."""
+    units = situation.units
+    if whole_of(situation, plan, row):
+        assert plan.whole is not None, "without it nothing is judged as a whole"
+        return np.flatnonzero(plan.whole == plan.whole[row])
+    return np.flatnonzero(units.bundle == units.bundle[row])
 
 
 def waits(situation: Situation, together: I64, settings: PolicySettings) -> tuple[float, float]:

@@ -9,6 +9,7 @@ import numpy as np
 from connectors.base import Clock, ConnectorError
 from connectors.model import I64, Sample
 from connectors.postgresql.queries import query
+from connectors.postgresql.roles import query_for, role_figures
 from connectors.postgresql.rows import bigint_rows
 from connectors.postgresql.session import ReadSession, Row
 
@@ -40,7 +41,7 @@ class StatisticsSampler:
         self._toast_owner: I64 = np.empty(0, dtype=np.int64)
 
     def sample(self) -> Sample:
-        """Two queries, and a third when TOAST tables have come or changed since the last time.
+        """Three queries, and a fourth when TOAST tables have come or changed since the last time.
 
         Raises:
             ConnectorError: a subclass that says what may be done.
@@ -48,6 +49,7 @@ class StatisticsSampler:
         taken_at, monotonic = self._clock.now(), self._clock.monotonic()
         wire = self._session.copy(query("sample"), partial(bigint_rows, columns=_WIRE), doing="sampling counters")
         row = self._database_row()
+        roles = self._session.rows(query(query_for(self._session.version)), doing="sampling log and temporary files")
         answered = self._clock.monotonic()
         ids, counters = self._by_unit(wire)
         *figures, timing, epoch = row
@@ -63,6 +65,7 @@ class StatisticsSampler:
                 if timing or name not in _NEED_IO_TIMING
             },
             server_seconds=answered - monotonic,  # an upper bound: the wire and taking it apart are in it
+            roles=role_figures(roles),
         )
 
     def _database_row(self) -> Row:

@@ -134,6 +134,11 @@ class ReadSession:
         """Address of the server as the session sees it; "" over a unix socket."""
         return self._open().info.hostaddr
 
+    @property
+    def version(self) -> int:
+        """Of the server, as libpq was told: 160004 is 16.4."""
+        return self._open().info.server_version
+
     def close(self) -> None:
         """End it for good."""
         self._closed = True
