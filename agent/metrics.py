@@ -14,7 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from agent.ranking import Ranking
-from agent.watch import Snapshot
+from agent.snapshot import Snapshot
 from policies.benefit import HOUR
 from policies.roles import measured, waited_seconds
 
@@ -119,7 +119,7 @@ def _roles(snapshots: list[Snapshot]) -> Iterator[Metric]:
         labels=("database", "role", "name"),
     )
     for snapshot in snapshots:
-        for figures in snapshot.picture.roles if snapshot.picture is not None else ():
+        for figures in snapshot.roles:
             if measured(figures):
                 wait.add_metric([snapshot.database, figures.role, figures.name], waited_seconds(figures) * HOUR)
     yield wait

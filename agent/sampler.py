@@ -127,7 +127,7 @@ class Sampler:
             heat=self._view(),
             work=self.work_between(None, None) if self._work else self._former_work,
             sampled_at=self._before.taken_at,
-            roles=average_roles(work for _, work in list(self._work)),
+            roles=self.roles(),
         )
 
     def storage(self) -> Storage | None:
@@ -138,6 +138,10 @@ class Sampler:
         speeds = device.calibrate([tier.speed for tier in configured], self._devices)
         tiers = tuple(replace(tier, speed=speed) for tier, speed in zip(configured, speeds, strict=True))
         return replace(self._storage, tiers=tiers)
+
+    def roles(self) -> tuple[RoleFigures, ...]:
+        """Logs, temporary and undo spaces, averaged over the intervals that are kept."""
+        return average_roles(work for _, work in list(self._work))
 
     def _view(self) -> HeatView:
         """Heat by unit, with what seasons promise for the time in which a move is to pay."""

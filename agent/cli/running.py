@@ -22,9 +22,10 @@ from agent.daemon import STALE_SAMPLES, Daemon
 from agent.ledger import Ledger, MoveRow, ProposalRow
 from agent.logs import set_up_logs
 from agent.memory import return_large_blocks
+from agent.snapshot import STATUS
 from agent.states import MoveState, ProposalState
 from agent.units_of_measure import format_bytes, format_seconds, format_when
-from agent.watch import ACTIONABLE, STATUS
+from agent.watch import ACTIONABLE
 from connectors.base import HotplaceError
 
 UNDER_WAY = ACTIONABLE | {MoveState.PLACED, MoveState.SETTLING, MoveState.UNDO_PROPOSED}
@@ -39,7 +40,7 @@ class DaemonState:
     alive: bool
     age_seconds: float | None  # since it last wrote; None: it never did
     at: datetime | None
-    status: Mapping[str, Any]  # agent.watch.status_document; empty where there is none
+    status: Mapping[str, Any]  # agent.snapshot.status_document; empty where there is none
 
     @property
     def sentence(self) -> str:
