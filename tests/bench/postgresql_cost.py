@@ -44,7 +44,7 @@ def compare(tables: int, every: float) -> Parties:
         psycopg.connect(server.conninfo, autocommit=True) as observer,
     ):
         folder = Path(name)
-        plan_every = every * CYCLES_PER_WINDOW * (WINDOWS + 1)
+        plan_every = 3 * every * CYCLES_PER_WINDOW * WINDOWS  # after them, even on a busy machine
         with beside.agent(folder, server, observer, every, plan_every) as (ours, url):
             _await_cycles(url, 2)  # the first reads the catalog, the second has the first demand
             for turn in range(WINDOWS):
