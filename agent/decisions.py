@@ -19,6 +19,7 @@ from pydantic import ConfigDict, TypeAdapter
 from agent.ledger import Ledger
 from agent.planner import Planning
 from connectors.model import DatabaseDemand, RoleFigures, Space, UnitTable
+from connectors.texts import Texts
 from policies.modes import plan_mode
 from policies.plan import HeatView, Plan, PolicySettings, RouteCost, Situation, Tier
 
@@ -96,7 +97,7 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
     arrays |= {f"heat.{name}": column for name in _HEAT if (column := getattr(heat, name)) is not None}
     if units.wide is not None:
         arrays["units.wide"] = units.wide
-    arrays["keys"] = _text(list(units.key))
+    arrays |= Texts.of(units.key).arrays("keys")
     arrays["few"] = _text(_FEW.dump_python(few))
     return arrays
 
@@ -112,7 +113,7 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
     heat = {name: arrays.get(f"heat.{name}") for name in _HEAT}
     situation = Situation(
         units=UnitTable(
-            key=json.loads(arrays["keys"].tobytes()),
+            key=Texts.from_arrays(arrays, "keys"),
             wide=arrays.get("units.wide"),
             wide_names=few.wide_names,
             **columns,

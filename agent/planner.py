@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
@@ -219,7 +219,7 @@ def governing_pins(keys: Sequence[str], pins: Sequence[Wish]) -> I64:
     The last matching pattern wins; an exact key matches only itself.
     """
     column = np.full(len(keys), -1, dtype=np.int64)
-    row_of = {key: row for row, key in enumerate(keys)}
+    row_of = rows_of_keys(keys, {pin.pattern for pin in pins})
     for at, pin in enumerate(pins):
         if pin.pattern in row_of:
             column[row_of[pin.pattern]] = at
@@ -235,13 +235,14 @@ def _cooling_column(
 ) -> F64:
     """Seconds of cool-down left per unit."""
     column = np.zeros(len(keys))
-    if not last_moved:
-        return column
-    row_of = {key: row for row, key in enumerate(keys)}
-    for key, moved_at in last_moved.items():
-        if key in row_of:
-            column[row_of[key]] = max(0.0, settings.cool_down_seconds - (now - moved_at).total_seconds())
+    for key, row in rows_of_keys(keys, last_moved.keys()).items():
+        column[row] = max(0.0, settings.cool_down_seconds - (now - last_moved[key]).total_seconds())
     return column
+
+
+def rows_of_keys(keys: Sequence[str], wanted: Set[str]) -> dict[str, int]:
+    """Rows of the few keys that are wanted; those that are not there are left out."""
+    return {key: row for row, key in enumerate(keys) if key in wanted} if wanted else {}
 
 
 def _with_exact_sizes(situation: Situation, plan: Plan, connector: Connector) -> Situation | None:

@@ -18,6 +18,7 @@ from math import inf
 import numpy as np
 
 from connectors.model import F64, I8, Bools
+from policies.asking import question
 from policies.benefit import HOUR, ceiling_ratio, wait_weights
 from policies.board import Board, Group, Hop
 from policies.bundles import MICRO, Bundles, bundles_of
@@ -98,9 +99,10 @@ def _sketched(begun: _Begun, seconds: float) -> _Sketch:
     """The groups that follow the pins; what was begun is used up."""
     situation, draft, open_to = begun.situation, begun.side.draft, begun.side.open_to
     bundles, settings = draft.bundles, draft.settings
-    limit, more = value_bound(draft, situation.tiers, open_to)
+    asked = question(draft, situation.tiers, open_to)
+    limit, more = value_bound(asked)
     board = _after(_fresh_board(situation, bundles, settings), begun.pinned)
-    groups = [*begun.pinned, *_ordered(best_groups(draft, situation.tiers, open_to), board)]
+    groups = [*begun.pinned, *_ordered(best_groups(draft, situation.tiers, open_to, asked), board)]
     ordered = tables_first(groups, bundles, situation.units, _fresh_board(situation, bundles, settings))
     kept = within_limits(ordered, settings, seconds)
     full = (bundles.size > draft.left_bytes) | more | (draft.left < 1) | (len(kept) < len(ordered))

@@ -16,7 +16,7 @@ import numpy as np
 
 from connectors.model import I64, NO_WIDE, Bools, UnitTable
 from policies.alternatives import ALONE, Ways, decide, shared_dual
-from policies.asking import question
+from policies.asking import Question, question
 from policies.draft import Draft
 from policies.plan import Pin, Situation, Tier
 
@@ -153,9 +153,14 @@ def shared_bound(groups: Groups, single: Side, whole: Side, tiers: Sequence[Tier
     return shared_dual(_both(groups, single, whole, tiers, plain=True)[0]).bound
 
 
+def _asked(side: Side, tiers: Sequence[Tier], *, plain: bool) -> Question:
+    asked = question(side.draft, tiers, side.open_to, all_rows=True)
+    return replace(asked, offers=replace(asked.offers, gain=asked.plain)) if plain else asked
+
+
 def _both(groups: Groups, single: Side, whole: Side, tiers: Sequence[Tier], *, plain: bool) -> tuple[Ways, I64]:
     """The question of both ways, and which group each item as a whole is."""
-    narrow, wide = (question(side.draft, tiers, side.open_to, plain=plain, all_rows=True) for side in (single, whole))
+    narrow, wide = (_asked(side, tiers, plain=plain) for side in (single, whole))
     group = groups.of_row[whole.draft.bundles.lead[wide.bundle]]
     chosen = np.flatnonzero(np.append(groups.open, False)[group])
     item = np.full(len(groups.open) + 1, ALONE, dtype=np.int64)
