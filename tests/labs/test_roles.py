@@ -150,5 +150,5 @@ def test_a_log_bound_load_is_told_so(slow_log: PrivateServer, tmp_path: Path) ->
     with working(slow_log, SORT):
         site.good("plan", "--observe", "2")
     told = site.good("explain", "temporary files")
-    assert "unknown: the temporary space temporary files is used" in told.out
+    assert "unknown: the temporary space (temporary files) is used" in told.out
     assert "work_mem" in told.out
