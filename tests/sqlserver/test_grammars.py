@@ -40,6 +40,7 @@ from tests.components import TSQL_GRAMMARS
 from tests.sqlserver.made import ID, NAME, NOTE, PAGES, bundle, index, key, settings, table
 from tests.sqlserver.test_queries import SINCE
 from tests.sqlserver.test_routes import PARTED, parted
+from tests.sqlserver.test_switching import KEYS, ask, days, emptied
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("mcs") is None, reason="optional: needs mono-mcs"),
@@ -144,6 +145,10 @@ def statements(major: int, edition: int = 3) -> list[str]:
             routes = routes_of(definition, bundle(*units), "SSD", server, wishes)
             assert not isinstance(routes, NoRoute), (major, routes)
             found += [sql for route in routes for sql in _of(route)]
+    for definition, keys in ((days(), KEYS), (days(partitions=emptied(2)), KEYS[:1])):
+        alone = ask(definition, *keys, server=server)
+        assert not isinstance(alone, NoRoute), (major, alone)
+        found += [sql for route in alone for sql in _of(route)]
     file = File(2, "HDD", 0, 3, "it's]", "D:\\x.ndf", 12900, 25600, 10, "ONLINE", 12801, 1)
     wishes = settings(move_by="filegroup", disks={"fast": "S:\\"})
     route = file_route(
@@ -222,6 +227,10 @@ def twins(statement: str) -> Iterator[str]:
         "SHRINKFILE",
         "SWITCH",
         "RANGE",
+        "MERGE",
+        "USED",
+        "THROW",
+        "CONSTRAINT",
     ):
         yield re.sub(rf"\b{word}\b", f"{word} , {word}", bare, count=1)
     yield bare.replace("DROP_EXISTING = ON", "DROP_EXISTING = MAYBE")
