@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
-from connectors.model import DatabaseDemand, Role, RoleFigures
-
-ROLE_FIGURES = tuple(field.name for field in fields(RoleFigures) if field.name not in ("role", "name"))
+from connectors.model import ROLE_FIGURES, DatabaseDemand, Role, RoleFigures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +41,15 @@ def average_roles(intervals: Iterable[WorkInterval]) -> tuple[RoleFigures, ...]:
     for interval in intervals:
         for figures in interval.roles:
             seen.setdefault((figures.role, figures.name), []).append((interval.seconds, figures))
-    return tuple(_mean_role(role, name, parts) for (role, name), parts in seen.items())
+    return tuple(_mean_role(parts) for parts in seen.values())
 
 
-def _mean_role(role: Role, name: str, parts: list[tuple[float, RoleFigures]]) -> RoleFigures:
-    means = {each: _mean((seconds, getattr(figures, each)) for seconds, figures in parts) for each in ROLE_FIGURES}
-    return RoleFigures(role=role, name=name, **means)
+def _mean_role(parts: list[tuple[float, RoleFigures]]) -> RoleFigures:
+    """Means under the newest name and note."""
+    means: dict[str, Any] = {
+        each: _mean((seconds, getattr(figures, each)) for seconds, figures in parts) for each in ROLE_FIGURES
+    }
+    return replace(parts[-1][1], **means)
 
 
 def _mean(values: Iterable[tuple[float, float]]) -> float:

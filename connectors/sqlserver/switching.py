@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from connectors.model import Bundle, NoRoute
+from connectors.model import Bundle, Locked, NoRoute
 from connectors.sqlserver import ddl, switch_ddl
 from connectors.sqlserver.ddl import Build
 from connectors.sqlserver.definition import (
@@ -104,6 +104,7 @@ def empty_range(definition: Definition, bundle: Bundle, to_space: str) -> Way | 
         way(bundle.space),
         notes=("indexes of the same partition scheme go along, which are as empty", _NEIGHBOUR),
         locks="Sch-M on the table for a moment: no row is written",
+        locked=Locked.BRIEFLY,
     )
 
 
@@ -131,6 +132,7 @@ def switched(definition: Definition, bundle: Bundle, to_space: str, build: Build
         way(to_space, bundle.space),
         tidy=way(bundle.space, to_space)[-2:],
         locks=_SWITCH_LOCKS,
+        locked=Locked.WRITES,
         logged=True,
         notes=("no other partition is written; its rows are seen all the time, before or after", _NEIGHBOUR),
     )

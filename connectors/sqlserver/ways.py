@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from connectors.model import Bundle, NoRoute
+from connectors.model import Bundle, Locked, NoRoute
 from connectors.sqlserver import ddl
 from connectors.sqlserver.definition import (
     CLUSTERED,
@@ -53,6 +53,7 @@ class Way:
     rewritten_bytes: int = 0  # of other units, which the statement writes too
     rewrites: str = ""  # what that is
     locks: str = ""  # of its own; "": those of building an index
+    locked: Locked | None = None  # what they hold up
     logged: bool = False  # every row is, whatever the recovery model
     notes: tuple[str, ...] = ()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from connectors.model import NoRoute, Route
+from connectors.model import Locked, NoRoute, Route
 from connectors.sqlserver.definition import (
     CLUSTERED_COLUMNSTORE,
     HEAP,
@@ -107,6 +107,7 @@ def test_a_filled_partition_is_copied_and_switched() -> None:
     assert [s.sql.partition("*/ ")[2] for s in route.tidy_steps] == [s.sql.partition("*/ ")[2] for s in route.steps[7:]]
     assert not route.online
     assert "reads go on, writes wait" in route.locks
+    assert route.locked is Locked.WRITES
     assert route.rewrites == ""  # so that a plan may have several partitions of one index, and a swap of two
 
 
@@ -141,7 +142,7 @@ def test_an_empty_partition_is_a_matter_of_the_catalog(partitions: str) -> None:
         "ALTER PARTITION FUNCTION [pf]() SPLIT RANGE (N'2020-01-01'); COMMIT TRANSACTION"
     )
     assert bare(route) == [expected]
-    assert route.online
+    assert (route.online, route.locked) == (True, Locked.BRIEFLY)
     assert not route.tidy_steps
 
 
