@@ -9,7 +9,6 @@ proven bound is taken beside it, since the relaxation of few heavy units may be 
 from __future__ import annotations
 
 import json
-import math
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -51,7 +50,7 @@ def judged(label: str, tiers: int, sigma: float, seed: int) -> tuple[float, floa
 def measurements() -> list[Measurement]:
     """Gaps at every size with two tiers and with three, seconds of a plan, and the exact solver's time over ours.
 
-    Instances are judged side by side on all cores; the comparison of times runs alone.
+    The comparison of times runs alone, before instances are judged side by side on all cores.
     """
     wanted = {
         (label, tiers): [
@@ -62,10 +61,11 @@ def measurements() -> list[Measurement]:
         for tiers in (2, 3)
         for label in SIZES
     }
+    speedup = _speedup()
     with ProcessPoolExecutor() as pool:
         found = {key: [pool.submit(judged, *each) for each in instances] for key, instances in wanted.items()}
         lines = [line for key, each in found.items() for line in _lines(*key, [one.result() for one in each])]
-    return [*lines, _speedup()]
+    return [*lines, speedup]
 
 
 def _lines(label: str, tiers: int, found: list[tuple[float, float, float]]) -> list[Measurement]:
@@ -90,21 +90,20 @@ def _lines(label: str, tiers: int, found: list[tuple[float, float, float]]) -> l
 
 
 def _speedup() -> Measurement:
-    """HiGHS is stopped at 0.1 % of its own bound, which our plans keep too."""
+    """HiGHS is stopped at 0.1 % of its own bound; our plans are that near to the linear relaxation's."""
     ratios = []
     for seed in range(SPEED_SEEDS):
         of = instance(SIZES["10k"], TAILS["light"], seed)
+        missed, seconds = gap(of, referee(of, relaxed=True))
+        assert missed <= TARGET, f"seed {seed}: a plan misses {missed:.2%}, so times are not to be compared"
         started = time.perf_counter()
-        answer = referee(of, gap=TARGET)
-        exact = time.perf_counter() - started
-        missed, seconds = gap(of, answer)
-        assert missed <= TARGET or math.isnan(answer.value)
-        ratios.append(exact / seconds)
+        referee(of, gap=TARGET)
+        ratios.append((time.perf_counter() - started) / seconds)
     ratios.sort()
     return Measurement(
         name="policy.speedup_vs_exact.10k", value=ratios[len(ratios) // 2], unit="times", better="higher",
         command=COMMAND, spread=f"{ratios[0]:.3g} to {ratios[-1]:.3g}, {len(ratios)} instances",
-        note="HiGHS through scipy.optimize.milp to within 0.1 %, light tails",
+        note="HiGHS through scipy.optimize.milp to within 0.1 % or for two minutes, light tails",
     )  # fmt: skip
 
 
