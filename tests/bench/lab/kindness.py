@@ -63,7 +63,7 @@ def moved(rig: Rig, work: Workload, name: str, connection: str = "", hold: bool 
     """Everything starts on the hdd; hotplace watches the load, and moves while it goes on."""
     rig.place(frozenset())
     pace = rig.pace
-    until = pace.warm_seconds + pace.observe_seconds
+    until = pace.warm_seconds + pace.observe_seconds / 2
     clients = start(rig.server, rig.folder, work, until + MOVE_LIMIT_SECONDS, seed=7)
     settings = f"lock_timeout: {round(LOCK_TIMEOUT_SECONDS * 1000)}ms" + (f", {connection}" if connection else "")
     try:

@@ -1,9 +1,9 @@
-"""Experiment 5: the hot table changes, and nobody says so. Time is compressed: a day of hotplace lasts five seconds.
+"""Experiment 5: the hot table changes, and nobody says so. Time is compressed: a day of hotplace lasts four seconds.
 
-Every time constant of the product is its default divided by ``COMPRESSION``, so a phase of two minutes stands for 24
-days. What cannot be compressed: samples come every 0.25 s (72 minutes) and plans every second (five hours) instead of
-every minute and hour; copies take as long as they take, so tables are small (a copy of one with its key takes a second
-under load, which stands for five hours).
+Every time constant of the product is its default divided by ``COMPRESSION``, so a phase of a minute and a half stands
+for 24 days. What cannot be compressed: samples come every 0.25 s (an hour and a half) and plans every second (six
+hours) instead of every minute and hour; copies take as long as they take, so tables are small (a copy of one with its
+key takes a second under load, which stands for six hours).
 
 Sessions do nothing but wait and ask again, so their time over all phases is the same for every strategy, and the
 wait integrated over the run is compared by how many transactions it bought. Each strategy starts with the first phase's
@@ -41,10 +41,10 @@ from tests.bench.measurement import Measurement
 
 TABLES, ROWS = 6, 500_000
 SCALE = 0.125  # whatever the pace says
-DAY_SECONDS = 5.0
+DAY_SECONDS = 4.0
 COMPRESSION = 86400.0 / DAY_SECONDS
 SAMPLE_SECONDS, PLAN_SECONDS = 0.25, 1.0
-PHASE_SECONDS = 120.0
+PHASE_SECONDS = 24 * DAY_SECONDS
 PHASES = {True: (0, 1, 2), False: (0, 1)}  # full; quick: hot tables
 FLASH_TABLE, FLASH_SECONDS = 5, DAY_SECONDS
 SOON_SECONDS = 2 * DAY_SECONDS  # a unit that moves again within it goes back and forth
