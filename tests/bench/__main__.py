@@ -25,8 +25,8 @@ from tests.bench.measurement import Measurement
 
 HERE = Path(__file__).parent
 LAB = tuple(f"lab.{name}" for name in EXPERIMENTS)
-SHORT = ("history", "agent_cost", "oracle_cost", "db2_cost")  # seconds each
-QUICK_LAB = ("lab.disks", "lab.headline", "lab.kindness", "lab.faults")  # the others take minutes even when small
+SHORT = ("history", "agent_cost", "oracle_cost")  # seconds each
+QUICK_LAB = ("lab.disks", "lab.headline", "lab.kindness")  # the others take minutes even when small
 SMALL_TOO = (
     "policy_baselines",
     "postgresql_cost",
