@@ -57,14 +57,17 @@ def difference(before: Sample, after: Sample, *, longest_seconds: float, known: 
     if known is not None:
         restarted |= (was < 0) & ~_contains(known, ids)
     moved = restarted.copy()
-    rises: dict[str, I64] = {}
-    for name in sorted(before.counters.keys() & after.counters.keys()):
+    names = sorted(before.counters.keys() & after.counters.keys())
+    for name in names:
         rise = _taken(after.counters[name], now) - _taken(before.counters[name], was)
         restarted |= rise < 0
         moved |= rise != 0
-        rises[name] = rise
-    rows = np.flatnonzero(moved)
-    deltas = {name: np.where(restarted[rows], 0.0, rise[rows]) for name, rise in rises.items()}
+    rows = np.flatnonzero(moved)  # few of many: subtracting theirs again is less than keeping every difference
+    was, now = was[rows], now[rows]
+    deltas = {
+        name: np.where(restarted[rows], 0.0, _taken(after.counters[name], now) - _taken(before.counters[name], was))
+        for name in names
+    }
     return Interval(
         started_at=before.taken_at,
         ended_at=after.taken_at,

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from agent.metrics import OTHER, AgentCollector
-from agent.watch import Snapshot
+from agent.snapshot import Snapshot
 from tests.simulation.site import Site
 
 
