@@ -135,6 +135,8 @@ def aligned(single: Draft, whole: Draft) -> Draft:
     """
     whole.board.room[:] = single.board.room
     whole.board.home[:] = single.board.home[single.bundles.of_row[whole.bundles.lead]]
+    for strain, same in zip(whole.board.strains, single.board.strains, strict=True):
+        strain.room = same.room
     np.logical_or.at(whole.moved, whole.bundles.of_row, single.moved[single.bundles.of_row])
     whole.left, whole.left_bytes, whole.demote = single.left, single.left_bytes, single.demote
     return whole
