@@ -8,6 +8,7 @@ whatever else limits a plan - I/Os that drives can serve, bytes that flash may s
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 
@@ -85,4 +86,22 @@ def binding(offers: Offers) -> tuple[Offers, Bools]:
     use, room = real[scarce], offers.room[scarce]
     given = np.maximum(-use, 0.0).max(axis=1).sum(axis=1)
     possible = np.all(use <= (room + given + SLACK)[:, np.newaxis, np.newaxis], axis=0)
+    possible &= _affordable(use, room)
     return Offers(gain=np.where(possible, offers.gain, -np.inf), use=use, room=room), scarce
+
+
+def _affordable(use: F64, room: F64) -> Bools:
+    """Options for which others can make room within all that is left, shape ``(o, n)``.
+
+    Who gives back some of one resource takes of another: a copy of bytes that make room is a copy of bytes. So what is
+    missing of the one costs at least so much of the other, whoever it is that gives it.
+    """
+    possible = np.ones(use.shape[1:], dtype=np.bool_)
+    for short, paid in permutations(range(len(room)), 2):
+        gives = use[short] < 0
+        if room[short] < 0 or (use[paid] < 0).any() or not gives.any():
+            continue
+        rate = float((use[paid][gives] / -use[short][gives]).min())
+        missing = np.maximum(0.0, use[short] - room[short])
+        possible &= use[paid] + rate * missing <= room[paid] + SLACK
+    return possible

@@ -92,3 +92,10 @@ def test_thousands_of_equal_items() -> None:
     answer = place(offers([(7.0, 3.0, 1.0)] * 5000, 1000, 200))
     assert answer.gain == pytest.approx(7 * 200)
     assert answer.bound == pytest.approx(7 * 200)
+
+
+def test_what_nobody_can_afford_to_make_room_for_is_no_hope() -> None:
+    """10 bytes in for 10 out are 20 bytes copied: with 15 the bound does not count a part of it either."""
+    swap = [(-2.0, -10.0, 10.0), (100.0, 10.0, 10.0)]
+    assert place(offers(swap, 0, 15)).bound == bound(offers(swap, 0, 15)).gain == pytest.approx(0, abs=1e-6)
+    assert place(offers(swap, 0, 20)).gain == 98
