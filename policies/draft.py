@@ -77,7 +77,7 @@ class Names(Sequence[str]):
     def __len__(self) -> int:
         return len(self._items)
 
-    def __getitem__(self, at: int) -> str:  # type: ignore[override]
+    def __getitem__(self, at: int) -> str:  # type: ignore[override]  # no slices: nobody asks for any
         return self._keys[int(self._items[at])]
 
 

@@ -39,7 +39,7 @@ class SmallState:
         except ValueError as error:
             raise corrupt(self._database.path, f"the arrays {name!r} of {database}: {error}") from error
 
-    def save_document(self, database: str, name: str, at: datetime, document: Any) -> None:  # noqa: ANN401
+    def save_document(self, database: str, name: str, at: datetime, document: Any) -> None:  # noqa: ANN401  # JSON
         """Replace the document of that name."""
         body = json.dumps(document, ensure_ascii=False, allow_nan=False)
         self._replace(documents, database, name, at, body)

@@ -134,4 +134,4 @@ def _growth(name: str, values: list[float], about: str) -> Measurement:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measurements(quick="--quick" in sys.argv), indent=2))  # noqa: T201
+    print(json.dumps(measurements(quick="--quick" in sys.argv), indent=2))

@@ -23,7 +23,7 @@ def main() -> int:
     for name in given.experiment:
         module = importlib.import_module(f"tests.bench.lab.{name}")
         for line in module.measurements(QUICK if given.quick else FULL, **chosen):
-            print(json.dumps(line))  # noqa: T201
+            print(json.dumps(line))
     return 0
 
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from tests.labs.sqlserver.objects import Index, Partition, PartitionFunction, PartitionScheme, Table
 from tests.labs.sqlserver.storage import AllocationUnit, DataFile, FileCounters, Filegroup, Storage, Volume
 
-STARTED = datetime(2026, 1, 2, 3, 4, 5)  # noqa: DTZ001  # the server's own time has no zone
+STARTED = datetime(2026, 1, 2, 3, 4, 5)  # the server's own time has no zone
 RANDOM_READ_MS = 8
 READ_AHEAD_PAGES = 64
 SCAN_READ_MS = 4
