@@ -18,26 +18,10 @@ from connectors.sqlserver.connector import SqlserverConnector
 from connectors.sqlserver.keys import Name
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.contract.asking import bundle_of, run
-from tests.labs.sqlserver.lab import Lab, running_lab, wait_until
+from tests.labs.sqlserver.lab import Lab, wait_until
 from tests.labs.sqlserver.storage import IN_ROW
 from tests.labs.sqlserver.world import ADMINISTRATOR, FAST, SLOW, add_scheme, add_table
-from tests.labs.tds.drivers import OdbcDriver, drivers
-
-
-@pytest.fixture(params=drivers(), ids=lambda driver: f"emulated server, {driver.name}")
-def driver(request: pytest.FixtureRequest) -> OdbcDriver:
-    """Each ODBC driver that is here."""
-    found: OdbcDriver = request.param
-    if found.missing:
-        pytest.skip(found.missing)
-    return found
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    """An emulated Enterprise edition of 2022."""
-    with running_lab() as running:
-        yield running
+from tests.labs.tds.drivers import OdbcDriver
 
 
 @pytest.fixture
