@@ -21,7 +21,7 @@ from agent.planner import Planning
 from connectors.model import DatabaseDemand, RoleFigures, Space, UnitTable
 from connectors.texts import Texts
 from policies.modes import plan_mode
-from policies.plan import HeatView, Plan, PolicySettings, Situation, Tier
+from policies.plan import HeatView, Plan, PolicySettings, RouteCost, Situation, Tier
 
 DECISION = "decision"  # name under which the ledger keeps the last plan's
 
@@ -47,6 +47,7 @@ class _Few:
     no_wide: dict[str, str] = field(default_factory=dict)
     wide_names: tuple[str, ...] = ()
     roles: tuple[RoleFigures, ...]
+    route_costs: dict[str, RouteCost] = field(default_factory=dict)
     settings: PolicySettings
 
     __pydantic_config__ = ConfigDict(extra="ignore")
@@ -88,6 +89,7 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
         no_wide=dict(situation.no_wide),
         wide_names=units.wide_names,
         roles=situation.roles,
+        route_costs=dict(situation.route_costs),
         settings=settings,
     )
     arrays: dict[str, NDArray[Any]] = {f"units.{name}": getattr(units, name) for name in _UNITS}
@@ -123,6 +125,7 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
         no_route=few.no_route,
         no_wide=few.no_wide,
         roles=few.roles,
+        route_costs=few.route_costs,
         **{name: arrays[f"situation.{name}"] for name in _SITUATION},
     )
     return situation, few.settings

@@ -15,6 +15,7 @@ import numpy as np
 from agent.config import DatabaseConfig, Storage
 from agent.experience import DISTURBED, disturbed_document, disturbed_of, newest
 from agent.ledger import Ledger
+from agent.role_figures import ROLES, roles_document, roles_from_document
 from agent.trace import Tracer, traced_heat
 from connectors.base import Clock, Connector
 from connectors.model import F64, I64, Catalog, DatabaseDemand, Demand, Interval, RoleFigures, Sample, Signal
@@ -78,7 +79,7 @@ class Sampler:
         self._disturbed = False
         self._saved_at = clock.monotonic()
         self._work: deque[tuple[datetime, WorkInterval]] = deque(maxlen=WORK_KEPT)
-        self._former_work = self._load_work()
+        self._former_work, self._former_roles = self._load_work(), self._load_roles()
         self._tracer = Tracer(database.name, ledger)
         self._heat = self._load_heat()
         self._seasons = self._load_seasons()
@@ -140,8 +141,8 @@ class Sampler:
         return replace(self._storage, tiers=tiers)
 
     def roles(self) -> tuple[RoleFigures, ...]:
-        """Logs, temporary and undo spaces, averaged over the intervals that are kept."""
-        return average_roles(work for _, work in list(self._work))
+        """Logs, temporary and undo spaces, averaged over the intervals that are kept; before the first, as stored."""
+        return average_roles(work for _, work in list(self._work)) if self._work else self._former_roles
 
     def _view(self) -> HeatView:
         """Heat by unit, with what seasons promise for the time in which a move is to pay."""
@@ -171,6 +172,7 @@ class Sampler:
             work = asdict(self.work_between(None, None))
             known = {name: value for name, value in work.items() if value == value}  # JSON knows no NaN
             self._ledger.save_document(self._database.name, WORK, known)
+            self._ledger.save_document(self._database.name, ROLES, roles_document(self.roles()))
         self._ledger.save_arrays(self._database.name, SEASONS, now, season.season_arrays(self._seasons))
         if self._units is not None:
             self._ledger.save_arrays(self._database.name, UNITS, now, heirs.known_arrays(self._units))
@@ -311,6 +313,10 @@ class Sampler:
         """What the database did before a restart: what a move costs depends on how many sessions are active."""
         stored = self._ledger.load_document(self._database.name, WORK)
         return DatabaseDemand(**(stored[1] if stored else {}))
+
+    def _load_roles(self) -> tuple[RoleFigures, ...]:
+        stored = self._ledger.load_document(self._database.name, ROLES)
+        return () if stored is None else roles_from_document(stored[1])
 
     def _load_seasons(self) -> season.SeasonState:
         stored = self._ledger.load_arrays(self._database.name, SEASONS)

@@ -10,7 +10,7 @@ import numpy as np
 from connectors.model import NO_WIDE, Signal
 from policies.benefit import HOUR, move_cost_seconds, payback_seconds
 from policies.board import room_bytes
-from policies.figures import judged_together, surely, whole_of
+from policies.figures import judged_together, route_cost_of, surely, whole_of
 from policies.guards import hit_ratio, physical_reads, writes
 from policies.plan import MoveReason, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
 
@@ -167,7 +167,9 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
     together = judged_together(situation, plan, row)
     size = int(units.size_bytes[together].sum())
     saves = float(plan.wait_saved_if_moved[together].sum())
-    cost = move_cost_seconds(np.array([size]), situation.database, settings)
+    cost = (
+        move_cost_seconds(np.array([size]), situation.database, settings) + route_cost_of(situation, together).seconds
+    )
     space = situation.spaces[int(units.space[row])]
     return _Facts(
         key=units.key[row],

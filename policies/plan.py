@@ -134,6 +134,7 @@ class PolicySettings:
     # -- the model
     long_half_life_seconds: float = 3 * 86400.0  # of the second horizon: promoted is what is hot by both
     minimum_size_bytes: int = 65536  # of a smaller unit with little gain it is said that the buffer pool keeps it
+    log_bytes_per_second: float = 50e6  # that the log's device takes at least; what is measured may be more
     foreground_slow_down: float = 1.0  # share of the sessions' work that stands still while a move copies, at first
     regret_ratio: float = 1.0  # with no lifetime known, a unit is moved once it has cost this many times the move
     ram_gib_year: float | None = None  # price of memory; None: nobody says, so it is never found cheaper
@@ -157,6 +158,20 @@ class HeatView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RouteCost:
+    """What a route costs beside its copying, in seconds of sessions' time; estimates, all of them."""
+
+    log_seconds: float  # who waits for the log waits longer, while it takes what the move writes there
+    blocked_seconds: float  # sessions that its locks hold up, beyond the slow-down by the copy
+    follow_up_seconds: float  # work that it leaves behind, as far as anybody can say
+
+    @property
+    def seconds(self) -> float:
+        """All of it."""
+        return self.log_seconds + self.blocked_seconds + self.follow_up_seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
     """Everything a plan may depend on. The same situation and settings give the same plan, always."""
 
@@ -173,6 +188,7 @@ class Situation:
     whole: I32 | None = None  # (n,) row in wide_names that each unit is to be judged with, see ``ways``; None: alone
     # -- the model
     roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, rates per second
+    route_costs: Mapping[str, RouteCost] = field(default_factory=dict)  # by leading unit key, of routes asked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -132,7 +132,8 @@ def _spared(figures: RoleFigures, speed: TierSpeed) -> float:
 
 
 def _what(figures: RoleFigures) -> str:
-    return f"{_WORDS[figures.role]} {figures.name}"
+    word = _WORDS[figures.role]
+    return word if figures.name in word else f"{word} ({figures.name})"
 
 
 _WORDS = {Role.LOG: "the log", Role.TEMP: "the temporary space", Role.UNDO: "the undo space"}

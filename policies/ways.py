@@ -112,7 +112,8 @@ def _as_whole(situation: Situation, group: I64, whole: Bools) -> Situation:
     units = situation.units
     _, own = np.unique(units.bundle, return_inverse=True)
     taken = np.append(whole, False)[group]
-    keys = {units.key[int(row)] for row in np.flatnonzero(taken)} if situation.no_route else set()
+    asked = situation.no_route or situation.route_costs
+    keys = {units.key[int(row)] for row in np.flatnonzero(taken)} if asked else set()
     mixed = _holding(group, situation.pin != Pin.PREFER, len(whole))  # there who is preferred speaks for itself only
     neighbour = taken & np.append(mixed, False)[group] & (situation.pin == Pin.PREFER)
     return replace(
@@ -120,6 +121,7 @@ def _as_whole(situation: Situation, group: I64, whole: Bools) -> Situation:
         units=replace(units, bundle=np.where(taken, int(own.max()) + 1 + group, own).astype(np.int64)),
         pin=np.where(neighbour, np.int8(Pin.NONE), situation.pin),
         no_route={key: why for key, why in situation.no_route.items() if key not in keys},
+        route_costs={key: cost for key, cost in situation.route_costs.items() if key not in keys},
         whole=np.where(taken, group, NO_WIDE).astype(np.int32),
     )
 
@@ -133,6 +135,8 @@ def aligned(single: Draft, whole: Draft) -> Draft:
     """
     whole.board.room[:] = single.board.room
     whole.board.home[:] = single.board.home[single.bundles.of_row[whole.bundles.lead]]
+    for strain, same in zip(whole.board.strains, single.board.strains, strict=True):
+        strain.room = same.room
     np.logical_or.at(whole.moved, whole.bundles.of_row, single.moved[single.bundles.of_row])
     whole.left, whole.left_bytes, whole.demote = single.left, single.left_bytes, single.demote
     return whole

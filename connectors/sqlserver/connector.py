@@ -27,6 +27,7 @@ from connectors.sqlserver.file_move import file_route
 from connectors.sqlserver.keys import name_of
 from connectors.sqlserver.mover import SqlserverMover
 from connectors.sqlserver.online import ONLINE_EDITIONS, Server
+from connectors.sqlserver.partitioning import knowing
 from connectors.sqlserver.residency import resident_note
 from connectors.sqlserver.sampler import DmvSampler
 from connectors.sqlserver.session import ReadSession
@@ -112,8 +113,7 @@ class SqlserverConnector:
         """Filegroups, and every heap, index, partition and LOB with storage."""
         now, lob_moves = self._clock.now(), self._settings.lob_moves
         if not self._by_filegroup:
-            together = self._settings.partitions == "together"
-            return read_catalog(self._session, now, lob_moves=lob_moves, together=together)
+            return read_catalog(self._session, now, lob_moves=lob_moves, partitions=self._settings.partitions)
         self._homes = homes(read_files(self._session), self._settings.disks)
         return read_catalog(self._session, now, lob_moves=lob_moves, disks=self._settings.disks)
 
@@ -135,7 +135,7 @@ class SqlserverConnector:
         """See ``routes``, ``file_move`` and ``guards``."""
         if self._by_filegroup:
             return self._file_routes(bundle, to_space)
-        definition = find(self._session, name_of(bundle.key))
+        definition = knowing(self._session, find(self._session, name_of(bundle.key)))
         paused = guards.paused_build(self._session, definition)
         if paused is not None:
             return paused
