@@ -21,6 +21,7 @@ from prometheus_client import CollectorRegistry
 
 from agent.httpd import MetricsServer
 from agent.ledger import Ledger
+from agent.memory import return_large_blocks
 from agent.metrics import AgentCollector
 from agent.snapshot import STATUS, status_document
 from agent.states import ProposalState
@@ -95,6 +96,7 @@ class Life:
 
 def live(units: int, hours: int) -> Day:
     """So many hours with so many units."""
+    return_large_blocks()  # as `hotplace run` does
     day, me = Day(), os.getpid()
     with tempfile.TemporaryDirectory() as name:
         life = Life(Path(name), units)
