@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from connectors.base import Connector
+from connectors.base import Connector, FollowsOn
 from connectors.model import Bundle, NoRoute, Route, UnitKind, UnitTable
 from policies.combining import combined
-from policies.plan import Plan, PlannedMove, PolicySettings, Situation
+from policies.plan import MoveReason, Plan, PlannedMove, PolicySettings, Situation
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,13 @@ class _Desk:
         answer = self.answers[asked]
         return answer if isinstance(answer, NoRoute) else answer[0]
 
+    def route_after(self, move: PlannedMove, before: Route) -> Route | None:
+        """The kindest route of a move that comes behind another which writes the same thing anew; None: it waits."""
+        if not isinstance(self.connector, FollowsOn):
+            return None
+        answer = self.connector.routes_after(bundle_of(self.units, move), move.to_space, before)
+        return None if isinstance(answer, NoRoute) else answer[0]
+
 
 def routed(situation: Situation, settings: PolicySettings, plan: Plan, connector: Connector) -> Routed:
     """Ask for the route of every move. Of moves that get in one another's way the first goes, the others wait.
@@ -85,7 +92,7 @@ def routed(situation: Situation, settings: PolicySettings, plan: Plan, connector
         if joined is None:
             break
         plan = joined
-    _take_turns(plan, routes, refused)
+    _take_turns(plan, routes, refused, desk)
     return Routed(plan=plan, routes=() if refused else tuple(routes), refused=refused)
 
 
@@ -103,15 +110,26 @@ def _joined(
             yield fewer
 
 
-def _take_turns(plan: Plan, routes: list[Route], refused: Refused) -> None:
-    """Refuse what has to wait for another move of the plan."""
+def _take_turns(plan: Plan, routes: list[Route], refused: Refused, desk: _Desk) -> None:
+    """Refuse what has to wait for another move of the plan.
+
+    Not what one part of the same thing has given way for: else that part would stay, and so would both, plan after
+    plan. It follows in the same plan where the engine can foresee its statements.
+    """
     rewritten: set[str] = set()
+    gave_way: dict[str, Route] = {}  # by what is written anew; at most one other move follows each
     wholes = {move.wide for move in plan.moves} - {""}
-    for move, route in zip(plan.moves, routes, strict=True):
-        if route.rewrites in rewritten:
+    for at, (move, route) in enumerate(zip(plan.moves, routes, strict=True)):
+        first = gave_way.pop(route.rewrites, None) if route.rewrites in rewritten else None
+        following = None if first is None else desk.route_after(move, first)
+        if following is not None:
+            routes[at] = following
+        elif route.rewrites in rewritten:
             refused.add(move, f"another move of this plan writes {route.rewrites} anew; its turn comes after that")
         elif route.joins in wholes:
             refused.add(move, f"{route.joins}, where it would go, moves in this plan; its turn comes after that")
+        if move.reason is MoveReason.MAKE_ROOM and route.rewrites not in rewritten:
+            gave_way[route.rewrites] = route
         rewritten |= {route.rewrites} - {""}
 
 

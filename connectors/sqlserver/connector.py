@@ -21,9 +21,10 @@ from connectors.model import (
 )
 from connectors.sqlserver import demand, doctor, guards, inspection, lease, routes
 from connectors.sqlserver.catalog import exact_sizes, read_catalog, read_files
-from connectors.sqlserver.definition import find
+from connectors.sqlserver.definition import Definition, find
 from connectors.sqlserver.disks import homes
 from connectors.sqlserver.file_move import file_route
+from connectors.sqlserver.freshness import foreseen
 from connectors.sqlserver.keys import name_of
 from connectors.sqlserver.mover import SqlserverMover
 from connectors.sqlserver.online import ONLINE_EDITIONS, Server
@@ -135,7 +136,18 @@ class SqlserverConnector:
         """See ``routes``, ``file_move`` and ``guards``."""
         if self._by_filegroup:
             return self._file_routes(bundle, to_space)
-        definition = knowing(self._session, find(self._session, name_of(bundle.key)))
+        return self._routes_of(knowing(self._session, find(self._session, name_of(bundle.key))), bundle, to_space)
+
+    def routes_after(self, bundle: Bundle, to_space: str, before: Route) -> tuple[Route, ...] | NoRoute:
+        """Of another partition of an index that ``before`` brings to a scheme of its own."""
+        definition = find(self._session, name_of(bundle.key))
+        then = None if definition is None else foreseen(definition, before)
+        if then is None:
+            return NoRoute(code="not_foreseen", sentence=f"nobody can tell what {bundle.key} is when that is done")
+        return self._routes_of(then, bundle, to_space)
+
+    def _routes_of(self, definition: Definition | None, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
+        """The ways of that table which nothing speaks against just now."""
         paused = guards.paused_build(self._session, definition)
         if paused is not None:
             return paused

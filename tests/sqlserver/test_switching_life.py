@@ -1,4 +1,4 @@
-"""One partition by copy and SWITCH through the command line, over each ODBC driver, against an emulated server."""
+"""One partition, and two that change places, through the command line over FreeTDS, against an emulated server."""
 
 from __future__ import annotations
 
@@ -12,12 +12,21 @@ from tests.labs.sqlserver.lab import Lab, wait_until
 from tests.labs.sqlserver.objects import PartitionScheme, Table
 from tests.labs.sqlserver.storage import IN_ROW
 from tests.labs.sqlserver.world import FAST, MOVER, READER, SLOW, add_scheme, add_table
-from tests.labs.tds.drivers import OdbcDriver
+from tests.labs.tds.drivers import OdbcDriver, drivers
 from tests.sqlserver.test_life import connection, reading, states
 
 SWITCHER = Account(
     "switcher", "S3cret of the copier", MOVER.server_rights, MOVER.database_rights | {"SELECT", "INSERT"}
 )
+
+
+@pytest.fixture
+def driver() -> OdbcDriver:
+    """One is enough: what is sent is the same, and test_life has both."""
+    found = drivers()[0]
+    if found.missing:
+        pytest.skip(found.missing)
+    return found
 
 
 @pytest.fixture
@@ -112,3 +121,23 @@ def test_killed_in_the_exchange(site: Site, lab: Lab, days: Table) -> None:
     assert (homes(lab, days), rows(days), made(lab)) == (AFTER, held, [])
     assert set(states(site).values()) <= {"placed", "settling", "kept"}
     assert lab.instance.rows_moved == 0
+
+
+def test_two_partitions_of_one_index_change_places(site: Site, lab: Lab) -> None:
+    """The fast disk is full of a cold partition: it is built away and the hot one in, by one plan of two rebuilds."""
+    for login in ("connection", "move_connection"):
+        site.database[login]["partitions"] = "each"
+    site.database["policy"]["head_room"] = 0
+    site.write()
+    add_scheme(lab.shop, "places", [10], [FAST, SLOW])
+    table = add_table(lab.shop, "swap", space="places", pages=500, column="id")
+    del table.indexes[2]
+    lab.shop.storage.grow(table.base.partitions[0].units[IN_ROW], 300)  # room to sort in, too
+    with lab.full(FAST):
+        with reading(lab, table):
+            found = site.good("plan", "--observe", "1.5", "--propose", "--json").document
+        assert [move["unit"] for move in found["moves"]] == [f"[dbo].[swap] partition {n}" for n in (1, 2)], found
+        site.good("approve", str(found["proposal"]["id"]), "--yes")
+        moved = site.good("run", "--once", "--json").document["moves"]
+    assert {row["state"] for row in moved} == {"placed"}, moved
+    assert homes(lab, table) == [[SLOW, FAST]]

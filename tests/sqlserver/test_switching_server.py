@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from agent.clock import SystemClock
-from connectors.base import ConnectorError, Interrupted, LockNotObtained, OutcomeUnknown, SpaceFull
+from connectors.base import ConnectorError, Interrupted, LockNotObtained, OutcomeUnknown, SpaceFull, StatementFailed
 from connectors.model import Bundle, Home, Inspection, Route, UnitKind
 from connectors.settings import SecretSource
 from connectors.sqlserver.connector import SqlserverConnector
@@ -50,6 +51,17 @@ def parts(lab: Lab, scheme: PartitionScheme) -> Table:
 
 @pytest.fixture
 def connector(lab: Lab, tmp_path: Path) -> Iterator[SqlserverConnector]:
+    """One that switches partitions."""
+    yield from connected(lab, tmp_path, "switched")
+
+
+@pytest.fixture
+def rebuilding(lab: Lab, tmp_path: Path) -> Iterator[SqlserverConnector]:
+    """One that builds their index anew."""
+    yield from connected(lab, tmp_path, "each")
+
+
+def connected(lab: Lab, tmp_path: Path, partitions: Literal["each", "switched"]) -> Iterator[SqlserverConnector]:
     """Over FreeTDS, which is always there."""
     driver = drivers()[0]
     if driver.missing:
@@ -64,7 +76,7 @@ def connector(lab: Lab, tmp_path: Path) -> Iterator[SqlserverConnector]:
         password=SecretSource(file=secret),
         driver=driver.path,
         encrypt="no",
-        partitions="switched",
+        partitions=partitions,
     )
     found = SqlserverConnector(wanted, SystemClock())
     yield found
@@ -257,3 +269,43 @@ def test_a_function_that_two_tables_share_is_left_alone(connector: SqlserverConn
     add_table(lab.shop, "others", space="ps", pages=8, column="id")
     with pytest.raises(AssertionError, match="another table or scheme uses"):
         route_of(connector)
+
+
+def part(number: int, from_space: str) -> Bundle:
+    """One partition of the table's rows."""
+    unit = f"[dbo].[days] partition {number}"
+    return Bundle(
+        key=unit,
+        physical_ids=(number,),
+        unit_keys=(unit,),
+        kind=UnitKind.TABLE_PARTITION,
+        size_bytes=400 * 8192,
+        space=from_space,
+    )
+
+
+def test_two_partitions_of_one_index_change_places(rebuilding: SqlserverConnector, lab: Lab) -> None:
+    """Both routes are known before either runs: 1 leaves the fast disk, 2 takes its place; out of turn 2 is refused."""
+    add_scheme(lab.shop, "ps", [10, 20], [FAST, SLOW, SLOW])
+    parts = add_table(lab.shop, "days", space="ps", pages=400, column="id")
+    held = rows(parts)
+    down = rebuilding.routes(part(1, FAST), SLOW)
+    assert isinstance(down, tuple)
+    up = rebuilding.routes_after(part(2, SLOW), FAST, down[0])
+    assert isinstance(up, tuple)
+    assert "TO ([hdd], [ssd], [hdd])" in up[0].steps[0].sql
+    refused = carry_out(rebuilding, up[0])
+    assert isinstance(refused, StatementFailed)
+    assert "not what it was when this was planned" in str(refused)
+    assert carry_out(rebuilding, down[0]) is None
+    assert rebuilding.inspect(up[0]).home is Home.SOURCE
+    assert carry_out(rebuilding, up[0]) is None
+    assert (homes(lab, parts)[0], rows(parts)) == ([SLOW, FAST, SLOW], held)
+    assert rebuilding.inspect(down[0]).home is rebuilding.inspect(up[0]).home is Home.TARGET
+
+
+def test_nothing_is_foreseen_behind_another_way(connector: SqlserverConnector, lab: Lab, parts: Table) -> None:
+    """A SWITCH writes nothing else anew, so that nothing has to follow it."""
+    found = connector.routes_after(part(3, SLOW), FAST, route_of(connector))
+    assert not isinstance(found, tuple)
+    assert found.code == "not_foreseen"

@@ -82,6 +82,41 @@ def test_without_such_a_route_they_take_turns() -> None:
     assert why == "another move of this plan writes T anew; its turn comes after that"
 
 
+@dataclass
+class Foreseeing(Engine):
+    """One that can tell what comes after a first route."""
+
+    def routes_after(self, bundle: Bundle, to_space: str, before: Route) -> tuple[Route, ...] | NoRoute:
+        """The same, with the first in its name."""
+        found = self.routes(bundle, to_space)
+        return found if isinstance(found, NoRoute) else (replace(found[0], name=f"after {before.bundle.key}"),)
+
+
+def swapped(engine: Engine) -> Routed:
+    """The plan of a full fast tier whose only resident is a cold part of what the hot part belongs to."""
+    units = [Unit(key="cold", size=2 * MIB, space="fast"), Unit(key="hot", size=2 * MIB, sync=90.0)]
+    situation = Site(room={"fast": 0, "slow": 10**15}).situation(units)
+    plan = make_plan(situation, BARE)
+    assert [move.key for move in plan.moves] == ["cold", "hot"]
+    return routed(situation, BARE, plan, cast(Connector, engine))
+
+
+def test_two_parts_of_one_thing_change_places_in_one_plan() -> None:
+    """What gave way goes first, and what it gave way for follows: neither waits for a turn that never comes."""
+    parts = {"cold": "I", "hot": "I"}
+    found = swapped(Foreseeing(rewrites=parts))
+    assert not found.refused
+    assert [(r.bundle.key, r.name) for r in found.routes] == [("cold", "move"), ("hot", "after cold")]
+    assert "hot" in swapped(Engine(rewrites=parts)).refused.bundles  # an engine that cannot foresee it
+    assert [r.name for r in swapped(Foreseeing()).routes] == ["move", "move"]  # nothing is written twice
+
+
+def test_two_that_come_up_still_take_turns() -> None:
+    """Following is for what has to give way; two writings of one thing are no plan otherwise."""
+    found = asked(family(), Foreseeing(rewrites={"t": "T", "i": "T"}))
+    assert len(found.refused.bundles) == 1
+
+
 def test_nobody_moves_into_what_moves_itself() -> None:
     """A table space that leaves in the same plan would take the newcomer along."""
     units = [Unit(key="a", sync=50.0, wide=TS), Unit(key="b", sync=50.0, wide=TS), Unit(key="u", sync=70.0)]
