@@ -45,6 +45,7 @@ class _Few:
     no_route: dict[str, str]
     roles: tuple[RoleFigures, ...]
     settings: PolicySettings
+    turned_over_ratio: float = 0.0
 
     __pydantic_config__ = ConfigDict(extra="ignore")
 
@@ -84,6 +85,7 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
         no_route=dict(situation.no_route),
         roles=situation.roles,
         settings=settings,
+        turned_over_ratio=situation.turned_over_ratio,
     )
     arrays: dict[str, NDArray[Any]] = {f"units.{name}": getattr(units, name) for name in _UNITS}
     arrays |= {f"situation.{name}": getattr(situation, name) for name in _SITUATION}
@@ -110,6 +112,7 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
         database=few.database,
         no_route=few.no_route,
         roles=few.roles,
+        turned_over_ratio=few.turned_over_ratio,
         **{name: arrays[f"situation.{name}"] for name in _SITUATION},
     )
     return situation, few.settings

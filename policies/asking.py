@@ -86,9 +86,8 @@ def _gains(
     up, down = saved, np.minimum(saved, 0.0)
     if not plain:
         favour, upkeep = draft.preference()[bundle], draft.upkeep()[bundle]
-        sure = np.take_along_axis(bundles.certain[:, bundle], target, 0)
-        up = up * sure * favour - upkeep
-        down = down * favour * settings.resident_bonus - upkeep
+        up = up * favour - upkeep
+        down = down * favour * settings.resident_bonus - upkeep * draft.dearness
     reachable = np.take_along_axis(_fitting(draft, bundle), target, 0)
     gain = np.where(rises & (up > 0), up, np.where(falls, down, -np.inf))
     return np.where(reachable, np.rint(gain), -np.inf)

@@ -20,6 +20,7 @@ from connectors.model import F64, I8, Bools
 from policies.benefit import HOUR, ceiling_ratio, copy_seconds, wait_weights
 from policies.board import Board, Group, Hop
 from policies.bundles import MICRO, Bundles, bundles_of
+from policies.costs import dearness
 from policies.draft import Draft, Names
 from policies.explain import move_sentence
 from policies.guards import first_of, why_not
@@ -208,6 +209,7 @@ def new_draft(
         left=settings.maximum_moves,
         left_bytes=copy_limit_bytes(settings, seconds),
         demote=demote,
+        dearness=dearness(situation.turned_over_ratio, settings),
     )
 
 

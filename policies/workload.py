@@ -7,12 +7,12 @@ does, because the work done is the same on both sides.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
 
 from connectors.model import DatabaseDemand, Role, RoleFigures
 
-ROLE_FIGURES = tuple(field.name for field in fields(RoleFigures) if field.name not in ("role", "name"))
+ROLE_FIGURES = tuple(each.name for each in fields(RoleFigures) if each.name not in ("role", "name"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,18 +36,57 @@ def average(intervals: Iterable[WorkInterval]) -> DatabaseDemand:
     return DatabaseDemand(**{name: _mean((i.seconds, getattr(i.demand, name)) for i in known) for name in names})
 
 
-def average_roles(intervals: Iterable[WorkInterval]) -> tuple[RoleFigures, ...]:
-    """The same of logs, temporary and undo spaces, in the order in which they first appear."""
-    seen: dict[tuple[Role, str], list[tuple[float, RoleFigures]]] = {}
-    for interval in intervals:
-        for figures in interval.roles:
-            seen.setdefault((figures.role, figures.name), []).append((interval.seconds, figures))
-    return tuple(_mean_role(role, name, parts) for (role, name), parts in seen.items())
+Means = Mapping[str, tuple[float, float]]  # of each figure, a decayed sum and its weight
 
 
-def _mean_role(role: Role, name: str, parts: list[tuple[float, RoleFigures]]) -> RoleFigures:
-    means = {each: _mean((seconds, getattr(figures, each)) for seconds, figures in parts) for each in ROLE_FIGURES}
-    return RoleFigures(role=role, name=name, **means)
+def faded(means: Means, figures: Mapping[str, float], seconds: float, half_life: float) -> Means:
+    """Decayed means after one more interval, with weights as in ``heat``; a figure that is NaN stays as it was.
+
+    >>> means = faded(faded({}, {"reads": 4.0}, 60.0, 60.0), {"reads": 7.0}, 60.0, 60.0)
+    >>> mean_of(means)["reads"]
+    6.0
+    """
+    share = -math.expm1(-math.log(2.0) * seconds / half_life)
+    known = {name: figure for name, figure in figures.items() if not math.isnan(figure)}
+    after = dict(means)
+    for name, figure in known.items():
+        total, weight = means.get(name, (0.0, 0.0))
+        after[name] = (total * (1 - share) + figure * share, weight * (1 - share) + share)
+    return after
+
+
+def mean_of(means: Means) -> dict[str, float]:
+    """The mean of every figure that was ever known."""
+    return {name: total / weight for name, (total, weight) in means.items() if weight > 0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecentWork:
+    """What a database did lately: its demand and its roles as decayed means. Costs the same however long it runs."""
+
+    demand: Means = field(default_factory=dict)
+    roles: Mapping[tuple[Role, str], Means] = field(default_factory=dict)
+
+    def then(self, work: WorkInterval, half_life: float) -> RecentWork:
+        """After one more interval."""
+        roles = dict(self.roles)
+        for figures in work.roles:
+            known = {name: getattr(figures, name) for name in ROLE_FIGURES}
+            name = figures.role, figures.name
+            roles[name] = faded(roles.get(name, {}), known, work.seconds, half_life)
+        return RecentWork(demand=faded(self.demand, asdict(work.demand), work.seconds, half_life), roles=roles)
+
+    def mean(self) -> DatabaseDemand:
+        """Rates per second; NaN where one was never known."""
+        return DatabaseDemand(**mean_of(self.demand))
+
+    def mean_roles(self) -> tuple[RoleFigures, ...]:
+        """Rates per second of each log, temporary and undo space, in the order in which they first appeared."""
+        unknown = dict.fromkeys(ROLE_FIGURES, math.nan)
+        return tuple(
+            RoleFigures(role=role, name=name, **{**unknown, **mean_of(means)})
+            for (role, name), means in self.roles.items()
+        )
 
 
 def _mean(values: Iterable[tuple[float, float]]) -> float:

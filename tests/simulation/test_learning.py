@@ -10,6 +10,7 @@ from agent.copying import copies_of, since_for
 from agent.decisions import decision_of_proposal, recall
 from agent.experience import disturbed_of, experienced
 from agent.sampler import HEAT, SEASONS, UNITS
+from connectors.model import DatabaseDemand
 from tests.simulation.site import MINUTE, Site
 
 
@@ -81,7 +82,7 @@ def test_moves_teach_what_moving_costs(tmp_path: Path) -> None:
         assert copies
         measured = sum(copy.size_bytes for copy in copies) / sum(copy.seconds for copy in copies)
         rates = sorted((watch.database.policy_settings().copy_bytes_per_second, measured))
-        assert rates[0] <= experienced(watch.database, ledger, sent).copy_bytes_per_second <= rates[1]
+        assert rates[0] <= experienced(watch.database, ledger, sent, DatabaseDemand()).copy_bytes_per_second <= rates[1]
         assert all(each.calm_transactions > 0 for each in disturbed_of(ledger, "sim"))
 
 

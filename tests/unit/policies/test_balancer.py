@@ -130,7 +130,7 @@ def test_one_promotion_into_the_room_of_another_group_pays_together() -> None:
 
 def test_a_resident_is_not_exchanged_for_a_little_more() -> None:
     """A challenger must beat a resident by the resident bonus."""
-    units = [Unit(key="resident", size=50, space="fast", sync=10), Unit(key="challenger", size=50, sync=11)]
+    units = [Unit(key="resident", size=50, space="fast", sync=10), Unit(key="challenger", size=50, sync=10.4)]
     assert hops(planned(units, room(0))) == []
     assert verdicts(planned(units, room(0))) == [Verdict.STAYS_FAST, Verdict.WOULD_NOT_FIT]
     better = [units[0], replace(units[1], sync=14)]
