@@ -31,6 +31,7 @@ _CELL_HOURS[-1] = 24.0 * 28  # all other days of a month are one cell
 MOST_UNITS = 4096  # with seasons: 6.6 MB of cells
 FLOOR = 1.0 / 3600  # demand that makes a unit matter: a second of wait per hour
 REPETITIONS = 3.0  # from which on a cell counts in full
+ENOUGH = 0.9 * REPETITIONS  # to act on: a lost sample, or days before a unit was known to matter, must not cost a month
 MOST_REPETITIONS = 8.0
 MOST_FACTOR = 100.0  # a season that promises more than this over the mean is cut
 PEAK = 1.5  # times the mean, or this part of it: what is nearer is no season to act on
@@ -61,7 +62,7 @@ class Outlook:
         """Demand to be expected where a habit, seen often enough, leaves the mean behind; NaN elsewhere."""
         with np.errstate(invalid="ignore"):
             peak, trough = self.demand > PEAK * self.mean, self.demand * PEAK < self.mean
-        return np.where((peak | trough) & (self.repetitions >= REPETITIONS), self.demand, np.nan)
+        return np.where((peak | trough) & (self.repetitions >= ENOUGH), self.demand, np.nan)
 
 
 def empty_seasons() -> SeasonState:
