@@ -18,10 +18,12 @@ from pydantic import ConfigDict, TypeAdapter
 
 from agent.ledger import Ledger
 from agent.planner import Planning
+from agent.states import ProposalState
 from connectors.model import DatabaseDemand, RoleFigures, Space, UnitTable
 from policies.modes import plan_mode
 from policies.plan import HeatView, Plan, PolicySettings, Situation, Tier
 
+MOST_OPEN = 100_000  # proposals
 DECISION = "decision"  # name under which the ledger keeps the last plan's
 
 
@@ -56,14 +58,24 @@ _SITUATION = ("tier_of_space", "pin", "cooling_seconds")
 _HEAT = tuple(field.name for field in fields(HeatView))
 
 
-def decision_of_proposal(number: int) -> str:
-    """Name under which the ledger keeps what a proposal was made from."""
-    return f"{DECISION} of proposal {number}"
+def decision_of_proposal(number: int | None) -> str:
+    """Name under which the ledger keeps what a proposal was made from; None: how all such names begin."""
+    return f"{DECISION} of proposal {'' if number is None else number}"
 
 
 def keep(ledger: Ledger, database: str, planning: Planning, name: str = DECISION) -> None:
     """Store what a planning was made from."""
     ledger.save_arrays(database, name, planning.made_at, decision_arrays(planning.situation, planning.settings))
+
+
+def forget(ledger: Ledger, before: datetime) -> int:
+    """Drop what proposals from before then were made from, but for those that are still open; returns how many.
+
+    Their statements, figures and sentences stay with the proposal itself.
+    """
+    open_ones = ledger.proposals(states={ProposalState.PROPOSED, ProposalState.APPROVED}, limit=MOST_OPEN)
+    kept = {(row.proposal.database, decision_of_proposal(row.id)) for row in open_ones}
+    return ledger.forget_arrays(decision_of_proposal(None), before, kept)
 
 
 def recall(ledger: Ledger, database: str, name: str = DECISION) -> Decision | None:

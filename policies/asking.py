@@ -19,6 +19,8 @@ from policies.limits import drive_io, room_to_write, written_per_day
 from policies.offers import Offers
 from policies.plan import Tier
 
+EQUALS = 0.01  # of its gain that a wholly doubtful unit loses: of equals the surer one gets the room
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
@@ -86,7 +88,8 @@ def _gains(
     up, down = saved, np.minimum(saved, 0.0)
     if not plain:
         favour, upkeep = draft.preference()[bundle], draft.upkeep()[bundle]
-        up = up * favour - upkeep
+        doubt = 1.0 - np.take_along_axis(bundles.certain[:, bundle], target, 0)
+        up = up * favour * (1.0 - EQUALS * doubt) - upkeep
         down = down * favour * settings.resident_bonus - upkeep * draft.dearness
     reachable = np.take_along_axis(_fitting(draft, bundle), target, 0)
     gain = np.where(rises & (up > 0), up, np.where(falls, down, -np.inf))

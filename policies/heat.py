@@ -40,7 +40,7 @@ class HeatState:
     weight: F64  # (slots,) 0 to 1: the share of an endless memory that observation has filled
     long_sums: F32  # the same of the long horizon
     long_weight: F64
-    spread: F32  # (variance.LINES, slots): how much demand varies
+    spread: F32  # (variance.LINES, slots): how much demand varies, by the long horizon too
     observed_seconds: F64  # (slots,) watched in all, gaps left out
 
     def __len__(self) -> int:
@@ -98,7 +98,7 @@ def update(state: HeatState, demand: Demand, slots: I64, known: I64, settings: P
         weight=weight,
         long_sums=long_sums,
         long_weight=long_weight,
-        spread=seen_once_more(state.spread, at, index_of(rates), seen, short),
+        spread=seen_once_more(state.spread, at, index_of(rates), seen, long),
         observed_seconds=state.observed_seconds + seen * demand.seconds,
     )
 
