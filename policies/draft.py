@@ -97,26 +97,29 @@ def by_density(draft: Draft, which: Bools, value: F64) -> list[int]:
 
 @dataclass(slots=True)
 class Balance:
-    """What hops come to together, in microseconds per hour, and whether that is worth it."""
+    """What hops come to together, in microseconds per hour, and whether that is worth it.
+
+    By the mean: whether what comes is surely worth a move of its own was asked by the guards, and that its gain is less
+    sure than what others lose is no reason to keep them.
+    """
 
     draft: Draft
     plain: float = 0.0  # saved
-    counted: float = 0.0  # what is sure of it, preferred ones counting more
-    net: float = 0.0  # the mean, preferred ones and residents counting more, upkeep taken off
+    counted: float = 0.0  # the same, preferred ones counting more
+    net: float = 0.0  # of that, residents counting more too, upkeep taken off
     cost: float = 0.0  # session microseconds
 
     def add(self, hop: Hop) -> None:
         """Count one more hop, done on the board or not."""
         draft, settings = self.draft, self.draft.settings
         saved = draft.board.saved(hop)
-        bundles, tier = draft.bundles, draft.board.tier_of[hop.target]
-        sure = float(bundles.certain[tier, hop.bundle] * bundles.colder[hop.bundle]) if saved > 0 else 1.0
+        bundles = draft.bundles
         favour = settings.prefer_bonus if draft.bundles.pin[hop.bundle] == Pin.PREFER else 1.0
         gives_way = hop.reason is MoveReason.MAKE_ROOM
         stays = settings.resident_bonus if gives_way and saved < 0 else 1.0
         cost = float(bundles.cost[hop.bundle])
         self.plain += saved
-        self.counted += saved * favour * sure
+        self.counted += saved * favour
         self.net += saved * favour * stays - cost * (draft.dearness if gives_way else 1.0) * draft.per_hour
         self.cost += cost
 
