@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from agent.ledger import Ledger
 from agent.planner import Planning
-from policies.advice import Advice, advice_of
+from policies.advice import advice_of
+from policies.plan import Advice
 
 ADVICE = "advice"  # name under which the ledger keeps the document
 
@@ -14,6 +16,12 @@ ADVICE = "advice"  # name under which the ledger keeps the document
 def advice_on(planning: Planning) -> tuple[Advice, ...]:
     """What is worth saying beside the moves of a planning."""
     return advice_of(planning.situation, planning.plan, planning.settings)
+
+
+def stored_advice(ledger: Ledger, database: str) -> list[dict[str, Any]]:
+    """The document of the last plan; empty where there is none."""
+    stored = ledger.load_document(database, ADVICE)
+    return [] if stored is None else list(stored[1])
 
 
 def advice_document(advice: Iterable[Advice]) -> list[dict[str, Any]]:

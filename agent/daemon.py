@@ -28,7 +28,8 @@ from agent.executor import MoveEvent
 from agent.httpd import Certificate, MetricsServer
 from agent.ledger import HistorySettings, Ledger
 from agent.metrics import AgentCollector
-from agent.watch import STATUS, Snapshot, Watch, status_document
+from agent.snapshot import STATUS, Snapshot, status_document
+from agent.watch import Watch
 from connectors.base import Clock, ConnectorError, HotplaceError, LeaseHeld
 
 log = structlog.get_logger()

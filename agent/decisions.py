@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
@@ -20,8 +20,9 @@ from agent.ledger import Ledger
 from agent.planner import Planning
 from agent.states import ProposalState
 from connectors.model import DatabaseDemand, RoleFigures, Space, UnitTable
+from connectors.texts import Texts
 from policies.modes import plan_mode
-from policies.plan import HeatView, Plan, PolicySettings, Situation, Tier
+from policies.plan import HeatView, Plan, PolicySettings, RouteCost, Situation, Tier
 
 MOST_OPEN = 100_000  # proposals
 DECISION = "decision"  # name under which the ledger keeps the last plan's
@@ -45,7 +46,10 @@ class _Few:
     tiers: tuple[Tier, ...]
     database: DatabaseDemand
     no_route: dict[str, str]
+    no_wide: dict[str, str] = field(default_factory=dict)
+    wide_names: tuple[str, ...] = ()
     roles: tuple[RoleFigures, ...]
+    route_costs: dict[str, RouteCost] = field(default_factory=dict)
     settings: PolicySettings
     turned_over_ratio: float = 0.0
 
@@ -95,14 +99,19 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
         tiers=situation.tiers,
         database=situation.database,
         no_route=dict(situation.no_route),
+        no_wide=dict(situation.no_wide),
+        wide_names=units.wide_names,
         roles=situation.roles,
+        route_costs=dict(situation.route_costs),
         settings=settings,
         turned_over_ratio=situation.turned_over_ratio,
     )
     arrays: dict[str, NDArray[Any]] = {f"units.{name}": getattr(units, name) for name in _UNITS}
     arrays |= {f"situation.{name}": getattr(situation, name) for name in _SITUATION}
     arrays |= {f"heat.{name}": column for name in _HEAT if (column := getattr(heat, name)) is not None}
-    arrays["keys"] = _text(list(units.key))
+    if units.wide is not None:
+        arrays["units.wide"] = units.wide
+    arrays |= Texts.of(units.key).arrays("keys")
     arrays["few"] = _text(_FEW.dump_python(few))
     return arrays
 
@@ -117,14 +126,21 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
     columns = {name: arrays[f"units.{name}"] for name in _UNITS}
     heat = {name: arrays.get(f"heat.{name}") for name in _HEAT}
     situation = Situation(
-        units=UnitTable(key=json.loads(arrays["keys"].tobytes()), **columns),
+        units=UnitTable(
+            key=Texts.from_arrays(arrays, "keys"),
+            wide=arrays.get("units.wide"),
+            wide_names=few.wide_names,
+            **columns,
+        ),
         heat=HeatView(**{name: column for name, column in heat.items() if column is not None}),
         spaces=few.spaces,
         tiers=few.tiers,
         database=few.database,
         no_route=few.no_route,
+        no_wide=few.no_wide,
         roles=few.roles,
         turned_over_ratio=few.turned_over_ratio,
+        route_costs=few.route_costs,
         **{name: arrays[f"situation.{name}"] for name in _SITUATION},
     )
     return situation, few.settings

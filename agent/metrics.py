@@ -14,7 +14,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from agent.ranking import Ranking
-from agent.watch import Snapshot
+from agent.snapshot import Snapshot
+from policies.benefit import HOUR
+from policies.roles import measured, waited_seconds
 
 OTHER = "other"
 DATABASE_LABELS = ("database", "engine")
@@ -50,6 +52,7 @@ class AgentCollector(Collector):
         snapshots = list(self._snapshots())
         yield from self._agent(snapshots)
         yield from _spaces(snapshots)
+        yield from _roles(snapshots)
         yield from _plans(snapshots)
         yield from _units(snapshots, self._top_units)
 
@@ -94,9 +97,9 @@ def _spaces(snapshots: list[Snapshot]) -> Iterator[Metric]:
         "hotplace_tier_random_read_seconds", "Random read time of a tier.", labels=("database", "tier", "source")
     )
     for snapshot in snapshots:
-        if snapshot.picture is None:
+        storage = snapshot.storage
+        if storage is None:
             continue
-        storage = snapshot.picture.storage
         for space, tier in zip(storage.spaces, storage.tier_of_space, strict=True):
             name = storage.tiers[int(tier)].name if tier >= 0 else ""
             used.add_metric([snapshot.database, space.name, name], space.used_bytes)
@@ -106,6 +109,20 @@ def _spaces(snapshots: list[Snapshot]) -> Iterator[Metric]:
             source = "measured" if each.speed.measured else "configured"
             latency.add_metric([snapshot.database, each.name, source], each.speed.random_read_seconds)
     yield from (free, used, latency)
+
+
+def _roles(snapshots: list[Snapshot]) -> Iterator[Metric]:
+    """Waits for logs, temporary and undo spaces, where the engine knows any."""
+    wait = GaugeMetricFamily(
+        "hotplace_role_wait_per_hour_seconds",
+        "Time that sessions wait for a log, temporary or undo space, per hour.",
+        labels=("database", "role", "name"),
+    )
+    for snapshot in snapshots:
+        for figures in snapshot.roles:
+            if measured(figures):
+                wait.add_metric([snapshot.database, figures.role, figures.name], waited_seconds(figures) * HOUR)
+    yield wait
 
 
 def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
@@ -138,11 +155,10 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
             proposals.add_metric([snapshot.database, state], count)
         for state, count in (snapshot.moves or {}).items():
             moves.add_metric([snapshot.database, state], count)
-        if snapshot.planning is not None:
-            plan = snapshot.planning.plan
-            wait.add_metric([snapshot.database], plan.wait_per_hour)
-            saved.add_metric([snapshot.database], plan.wait_saved_per_hour)
-            gap.add_metric([snapshot.database], plan.gap_ratio)
+        if snapshot.worth is not None:
+            wait.add_metric([snapshot.database], snapshot.worth.wait_per_hour)
+            saved.add_metric([snapshot.database], snapshot.worth.wait_saved_per_hour)
+            gap.add_metric([snapshot.database], snapshot.worth.gap_ratio)
     yield from (wait, saved, gap, proposals, moves, moved, running, left)
 
 

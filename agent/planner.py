@@ -1,14 +1,15 @@
 """From a picture to a proposal: asks the policies what is worth moving and the connector how.
 
-Reads only. The loop exists because two answers come late: an engine may have no route for a bundle, and exact sizes may
-differ from the cheap ones that ranking uses. Either way the plan is made again with what was learnt.
+Reads only. The loop exists because three answers come late: an engine may have no route for a bundle, exact sizes may
+differ from the cheap ones that ranking uses, and a route may cost much beside its copying. Each time the plan is made
+again with what was learnt.
 """
 
 from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
@@ -24,9 +25,11 @@ from agent.proposals import Proposal, ProposedMove
 from agent.sampler import Picture
 from connectors.base import Connector
 from connectors.model import F64, I8, I64, Bundle, NoRoute, Route, Space, UnitKind, UnitTable
+from policies.benefit import move_cost_seconds
+from policies.costs import route_cost
 from policies.heat import decided
 from policies.modes import Hsm, Mode, plan_mode
-from policies.plan import HeatView, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
+from policies.plan import HeatView, Pin, Plan, PlannedMove, PolicySettings, RouteCost, Situation, Verdict
 
 
 class Wish(Protocol):
@@ -46,6 +49,8 @@ class Wish(Protocol):
 _N = TypeVar("_N", int, float)
 ROUNDS = 40  # of asking again, each for all moves of a plan; one that still has no way then does nothing
 SIZE_TOLERANCE_RATIO = 0.05  # exact against cheap size
+WEIGHED_RATIO = 0.05  # of what copying costs: a route that costs less beside it is told, and the plan not made again
+REWEIGHED = 3  # plans made again for what routes cost, at most: each brings in others, of lower gain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +61,7 @@ class Planning:
     settings: PolicySettings
     plan: Plan
     routes: tuple[Route, ...]  # one per move of the plan
+    costs: tuple[RouteCost, ...]  # of each, beside copying
     made_at: datetime
     pins: tuple[Wish, ...] = ()  # that the plan obeyed, the last that matches a unit wins
     plain: bool = True  # made in the default mode without a time limit, so situation and settings alone say it all
@@ -101,6 +107,7 @@ def make_planning(
         turned_over_ratio=turned_over(situation.tiers, situation.spaces, sent, now),
     )
     wanted, plain = mode or Hsm(), mode is None and time_limit_seconds == math.inf
+    reweighed = 0
     for _ in range(ROUNDS):
         plan = plan_mode(situation, settings, wanted, time_limit_seconds=time_limit_seconds)
         corrected = _with_exact_sizes(situation, plan, connector)
@@ -108,15 +115,44 @@ def make_planning(
             situation = corrected
             continue
         routes, refused = _routes(situation.units, plan, connector)
-        if not refused:
-            return Planning(
-                situation=situation, settings=settings, plan=plan, routes=routes, made_at=now, pins=pins, plain=plain
-            )
-        situation = replace(situation, no_route={**situation.no_route, **refused})
+        if refused:
+            situation = _without_ways(situation, refused)
+            continue
+        costs = _costs(situation, plan, routes, settings)
+        dear = _dear(situation, plan, costs, settings) if reweighed < REWEIGHED else {}
+        if dear:
+            situation = replace(situation, route_costs={**situation.route_costs, **dear})
+            reweighed += 1
+            continue
+        return Planning(
+            situation=situation, settings=settings, plan=plan, routes=routes, costs=costs, made_at=now, pins=pins,
+            plain=plain,
+        )  # fmt: skip
     nothing = _without_moves(situation, plan)
     return Planning(
-        situation=situation, settings=settings, plan=nothing, routes=(), made_at=now, pins=pins, plain=False
+        situation=situation, settings=settings, plan=nothing, routes=(), costs=(), made_at=now, pins=pins, plain=False
     )
+
+
+def _costs(
+    situation: Situation, plan: Plan, routes: Sequence[Route], settings: PolicySettings
+) -> tuple[RouteCost, ...]:
+    """What each move's route costs beside copying."""
+    pairs = zip(plan.moves, routes, strict=True)
+    return tuple(route_cost(route, move.rows, situation, settings) for move, route in pairs)
+
+
+def _dear(
+    situation: Situation, plan: Plan, costs: Sequence[RouteCost], settings: PolicySettings
+) -> dict[str, RouteCost]:
+    """Costs that count and that the plan did not know, by leading unit; a whole is weighed by its copying alone."""
+    sizes = np.array([move.size_bytes for move in plan.moves], dtype=np.int64)
+    copying = move_cost_seconds(sizes, situation.database, settings)
+    return {
+        move.key: cost
+        for move, cost, of_copy in zip(plan.moves, costs, copying.tolist(), strict=True)
+        if cost.seconds > WEIGHED_RATIO * of_copy and not move.wide and move.key not in situation.route_costs
+    }
 
 
 def _within_window(settings: PolicySettings, database: DatabaseConfig, now: datetime) -> PolicySettings:
@@ -187,7 +223,7 @@ def governing_pins(keys: Sequence[str], pins: Sequence[Wish]) -> I64:
     The last matching pattern wins; an exact key matches only itself.
     """
     column = np.full(len(keys), -1, dtype=np.int64)
-    row_of = {key: row for row, key in enumerate(keys)}
+    row_of = rows_of_keys(keys, {pin.pattern for pin in pins})
     for at, pin in enumerate(pins):
         if pin.pattern in row_of:
             column[row_of[pin.pattern]] = at
@@ -203,13 +239,14 @@ def _cooling_column(
 ) -> F64:
     """Seconds of cool-down left per unit."""
     column = np.zeros(len(keys))
-    if not last_moved:
-        return column
-    row_of = {key: row for row, key in enumerate(keys)}
-    for key, moved_at in last_moved.items():
-        if key in row_of:
-            column[row_of[key]] = max(0.0, settings.cool_down_seconds - (now - moved_at).total_seconds())
+    for key, row in rows_of_keys(keys, last_moved.keys()).items():
+        column[row] = max(0.0, settings.cool_down_seconds - (now - last_moved[key]).total_seconds())
     return column
+
+
+def rows_of_keys(keys: Sequence[str], wanted: Set[str]) -> dict[str, int]:
+    """Rows of the few keys that are wanted; those that are not there are left out."""
+    return {key: row for row, key in enumerate(keys) if key in wanted} if wanted else {}
 
 
 def _with_exact_sizes(situation: Situation, plan: Plan, connector: Connector) -> Situation | None:
@@ -228,20 +265,44 @@ def _with_exact_sizes(situation: Situation, plan: Plan, connector: Connector) ->
     return replace(situation, units=replace(units, size_bytes=sizes))
 
 
-def _routes(units: UnitTable, plan: Plan, connector: Connector) -> tuple[tuple[Route, ...], dict[str, str]]:
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """Moves that have no way, and why: bundles by their leading unit, wholes by their name."""
+
+    bundles: dict[str, str]
+    wholes: dict[str, str]
+
+    def add(self, move: PlannedMove, why: str) -> None:
+        """Note why a move has none."""
+        (self.wholes if move.wide else self.bundles)[move.wide or move.key] = why
+
+    def __bool__(self) -> bool:
+        return bool(self.bundles or self.wholes)
+
+
+def _without_ways(situation: Situation, refused: _Refused) -> Situation:
+    """The situation with what was learnt of ways that there are not."""
+    return replace(
+        situation,
+        no_route={**situation.no_route, **refused.bundles},
+        no_wide={**situation.no_wide, **refused.wholes},
+    )
+
+
+def _routes(units: UnitTable, plan: Plan, connector: Connector) -> tuple[tuple[Route, ...], _Refused]:
     """The kindest route of each move, or why some have none.
 
     Of routes that write the same thing anew the most worthwhile one goes first; the others are planned when it is done.
     """
     routes: list[Route] = []
-    refused: dict[str, str] = {}
+    refused = _Refused({}, {})
     rewritten: set[str] = set()
     for move in plan.moves:
         answer = connector.routes(bundle_of(units, move), move.to_space)
         if isinstance(answer, NoRoute):
-            refused[move.key] = answer.sentence
+            refused.add(move, answer.sentence)
         elif answer[0].rewrites in rewritten:
-            refused[move.key] = f"another move of this plan writes {answer[0].rewrites} anew; its turn comes after that"
+            refused.add(move, f"another move of this plan writes {answer[0].rewrites} anew; its turn comes after that")
         else:
             rewritten |= {answer[0].rewrites} - {""}
             routes.append(answer[0])
@@ -257,6 +318,7 @@ def bundle_of(units: UnitTable, move: PlannedMove) -> Bundle:
         kind=UnitKind(int(units.kind[move.rows[0]])),
         size_bytes=move.size_bytes,
         space=move.from_space,
+        wide=move.wide,
     )
 
 
@@ -278,8 +340,8 @@ def proposal_of(planning: Planning, database: DatabaseConfig, fingerprint: str) 
         gap_ratio=plan.gap_ratio,
         ceiling_ratio=_finite(plan.ceiling_ratio),
         moves=tuple(
-            _proposed(ordinal, move, route)
-            for ordinal, (move, route) in enumerate(zip(plan.moves, planning.routes, strict=True), start=1)
+            _proposed(ordinal, *each)
+            for ordinal, each in enumerate(zip(plan.moves, planning.routes, planning.costs, strict=True), start=1)
         ),
         wait_saved_low_per_hour=_finite(plan.wait_saved_low_per_hour),
         wait_saved_high_per_hour=_finite(plan.wait_saved_high_per_hour),
@@ -289,7 +351,7 @@ def proposal_of(planning: Planning, database: DatabaseConfig, fingerprint: str) 
     )
 
 
-def _proposed(ordinal: int, move: PlannedMove, route: Route) -> ProposedMove:
+def _proposed(ordinal: int, move: PlannedMove, route: Route, cost: RouteCost) -> ProposedMove:
     return ProposedMove(
         ordinal=ordinal,
         key=move.key,
@@ -304,6 +366,7 @@ def _proposed(ordinal: int, move: PlannedMove, route: Route) -> ProposedMove:
         copy_seconds=move.copy_seconds,
         payback_seconds=_finite(move.payback_seconds),
         sentence=move.sentence,
+        cost=cost,
     )
 
 

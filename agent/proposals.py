@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from connectors.model import Route
+from policies.plan import RouteCost
 
 DIGEST_SHOWN = 12  # characters that lists show and that approve --digest accepts at least
 
@@ -37,6 +38,7 @@ class ProposedMove:
     payback_seconds: float | None  # None: no gain of its own
     sentence: str
     undoes: int | None = None  # number of the move that this one takes back
+    cost: RouteCost | None = None  # beside copying; None: stored before it was reckoned, or an undo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

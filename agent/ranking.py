@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from agent.planner import Planning
 from connectors.model import F64, I8, I32, I64, Signal
+from connectors.texts import Texts
 from policies.explain import explain
 from policies.plan import Verdict
 
@@ -23,7 +24,7 @@ EXPLAINED = 200  # units at the top whose verdict is kept as a sentence; for the
 class Ranking:
     """Every unit with its numbers and verdict, the most valuable first."""
 
-    key: Sequence[str]
+    key: Texts
     size_bytes: I64
     kind: I8
     space: I32  # row of space_names
@@ -85,7 +86,7 @@ def ranking_of(planning: Planning) -> Ranking:
     order = np.lexsort((-rates[Signal.LOGICAL_READ], -plan.benefit_per_hour))
     space = units.space[order]
     return Ranking(
-        key=[units.key[row] for row in order],
+        key=Texts.of(units.key).take(order),
         size_bytes=units.size_bytes[order],
         kind=units.kind[order],
         space=space,
@@ -109,12 +110,12 @@ _COLUMNS = (
     "size_bytes", "kind", "space", "tier", "verdict", "logical_reads", "sync_reads", "prefetched_reads", "writes",
     "benefit_per_hour", "saved_if_moved", "observed_seconds", "confidence",
 )  # fmt: skip
-_TEXTS = ("key", "space_names", "tier_names", "sentence")
+_TEXTS = ("space_names", "tier_names", "sentence")
 
 
 def ranking_arrays(ranking: Ranking) -> dict[str, NDArray[Any]]:
-    """The ranking as arrays for the ledger; texts as the bytes of a JSON list."""
-    arrays: dict[str, NDArray[Any]] = {name: getattr(ranking, name) for name in _COLUMNS}
+    """The ranking as arrays for the ledger; the few texts as the bytes of a JSON list."""
+    arrays: dict[str, NDArray[Any]] = {name: getattr(ranking, name) for name in _COLUMNS} | ranking.key.arrays("key")
     for name in _TEXTS:
         text = json.dumps(list(getattr(ranking, name)), ensure_ascii=False)
         arrays[name] = np.frombuffer(text.encode(), dtype=np.uint8)
@@ -126,4 +127,4 @@ def ranking_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Ranking:
     texts = {name: json.loads(arrays[name].tobytes().decode()) for name in _TEXTS}
     texts["space_names"], texts["tier_names"] = tuple(texts["space_names"]), tuple(texts["tier_names"])
     columns: dict[str, Any] = {name: arrays[name] for name in _COLUMNS}
-    return Ranking(**columns, **texts)
+    return Ranking(key=Texts.from_arrays(arrays, "key"), **columns, **texts)

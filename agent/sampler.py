@@ -118,19 +118,30 @@ class Sampler:
 
     def picture(self) -> Picture | None:
         """What is known now; None before the first sample."""
-        if self._before is None or self._catalog is None or self._storage is None:
+        storage = self.storage()
+        if self._before is None or self._catalog is None or storage is None:
+            return None
+        return Picture(
+            catalog=self._catalog,
+            storage=storage,
+            heat=self._view(),
+            work=self._recent.mean(),
+            sampled_at=self._before.taken_at,
+            roles=self.roles(),
+        )
+
+    def storage(self) -> Storage | None:
+        """Spaces and tiers, the speeds calibrated by what was measured; None before the first sample."""
+        if self._storage is None:
             return None
         configured = self._storage.tiers
         speeds = device.calibrate([tier.speed for tier in configured], self._devices)
         tiers = tuple(replace(tier, speed=speed) for tier, speed in zip(configured, speeds, strict=True))
-        return Picture(
-            catalog=self._catalog,
-            storage=replace(self._storage, tiers=tiers),
-            heat=self._view(),
-            work=self._recent.mean(),
-            sampled_at=self._before.taken_at,
-            roles=self._recent.mean_roles(),
-        )
+        return replace(self._storage, tiers=tiers)
+
+    def roles(self) -> tuple[RoleFigures, ...]:
+        """Logs, temporary and undo spaces, averaged over the half-life."""
+        return self._recent.mean_roles()
 
     def _view(self) -> HeatView:
         """Heat by unit, with what seasons promise for the time in which a move is to pay."""

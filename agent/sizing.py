@@ -84,7 +84,7 @@ def answer_of(database: DatabaseConfig, ledger: Ledger, clock: Clock) -> Answer:
     watch = Watch(database, ledger, clock, level=Level.OBSERVE, dry_run=True)
     try:
         watch.sample()
-        picture = watch.snapshot.picture
+        picture = watch.sampler.picture()
     finally:
         watch.close(save=False)
     assert picture is not None, "there is a sample"

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger, MoveRow
+from agent.planner import rows_of_keys
 from agent.proposals import Proposal, ProposedMove
 from agent.states import MoveState
 from connectors.base import Connector, HotplaceError
@@ -97,7 +98,7 @@ def _route_back(row: MoveRow, catalog: Catalog, connector: Connector) -> Route:
 def _bundle_now(row: MoveRow, catalog: Catalog) -> Bundle:
     """The bundle of a move as the catalog has it now: same keys, perhaps other physical ids."""
     units = catalog.units
-    row_of = {key: at for at, key in enumerate(units.key)}
+    row_of = rows_of_keys(units.key, set(row.move.route.bundle.unit_keys))
     gone = [key for key in row.move.route.bundle.unit_keys if key not in row_of]
     if gone:
         raise CannotUndo(f"move {row.id} cannot be taken back: {', '.join(gone)} no longer exists")

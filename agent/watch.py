@@ -8,15 +8,12 @@ a table is copied.
 from __future__ import annotations
 
 import math
-import socket
 import threading
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
-from typing import Any
+from dataclasses import asdict
+from datetime import timedelta
 
 from agent.advice import ADVICE, advice_document, advice_on
-from agent.config import DatabaseConfig, Level, Storage
+from agent.config import DatabaseConfig, Level
 from agent.decisions import decision_of_proposal, keep
 from agent.executor import Executor, Listener
 from agent.ledger import Ledger, MoveRow
@@ -24,8 +21,9 @@ from agent.outcomes import Outcome, OutcomeVerdict
 from agent.pins import PIN_REPORTS, pin_reports, reports_document
 from agent.planner import Planning, make_planning, proposal_of
 from agent.progress import PROGRESS, RunningMove, progress_document
-from agent.ranking import RANKING, Ranking, ranking_arrays, ranking_of
-from agent.sampler import Cycle, Picture, Sampler
+from agent.ranking import RANKING, ranking_arrays, ranking_of
+from agent.sampler import Cycle, Sampler
+from agent.snapshot import Snapshot, Worth
 from agent.states import UNFINISHED, MoveState, ProposalState
 from agent.trace import NothingTraced
 from agent.undo import UNDO, CannotUndo, propose_undo, settle_undos
@@ -35,30 +33,7 @@ from connectors.model import DatabaseDemand, Identity
 from policies.modes import Mode
 from policies.plan import MoveReason
 
-STATUS = "status"
 MEASURED_OVER_SETTLE = 1.0  # the outcome is measured for as long as the settle time lasted
-
-
-@dataclass(slots=True)
-class Snapshot:
-    """What the last cycle left in memory: all that metrics and health checks ever look at."""
-
-    database: str
-    engine: str
-    identity: Identity | None = None
-    picture: Picture | None = None
-    cycle: Cycle | None = None
-    planning: Planning | None = None
-    ranking: Ranking | None = None
-    cycles: int = 0
-    failures: int = 0
-    server_seconds: float = 0.0
-    cycle_seconds: float = 0.0
-    running: RunningMove | None = None  # the move whose statement runs
-    error: str = ""
-    moved_bytes: int = 0
-    moves: Mapping[str, int] | None = None  # state -> how many ended there since start
-    proposals: Mapping[str, int] | None = None  # state -> how many are open
 
 
 class Watch:
@@ -116,7 +91,7 @@ class Watch:
                 snapshot.error = str(error)
                 raise
             snapshot.error = ""
-            snapshot.cycle, snapshot.picture = cycle, self.sampler.picture()
+            snapshot.cycle, snapshot.storage, snapshot.roles = cycle, self.sampler.storage(), self.sampler.roles()
             snapshot.cycles += 1
             snapshot.server_seconds += cycle.server_seconds
             snapshot.cycle_seconds += cycle.seconds
@@ -156,7 +131,7 @@ class Watch:
             if mode is not None:
                 return planning
             ranking = ranking_of(planning)
-            self.snapshot.planning, self.snapshot.ranking = planning, ranking
+            self.snapshot.worth, self.snapshot.ranking = Worth.of(planning.plan), ranking
             self._ledger.save_arrays(self.database.name, RANKING, now, ranking_arrays(ranking))
             self._ledger.save_document(self.database.name, PIN_REPORTS, reports_document(pin_reports(planning)))
             keep(self._ledger, self.database.name, planning)
@@ -350,42 +325,3 @@ ACTIONABLE = frozenset({MoveState.APPROVED, MoveState.PRECHECK, MoveState.RUNNIN
 
 def _before(proposal_id: int) -> str:
     return f"work before proposal {proposal_id}"
-
-
-def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, Any]:
-    """What ``hotplace status`` shows of a running daemon, as JSON values."""
-    cycle = snapshot.cycle
-    return {
-        "at": now.isoformat(),
-        "pid": pid,
-        "host": socket.gethostname(),
-        "engine": snapshot.engine,
-        "version": snapshot.identity.version if snapshot.identity else None,
-        "cycles": snapshot.cycles,
-        "failures": snapshot.failures,
-        "error": snapshot.error or None,
-        "last_sample": cycle.taken_at.isoformat() if cycle else None,
-        "last_cycle": cycle.sentence if cycle else None,
-        "units": cycle.units if cycle else 0,
-        "server_seconds": snapshot.server_seconds,
-        "cycle_seconds": snapshot.cycle_seconds,
-        "spaces": [] if snapshot.picture is None else _rooms(snapshot.picture.storage),
-    }
-
-
-def _rooms(storage: Storage) -> list[dict[str, Any]]:
-    """Used, free and capacity bytes of each space with its tier, fastest first; spaces without a tier are last."""
-    names = [tier.name for tier in storage.tiers]
-    tiered = sorted(
-        zip(storage.tier_of_space.tolist(), storage.spaces, strict=True), key=lambda pair: (pair[0] < 0, pair[0])
-    )
-    return [
-        {
-            "space": space.name,
-            "tier": names[tier] if tier >= 0 else None,
-            "used_bytes": space.used_bytes,
-            "free_bytes": space.free_bytes,
-            "capacity_bytes": space.capacity_bytes,
-        }
-        for tier, space in tiered
-    ]

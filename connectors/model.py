@@ -9,7 +9,7 @@ Times are aware and in UTC, durations are seconds, sizes are bytes, rates are pe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import IntEnum, StrEnum
 
@@ -24,6 +24,8 @@ I8 = NDArray[np.int8]
 Bools = NDArray[np.bool_]
 
 NO_PARENT = -1
+NO_WIDE = -1
+MINIMAL_LOG = 0.5  # share of a bundle's bytes: a move that logs less does not log what it copies
 
 
 class UnitKind(IntEnum):
@@ -97,12 +99,14 @@ class UnitTable:
     space: I32  # row in Catalog.spaces
     bundle: I64  # units with the same number move together
     parent: I64  # physical id of the table an index, LOB or partition belongs to, or NO_PARENT
+    wide: I32 | None = None  # row in wide_names of what each unit can also move with, or NO_WIDE; None: all NO_WIDE
+    wide_names: tuple[str, ...] = ()  # what can move as a whole, unique: "table space TS_DATA"
 
     def __post_init__(self) -> None:
         lengths = {
             len(c)
             for c in (self.physical_id, self.key, self.kind, self.size_bytes, self.space, self.bundle, self.parent)
-        }
+        } | ({len(self.wide)} if self.wide is not None else set())
         if len(lengths) > 1:
             raise ValueError(f"columns of a unit table differ in length: {sorted(lengths)}")
         if len(self.physical_id) > 1 and not bool(np.all(np.diff(self.physical_id) > 0)):
@@ -180,18 +184,16 @@ class RoleFigures:
     writes: float = float("nan")
     write_seconds: float = float("nan")
     waited_seconds: float = float("nan")  # that sessions waited for it, of either kind
+    written_bytes: float = float("nan")
+    active_seconds: float = float("nan")  # that all sessions it serves spent executing; NaN: it serves this database
+    note: str = ""  # what must be known of these figures: a bound, what is not timed and why
 
     def per_second(self, seconds: float) -> RoleFigures:
         """Differences as rates."""
-        return RoleFigures(
-            role=self.role,
-            name=self.name,
-            reads=self.reads / seconds,
-            read_seconds=self.read_seconds / seconds,
-            writes=self.writes / seconds,
-            write_seconds=self.write_seconds / seconds,
-            waited_seconds=self.waited_seconds / seconds,
-        )
+        return replace(self, **{name: getattr(self, name) / seconds for name in ROLE_FIGURES})
+
+
+ROLE_FIGURES = tuple(f.name for f in fields(RoleFigures) if f.name not in ("role", "name", "note"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +224,10 @@ class Interval:
     database: Mapping[str, float]  # differences; absent where one fell
     spaces: SpaceFigures | None = None  # differences; NaN where one fell or the space is new
     roles: tuple[RoleFigures, ...] = ()  # differences; NaN where one fell
+
+    def role_rates(self) -> tuple[RoleFigures, ...]:
+        """The same as ``roles``, per second."""
+        return tuple(figures.per_second(self.seconds) for figures in self.roles)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,6 +272,7 @@ class Bundle:
     kind: UnitKind
     size_bytes: int
     space: str
+    wide: str = ""  # the narrow way; else what moves as a whole, of UnitTable.wide_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,6 +298,31 @@ class Step:
         return bool(self.pause_sql)
 
 
+class Locked(StrEnum):
+    """What other sessions cannot do with the units of a move while it runs."""
+
+    NOTHING = "nothing"
+    BRIEFLY = "briefly"  # all of them, for a moment at its begin or end
+    WRITES = "writes"  # reads go on
+    ALL = "all"
+
+
+class LogVolume(StrEnum):
+    """How much of a move goes into the transaction log."""
+
+    NONE = "none"
+    MINIMAL = "minimal"  # what was allocated, not what was copied
+    FULL = "full"  # every byte
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowUp:
+    """Work that a move leaves behind, beside its own statements."""
+
+    what: str  # one sentence without a full stop
+    seconds: float | None  # of a session's time, estimated; None: nobody can say
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
     """One way to move a bundle to a space, with what it costs and blocks."""
@@ -308,6 +340,16 @@ class Route:
     transient_bytes: int  # extra room in the target while it runs, beyond the bundle itself
     rewrites: str = ""  # what the statements write anew besides the bundle: one plan has one route for each such thing
     notes: tuple[str, ...] = ()
+    locked: Locked | None = None  # None: stored before routes told
+    lock_seconds: float = 0.0  # others queue behind it for so long at most, where it has to wait for its lock
+    follow_up: tuple[FollowUp, ...] = ()
+
+    @property
+    def log_volume(self) -> LogVolume:
+        """How its estimate of the log compares with what it copies."""
+        if not self.log_bytes:
+            return LogVolume.NONE
+        return LogVolume.FULL if self.log_bytes > MINIMAL_LOG * self.bundle.size_bytes else LogVolume.MINIMAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

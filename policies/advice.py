@@ -1,48 +1,24 @@
 """Advice beside moves: what fast storage, or something cheaper, would do for what no move of units can help.
 
-Logs, temporary and undo space belong to no unit; they are judged by their own measured waits alone, so where an engine
-gives none nothing is said. Halves of a pair (a table without its hot index), work that no placement makes faster, and a
-larger buffer pool for the same money are told from the plan itself.
+Logs, temporary and undo space belong to no unit; they are judged by their own measured waits alone. Where an engine
+counts their work and not its time, that is said and nothing concluded (``roles``). Halves of a pair (a table without
+its hot index), work that no placement makes faster, and a larger buffer pool for the same money are told from the plan
+itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
-from connectors.model import Bools, Role, RoleFigures, UnitKind
-from policies.benefit import HOUR, wait_per_hour
-from policies.plan import Plan, PolicySettings, Situation
+from connectors.model import Bools, Role, UnitKind
+from policies.benefit import wait_per_hour
+from policies.plan import Advice, AdviceCode, Plan, PolicySettings, Situation
 from policies.purchase import GIB
+from policies.roles import NOTICEABLE, advice_of_roles, own_waits
 
-NOTICEABLE = 0.05  # share of session time; waits below it are nobody's problem
-BEST_HALF = 0.5  # a device that halves a wait is worth naming
 INDEXES = (UnitKind.INDEX, UnitKind.INDEX_PARTITION)
-
-
-class AdviceCode(StrEnum):
-    """What is advised."""
-
-    LEAVE = "leave"  # its waits are too short to do anything about
-    OWN_DEVICE = "own_device"
-    FASTER_DEVICE = "faster_device"
-    INDEX_WITHOUT_TABLE = "index_without_table"
-    TABLE_WITHOUT_INDEX = "table_without_index"
-    NO_GAIN_EXPECTED = "no_gain_expected"
-    RAM_IS_CHEAPER = "ram_is_cheaper"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Advice:
-    """One piece of advice."""
-
-    code: AdviceCode
-    subject: str  # key of a unit, name of a log or space, "" for the whole database
-    sentence: str
-    saves_per_hour: float  # seconds of session wait; 0 where nothing is to be gained
 
 
 def advice_of(situation: Situation, plan: Plan, settings: PolicySettings) -> tuple[Advice, ...]:
@@ -52,7 +28,7 @@ def advice_of(situation: Situation, plan: Plan, settings: PolicySettings) -> tup
     return (
         *_no_gain(situation),
         *_memory(situation, plan, settings),
-        *(_role(figures, situation) for figures in situation.roles if _measured(figures)),
+        *advice_of_roles(situation, settings),
         *_halves(situation, plan, settings),
     )
 
@@ -63,59 +39,19 @@ def _no_gain(situation: Situation) -> Iterator[Advice]:
     if not database.active > 0 or not database.read_wait >= 0:
         return
     share = database.read_wait / database.active
-    log = sum(f.waited_seconds for f in situation.roles if f.role is Role.LOG and f.waited_seconds >= 0)
-    written = max(log, database.write_wait) if database.write_wait >= 0 else log
     if share >= NOTICEABLE:
         return
+    log = sum(own_waits(figures, database) for figures in situation.roles if figures.role is Role.LOG)
+    written = max(log, database.write_wait) if database.write_wait >= 0 else log
     bound = "the log and other writes" if written > database.read_wait else "something other than storage"
+    named = "log-bound: " if log > max(NOTICEABLE * database.active, database.read_wait) else ""
     yield Advice(
         code=AdviceCode.NO_GAIN_EXPECTED,
         subject="",
-        sentence=f"no gain expected: sessions spend {share:.1%} of their time waiting for reads and are held up by "
-        f"{bound}, so no placement makes this work noticeably faster.",
+        sentence=f"{named}no gain expected: sessions spend {share:.1%} of their time waiting for reads and are held up "
+        f"by {bound}, so no placement makes this work noticeably faster.",
         saves_per_hour=0.0,
     )
-
-
-def _measured(figures: RoleFigures) -> bool:
-    return figures.waited_seconds >= 0 or (figures.writes > 0 and figures.write_seconds >= 0)
-
-
-def _role(figures: RoleFigures, situation: Situation) -> Advice:
-    """A log, temporary or undo space by its own waits: a faster device, one of its own, or as it is."""
-    waited = figures.waited_seconds if figures.waited_seconds >= 0 else figures.write_seconds
-    active = situation.database.active
-    share = waited / active if active > 0 else float("nan")
-    latency = figures.write_seconds / figures.writes if figures.writes > 0 else float("nan")
-    what = f"{_WORDS[figures.role]} {figures.name}"
-    if share < NOTICEABLE:
-        sentence = f"{what} is best left where it is: sessions spend {share:.1%} of their time waiting for it."
-        return Advice(code=AdviceCode.LEAVE, subject=figures.name, sentence=sentence, saves_per_hour=0.0)
-    best = min(situation.tiers, key=lambda tier: tier.speed.write_seconds)
-    told = f"{what}: sessions wait {waited * HOUR:,.0f} s per hour for it"
-    if latency == latency and best.speed.write_seconds < BEST_HALF * latency:
-        saves = waited * HOUR * (1 - best.speed.write_seconds / latency)
-        return Advice(
-            code=AdviceCode.FASTER_DEVICE,
-            subject=figures.name,
-            sentence=f"{told}, {_milliseconds(latency)} a write; on {best.name} a write takes "
-            f"{_milliseconds(best.speed.write_seconds)}, which would save about {saves:,.0f} s per hour.",
-            saves_per_hour=saves,
-        )
-    return Advice(
-        code=AdviceCode.OWN_DEVICE,
-        subject=figures.name,
-        sentence=f"{told}, and no tier writes much faster than it is served now; give it a device that it shares with "
-        "nobody.",
-        saves_per_hour=0.0,
-    )
-
-
-_WORDS = {Role.LOG: "the log", Role.TEMP: "the temporary space", Role.UNDO: "the undo space"}
-
-
-def _milliseconds(seconds: float) -> str:
-    return f"{seconds * 1000:.3g} ms"
 
 
 def _halves(situation: Situation, plan: Plan, settings: PolicySettings) -> Iterator[Advice]:

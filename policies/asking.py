@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -27,40 +28,51 @@ class Question:
     """Offers, and what their items and options stand for."""
 
     offers: Offers
+    plain: F64  # (o, n) gain of each option in waits alone: no resident bonus, preference, cost or doubt
     bundle: I64  # (n,) of each item
     target: I64  # (o, n) tier that each option leads to
     by_plan: Bools  # (k,) resources that are limits of the plan, not of a tier
 
 
-def question(draft: Draft, tiers: Sequence[Tier], open_to: Sequence[Bools], *, plain: bool = False) -> Question:
+def question(
+    draft: Draft,
+    tiers: Sequence[Tier],
+    open_to: Sequence[Bools],
+    *,
+    among: I64 | None = None,
+    all_rows: bool = False,
+) -> Question:
     """What may be done from the board as it stands.
 
     Args:
         draft: not changed.
         tiers: fastest first.
         open_to: per tier but the slowest, the bundles that guards let come to it.
-        plain: count waits alone: no resident bonus, no preference, no cost, no doubt.
+        among: bundles that are asked about, None: all.
+        all_rows: tell of resources too that these bundles cannot use up, as others beside them may.
     """
     tier, leaving = draft.tier(), draft.leavers()
     leaving &= tier < len(tiers) - 1
     coming = np.zeros(len(tier), dtype=np.bool_)
     for row, allowed in enumerate(open_to):
         coming |= allowed & (tier > row) & ~draft.moved
-    bundle = np.flatnonzero(coming | leaving)
+    asked = coming | leaving
+    bundle = np.flatnonzero(asked) if among is None else among[asked[among]]
     bundle = bundle[_order(draft, bundle, tier)]
     home = tier[bundle]
     option = np.arange(max(0, len(tiers) - 1), dtype=np.int64)[:, np.newaxis]
     target = np.asarray(option + (option >= home), dtype=np.int64)
-    gain = _gains(draft, bundle, home, target, open_to, leaving, plain=plain)
-    rows = [*_rooms(draft, tiers, bundle, home, target)]
+    gain, plain = _gains(draft, bundle, home, target, open_to, leaving)
+    rows = [*_rooms(draft, tiers, bundle, home, target, all_rows=all_rows)]
     by_plan = len(rows)
-    rows += _limits(draft, bundle, target)
+    rows += _limits(draft, bundle, target, all_rows=all_rows)
     return Question(
         offers=Offers(
             gain=gain,
             use=np.array([use for use, _ in rows]).reshape(len(rows), *target.shape),
             room=np.array([room for _, room in rows], dtype=np.float64),
         ),
+        plain=plain,
         bundle=bundle,
         target=target,
         by_plan=np.arange(len(rows)) >= by_plan,
@@ -70,30 +82,32 @@ def question(draft: Draft, tiers: Sequence[Tier], open_to: Sequence[Bools], *, p
 def _order(draft: Draft, bundle: I64, tier: I64) -> I64:
     """Positions by what all tiers differ in for a bundle, per byte; then by size and name."""
     size = np.maximum(draft.bundles.size[bundle], 1).astype(np.float64)
-    wait = draft.bundles.wait[:, bundle]
-    stake = (wait[-1] - wait[0]) * np.where(tier[bundle] == 0, 2.0, 1.0)
+    stake = (draft.bundles.wait[-1, bundle] - draft.bundles.wait[0, bundle]) * np.where(tier[bundle] == 0, 2.0, 1.0)
     return canonical_order(stake / size, size, Names(draft.keys, bundle))
 
 
 def _gains(
-    draft: Draft, bundle: I64, home: I64, target: I64, open_to: Sequence[Bools], leaving: Bools, *, plain: bool
-) -> F64:
-    """Gain of each option, ``-inf`` where there is no such option. Shape of ``target``."""
+    draft: Draft, bundle: I64, home: I64, target: I64, open_to: Sequence[Bools], leaving: Bools
+) -> tuple[F64, F64]:
+    """Gain of each option, ``-inf`` where there is no such option, and the same in waits alone. Shape of ``target``."""
     bundles, settings = draft.bundles, draft.settings
-    wait = bundles.wait[:, bundle]
-    saved = np.take_along_axis(wait, home[np.newaxis], 0) - np.take_along_axis(wait, target, 0)
+    here = bundles.wait[home, bundle]
+    favour, upkeep, may_go = draft.preference()[bundle], draft.upkeep()[bundle], leaving[bundle]
     allowed = np.vstack([*(allowed[bundle] for allowed in open_to), np.zeros(len(bundle), dtype=np.bool_)])
-    rises = (target < home) & np.take_along_axis(allowed, np.minimum(target, len(allowed) - 1), 0) & (saved > 0)
-    falls = (target > home) & leaving[bundle]
-    up, down = saved, np.minimum(saved, 0.0)
-    if not plain:
-        favour, upkeep = draft.preference()[bundle], draft.upkeep()[bundle]
-        doubt = 1.0 - np.take_along_axis(bundles.certain[:, bundle], target, 0)
-        up = up * favour * (1.0 - EQUALS * doubt) - upkeep
-        down = down * favour * settings.resident_bonus - upkeep * draft.dearness
-    reachable = np.take_along_axis(_fitting(draft, bundle), target, 0)
-    gain = np.where(rises & (up > 0), up, np.where(falls, down, -np.inf))
-    return np.where(reachable, np.rint(gain), -np.inf)
+    reachable = _fitting(draft, bundle)
+    gain, plain = np.empty(target.shape), np.empty(target.shape)
+    item = np.arange(len(bundle))
+    for option, to in enumerate(target):
+        saved = here - bundles.wait[to, bundle]
+        reached = reachable[to, item]
+        rises = (to < home) & allowed[to, item] & (saved > 0) & reached
+        falls = (to > home) & may_go & reached
+        lost = np.minimum(saved, 0.0)
+        up = saved * favour * (1.0 - EQUALS * (1.0 - bundles.certain[to, bundle])) - upkeep
+        down = lost * favour * settings.resident_bonus - upkeep * draft.dearness
+        gain[option] = np.rint(np.where(rises & (up > 0), up, np.where(falls, down, -np.inf)))
+        plain[option] = np.rint(np.where(rises, saved, np.where(falls, lost, -np.inf)))
+    return gain, plain
 
 
 def _fitting(draft: Draft, bundle: I64) -> Bools:
@@ -104,7 +118,9 @@ def _fitting(draft: Draft, bundle: I64) -> Bools:
     return np.asarray(size[np.newaxis, :] <= np.array(most)[:, np.newaxis], dtype=np.bool_)
 
 
-def _rooms(draft: Draft, tiers: Sequence[Tier], bundle: I64, home: I64, target: I64) -> Iterator[tuple[F64, float]]:
+def _rooms(
+    draft: Draft, tiers: Sequence[Tier], bundle: I64, home: I64, target: I64, *, all_rows: bool
+) -> Iterator[tuple[F64, float]]:
     """What each option uses of what tiers could run out of, and how much there is."""
     size = draft.bundles.size[bundle].astype(np.float64)
     known = np.array([draft.board.known(space) for space in range(len(draft.board.room))], dtype=np.bool_)
@@ -112,17 +128,17 @@ def _rooms(draft: Draft, tiers: Sequence[Tier], bundle: I64, home: I64, target: 
     for row, tier in enumerate(tiers):
         comes, leaves = (target == row).astype(np.float64), (home == row).astype(np.float64)
         room = _room(draft, row)
-        if size.sum() > room:
+        if all_rows or size.sum() > room:
             yield comes * size - leaves * freed, room
         yield from _strain(draft, tier, row, bundle, comes)
 
 
-def _limits(draft: Draft, bundle: I64, target: I64) -> Iterator[tuple[F64, float]]:
+def _limits(draft: Draft, bundle: I64, target: I64, *, all_rows: bool) -> Iterator[tuple[F64, float]]:
     """The same for the moves and bytes of the plan."""
     size = draft.bundles.size[bundle].astype(np.float64)
-    if len(bundle) > draft.left:
+    if all_rows or len(bundle) > draft.left:
         yield np.ones(target.shape), float(draft.left)
-    if size.sum() > draft.left_bytes:
+    if draft.left_bytes < inf and (all_rows or size.sum() > draft.left_bytes):
         yield np.broadcast_to(size, target.shape), draft.left_bytes
 
 

@@ -10,25 +10,28 @@ unknown is no target, neither up nor down, since its head-room could not be prom
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from math import inf
 
 import numpy as np
 
 from connectors.model import F64, I8, Bools
-from policies.benefit import HOUR, ceiling_ratio, copy_seconds, wait_weights
+from policies.asking import question
+from policies.benefit import HOUR, ceiling_ratio, wait_weights
 from policies.board import Board, Group, Hop
 from policies.bundles import MICRO, Bundles, bundles_of
 from policies.costs import dearness
-from policies.draft import Draft, Names
-from policies.explain import move_sentence
+from policies.draft import Balance, Draft, Names
 from policies.guards import first_of, why_not
 from policies.hsm import best_groups, pin_groups, value_bound
 from policies.interval import Interval, Placed, Shift, plan_interval, ratio_interval
+from policies.movements import planned_moves
 from policies.order import tables_first
-from policies.plan import LeftBehind, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
+from policies.plan import LeftBehind, Pin, Plan, PolicySettings, Situation, Verdict
 from policies.relief import reliefs
+from policies.ways import Groups, Side, aligned, decided, groups_of, shared_bound
 
 
 def make_plan(
@@ -46,20 +49,97 @@ def make_plan(
     """
     if not situation.tiers:
         return nothing(situation)
+    begin = partial(_begun, settings=settings, demote=demote, seconds=time_limit_seconds)
+    groups = groups_of(situation)
+    if groups is None or not groups.open.any():
+        only = situation if groups is None else groups.of(np.zeros_like(groups.open))
+        return _finished([_sketched(begin(only), time_limit_seconds)], 0.0)
+    return _finished(*_sketches(groups, begin, time_limit_seconds))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Begun:
+    """A plan with nothing but its pins."""
+
+    situation: Situation
+    reasons: list[I8]
+    side: Side
+    pinned: list[Group]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sketch:
+    """A plan before its figures are worked out."""
+
+    situation: Situation
+    draft: Draft
+    pinned: int  # groups that pins ask for
+    groups: list[Group]
+    staying: I8
+    limit: float
+
+    def worth(self) -> tuple[int, float]:
+        """What ranks plans of one situation: pins first, then what is surely saved less what it costs."""
+        balance = Balance(self.draft)
+        for hop in (hop for group in self.groups for hop in group.hops):
+            balance.add(hop)
+        return self.pinned, balance.net - balance.cost * HOUR / self.draft.settings.horizon_seconds
+
+
+def _begun(situation: Situation, *, settings: PolicySettings, demote: bool, seconds: float) -> _Begun:
     bundles = bundles_of(situation, settings)
     reasons = reasons_of(situation, bundles, settings)
     wanted = (bundles.pin == Pin.MUST) & (reasons[0] == Verdict.PROMOTE)
+    draft = new_draft(situation, bundles, settings, demote=demote, seconds=seconds)
     open_to = [(reason == Verdict.PROMOTE) & (bundles.pin != Pin.MUST) for reason in reasons]
-    draft = new_draft(situation, bundles, settings, demote=demote, seconds=time_limit_seconds)
     pinned = pin_groups(draft, wanted)
-    limit, more = value_bound(draft, situation.tiers, open_to)
-    board = _after(_fresh_board(situation, bundles, settings), pinned)
-    groups = [*pinned, *_ordered(best_groups(draft, situation.tiers, open_to), board)]
+    return _Begun(situation=situation, reasons=reasons, side=Side(draft=draft, open_to=open_to), pinned=pinned)
+
+
+def _sketched(begun: _Begun, seconds: float) -> _Sketch:
+    """The groups that follow the pins; what was begun is used up."""
+    situation, draft, open_to = begun.situation, begun.side.draft, begun.side.open_to
+    bundles, settings = draft.bundles, draft.settings
+    asked = question(draft, situation.tiers, open_to)
+    limit, more = value_bound(asked)
+    board = _after(_fresh_board(situation, bundles, settings), begun.pinned)
+    groups = [*begun.pinned, *_ordered(best_groups(draft, situation.tiers, open_to, asked), board)]
     ordered = tables_first(groups, bundles, situation.units, _fresh_board(situation, bundles, settings))
-    kept = within_limits(ordered, settings, time_limit_seconds)
+    kept = within_limits(ordered, settings, seconds)
     full = (bundles.size > draft.left_bytes) | more | (draft.left < 1) | (len(kept) < len(ordered))
-    staying = _staying(bundles, reasons[0], settings, full=full)
-    return plan_of(situation, bundles, settings, kept, staying, _saved(pinned) + limit)
+    return _Sketch(
+        situation=situation,
+        draft=draft,
+        pinned=len(begun.pinned),
+        groups=kept,
+        staying=_staying(bundles, begun.reasons[0], settings, full=full),
+        limit=_saved(begun.pinned) + limit,
+    )
+
+
+def _sketches(groups: Groups, begin: Callable[[Situation], _Begun], seconds: float) -> tuple[list[_Sketch], float]:
+    """Plans with the groups that deserve it as a whole, with none and with all; and what no plan of any kind beats."""
+    none, every = np.zeros_like(groups.open), groups.open
+    tiers = groups.situation.tiers
+    single, whole = begin(groups.of(none)), begin(groups.of(every))
+    fresh = new_draft(
+        whole.situation, whole.side.draft.bundles, whole.side.draft.settings, demote=single.side.draft.demote
+    )
+    sides = single.side, Side(draft=aligned(single.side.draft, fresh), open_to=whole.side.open_to)
+    taken = decided(groups, *sides, tiers)
+    limit = _saved(single.pinned) + shared_bound(groups, *sides, tiers)
+    begun = [single, whole]
+    if taken.any() and not np.array_equal(taken, every):
+        begun.insert(0, begin(groups.of(taken)))
+    return [_sketched(each, seconds) for each in begun], limit
+
+
+def _finished(sketches: list[_Sketch], limit: float) -> Plan:
+    """The best of some sketches."""
+    best = max(sketches, key=_Sketch.worth)  # of equals the first
+    return plan_of(
+        best.situation, best.draft.bundles, best.draft.settings, best.groups, best.staying, max(limit, best.limit)
+    )
 
 
 def reasons_of(situation: Situation, bundles: Bundles, settings: PolicySettings) -> list[I8]:
@@ -110,7 +190,7 @@ def plan_of(
     interval = _interval(bundles, situation, settings, groups, spared)
     share = _ratio_interval(bundles, situation, settings, groups, spared)
     return Plan(
-        moves=tuple(_moves(groups, bundles, situation, settings)),
+        moves=tuple(planned_moves(groups, bundles, situation, settings)),
         wait_per_hour=_present_wait(bundles) / MICRO,
         wait_saved_per_hour=saved / MICRO,
         bound_per_hour=max(limit, saved) / MICRO,
@@ -120,6 +200,7 @@ def plan_of(
         benefit_per_hour=wait[-1] - wait[0],
         wait_saved_if_moved=_saved_by_unit(situation, wait),
         chosen=chosen[bundles.of_row],
+        whole=situation.whole,
         left_behind=left_behind,
         wait_saved_low_per_hour=interval.low,
         wait_saved_high_per_hour=interval.high,
@@ -303,37 +384,3 @@ def _verdicts_on_fast(bundles: Bundles, settings: PolicySettings) -> I8:
         (bundles.observed < settings.minimum_history_seconds, Verdict.NOT_ENOUGH_HISTORY),
     ]
     return first_of(cases, Verdict.STAYS_SPARE)
-
-
-def _moves(
-    groups: Iterable[Group], bundles: Bundles, situation: Situation, settings: PolicySettings
-) -> Iterable[PlannedMove]:
-    for group in groups:
-        for hop in group.hops:
-            yield _move(hop, group, bundles, situation, settings)
-
-
-def _move(hop: Hop, group: Group, bundles: Bundles, situation: Situation, settings: PolicySettings) -> PlannedMove:
-    members = bundles.members(hop.bundle)
-    source, target = situation.spaces[hop.source], situation.spaces[hop.target]
-    from_tier, to_tier = (situation.tiers[int(situation.tier_of_space[row])].name for row in (hop.source, hop.target))
-    rise = situation.tier_of_space[hop.source] > situation.tier_of_space[hop.target]
-    wait = bundles.wait[situation.tier_of_space[[hop.source, hop.target]], hop.bundle]
-    saved = float(wait[0] - wait[1]) / MICRO
-    payback = group.cost / group.saved * HOUR if rise and group.saved > 0 else inf
-    move = PlannedMove(
-        key=situation.units.key[members[0]],
-        rows=members,
-        size_bytes=int(bundles.size[hop.bundle]),
-        from_space=source.name,
-        to_space=target.name,
-        from_tier=from_tier,
-        to_tier=to_tier,
-        reason=hop.reason,
-        wait_saved_per_hour=saved,
-        copy_seconds=float(copy_seconds(bundles.size[[hop.bundle]], settings)[0]),
-        payback_seconds=payback,
-        sentence="",
-    )
-    next_key = situation.units.key[bundles.members(group.hops[-1].bundle)[0]]
-    return replace(move, sentence=move_sentence(move, next_key))

@@ -99,7 +99,7 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
         routable=_routable(situation, lead),
         rates=_summed_rows(situation.heat.rates, rows, start),
         wait=wait,
-        cost=np.rint(move_cost_seconds(size, situation.database, settings) * MICRO),
+        cost=np.rint((move_cost_seconds(size, situation.database, settings) + _of_routes(situation, lead)) * MICRO),
         unit_wait=unit_wait,
         hotter=_by_wait(situation.heat.hotter, 1.0, unit_wait, rows, start, wait),
         colder=_by_wait(situation.heat.colder, 1.0, unit_wait, rows, start, wait),
@@ -156,6 +156,16 @@ def _lead_first(units: UnitTable, rows: I64) -> I64:
         return parent != NO_PARENT and parent in ids, int(units.kind[row]), units.key[int(row)]
 
     return np.array(sorted(rows, key=rank), dtype=np.int64)
+
+
+def _of_routes(situation: Situation, lead: I64) -> F64:
+    """Seconds that routes cost beside the copying, where one was asked for. Shape ``(m,)``."""
+    costs = np.zeros(len(lead))
+    if situation.route_costs:
+        for at, row in enumerate(lead.tolist()):
+            found = situation.route_costs.get(situation.units.key[row])
+            costs[at] = 0.0 if found is None else found.seconds
+    return costs
 
 
 def _routable(situation: Situation, lead: I64) -> Bools:

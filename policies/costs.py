@@ -1,8 +1,8 @@
-"""What a move costs, as earlier ones have taught: how fast bytes are copied, and how much sessions suffer meanwhile.
+"""What moving costs: what earlier moves have taught of copying, and what a route adds by log, locks and follow-up.
 
-Both are fits over finished moves, drawn towards what is configured as if that had been seen for a while, so that one
-odd move changes little. Rates are added up over bytes and seconds, not averaged over moves: a thousand small tables
-say less about a large one than one large table does.
+How fast bytes are copied, and how much sessions suffer meanwhile, are fits over finished moves, drawn towards what is
+configured as if that had been seen for a while, so that one odd move changes little. Rates are added up over bytes and
+seconds, not averaged over moves: a thousand small tables say less about a large one than one large table does.
 """
 
 from __future__ import annotations
@@ -11,13 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from connectors.model import DatabaseDemand
+import numpy as np
+
+from connectors.model import I64, DatabaseDemand, Locked, Role, RoleFigures, Route, Signal
 from policies.benefit import waiting_sessions
-from policies.plan import PolicySettings
+from policies.plan import PolicySettings, RouteCost, Situation
+from policies.roles import own_waits
 
 PRIOR_COPY_SECONDS = 20.0  # of copying at the configured rate
 PRIOR_SLOW_SECONDS = 20.0  # of copying at the configured slow-down
 MOST_SLOW_DOWN = 3.0  # more than all work lost means that other work was in the way
+_WRITES = [Signal.ASYNC_WRITE, Signal.SYNC_WRITE]
 SHORTEST_COPY_SECONDS = 0.05  # shorter ones measure the round trip
 MOST_DEAR = 1e6  # times its cost: what brings more than that is worth passing the budget
 
@@ -103,6 +107,63 @@ def dearness(turned_over_ratio: float, settings: PolicySettings) -> float:
     """
     left = 1.0 - turned_over_ratio / settings.turnover_per_week
     return 1.0 / max(left, 1.0 / MOST_DEAR)
+
+
+def route_cost(route: Route, rows: Sequence[int], situation: Situation, settings: PolicySettings) -> RouteCost:
+    """What a route costs beside its copying. Each part is an estimate from what sessions do now.
+
+    Args:
+        route: as the engine offers it.
+        rows: of the units that it moves.
+        situation: what they are used for, and what sessions wait for.
+        settings: rates and the slow-down that copying is already taken to cost.
+    """
+    known = (work.seconds for work in route.follow_up if work.seconds is not None)
+    return RouteCost(
+        log_seconds=_log_seconds(route, situation, settings),
+        blocked_seconds=_blocked_seconds(route, np.array(rows, dtype=np.int64), situation, settings),
+        follow_up_seconds=sum(known, 0.0),
+    )
+
+
+def log_rate(roles: Sequence[RoleFigures], configured: float) -> float:
+    """Bytes per second that the log's device takes: what is configured, or what it was seen to do where that is more.
+
+    Small flushes are slow for their bytes, so a measured rate only says how fast it is at least.
+    """
+    seen = (f.written_bytes / f.write_seconds for f in roles if f.role is Role.LOG and f.write_seconds > 0)
+    return max((rate for rate in seen if rate > configured), default=configured)
+
+
+def _log_seconds(route: Route, situation: Situation, settings: PolicySettings) -> float:
+    """While the log takes the move's bytes, sessions that wait for it wait about twice as long."""
+    waiting = sum(own_waits(figures, situation.database) for figures in situation.roles if figures.role is Role.LOG)
+    return waiting * route.log_bytes / log_rate(situation.roles, settings.log_bytes_per_second)
+
+
+def _blocked_seconds(route: Route, rows: I64, situation: Situation, settings: PolicySettings) -> float:
+    """Sessions at work on these units, for as long as a lock or the wait for it may hold them up.
+
+    What a copy is taken to cost everybody is counted there; who is locked out of it loses the rest of the time as well.
+    """
+    if route.locked in {None, Locked.NOTHING}:
+        return 0.0
+    users, writers = _sessions_at_work(rows, situation)
+    if route.locked is Locked.WRITES:
+        users = writers
+    copying = 0.0 if route.locked is Locked.BRIEFLY else route.bundle.size_bytes / settings.copy_bytes_per_second
+    return users * (route.lock_seconds + copying * max(0.0, 1.0 - settings.foreground_slow_down))
+
+
+def _sessions_at_work(rows: I64, situation: Situation) -> tuple[float, float]:
+    """How many sessions use the units at any time, by their share of all logical reads, and how many of them write."""
+    rates, active = situation.heat.rates, situation.database.active
+    reads, writes = float(rates[Signal.LOGICAL_READ, rows].sum()), float(rates[_WRITES][:, rows].sum())
+    total = float(rates[Signal.LOGICAL_READ].sum() + rates[_WRITES].sum())
+    if not total > 0:
+        return 0.0, 0.0
+    sessions = max(1.0, active) if active == active else 1.0
+    return sessions * (reads + writes) / total, sessions * writes / total
 
 
 def _overlap(copy: Copy, interval: Disturbed) -> float:

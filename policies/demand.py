@@ -6,13 +6,13 @@ The rule everywhere: when the counters cannot be trusted, the interval says noth
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
+from typing import Any
 
 import numpy as np
 
-from connectors.model import F64, I64, Bools, Interval, RoleFigures, Sample, SpaceFigures
-from policies.workload import ROLE_FIGURES
+from connectors.model import F64, I64, ROLE_FIGURES, Bools, Interval, RoleFigures, Sample, SpaceFigures
 
 OTHER_EPOCH = "other_epoch"
 CLOCK_STOOD_STILL = "clock_stood_still"
@@ -57,14 +57,17 @@ def difference(before: Sample, after: Sample, *, longest_seconds: float, known: 
     if known is not None:
         restarted |= (was < 0) & ~_contains(known, ids)
     moved = restarted.copy()
-    rises: dict[str, I64] = {}
-    for name in sorted(before.counters.keys() & after.counters.keys()):
+    names = sorted(before.counters.keys() & after.counters.keys())
+    for name in names:
         rise = _taken(after.counters[name], now) - _taken(before.counters[name], was)
         restarted |= rise < 0
         moved |= rise != 0
-        rises[name] = rise
-    rows = np.flatnonzero(moved)
-    deltas = {name: np.where(restarted[rows], 0.0, rise[rows]) for name, rise in rises.items()}
+    rows = np.flatnonzero(moved)  # few of many: subtracting theirs again is less than keeping every difference
+    was, now = was[rows], now[rows]
+    deltas = {
+        name: np.where(restarted[rows], 0.0, _taken(after.counters[name], now) - _taken(before.counters[name], was))
+        for name in names
+    }
     return Interval(
         started_at=before.taken_at,
         ended_at=after.taken_at,
@@ -92,8 +95,8 @@ def _role_rises(before: Sequence[RoleFigures], after: Sequence[RoleFigures]) -> 
 
 def _role_rise(was: RoleFigures, now: RoleFigures) -> RoleFigures:
     rises = {name: getattr(now, name) - getattr(was, name) for name in ROLE_FIGURES}
-    known = {name: rise if rise >= 0 else nan for name, rise in rises.items()}
-    return RoleFigures(role=now.role, name=now.name, **known)
+    known: dict[str, Any] = {name: rise if rise >= 0 else nan for name, rise in rises.items()}
+    return replace(now, **known)
 
 
 def _space_rises(before: SpaceFigures | None, after: SpaceFigures | None) -> SpaceFigures | None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from connectors.model import Signal
+from connectors.model import NO_WIDE, Signal
 from policies.benefit import HOUR, move_cost_seconds, payback_seconds
 from policies.board import room_bytes
-from policies.figures import surely
+from policies.figures import judged_together, route_cost_of, surely, whole_of
 from policies.guards import hit_ratio, physical_reads, writes
 from policies.plan import MoveReason, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
 
@@ -51,21 +51,22 @@ def verdict_sentence(verdict: Verdict) -> str:
 def move_sentence(move: PlannedMove, makes_room_for: str) -> str:
     """Why a move is in a plan."""
     size = bytes_text(move.size_bytes)
+    what = move.key if not move.wide else f"{move.wide} with {_and_others(move)}"
     if move.reason is MoveReason.MAKE_ROOM:
         return (
-            f"{move.key} ({size}) gives way to {makes_room_for}; on {move.to_tier} its sessions wait "
+            f"{what} ({size}) gives way to {makes_room_for}; on {move.to_tier} its sessions wait "
             f"{seconds_text(max(0.0, -move.wait_saved_per_hour))} more per hour."
         )
     if move.reason is MoveReason.PIN:
         change = "saves" if move.wait_saved_per_hour >= 0 else "costs"
         return (
-            f"{move.key} ({size}) goes to {move.to_tier} because it is pinned; that {change} "
+            f"{what} ({size}) goes to {move.to_tier} because it is pinned; that {change} "
             f"{seconds_text(abs(move.wait_saved_per_hour))} of wait per hour."
         )
     if move.reason in _BY_MODE:
-        return f"{move.key} ({size}) {_BY_MODE[move.reason].format(move=move)}{_wait_change(move)}."
+        return f"{what} ({size}) {_BY_MODE[move.reason].format(move=move)}{_wait_change(move)}."
     return (
-        f"{move.key} ({size}) on {move.to_tier} saves {seconds_text(move.wait_saved_per_hour)} of wait per hour "
+        f"{what} ({size}) on {move.to_tier} saves {seconds_text(move.wait_saved_per_hour)} of wait per hour "
         f"and pays back in {seconds_text(move.payback_seconds)}."
     )
 
@@ -75,6 +76,12 @@ _BY_MODE = {
     MoveReason.LEVEL: "goes to {move.to_space}, so that the spaces of {move.to_tier} are used more evenly",
     MoveReason.DRAIN: "goes to {move.to_space}, because {move.from_space} is to be emptied",
 }
+
+
+def _and_others(move: PlannedMove) -> str:
+    """The leading unit of what moves as a whole, and how many more there are."""
+    others = len(move.rows) - 1
+    return f"{move.key} and {others} more" if others else move.key
 
 
 def _wait_change(move: PlannedMove) -> str:
@@ -96,11 +103,33 @@ def explain(situation: Situation, plan: Plan, row: int, settings: PolicySettings
     verdict = Verdict(int(plan.verdict[row]))
     move = next((move for move in plan.moves if row in move.rows), None)
     if move is not None:
-        return move.sentence
+        with_it = f"{situation.units.key[row]} moves with {move.wide}. " if move.wide else ""
+        return f"{with_it}{move.sentence}{_why_alone(situation, plan, row)}"
     facts = _facts(situation, plan, row, settings)
     sentence = _SENTENCES[verdict](facts)
-    others = facts.with_others
-    return f"{sentence} It moves together with {others}." if others else sentence
+    whole = whole_of(situation, plan, row)
+    others = f"{whole} as a whole" if whole else facts.with_others
+    together = f" It moves together with {others}." if others else ""
+    return f"{sentence}{together}{_why_alone(situation, plan, row)}"
+
+
+def _why_alone(situation: Situation, plan: Plan, row: int) -> str:
+    """Why a unit that could move with all of its space is judged by itself; "" where there is no such question."""
+    units = situation.units
+    if units.wide is None or units.wide[row] == NO_WIDE or whole_of(situation, plan, row):
+        return ""
+    name, inside = units.wide_names[int(units.wide[row])], np.equal(units.wide, units.wide[row])
+    if name in situation.no_wide:
+        return f" It cannot move with {name}: {situation.no_wide[name]}."
+    if np.isin(situation.pin[inside], (Pin.MUST, Pin.NEVER)).any():
+        return f" It does not move with {name}, which holds something pinned."
+    if not any(inside[move.rows[0]] for move in plan.moves):
+        return ""
+    size, saves = int(units.size_bytes[inside].sum()), float(plan.wait_saved_if_moved[inside].sum())
+    return (
+        f" It does not move with {name}: that would take {bytes_text(size)} and save {seconds_text(saves)} per hour, "
+        "less for its room than single units of it."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,10 +164,12 @@ class _Facts:
 def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings) -> _Facts:
     units = situation.units
     rates = situation.heat.rates[:, row : row + 1]
-    together = np.flatnonzero(units.bundle == units.bundle[row])
+    together = judged_together(situation, plan, row)
     size = int(units.size_bytes[together].sum())
     saves = float(plan.wait_saved_if_moved[together].sum())
-    cost = move_cost_seconds(np.array([size]), situation.database, settings)
+    cost = (
+        move_cost_seconds(np.array([size]), situation.database, settings) + route_cost_of(situation, together).seconds
+    )
     space = situation.spaces[int(units.space[row])]
     return _Facts(
         key=units.key[row],

@@ -7,11 +7,11 @@ from math import nan
 
 import numpy as np
 
-from connectors.model import I64
+from connectors.model import I64, NO_WIDE
 from policies.benefit import HOUR, copy_seconds, move_cost_seconds, payback_seconds, wait_per_hour
 from policies.guards import hit_ratio
 from policies.interval import certain_share
-from policies.plan import Plan, PolicySettings, Situation, Verdict
+from policies.plan import Plan, PolicySettings, RouteCost, Situation, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,10 @@ class Figures:
     expected_index: float  # that a season promises; NaN: none does
     hit_ratio: float  # logical reads that the buffer pool answers
     copy_seconds: float
-    cost_seconds: float  # of session time
+    cost_seconds: float  # of session time, the three below included
+    log_seconds: float  # that of it which sessions wait longer for the log; 0 until a route was asked for
+    blocked_seconds: float  # that which they wait for its locks
+    follow_up_seconds: float  # that which it leaves to do
     payback_seconds: float
     payback_limit_seconds: float
     observed_seconds: float
@@ -49,11 +52,12 @@ def figures_of(situation: Situation, plan: Plan, row: int, settings: PolicySetti
         settings: with which it was made.
     """
     units, heat = situation.units, situation.heat
-    together = np.flatnonzero(units.bundle == units.bundle[row])
+    together = judged_together(situation, plan, row)
     size = np.array([int(units.size_bytes[together].sum())], dtype=np.int64)
     now, fast = waits(situation, together, settings)
     saves = now - fast
-    cost = move_cost_seconds(size, situation.database, settings)
+    route = route_cost_of(situation, together)
+    cost = move_cost_seconds(size, situation.database, settings) + route.seconds
     return Figures(
         verdict=Verdict(int(plan.verdict[row])),
         bundle_bytes=int(size[0]),
@@ -68,6 +72,9 @@ def figures_of(situation: Situation, plan: Plan, row: int, settings: PolicySetti
         hit_ratio=float(hit_ratio(heat.rates[:, [row]])[0]),
         copy_seconds=float(copy_seconds(size, settings)[0]),
         cost_seconds=float(cost[0]),
+        log_seconds=route.log_seconds,
+        blocked_seconds=route.blocked_seconds,
+        follow_up_seconds=route.follow_up_seconds,
         payback_seconds=float(payback_seconds(cost, np.array([saves]))[0]),
         payback_limit_seconds=settings.payback_limit_seconds,
         observed_seconds=float(heat.observed_seconds[together].min()),
@@ -75,6 +82,28 @@ def figures_of(situation: Situation, plan: Plan, row: int, settings: PolicySetti
         cooling_seconds=float(situation.cooling_seconds[together].max()),
         confidence_ratio=float(heat.confidence[row]),
     )
+
+
+def route_cost_of(situation: Situation, together: I64) -> RouteCost:
+    """What the route of these units costs beside copying; nothing where none was asked for."""
+    keys = (situation.units.key[int(row)] for row in together)
+    nothing = RouteCost(log_seconds=0.0, blocked_seconds=0.0, follow_up_seconds=0.0)
+    return next((cost for key in keys if (cost := situation.route_costs.get(key))), nothing)
+
+
+def whole_of(situation: Situation, plan: Plan, row: int) -> str:
+    """What a unit was judged with as a whole, "" where it was judged with its own bundle."""
+    at = NO_WIDE if plan.whole is None else int(plan.whole[row])
+    return "" if at == NO_WIDE else situation.units.wide_names[at]
+
+
+def judged_together(situation: Situation, plan: Plan, row: int) -> I64:
+    """Rows of the units that a plan moves with that one or not at all."""
+    units = situation.units
+    if whole_of(situation, plan, row):
+        assert plan.whole is not None, "without it nothing is judged as a whole"
+        return np.flatnonzero(plan.whole == plan.whole[row])
+    return np.flatnonzero(units.bundle == units.bundle[row])
 
 
 def waits(situation: Situation, together: I64, settings: PolicySettings) -> tuple[float, float]:

@@ -146,7 +146,7 @@ def _kind_of_demand(bundles: Bundles, weights: F64, target: int, below: tuple[Bo
     """
     low, lasting, gain = *below, bundles.saved(target)
     rates = bundles.rates
-    home = weights[np.maximum(bundles.tier, 0)].T
+    home = np.take(weights.T, np.maximum(bundles.tier, 0), axis=1)
     foreground, prefetched, written = wait_by_class(rates, home, weights[target][:, np.newaxis])
     minor = foreground < MINOR_SHARE * (foreground + prefetched + written)
     hits = hit_ratio(rates)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.asking import question
+from policies.asking import Question, question
 from policies.board import Group
 from policies.draft import Draft, by_density
 from policies.offers import STAY
@@ -51,39 +52,37 @@ def pin_groups(draft: Draft, wanted: Bools) -> list[Group]:
     return groups
 
 
-def best_groups(draft: Draft, tiers: Sequence[Tier], open_to: Sequence[Bools]) -> list[Group]:
+def best_groups(draft: Draft, tiers: Sequence[Tier], open_to: Sequence[Bools], asked: Question) -> list[Group]:
     """Groups that bring every tier nearer to what deserves it.
 
     Args:
         draft: is extended.
         tiers: fastest first.
         open_to: per tier but the slowest, the bundles that guards let come to it.
+        asked: the question about the draft as it is.
     """
     groups: list[Group] = []
     allowed = [column.copy() for column in open_to]
-    for _ in range(_ROUNDS):
-        if draft.left < 1:
-            break
-        asked = question(draft, tiers, allowed)
-        choice = place(asked.offers).choice
-        items = np.flatnonzero(choice != STAY)
-        found, refused = scheduled(draft, asked.bundle[items], asked.target[choice[items], items])
+    for again in range(_ROUNDS):
+        placed = place(asked.offers)
+        items = np.flatnonzero(placed.choice != STAY)
+        found, refused = scheduled(draft, asked.bundle[items], asked.target[placed.choice[items], items])
         groups += found
         for column in allowed:
             column[refused] = False
-        if not refused:
+        if not refused or draft.left < 1 or (again and not found):
             break
+        asked = question(draft, tiers, allowed, among=asked.bundle[placed.near])
     return groups
 
 
-def value_bound(draft: Draft, tiers: Sequence[Tier], open_to: Sequence[Bools]) -> tuple[float, bool]:
+def value_bound(asked: Question) -> tuple[float, bool]:
     """Microseconds per hour that no placement beats from the board as it stands, guards, pins and limits given.
 
     About wait alone: resident bonus, preference and move cost are left out, doubt too. Also whether it is the moves or
     bytes of one plan that hold it up: then there is more to gain in the next.
     """
-    asked = question(draft, tiers, open_to, plain=True)
-    found = bound(asked.offers)
+    found = bound(replace(asked.offers, gain=asked.plain))
     return found.gain, bool(found.held_up[asked.by_plan].any())
 
 

@@ -24,6 +24,7 @@ from policies.hsm import pin_groups
 from policies.level import Weight, fill, level_groups, read_load
 from policies.order import tables_first
 from policies.plan import LeftBehind, Pin, Plan, PolicySettings, Situation, Verdict
+from policies.ways import single_where_possible
 
 
 class HsmSubtype(StrEnum):
@@ -96,6 +97,7 @@ def plan_mode(
     rows = _rows(situation, mode)
     if not situation.tiers:
         return nothing(situation)
+    situation = single_where_possible(situation)
     bundles = bundles_of(situation, settings)
     draft = new_draft(situation, bundles, settings)
     groups = within_limits(_groups(situation, draft, mode, rows), settings, time_limit_seconds)

@@ -44,7 +44,8 @@ class Offers:
 
     def reduced(self, price: F64) -> F64:
         """Gain of each option less what it uses, at a price per resource. Shape ``(o, n)``."""
-        return np.asarray(self.gain - np.tensordot(price, self.use, 1), dtype=np.float64)
+        flat = self.use.reshape(len(price), self.gain.size)
+        return np.asarray(self.gain - (price @ flat).reshape(self.gain.shape), dtype=np.float64)
 
     def used(self, choice: I64) -> F64:
         """What the options taken use together, shape ``(k,)``."""

@@ -47,7 +47,7 @@ def _coming(group: Group) -> tuple[int, ...]:
 
 def _table_of(bundle: int, bundles: Bundles, units: UnitTable) -> int:
     """Bundle of the table that an index belongs to, -1 for what is no index."""
-    lead = int(bundles.lead[bundle])
+    lead = int(bundles.rows[bundles.start[bundle]])
     if units.kind[lead] not in INDEXES:
         return -1
     parent = int(units.parent[lead])

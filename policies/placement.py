@@ -17,16 +17,16 @@ import numpy as np
 
 from connectors.model import F64, I64, Bools
 from policies.offers import SLACK, STAY, Offers, best_options, binding
-from policies.prices import Prices, prices
+from policies.prices import MANY, Prices, doubts, nearest, prices
 from policies.search import search
 
 CORE = 600  # items that a search goes through
 _SEARCHES = 2
 _STATES = 200_000  # items times states, in one search
 _WIDTH = (64, 32768)
-_PRICES = 24  # of those tried on the way
-_ALL_DEARER = (1.0, 1.003, 1.01, 1.03, 1.1, 1.3, 2.0, 5.0, 1e6)
-_ONE_DEARER = (0.9, 0.97, 1.03, 1.1, 1.3)
+_PRICES = 6  # of those tried on the way
+_ALL_DEARER = (1.0, 1.01, 1.1, 1.3, 2.0, 1e6)
+_ONE_DEARER = (0.9, 1.1)
 _CLOSE = 2e-5  # of the bound: nearer to it, a search is not worth its time
 _FAR = 1e-3  # of the bound: farther from it, the neighbourhood of the best choice is searched too
 _NEIGHBOURS = 300  # items
@@ -44,6 +44,7 @@ class Placement:
     choice: I64  # (n,) option of each item, STAY for none
     gain: float  # of all options taken, never below 0
     bound: float  # no choice brings more
+    near: I64  # of many items those nearest to another choice and those that are not left alone; of few all
 
 
 def place(offers: Offers) -> Placement:
@@ -51,13 +52,41 @@ def place(offers: Offers) -> Placement:
     if len(offers.room) and float(offers.room.min()) < 0:
         return _overdrawn(offers)
     scarce, _ = binding(offers.scaled())
+    everybody = np.arange(len(offers))
     if not len(scarce.room) or not (scarce.gain > 0).any():
         choice, worth = best_options(scarce.gain)
-        return Placement(choice=choice, gain=float(worth.sum()), bound=float(worth.sum()))
+        return Placement(choice=choice, gain=float(worth.sum()), bound=float(worth.sum()), near=everybody)
     found = prices(scarce)
+    if len(scarce) > MANY:
+        placed = _among_near(scarce, found)
+        if placed is not None:
+            return placed
     best, limit = _improved(scarce, found, _rounded(scarce, found))
-    gain = 0.0 if best is None else scarce.gained(best)
-    return Placement(choice=_nothing(scarce) if best is None else best, gain=gain, bound=max(limit, gain))
+    choice = _nothing(scarce) if best is None else best
+    gain = scarce.gained(choice)
+    return Placement(choice=choice, gain=gain, bound=max(limit, gain), near=everybody)
+
+
+def _among_near(offers: Offers, found: Prices) -> Placement | None:
+    """The answer where all but those who are nearest to changing their choice keep it; None: there is none such."""
+    near = nearest(offers, found.reduced)
+    choice = best_options(found.reduced)[0]
+    choice[near] = STAY
+    settled = offers.gained(choice)
+    inner = replace(offers.only(near), room=offers.room - offers.used(choice))
+    prices_ = replace(found, bound=found.bound - settled, reduced=found.reduced[:, near])
+    best, limit = _improved(inner, prices_, _rounded(inner, prices_))
+    if best is None:
+        return None
+    choice[near] = best
+    gain = offers.gained(choice)
+    if gain < 0:
+        return None
+    far = np.ones(len(offers), dtype=np.bool_)
+    far[near] = False
+    touched = np.flatnonzero(~far | (choice != STAY))
+    sure = float(doubts(found.reduced[:, far]).min()) > found.bound - gain  # nobody else has a say in it
+    return Placement(choice=choice, gain=gain, bound=max(limit + settled if sure else found.bound, gain), near=touched)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +130,7 @@ def _overdrawn(offers: Offers) -> Placement:
 
 def _improved(offers: Offers, found: Prices, best: I64 | None) -> tuple[I64 | None, float]:
     """The best choice after the searches, and what no choice beats."""
-    limit, by_price = found.bound, best_options(offers.reduced(found.price))[0]
+    limit, by_price = found.bound, best_options(found.reduced)[0]
     for at in range(_SEARCHES):
         floor = -np.inf if best is None else offers.gained(best)
         if limit - floor <= _CLOSE * limit:
@@ -121,14 +150,16 @@ def _nothing(offers: Offers) -> I64:
     return np.full(len(offers), STAY, dtype=np.int64)
 
 
-def _rounded(offers: Offers, found: Prices) -> I64:
-    """What the prices say, made dearer until it fits, with the room filled; at worst nothing."""
+def _rounded(offers: Offers, found: Prices) -> I64 | None:
+    """What the prices say, made dearer until it fits, with the room filled; or nothing, where that fits; or None."""
     best = _nothing(offers)
+    possible = offers.fits(best)
     for factor in _ALL_DEARER:
         choice = best_options(offers.reduced(found.price * factor))[0]
         if offers.fits(choice):
-            return max(_polished(offers, choice, found.price), best, key=offers.gained)
-    return best
+            choice = _polished(offers, choice, found.price)
+            return max(choice, best, key=offers.gained) if possible else choice
+    return best if possible else None
 
 
 def _open(offers: Offers, found: Prices, floor: float, search_: int) -> I64:
@@ -136,7 +167,7 @@ def _open(offers: Offers, found: Prices, floor: float, search_: int) -> I64:
 
     An item is settled where any other choice than its best costs more than all that could still be won.
     """
-    doubt = _doubt(offers.reduced(found.price))
+    doubt = doubts(found.reduced)
     items = np.flatnonzero(doubt <= found.bound - floor)
     weight = np.tensordot(found.price, np.abs(offers.use[:, :, items]), 1)
     weight = np.where(np.isfinite(offers.gain[:, items]), weight, 0.0).max(axis=0)
@@ -145,12 +176,6 @@ def _open(offers: Offers, found: Prices, floor: float, search_: int) -> I64:
     by_stake = -weight / (doubt + _NEAR * found.bound)
     rank = by_stake if search_ == 0 else doubt / weight - _LARGE * np.log(weight)
     return items[np.argsort(rank, kind="stable")]
-
-
-def _doubt(reduced: F64) -> F64:
-    """What the second best option of each item, staying included, is worse than the best."""
-    ranked = np.sort(np.vstack((reduced, np.zeros(reduced.shape[1]))), axis=0)
-    return np.asarray(ranked[-1] - ranked[-2], dtype=np.float64)
 
 
 def _searched(offers: Offers, found: Prices, order: I64, base: I64, best: I64 | None) -> tuple[I64 | None, float]:

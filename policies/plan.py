@@ -135,6 +135,7 @@ class PolicySettings:
     # -- the model
     long_half_life_seconds: float = 24 * 3600.0  # of the second horizon: it ranks, and promoted is what is hot by both
     minimum_size_bytes: int = 65536  # of a smaller unit with little gain it is said that the buffer pool keeps it
+    log_bytes_per_second: float = 50e6  # that the log's device takes at least; what is measured may be more
     foreground_slow_down: float = 1.0  # share of waiting sessions' work that stands still while a move copies, at first
     regret_ratio: float = 1.0  # with no lifetime known, a unit is moved once it has cost this many times the move
     ram_gib_year: float | None = None  # price of memory; None: nobody says, so it is never found cheaper
@@ -159,6 +160,20 @@ class HeatView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RouteCost:
+    """What a route costs beside its copying, in seconds of sessions' time; estimates, all of them."""
+
+    log_seconds: float  # who waits for the log waits longer, while it takes what the move writes there
+    blocked_seconds: float  # sessions that its locks hold up, beyond the slow-down by the copy
+    follow_up_seconds: float  # work that it leaves behind, as far as anybody can say
+
+    @property
+    def seconds(self) -> float:
+        """All of it."""
+        return self.log_seconds + self.blocked_seconds + self.follow_up_seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
     """Everything a plan may depend on. The same situation and settings give the same plan, always."""
 
@@ -172,8 +187,11 @@ class Situation:
     database: DatabaseDemand
     no_route: Mapping[str, str] = field(default_factory=dict)  # bundle's leading unit key -> why it cannot move
     turned_over_ratio: float = 0.0  # of the fastest tier's bytes, gave way to others within the last week
+    no_wide: Mapping[str, str] = field(default_factory=dict)  # of UnitTable.wide_names -> why it cannot as a whole
+    whole: I32 | None = None  # (n,) row in wide_names that each unit is to be judged with, see ``ways``; None: alone
     # -- the model
     roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, rates per second
+    route_costs: Mapping[str, RouteCost] = field(default_factory=dict)  # by leading unit key, of routes asked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +210,7 @@ class PlannedMove:
     copy_seconds: float
     payback_seconds: float  # move cost over gain; inf where there is no gain of its own
     sentence: str
+    wide: str = ""  # what moves as a whole, of UnitTable.wide_names; "": a bundle of its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,9 +238,33 @@ class Plan:
     wait_saved_if_moved: F64  # (n,) per hour, from its present home to the fastest tier
     chosen: Bools  # (n,) on the fastest tier once the plan has run
     left_behind: tuple[LeftBehind, ...] = ()  # mode drain: what stays in the space, and why
+    whole: I32 | None = None  # (n,) row in wide_names that each unit is judged with, NO_WIDE: alone; None: all alone
     # -- the interval of what all moves save, per hour; settings.certainty of the outcomes are to lie in it
     wait_saved_low_per_hour: float = float("nan")
     wait_saved_high_per_hour: float = float("nan")
     saved_ratio_low: float = float("nan")  # the same of the share of all wait, which common errors leave alone
     saved_ratio_high: float = float("nan")
     relief_per_hour: float = 0.0  # what stays behind may be spared in shorter queues, beside what the moves save
+
+
+class AdviceCode(StrEnum):
+    """What is advised."""
+
+    LEAVE = "leave"  # its waits are too short to do anything about
+    OWN_DEVICE = "own_device"
+    FASTER_DEVICE = "faster_device"
+    INDEX_WITHOUT_TABLE = "index_without_table"
+    TABLE_WITHOUT_INDEX = "table_without_index"
+    NO_GAIN_EXPECTED = "no_gain_expected"
+    RAM_IS_CHEAPER = "ram_is_cheaper"
+    UNKNOWN = "unknown"  # it is used, and its times are not measured
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """One piece of advice."""
+
+    code: AdviceCode
+    subject: str  # key of a unit, name of a log or space, "" for the whole database
+    sentence: str
+    saves_per_hour: float  # seconds of session wait; 0 where nothing is to be gained

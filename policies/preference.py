@@ -13,6 +13,7 @@ from policies.board import room_bytes
 from policies.bundles import Bundles, bundles_of
 from policies.explain import bytes_text, seconds_text
 from policies.plan import Pin, Plan, PolicySettings, Situation
+from policies.ways import single_where_possible
 
 NONE = np.int8(-1)  # not pinned
 
@@ -105,6 +106,7 @@ class PinView:
 
 def pin_view(situation: Situation, plan: Plan, settings: PolicySettings) -> PinView:
     """How far each pin is fulfilled, and what the plan does about it."""
+    situation = single_where_possible(situation)
     bundles = bundles_of(situation, settings)
     of_row, pin = bundles.of_row, situation.pin
     fast = situation.tier_of_space[situation.units.space] == 0

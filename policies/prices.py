@@ -6,24 +6,29 @@ relaxation's), and the prices where it is reached say what is worth its room.
 
 The figure is convex in the prices, and how much more is used than there is tells which way is down: each evaluation
 cuts away a half of an ellipsoid that holds the best prices (Shor; Yudin and Nemirovski). Items whose choice is the same
-everywhere in what is left of it need not be looked at again, so a million items cost little more than one look.
+everywhere in what is left of it need not be looked at again.
+
+Many items are sifted: a sample gives first prices, the items nearest to changing their choice at them give better ones
+while all others keep theirs, and whoever would not keep it at the new prices joins the near ones. Once nobody does, the
+prices are the best for all. So a million items cost a few looks.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from connectors.model import F64
+from connectors.model import F64, I64
 from policies.offers import STAY, Offers, best_options
 
-_TOLERANCE = 1e-6  # of the bound, while many items are looked at
-_CLOSE = 1e-10  # of the bound, once they are few
+_CLOSE = 1e-9  # of the bound: near enough
 _ROUNDS = 400  # of cutting, times the number of resources
 _SETTLE_EVERY = 8  # cuts, times the number of resources
-_MANY = 20_000  # items
 _FEW = 200  # items that are not worth settling
+MANY = 20_000  # items that are worth sifting
+_NEAR = 12_000  # items that get first prices right
+_SIFTS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +38,12 @@ class Prices:
     bound: float  # no choice brings more
     price: F64  # (k,) per unit of each resource
     tried: F64  # (tries, k), the best first
+    reduced: F64  # (o, n) gain of each option less what it uses, at the best prices
 
 
 @dataclass(slots=True)
 class _Market:
-    """The items that are not settled yet, and the sums of those that are. Prices in units of their largest value."""
+    """The items that are not settled yet, and the sums of those that are."""
 
     offers: Offers
     worth: float = 0.0  # of the settled items
@@ -45,10 +51,15 @@ class _Market:
 
     def evaluate(self, price: F64) -> tuple[float, F64]:
         """The figure at some prices, and a subgradient."""
-        offers = self.offers
-        choice, worth = best_options(offers.reduced(price))
-        left = offers.room - self.use
-        return float(price @ left + worth.sum() + self.worth), left - offers.used(choice)
+        gain, use, left = self.offers.gain, self.offers.use, self.offers.room - self.use
+        if len(gain) == 1:
+            reduced = gain[0] - price @ use[:, 0]
+            taken = np.flatnonzero(reduced > 0)
+            worth, used = reduced[taken].sum(), use[:, 0, taken].sum(axis=1)
+        else:
+            choice, each = best_options(self.offers.reduced(price))
+            worth, used = each.sum(), self.offers.used(choice)
+        return float(price @ left + worth + self.worth), left - used
 
     def settle(self, price: F64, shape: F64) -> None:
         """Set aside items that choose the same everywhere in the ellipsoid."""
@@ -69,31 +80,106 @@ class _Market:
 
 def prices(offers: Offers) -> Prices:
     """The dual of some offers, at least one resource."""
-    resources = len(offers.room)
     scale = _largest(offers)
-    market = _Market(
-        Offers(gain=offers.gain, use=offers.use * scale[:, np.newaxis, np.newaxis], room=offers.room * scale),
-        use=np.zeros(resources),
+    tried = _cheapest(_Market(offers, use=np.zeros(len(scale))), scale) if len(offers) <= MANY else _sifted(offers)
+    price = tried[0]
+    reduced = offers.reduced(price)
+    bound = float(price @ offers.room + best_options(reduced)[1].sum())
+    return Prices(bound=bound, price=price, tried=tried, reduced=reduced)
+
+
+def _cheapest(market: _Market, scale: F64) -> F64:
+    """Prices tried on the way to the best ones, those first, shape ``(tries, k)``.
+
+    Args:
+        market: used up.
+        scale: of the prices; no best price is above it.
+    """
+    resources, axes = len(scale), -np.eye(len(scale))
+    market.offers = replace(
+        market.offers, use=market.offers.use * scale[:, np.newaxis, np.newaxis], room=market.offers.room * scale
     )
+    market.use = market.use * scale
     centre, shape = np.full(resources, 0.5), np.eye(resources) * (resources / 4)
     tried: list[tuple[float, F64]] = []
+    least = np.inf
     for at in range(_ROUNDS * resources):
         lowest = int(np.argmin(centre))
         if centre[lowest] < 0:
-            slope, excess = -np.eye(resources)[lowest], -float(centre[lowest])
+            slope, excess = axes[lowest], -float(centre[lowest])
         else:
             value, slope = market.evaluate(centre)
             tried.append((value, centre * scale))
-            excess = value - min(value for value, _ in tried)
+            least = min(least, value)
+            excess = value - least
         reach = float(np.sqrt(max(slope @ shape @ slope, 0.0)))
-        close = _TOLERANCE if len(market.offers) > _MANY and resources > 1 else _CLOSE
-        if excess >= reach or (centre[lowest] >= 0 and reach <= close * abs(value)):
+        if excess >= reach or (centre[lowest] >= 0 and reach <= _CLOSE * abs(value)):
             break
         centre, shape = _cut(centre, shape, slope / reach, excess / reach)
         if at % (_SETTLE_EVERY * resources) == _SETTLE_EVERY * resources - 1 and len(market.offers) > _FEW:
             market.settle(centre, shape)
     tried.sort(key=lambda pair: pair[0])
-    return Prices(bound=tried[0][0], price=tried[0][1], tried=np.array([price for _, price in tried]))
+    return np.array([price for _, price in tried])
+
+
+def _sifted(offers: Offers) -> F64:
+    """The same for many items, by looking closely at few of them."""
+    scale = _largest(offers)
+    tried = _cheapest(_Market(_sample(offers), use=np.zeros(len(scale))), scale)
+    reduced = offers.reduced(tried[0])
+    kept = best_options(reduced)[0]
+    near = np.zeros(len(offers), dtype=np.bool_)
+    near[nearest(offers, reduced)] = True
+    for _ in range(_SIFTS):
+        far = np.where(near, STAY, kept)
+        market = _Market(offers.only(near), worth=offers.gained(far), use=offers.used(far))
+        tried = _cheapest(market, scale)
+        changed = (best_options(offers.reduced(tried[0]))[0] != kept) & ~near
+        if not changed.any():
+            break
+        near |= changed
+    return tried
+
+
+def _sample(offers: Offers) -> Offers:
+    """Few items that stand for all: every so many-th, counting as so many, of those who would gain and of the rest."""
+    parts = []
+    for which in _sides(offers):
+        step = max(1, len(which) // (_NEAR // 4))
+        some = offers.only(which[step // 2 :: step])
+        parts.append((some.gain * step, some.use * step))
+    return Offers(
+        gain=np.concatenate([gain for gain, _ in parts], axis=1),
+        use=np.concatenate([use for _, use in parts], axis=2),
+        room=offers.room,
+    )
+
+
+def nearest(offers: Offers, reduced: F64) -> I64:
+    """Of many items those nearest to changing their choice, for what they gain or lose by it, in rising order.
+
+    As many of those who would gain as of the others: where few come and many could leave, all who come are near.
+    """
+    parts = []
+    for which in _sides(offers):
+        stake = np.abs(np.where(np.isfinite(offers.gain[:, which]), offers.gain[:, which], 0.0)).max(axis=0)
+        doubt = doubts(reduced[:, which]) / np.maximum(stake, 1.0)
+        parts.append(which[np.argpartition(doubt, _NEAR // 2)[: _NEAR // 2]] if len(which) > _NEAR // 2 else which)
+    return np.sort(np.concatenate(parts))
+
+
+def _sides(offers: Offers) -> tuple[I64, I64]:
+    """Items that would gain by some option, and the others."""
+    gains = (offers.gain > 0).any(axis=0)
+    return np.flatnonzero(gains), np.flatnonzero(~gains)
+
+
+def doubts(reduced: F64) -> F64:
+    """What the second best option of each item, staying included, is worse than the best. Shape ``(n,)``."""
+    if len(reduced) == 1:
+        return np.asarray(np.abs(reduced[0]), dtype=np.float64)
+    ranked = np.sort(np.vstack((reduced, np.zeros(reduced.shape[1]))), axis=0)
+    return np.asarray(ranked[-1] - ranked[-2], dtype=np.float64)
 
 
 def _largest(offers: Offers) -> F64:
@@ -117,6 +203,6 @@ def _cut(centre: F64, shape: F64, slope: F64, depth: float) -> tuple[F64, F64]:
     if n == 1:
         return centre - step * (1 + depth) / 2, shape * ((1 - depth) / 2) ** 2
     centre = centre - step * ((1 + n * depth) / (n + 1))
-    narrower = shape - np.outer(step, step) * (2 * (1 + n * depth) / ((n + 1) * (1 + depth)))
+    narrower = shape - step[:, np.newaxis] * step * (2 * (1 + n * depth) / ((n + 1) * (1 + depth)))
     shape = narrower * (n * n / (n * n - 1) * (1 - depth * depth))
     return centre, (shape + shape.T) / 2

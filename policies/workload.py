@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
 
-from connectors.model import DatabaseDemand, Role, RoleFigures
-
-ROLE_FIGURES = tuple(each.name for each in fields(RoleFigures) if each.name not in ("role", "name"))
+from connectors.model import ROLE_FIGURES, DatabaseDemand, Role, RoleFigures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +64,7 @@ class RecentWork:
     """What a database did lately: its demand and its roles as decayed means. Costs the same however long it runs."""
 
     demand: Means = field(default_factory=dict)
-    roles: Mapping[tuple[Role, str], Means] = field(default_factory=dict)
+    roles: Mapping[tuple[Role, str], tuple[RoleFigures, Means]] = field(default_factory=dict)  # newest, means
 
     def then(self, work: WorkInterval, half_life: float) -> RecentWork:
         """After one more interval."""
@@ -73,7 +72,8 @@ class RecentWork:
         for figures in work.roles:
             known = {name: getattr(figures, name) for name in ROLE_FIGURES}
             name = figures.role, figures.name
-            roles[name] = faded(roles.get(name, {}), known, work.seconds, half_life)
+            _, means = roles.get(name, (figures, {}))
+            roles[name] = figures, faded(means, known, work.seconds, half_life)
         return RecentWork(demand=faded(self.demand, asdict(work.demand), work.seconds, half_life), roles=roles)
 
     def mean(self) -> DatabaseDemand:
@@ -81,12 +81,9 @@ class RecentWork:
         return DatabaseDemand(**mean_of(self.demand))
 
     def mean_roles(self) -> tuple[RoleFigures, ...]:
-        """Rates per second of each log, temporary and undo space, in the order in which they first appeared."""
-        unknown = dict.fromkeys(ROLE_FIGURES, math.nan)
-        return tuple(
-            RoleFigures(role=role, name=name, **{**unknown, **mean_of(means)})
-            for (role, name), means in self.roles.items()
-        )
+        """Rates per second of each log, temporary and undo space under its newest note, in the order of appearance."""
+        unknown: dict[str, Any] = dict.fromkeys(ROLE_FIGURES, math.nan)
+        return tuple(replace(newest, **{**unknown, **mean_of(means)}) for newest, means in self.roles.values())
 
 
 def _mean(values: Iterable[tuple[float, float]]) -> float:

@@ -11,7 +11,7 @@ from agent.cli.app import Group, command
 from agent.cli.deciding import Reason
 from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.session import Session, actor
-from agent.watch import STATUS
+from agent.snapshot import STATUS
 
 SpaceName = Annotated[str, typer.Argument(metavar="SPACE", help="A space as `hotplace status` lists it.")]
 

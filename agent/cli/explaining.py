@@ -65,6 +65,7 @@ def number_lines(numbers: Figures) -> list[tuple[str, str]]:
         ("saves", f"{saves}, surely {sure}; less than {floor} is not worth a move"),
         ("demand errs by", format_ratio(numbers.demand_error_ratio)),
         ("move", f"{together}, {copying} of copying, costs {cost} of session time"),
+        *_of_route(numbers),
         ("payback", f"{_duration(numbers.payback_seconds)} of at most {format_seconds(numbers.payback_limit_seconds)}"),
         (
             "history",
@@ -78,6 +79,13 @@ def number_lines(numbers: Figures) -> list[tuple[str, str]]:
     if numbers.cooling_seconds > 0:
         lines.append(("cools down for", format_seconds(numbers.cooling_seconds)))
     return lines
+
+
+def _of_route(numbers: Figures) -> list[tuple[str, str]]:
+    """The part of the cost that is the route's, where one was asked for."""
+    parts = {"log": numbers.log_seconds, "locks": numbers.blocked_seconds, "afterwards": numbers.follow_up_seconds}
+    told = ", ".join(f"{format_seconds(seconds)} {what}" for what, seconds in parts.items() if seconds > 0)
+    return [("of that", f"{told} (estimated)")] if told else []
 
 
 def numbers_document(numbers: Figures) -> dict[str, Any]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from agent.advice import ADVICE
+from agent.advice import stored_advice
 from agent.cli.app import Group, command
 from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.explaining import explain_stored, number_lines, numbers_document, row_of
@@ -65,7 +65,9 @@ def units(
 @command(Group.LOOK, "hotplace explain 'public.orders'")
 def explain(
     session: Session,
-    unit: Annotated[str, typer.Argument(help="Key of the unit as `hotplace units` prints it.")],
+    unit: Annotated[
+        str, typer.Argument(help="Key of the unit as `hotplace units` prints it, or a log or space of `beside moves`.")
+    ],
     proposal: Annotated[
         int | None, typer.Option(min=1, help="Explain the verdict with which this proposal was made, not the last one.")
     ] = None,
@@ -75,6 +77,9 @@ def explain(
         explain_stored(session, unit, proposal)
         return
     at, ranking = stored_ranking(session)
+    if unit not in ranking.key and (beside := advice_about(session, unit)):
+        _show_advice(session, unit, at, beside)
+        return
     row = row_of(ranking.key, unit)
     document = ranking.document(row)
     session.out.line(ranking.key[row], style="bold")
@@ -100,6 +105,16 @@ def explain(
     )
 
 
+def _show_advice(session: Session, subject: str, at: datetime, advice: Sequence[dict[str, Any]]) -> None:
+    """What is advised about a log, a temporary or an undo space, which are no units."""
+    session.out.line(subject, style="bold")
+    for each in advice:
+        session.out.line(f"{each['code']}: {each['sentence']}")
+    session.out.document(
+        {"database": session.database.name, "ranked_at": at, "subject": subject, "advice": list(advice)}
+    )
+
+
 def _numbers(session: Session, key: str) -> Figures | None:
     """The numbers behind the verdict of the last plan; None where that is not kept or did not know the unit."""
     decision = recall(session.ledger, session.database.name)
@@ -111,8 +126,7 @@ def _numbers(session: Session, key: str) -> Figures | None:
 
 def advice_about(session: Session, key: str) -> list[dict[str, Any]]:
     """What the last plan advised about a unit beside moves."""
-    stored = session.ledger.load_document(session.database.name, ADVICE)
-    return [] if stored is None else [each for each in stored[1] if each["subject"] == key]
+    return [each for each in stored_advice(session.ledger, session.database.name) if each["subject"] == key]
 
 
 def stored_ranking(session: Session) -> tuple[datetime, Ranking]:

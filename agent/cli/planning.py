@@ -28,8 +28,7 @@ from agent.proposals import Proposal
 from agent.ranking import Ranking, ranking_of
 from agent.units_of_measure import format_bytes, format_seconds
 from agent.watch import Watch
-from policies.advice import Advice
-from policies.plan import Verdict
+from policies.plan import Advice, Verdict
 
 HEAD = 10  # units of the ranking that are shown
 LONGEST_NAP_SECONDS = 0.25  # between looks at the progress bar

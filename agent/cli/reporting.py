@@ -65,6 +65,10 @@ def _print(out: Output, found: Report) -> None:
     )
     for proposal in found.proposals:
         _print_proposal(out, proposal)
+    if found.advice:
+        out.heading("beside moves, by the last plan")
+    for each in found.advice:
+        out.line(f"{each['code']}: {each['sentence']}")
 
 
 def _print_proposal(out: Output, proposal: ProposalRecord) -> None:

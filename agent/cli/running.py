@@ -21,9 +21,11 @@ from agent.config import DatabaseConfig
 from agent.daemon import STALE_SAMPLES, Daemon
 from agent.ledger import Ledger, MoveRow, ProposalRow
 from agent.logs import set_up_logs
+from agent.memory import return_large_blocks
+from agent.snapshot import STATUS
 from agent.states import MoveState, ProposalState
 from agent.units_of_measure import format_bytes, format_seconds, format_when
-from agent.watch import ACTIONABLE, STATUS
+from agent.watch import ACTIONABLE
 from connectors.base import HotplaceError
 
 UNDER_WAY = ACTIONABLE | {MoveState.PLACED, MoveState.SETTLING, MoveState.UNDO_PROPOSED}
@@ -38,7 +40,7 @@ class DaemonState:
     alive: bool
     age_seconds: float | None  # since it last wrote; None: it never did
     at: datetime | None
-    status: Mapping[str, Any]  # agent.watch.status_document; empty where there is none
+    status: Mapping[str, Any]  # agent.snapshot.status_document; empty where there is none
 
     @property
     def sentence(self) -> str:
@@ -95,6 +97,7 @@ def run(
             code=ExitCode.USAGE,
             advice="Leave --database out, use --once with it, or give each database a configuration of its own.",
         )
+    return_large_blocks()
     Daemon(config, session.config_path, session.ledger, session.clock).run()
     return ExitCode.OK
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from agent.cli.output import Column, Output
@@ -91,8 +92,26 @@ def print_moves(out: Output, moves: Sequence[ProposedMove]) -> None:
     for move in moves:
         out.line(f"{move.ordinal}. {move.sentence}")
         out.line(f"   locks: {move.route.locks}")
+        for line in _beside_copying(move):
+            out.line(f"   {line}")
         for note in move.route.notes:
             out.line(f"   note: {note}")
+
+
+def _beside_copying(move: ProposedMove) -> list[str]:
+    """Log and follow-up work of a move, and what all of it is reckoned to cost its sessions."""
+    route, cost = move.route, move.cost
+    lines = [f"log: about {format_bytes(route.log_bytes)} ({route.log_volume})"]
+    for work in route.follow_up:
+        took = "nobody can say how long" if work.seconds is None else f"about {format_seconds(work.seconds)}"
+        lines.append(f"afterwards: {work.what} ({took})")
+    if cost is not None and cost.seconds > 0:
+        lines.append(
+            f"beside copying it costs sessions about {format_seconds(cost.seconds)}: "
+            f"{format_seconds(cost.log_seconds)} of log, {format_seconds(cost.blocked_seconds)} of locks, "
+            f"{format_seconds(cost.follow_up_seconds)} afterwards (estimated)"
+        )
+    return lines
 
 
 def move_sql(move: ProposedMove) -> str:
@@ -121,6 +140,7 @@ def move_document(move: ProposedMove) -> dict[str, Any]:
         "wait_saved_per_hour_seconds": move.wait_saved_per_hour,
         "copy_seconds": move.copy_seconds,
         "payback_seconds": move.payback_seconds,
+        "cost_seconds": None if move.cost is None else asdict(move.cost),
         **_route_document(move.route),
     }
 
@@ -155,7 +175,11 @@ def _route_document(route: Route) -> dict[str, Any]:
         "route": route.name,
         "online": route.online,
         "locks": route.locks,
+        "locked": route.locked,
+        "lock_seconds": route.lock_seconds,
         "log_bytes": route.log_bytes,
+        "log_volume": route.log_volume,
+        "follow_up": [asdict(work) for work in route.follow_up],
         "transient_bytes": route.transient_bytes,
         "notes": list(route.notes),
         "prologue": list(route.prologue),

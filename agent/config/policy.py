@@ -28,6 +28,7 @@ class PolicyConfig(Part):
     prefer_bonus: float = Field(default=DEFAULT.prefer_bonus, ge=1)
     cool_down_seconds: Seconds = Field(default=DEFAULT.cool_down_seconds, alias="cool_down", ge=0)
     copy_bytes_per_second: BytesPerSecond = Field(default=DEFAULT.copy_bytes_per_second, alias="copy_rate", gt=0)
+    log_bytes_per_second: BytesPerSecond = Field(default=DEFAULT.log_bytes_per_second, alias="log_rate", gt=0)
     prefetched_wait_share: Ratio = DEFAULT.prefetched_wait_share
     write_wait_share: Ratio = DEFAULT.write_wait_share
     horizon_seconds: Seconds = Field(default=DEFAULT.horizon_seconds, alias="horizon", gt=0)

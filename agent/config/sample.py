@@ -91,6 +91,7 @@ databases:
       prefer_bonus: 1.5          # a unit pinned with prefer counts this much more
       cool_down: 24h             # nothing moves twice within it, except to undo
       copy_rate: 50 MB/s         # until moves have taught a better rate
+      log_rate: 50 MB/s          # that the device of the transaction log takes, unless it is seen to take more
       prefetched_wait_share: 30% # share of a prefetched read's time that sessions wait for
       write_wait_share: 0%       # the same for writes in the background
       maximum_moves: 50          # in one plan

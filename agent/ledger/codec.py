@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,8 @@ def encode_history(slots: I64, values: Values) -> bytes:
     if len(gaps) and (gaps.min() < 0 or gaps.max() > np.iinfo(_GAP).max):
         raise ValueError("slots of one interval are not negative and each comes once")
     head = _HEAD.pack(FORMAT, code, values.shape[0], len(slots))
-    return _compress(head + _planes(gaps.astype(_GAP)) + b"".join(_planes(row[order]) for row in values))
+    size = len(head) + len(gaps) * _GAP.itemsize + values.nbytes
+    return _compress(chain((head, _planes(gaps.astype(_GAP))), (_planes(row[order]) for row in values)), size)
 
 
 def decode_history(blob: bytes) -> tuple[I64, Values]:
@@ -106,14 +108,15 @@ def encode_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
         ValueError: an array holds Python objects or records.
     """
     index = []
-    bodies = []
     for name, array in arrays.items():
         if array.dtype.hasobject or array.dtype.names is not None:
             raise ValueError(f"the array {name} holds {array.dtype}; only plain types are stored")
         index.append([name, array.dtype.str, list(array.shape)])
-        bodies.append(_planes(np.ascontiguousarray(array).reshape(-1)))
-    head = json.dumps(index, ensure_ascii=False).encode()
-    return _compress(struct.pack("<BI", FORMAT, len(head)) + head + b"".join(bodies))
+    text = json.dumps(index, ensure_ascii=False).encode()
+    head = struct.pack("<BI", FORMAT, len(text)) + text
+    size = len(head) + sum(array.nbytes for array in arrays.values())
+    bodies = (_planes(np.ascontiguousarray(array).reshape(-1)) for array in arrays.values())
+    return _compress(chain((head,), bodies), size)
 
 
 def decode_arrays(blob: bytes) -> dict[str, NDArray[Any]]:
@@ -156,8 +159,10 @@ def _from_planes(raw: bytes, offset: int, dtype: np.dtype[Any], count: int) -> N
     return np.array(planes.reshape(dtype.itemsize, count).T, order="C").view(dtype).reshape(count)
 
 
-def _compress(raw: bytes) -> bytes:
-    return zstandard.ZstdCompressor(level=LEVEL, write_checksum=True).compress(raw)
+def _compress(parts: Iterable[bytes], size: int) -> bytes:
+    """One frame of some parts, which come to ``size`` bytes; only one of them is held at a time."""
+    packer = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True).compressobj(size=size)
+    return b"".join([*map(packer.compress, parts), packer.flush()])
 
 
 def _decompress(blob: bytes) -> bytes:

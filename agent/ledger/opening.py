@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, insert, inspect
 
 from agent.ledger.database import Database
 from agent.ledger.errors import LedgerMissing, LedgerTooNew, corrupt, read_only
-from agent.ledger.schema import APPLICATION_ID, HEAD, REVISIONS
+from agent.ledger.schema import APPLICATION_ID, HEAD, REVISIONS, metadata
 
 VERSION_TABLE = "alembic_version"
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
@@ -77,7 +77,10 @@ def bring_up_to_date(database: Database) -> str | None:
             return None
         with database.write() as connection:
             connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
-            _migrate(connection)
+            if found:
+                _migrate(connection)
+            else:
+                _create_tables(connection)
         return found
 
 
@@ -99,8 +102,17 @@ def _revision(database: Database) -> str:
     return revision
 
 
+def _create_tables(connection: Connection) -> None:
+    """All tables at once: the same as every migration one after the other (tests/ledger/test_schema.py)."""
+    metadata.create_all(connection)
+    versions = Table(VERSION_TABLE, MetaData(), Column("version_num", String(32), nullable=False))
+    versions.append_constraint(PrimaryKeyConstraint("version_num", name=f"{VERSION_TABLE}_pkc"))  # as Alembic makes it
+    versions.create(connection)
+    connection.execute(insert(versions).values(version_num=HEAD))
+
+
 def _migrate(connection: Connection) -> None:
-    from alembic import command  # 0.1 s that only a new or an old ledger has to pay
+    from alembic import command  # 0.1 s and 10 MB that only an old ledger has to pay
     from alembic.config import Config
 
     config = Config(attributes={"connection": connection})

@@ -9,53 +9,60 @@ import numpy as np
 from sqlalchemy import Connection, insert, select
 
 from agent.ledger.database import Database
+from agent.ledger.key_index import KeyIndex
 from agent.ledger.schema import unit_slots
 from connectors.model import I64
+from connectors.texts import Texts
 
-INSERTED_AT_ONCE = 5000  # rows handed to the driver in one go: a dictionary each, which is memory
+ROWS_AT_ONCE = 5000  # handed to the driver or taken from it in one go: an object each, which is memory
 
 
 class Slots:
-    """Slots of all databases, remembered in memory. A slot is never given to another key. Safe from several threads."""
+    """Slots of all databases, remembered in memory. A slot is never given to another key. Safe from several threads.
+
+    They are given without holes, so a key's slot is its row among the keys in the order in which they came.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known: dict[str, dict[str, int]] = {}
+        self._known: dict[str, KeyIndex] = {}
         self._lock = threading.Lock()
 
     def of(self, database: str, keys: Sequence[str]) -> I64:
         """Slot of each key, shape ``(len(keys),)``; keys never seen get the next free ones, in their order."""
+        wanted = Texts.of(keys)
         with self._lock:
-            known = self._known.setdefault(database, {})
-            if any(key not in known for key in keys):
-                self._learn(database, known)
-            missing = list(dict.fromkeys(key for key in keys if key not in known))
-            if missing:
-                self._assign(database, known, missing)
-            return np.fromiter(map(known.__getitem__, keys), dtype=np.int64, count=len(keys))
+            known = self._known.get(database) or KeyIndex(Texts.of(()))
+            slots = known.rows(wanted)
+            if bool((slots < 0).any()):
+                known = self._learnt(database, known)
+                slots = known.rows(wanted)
+            if bool((slots < 0).any()):
+                known = self._assigned(database, known, wanted)
+                slots = known.rows(wanted)
+            self._known[database] = known
+            return slots
 
-    def _learn(self, database: str, known: dict[str, int]) -> None:
+    def _learnt(self, database: str, known: KeyIndex) -> KeyIndex:
         with self._database.read() as connection:
-            known.update(_newer(connection, database, len(known)))
+            return _with_newer(connection, database, known)
 
-    def _assign(self, database: str, known: dict[str, int], missing: list[str]) -> None:
+    def _assigned(self, database: str, known: KeyIndex, wanted: Texts) -> KeyIndex:
         """Give slots under the write lock, after a look at what another process has given meanwhile."""
         with self._database.write(durable=False) as connection:
-            learnt = _newer(connection, database, len(known))
-            taken = len(known) + len(learnt)
-            fresh = [key for key in missing if key not in learnt]
-            given = dict(zip(fresh, range(taken, taken + len(fresh)), strict=True))
-            pairs = list(given.items())
-            for start in range(0, len(pairs), INSERTED_AT_ONCE):
-                part = pairs[start : start + INSERTED_AT_ONCE]
-                rows = [{"database": database, "slot": slot, "unit_key": key} for key, slot in part]
+            known = _with_newer(connection, database, known)
+            missing = wanted.take(np.flatnonzero(known.rows(wanted) < 0))
+            fresh = missing.take(np.flatnonzero(KeyIndex(missing).rows(missing) == np.arange(len(missing))))
+            for start in range(0, len(fresh), ROWS_AT_ONCE):
+                part = enumerate(fresh[start : start + ROWS_AT_ONCE], start=len(known) + start)
+                rows = [{"database": database, "slot": slot, "unit_key": key} for slot, key in part]
                 connection.execute(insert(unit_slots), rows)
-        known.update(learnt)
-        known.update(given)
+        return KeyIndex(known.keys.followed_by(fresh))
 
 
-def _newer(connection: Connection, database: str, known: int) -> dict[str, int]:
-    """Slots from number ``known`` on: they are given without holes, so that many are known already."""
-    query = select(unit_slots.c.unit_key, unit_slots.c.slot)
-    found = connection.execute(query.where(unit_slots.c.database == database, unit_slots.c.slot >= known))
-    return {key: slot for key, slot in found}  # noqa: C416  # rows, not pairs, to the type checker
+def _with_newer(connection: Connection, database: str, known: KeyIndex) -> KeyIndex:
+    """What is known, and the keys that have got a slot since."""
+    query = select(unit_slots.c.unit_key).order_by(unit_slots.c.slot)
+    newer = query.where(unit_slots.c.database == database, unit_slots.c.slot >= len(known))
+    keys = Texts.of(connection.execute(newer, execution_options={"yield_per": ROWS_AT_ONCE}).scalars())
+    return KeyIndex(known.keys.followed_by(keys)) if len(keys) else known

@@ -62,7 +62,8 @@ class SmallState:
     def _replace(self, table: Table, database: str, name: str, at: datetime, body: str | bytes) -> None:
         with self._database.write(durable=False) as connection:
             connection.execute(delete(table).where(table.c.database == database, table.c.name == name))
-            connection.execute(insert(table).values(database=database, name=name, at=at, body=body))
+            row = {"database": database, "name": name, "at": at, "body": body}
+            connection.execute(insert(table), row)  # not values(): SQLAlchemy keeps a statement, and its body with it
 
     def _row(self, table: Table, database: str, name: str) -> Row[Any] | None:
         with self._database.read() as connection:

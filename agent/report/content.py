@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from agent.advice import stored_advice
 from agent.ledger import AuditReport, AuditRow, ClosedSpaceRow, Ledger, MoveRow, OutcomeRow, PinRow, ProposalRow
 from agent.ledger import StepRow as Step
 from agent.outcomes import outcome_json
@@ -62,6 +63,7 @@ class Report:
     pins: tuple[PinRow, ...]
     closed: tuple[ClosedSpaceRow, ...]
     audit: AuditReport
+    advice: tuple[Mapping[str, Any], ...] = ()  # beside moves, of the last plan
 
     @property
     def moves(self) -> list[MoveRecord]:
@@ -109,6 +111,7 @@ def report_of(ledger: Ledger, database: str, since: datetime, until: datetime) -
         pins=tuple(ledger.pins(database, until)),
         closed=tuple(ledger.arrivals.rows(database)),
         audit=ledger.verify_audit(),
+        advice=tuple(stored_advice(ledger, database)),
     )
 
 
@@ -139,6 +142,7 @@ def report_document(report: Report) -> dict[str, Any]:
             for pin in report.pins
         ],
         "closed_spaces": [{"space": row.space, "who": row.who, "reason": row.reason} for row in report.closed],
+        "advice": list(report.advice),
         "audit": {
             "ok": report.audit.ok,
             "rows": report.audit.rows,

@@ -50,6 +50,7 @@ def classify(interval: Interval, homes: Homes) -> Demand:
         estimated=ESTIMATED,
         database=_database_demand(interval),
         spaces=_space_rates(interval),
+        roles=interval.role_rates(),
     )
 
 
@@ -65,6 +66,7 @@ def _nothing_known(interval: Interval, homes: Homes) -> Demand:
         estimated=ESTIMATED,
         database=_database_demand(interval),
         spaces=_space_rates(interval),
+        roles=interval.role_rates(),
     )
 
 

@@ -56,4 +56,5 @@ ENGINE = Engine(
     connect=connect,
     sample_settings=SAMPLE_SETTINGS,
     sample_spaces=("TS_FAST", "USERSPACE1"),
+    must_agree=("move_by", "folders"),  # what spaces and bundles are
 )

@@ -16,8 +16,9 @@ from connectors.base import Clock
 from connectors.db2.figures import MILLISECONDS, columns_of, space_totals
 from connectors.db2.names import Part, physical_id
 from connectors.db2.queries import query
+from connectors.db2.roles import log_figures, temporary_figures
 from connectors.db2.session import ReadSession, Row
-from connectors.model import F64, I64, Sample, SpaceFigures
+from connectors.model import F64, I64, RoleFigures, Sample, SpaceFigures
 
 COUNTERS = (
     "logical_reads",
@@ -76,7 +77,7 @@ class MonitorSampler:
         self._add_tables(counts, tables)
         self._add_indexes(counts, indexes)
         ids, columns = _arranged(counts)
-        figures, database = space_figures(spaces, by_group=self._by_group)
+        figures, database, temporary = space_figures(spaces, by_group=self._by_group)
         database |= database_totals(members)
         self._uncounted += not objects
         database[BACKUPS], database[UNCOUNTED] = float(self._backups), float(self._uncounted)
@@ -89,6 +90,7 @@ class MonitorSampler:
             database=database,
             server_seconds=self._clock.monotonic() - monotonic,  # an upper bound: the wire is in it
             spaces=figures,
+            roles=(*log_figures(members), *temporary),
         )
 
     def _watch_utilities(self) -> None:
@@ -156,8 +158,10 @@ def database_totals(members: Sequence[Row]) -> dict[str, float]:
     }
 
 
-def space_figures(rows: Sequence[Row], *, by_group: bool) -> tuple[SpaceFigures, dict[str, float]]:
-    """Figures per space over all members, and what ``demand`` needs of each table space and of all of them."""
+def space_figures(
+    rows: Sequence[Row], *, by_group: bool
+) -> tuple[SpaceFigures, dict[str, float], tuple[RoleFigures, ...]]:
+    """Figures per space over all members, what ``demand`` needs of each table space and of all, temporary ones."""
     names = column_names("sample_spaces")
     at = {name: position for position, name in enumerate(names)}
     numeric = [name for name in names if name not in {"TBSP_NAME", "TBSP_CONTENT_TYPE", "STORAGE_GROUP_NAME"}]
@@ -187,7 +191,8 @@ def space_figures(rows: Sequence[Row], *, by_group: bool) -> tuple[SpaceFigures,
         writes=matrix[:, 2],
         write_seconds=matrix[:, 3],
     )
-    return figures, database
+    words = [[row[at[column]] for row in rows] for column in ("TBSP_NAME", "TBSP_CONTENT_TYPE")]
+    return figures, database, temporary_figures(words[0], words[1], totals, c)
 
 
 def space_key(word: str, number: int) -> str:

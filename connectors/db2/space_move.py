@@ -10,7 +10,7 @@ from connectors.db2.statements import Tagged, rebalance, reduce_space, swap_cont
 from connectors.db2.storage import AT_REST, NEVER_TOUCHED, Group, Storage, TableSpace
 from connectors.db2.table_move import lock_timeout
 from connectors.db2.written import packages_to_rebind, redirected, temporary_space
-from connectors.model import Bundle, NoRoute, Route, Step
+from connectors.model import Bundle, FollowUp, Locked, NoRoute, Route, Step
 
 REBIND = "static packages keep their old access plans until they are bound again (REBIND); the list:"
 
@@ -164,6 +164,9 @@ def _convert(space: TableSpace, group: Group, bundle: Bundle, settings: Db2Setti
     return _space_route("convert to automatic storage", words, space, group.name, bundle, settings, notes)
 
 
+FOLLOW_UP = (FollowUp(what="static packages are bound again by hand, or plan for the old storage", seconds=None),)
+
+
 def _space_route(
     name: str,
     words: Tagged,
@@ -183,6 +186,8 @@ def _space_route(
         tidy_steps=_give_up(words, space),
         online=True,
         locks="none on its tables: extents are copied one by one while everybody works on",
+        locked=Locked.NOTHING,
+        follow_up=FOLLOW_UP,
         log_bytes=0,
         transient_bytes=max(0, space.total_bytes - bundle.size_bytes),  # all that is allocated moves, used or not
         notes=notes,

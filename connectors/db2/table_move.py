@@ -15,7 +15,7 @@ from connectors.db2.statements import CANCEL, KEEP, PHASES, Homes, Tagged, move_
 from connectors.db2.storage import NEVER_TOUCHED, Storage, TableSpace
 from connectors.db2.tables import TableFacts, refusal
 from connectors.db2.written import detach_attach
-from connectors.model import Bundle, NoRoute, Route, UnitKind
+from connectors.model import Bundle, FollowUp, Locked, NoRoute, Route, UnitKind
 
 LOG_RATIO = 1.1  # rows are inserted one by one and logged, as are the indexes built with them
 STAGING_RATIO = 0.05  # changes that are noted while the rows are copied
@@ -133,10 +133,16 @@ def _route(
         ),
         online=not table.column_organised,
         locks="exclusive on the table for the moment of SWAP; triggers slow its writers until then",
+        locked=Locked.WRITES if table.column_organised else Locked.BRIEFLY,
+        lock_seconds=settings.lock_timeout,
+        follow_up=FOLLOW_UP,
         log_bytes=round(LOG_RATIO * bundle.size_bytes),
         transient_bytes=round(STAGING_RATIO * bundle.size_bytes),
         notes=(*_notes(table, bundle, source, settings), *_log_note(bundle, room)),
     )
+
+
+FOLLOW_UP = (FollowUp(what="packages that use it are validated anew when they next run", seconds=None),)
 
 
 def _log_note(bundle: Bundle, room: Room) -> tuple[str, ...]:

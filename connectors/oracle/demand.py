@@ -80,6 +80,7 @@ def classify(interval: Interval, catalog: Catalog, shape: Shape) -> Demand:
         estimated=ESTIMATED,
         database=_database_demand(interval),
         spaces=_space_rates(interval),
+        roles=interval.role_rates(),
     )
 
 

@@ -26,7 +26,7 @@ def capabilities(session: ReadSession, server: Server, settings: OracleSettings)
     may_move = server.writable and (bool(server.proxy) or all(name in privileges for name in needed))
     return (
         _capability("object_counters", server.segment_statistics, "STATISTICS_LEVEL of TYPICAL", _LEVEL),
-        _capability("read_times", _timed(server), "TIMED_STATISTICS", _TIMED),
+        _capability("read_times", server.timed, "TIMED_STATISTICS", _TIMED),
         _capability("moves", may_move, f"a primary, and {' and '.join(needed)}", f"GRANT {', '.join(needed)} TO ..."),
         _capability("online_moves", server.online and server.since(12, 1), "Enterprise Edition 12.1 or later", _ONLINE),
         _capability("online_index_moves", server.online, "the option Online Index Build", _ONLINE),
@@ -101,12 +101,8 @@ def _level(server: Server) -> Finding:
     return _finding(Severity.ERROR, "statistics_level_basic", sentence, _LEVEL)
 
 
-def _timed(server: Server) -> bool:
-    return server.parameters.get("timed_statistics", "").upper() == "TRUE"
-
-
 def _times(server: Server) -> Finding:
-    if _timed(server):
+    if server.timed:
         return _finding(Severity.OK, "timed_statistics", "the server measures how long reads take")
     sentence = "TIMED_STATISTICS is off: gains are predicted from configured disk speeds, not measured ones"
     return _finding(Severity.WARNING, "timed_statistics_off", sentence, _TIMED)

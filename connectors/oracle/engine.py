@@ -48,4 +48,5 @@ ENGINE = Engine(
     connect=connect,
     sample_settings=SAMPLE_SETTINGS,
     sample_spaces=("FAST_DATA", "USERS"),
+    must_agree=("move_by", "places"),  # what spaces and bundles are
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from connectors.model import Bundle, Home, NoRoute, Route, Step
+from connectors.model import Bundle, Home, Locked, NoRoute, Route, Step
 from connectors.oracle import statements
 from connectors.oracle.names import quoted
 from connectors.oracle.server import Server
@@ -56,6 +56,7 @@ def routes_of(
             tidy_steps=_steps(tag, "tidy", back, f"bring a file of {name} back: not all of them arrived", seconds),
             online=True,
             locks="none: blocks are copied while everybody reads and writes on",
+            locked=Locked.NOTHING,
             log_bytes=0,
             transient_bytes=max(0, sum(file.bytes for file in moving) - bundle.size_bytes),  # all that is allocated
             notes=_notes(moving, name),

@@ -15,7 +15,8 @@ from connectors.oracle.settings import OracleSettings
 
 BY_OBJECT, BY_TABLESPACE = ("ALTER ANY TABLE", "ALTER ANY INDEX"), ("ALTER DATABASE",)
 _BIND = re.compile(r":\w+")
-_SAMPLED = ("epoch", "sample", "files", "system", "pools")
+_SAMPLED = ("epoch", "sample", "files", "system", "roles", "pools")
+_OPTIONAL = frozenset({"roles", "roles_container"})  # without them less is told, and everything else works
 _PLANNED = ("spaces", "datafiles", "owners", "objects", "table", "table_parts", "indexes", "lob", "two_spaces", "quota")
 _WATCHED = ("running", "journal")
 _MOVING = ("own_session", "blockers", "waiting", "progress", "lease_holder", "lock_grant")
@@ -48,8 +49,8 @@ def _licensed(server: Server, settings: OracleSettings) -> Iterator[str]:
 
 def _fitting(name: str, server: Server) -> str:
     """The query of that name for this release and container."""
-    if name in {"system", "awr"}:
-        return {"system": "system_container", "awr": "awr_container"}[name] if server.in_cdb else name
+    if name in {"system", "roles", "awr"}:
+        return f"{name}_container" if server.in_cdb else name
     return _OF_CONTAINER.get(name, name) if server.since(*CONTAINERS_SINCE) else name
 
 
@@ -94,7 +95,7 @@ def _binds(name: str) -> dict[str, None]:
 
 def _not_granted(view: str, wanted: Sequence[str], login: str, *, about_moving: bool) -> Finding:
     return Finding(
-        severity=Severity.WARNING if about_moving else Severity.ERROR,
+        severity=Severity.WARNING if about_moving or set(wanted) <= _OPTIONAL else Severity.ERROR,
         code=f"not_granted_{view}",
         sentence=f"{login} may not read {view}, which {', '.join(wanted)} need(s)",
         remedy=f"GRANT SELECT ON {granted_on(view)} TO {login};",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from connectors.model import Bundle, NoRoute, Route, Step
+from connectors.model import Bundle, FollowUp, Locked, NoRoute, Route, Step
 from connectors.oracle import statements
 from connectors.oracle.facts import Facts, IndexPiece
 from connectors.oracle.notes import is_rebuildable, log_bytes, notes_of_move, warnings_of
@@ -21,6 +21,7 @@ from connectors.oracle.written import redefinition
 ONLINE_PARTITIONS, ONLINE_TABLES, UPDATES_INDEXES = (12, 1), (12, 2), (12, 2)
 _NORMAL = frozenset({"NORMAL", "NORMAL/REV", "FUNCTION-BASED NORMAL"})
 _JOURNAL_RATIO = 0.05  # of the bundle: journal and mapping tables of online forms
+_GATHERED_PER_SECOND = 100e6  # bytes that one session reads and counts, an estimate
 
 
 def routes_of(
@@ -48,6 +49,12 @@ def may_move_online(facts: Facts, server: Server, settings: OracleSettings) -> b
         return server.since(*ONLINE_TABLES)
     compressed = facts.compress_for is not None and "advanced_compression" not in settings.licensed
     return server.since(*ONLINE_PARTITIONS) and not compressed  # it would be recorded as use of an option
+
+
+def _gathering(bundle: Bundle) -> FollowUp:
+    """The manual calls the statistics of a moved table stale; gathering them reads the table once."""
+    seconds = bundle.size_bytes / _GATHERED_PER_SECOND
+    return FollowUp(what="optimizer statistics are gathered again by hand, which reads it once", seconds=seconds)
 
 
 class _Maker:
@@ -139,6 +146,9 @@ class _Maker:
             tidy_steps=self._steps(tag, "tidy", tidy, "make an unusable index usable"),
             online=online,
             locks=locks,
+            locked=Locked.BRIEFLY if online else Locked.WRITES,
+            lock_seconds=0.0 if online else self._settings.lock_timeout,  # an online one waits and blocks nobody
+            follow_up=() if self._facts.is_index else (_gathering(self._bundle),),
             log_bytes=log_bytes(self._facts, self._bundle),
             transient_bytes=round(_JOURNAL_RATIO * self._bundle.size_bytes) if online else 0,
             notes=(*notes, *warnings_of(self._facts, self._bundle, place, self._server, self._settings)),

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from connectors.base import Clock, ConnectorError
-from connectors.model import F64, I64, Sample, SpaceFigures
+from connectors.base import Clock, ConnectorError, PrivilegeMissing
+from connectors.model import F64, I64, RoleFigures, Sample, SpaceFigures
 from connectors.oracle.instances import Instances
+from connectors.oracle.roles import role_figures
 from connectors.oracle.server import CONTAINERS_SINCE, Server
 from connectors.oracle.session import Row
 from connectors.oracle.spaces import place_of
@@ -67,7 +68,7 @@ class SegmentSampler:
         self._values: I64 = np.empty((len(COUNTERS), 0), dtype=np.int64)
 
     def sample(self) -> Sample:
-        """Five queries, whatever the number of segments; of each instance, where GV$ views cannot be asked.
+        """Six queries, whatever the number of segments; of each instance, where GV$ views cannot be asked.
 
         Raises:
             ConnectorError: a subclass that says what may be done; also when an instance came or went meanwhile.
@@ -78,6 +79,7 @@ class SegmentSampler:
         spaces = space_figures(self._instances.rows("files", doing="sampling files"), by_place=self._by_place)
         system = "system_container" if self._server().in_cdb else "system"
         figures = database_figures(self._instances.rows(system, doing="sampling the database"))
+        roles = self._roles()
         if self._read_epoch() != epoch:
             raise ConnectorError(
                 "an instance or the container was started while its counters were read",
@@ -93,7 +95,17 @@ class SegmentSampler:
             database=figures,
             server_seconds=self._clock.monotonic() - monotonic,  # an upper bound: the wire is in it
             spaces=spaces,
+            roles=roles,
         )
+
+    def _roles(self) -> tuple[RoleFigures, ...]:
+        """None where a grant is missing; the doctor names it."""
+        name = "roles_container" if self._server().in_cdb else "roles"
+        try:
+            rows = self._instances.rows(name, doing="sampling log, temporary and undo files")
+        except PrivilegeMissing:
+            return ()
+        return role_figures(rows, timed=self._server().timed)
 
     def _read_epoch(self) -> str:
         """Identity of the container, and of every instance that counts with the start of its counters."""

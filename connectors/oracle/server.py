@@ -42,6 +42,11 @@ class Server:
         return self.parameters.get("heat_map", "OFF").upper() == "ON"
 
     @property
+    def timed(self) -> bool:
+        """Whether it measures how long waits and I/Os take."""
+        return self.parameters.get("timed_statistics", "").upper() == "TRUE"
+
+    @property
     def online(self) -> bool:
         """Whether this edition does things online; V$OPTION says it of index builds, and the others go with them."""
         return self.has("Online Index Build")

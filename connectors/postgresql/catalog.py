@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -60,11 +61,12 @@ def read_catalog(session: ReadSession, taken_at: datetime, *, local: bool) -> tu
         ConnectorError: a subclass that says what may be done.
     """
     found = session.rows(query("spaces"), doing="reading tablespaces")
-    numbers, keys = bigint_and_text_rows(session.copy(query("units"), doing="reading the catalog"), _UNIT_COLUMNS)
+    take = partial(bigint_and_text_rows, columns=_UNIT_COLUMNS)
+    numbers, keys = session.copy(query("units"), take, doing="reading the catalog")
     ids, kind, size, space_oid, parent, pages, rows = numbers
     units = UnitTable(
         physical_id=ids,
-        key=tuple(keys),
+        key=keys,
         kind=kind.astype(np.int8),
         size_bytes=size,
         space=_space_rows(np.array([row[0] for row in found], dtype=np.int64), space_oid),

@@ -55,6 +55,7 @@ def classify(interval: Interval, shape: Shape, *, new_blocks_missed: bool) -> De
         observed=observed,
         estimated=ESTIMATED,
         database=_database_demand(interval),
+        roles=interval.role_rates(),
     )
 
 

@@ -18,6 +18,7 @@ _FACTS = (
     "monitor",
     "counters",
     "timing",
+    "log_timing",
     "standby",
     "stats_reset",
     "missing",
@@ -103,6 +104,18 @@ def _timing(facts: Facts) -> Finding:
     )
 
 
+def _log_timing(facts: Facts) -> Finding:
+    if facts["log_timing"]:
+        sentence = "the server measures how long its log takes"
+        return Finding(severity=Severity.OK, code="track_wal_io_timing", sentence=sentence)
+    return Finding(
+        severity=Severity.INFO,
+        code="track_wal_io_timing_off",
+        sentence="track_wal_io_timing is off: nobody knows how long sessions wait for the log",
+        remedy="ALTER SYSTEM SET track_wal_io_timing = on; SELECT pg_reload_conf();",
+    )
+
+
 def _standby(facts: Facts) -> Finding:
     if not facts["standby"]:
         return Finding(severity=Severity.OK, code="primary", sentence="this server accepts writes")
@@ -138,7 +151,16 @@ def _owner(facts: Facts) -> Finding:
     )
 
 
-_CHECKS: tuple[Callable[[Facts], Finding], ...] = (_version, _monitor, _counters, _timing, _standby, _reset, _owner)
+_CHECKS: tuple[Callable[[Facts], Finding], ...] = (
+    _version,
+    _monitor,
+    _counters,
+    _timing,
+    _log_timing,
+    _standby,
+    _reset,
+    _owner,
+)
 
 
 def _may_create(row: Row) -> Finding:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
-from connectors.model import Bundle, NoRoute, Route, Step
+from connectors.model import Bundle, Locked, NoRoute, Route, Step
 from connectors.postgresql.relation import INDEX, MATERIALIZED_VIEW, Relation
 from connectors.postgresql.settings import PostgresqlSettings
 
@@ -115,6 +115,8 @@ def _set_tablespace(relation: Relation, bundle: Bundle, to_space: str, settings:
         undo_steps=(words.undo(f"copy {bundle.key} back to {relation.space}", settings.move_timeout),),
         online=False,
         locks=_exclusive_lock(relation, settings.lock_timeout),
+        locked=Locked.ALL,
+        lock_seconds=settings.lock_timeout,
         log_bytes=_log_bytes(relation, bundle),
         transient_bytes=0,  # the new files are the bundle itself; the old ones stay in the source until commit
         notes=_notes(relation),
@@ -137,6 +139,7 @@ def _reindex(relation: Relation, bundle: Bundle, to_space: str, settings: Postgr
         online=True,
         locks="SHARE UPDATE EXCLUSIVE on the table: reads and writes go on, VACUUM and DDL wait; "
         "it waits for transactions that were there before it",
+        locked=Locked.NOTHING,
         log_bytes=_log_bytes(relation, bundle),
         transient_bytes=0,
         notes=(

@@ -1,4 +1,6 @@
-"""Reads the output of COPY ... TO STDOUT (FORMAT binary) into columns, without an object for each value.
+"""Reads the output of COPY ... TO STDOUT (FORMAT binary) into columns while it arrives.
+
+Neither an object for each value nor the whole answer is held at any time: what has come is taken apart block by block.
 
 The format is documented in the PostgreSQL manual under COPY, "Binary Format": a header of 19 bytes (plus an extension
 area), then for each row a 16-bit count of fields and for each field a 32-bit length and its bytes, then -1 as a count.
@@ -7,75 +9,105 @@ area), then for each row a 16-bit count of fields and for each field a 32-bit le
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from connectors.model import I64
+from connectors.texts import Texts
 
+Parts = Iterable[bytes | bytearray | memoryview]  # as they arrive, cut anywhere
 SIGNATURE = b"PGCOPY\n\xff\r\n\0"
-_TRAILER_BYTES = 2
+TRAILER = b"\xff\xff"
+BLOCK_BYTES = 2**18  # gathered before it is taken apart; the header is in the first
 _FIELD_BYTES = 12  # length word and a bigint
 _LENGTH = struct.Struct(">i")
+_END = struct.Struct("=q")
 
 
-def bigint_rows(data: bytes | bytearray, columns: int) -> I64:
-    """Rows of that many bigint fields, none of them NULL. Shape ``(columns, rows)``.
+def bigint_rows(parts: Parts, columns: int) -> list[I64]:
+    """Rows of that many bigint fields, none of them NULL, as columns.
 
     Raises:
         ValueError: the data has another shape.
     """
-    start, width = _body(data), 2 + columns * _FIELD_BYTES
-    rows, rest = divmod(len(data) - start - _TRAILER_BYTES, width)
-    if rest:
-        raise ValueError(f"{rest} bytes left over in rows of {columns} bigint fields")
-    raw = np.frombuffer(data, dtype=np.uint8, count=rows * width, offset=start).reshape(rows, width)
-    return _fields(raw, columns)
+    values, width = _Columns(columns), 2 + columns * _FIELD_BYTES
+    for held in _blocks(parts):
+        rows = (len(held) - len(TRAILER)) // width
+        values.add(held[: rows * width])
+        del held[: rows * width]
+    return values.arrays()
 
 
-def bigint_and_text_rows(data: bytes | bytearray, columns: int) -> tuple[I64, list[str]]:
-    """Rows of that many bigint fields and one text field, none of them NULL.
+def bigint_and_text_rows(parts: Parts, columns: int) -> tuple[list[I64], Texts]:
+    """Rows of that many bigint fields and one text field, none of them NULL, as columns.
 
     Raises:
         ValueError: the data has another shape.
     """
     fixed = 2 + columns * _FIELD_BYTES
-    at, end = _body(data), len(data) - _TRAILER_BYTES
-    starts: list[int] = []
-    texts: list[str] = []
-    while at < end:
-        text = at + fixed + 4
-        length = _LENGTH.unpack_from(data, at + fixed)[0]
-        starts.append(at)
-        texts.append(data[text : text + length].decode())
-        at = text + length
-    if at != end:
-        raise ValueError(f"rows end at byte {at} of {end}")
-    if not starts:
-        return np.empty((columns, 0), dtype=np.int64), []
-    every = np.frombuffer(data, dtype=np.uint8)
-    windows = np.lib.stride_tricks.sliding_window_view(every, fixed)
-    return _fields(np.ascontiguousarray(windows[np.array(starts, dtype=np.int64)]), columns), texts
+    values, texts, ends = _Columns(columns), bytearray(), bytearray()
+    for held in _blocks(parts):
+        numbers, at = bytearray(), 0
+        while (text := at + fixed + _LENGTH.size) <= len(held):
+            length = _LENGTH.unpack_from(held, at + fixed)[0]
+            if length < 0 or text + length > len(held):
+                break
+            numbers += held[at : at + fixed]
+            texts += held[text : text + length]
+            ends += _END.pack(len(texts))
+            at = text + length
+        values.add(numbers)
+        del held[:at]
+    return values.arrays(), Texts(bytes(texts), np.frombuffer(ends, dtype=np.int64))
 
 
-def _body(data: bytes | bytearray) -> int:
-    """Where the first row starts."""
-    if not data.startswith(SIGNATURE):
+class _Columns:
+    """Bigint columns that grow block by block."""
+
+    def __init__(self, columns: int) -> None:
+        wire = [("fields", ">i2")]
+        for column in range(columns):
+            wire += [(f"length{column}", ">i4"), (f"value{column}", ">i8")]
+        self._row = np.dtype(wire)
+        self._values = [bytearray() for _ in range(columns)]
+
+    def add(self, block: bytearray) -> None:
+        """Take in whole rows as they are on the wire: of equal width, big-endian."""
+        rows = np.frombuffer(block, dtype=self._row)
+        for column, values in enumerate(self._values):
+            if bool((rows[f"length{column}"] != 8).any()):
+                raise ValueError("a field is NULL or no bigint")
+            values += rows[f"value{column}"].astype(np.int64).tobytes()
+
+    def arrays(self) -> list[I64]:
+        """The columns."""
+        return [np.frombuffer(values, dtype=np.int64) for values in self._values]
+
+
+def _blocks(parts: Parts) -> Iterator[bytearray]:
+    """What has arrived, a block at a time and without the header; whoever reads deletes the whole rows in it.
+
+    Raises:
+        ValueError: this is no binary COPY data, or more than its trailer is left at the end.
+    """
+    held, has_begun = bytearray(), False
+    for part in parts:
+        held += part
+        if len(held) >= BLOCK_BYTES:
+            if not has_begun:
+                _drop_header(held)
+                has_begun = True
+            yield held
+    if not has_begun:
+        _drop_header(held)
+    yield held
+    if held != TRAILER:
+        raise ValueError(f"{len(held)} bytes left over after the last row, expected {len(TRAILER)}")
+
+
+def _drop_header(held: bytearray) -> None:
+    if not held.startswith(SIGNATURE):
         raise ValueError("this is no binary COPY data")
-    extension: int = _LENGTH.unpack_from(data, len(SIGNATURE) + 4)[0]
-    return len(SIGNATURE) + 8 + extension
-
-
-def _fields(raw: NDArray[np.uint8], columns: int) -> I64:
-    """Values of rows of equal width, big-endian on the wire."""
-    wire = [("fields", ">i2")]
-    for column in range(columns):
-        wire += [(f"length{column}", ">i4"), (f"value{column}", ">i8")]
-    rows = np.ascontiguousarray(raw).view(np.dtype(wire)).reshape(-1)
-    lengths = [rows[f"length{column}"] for column in range(columns)]
-    if len(rows) and any(bool((length != 8).any()) for length in lengths):
-        raise ValueError("a field is NULL or no bigint")
-    values = np.empty((columns, len(rows)), dtype=np.int64)
-    for column in range(columns):
-        values[column] = rows[f"value{column}"]
-    return values
+    extension: int = _LENGTH.unpack_from(held, len(SIGNATURE) + 4)[0]
+    del held[: len(SIGNATURE) + 8 + extension]

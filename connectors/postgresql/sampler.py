@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from connectors.base import Clock, ConnectorError
 from connectors.model import I64, Sample
 from connectors.postgresql.queries import query
+from connectors.postgresql.roles import query_for, role_figures
 from connectors.postgresql.rows import bigint_rows
 from connectors.postgresql.session import ReadSession, Row
 
@@ -21,9 +24,9 @@ COUNTERS = (
     "toast_chunks",  # TOAST rows inserted and deleted, about four to a block
 )
 _WIRE = 2 + len(COUNTERS) - 1  # oid, role, then the counters without toast_chunks
-_INSERTED, _CHANGED = 2 + COUNTERS.index("rows_inserted"), 2 + COUNTERS.index("rows_changed")
-_UNIT, _TOAST_TABLE = 0, 1
-_BLOCKS = 2  # the first two counters of a TOAST relation are added to its table's
+_UNIT, _TOAST_TABLE = 0, 1  # roles
+_OF_TOAST_TOO = frozenset({"blocks_fetched", "blocks_hit"})  # those of a TOAST relation are added to its table's
+_CHUNKS = frozenset({"rows_inserted", "rows_changed"})  # of a TOAST table, they are its chunks
 DATABASE_FIGURES = ("reads", "read_seconds", "write_seconds", "transactions", "active_seconds")
 _NEED_IO_TIMING = frozenset({"read_seconds", "write_seconds"})
 
@@ -38,14 +41,15 @@ class StatisticsSampler:
         self._toast_owner: I64 = np.empty(0, dtype=np.int64)
 
     def sample(self) -> Sample:
-        """Two queries, and a third when TOAST tables have come or changed since the last time.
+        """Three queries, and a fourth when TOAST tables have come or changed since the last time.
 
         Raises:
             ConnectorError: a subclass that says what may be done.
         """
         taken_at, monotonic = self._clock.now(), self._clock.monotonic()
-        wire = bigint_rows(self._session.copy(query("sample"), doing="sampling counters"), _WIRE)
+        wire = self._session.copy(query("sample"), partial(bigint_rows, columns=_WIRE), doing="sampling counters")
         row = self._database_row()
+        roles = self._session.rows(query(query_for(self._session.version)), doing="sampling log and temporary files")
         answered = self._clock.monotonic()
         ids, counters = self._by_unit(wire)
         *figures, timing, epoch = row
@@ -54,13 +58,14 @@ class StatisticsSampler:
             monotonic_seconds=monotonic,
             epoch=epoch,
             physical_id=ids,
-            counters=dict(zip(COUNTERS, counters, strict=True)),
+            counters=counters,
             database={
                 name: float(value)
                 for name, value in zip(DATABASE_FIGURES, figures, strict=True)
                 if timing or name not in _NEED_IO_TIMING
             },
-            server_seconds=answered - monotonic,  # an upper bound: the wire is in it
+            server_seconds=answered - monotonic,  # an upper bound: the wire and taking it apart are in it
+            roles=role_figures(roles),
         )
 
     def _database_row(self) -> Row:
@@ -69,19 +74,22 @@ class StatisticsSampler:
             raise ConnectorError("pg_stat_database has no row of this database", advice="Set track_counts = on.")
         return rows[0]
 
-    def _by_unit(self, wire: I64) -> tuple[I64, I64]:
-        """Fold relations into units: ids ascending, counters of shape ``(len(COUNTERS), units)``."""
-        oid, role = wire[0], wire[1]
+    def _by_unit(self, wire: list[I64]) -> tuple[I64, dict[str, I64]]:
+        """Fold relations into units: ids ascending, the counters aligned with them. Takes the columns off ``wire``."""
+        oid, role = wire.pop(0), wire.pop(0)
         toast = np.flatnonzero(role != _UNIT)
         unit, known = oid.copy(), np.ones(len(oid), dtype=np.bool_)
         unit[toast], known[toast] = self._owners(oid[toast])
         ids, at = np.unique(unit[known], return_inverse=True)
-        folded = np.zeros((len(COUNTERS), len(ids)), dtype=np.int64)
-        for row, values in enumerate(wire[2:]):  # one counter at a time: all at once would be the wire's size again
-            adds = known if row < _BLOCKS else known & (role == _UNIT)  # scans, rows and runs are the table's own
-            np.add.at(folded[row], at[adds[known]], values[adds])
+        own = known & (role == _UNIT)
         chunks = known & (role == _TOAST_TABLE)
-        np.add.at(folded[-1], at[chunks[known]], wire[_INSERTED, chunks] + wire[_CHANGED, chunks])
+        folded = {name: np.zeros(len(ids), dtype=np.int64) for name in COUNTERS}
+        for name in COUNTERS[:-1]:
+            values = wire.pop(0)  # one counter at a time, gone when it is folded: all at once would be twice the memory
+            adds = known if name in _OF_TOAST_TOO else own  # scans, rows and runs are the table's own
+            np.add.at(folded[name], at[adds[known]], values[adds])
+            if name in _CHUNKS:
+                np.add.at(folded["toast_chunks"], at[chunks[known]], values[chunks])
         return ids, folded
 
     def _owners(self, toast: I64) -> tuple[I64, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
@@ -101,7 +109,8 @@ class StatisticsSampler:
         return bool((self._toast_id[np.minimum(at, len(self._toast_id) - 1)] == toast).all())
 
     def _read_owners(self) -> None:
-        owner, table, index = bigint_rows(self._session.copy(query("toast"), doing="reading TOAST tables"), 3)
+        take = partial(bigint_rows, columns=3)
+        owner, table, index = self._session.copy(query("toast"), take, doing="reading TOAST tables")
         ids, owners = np.concatenate([table, index]), np.concatenate([owner, owner])
         order = np.argsort(ids)
         self._toast_id, self._toast_owner = ids[order], owners[order]

@@ -6,7 +6,7 @@ import os
 import re
 import select
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import psycopg
@@ -19,6 +19,7 @@ from connectors.postgresql.queries import query
 from connectors.postgresql.settings import PostgresqlSettings
 
 Row = tuple[Any, ...]
+Part = bytes | bytearray | memoryview  # of the output of a COPY
 Result = TypeVar("Result")
 _STATE_IN_TRACE = re.compile(rb'ErrorResponse\t.*? C "([0-9A-Z]{5})"')
 
@@ -113,19 +114,18 @@ class ReadSession:
         """
         return self._retried(lambda connection: connection.execute(statement, values).fetchall(), doing)
 
-    def copy(self, statement: bytes, *, doing: str) -> bytearray:
-        """The whole output of a COPY TO STDOUT, gathered row by row: a list of all rows would take twice the memory.
+    def copy(self, statement: bytes, take: Callable[[Iterable[Part]], Result], *, doing: str) -> Result:
+        """What ``take`` makes of the output of a COPY TO STDOUT, which it gets part by part as the server sends it.
+
+        It may be called again, with the output from its start, when the session turns out to have died.
 
         Raises:
             ConnectorError: a subclass that says what may be done.
         """
 
-        def read(connection: psycopg.Connection) -> bytearray:
-            whole = bytearray()
+        def read(connection: psycopg.Connection) -> Result:
             with connection.cursor() as cursor, cursor.copy(statement) as copy:
-                for part in copy:
-                    whole += part
-            return whole
+                return take(copy)
 
         return self._retried(read, doing)
 
@@ -133,6 +133,11 @@ class ReadSession:
     def host_address(self) -> str:
         """Address of the server as the session sees it; "" over a unix socket."""
         return self._open().info.hostaddr
+
+    @property
+    def version(self) -> int:
+        """Of the server, as libpq was told: 160004 is 16.4."""
+        return self._open().info.server_version
 
     def close(self) -> None:
         """End it for good."""

@@ -37,4 +37,5 @@ def classify(interval: Interval) -> Demand:
             transactions=per_second("transactions"),
             active=per_second("active_seconds"),
         ),
+        roles=interval.role_rates(),
     )

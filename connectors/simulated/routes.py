@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from connectors.base import ObjectGone
-from connectors.model import Bundle, Home, Inspection, NoRoute, Route, Step, UnitKind
+from connectors.model import Bundle, Home, Inspection, Locked, NoRoute, Route, Step, UnitKind
 from connectors.simulated.language import quote
 from connectors.simulated.placement import ONLINE_ROOM, WORD
 from connectors.simulated.world import World
 
 TAG = "/* hotplace */"
-PROLOGUE = (f"{TAG} SET LOCK_TIMEOUT 500 MS",)
+LOCK_SECONDS = 0.5
+PROLOGUE = (f"{TAG} SET LOCK_TIMEOUT {round(LOCK_SECONDS * 1000)} MS",)
 
 
 def routes(world: World, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
@@ -74,6 +75,8 @@ def _route(bundle: Bundle, to_space: str, *, online: bool) -> Route:
         online=online,
         locks="Exclusive for an instant at the end." if online else "Exclusive on the table while bytes are copied.",
         log_bytes=bundle.size_bytes,
+        locked=Locked.BRIEFLY if online else Locked.ALL,
+        lock_seconds=LOCK_SECONDS,
         transient_bytes=int(bundle.size_bytes * ONLINE_ROOM) if online else 0,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.base import TimedOut
-from connectors.model import I64, Catalog, Sample, Space, UnitTable
+from connectors.model import I64, Catalog, Role, RoleFigures, Sample, Space, UnitTable
 from connectors.simulated.faults import FaultKind
 from connectors.simulated.units import COUNTERS
 from connectors.simulated.world import World
@@ -70,7 +70,20 @@ def take_sample(world: World) -> Sample:
             counters={name: values[at, rows] for at, name in enumerate(COUNTERS)},
             database=dict(world.totals),
             server_seconds=SERVER_SECONDS_PER_UNIT * len(units),
+            roles=(_log(world),),
         )
+
+
+def _log(world: World) -> RoleFigures:
+    """Every transaction writes the log once, at its end, and its session waits for that. There is no sort space."""
+    waited = world.totals["write_seconds"]
+    return RoleFigures(
+        role=Role.LOG,
+        name="log",
+        writes=world.totals["transactions"],
+        write_seconds=waited,
+        waited_seconds=waited,
+    )
 
 
 def _by_id(physical_id: I64, rows: I64) -> I64:

@@ -56,6 +56,7 @@ def classify(interval: Interval, catalog: Catalog, *, read_ahead_bytes: int) -> 
         estimated=ESTIMATED,
         database=_database_demand(interval),
         spaces=None if files is None else _space_rates(files, random, catalog, interval.seconds),
+        roles=interval.role_rates(),
     )
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from connectors.model import Bundle, NoRoute, Route, Step
+from connectors.model import Bundle, Locked, NoRoute, Route, Step
 from connectors.sqlserver.ddl import untext
 from connectors.sqlserver.disks import disk_of, folder_of
 from connectors.sqlserver.keys import IDENTIFIER, unquoted
@@ -126,6 +126,8 @@ def file_route(
         tidy_steps=tagged(number, "tidy", way.tidy, limit),
         online=True,
         locks="none on its tables but for a moment: pages are moved some at a time, in small transactions",
+        locked=Locked.BRIEFLY,
+        lock_seconds=settings.lock_timeout,
         log_bytes=round(bundle.size_bytes * LOG_FACTOR),
         transient_bytes=0,
         notes=way.notes,

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from connectors.model import Bundle, NoRoute, Route, Step
+from connectors.model import Bundle, FollowUp, Locked, NoRoute, Route, Step
 from connectors.sqlserver import ddl, written
 from connectors.sqlserver.definition import NONCLUSTERED, NONCLUSTERED_COLUMNSTORE, Definition, IndexDefinition
 from connectors.sqlserver.online import Server, may_be_paused, may_build_online, may_have_twin
@@ -128,6 +128,9 @@ def _route(
         tidy_steps=tagged(number, "tidy", way.tidy, limit),
         online=choice.online,
         locks=_locks(index_of(definition), choice.online, settings),
+        locked=_locked(index_of(definition), choice.online),
+        lock_seconds=settings.lock_timeout,
+        follow_up=FOLLOW_UP,
         log_bytes=round(rewritten * (LOG_FACTOR if full else MINIMAL_LOG_FACTOR)),
         transient_bytes=round(bundle.size_bytes * (way.rebuilds - 1 + SORT_FACTOR)),
         rewrites=way.rewrites,
@@ -143,6 +146,15 @@ def _notes(choice: _Choice) -> tuple[str, ...]:
             "2022 and newer give it up when it was paused for PAUSED_RESUMABLE_INDEX_ABORT_DURATION_MINUTES, a day",
         )
     return ("the log cannot be truncated while it runs",) if choice.online else ()
+
+
+FOLLOW_UP = (FollowUp(what="plans of its table are compiled anew; the build refreshes its statistics", seconds=None),)
+
+
+def _locked(index: IndexDefinition, online: bool) -> Locked:
+    if online:
+        return Locked.BRIEFLY
+    return Locked.WRITES if index.kind in {NONCLUSTERED, NONCLUSTERED_COLUMNSTORE} else Locked.ALL
 
 
 def _locks(index: IndexDefinition, online: bool, settings: SqlserverSettings) -> str:

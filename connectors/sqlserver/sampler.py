@@ -10,6 +10,7 @@ import numpy as np
 from connectors.base import Clock, ConnectorError, PrivilegeMissing, TimedOut
 from connectors.model import F64, I64, Sample, SpaceFigures
 from connectors.sqlserver.keys import unit_ids
+from connectors.sqlserver.roles import role_figures
 from connectors.sqlserver.session import ReadSession, Row
 
 COUNTERS = (
@@ -72,7 +73,7 @@ class DmvSampler:
         self._backup, self._sweep = _Seen(), _Seen()
 
     def sample(self) -> Sample:
-        """Five queries; those that this login may not ask are left out, and their figures with them.
+        """Six queries; those that this login may not ask are left out, and their figures with them.
 
         Raises:
             TimedOut: the last sample took longer than its budget, and its time of rest is not over.
@@ -97,6 +98,7 @@ class DmvSampler:
             database=figures,
             server_seconds=answered - monotonic,  # an upper bound: the wire is in it
             spaces=_space_figures(files) if files else None,
+            roles=role_figures(self._optional("roles")),
         )
 
     def _check_rest(self, now: float) -> None:

@@ -18,3 +18,7 @@ ALTER ROLE :"login" SET default_transaction_read_only = on;
 -- Read times of the whole database, so that a predicted gain is a measured one. About 25 ns for each block read.
 \echo 'If `hotplace doctor` says that track_io_timing is off:'
 \echo '  ALTER SYSTEM SET track_io_timing = on; SELECT pg_reload_conf();'
+
+-- What sessions wait for the log, so that it can be judged. Two readings of the clock for each flush.
+\echo 'If `hotplace doctor` says that track_wal_io_timing is off:'
+\echo '  ALTER SYSTEM SET track_wal_io_timing = on; SELECT pg_reload_conf();'

@@ -17,6 +17,7 @@ from prometheus_client import CollectorRegistry
 from agent.config import Config, load
 from agent.httpd import MetricsServer
 from agent.ledger import Ledger
+from agent.memory import return_large_blocks
 from agent.metrics import AgentCollector
 from agent.watch import Watch
 from connectors.simulated.clock import VirtualClock
@@ -52,6 +53,7 @@ databases:
 
 def inside() -> list[Measurement]:
     """Measure in this process."""
+    return_large_blocks()  # as `hotplace run` does
     with tempfile.TemporaryDirectory() as name:
         config = configuration(Path(name), UNITS)
         clock = VirtualClock()

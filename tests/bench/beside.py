@@ -44,7 +44,8 @@ class Cost:
     client_seconds: list[float] = field(default_factory=list)  # processor time of the party itself
     server_seconds: list[float] = field(default_factory=list)  # processor time of its backends
     backend_mib: float = 0.0  # private memory of its largest backend
-    rss_mib: float = 0.0  # peak resident memory of the party itself
+    rss_mib: float = 0.0  # peak resident memory of the party itself, all its work included
+    cycles_rss_mib: float = 0.0  # peak while it took the cycles that were measured
 
 
 def free_port() -> int:
@@ -94,8 +95,12 @@ class Program:
         spent = sum(seconds - served.get(pid, 0.0) for pid, seconds in after.items())
         self.cost.client_seconds.append((cpu_seconds(self._pid) - used) / cycles)
         self.cost.server_seconds.append(spent / cycles)
-        self.cost.rss_mib = peak_rss_mib(self._pid)
+        self.cost.rss_mib = self.cost.cycles_rss_mib = peak_rss_mib(self._pid)
         self.cost.backend_mib = max([self.cost.backend_mib, *(private_mib(pid) for pid in after)])
+
+    def measure_memory(self) -> None:
+        """Book the peak once more, after work that is no cycle."""
+        self.cost.rss_mib = peak_rss_mib(self._pid)
 
     def _served(self) -> dict[int, float]:
         """Processor time of each backend of the role."""
@@ -105,10 +110,11 @@ class Program:
 
 @contextmanager
 def agent(
-    folder: Path, server: PrivateServer, observer: psycopg.Connection, every: float
+    folder: Path, server: PrivateServer, observer: psycopg.Connection, every: float, plan_every: float
 ) -> Iterator[tuple[Program, str]]:
-    """``hotplace run`` over that server, a sample every so many seconds; with the address of its metrics."""
+    """``hotplace run`` over that server with two tiers; samples and plans so often; with the address of its metrics."""
     observer.execute("CREATE ROLE hotplace LOGIN IN ROLE pg_monitor")
+    observer.execute(f"CREATE TABLESPACE fast LOCATION '{server.make_folder('fast')}'".encode())
     port = free_port()
     config = folder / "hotplace.yaml"
     config.write_text(
@@ -120,7 +126,9 @@ databases:
     engine: postgresql
     connection: {{host: {server.folder}, user: hotplace, dbname: postgres}}
     sample_every: {every}s
+    plan_every: {plan_every}s
     tiers:
+      - {{name: ssd, kind: ssd, spaces: [fast]}}
       - {{name: hdd, kind: hdd, spaces: [pg_default]}}
 """,
         encoding="utf-8",
@@ -137,6 +145,11 @@ def cycles(page: bytes) -> int:
         if line.startswith("hotplace_cycles_total{"):
             return int(float(line.rpartition(" ")[2]))
     return 0
+
+
+def has_planned(page: bytes) -> bool:
+    """Whether the agent has made a plan, by its own metrics."""
+    return b"\nhotplace_plan_gap_ratio{" in page
 
 
 def exporter_installed() -> bool:

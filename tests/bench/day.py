@@ -22,8 +22,9 @@ from prometheus_client import CollectorRegistry
 from agent.httpd import MetricsServer
 from agent.ledger import Ledger
 from agent.metrics import AgentCollector
+from agent.snapshot import STATUS, status_document
 from agent.states import ProposalState
-from agent.watch import STATUS, Watch, status_document
+from agent.watch import Watch
 from connectors.simulated.clock import VirtualClock
 from tests.bench.agent_cost import UNITS, configuration
 from tests.bench.measurement import Measurement, of_runs, peak_rss_mib

@@ -44,11 +44,14 @@ def compare(tables: int, every: float) -> Parties:
         psycopg.connect(server.conninfo, autocommit=True) as observer,
     ):
         folder = Path(name)
-        with beside.agent(folder, server, observer, every) as (ours, url):
+        plan_every = 3 * every * CYCLES_PER_WINDOW * WINDOWS  # after them, even on a busy machine
+        with beside.agent(folder, server, observer, every, plan_every) as (ours, url):
             _await_cycles(url, 2)  # the first reads the catalog, the second has the first demand
             for turn in range(WINDOWS):
                 touch(observer, tables, turn)
                 ours.measure(lambda: _await_cycles(url, CYCLES_PER_WINDOW))
+            _await_cycles_after_a_plan(url)
+            ours.measure_memory()
         theirs = None
         if beside.exporter_installed():
             with beside.exporter(folder, server, observer) as (peer, url):
@@ -62,6 +65,13 @@ def _await_cycles(url: str, wanted: int) -> int:
     while (done := beside.cycles(beside.answer(url)) - first) < wanted:
         time.sleep(0.2)
     return done
+
+
+def _await_cycles_after_a_plan(url: str) -> None:
+    """Wait until the agent has planned and sampled on: the peak of its memory is behind it."""
+    while not beside.has_planned(beside.answer(url)):
+        time.sleep(0.2)
+    _await_cycles(url, 2)
 
 
 def _scraped(peer: Program, url: str) -> Cost:
@@ -86,7 +96,10 @@ def figures(tables: int, parties: Parties) -> list[Measurement]:
                 COMMAND, note=f"the whole agent, {about}, 7 % of them active"),
         of_runs(f"agent.server_seconds.{size}", ours.server_seconds, "s", COMMAND, note="of our backends"),
         of_runs(f"agent.backend_mib.{size}", [ours.backend_mib], "MiB", COMMAND, note="private memory of our backend"),
-        of_runs(f"agent.process_rss_mib.{size}", [ours.rss_mib], "MiB", COMMAND, note="peak of the whole agent"),
+        of_runs(f"agent.process_rss_mib.{size}", [ours.rss_mib], "MiB", COMMAND,
+                note="peak of the whole agent, a plan included"),
+        of_runs(f"agent.process_rss_sampling_mib.{size}", [ours.cycles_rss_mib], "MiB", COMMAND,
+                note="peak before its first plan: catalog, samples, heat, history, metrics"),
         *_peer(f"peer.size_query.{{}}.{size}", parties.size_query, "the usual pg_total_relation_size query"),
         _ratio(f"agent.sampling.server_time_ratio.{size}", parties.size_query.server_seconds, ours.server_seconds,
                "the usual size query over our whole sample"),
@@ -105,7 +118,13 @@ def _against_exporter(size: str, ours: Cost, theirs: Cost) -> list[Measurement]:
         of_runs(f"peer.exporter.cpu_seconds.{size}", theirs.client_seconds, "s", COMMAND),
         of_runs(f"peer.exporter.rss_mib.{size}", [theirs.rss_mib], "MiB", COMMAND),
         _ratio(f"agent.vs_exporter.cpu.{size}", theirs.client_seconds, ours.client_seconds, note),
-        _ratio(f"agent.vs_exporter.rss.{size}", [theirs.rss_mib], [ours.rss_mib], note),
+        _ratio(f"agent.vs_exporter.rss.{size}", [theirs.rss_mib], [ours.rss_mib], f"{note}, peak with a plan"),
+        _ratio(
+            f"agent.vs_exporter.rss_sampling.{size}",
+            [theirs.rss_mib],
+            [ours.cycles_rss_mib],
+            f"{note}, peak before the first plan",
+        ),
         _ratio(f"agent.vs_exporter.server_time.{size}", theirs.server_seconds, ours.server_seconds, note),
         _ratio(f"agent.vs_exporter.backend_memory.{size}", [theirs.backend_mib], [ours.backend_mib], note),
     ]

@@ -38,8 +38,11 @@ def test_the_report_tells_the_whole_story(site: Site) -> None:
     site.good("run", "--once")
     done = site.good("report", "--html", str(site.folder / "r.html"), "--markdown", str(site.folder / "r.md"))
     assert f"proposal.approved of proposal {number} by " in done.out
+    assert "beside moves, by the last plan" in done.out
     document = site.good("report", "--json").document
     assert document["audit"]["ok"] is True
+    (log,) = [each for each in document["advice"] if each["subject"] == "log"]
+    assert log["sentence"] in site.good("explain", "log").out
     assert document["totals"]["bytes_moved"] == sum(
         move["bytes"] for move in document["proposals"][0]["moves"] if move["state"] in {"placed", "settling", "kept"}
     )
@@ -49,6 +52,7 @@ def test_the_report_tells_the_whole_story(site: Site) -> None:
     for text in (page.text, markdown):
         assert document["proposals"][0]["digest"] in text
         assert ": agreed" in text
+        assert log["sentence"] in text
         assert document["proposals"][0]["moves"][0]["statements"][0]["sql"] in text
 
 

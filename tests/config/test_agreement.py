@@ -12,16 +12,28 @@ SSD, HDD = {"ssd": "S:\\data\\"}, {"ssd": "S:\\data\\", "hdd": "D:\\data\\"}
 FILES = {"move_by": "filegroup", "disks": HDD}
 
 
-def sqlserver(watching: dict[str, Any], moving: dict[str, Any]) -> str:
+WHERE = {
+    "sqlserver": {"database": "app"},
+    "oracle": {"service": "app"},
+    "db2": {"host": "db.example.com", "dbname": "APP"},
+}
+
+
+def accounts(engine: str, watching: dict[str, Any], moving: dict[str, Any]) -> str:
     """A configuration with two accounts."""
     plain = values()
-    login = {"database": "app", "password": {"env": "PASSWORD"}}
+    login = {**WHERE[engine], "password": {"env": "PASSWORD"}}
     plain["databases"][0] |= {
-        "engine": "sqlserver",
+        "engine": engine,
         "connection": {**login, "user": "watcher", **watching},
         "move_connection": {**login, "user": "mover", **moving},
     }
     return written(plain)
+
+
+def sqlserver(watching: dict[str, Any], moving: dict[str, Any]) -> str:
+    """Two accounts of SQL Server."""
+    return accounts("sqlserver", watching, moving)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +51,29 @@ def test_accounts_that_see_storage_differently_are_a_mistake(
     found = by_path(sqlserver(watching, moving))
     assert list(found) == ["databases[0].move_connection"]
     assert words in found["databases[0].move_connection"]
+
+
+WHOLE, PLACES = {"move_by": "tablespace"}, ["/ssd/oradata"]
+GROUPS, FOLDERS = {"move_by": "table_space"}, {"SSD_FILES": "/db2/ssd"}
+
+
+@pytest.mark.parametrize(
+    ("engine", "watching", "moving", "name"),
+    [
+        ("oracle", WHOLE, {}, "move_by"),
+        ("oracle", {**WHOLE, "places": PLACES}, WHOLE, "places"),
+        ("db2", {}, GROUPS, "move_by"),
+        ("db2", {**GROUPS, "folders": FOLDERS}, GROUPS, "folders"),
+    ],
+)
+def test_every_engine_that_may_see_other_spaces_says_by_which_settings(
+    engine: str, watching: dict[str, Any], moving: dict[str, Any], name: str
+) -> None:
+    """One problem at the moving account; with the same settings on both sides there is none."""
+    found = by_path(accounts(engine, watching, moving))
+    assert list(found) == ["databases[0].move_connection"]
+    assert found["databases[0].move_connection"].startswith(f"{name} is ")
+    assert loaded(accounts(engine, watching, watching)).database().move_connection is not None
 
 
 @pytest.mark.parametrize("both", [{}, FILES])

@@ -27,6 +27,8 @@ class Ability(StrEnum):
     BREAK = "cut the session under a running statement"
     FULL = "have a full target space"
     LOB = "store large objects as a unit of their own"
+    LOG_WAITS = "say how long commits wait for the log"
+    SPILL = "sort more than fits its memory"
     WEIRD_NAMES = "give objects any name"
 
 
@@ -86,6 +88,14 @@ class EngineHarness(Protocol):
 
     def scan(self, table: PlayTable) -> None:
         """Read the whole table in order, from storage. On return the counters show it."""
+        ...
+
+    def commit(self, transactions: int) -> None:
+        """So many small transactions, one after the other, each made durable. On return the counters show it."""
+        ...
+
+    def spill(self) -> None:
+        """Sort some MiB that do not fit into memory. On return the counters show it. Ability.SPILL."""
         ...
 
     def reset_counters(self) -> None:

@@ -18,7 +18,7 @@ from connectors.base import (
     SpaceFull,
     StatementFailed,
 )
-from connectors.model import Home, NoRoute, Route, Step
+from connectors.model import Home, Locked, LogVolume, NoRoute, Route, Step
 from tests.contract.asking import bundle_of, route_to, run
 from tests.contract.harness import Ability, EngineHarness, Pausing, PlayTable
 
@@ -36,6 +36,11 @@ def test_routes_are_complete(harness: EngineHarness, connector: Connector, table
             assert route.undo_steps
             assert all("/* hotplace" in step.sql for step in (*route.steps, *route.undo_steps))
             assert route.log_bytes >= 0
+            assert (route.log_volume is LogVolume.NONE) is (route.log_bytes == 0)
+            assert route.locked is not None
+            assert route.lock_seconds >= 0
+            assert not (route.online and route.locked is Locked.ALL)
+            assert all(work.what and (work.seconds is None or work.seconds >= 0) for work in route.follow_up)
             assert route.transient_bytes >= 0
 
 

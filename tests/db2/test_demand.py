@@ -19,7 +19,7 @@ from connectors.db2.sampler import (
     space_key,
 )
 from connectors.db2.session import Row
-from connectors.model import Demand, Interval, Signal
+from connectors.model import Demand, Interval, Role, Signal
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 HOMES = Homes(np.array([1, 2, 3, 9], dtype=np.int64), np.array([4, 4, 5, 5], dtype=np.int64))
@@ -130,7 +130,7 @@ def test_members_are_summed() -> None:
         space_row(4, 0, "TS", "SG", POOL_DATA_P_READS=30, POOL_READ_TIME=100),
         space_row(4, 1, "TS", "SG", POOL_DATA_P_READS=50, POOL_READ_TIME=300),
     ]
-    figures, database = space_figures(rows, by_group=False)
+    figures, database, _ = space_figures(rows, by_group=False)
     assert figures.name == ("TS",)
     assert figures.reads.tolist() == [80.0]
     assert figures.read_seconds.tolist() == [pytest.approx(0.4)]
@@ -145,14 +145,17 @@ def test_storage_groups_sum_their_table_spaces() -> None:
         space_row(5, 0, "B", "SG", POOL_DATA_P_READS=2),
         space_row(6, 0, "OWN", None, POOL_DATA_P_READS=4),
     ]
-    figures, _ = space_figures(rows, by_group=True)
+    figures, *_ = space_figures(rows, by_group=True)
     assert dict(zip(figures.name, figures.reads.tolist(), strict=True)) == {"SG": 3.0, "OWN": 4.0}
 
 
 def test_temporary_spaces_are_no_place_to_be() -> None:
-    """Their reads count in the database and not as a space."""
-    row = space_row(1, 0, "TEMP", None, POOL_TEMP_DATA_P_READS=9)
+    """Their reads count in the database and not as a space; they are judged by their own waits."""
+    row = space_row(1, 0, "TEMP", None, POOL_TEMP_DATA_P_READS=9, POOL_READ_TIME=90, DIRECT_WRITE_REQS=2)
     at = column_names("sample_spaces").index("TBSP_CONTENT_TYPE")
-    figures, database = space_figures([(*row[:at], "SYSTEMP", *row[at + 1 :])], by_group=False)
+    figures, database, temporary = space_figures([(*row[:at], "SYSTEMP", *row[at + 1 :])], by_group=False)
     assert figures.name == ()
     assert database["reads"] == 9.0
+    (figure,) = temporary
+    assert (figure.role, figure.name, figure.reads, figure.writes) == (Role.TEMP, "TEMP", 9.0, 2.0)
+    assert figure.waited_seconds == figure.read_seconds == pytest.approx(0.09)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from agent.metrics import AgentCollector
-from agent.watch import Snapshot
+from agent.snapshot import Snapshot
 
 README = Path(__file__).parents[2].joinpath("README.md").read_text(encoding="utf-8")
 

@@ -39,6 +39,7 @@ SERVER_SETTINGS = {
     "autovacuum": "off",  # its reads come when they like; tests run VACUUM themselves
     "fsync": "off",
     "track_io_timing": "on",
+    "track_wal_io_timing": "on",
     "max_connections": "40",
 }
 
@@ -238,6 +239,21 @@ class PostgresqlHarness:
         with self._cluster.session(self._dbname) as session:
             session.execute("SET max_parallel_workers_per_gather = 0")
             session.execute(sql.SQL("SELECT sum(length(filler)) FROM {}").format(sql.Identifier("public", table.name)))
+            flush(session)
+
+    def commit(self, transactions: int) -> None:
+        """One row each."""
+        with self._cluster.session(self._dbname) as session:
+            session.execute("CREATE TABLE IF NOT EXISTS committed (n int)")
+            for number in range(transactions):
+                session.execute("INSERT INTO committed VALUES (%s)", (number,))
+            flush(session)
+
+    def spill(self) -> None:
+        """Some 8 MB in 64 kB of work_mem."""
+        with self._cluster.session(self._dbname) as session:
+            session.execute("SET work_mem = '64kB'")
+            session.execute("SELECT md5(g::text) FROM generate_series(1, 200000) AS g ORDER BY 1 OFFSET 199999")
             flush(session)
 
     def reset_counters(self) -> None:

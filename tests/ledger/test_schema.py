@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.ledger import Ledger
-from agent.ledger.opening import VERSION_TABLE
+from agent.ledger.opening import VERSION_TABLE, _migrate
 from agent.ledger.schema import APPLICATION_ID, EPOCH, HEAD, REVISIONS, Moment, metadata, microseconds
 
 
@@ -27,14 +27,17 @@ def _definitions(connection: sqlite3.Connection) -> dict[str, str]:
     return {name: " ".join(sql.replace('"', "").split()) for name, sql in rows if not name.startswith("sqlite_")}
 
 
-def test_migrations_make_exactly_these_tables(ledger: Ledger, path: Path) -> None:
-    """A new ledger has the tables of schema.py to the letter: columns, types, keys, indexes, options."""
-    with closing(sqlite3.connect(path)) as migrated, closing(sqlite3.connect(":memory:")) as declared:
-        engine = sa.create_engine("sqlite://", creator=lambda: declared, poolclass=sa.StaticPool)
-        metadata.create_all(engine)
-        found = _definitions(migrated)
-        found.pop(VERSION_TABLE)
-        assert found == _definitions(declared)
+def test_migrations_make_exactly_the_tables_of_a_new_ledger(ledger: Ledger, path: Path) -> None:
+    """Made at once or by every migration in turn, a ledger is the same to the letter: columns, types, keys, indexes."""
+    engine = sa.create_engine("sqlite://", poolclass=sa.StaticPool)
+    with engine.connect() as connection, closing(sqlite3.connect(path)) as made_at_once:
+        _migrate(connection)
+        migrated = connection.connection.driver_connection
+        assert isinstance(migrated, sqlite3.Connection)
+        assert _definitions(migrated) == _definitions(made_at_once)
+        versions = f"SELECT version_num FROM {VERSION_TABLE}"
+        assert migrated.execute(versions).fetchall() == made_at_once.execute(versions).fetchall() == [(HEAD,)]
+    engine.dispose()
 
 
 def test_alembic_sees_nothing_left_to_migrate(ledger: Ledger) -> None:

@@ -55,6 +55,7 @@ def _guarded(draw: st.DrawFn, unit: Unit, at: int) -> Unit:
         cooling=60.0 if draw(seldom) else 0.0,
         observed=60.0 if draw(seldom) else 1e6,
         bundle=sum(unit.space.encode()) if together else 10**6 + at,
+        wide=draw(st.sampled_from(["", f"half of {unit.space}", unit.space])) if draw(seldom) else "",
     )
 
 

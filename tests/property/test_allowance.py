@@ -47,9 +47,9 @@ def test_a_move_that_waits_begins_in_some_window(need: Need, calendar: Calendar,
     limit = Limits(calendar=calendar)
     decision = decide(need, limit, Used(0, 0.0), at)
     if decision.answer is Answer.WAIT:
-        openings = limit.calendar.openings(at, at + timedelta(days=800))
-        answers = {decide(need, limit, Used(0, 0.0), opening.start).answer for opening in openings}
-        assert Answer.START in answers
+        months = (at + timedelta(days=days) for days in range(0, 800, 40))  # most begin in the first: look no further
+        openings = (opening for month in months for opening in calendar.openings(month, month + timedelta(days=40)))
+        assert any(decide(need, limit, Used(0, 0.0), opening.start).answer is Answer.START for opening in openings)
 
 
 @given(needs, limits, used, instants)

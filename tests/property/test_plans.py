@@ -70,7 +70,7 @@ def test_guards_hold(case: Case) -> None:
         members = [case.units[row] for row in move.rows]
         pins = {unit.pin for unit in members}
         assert all(unit.cooling == 0 for unit in members)
-        assert move.key not in case.site.no_route
+        assert move.wide or move.key not in case.site.no_route
         if move.to_tier == fastest:
             assert Pin.NEVER not in pins
         if move.from_tier == fastest:
@@ -105,6 +105,25 @@ def test_the_unit_of_size_changes_nothing(case: Case, factor: int) -> None:
     )
     plan = make_plan(case.situation(), case.settings)
     assert hops(case, plan) == hops(large, make_plan(large.situation(), large.settings))
+
+
+@settings(deadline=None, max_examples=60)
+@given(bare_cases(), st.lists(st.sampled_from(["", "w1", "w2"]), min_size=10, max_size=10))
+def test_two_ways_are_never_worse_than_one(case: Case, ways: list[str]) -> None:
+    """A unit moves once, and the plan saves as much as with single units only, or with whole groups only."""
+    units = tuple(
+        replace(unit, wide=f"{way} of {unit.space}" if way else "") for unit, way in zip(case.units, ways, strict=False)
+    )
+    names = sorted({unit.wide for unit in units})
+    both = make_plan(replace(case, units=units).situation(), case.settings)
+    rows = [row for move in both.moves for row in move.rows]
+    assert len(rows) == len(set(rows))
+    together = tuple(replace(unit, bundle=names.index(unit.wide) if unit.wide else None, wide="") for unit in units)
+    for other in (case, replace(case, units=together)):
+        one = make_plan(other.situation(), case.settings)
+        assert both.wait_saved_per_hour >= one.wait_saved_per_hour - TINY
+        assert both.bound_per_hour >= one.wait_saved_per_hour - TINY
+    assert both.wait_saved_per_hour <= both.bound_per_hour + TINY
 
 
 @settings(deadline=None, max_examples=100)

@@ -21,7 +21,10 @@ from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayT
 TABLE_BYTES = 200_000_000
 PAGE_BYTES = 8192
 
-WITHOUT: Mapping[Ability, str] = {Ability.PASSWORD: "its logins have none"}
+WITHOUT: Mapping[Ability, str] = {
+    Ability.PASSWORD: "its logins have none",
+    Ability.SPILL: "it has no sort space",
+}
 NEVER: Mapping[str, Mapping[Ability, str]] = {"simulated": WITHOUT}
 
 
@@ -86,6 +89,14 @@ class SimulatedHarness:
         with self.world.turn():
             self.world.touch(table.key, scanned_pages=TABLE_BYTES // PAGE_BYTES)
         self.clock.sleep(1.0)
+
+    def commit(self, transactions: int) -> None:
+        """As many as the sessions of the world make meanwhile."""
+        self.clock.sleep(transactions / self.world.rates().transactions)
+
+    def spill(self) -> None:
+        """It has no sort space."""
+        raise NotImplementedError(self.cannot[Ability.SPILL])
 
     def reset_counters(self) -> None:
         """As a DBA would."""

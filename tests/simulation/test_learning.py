@@ -22,7 +22,7 @@ def test_demand_outside_the_measured_hours_leaves_heat_alone(tmp_path: Path) -> 
         for _ in range(20):
             cycle = watch.sample()
             site.clock.sleep(MINUTE)
-        picture = watch.snapshot.picture
+        picture = watch.sampler.picture()
     assert "outside the measured hours" in cycle.sentence
     assert cycle.evidence
     assert picture is not None

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from agent.metrics import OTHER, AgentCollector
-from agent.watch import Snapshot
+from agent.snapshot import Snapshot
 from tests.simulation.site import Site
 
 
@@ -88,3 +88,10 @@ def test_awkward_names_survive(snapshot: Snapshot) -> None:
     """Quotes in unit keys are escaped and come back as they were."""
     shown = rows(exposition(snapshot), "hotplace_unit_size_bytes")
     assert any('"shop"."orders"' in labels for labels in shown)
+
+
+def test_waits_for_the_log_are_exported(snapshot: Snapshot) -> None:
+    """What sessions of the simulated database wait for its log, by role and name."""
+    shown = rows(exposition(snapshot), "hotplace_role_wait_per_hour_seconds")
+    assert list(shown) == [("sim", "log", "log")]
+    assert shown["sim", "log", "log"] > 0

@@ -9,7 +9,7 @@ import sys
 
 from tests.bench.lab.pace import FULL, QUICK
 
-EXPERIMENTS = ("disks", "headline", "rules", "kindness", "faults", "forecast", "curves", "shifting")
+EXPERIMENTS = ("disks", "headline", "rules", "kindness", "faults", "shifting", "curves")
 
 
 def main() -> int:

@@ -36,6 +36,7 @@ HOT = "public.t0"
 COPY_SECONDS = 2.0  # about, of the hot table
 LOAD_LIMIT_SECONDS = 120.0
 RETRIES = 5
+PLAN_SECONDS = 4.0  # longer than it takes to read a proposal and approve it by the command, on a busy machine too
 DONE = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT})
 FAILED = frozenset({MoveState.FAILED})
 POLICY = FULL_POLICY.replace("minimum_history: 5s", "minimum_history: 2s")
@@ -77,7 +78,7 @@ class Site:
         self.rig = rig
         path = write_config(
             rig, name, POLICY, config_bytes, "lock_timeout: 2s", more="metrics: {enabled: false}", sample_seconds=1.0,
-            retries=retries,
+            plan_seconds=PLAN_SECONDS, retries=retries,
         )  # fmt: skip
         self.name = name
         self.shop = Shop(rig.server, path)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import statistics
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.units_of_measure import format_seconds
-from tests.bench.lab.load import Figures, Workload, start
+from tests.bench.lab.load import FOREGROUND, Figures, Workload, start
 from tests.bench.lab.rig import Rig
 
 
@@ -35,14 +35,36 @@ class Series:
         return (max(rates) - min(rates)) / 2 / statistics.fmean(rates) if rates and max(rates) > 0 else 0.0
 
 
+_READ_SECONDS = """
+SELECT coalesce(sum(io.read_time), 0) / 1000.0
+  FROM pg_stat_activity AS a, pg_stat_get_backend_io(a.pid) AS io
+ WHERE a.application_name = %s
+"""
+_TELLS_BACKENDS = 180000  # version whose statistics know each session's reads
+
+
 def measure(rig: Rig, name: str, workload: Workload, runs: int | None = None) -> Series:
     """Run the load on the present placement; each run's warm-up is discarded. ``runs``: as many as the pace says."""
     pace, measured = rig.pace, []
     for seed in range(1, (runs or pace.runs) + 1):
-        clients = start(rig.server, rig.folder, workload, pace.warm_seconds + pace.run_seconds, seed)
-        measured.append(clients.finish().between(pace.warm_seconds, pace.warm_seconds + pace.run_seconds))
+        begin = pace.warm_seconds if seed == 1 else pace.warm_again_seconds
+        measured.append(_one(rig, workload, begin, begin + pace.run_seconds, seed))
     say(f"  {name}: {' '.join(f'{run.per_second:,.1f}' for run in measured)} transactions/s")
     return Series(name=name, runs=tuple(measured))
+
+
+def _one(rig: Rig, workload: Workload, begin: float, end: float, seed: int) -> Figures:
+    """One run from its first second; what ended between two instants, and how long it waited for reads meanwhile."""
+    clients = start(rig.server, rig.folder, workload, end + 1, seed)
+    with rig.session() as session:
+        tells = session.info.server_version >= _TELLS_BACKENDS
+        waited = []
+        for instant in (begin, end):
+            clients.sleep_until(instant)
+            row = session.execute(_READ_SECONDS, (FOREGROUND,)).fetchone() if tells else None
+            waited.append(float(row[0]) if row else float("nan"))
+    found = clients.finish().between(begin, end)
+    return replace(found, read_wait=(waited[1] - waited[0]) / max(1, found.transactions))
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -129,9 +129,13 @@ def write_config(
     *,
     more: str = "",
     sample_seconds: float = SAMPLE_EVERY_SECONDS,
+    plan_seconds: float | None = None,
     retries: int = 5,
 ) -> Path:
-    """The configuration file of an agent on this rig; ``more`` stands above the databases."""
+    """The configuration file of an agent on this rig; ``more`` stands above the databases.
+
+    ``plan_seconds``: between the plans of its own daemon; None: as between samples.
+    """
     room = ssd_bytes or rig.ssd_bytes
     capacity = f", capacity: {room} B" if room and not math.isinf(room) else ", capacity: 1 TiB"
     path = rig.folder / f"{name}.yaml"
@@ -150,7 +154,7 @@ databases:
       - {{name: ssd, kind: ssd, spaces: [{{name: {SSD_SPACE}{capacity}}}]}}
       - {{name: hdd, kind: hdd, spaces: [{HDD_SPACE}]}}
     sample_every: {sample_seconds:g}s
-    plan_every: {sample_seconds:g}s
+    plan_every: {plan_seconds or sample_seconds:g}s
     retries: {retries}
     settle: 5s
     policy: {{{policy}}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import subprocess
 import time
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ import numpy as np
 from agent.demo.server import PrivateServer
 from connectors.model import F64, I64
 
+FOREGROUND, BACKGROUND = "lab foreground", "lab background"  # names of their sessions
 GRACE_SECONDS = 60.0  # what pgbench is given to end after its time
 _NUMBERS = itertools.count(1)
 
@@ -66,6 +68,7 @@ class Figures:
     stall: float  # longest time in which no transaction ended
     total: float  # all transactions' times added up
     transactions: int
+    read_wait: float = float("nan")  # of a transaction, by the server's own clock; NaN: this server does not tell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +180,7 @@ def start(server: PrivateServer, folder: Path, workload: Workload, seconds: floa
                 subprocess.Popen(
                     _command(server, place, group, number, seconds, seed),
                     cwd=place, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink,
+                    env={**os.environ, "PGAPPNAME": FOREGROUND if group.foreground else BACKGROUND},
                 )
             )  # fmt: skip
     return clients

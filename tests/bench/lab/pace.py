@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 SHARED_BUFFERS_BYTES = 16 * 2**20  # at scale 1
 
@@ -12,10 +12,19 @@ class Pace:
     """One setting for a whole experiment. Ratios between tables, buffer pool and SSD are the same at every scale."""
 
     scale: float  # of all row counts and of the buffer pool
-    warm_seconds: float  # of each run, discarded
+    warm_seconds: float  # of the first run of a placement, discarded
     run_seconds: float  # of each run, measured
     observe_seconds: float  # how long hotplace watches before it is asked for a plan
-    runs: int  # of each placement, with seeds 1, 2, 3 ...
+    runs: int  # of a placement that a goal is about, with seeds 1, 2, 3 ...
+
+    @property
+    def warm_again_seconds(self) -> float:
+        """Of each further run of a placement, discarded: the buffer pool is warm already."""
+        return self.warm_seconds / 3
+
+    def smaller(self, share: float) -> Pace:
+        """The same times with so much of the data."""
+        return replace(self, scale=self.scale * share)
 
     @property
     def shared_buffers(self) -> str:
@@ -23,6 +32,6 @@ class Pace:
         return f"{round(SHARED_BUFFERS_BYTES * self.scale / 1024)}kB"
 
 
-FULL = Pace(scale=1.0, warm_seconds=15.0, run_seconds=30.0, observe_seconds=30.0, runs=3)
+FULL = Pace(scale=1.0, warm_seconds=12.0, run_seconds=25.0, observe_seconds=30.0, runs=3)
 QUICK = Pace(scale=0.25, warm_seconds=4.0, run_seconds=8.0, observe_seconds=12.0, runs=1)
 SMALL = Pace(scale=0.125, warm_seconds=2.0, run_seconds=3.0, observe_seconds=6.0, runs=1)  # in `make test`

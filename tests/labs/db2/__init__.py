@@ -19,6 +19,7 @@ BY_TABLE_SPACE: Mapping[Ability, str] = {
 }
 BY_TABLE: Mapping[Ability, str] = {
     Ability.PAUSE: "ADMIN_MOVE_TABLE has no pause; its phases are short steps instead",
+    Ability.LOG_WAITS: "MON_GET_DATABASE, which tells the waits for the log, came with 10.5",
 }
 NEVER: Mapping[str, Mapping[Ability, str]] = {TABLES: BY_TABLE, SPACES: BY_TABLE_SPACE}
 

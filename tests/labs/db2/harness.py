@@ -102,6 +102,14 @@ class TablesHarness:
         """In order."""
         self._server.lab.scan(SCHEMA, table.name)
 
+    def commit(self, transactions: int) -> None:
+        """Of one session."""
+        self._server.lab.commit(transactions)
+
+    def spill(self) -> None:
+        """4 MB into TEMPSPACE1."""
+        self._server.lab.spill(1000)
+
     def reset_counters(self) -> None:
         """Deactivate and activate the database."""
         self._server.lab.restart()

@@ -8,6 +8,7 @@ from tests.labs.db2.world import Counts, Index, Part, StorageGroup, Table, Table
 
 LEVELS = 3  # pages of an index that one look-up touches; all but the leaf are cached
 ASYNC_MS = 0.5  # of one page in a prefetch request
+FLUSH_MS = 4.0  # of the log, on a disk of its own
 
 
 def create_table(world: World, schema: str, name: str, index: str, space: str, pages: int, lob_pages: int = 0) -> None:
@@ -73,6 +74,28 @@ def scan(world: World, table: Table, member: int = 0) -> None:
         )  # fmt: skip
         world.database[member].update(both)
     world.database[member].update(ACT_COMPLETED_TOTAL=1, RQSTS_COMPLETED_TOTAL=1, ROWS_READ=table.rows)
+    world.touch()
+
+
+def commit(world: World, transactions: int, member: int = 0) -> None:
+    """One after the other: each waits until its log records are on disk."""
+    milliseconds = round(transactions * FLUSH_MS)
+    world.database[member].update(
+        LOG_DISK_WAITS_TOTAL=transactions, LOG_DISK_WAIT_TIME=milliseconds, ACT_COMPLETED_TOTAL=transactions,
+        RQSTS_COMPLETED_TOTAL=transactions, TOTAL_RQST_TIME=milliseconds, TOTAL_APP_RQST_TIME=milliseconds,
+    )  # fmt: skip
+    world.touch()
+
+
+def spill(world: World, pages: int, member: int = 0) -> None:
+    """A sort that does not fit its heap: its pages go to the temporary table space and are read back by the session."""
+    space = next(space for space in world.spaces.values() if space.data_type == "T")
+    milliseconds = round(pages * world.groups[space.group].read_ms)
+    space.counts[member].update(
+        POOL_DATA_WRITES=pages, POOL_WRITE_TIME=milliseconds, POOL_TEMP_DATA_L_READS=pages, PAGES_READ=pages,
+        POOL_TEMP_DATA_P_READS=pages, POOL_READ_TIME=milliseconds,
+    )  # fmt: skip
+    world.database[member].update(TOTAL_RQST_TIME=2 * milliseconds, TOTAL_APP_RQST_TIME=2 * milliseconds)
     world.touch()
 
 

@@ -141,6 +141,16 @@ class Lab:
         with self._world.lock:
             load.scan(self._world, self._world.table(schema, name), member)
 
+    def commit(self, transactions: int) -> None:
+        """Small transactions, each of which waits for the log."""
+        with self._world.lock:
+            load.commit(self._world, transactions)
+
+    def spill(self, pages: int) -> None:
+        """Sorts beyond their memory."""
+        with self._world.lock:
+            load.spill(self._world, pages)
+
     def restart(self, member: int | None = None) -> None:
         """Deactivate and activate the database, or one member: connections end, counters start anew."""
         self.cut()

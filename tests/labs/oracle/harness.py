@@ -134,6 +134,14 @@ class OracleHarness:
         """In multiblock reads through the buffer cache."""
         self.database.scan(self.table(table).segments[0])
 
+    def commit(self, transactions: int) -> None:
+        """Of one session."""
+        self.database.commit_transactions(transactions)
+
+    def spill(self) -> None:
+        """8 MB into the temporary tablespace."""
+        self.database.sort(1024)
+
     def reset_counters(self) -> None:
         """An instance restart, as far as counters are concerned."""
         self.database.restart()

@@ -24,7 +24,10 @@ _SYSSTAT: tuple[str, ...] = (
 _EVENTS: tuple[str, ...] = (
     *("db file sequential read", "db file scattered read", "db file parallel read", "direct path read"),
     *("direct path write", "read by other session", "free buffer waits", "write complete waits"),
+    *("direct path read temp", "direct path write temp", "log file sync"),
 )
+_OF_BACKGROUND = ("log file parallel write",)  # LGWR's, which lives in the root
+_WAIT_CLASS = {"log file sync": "Commit", "log file parallel write": "System I/O"}
 
 
 def container_id(db: EmulatedDatabase) -> int:
@@ -96,19 +99,28 @@ def con_sysstat(db: EmulatedDatabase, instance: int) -> Rows:
 
 
 def system_event(db: EmulatedDatabase, instance: int) -> Rows:
-    """V$SYSTEM_EVENT; all waits are of foreground sessions."""
-    for name in _EVENTS:
+    """V$SYSTEM_EVENT; all waits but the log writer's are of foreground sessions."""
+    for name in (*_EVENTS, *_OF_BACKGROUND):
         waits, micro = db.events[instance - 1][name], db.events[instance - 1][name + "/us"]
+        front = 0 if name in _OF_BACKGROUND else 1
         yield {
             "EVENT": name, "TOTAL_WAITS": waits, "TIME_WAITED": micro // 10_000, "TIME_WAITED_MICRO": micro,
-            "TOTAL_WAITS_FG": waits, "TIME_WAITED_FG": micro // 10_000, "TIME_WAITED_MICRO_FG": micro,
-            "WAIT_CLASS": "User I/O", "CON_ID": WHOLE,
+            "TOTAL_WAITS_FG": waits * front, "TIME_WAITED_FG": micro * front // 10_000,
+            "TIME_WAITED_MICRO_FG": micro * front, "WAIT_CLASS": _WAIT_CLASS.get(name, "User I/O"), "CON_ID": WHOLE,
         }  # fmt: skip
 
 
 def con_system_event(db: EmulatedDatabase, instance: int) -> Rows:
-    """V$CON_SYSTEM_EVENT."""
-    yield from ({**row, "CON_ID": container_id(db)} for row in system_event(db, instance))
+    """V$CON_SYSTEM_EVENT: of the container's own sessions."""
+    own = (row for row in system_event(db, instance) if row["EVENT"] not in _OF_BACKGROUND)
+    yield from ({**row, "CON_ID": container_id(db)} for row in own)
+
+
+def tempstat(db: EmulatedDatabase, instance: int) -> Rows:
+    """V$TEMPSTAT of the one temporary file: times in hundredths of a second."""
+    counted = db.sorted[instance - 1]
+    names = ("PHYRDS", "PHYWRTS", "PHYBLKRD", "PHYBLKWRT", "READTIM", "WRITETIM")
+    yield {**{name: counted[name] for name in names}, "FILE#": 1, "CON_ID": container_id(db)}
 
 
 def buffer_pools(db: EmulatedDatabase, instance: int) -> Rows:
@@ -304,6 +316,7 @@ def nothing(_: EmulatedDatabase, __: int) -> Rows:
 PERFORMANCE: dict[str, Callable[[EmulatedDatabase, int], Rows]] = {
     "V$SEGSTAT_NAME": segstat_names,
     "V$FILESTAT": filestat,
+    "V$TEMPSTAT": tempstat,
     "V$IOSTAT_FILE": iostat_file,
     "V$SYSSTAT": sysstat,
     "V$CON_SYSSTAT": con_sysstat,

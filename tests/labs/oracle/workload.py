@@ -11,6 +11,7 @@ from tests.labs.oracle.licensed import Snapshot
 from tests.labs.oracle.model import STARTED, Quirks, Segment, Tablespace
 
 SCAN_BLOCKS = 128  # multiblock reads of 1 MB
+SWITCH_MICROSECONDS = 50  # from the end of a log write until its session runs again
 
 
 class Workload:
@@ -28,6 +29,7 @@ class Workload:
         self.statistics = [Counter[str]() for _ in range(quirks.instances)]  # V$SYSSTAT
         self.snapshots: list[Snapshot] = []
         self._last: list[dict[tuple[int, int], Counter[str]]] = [{} for _ in range(quirks.instances)]
+        self.sorted = [Counter[str]() for _ in range(quirks.instances)]  # V$TEMPSTAT
         self.events = [Counter[str]() for _ in range(quirks.instances)]  # V$SYSTEM_EVENT: waits, and microseconds
 
     def segments(self) -> Iterator[Segment]:
@@ -92,8 +94,7 @@ class Workload:
     def _wait(self, segment: Segment, instance: int, event: str, calls: int, blocks: int, micro: int) -> None:
         """The same I/O, as the instance and the file count it."""
         at = instance - 1
-        self.events[at][event] += calls
-        self.events[at][event + "/us"] += micro
+        self._held_up(at, event, calls, micro)
         direct = event == "direct path read"
         self.statistics[at].update({"physical reads": blocks, "physical read total IO requests": calls})
         self.statistics[at].update({"physical read IO requests": calls, "session logical reads": 3 * blocks})
@@ -120,11 +121,44 @@ class Workload:
             self.snapshots.append(Snapshot(len(self.snapshots) + 1, taken_at, deltas))
             self.touch()
 
-    def commit_transactions(self, count: int, *, instance: int = 1) -> None:
-        """User commits, as V$SYSSTAT counts them."""
+    def commit_transactions(
+        self, count: int, *, instance: int = 1, redo_bytes: int = 1024, microseconds: int = 2000
+    ) -> None:
+        """One after the other: the log writer writes the redo of each while its session waits."""
         with self.changed:
-            self.statistics[instance - 1]["user commits"] += count
+            at = instance - 1
+            self.statistics[at].update({"user commits": count, "redo size": count * redo_bytes})
+            self.events[at].update(
+                {"log file parallel write": count, "log file parallel write/us": count * microseconds}
+            )
+            self._held_up(at, "log file sync", count, count * (microseconds + SWITCH_MICROSECONDS))
             self.touch()
+
+    def sort(self, blocks: int, *, instance: int = 1, microseconds: int = 20_000) -> None:
+        """A sort that does not fit: written to the temporary file in large calls and read back."""
+        with self.changed:
+            at, calls = instance - 1, -(-blocks // SCAN_BLOCKS)
+            for event, count, time in (("write", "WRT", "WRITETIM"), ("read", "RD", "READTIM")):
+                self._held_up(at, f"direct path {event} temp", calls, calls * microseconds)
+                done = {f"PHY{count}S": calls, f"PHYBLK{count}": blocks, time: calls * microseconds // 10_000}
+                self.sorted[at].update(done)
+            self.touch()
+
+    def read_undo(self, reads: int, *, instance: int = 1, microseconds: int = 5000) -> None:
+        """Blocks of undo that consistent reads need and the buffer cache lacks."""
+        with self.changed:
+            at, micro = instance - 1, reads * microseconds
+            self._held_up(at, "db file sequential read", reads, micro)
+            undo = next(space for space in self.tablespaces.values() if space.contents == "UNDO")
+            file = undo.files[0].counters[at]
+            file.update({"PHYRDS": reads, "PHYBLKRD": reads, "READTIM": micro // 10_000})
+            file.update({"SINGLEBLKRDS": reads, "SINGLEBLKRDTIM": micro // 10_000})
+            self.touch()
+
+    def _held_up(self, at: int, event: str, waits: int, micro: int) -> None:
+        """Sessions waited, which is part of the time that they spent in the database."""
+        self.events[at].update({event: waits, f"{event}/us": micro})
+        self.statistics[at]["DB time"] += micro // 10_000
 
     def restart(self, instance: int = 1) -> None:
         """An instance restart: its counters start anew."""
@@ -133,6 +167,7 @@ class Workload:
             self.started[at] += timedelta(hours=1)
             self.statistics[at].clear()
             self.events[at].clear()
+            self.sorted[at].clear()
             for segment in self.segments():
                 segment.counters[at].clear()
             for space in self.tablespaces.values():

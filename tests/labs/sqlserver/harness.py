@@ -125,6 +125,14 @@ class SqlserverHarness:
         base = self._tables[table.name].base
         self._lab.instance.scan(self._lab.shop, base.partitions[0])
 
+    def commit(self, transactions: int) -> None:
+        """Of one session."""
+        self._lab.instance.commit(self._lab.shop, transactions)
+
+    def spill(self) -> None:
+        """8 MB into tempdb."""
+        self._lab.instance.spill(1024)
+
     def reset_counters(self) -> None:
         """As a restart of the service does."""
         self._lab.instance.restart()

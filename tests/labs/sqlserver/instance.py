@@ -10,7 +10,7 @@ from itertools import count
 from uuid import UUID
 
 from tests.labs.sqlserver.objects import Index, Partition, PartitionFunction, PartitionScheme, Table
-from tests.labs.sqlserver.storage import AllocationUnit, DataFile, Filegroup, Storage, Volume
+from tests.labs.sqlserver.storage import AllocationUnit, DataFile, FileCounters, Filegroup, Storage, Volume
 
 STARTED = datetime(2026, 1, 2, 3, 4, 5)  # noqa: DTZ001  # the server's own time has no zone
 RANDOM_READ_MS = 8
@@ -105,6 +105,7 @@ class Database:
     group: UUID | None = None  # group_database_id, in an availability group
     log_pages: int = 262144
     log_used: int = 128
+    log_counters: FileCounters = field(default_factory=FileCounters)
     transactions: int = 0
 
     def next_id(self, kind: str) -> int:
@@ -155,6 +156,8 @@ class Instance:
         self.app_locks: dict[str, int] = {}
         self.started = STARTED
         self.performance: Counter[str] = Counter()
+        self.tempdb = FileCounters()
+        self.waits: Counter[str] = Counter()  # of sys.dm_os_wait_stats: milliseconds, and how often under "<type>/n"
         self.replicas: list[dict[str, object]] = []
         self.extra_requests: list[str] = []  # commands somebody else runs: BACKUP DATABASE ...
         self.build_seconds = 0.0  # how long any copy takes
@@ -203,6 +206,26 @@ class Instance:
             self.performance.update(counted)
             database.transactions += 1
 
+    def commit(self, database: Database, transactions: int, *, milliseconds: int = 4, log_bytes: int = 1024) -> None:
+        """One after the other: each waits until its log record is written."""
+        with self.lock:
+            log, waited = database.log_counters, transactions * milliseconds
+            log.writes += transactions
+            log.bytes_written += transactions * log_bytes
+            log.write_ms += waited
+            self.waits.update({"WRITELOG": waited, "WRITELOG/n": transactions})
+            database.transactions += transactions
+
+    def spill(self, pages: int, *, milliseconds: int = 20) -> None:
+        """A sort that does not fit its memory: written to tempdb 64 pages at a time, and read back."""
+        with self.lock:
+            calls = -(-pages // READ_AHEAD_PAGES)
+            temp, stalled = self.tempdb, calls * milliseconds
+            temp.writes, temp.reads = temp.writes + calls, temp.reads + calls
+            temp.bytes_written, temp.bytes_read = temp.bytes_written + pages * 8192, temp.bytes_read + pages * 8192
+            temp.write_ms, temp.read_ms = temp.write_ms + stalled, temp.read_ms + stalled
+            self.waits.update({"IO_COMPLETION": 2 * stalled, "IO_COMPLETION/n": 2 * calls})
+
     def _read(self, database: Database, partition: Partition, reads: int, pages: int, milliseconds: int) -> None:
         unit = next(iter(partition.units.values()))
         files = sorted(unit.pages)
@@ -233,7 +256,10 @@ class Instance:
         with self.lock:
             self.started = self.started.replace(minute=(self.started.minute + 1) % 60)
             self.performance.clear()
+            self.waits.clear()
+            self.tempdb = FileCounters()
             for database in self.databases.values():
+                database.log_counters = FileCounters()
                 for file in database.storage.files.values():
                     file.counters = type(file.counters)()
                 for index in all_indexes(database):

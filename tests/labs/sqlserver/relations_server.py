@@ -8,12 +8,13 @@ from tests.labs.sqlserver.documented import documented
 from tests.labs.sqlserver.instance import Connected
 from tests.labs.sqlserver.relations import CREATED, STORAGE, Row, Viewer
 from tests.labs.sqlserver.rights import sees_definitions, sees_server_state
-from tests.labs.sqlserver.storage import EXTENT, PAGE, DataFile
+from tests.labs.sqlserver.storage import EXTENT, PAGE, DataFile, FileCounters
 
 CUMULATIVE, GAUGE = 272696576, 65792
 PADDED = 128  # object, counter and instance are nchar(128)
 PERFORMANCE = ("Page lookups/sec", "Page reads/sec", "Readahead pages/sec", "Extension page reads/sec")
 LOG_FILE = 2
+TEMPDB, TEMPDB_PAGES = 2, 1024
 ABORTS_PAUSED_SINCE = 16
 
 
@@ -71,25 +72,44 @@ def databases(viewer: Viewer) -> Iterator[Row]:
 
 
 def file_stats(viewer: Viewer) -> Iterator[Row]:
-    """sys.dm_io_virtual_file_stats of every database."""
+    """sys.dm_io_virtual_file_stats of every database, logs and tempdb included."""
+    yield _file_stats(TEMPDB, 1, viewer.instance.tempdb, TEMPDB_PAGES)
     for database in viewer.instance.databases.values():
         for file in database.storage.files.values():
-            c = file.counters
-            yield {
-                "database_id": database.database_id,
-                "file_id": file.file_id,
-                "sample_ms": 123456,
-                "num_of_reads": c.reads,
-                "num_of_bytes_read": c.bytes_read,
-                "io_stall_read_ms": c.read_ms,
-                "io_stall_queued_read_ms": 0,
-                "num_of_writes": c.writes,
-                "num_of_bytes_written": c.bytes_written,
-                "io_stall_write_ms": c.write_ms,
-                "io_stall_queued_write_ms": 0,
-                "io_stall": c.read_ms + c.write_ms,
-                "size_on_disk_bytes": file.size * PAGE,
-            }
+            yield _file_stats(database.database_id, file.file_id, file.counters, file.size)
+        yield _file_stats(database.database_id, LOG_FILE, database.log_counters, database.log_pages)
+
+
+def _file_stats(database_id: int, file_id: int, c: FileCounters, pages: int) -> Row:
+    return {
+        "database_id": database_id,
+        "file_id": file_id,
+        "sample_ms": 123456,
+        "num_of_reads": c.reads,
+        "num_of_bytes_read": c.bytes_read,
+        "io_stall_read_ms": c.read_ms,
+        "io_stall_queued_read_ms": 0,
+        "num_of_writes": c.writes,
+        "num_of_bytes_written": c.bytes_written,
+        "io_stall_write_ms": c.write_ms,
+        "io_stall_queued_write_ms": 0,
+        "io_stall": c.read_ms + c.write_ms,
+        "size_on_disk_bytes": pages * PAGE,
+    }
+
+
+def wait_stats(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_os_wait_stats: a row for each type there is, waited for or not."""
+    for name in ("WRITELOG", "IO_COMPLETION"):
+        waited, tasks = viewer.instance.waits[name], viewer.instance.waits[f"{name}/n"]
+        longest = -(-waited // tasks) if tasks else 0
+        yield {
+            "wait_type": name,
+            "waiting_tasks_count": tasks,
+            "wait_time_ms": waited,
+            "max_wait_time_ms": longest,
+            "signal_wait_time_ms": 0,
+        }
 
 
 def file_space(viewer: Viewer) -> Iterator[Row]:
@@ -323,6 +343,7 @@ RELATIONS: dict[str, Callable[[Viewer], Iterator[Row]]] = {
     "sys.database_files": database_files,
     "sys.databases": databases,
     "sys.dm_io_virtual_file_stats": file_stats,
+    "sys.dm_os_wait_stats": wait_stats,
     "sys.dm_db_file_space_usage": file_space,
     "sys.dm_os_volume_stats": volume_stats,
     "sys.dm_db_log_space_usage": log_space,

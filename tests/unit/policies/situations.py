@@ -10,6 +10,7 @@ import numpy as np
 
 from connectors.model import (
     NO_PARENT,
+    NO_WIDE,
     SIGNALS,
     DatabaseDemand,
     Demand,
@@ -57,6 +58,7 @@ class Unit:
     cooling: float = 0.0
     observed: float = 1e6
     bundle: int | None = None  # None: on its own
+    wide: str = ""  # what it can also move with as a whole
     parent: int = NO_PARENT
     kind: UnitKind = UnitKind.TABLE
 
@@ -82,11 +84,13 @@ class Site:
     )
     database: DatabaseDemand = field(default_factory=DatabaseDemand)
     no_route: Mapping[str, str] = field(default_factory=dict)
+    no_wide: Mapping[str, str] = field(default_factory=dict)
 
     def situation(self, units: Sequence[Unit]) -> Situation:
         """The situation with these units, each at its row."""
         names = list(self.room)
         held = {name: sum(unit.size for unit in units if unit.space == name) for name in names}
+        whole = sorted({unit.wide for unit in units} - {""})
         tier_of = {space: row for row, (_, _, spaces) in enumerate(self.tiers) for space in spaces}
         return Situation(
             units=UnitTable(
@@ -100,6 +104,8 @@ class Site:
                     dtype=np.int64,
                 ),
                 parent=np.array([unit.parent for unit in units], dtype=np.int64),
+                wide=np.array([whole.index(unit.wide) if unit.wide else NO_WIDE for unit in units], dtype=np.int32),
+                wide_names=tuple(whole),
             ),
             heat=HeatView(
                 rates=np.array([unit.rates() for unit in units], dtype=np.float64).reshape(-1, SIGNALS).T,
@@ -122,6 +128,7 @@ class Site:
             cooling_seconds=np.array([unit.cooling for unit in units], dtype=np.float64),
             database=self.database,
             no_route=dict(self.no_route),
+            no_wide=dict(self.no_wide),
         )
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from connectors.model import DatabaseDemand, Role, RoleFigures, UnitKind
-from policies.advice import Advice, AdviceCode, advice_of, cached_wait
+from policies.advice import advice_of, cached_wait
 from policies.balancer import make_plan
 from policies.demand import Gap, difference
-from policies.plan import PolicySettings, Situation, TierLimits
+from policies.plan import Advice, AdviceCode, PolicySettings, Situation, TierLimits
 from policies.workload import RecentWork, WorkInterval
 from tests.unit.policies.situations import GIB, MIB, Site, Unit, sample
 
@@ -59,6 +59,51 @@ def test_nothing_measured_is_nothing_said() -> None:
     """Figures that the engine does not keep lead to no advice."""
     assert advised(site_with(RoleFigures(role=Role.TEMP, name="temp"))) == []
     assert advised(site_with(database=DatabaseDemand())) == []
+
+
+def test_what_is_used_and_not_timed_is_said_to_be_unknown() -> None:
+    """Half a MiB of sort files a second may cost sessions anything; with nothing written there is nothing to say."""
+    files = RoleFigures(role=Role.TEMP, name="sorts", written_bytes=MIB / 2, note="nobody times it")
+    (advice,) = advised(site_with(files))
+    assert (advice.code, advice.saves_per_hour) == (AdviceCode.UNKNOWN, 0.0)
+    assert "512.0 KiB/s" in advice.sentence
+    assert advice.sentence.endswith("is not known: nobody times it.")
+    assert advised(site_with(replace(files, written_bytes=0.0))) == []
+    assert advised(site_with(replace(files, written_bytes=0.01))) == []
+
+
+def test_a_log_that_serves_others_is_judged_by_the_time_of_all() -> None:
+    """One second a second is an eighth of this database's time, and one per cent of that of all it serves."""
+    figures = RoleFigures(role=Role.LOG, name="log", writes=100.0, write_seconds=1.0, waited_seconds=1.0)
+    assert codes(advised(site_with(figures))) == [(AdviceCode.FASTER_DEVICE, "log")]
+    assert codes(advised(site_with(replace(figures, active_seconds=100.0)))) == [(AdviceCode.LEAVE, "log")]
+
+
+def test_without_session_time_the_other_waits_are_the_measure() -> None:
+    """An engine that does not know how long sessions execute: 10 ms beside 4 s of reads a second is left alone."""
+    figures = RoleFigures(role=Role.LOG, name="log", writes=100.0, write_seconds=1.0, waited_seconds=1.0)
+    silent = DatabaseDemand(read_wait=4.0)
+    assert codes(advised(site_with(figures, silent))) == [(AdviceCode.FASTER_DEVICE, "log")]
+    short = replace(figures, write_seconds=0.01, waited_seconds=0.01)
+    assert codes(advised(site_with(short, silent))) == [(AdviceCode.LEAVE, "log")]
+
+
+def test_reads_of_a_sort_space_count_by_their_own_time() -> None:
+    """Reads of 5.5 ms and quick writes: what the ssd spares is nearly all of the reads and none of the writes."""
+    figures = RoleFigures(
+        role=Role.TEMP, name="temp", reads=100.0, read_seconds=0.55, writes=100.0, write_seconds=0.01,
+        waited_seconds=0.56,
+    )  # fmt: skip
+    (advice,) = advised(site_with(figures))
+    assert advice.saves_per_hour == pytest.approx(3600 * 0.56 * (1 - (0.02 + 0.01) / 0.56))
+
+
+def test_a_log_bound_load_is_named_by_the_log() -> None:
+    """Nine tenths of the time for the log: no gain expected, and the log itself is judged beside it."""
+    figures = RoleFigures(role=Role.LOG, name="log", writes=90.0, write_seconds=0.9, waited_seconds=0.9)
+    said = advised(site_with(figures, DatabaseDemand(read_wait=0.01, active=1.0)))
+    assert codes(said) == [(AdviceCode.NO_GAIN_EXPECTED, ""), (AdviceCode.FASTER_DEVICE, "log")]
+    assert said[0].sentence.startswith("log-bound: no gain expected")
 
 
 def test_a_log_bound_batch_gains_nothing() -> None:

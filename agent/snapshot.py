@@ -1,0 +1,96 @@
+"""What a watch knows now, for the metrics, the health checks and ``hotplace status``: a few figures and the ranking."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+
+from agent.config import Storage
+from agent.progress import RunningMove
+from agent.ranking import Ranking
+from agent.sampler import Cycle
+from connectors.model import Identity, RoleFigures
+from policies.plan import Plan
+
+STATUS = "status"  # name under which the ledger keeps the document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worth:
+    """What a plan comes to, without its columns."""
+
+    wait_per_hour: float
+    wait_saved_per_hour: float
+    gap_ratio: float
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """The figures of a plan."""
+        return cls(
+            wait_per_hour=plan.wait_per_hour, wait_saved_per_hour=plan.wait_saved_per_hour, gap_ratio=plan.gap_ratio
+        )
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """What the last cycle left in memory: all that metrics and health checks ever look at."""
+
+    database: str
+    engine: str
+    identity: Identity | None = None
+    storage: Storage | None = None  # tiers carry calibrated speeds
+    cycle: Cycle | None = None
+    roles: tuple[RoleFigures, ...] = ()  # averaged
+    worth: Worth | None = None  # of the last plan
+    ranking: Ranking | None = None
+    cycles: int = 0
+    failures: int = 0
+    server_seconds: float = 0.0
+    cycle_seconds: float = 0.0
+    running: RunningMove | None = None  # the move whose statement runs
+    error: str = ""
+    moved_bytes: int = 0
+    moves: Mapping[str, int] | None = None  # state -> how many ended there since start
+    proposals: Mapping[str, int] | None = None  # state -> how many are open
+
+
+def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, Any]:
+    """What ``hotplace status`` shows of a running daemon, as JSON values."""
+    cycle = snapshot.cycle
+    return {
+        "at": now.isoformat(),
+        "pid": pid,
+        "host": socket.gethostname(),
+        "engine": snapshot.engine,
+        "version": snapshot.identity.version if snapshot.identity else None,
+        "cycles": snapshot.cycles,
+        "failures": snapshot.failures,
+        "error": snapshot.error or None,
+        "last_sample": cycle.taken_at.isoformat() if cycle else None,
+        "last_cycle": cycle.sentence if cycle else None,
+        "units": cycle.units if cycle else 0,
+        "server_seconds": snapshot.server_seconds,
+        "cycle_seconds": snapshot.cycle_seconds,
+        "spaces": [] if snapshot.storage is None else _rooms(snapshot.storage),
+    }
+
+
+def _rooms(storage: Storage) -> list[dict[str, Any]]:
+    """Used, free and capacity bytes of each space with its tier, fastest first; spaces without a tier are last."""
+    names = [tier.name for tier in storage.tiers]
+    tiered = sorted(
+        zip(storage.tier_of_space.tolist(), storage.spaces, strict=True), key=lambda pair: (pair[0] < 0, pair[0])
+    )
+    return [
+        {
+            "space": space.name,
+            "tier": names[tier] if tier >= 0 else None,
+            "used_bytes": space.used_bytes,
+            "free_bytes": space.free_bytes,
+            "capacity_bytes": space.capacity_bytes,
+        }
+        for tier, space in tiered
+    ]

@@ -1,0 +1,217 @@
+"""Two ways for the same units, never both: each by itself, or all of a group as a whole.
+
+Once it is said for every group which way it goes, the question is an ordinary one, and ``placement`` answers it. What
+is to be said is decided at prices, as there: at given ones a group brings the more of what it brings as a whole and of
+what its members bring, each for itself. The sum of that, at the prices where it is lowest, is a bound on all answers of
+both kinds. A group whose better way is better by more than all that could still be won is settled; the others are
+tried, all ways where they are few, one after the other where not. Everything by itself and everything as a whole are
+always tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import product
+
+import numpy as np
+
+from connectors.model import F64, I64, Bools
+from policies.offers import STAY, Offers, best_options
+from policies.placement import Placement, place
+
+ALONE = -1  # the group of an item that has none
+_CLOSE = 2e-5  # of the bound: nearer to it, another try is not worth its time
+_FEW = 6  # groups that are tried in all ways
+_ITEMS_TRIED = 60_000  # in all questions together, but for ...
+_TRIES = 8  # ... so many, which are always tried
+_CUTS = 60  # times the number of resources
+_TOLERANCE = 1e-9  # of the bound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """Offers for ``n`` items by themselves, and for ``g`` groups of some of them as a whole.
+
+    Both have the same options and resources, and their items in canonical order.
+    """
+
+    narrow: Offers
+    wide: Offers  # one item a group
+    group: I64  # (n,) item of ``wide`` that holds each of ``narrow`` too, or ALONE
+
+    def offers(self, whole: Bools) -> tuple[Offers, I64, I64]:
+        """The ordinary question: those groups as a whole, everything else by itself; and which items that leaves."""
+        alone = np.flatnonzero((self.group == ALONE) | ~np.append(whole, False)[self.group])  # ALONE reads the last
+        together = np.flatnonzero(whole)
+        return (
+            Offers(
+                gain=np.concatenate((self.narrow.gain[:, alone], self.wide.gain[:, together]), axis=1),
+                use=np.concatenate((self.narrow.use[:, :, alone], self.wide.use[:, :, together]), axis=2),
+                room=self.narrow.room,
+            ),
+            alone,
+            together,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """Which way every group goes, and what that is worth."""
+
+    whole: Bools  # (g,)
+    placement: Placement  # of ``Ways.offers(whole)``; its bound is one on the answers of both kinds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dual:
+    """The lowest bound found, and how much better each group is as a whole at its prices."""
+
+    bound: float
+    lead: F64  # (g,) negative where the members are worth more by themselves
+
+
+@dataclass(slots=True)
+class _Tries:
+    """Answers to the ordinary questions asked so far."""
+
+    ways: Ways
+    best: Decided | None = None
+    bounds: dict[bytes, float] = field(default_factory=dict)
+
+    def try_(self, whole: Bools) -> float:
+        """Ask, unless that was asked before. The bound of that question."""
+        name = whole.tobytes()
+        if name not in self.bounds:
+            answer = place(self.ways.offers(whole)[0])
+            self.bounds[name] = answer.bound
+            if self.best is None or answer.gain > self.best.placement.gain:
+                self.best = Decided(whole=whole.copy(), placement=answer)
+        return self.bounds[name]
+
+    @property
+    def gain(self) -> float:
+        """The best so far."""
+        return 0.0 if self.best is None else self.best.placement.gain
+
+    def answer(self, limit: float) -> Decided:
+        """The best so far, where no answer of either kind is above that limit."""
+        assert self.best is not None, "at least one question was asked"
+        found = self.best.placement
+        limit = found.bound if len(self.bounds) == 1 else max(found.gain, limit)
+        return replace(self.best, placement=replace(found, bound=limit))
+
+    def left(self) -> int:
+        """How many more questions there is time for."""
+        items = max(1, len(self.ways.narrow) + len(self.ways.wide))
+        return max(_TRIES, _ITEMS_TRIED // items) - len(self.bounds)
+
+
+def decide(ways: Ways) -> Decided:
+    """The better way of every group, as far as tries show it; of a few groups and some dozen items, the best there is.
+
+    Never worse than with every group as a whole, or none.
+    """
+    groups = len(ways.wide)
+    tries = _Tries(ways)
+    tries.try_(np.zeros(groups, dtype=np.bool_))
+    if not groups:
+        return tries.answer(np.inf)  # the only question there is
+    tries.try_(np.ones(groups, dtype=np.bool_))
+    dual = shared_dual(ways)
+    start = dual.lead > 0
+    tries.try_(start)
+    open_ = _unsettled(dual, tries.gain)
+    if dual.bound - tries.gain <= _CLOSE * dual.bound:
+        return tries.answer(dual.bound)
+    if len(open_) <= _FEW and 2 ** len(open_) <= tries.left():
+        proven = max(tries.try_(each) for each in _all_ways(start, open_))
+        return tries.answer(min(proven, dual.bound))
+    _flip(tries, open_)
+    return tries.answer(dual.bound)
+
+
+def _unsettled(dual: Dual, gain: float) -> I64:
+    """Groups whose worse way might still be part of a better answer, the most doubtful first."""
+    doubt = np.abs(dual.lead)
+    open_ = np.flatnonzero(doubt <= dual.bound - gain)
+    return open_[np.argsort(doubt[open_], kind="stable")]
+
+
+def _all_ways(start: Bools, open_: I64) -> Iterator[Bools]:
+    """Every combination of the open groups, the others as they are."""
+    for choice in product((False, True), repeat=len(open_)):
+        whole = start.copy()
+        whole[open_] = choice
+        yield whole
+
+
+def _flip(tries: _Tries, open_: I64) -> None:
+    """The other way for one group after the other, kept where that is better."""
+    for group in open_:
+        if tries.left() <= 0:
+            break
+        assert tries.best is not None, "at least one question was asked"
+        whole = tries.best.whole.copy()
+        whole[group] = not whole[group]
+        tries.try_(whole)
+
+
+def shared_dual(ways: Ways) -> Dual:
+    """A bound on all answers of both kinds, by an ellipsoid that is cut (Shor; Yudin and Nemirovski), as in ``prices``.
+
+    What is overdrawn from the start counts as just used up: with more room nothing is worth less.
+    """
+    room = np.maximum(ways.narrow.room, 0.0)
+    scale = _scale(ways, room)
+    resources = len(room)
+    centre, shape = np.full(resources, 0.5), np.eye(resources) * (max(1, resources) / 4)
+    best = _evaluated(ways, room, np.zeros(resources))[0]
+    for _ in range(_CUTS * resources):
+        below = int(np.argmin(centre))
+        if centre[below] < 0:
+            slope, excess, value = -np.eye(resources)[below], -float(centre[below]), best.bound
+        else:
+            found, slope = _evaluated(ways, room, centre * scale)
+            slope, value = slope * scale, found.bound
+            best = found if value < best.bound else best
+            excess = value - best.bound
+        reach = float(np.sqrt(max(slope @ shape @ slope, 0.0)))
+        if reach <= max(excess, _TOLERANCE * abs(value)):
+            break
+        centre, shape = _cut(centre, shape, slope / reach, excess / reach)
+    return best
+
+
+def _evaluated(ways: Ways, room: F64, price: F64) -> tuple[Dual, F64]:
+    """The figure at some prices, and which way it rises."""
+    groups = len(ways.wide)
+    (alone, own), (together, whole) = (best_options(each.reduced(price)) for each in (ways.narrow, ways.wide))
+    members = np.bincount(ways.group + 1, weights=own, minlength=groups + 1)
+    lead = whole - members[1:]
+    taken = lead > 0
+    by_itself = np.where((ways.group == ALONE) | ~np.append(taken, False)[ways.group], alone, STAY)
+    used = ways.narrow.used(by_itself) + ways.wide.used(np.where(taken, together, STAY))
+    bound = float(price @ room + members.sum() + lead[taken].sum())
+    return Dual(bound=bound, lead=lead), room - used
+
+
+def _scale(ways: Ways, room: F64) -> F64:
+    """No best price is above this: what all room is worth cannot be more than all there is to gain and to lose."""
+    stake, given = 0.0, room.copy()
+    for offers in (ways.narrow, ways.wide):
+        real = np.where(np.isfinite(offers.gain), offers.gain, 0.0)
+        stake += float(np.abs(real).max(axis=0, initial=0.0).sum())
+        given += np.maximum(-offers.use.min(axis=1, initial=0.0), 0.0).sum(axis=1)
+    return np.asarray(max(stake, 1e-300) / np.maximum(given, 1e-12), dtype=np.float64)
+
+
+def _cut(centre: F64, shape: F64, slope: F64, depth: float) -> tuple[F64, F64]:
+    """The smallest ellipsoid around what is left of one beyond a cut; see ``prices``."""
+    n, step = len(centre), shape @ slope
+    if n == 1:
+        return centre - step * (1 + depth) / 2, shape * ((1 - depth) / 2) ** 2
+    centre = centre - step * ((1 + n * depth) / (n + 1))
+    narrower = shape - np.outer(step, step) * (2 * (1 + n * depth) / ((n + 1) * (1 + depth)))
+    shape = narrower * (n * n / (n * n - 1) * (1 - depth * depth))
+    return centre, (shape + shape.T) / 2

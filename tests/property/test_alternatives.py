@@ -1,0 +1,106 @@
+"""What every decision between single units and whole groups keeps, whatever it is asked."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from connectors.model import F64, Bools
+from policies.alternatives import ALONE, Ways, decide, shared_dual
+from policies.offers import Offers
+from policies.placement import place
+from tests.property.test_placement import GAINS, USES, best
+
+
+@st.composite
+def ways(draw: st.DrawFn, at_most: int = 6) -> Ways:
+    """A few items, some of them in up to three groups that can go as a whole."""
+    resources, options = draw(st.integers(1, 2)), draw(st.integers(1, 2))
+    items, groups = draw(st.integers(0, at_most)), draw(st.integers(0, 3))
+    gain, use = (
+        np.array([draw(values) for _ in range(count * options * (items + groups))])
+        for values, count in ((GAINS, 1), (USES, resources))
+    )
+    gain, use = gain.reshape(options, -1), use.reshape(resources, options, -1)
+    room = np.array([float(draw(st.integers(0, 60))) for _ in range(resources)])
+    group = [draw(st.integers(ALONE, groups - 1)) for _ in range(items)]
+    return Ways(
+        narrow=Offers(gain=gain[:, :items], use=use[:, :, :items], room=room),
+        wide=Offers(gain=gain[:, items:], use=use[:, :, items:], room=room),
+        group=np.array(group, dtype=np.int64),
+    )
+
+
+def every_way(of: Ways) -> list[Bools]:
+    """All combinations of groups that go as a whole."""
+    return [np.array(each, dtype=np.bool_) for each in product((False, True), repeat=len(of.wide))]
+
+
+@settings(deadline=None, max_examples=80)
+@given(ways())
+def test_few_groups_are_decided_best(of: Ways) -> None:
+    """No combination beats the answer, which is never both ways at once, fits, and says that it is proven."""
+    answer = decide(of)
+    offers, alone, together = of.offers(answer.whole)
+    assert offers.fits(answer.placement.choice)
+    assert not np.isin(of.group[alone], together).any()
+    assert answer.placement.gain == pytest.approx(offers.gained(answer.placement.choice))
+    optimum = max(best(of.offers(each)[0]) for each in every_way(of))
+    assert answer.placement.gain == pytest.approx(optimum, rel=3e-5)
+    assert optimum - 1e-6 <= answer.placement.bound <= optimum * (1 + 6e-5) + 1e-6
+
+
+@settings(deadline=None, max_examples=40)
+@given(ways())
+def test_the_shared_dual_is_above_every_answer(of: Ways) -> None:
+    """Its bound holds for each combination, and is no higher than the worst of their own bounds needs it to be."""
+    found = shared_dual(of)
+    answers = [place(of.offers(each)[0]) for each in every_way(of)]
+    assert found.bound >= max(answer.gain for answer in answers) - 1e-6
+    settled = found.lead > found.bound - decide(of).placement.gain + 1e-6
+    assert decide(of).whole[settled].all()
+
+
+@settings(deadline=None, max_examples=40)
+@given(ways(), st.integers(1, 40))
+def test_more_room_never_brings_less(of: Ways, more: int) -> None:
+    """With more of everything the answer gains as much or more."""
+    larger = Ways(
+        narrow=Offers(gain=of.narrow.gain, use=of.narrow.use, room=of.narrow.room + more),
+        wide=Offers(gain=of.wide.gain, use=of.wide.use, room=of.wide.room + more),
+        group=of.group,
+    )
+    before = decide(of).placement.gain
+    assert decide(larger).placement.gain >= before * (1 - 3e-5) - 1e-6
+
+
+def site(seed: int, items: int, groups: int) -> Ways:
+    """Items of very different sizes, a fifth of which fit; a whole group brings a little more than its members."""
+    random = np.random.default_rng(seed)
+    group = random.integers(ALONE, groups, items)
+    size = np.exp(random.normal(0, 2, items))
+    gain = size * random.pareto(1.2, items)
+    wide_size, members = (np.bincount(group + 1, column, groups + 1)[1:].astype(np.float64) for column in (size, gain))
+    wide_gain = members * (1 + random.uniform(0, 0.3, groups))
+    room = np.array([size.sum() * 0.2])
+
+    def offers(value: F64, use: F64) -> Offers:
+        return Offers(gain=value[np.newaxis], use=use[np.newaxis, np.newaxis], room=room)
+
+    return Ways(narrow=offers(gain, size), wide=offers(wide_gain, wide_size), group=group)
+
+
+@pytest.mark.parametrize(("seed", "items", "groups"), [(2, 300, 20), (3, 600, 40), (4, 3000, 200)])
+def test_many_groups_keep_every_limit(seed: int, items: int, groups: int) -> None:
+    """Within the room, within a thousandth of the bound, and better than one way for all of them."""
+    of = site(seed, items, groups)
+    answer = decide(of)
+    offers, _, _ = of.offers(answer.whole)
+    assert offers.fits(answer.placement.choice)
+    assert 0.999 * answer.placement.bound <= answer.placement.gain <= answer.placement.bound
+    for all_one_way in (np.zeros(groups, dtype=np.bool_), np.ones(groups, dtype=np.bool_)):
+        assert answer.placement.gain > place(of.offers(all_one_way)[0]).gain
