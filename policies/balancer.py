@@ -19,7 +19,7 @@ import numpy as np
 
 from connectors.model import F64, I8, Bools
 from policies.asking import question
-from policies.benefit import HOUR, ceiling_ratio, wait_weights
+from policies.benefit import ceiling_ratio, wait_weights
 from policies.board import Board, Group, Hop
 from policies.bundles import MICRO, Bundles, bundles_of
 from policies.costs import dearness
@@ -79,11 +79,11 @@ class _Sketch:
     limit: float
 
     def worth(self) -> tuple[int, float]:
-        """What ranks plans of one situation: pins first, then what is surely saved less what it costs."""
+        """What ranks plans of one situation: pins first, then what is saved less what it costs."""
         balance = Balance(self.draft)
         for hop in (hop for group in self.groups for hop in group.hops):
             balance.add(hop)
-        return self.pinned, balance.net - balance.cost * HOUR / self.draft.settings.horizon_seconds
+        return self.pinned, balance.net
 
 
 def _begun(situation: Situation, *, settings: PolicySettings, demote: bool, seconds: float) -> _Begun:

@@ -113,11 +113,10 @@ class Balance:
         """Count one more hop, done on the board or not."""
         draft, settings = self.draft, self.draft.settings
         saved = draft.board.saved(hop)
-        bundles = draft.bundles
         favour = settings.prefer_bonus if draft.bundles.pin[hop.bundle] == Pin.PREFER else 1.0
         gives_way = hop.reason is MoveReason.MAKE_ROOM
         stays = settings.resident_bonus if gives_way and saved < 0 else 1.0
-        cost = float(bundles.cost[hop.bundle])
+        cost = float(draft.bundles.cost[hop.bundle])
         self.plain += saved
         self.counted += saved * favour
         self.net += saved * favour * stays - cost * (draft.dearness if gives_way else 1.0) * draft.per_hour
