@@ -31,6 +31,7 @@ from policies.movements import planned_moves
 from policies.order import tables_first
 from policies.plan import LeftBehind, Pin, Plan, PolicySettings, Situation, Verdict
 from policies.relief import reliefs
+from policies.turnover import within_turnover
 from policies.ways import Groups, Side, aligned, decided, groups_of, shared_bound
 
 
@@ -105,7 +106,7 @@ def _sketched(begun: _Begun, seconds: float) -> _Sketch:
     board = _after(_fresh_board(situation, bundles, settings), begun.pinned)
     groups = [*begun.pinned, *_ordered(best_groups(draft, situation.tiers, open_to, asked), board)]
     ordered = tables_first(groups, bundles, situation.units, _fresh_board(situation, bundles, settings))
-    kept = within_limits(ordered, settings, seconds)
+    kept = within_turnover(within_limits(ordered, settings, seconds), draft, situation)
     full = (bundles.size > draft.left_bytes) | more | (draft.left < 1) | (len(kept) < len(ordered))
     return _Sketch(
         situation=situation,
