@@ -22,9 +22,10 @@ from agent.copying import since_for, turned_over, worn
 from agent.experience import experienced
 from agent.ledger import Ledger
 from agent.proposals import Proposal, ProposedMove
+from agent.routing import routed
 from agent.sampler import Picture
 from connectors.base import Connector
-from connectors.model import F64, I8, I64, Bundle, NoRoute, Route, Space, UnitKind, UnitTable
+from connectors.model import F64, I8, I64, Route, Space
 from policies.benefit import move_cost_seconds
 from policies.costs import route_cost
 from policies.heat import decided
@@ -114,10 +115,11 @@ def make_planning(
         if corrected is not None:
             situation = corrected
             continue
-        routes, refused = _routes(situation.units, plan, connector)
-        if refused:
-            situation = _without_ways(situation, refused)
+        found = routed(situation, settings, plan, connector)
+        if found.refused:
+            situation = found.refused.learnt(situation)
             continue
+        plan, routes = found.plan, found.routes
         costs = _costs(situation, plan, routes, settings)
         dear = _dear(situation, plan, costs, settings) if reweighed < REWEIGHED else {}
         if dear:
@@ -263,63 +265,6 @@ def _with_exact_sizes(situation: Situation, plan: Plan, connector: Connector) ->
     sizes = units.size_bytes.copy()
     sizes[rows] = exact
     return replace(situation, units=replace(units, size_bytes=sizes))
-
-
-@dataclass(frozen=True, slots=True)
-class _Refused:
-    """Moves that have no way, and why: bundles by their leading unit, wholes by their name."""
-
-    bundles: dict[str, str]
-    wholes: dict[str, str]
-
-    def add(self, move: PlannedMove, why: str) -> None:
-        """Note why a move has none."""
-        (self.wholes if move.wide else self.bundles)[move.wide or move.key] = why
-
-    def __bool__(self) -> bool:
-        return bool(self.bundles or self.wholes)
-
-
-def _without_ways(situation: Situation, refused: _Refused) -> Situation:
-    """The situation with what was learnt of ways that there are not."""
-    return replace(
-        situation,
-        no_route={**situation.no_route, **refused.bundles},
-        no_wide={**situation.no_wide, **refused.wholes},
-    )
-
-
-def _routes(units: UnitTable, plan: Plan, connector: Connector) -> tuple[tuple[Route, ...], _Refused]:
-    """The kindest route of each move, or why some have none.
-
-    Of routes that write the same thing anew the most worthwhile one goes first; the others are planned when it is done.
-    """
-    routes: list[Route] = []
-    refused = _Refused({}, {})
-    rewritten: set[str] = set()
-    for move in plan.moves:
-        answer = connector.routes(bundle_of(units, move), move.to_space)
-        if isinstance(answer, NoRoute):
-            refused.add(move, answer.sentence)
-        elif answer[0].rewrites in rewritten:
-            refused.add(move, f"another move of this plan writes {answer[0].rewrites} anew; its turn comes after that")
-        else:
-            rewritten |= {answer[0].rewrites} - {""}
-            routes.append(answer[0])
-    return tuple(routes), refused
-
-
-def bundle_of(units: UnitTable, move: PlannedMove) -> Bundle:
-    """The bundle that a planned move names."""
-    return Bundle(
-        key=move.key,
-        physical_ids=tuple(int(units.physical_id[row]) for row in move.rows),
-        unit_keys=tuple(units.key[row] for row in move.rows),
-        kind=UnitKind(int(units.kind[move.rows[0]])),
-        size_bytes=move.size_bytes,
-        space=move.from_space,
-        wide=move.wide,
-    )
 
 
 def proposal_of(planning: Planning, database: DatabaseConfig, fingerprint: str) -> Proposal | None:

@@ -40,6 +40,11 @@ class ProposedMove:
     undoes: int | None = None  # number of the move that this one takes back
     cost: RouteCost | None = None  # beside copying; None: stored before it was reckoned, or an undo
 
+    @property
+    def what(self) -> str:
+        """What moves, for people: all of a space, or the bundle by its leading unit."""
+        return self.route.bundle.wide or self.key
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:

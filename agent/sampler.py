@@ -15,6 +15,7 @@ import numpy as np
 from agent.config import DatabaseConfig, Storage
 from agent.experience import DISTURBED, disturbed_document, disturbed_of, newest
 from agent.ledger import Ledger
+from agent.role_figures import ROLES, roles_document, roles_from_document
 from agent.trace import Tracer, traced_heat
 from connectors.base import Clock, Connector
 from connectors.model import F64, I64, Catalog, DatabaseDemand, Demand, Interval, RoleFigures, Sample, Signal
@@ -23,7 +24,7 @@ from policies.costs import Disturbed
 from policies.demand import Gap, difference
 from policies.plan import HeatView, Tier
 from policies.variance import index_of
-from policies.workload import RecentWork, WorkInterval, average
+from policies.workload import RecentWork, WorkInterval, average, recalled
 
 CATALOG_EVERY_SECONDS = 600.0
 SAVE_EVERY_SECONDS = 300.0
@@ -171,6 +172,7 @@ class Sampler:
             work = asdict(self._recent.mean())
             known = {name: value for name, value in work.items() if value == value}  # JSON knows no NaN
             self._ledger.save_document(self._database.name, WORK, known)
+            self._ledger.save_document(self._database.name, ROLES, roles_document(self.roles()))
         self._ledger.save_arrays(self._database.name, SEASONS, now, season.season_arrays(self._seasons))
         if self._units is not None:
             self._ledger.save_arrays(self._database.name, UNITS, now, heirs.known_arrays(self._units))
@@ -310,7 +312,11 @@ class Sampler:
     def _load_work(self) -> RecentWork:
         """What the database did before a restart, worth half a memory: what a move costs depends on who is active."""
         stored = self._ledger.load_document(self._database.name, WORK)
-        return RecentWork(demand={name: (rate / 2, 0.5) for name, rate in (stored[1] if stored else {}).items()})
+        return recalled(DatabaseDemand(**(stored[1] if stored else {})), self._load_roles())
+
+    def _load_roles(self) -> tuple[RoleFigures, ...]:
+        stored = self._ledger.load_document(self._database.name, ROLES)
+        return () if stored is None else roles_from_document(stored[1])
 
     def _load_seasons(self) -> season.SeasonState:
         stored = self._ledger.load_arrays(self._database.name, SEASONS)

@@ -115,6 +115,8 @@ def _bundle_now(row: MoveRow, catalog: Catalog) -> Bundle:
         kind=UnitKind(int(units.kind[rows[0]])),
         size_bytes=int(units.size_bytes[rows].sum()),
         space=space,
+        wide=row.move.route.bundle.wide,
+        homes=row.move.route.leaves,
     )
 
 

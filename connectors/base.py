@@ -22,7 +22,7 @@ from __future__ import annotations
 from datetime import datetime
 from enum import StrEnum
 from types import TracebackType
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from connectors.model import (
     I64,
@@ -248,6 +248,19 @@ class Unpausable:
             StatementFailed: always.
         """
         raise StatementFailed(f"{step.purpose}: this engine cannot hold a statement and go on with it")
+
+
+@runtime_checkable
+class FollowsOn(Protocol):
+    """What a connector may offer besides: a second route that writes the same thing anew, foreseen behind the first.
+
+    So a plan can have one part of it give way to another. Its statements fit only once the first has been carried out;
+    ``Mover.prepare`` refuses them where it was not.
+    """
+
+    def routes_after(self, bundle: Bundle, to_space: str, before: Route) -> tuple[Route, ...] | NoRoute:
+        """As ``Connector.routes``, as if ``before`` had been carried out."""
+        ...
 
 
 class Connector(Protocol):

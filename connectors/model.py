@@ -273,6 +273,7 @@ class Bundle:
     size_bytes: int
     space: str
     wide: str = ""  # the narrow way; else what moves as a whole, of UnitTable.wide_names
+    homes: tuple[str, ...] = ()  # of wide_names, that each of unit_keys is to be in then; (): the connector chooses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,6 +340,9 @@ class Route:
     log_bytes: int  # estimate of transaction log written
     transient_bytes: int  # extra room in the target while it runs, beyond the bundle itself
     rewrites: str = ""  # what the statements write anew besides the bundle: one plan has one route for each such thing
+    combines: bool = False  # one route can move all bundles at once that rewrite the same thing
+    joins: str = ""  # of UnitTable.wide_names, that the bundle goes with from then on; "": it stays in its own
+    leaves: tuple[str, ...] = ()  # of wide_names, that each of the bundle's unit_keys is in before
     notes: tuple[str, ...] = ()
     locked: Locked | None = None  # None: stored before routes told
     lock_seconds: float = 0.0  # others queue behind it for so long at most, where it has to wait for its lock

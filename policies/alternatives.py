@@ -17,15 +17,15 @@ from itertools import product
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.offers import STAY, Offers, best_options
+from policies.offers import SLACK, STAY, Offers, best_options
 from policies.placement import Placement, place
 
 ALONE = -1  # the group of an item that has none
 _CLOSE = 2e-5  # of the bound: nearer to it, another try is not worth its time
 _FEW = 6  # groups that are tried in all ways
-_ITEMS_TRIED = 60_000  # in all questions together, but for ...
-_TRIES = 8  # ... so many, which are always tried
-_CUTS = 60  # times the number of resources
+_ITEMS_TRIED = 300_000  # in all questions together, but for ...
+_TRIES = 8, 24  # ... so many, which are always tried, and so many, which are enough
+_CUTS = 400  # times the number of resources
 _TOLERANCE = 1e-9  # of the bound
 
 
@@ -104,7 +104,7 @@ class _Tries:
     def left(self) -> int:
         """How many more questions there is time for."""
         items = max(1, len(self.ways.narrow) + len(self.ways.wide))
-        return max(_TRIES, _ITEMS_TRIED // items) - len(self.bounds)
+        return int(np.clip(_ITEMS_TRIED // items, *_TRIES)) - len(self.bounds)
 
 
 def decide(ways: Ways) -> Decided:
@@ -121,6 +121,8 @@ def decide(ways: Ways) -> Decided:
     dual = shared_dual(ways)
     start = dual.lead > 0
     tries.try_(start)
+    if dual.bound - tries.gain > _CLOSE * dual.bound:
+        tries.try_(_dived(ways, dual))
     open_ = _unsettled(dual, tries.gain)
     if dual.bound - tries.gain <= _CLOSE * dual.bound:
         return tries.answer(dual.bound)
@@ -136,6 +138,31 @@ def _unsettled(dual: Dual, gain: float) -> I64:
     doubt = np.abs(dual.lead)
     open_ = np.flatnonzero(doubt <= dual.bound - gain)
     return open_[np.argsort(doubt[open_], kind="stable")]
+
+
+def _dived(ways: Ways, dual: Dual) -> Bools:
+    """Ways said step by step: of the groups still open those that are surest, at prices that know what was said before.
+
+    At the first prices hardly anybody fits beside a few whole groups at the threshold; as these are said, prices move.
+    """
+    whole = np.zeros(len(ways.wide), dtype=np.bool_)
+    said = np.zeros(len(ways.wide), dtype=np.bool_)
+    while not said.all():
+        left = np.flatnonzero(~said)
+        surest = left[np.argsort(-np.abs(dual.lead[left]), kind="stable")][: max(1, len(left) // 3)]
+        whole[surest], said[surest] = dual.lead[surest] > 0, True
+        dual = shared_dual(_said(ways, whole, said))
+    return whole
+
+
+def _said(ways: Ways, whole: Bools, said: Bools) -> Ways:
+    """The question where some groups have only one way left."""
+    gone = np.append(said & whole, False)[ways.group]  # ALONE reads the last
+    return replace(
+        ways,
+        narrow=replace(ways.narrow, gain=np.where(gone, -np.inf, ways.narrow.gain)),
+        wide=replace(ways.wide, gain=np.where(said & ~whole, -np.inf, ways.wide.gain)),
+    )
 
 
 def _all_ways(start: Bools, open_: I64) -> Iterator[Bools]:
@@ -162,7 +189,8 @@ def shared_dual(ways: Ways) -> Dual:
 
     What is overdrawn from the start counts as just used up: with more room nothing is worth less.
     """
-    room = np.maximum(ways.narrow.room, 0.0)
+    ways = _scarce(ways)
+    room = ways.narrow.room
     scale = _scale(ways, room)
     resources = len(room)
     centre, shape = np.full(resources, 0.5), np.eye(resources) * (max(1, resources) / 4)
@@ -181,6 +209,27 @@ def shared_dual(ways: Ways) -> Dual:
             break
         centre, shape = _cut(centre, shape, slope / reach, excess / reach)
     return best
+
+
+def _scarce(ways: Ways) -> Ways:
+    """The same without resources that could not run out, and without options that no other could make room for."""
+    room = np.maximum(ways.narrow.room, 0.0)
+    sides = [replace(each, use=np.where(np.isfinite(each.gain), each.use, 0.0)) for each in (ways.narrow, ways.wide)]
+    taken, given = (
+        sum((np.maximum(sign * each.use, 0.0).max(axis=1, initial=0.0).sum(axis=1) for each in sides), 0 * room)
+        for sign in (1.0, -1.0)
+    )
+    rows = taken > room
+    left = (room + given + SLACK)[rows, np.newaxis, np.newaxis]
+    narrow, wide = (
+        Offers(
+            gain=np.where(np.all(each.use[rows] <= left, axis=0), each.gain, -np.inf),
+            use=each.use[rows],
+            room=room[rows],
+        )
+        for each in sides
+    )
+    return Ways(narrow=narrow, wide=wide, group=ways.group)
 
 
 def _evaluated(ways: Ways, room: F64, price: F64) -> tuple[Dual, F64]:

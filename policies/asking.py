@@ -14,9 +14,8 @@ from math import inf
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.bundles import MICRO, canonical_order
+from policies.bundles import canonical_order
 from policies.draft import Draft, Names
-from policies.limits import drive_io, room_to_write, written_per_day
 from policies.offers import Offers
 from policies.plan import Tier
 
@@ -125,12 +124,14 @@ def _rooms(
     size = draft.bundles.size[bundle].astype(np.float64)
     known = np.array([draft.board.known(space) for space in range(len(draft.board.room))], dtype=np.bool_)
     freed = np.where(known[draft.board.home[bundle]], size, 0.0)
-    for row, tier in enumerate(tiers):
+    for row in range(len(tiers)):
         comes, leaves = (target == row).astype(np.float64), (home == row).astype(np.float64)
         room = _room(draft, row)
         if all_rows or size.sum() > room:
             yield comes * size - leaves * freed, room
-        yield from _strain(draft, tier, row, bundle, comes)
+        for strain in draft.board.strains:
+            if strain.tier == row:
+                yield comes * strain.taken[bundle] - leaves * strain.freed[bundle], strain.room
 
 
 def _limits(draft: Draft, bundle: I64, target: I64, *, all_rows: bool) -> Iterator[tuple[F64, float]]:
@@ -146,22 +147,3 @@ def _room(draft: Draft, tier: int) -> float:
     """Free bytes of a tier; negative only where its one space is over its head-room."""
     rooms = [draft.board.room[space] for space in draft.board.spaces(tier)]
     return float(rooms[0] if len(rooms) == 1 else sum(max(0, room) for room in rooms))
-
-
-def _strain(draft: Draft, tier: Tier, row: int, bundle: I64, comes: F64) -> Iterator[tuple[F64, float]]:
-    """What options take of the I/Os and the written bytes that a tier can bear, in whole millionths and bytes.
-
-    What leaves makes no room here: the board clears for bytes alone, so a plan could end with the newcomer in and the
-    resident that was to go for it still there.
-    """
-    limits, rates, here = tier.limits, draft.bundles.rates, draft.tier() == row
-    if limits.io_per_second is not None:
-        io = np.rint(drive_io(rates, limits) * MICRO)
-        room = limits.io_per_second * (1.0 - limits.io_head_room_ratio) * MICRO
-        yield comes * io[bundle], max(0.0, room - float(io[here].sum()))
-    if limits.written_bytes_per_day is not None:
-        own = np.rint(written_per_day(rates, draft.settings.block_bytes))
-        size = draft.bundles.size.astype(np.float64)
-        copied = limits.copied_bytes + float(size[here & draft.moved].sum())  # today, and by this plan so far
-        room = room_to_write(limits.written_bytes_per_day, float(own[here].sum()), copied)
-        yield comes * (own[bundle] + size[bundle]), room

@@ -1,4 +1,4 @@
-"""The board on which a plan is thought through: where every bundle is, and how much room every space has left."""
+"""The board on which a plan is thought through: where every bundle is, and what every space and tier can still take."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from math import ceil
 from connectors.model import F64, I64, Space
 from policies.bundles import Bundles
 from policies.plan import MoveReason, PolicySettings, Situation
+from policies.strain import strains_of
 
 # A space of unknown room is no target at all: nobody could promise that it keeps its head-room. Bundles may leave it.
 UNKNOWN_ROOM = -(2**62)
@@ -65,6 +66,7 @@ class Board:
         self.tier_of = [int(tier) for tier in situation.tier_of_space]
         self.names = [space.name for space in situation.spaces]
         self.tiers = len(situation.tiers)
+        self.strains = strains_of(bundles, situation, settings)
 
     def spaces(self, tier: int) -> list[int]:
         """Rows of the spaces of a tier whose room is known."""
@@ -77,11 +79,13 @@ class Board:
     def do(self, hop: Hop) -> None:
         """Copy, then free the source."""
         self._shift(hop.bundle, hop.source, hop.target)
+        self._strain(hop, 1)
 
     def undo(self, hops: Iterable[Hop]) -> None:
         """Take hops back, the last one first."""
         for hop in reversed(list(hops)):
             self._shift(hop.bundle, hop.target, hop.source)
+            self._strain(hop, -1)
 
     def _shift(self, bundle: int, source: int, target: int) -> None:
         size = int(self.size[bundle])
@@ -89,13 +93,31 @@ class Board:
         self.room[source] += size
         self.home[bundle] = target
 
+    def _strain(self, hop: Hop, times: int) -> None:
+        for strain in self.strains:
+            strain.shift(hop.bundle, self.tier_of[hop.source], self.tier_of[hop.target], times)
+
     def saved(self, hop: Hop) -> float:
         """Microseconds per hour that a hop saves, negative for what gives way."""
         return float(self.wait[self.tier_of[hop.source], hop.bundle] - self.wait[self.tier_of[hop.target], hop.bundle])
 
     def fits(self, hop: Hop) -> bool:
-        """Whether the target has room for the bundle while the source still holds it."""
-        return self.room[hop.target] >= int(self.size[hop.bundle])
+        """Whether the target takes the bundle while the source still holds it; who asked for a pin asked for strain."""
+        if hop.reason is MoveReason.PIN:
+            return self.room[hop.target] >= int(self.size[hop.bundle])
+        return self.holds(hop.bundle, hop.target)
+
+    def holds(self, bundle: int, space: int) -> bool:
+        """Whether a space has room for a bundle, and its tier bears it."""
+        return self.room[space] >= int(self.size[bundle]) and self.bears(bundle, self.tier_of[space])
+
+    def bears(self, bundle: int, tier: int) -> bool:
+        """Whether a tier bears the I/Os and written bytes of a bundle that comes to it."""
+        return all(strain.bears(bundle) for strain in self.strains if strain.tier == tier)
+
+    def seat(self, bundle: int, tier: int) -> int | None:
+        """The space of a tier that takes a bundle as things are, None where there is none."""
+        return self.space_for(int(self.size[bundle]), tier) if self.bears(bundle, tier) else None
 
     def space_for(self, size: int, tier: int, but: int | None = None) -> int | None:
         """The space of the tier with most room, if it has enough; of equals the first by name; never ``but``."""
@@ -104,10 +126,10 @@ class Board:
         return spaces[0] if spaces and self.room[spaces[0]] >= size else None
 
     def way_down(self, bundle: int, reason: MoveReason) -> Hop | None:
-        """The hop to the next slower tier with room for the bundle, None where there is none."""
+        """The hop to the next slower tier that takes the bundle, None where there is none."""
         home = int(self.home[bundle])
         for tier in range(self.tier_of[home] + 1, self.tiers):
-            space = self.space_for(int(self.size[bundle]), tier)
+            space = self.seat(bundle, tier)
             if space is not None:
                 return Hop(bundle, home, space, reason)
         return None

@@ -49,6 +49,15 @@ class Draft:
         self.left_bytes -= group.size
         return group
 
+    def take_back(self, groups: Sequence[Group]) -> None:
+        """Undo groups that were kept, all that came after them taken back already."""
+        for group in reversed(groups):
+            self.board.undo(group.hops)
+            for hop in group.hops:
+                self.moved[hop.bundle] = False
+            self.left += len(group.hops)
+            self.left_bytes += group.size
+
     def affords(self, hops: Sequence[Hop]) -> bool:
         """Whether that many hops and bytes may still be added."""
         return len(hops) <= self.left and sum(int(self.bundles.size[hop.bundle]) for hop in hops) <= self.left_bytes

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,12 +17,13 @@ from connectors.model import F64, I64, Bools
 from policies.asking import Question, question
 from policies.board import Group
 from policies.draft import Draft, by_density
-from policies.offers import STAY
+from policies.offers import STAY, Offers
 from policies.placement import bound, place
 from policies.plan import MoveReason, Pin, Tier
 from policies.schedule import scheduled
 
 _ROUNDS = 4  # of asking the solver again with the moves and the room that are left
+_MISSED = 1e-4  # of an answer's gain: less is not worth another
 
 
 def pin_groups(draft: Draft, wanted: Bools) -> list[Group]:
@@ -64,16 +65,81 @@ def best_groups(draft: Draft, tiers: Sequence[Tier], open_to: Sequence[Bools], a
     groups: list[Group] = []
     allowed = [column.copy() for column in open_to]
     for again in range(_ROUNDS):
-        placed = place(asked.offers)
-        items = np.flatnonzero(placed.choice != STAY)
-        found, refused = scheduled(draft, asked.bundle[items], asked.target[placed.choice[items], items])
-        groups += found
+        outcome = _carried_out(draft, asked)
+        groups += outcome.groups
         for column in allowed:
-            column[refused] = False
-        if not refused or draft.left < 1 or (again and not found):
+            column[outcome.refused] = False
+        if not outcome.refused or draft.left < 1 or (again and not outcome.groups):
             break
-        asked = question(draft, tiers, allowed, among=asked.bundle[placed.near])
+        asked = question(draft, tiers, allowed, among=asked.bundle[outcome.near])
     return groups
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Outcome:
+    """Groups that answer a question, kept in the draft."""
+
+    groups: list[Group]
+    refused: list[int]  # bundles that were to come and could not
+    near: I64  # items worth asking about again
+    gain: float
+    missed: float  # of the answer's gain, because it could not be carried out as it is
+    elsewhere: tuple[I64, I64]  # options and items that were chosen and not done
+
+
+def _carried_out(draft: Draft, asked: Question) -> _Outcome:
+    """What comes of a question.
+
+    Where the answer cannot be carried out as it is - two full tiers that would exchange what neither has room for - the
+    question is put again without what went elsewhere, and the better outcome stays.
+    """
+    first = _answered(draft, asked, asked.offers)
+    if first.missed <= _MISSED * first.gain or len(asked.offers.gain) < 2:
+        return first
+    draft.take_back(first.groups)
+    gain = asked.offers.gain.copy()
+    gain[first.elsewhere] = -np.inf
+    second = _answered(draft, asked, replace(asked.offers, gain=gain))
+    if second.gain > first.gain:
+        return second
+    draft.take_back(second.groups)
+    for group in first.groups:
+        for hop in group.hops:
+            draft.board.do(hop)
+        draft.keep(group)
+    return first
+
+
+def _answered(draft: Draft, asked: Question, offers: Offers) -> _Outcome:
+    """What comes of some offers of a question."""
+    placed = place(offers)
+    items = np.flatnonzero(placed.choice != STAY)
+    groups, refused = scheduled(draft, asked.bundle[items], asked.target[placed.choice[items], items])
+    went = _went(draft, asked, items, groups)
+    moved = went != STAY
+    gain = float(asked.offers.gain[went[moved], items[moved]].sum())
+    other = items[went != placed.choice[items]]
+    return _Outcome(
+        groups=groups,
+        refused=refused,
+        near=placed.near,
+        gain=gain,
+        missed=placed.gain - gain,
+        elsewhere=(placed.choice[other], other),
+    )
+
+
+def _went(draft: Draft, asked: Question, items: I64, groups: Sequence[Group]) -> I64:
+    """The option that each of some items really took."""
+    at = {bundle: row for row, bundle in enumerate(asked.bundle[items].tolist())}
+    went = np.full(len(items), STAY, dtype=np.int64)
+    hops = [hop for group in groups for hop in group.hops]
+    if not hops:
+        return went
+    rows = np.array([at[hop.bundle] for hop in hops], dtype=np.int64)
+    tier = np.array([draft.board.tier_of[hop.target] for hop in hops], dtype=np.int64)
+    went[rows] = (asked.target[:, items[rows]] == tier).argmax(axis=0)
+    return went
 
 
 def value_bound(asked: Question) -> tuple[float, bool]:

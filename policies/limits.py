@@ -28,15 +28,3 @@ def drive_io(rates: F64, limits: TierLimits) -> F64:
 def written_per_day(rates: F64, block_bytes: int) -> F64:
     """Bytes that each unit writes in a day wherever it is, shape ``(n,)``; the copy that brings it comes on top."""
     return np.asarray((rates[Signal.ASYNC_WRITE] + rates[Signal.SYNC_WRITE]) * block_bytes * DAY, dtype=np.float64)
-
-
-def room_to_write(budget: float, own: float, copied: float) -> float:
-    """Bytes a day that may still be added to a tier; negative only where what is on it writes more than the budget.
-
-    Args:
-        budget: endurance, bytes per day.
-        own: that the units on the tier write in a day.
-        copied: by copies of the last 24 hours and of the plan so far. No unit has to leave for them.
-    """
-    left = budget - own
-    return min(left, max(0.0, left - copied))

@@ -24,7 +24,7 @@ from policies.hsm import pin_groups
 from policies.level import Weight, fill, level_groups, read_load
 from policies.order import tables_first
 from policies.plan import LeftBehind, Pin, Plan, PolicySettings, Situation, Verdict
-from policies.ways import single_where_possible
+from policies.ways import single_where_possible, whole_where_possible
 
 
 class HsmSubtype(StrEnum):
@@ -97,10 +97,19 @@ def plan_mode(
     rows = _rows(situation, mode)
     if not situation.tiers:
         return nothing(situation)
-    situation = single_where_possible(situation)
+    single = single_where_possible(situation)
+    plan = _planned(single, settings, mode, rows, time_limit_seconds)
+    if not isinstance(mode, Drain) or (whole := whole_where_possible(situation)) is single:
+        return plan
+    other = _planned(whole, settings, mode, rows, time_limit_seconds)
+    return min(other, plan, key=lambda each: sum(left.size_bytes for left in each.left_behind))  # of equals the whole
+
+
+def _planned(situation: Situation, settings: PolicySettings, mode: Mode, rows: list[int], seconds: float) -> Plan:
+    """The plan of a mode with every group going one way."""
     bundles = bundles_of(situation, settings)
     draft = new_draft(situation, bundles, settings)
-    groups = within_limits(_groups(situation, draft, mode, rows), settings, time_limit_seconds)
+    groups = within_limits(_groups(situation, draft, mode, rows), settings, seconds)
     staying = np.full(len(bundles), Verdict.NOT_ASKED, dtype=np.int8)
     staying[bundles.tier < 0] = Verdict.NOT_MANAGED
     left = _left(situation, bundles, settings, groups, rows[0]) if isinstance(mode, Drain) else ()

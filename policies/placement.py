@@ -124,7 +124,7 @@ def _overdrawn(offers: Offers) -> Placement:
         return as_it_is
     best, limit = _improved(scarce, found, None)
     if best is not None and scarce.gained(best) > as_it_is.gain:
-        as_it_is = replace(as_it_is, choice=best, gain=scarce.gained(best))
+        as_it_is = replace(as_it_is, choice=best, gain=scarce.gained(best), near=np.arange(len(offers)))
     return replace(as_it_is, bound=max(as_it_is.bound, limit, as_it_is.gain))
 
 

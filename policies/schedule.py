@@ -9,7 +9,7 @@ pays is given up, and so is the question of its bundle in this plan.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,49 +33,65 @@ class _Timetable:
     leaving: dict[int, list[int]] = field(default_factory=dict)  # per space, the least regretted last
     clearing: set[int] = field(default_factory=set)  # tiers that somebody waits for already
 
-    def clear(self, tier: int, size: int) -> list[Hop] | None:
-        """Make some space of a tier hold that many bytes; the hops are done on the board. None: it cannot be."""
+    def clear(self, tier: int, bundle: int) -> list[Hop] | None:
+        """Make some space of a tier take a bundle; the hops are done on the board. None: it cannot be."""
         if tier in self.clearing:
             return None
         self.clearing.add(tier)
         try:
-            return self._cheapest(tier, size)
+            return self._cheapest(tier, bundle)
         finally:
             self.clearing.remove(tier)
 
-    def _cheapest(self, tier: int, size: int) -> list[Hop] | None:
+    def _cheapest(self, tier: int, bundle: int) -> list[Hop] | None:
         """Clear the space of a tier where that costs least."""
         best: tuple[float, int] | None = None
-        spaces = sorted(self.draft.board.spaces(tier), key=lambda space: self.draft.board.names[space])
+        spaces = self._by_name(tier)
         if len(spaces) == 1:
-            return self._cleared(spaces[0], size)
+            return self._cleared(spaces[0], bundle)
         for at, space in enumerate(spaces):
-            hops = self._cleared(space, size)
+            hops = self._cleared(space, bundle)
             if hops is not None:
                 regret = -sum(self.draft.board.saved(hop) for hop in hops)
                 self.draft.board.undo(hops)
                 best = min(best or (regret, at), (regret, at))
-        return None if best is None else self._cleared(spaces[best[1]], size)
+        return None if best is None else self._cleared(spaces[best[1]], bundle)
 
-    def _cleared(self, space: int, size: int) -> list[Hop] | None:
-        """Send away from a space until it holds that many bytes, then let those stay that need not go."""
+    def _by_name(self, tier: int) -> list[int]:
+        return sorted(self.draft.board.spaces(tier), key=lambda space: self.draft.board.names[space])
+
+    def _cleared(self, space: int, for_: int) -> list[Hop] | None:
+        """Send away from a space until it takes a bundle, then let those stay that need not go."""
         draft, board = self.draft, self.draft.board
         hops: list[Hop] = []
         own: list[Hop] = []
-        waiting = self.leaving.get(space, [])
-        while waiting and draft.moved[waiting[-1]]:  # for good
-            waiting.pop()
-        for bundle in reversed(waiting):
-            if board.room[space] >= size:
+        for bundle in self._waiting(space, for_):
+            if board.holds(for_, space):
                 break
-            found = None if draft.moved[bundle] or board.home[bundle] != space else self._sent_away(bundle)
+            found = None if draft.moved[bundle] else self._sent_away(bundle)
             if found is not None:
                 hops += found
                 own.append(found[-1])
-        if board.room[space] < size:
+        if not board.holds(for_, space):
             board.undo(hops)
             return None
-        return self._pruned(hops, own, board.room[space] - size)
+        return self._pruned(hops, own, for_, space)
+
+    def _waiting(self, space: int, for_: int) -> Iterator[int]:
+        """Who is to leave a space; where it has room but its tier too much to bear, others on that tier too."""
+        board = self.draft.board
+        yield from self._leaving(space)
+        if board.strains and board.room[space] >= int(self.draft.bundles.size[for_]):
+            for other in self._by_name(board.tier_of[space]):
+                yield from self._leaving(other) if other != space else ()
+
+    def _leaving(self, space: int) -> Iterator[int]:
+        waiting = self.leaving.get(space, [])
+        while waiting and self.draft.moved[waiting[-1]]:  # for good
+            waiting.pop()
+        for bundle in reversed(waiting):
+            if self.draft.board.home[bundle] == space:
+                yield bundle
 
     def _sent_away(self, bundle: int) -> list[Hop] | None:
         """The way of one bundle out, done on the board, with whatever has to leave there first.
@@ -83,12 +99,12 @@ class _Timetable:
         It goes to the tier chosen for it. Where that has no room until others have left that wait for this very bundle
         to go, what goes down goes further down, to free room.
         """
-        board, size, chosen = self.draft.board, int(self.draft.bundles.size[bundle]), self.target[bundle]
+        board, chosen = self.draft.board, self.target[bundle]
         rises = chosen < board.tier_of[int(board.home[bundle])]
         for tier in [chosen] if rises else range(chosen, board.tiers):
-            space = board.space_for(size, tier)
-            hops = self.clear(tier, size) if space is None and tier == chosen else []
-            space = board.space_for(size, tier) if hops else space
+            space = board.seat(bundle, tier)
+            hops = self.clear(tier, bundle) if space is None and tier == chosen else []
+            space = board.seat(bundle, tier) if hops else space
             if space is not None:
                 reason = MoveReason.PROMOTE if rises else MoveReason.MAKE_ROOM
                 hop = Hop(bundle, int(board.home[bundle]), space, reason)
@@ -96,29 +112,27 @@ class _Timetable:
                 return [*(hops or []), hop]
         return None
 
-    def _pruned(self, hops: list[Hop], own: list[Hop], spare: int) -> list[Hop]:
+    def _pruned(self, hops: list[Hop], own: list[Hop], for_: int, space: int) -> list[Hop]:
         """Without what turns out not to be needed, the most regretted first; where others left for it, all stays."""
         if len(hops) > len(own):
             return hops
-        kept = []
+        kept, board = [], self.draft.board
         for hop in reversed(own):
-            size = int(self.draft.bundles.size[hop.bundle])
-            if size <= spare:
-                spare -= size
-                self.draft.board.undo([hop])
-            else:
+            board.undo([hop])
+            if not board.holds(for_, space):
+                board.do(hop)
                 kept.append(hop)
         return kept[::-1]
 
     def way(self, bundle: int) -> list[Hop] | None:
         """Hops that bring a bundle where it is to go, done on the board; None: there is no room to be had."""
         draft, board = self.draft, self.draft.board
-        size, home, tier = int(draft.bundles.size[bundle]), int(board.home[bundle]), self.target[bundle]
-        space = board.space_for(size, tier)
-        hops = self.clear(tier, size) if space is None else []
+        home, tier = int(board.home[bundle]), self.target[bundle]
+        space = board.seat(bundle, tier)
+        hops = self.clear(tier, bundle) if space is None else []
         if hops is None:
             return None
-        space = board.space_for(size, tier)
+        space = board.seat(bundle, tier)
         if space is None or not draft.affords([*hops, Hop(bundle, home, space, MoveReason.PROMOTE)]):
             board.undo(hops)
             return None

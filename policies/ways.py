@@ -71,6 +71,12 @@ def single_where_possible(situation: Situation) -> Situation:
     return situation if groups is None else groups.of(groups.stuck)
 
 
+def whole_where_possible(situation: Situation) -> Situation:
+    """The situation for emptying a space: as a whole goes what has no pinned unit."""
+    groups = groups_of(situation)
+    return situation if groups is None else groups.of(groups.open)
+
+
 def _sound(units: UnitTable, count: int) -> I64:
     """Group of each row; ALONE for those of a group that is spread over spaces, or shares a bundle with another."""
     assert units.wide is not None, "asked only where there are groups"
@@ -135,6 +141,8 @@ def aligned(single: Draft, whole: Draft) -> Draft:
     """
     whole.board.room[:] = single.board.room
     whole.board.home[:] = single.board.home[single.bundles.of_row[whole.bundles.lead]]
+    for strain, same in zip(whole.board.strains, single.board.strains, strict=True):
+        strain.room = same.room
     np.logical_or.at(whole.moved, whole.bundles.of_row, single.moved[single.bundles.of_row])
     whole.left, whole.left_bytes, whole.demote = single.left, single.left_bytes, single.demote
     return whole

@@ -86,6 +86,21 @@ class RecentWork:
         return tuple(replace(newest, **{**unknown, **mean_of(means)}) for newest, means in self.roles.values())
 
 
+def recalled(demand: DatabaseDemand, roles: Iterable[RoleFigures]) -> RecentWork:
+    """Means that were kept over a restart, worth half a memory."""
+
+    def known(rates: Mapping[str, float]) -> Means:
+        return {name: (rate / 2, 0.5) for name, rate in rates.items() if not math.isnan(rate)}
+
+    return RecentWork(
+        demand=known(asdict(demand)),
+        roles={
+            (each.role, each.name): (each, known({name: getattr(each, name) for name in ROLE_FIGURES}))
+            for each in roles
+        },
+    )
+
+
 def _mean(values: Iterable[tuple[float, float]]) -> float:
     """Mean of the known values, each with the seconds for which it counts; NaN where none is known."""
     known = [(seconds, value) for seconds, value in values if not math.isnan(value)]

@@ -107,7 +107,7 @@ def _move_cells(row: MoveRow, measured: OutcomeRow | None) -> tuple[str, ...]:
     return (
         str(row.id),
         str(row.proposal_id),
-        row.move.key,
+        row.move.what,
         row.move.from_space,
         row.move.to_space,
         format_bytes(row.move.size_bytes),

@@ -117,7 +117,7 @@ def _beside_copying(move: ProposedMove) -> list[str]:
 def move_sql(move: ProposedMove) -> str:
     """The statements of one move as a script: comments say what each is for, everything else is sent as it stands."""
     route = move.route
-    lines = [f"-- move {move.ordinal}: {_comment(f'{move.key} from {move.from_space} to {move.to_space}')}"]
+    lines = [f"-- move {move.ordinal}: {_comment(f'{move.what} from {move.from_space} to {move.to_space}')}"]
     lines += [f"{_closed(setting)}" for setting in route.prologue]
     for step in route.steps:
         lines += [f"-- {_comment(step.purpose)}", _closed(step.sql)]
@@ -130,6 +130,7 @@ def move_document(move: ProposedMove) -> dict[str, Any]:
         "ordinal": move.ordinal,
         "unit": move.key,
         "units": list(move.route.bundle.unit_keys),
+        "as_a_whole": move.route.bundle.wide or None,
         "bytes": move.size_bytes,
         "from_space": move.from_space,
         "to_space": move.to_space,
@@ -191,7 +192,7 @@ def _route_document(route: Route) -> dict[str, Any]:
 def _move_cells(move: ProposedMove) -> tuple[str, ...]:
     return (
         str(move.ordinal),
-        move.key,
+        move.what,
         f"{move.from_space} ({move.from_tier})",
         f"{move.to_space} ({move.to_tier})",
         format_bytes(move.size_bytes),

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from connectors.db2.names import Key, Part, bundle_number, physical_id
+from connectors.db2.names import Key, Part, bundle_number, physical_id, whole_name
 from connectors.db2.session import ReadSession, Row
 from connectors.db2.storage import NEVER_TOUCHED, Storage, TableSpace, read_storage
-from connectors.model import I64, NO_PARENT, Catalog, Space, UnitKind, UnitTable
+from connectors.model import I32, I64, NO_PARENT, NO_WIDE, Catalog, Space, UnitKind, UnitTable
 
 Name = tuple[str, str]
 
@@ -68,7 +68,7 @@ class Contents:
 
 
 def read_catalog(
-    session: ReadSession, taken_at: datetime, *, shared: bool, by_group: bool, folders: Mapping[str, str] | None = None
+    session: ReadSession, taken_at: datetime, *, shared: bool, move_by: str, folders: Mapping[str, str] | None = None
 ) -> tuple[Catalog, Homes, Storage]:
     """Eleven set-based queries.
 
@@ -76,18 +76,21 @@ def read_catalog(
         session: to ask over.
         taken_at: the instant.
         shared: pureScale: sizes of members are the same disk.
-        by_group: storage groups and folders are the spaces, table spaces the bundles.
+        move_by: as configured: what is a space, and what a bundle.
         folders: of containers that table spaces manage themselves.
 
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
+    by_group = move_by != "table"
     contents = _read(session, shared=shared, folders=folders)
     storage = contents.storage
     units = sorted(_units(contents), key=lambda unit: unit.number)
     names = {number: storage.home_of(space) if by_group else space.name for number, space in storage.spaces.items()}
     spaces = _spaces(storage, units, by_group=by_group)
+    homes_by_number = {unit.number: unit.home for unit in units}
     row_of = {space.name: row for row, space in enumerate(spaces)}
+    wide, wide_names = _wholes(storage, units) if move_by == "both" else (None, ())
     ids = np.array([unit.number for unit in units], dtype=np.int64)
     table = UnitTable(
         physical_id=ids,
@@ -96,9 +99,11 @@ def read_catalog(
         size_bytes=np.array([unit.size_bytes for unit in units], dtype=np.int64),
         space=np.array([row_of[names[unit.home]] for unit in units], dtype=np.int32),
         bundle=np.array(
-            [_bundle(unit, storage.spaces[unit.home], by_group=by_group) for unit in units], dtype=np.int64
+            [_bundle(unit, storage.spaces[unit.home], homes_by_number, move_by) for unit in units], dtype=np.int64
         ),
         parent=np.array([unit.parent for unit in units], dtype=np.int64),
+        wide=wide,
+        wide_names=wide_names,
     )
     homes = Homes(ids, np.array([unit.home for unit in units], dtype=np.int64))
     return Catalog(taken_at=taken_at, spaces=spaces, units=table), homes, storage
@@ -243,8 +248,20 @@ def _page_bytes(contents: Contents, home: int) -> int:
     return 0 if space is None else space.page_bytes
 
 
-def _bundle(unit: Unit, home: TableSpace, *, by_group: bool) -> int:
-    return bundle_number(home.name) if by_group else unit.bundle
+def _bundle(unit: Unit, home: TableSpace, homes: Mapping[int, int], move_by: str) -> int:
+    """What it moves with. Where whole table spaces move too, a LOB object in another one than its table goes alone."""
+    if move_by == "table_space":
+        return bundle_number(home.name)
+    parted = move_by == "both" and unit.key.part is Part.LOB and homes.get(unit.parent) != unit.home
+    return unit.number if parted else unit.bundle
+
+
+def _wholes(storage: Storage, units: Sequence[Unit]) -> tuple[I32, tuple[str, ...]]:
+    """Row of the table space of each unit among those that can move as a whole, and what they are called."""
+    homes = sorted({unit.home for unit in units if storage.spaces[unit.home].name not in NEVER_TOUCHED})
+    row_of = {home: row for row, home in enumerate(homes)}
+    rows = np.array([row_of.get(unit.home, NO_WIDE) for unit in units], dtype=np.int32)
+    return rows, tuple(whole_name(storage.spaces[home].name) for home in homes)
 
 
 def _spaces(storage: Storage, units: Sequence[Unit], *, by_group: bool) -> tuple[Space, ...]:

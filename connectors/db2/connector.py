@@ -8,15 +8,16 @@ from connectors.base import Clock, Lease, Mover
 from connectors.db2 import demand, doctor, lease
 from connectors.db2.catalog import Homes, known_homes, read_catalog
 from connectors.db2.inspection import inspect
+from connectors.db2.landing import landed, landing_in
 from connectors.db2.mover import Db2Mover
-from connectors.db2.names import parse_key
+from connectors.db2.names import parse_key, whole_of
 from connectors.db2.sampler import MonitorSampler
 from connectors.db2.server import Server, read_server
 from connectors.db2.session import ReadSession
 from connectors.db2.settings import Db2Settings
 from connectors.db2.sizes import exact_sizes
 from connectors.db2.space_move import Instance, space_route
-from connectors.db2.storage import Storage, read_storage
+from connectors.db2.storage import Storage, TableSpace, read_storage
 from connectors.db2.table_move import room_of, table_route
 from connectors.db2.tables import find_table_of
 from connectors.model import (
@@ -45,8 +46,7 @@ class Db2Connector:
         self._settings = settings
         self._clock = clock
         self._session = ReadSession(settings)
-        self._by_group = settings.move_by == "table_space"
-        self._sampler = MonitorSampler(self._session, clock, by_group=self._by_group)
+        self._sampler = MonitorSampler(self._session, clock, by_group=settings.by_group)
         self._homes = NOTHING_KNOWN
         self._catalog: Catalog | None = None
         self._server: Server | None = None
@@ -88,13 +88,15 @@ class Db2Connector:
         return exact_sizes(self._session, catalog, physical_ids, shared=self._shared())
 
     def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
-        """See ``table_move`` and ``space_move``: by ``move_by``, and by table where the target is no storage group."""
-        found = self._space_route(bundle, to_space) if self._by_group else self._table_route(bundle, to_space)
+        """See ``table_move`` and ``space_move``: by ``move_by``, and with both by what the bundle says of itself."""
+        way = self._settings.move_by
+        whole = way == "table_space" or (way == "both" and bundle.wide)
+        found = (self._space_route if whole else self._table_route)(bundle, to_space)
         return found if isinstance(found, NoRoute) else (found,)
 
     def inspect(self, route: Route) -> Inspection:
         """By name, since a moved table gets a new object."""
-        return inspect(self._session, route, shared=self._shared())
+        return inspect(self._session, route, shared=self._shared(), folders=self._settings.folders)
 
     def doctor(self) -> tuple[Finding, ...]:
         """See ``doctor``."""
@@ -113,16 +115,36 @@ class Db2Connector:
         self._session.close()
 
     def _table_route(self, bundle: Bundle, to_space: str) -> Route | NoRoute:
-        storage = read_storage(self._session, shared=self._shared())
+        storage = read_storage(self._session, shared=self._shared(), folders=self._settings.folders)
         table = find_table_of(self._session, parse_key(bundle.key))
-        source, target = storage.space_named(bundle.space), storage.space_named(to_space)
-        return table_route(table, bundle, source, target, self._settings, room_of(storage, self._known_server()))
+        room = room_of(storage, self._known_server())
+        if not self._settings.by_group:
+            source, target = storage.space_named(bundle.space), storage.space_named(to_space)
+            return table_route(table, bundle, source, target, self._settings, room)
+        homes = self._homes_of(bundle, storage)
+        wanted = [whole_of(name) for name in bundle.homes]
+        landing = landing_in(storage, to_space, homes[0] if homes else None, self._settings, wanted)
+        if isinstance(landing, NoRoute):
+            return landing
+        found = table_route(table, bundle, homes[0] if homes else None, landing, self._settings, room)
+        return landed(found, to_space, landing, [space.name for space in homes])
+
+    def _homes_of(self, bundle: Bundle, storage: Storage) -> list[TableSpace]:
+        """The table space that the catalog saw each unit in; empty where it does not hold them all."""
+        if self._catalog is None:
+            self.catalog()
+        number_of = dict(zip(self._homes.physical_id.tolist(), self._homes.space.tolist(), strict=True))
+        homes = [storage.spaces.get(number_of.get(number, -1)) for number in bundle.physical_ids]
+        found = [space for space in homes if space is not None]
+        return found if len(found) == len(homes) else []
 
     def _space_route(self, bundle: Bundle, to_space: str) -> Route | NoRoute:
         catalog, homes, storage = self._read_catalog()
         if bundle.key not in catalog.units.key:
             return NoRoute(code="gone", sentence=f"{bundle.key} no longer exists")
-        space = storage.spaces[int(homes.space[list(catalog.units.key).index(bundle.key)])]
+        space: TableSpace | None = storage.spaces[int(homes.space[list(catalog.units.key).index(bundle.key)])]
+        if bundle.wide:
+            space = storage.space_named(whole_of(bundle.wide))
         server = self._known_server()
         kind = Instance(purescale=server.purescale, partitions=server.partitions)
         return space_route(storage, space, bundle, to_space, self._settings, kind)
@@ -132,7 +154,7 @@ class Db2Connector:
             self._session,
             self._clock.now(),
             shared=self._shared(),
-            by_group=self._by_group,
+            move_by=self._settings.move_by,
             folders=self._settings.folders,
         )
 

@@ -20,8 +20,10 @@ connect_timeout: 10s
 query_timeout: 30s          # of every query that hotplace reads with
 lock_timeout: 5s            # how long a statement of a move waits for a lock
 move_timeout: 4h            # of one phase of a move
-move_by: table              # or table_space: the spaces are storage groups, and whole table spaces move between them
-# folders: {SSD_FILES: /db2/ssd}          # with table_space: where files of DMS table spaces may be; name them in tiers
+move_by: both               # tables and whole table spaces between storage groups; or table_space: only whole ones;
+                            # or table: single tables between table spaces, which are then what the tiers name
+# landing: {SSD_GROUP: TS_FAST}           # with both: where single tables go; else the first table space that fits
+# folders: {SSD_FILES: /db2/ssd}          # not with table: where files of DMS table spaces may be; name them in tiers
 keep_original: false        # ADMIN_MOVE_TABLE keeps the old table under another name
 """
 NO_WHEEL = (
@@ -55,6 +57,6 @@ ENGINE = Engine(
     settings=Db2Settings,
     connect=connect,
     sample_settings=SAMPLE_SETTINGS,
-    sample_spaces=("TS_FAST", "USERSPACE1"),
+    sample_spaces=("SSD_GROUP", "IBMSTOGROUP"),
     must_agree=("move_by", "folders"),  # what spaces and bundles are
 )

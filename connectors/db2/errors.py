@@ -26,6 +26,7 @@ _CODE = re.compile(r"SQLCODE\s*=\s*(-?\d+)")
 _STATE = re.compile(r"SQLSTATE\s*=\s*([0-9A-Z]{5})")
 _NUMBER = re.compile(r"SQL(\d{4,5})[NCW]\b")
 _LINK_FAILED = re.compile(r"\bCLI0108E\b")  # the driver's own; it has no SQLCODE
+_TLS_FAILED = re.compile(r'"sqlccSSLSocketSetup"')  # the function that SQL30081N names
 _NOISE = re.compile(
     r"ibm_db_dbi::\w+:\s*|(?:Statement Execute Failed|Statement Prepare Failed|Binding Error):\s*"
     r"|\[IBM\]\[CLI Driver\](?:\[[^\]]+\])?\s*|\s*SQLSTATE=\w+|\s*SQLCODE=-?\d+"
@@ -59,6 +60,7 @@ _BY_CODE: dict[int, tuple[type[ConnectorError], str]] = {
     -1060: (AuthenticationFailed, "GRANT CONNECT ON DATABASE to this user."),
     -1013: (CannotConnect, "Check dbname; LIST DATABASE DIRECTORY shows them on the server."),
     -1598: (CannotConnect, "This server needs a Db2 Connect licence; Db2 for Linux, UNIX and Windows does not."),
+    -20576: (CannotConnect, "The server's certificate is not for this host: name the host as the certificate does."),
     -30081: (CannotConnect, "Check host and port, and that the instance listens (db2set DB2COMM=TCPIP)."),
 }
 _BY_STATE: dict[str, tuple[type[ConnectorError], str]] = {
@@ -69,6 +71,9 @@ _BY_STATE: dict[str, tuple[type[ConnectorError], str]] = {
     "42704": _BY_CODE[-204],
     "42884": _BY_CODE[-440],
 }
+_DISTRUST = "Check server_certificate (or keystore): it has to be the server's own, or of who signed it; and the port."
+_NO_FILE = "Check the path of server_certificate or keystore, and that hotplace may read it."
+_FILE_STATE = "HY507"  # the driver's own, of a file that it cannot open
 _BROKEN_CODES = frozenset({-1024, -1224, -1229, -1034, -20542, -30020, -30080, -30081, -30108})
 _BROKEN_STATES = ("08", "40003")  # a class, and "completion unknown" as CLI has it
 
@@ -81,6 +86,7 @@ class Diagnosis:
     state: str
     words: str  # on one line, without the driver's brackets and codes
     link_failed: bool = False  # CLI0108E
+    tls_failed: bool = False  # the server answered, and no TLS came of it
 
     @property
     def native(self) -> str:
@@ -100,7 +106,13 @@ def diagnose(text: str) -> Diagnosis:
     code, state, number = _CODE.search(text), _STATE.search(text), _NUMBER.search(text)
     known = int(code[1]) if code else -int(number[1]) if number else 0
     words = " ".join(_NOISE.sub(" ", text).split())
-    return Diagnosis(known, state[1] if state else "", words, _LINK_FAILED.search(text) is not None)
+    return Diagnosis(
+        known,
+        state[1] if state else "",
+        words,
+        _LINK_FAILED.search(text) is not None,
+        _TLS_FAILED.search(text) is not None,
+    )
 
 
 def translate(found: Diagnosis, doing: str) -> ConnectorError:
@@ -128,4 +140,6 @@ def cannot_connect(found: Diagnosis, where: str) -> CannotConnect:
     kind, advice = _BY_CODE.get(found.code, (CannotConnect, "Check host and port, and that the server runs."))
     if not issubclass(kind, CannotConnect):
         kind = CannotConnect
+    if found.tls_failed or found.state == _FILE_STATE:
+        advice = _DISTRUST if found.tls_failed else _NO_FILE
     return kind(f"cannot connect to {where}: {found.words}", advice=advice, native_code=found.native)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from connectors.db2.names import Key, Part, parse_key
+from connectors.db2.names import Key, Part, parse_key, parts_of, whole_of
 from connectors.db2.session import ReadSession
 from connectors.db2.sizes import loading
 from connectors.db2.statements import CANCEL, SpaceChange, change_of, phase_of
@@ -26,8 +27,10 @@ class Rebalance:
     extents: int = 0
 
 
-def inspect(session: ReadSession, route: Route, *, shared: bool) -> Inspection:
-    """Where the bundle of that route is.
+def inspect(
+    session: ReadSession, route: Route, *, shared: bool, folders: Mapping[str, str] | None = None
+) -> Inspection:
+    """Where the bundle of that route is; ``folders`` as in ``storage.read_storage``.
 
     Raises:
         ConnectorError: a subclass that says what may be done.
@@ -35,11 +38,13 @@ def inspect(session: ReadSession, route: Route, *, shared: bool) -> Inspection:
     change = change_of(route.steps[0].sql) if route.steps else None
     if change is not None:
         return inspect_space(session, route, change, shared=shared)
-    return inspect_table(session, route, shared=shared)
+    return inspect_table(session, route, shared=shared, folders=folders)
 
 
-def inspect_table(session: ReadSession, route: Route, *, shared: bool) -> Inspection:
-    """Of a table or its indexes."""
+def inspect_table(
+    session: ReadSession, route: Route, *, shared: bool, folders: Mapping[str, str] | None = None
+) -> Inspection:
+    """Of a table, its indexes, its LOBs, or of several of these."""
     key = parse_key(route.bundle.key)
     table = find_table_of(session, key)
     if table is None:
@@ -47,38 +52,54 @@ def inspect_table(session: ReadSession, route: Route, *, shared: bool) -> Inspec
         return Inspection(home=Home.GONE, sentence=sentence, size_bytes=0, on_disk=None, running=False)
     protocol = read_protocol(session, table.schema, table.name)
     running = move_runs(session, table.schema, table.name)
-    homes = homes_of(table, key, read_storage(session, shared=shared))
-    home, sentence = home_among(homes, route), _table_sentence(key, homes, protocol, running=running)
-    if home is Home.SOURCE and not protocol.open and (stale := would_move_back(table, key, route)):
+    parts, storage = parts_of(route.bundle), read_storage(session, shared=shared, folders=folders)
+    homes = homes_of(table, parts, storage)
+    home, sentence = home_among(homes, route, storage), _table_sentence(key, homes, protocol, running=running)
+    stale = would_go_astray(storage, route) or would_move_back(table, parts, route)
+    if home is Home.SOURCE and not protocol.open and stale:
         home, sentence = Home.ELSEWHERE, f"{sentence}; {stale}"
     return Inspection(
         home=home,
         sentence=sentence,
         size_bytes=route.bundle.size_bytes
         if (table.schema, table.name) in loading(session)
-        else table_bytes(session, table, key, shared=shared),
+        else table_bytes(session, table, parts, shared=shared),
         on_disk=None,
         leftovers=() if running else leftovers_of(route, protocol),
         running=running,
     )
 
 
-def would_move_back(table: TableFacts, key: Key, route: Route) -> str:
+def would_move_back(table: TableFacts, parts: frozenset[Part], route: Route) -> str:
     """What else the statement would move, because it has moved since it was planned; "" where it would move nothing.
 
-    INIT names the table spaces of data, indexes and LOBs, all three, as they were when the route was made. A table and
-    its indexes that move one after the other are two such routes.
+    INIT names the table spaces of data, indexes and LOBs, all three, as they were when the route was made.
     """
     phase = phase_of(route.steps[0].sql)
     if phase is None or phase.operation != "INIT":
         return ""
-    now, then = (table.index_space, phase.homes.index)
-    if key.part is Part.INDEX:
-        now, then = (table.space, phase.homes.data)
-    if now == then:
+    others = (
+        (Part.TABLE, "the table", table.space, phase.homes.data),
+        (Part.INDEX, "its indexes", table.index_space, phase.homes.index),
+        (Part.LOB, "its LOBs", table.lob_space, phase.homes.lob),
+    )
+    for part, what, now, then in others:
+        with_data = part is Part.LOB and Part.TABLE in parts and phase.homes.lob == phase.homes.data
+        goes_along = part in parts or with_data or (part is Part.LOB and not table.lobs)
+        if not goes_along and now != then:
+            return f"since this was planned {what} moved to {now}, and it would bring {what} back to {then}: plan again"
+    return ""
+
+
+def would_go_astray(storage: Storage, route: Route) -> str:
+    """Whether the table space that was to take the bundle has itself moved away from where the bundle is to go."""
+    phase = phase_of(route.steps[0].sql)
+    if phase is None or not route.joins:
         return ""
-    what = "the table" if key.part is Part.INDEX else "its indexes"
-    return f"since this was planned {what} moved to {now}, and it would bring {what} back to {then}: plan again"
+    lands = storage.space_named(whole_of(route.joins))
+    if lands is not None and storage.home_of(lands) == route.to_space:
+        return ""
+    return f"{route.joins} is no longer in {route.to_space}: plan again"
 
 
 def leftovers_of(route: Route, protocol: MoveProtocol) -> tuple[Step, ...]:
@@ -94,15 +115,23 @@ def tidy_for(route: Route, operation: str) -> tuple[Step, ...]:
     return tuple(step for step, phase in calls if phase is not None and phase.operation == operation)
 
 
-def homes_of(table: TableFacts, key: Key, storage: Storage) -> tuple[str, ...]:
-    """Names of the table spaces that hold what the key's bundle is."""
-    if key.part is Part.INDEX:
-        return tuple(sorted({storage.spaces[number].name for number in table.indexes if number in storage.spaces}))
-    return tuple(sorted({table.space, table.lob_space} if table.lobs else {table.space}))
+def homes_of(table: TableFacts, parts: frozenset[Part], storage: Storage) -> tuple[str, ...]:
+    """Names of the table spaces that hold these parts of it."""
+    found: set[str] = set()
+    if Part.INDEX in parts:
+        found |= {storage.spaces[number].name for number in table.indexes if number in storage.spaces}
+    if Part.TABLE in parts:
+        found.add(table.space)
+    if Part.LOB in parts and table.lobs:
+        found.add(table.lob_space)
+    return tuple(sorted(found))
 
 
-def home_among(homes: tuple[str, ...], route: Route) -> Home:
-    """Where that is, seen from the route."""
+def home_among(spaces: tuple[str, ...], route: Route, storage: Storage) -> Home:
+    """Where that is, seen from the route: in table spaces, or in the storage groups and folders that hold them."""
+    homes = spaces
+    if route.joins:
+        homes = tuple(sorted({storage.home_named(name) for name in spaces}))
     if homes == (route.to_space,):
         return Home.TARGET
     if homes == (route.bundle.space,):
@@ -110,13 +139,14 @@ def home_among(homes: tuple[str, ...], route: Route) -> Home:
     return Home.SPLIT if route.to_space in homes or route.bundle.space in homes else Home.ELSEWHERE
 
 
-def table_bytes(session: ReadSession, table: TableFacts, key: Key, *, shared: bool) -> int:
-    """Bytes of the bundle now: of data and LOBs, or of the indexes."""
-    rows = session.rows("object_sizes", (table.schema, table.name), doing=f"sizing {key}")
+def table_bytes(session: ReadSession, table: TableFacts, parts: frozenset[Part], *, shared: bool) -> int:
+    """Bytes of these parts of it now."""
+    rows = session.rows("object_sizes", (table.schema, table.name), doing=f"sizing {table.schema}.{table.name}")
     sizes: dict[int, int] = {}
     for member, _, data, index, long, lob, xml, col in rows:
-        own = (index,) if key.part is Part.INDEX else (data, long, lob, xml, col)
-        sizes[int(member or 0)] = sizes.get(int(member or 0), 0) + sum(int(size or 0) for size in own) * 1024
+        of = {Part.TABLE: (data, col), Part.INDEX: (index,), Part.LOB: (long, lob, xml)}
+        own = sum(int(size or 0) for part in parts for size in of[part]) * 1024
+        sizes[int(member or 0)] = sizes.get(int(member or 0), 0) + own
     return (max(sizes.values()) if shared else sum(sizes.values())) if sizes else 0
 
 

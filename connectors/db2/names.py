@@ -8,12 +8,15 @@ from enum import StrEnum
 from functools import lru_cache
 from hashlib import blake2b
 
+from connectors.model import Bundle
+
 _ORDINARY = re.compile(r"[A-Z_@#$][A-Z0-9_@#$]*")
 _NAME = r'"(?:[^"]|"")*"|[A-Z_@#$][A-Z0-9_@#$]*'
 _KEY = re.compile(
     rf"(?P<index>index )?(?P<schema>{_NAME})\.(?P<name>{_NAME})(?: partition (?P<partition>{_NAME}))?(?P<lob> lob)?",
     re.DOTALL,
 )
+_WHOLE = "table space "
 _UNITS_REMEMBERED = 2**20
 
 
@@ -93,6 +96,21 @@ def physical_id(part: Part, schema: str, table: str, number: int, partition: int
 def bundle_number(space: str) -> int:
     """The number of the bundle that everything in one table space makes up."""
     return int.from_bytes(blake2b(space.encode(), digest_size=8, person=b"hotplace space").digest(), "big") >> 2
+
+
+def parts_of(bundle: Bundle) -> frozenset[Part]:
+    """Which parts of its table a bundle holds."""
+    return frozenset(parse_key(key).part for key in bundle.unit_keys)
+
+
+def whole_name(space: str) -> str:
+    """What a table space is called that moves as a whole."""
+    return f"{_WHOLE}{readable(space)}"
+
+
+def whole_of(name: str) -> str:
+    """Name of the table space that is called so."""
+    return _bare(name.removeprefix(_WHOLE))
 
 
 def _bare(name: str) -> str:

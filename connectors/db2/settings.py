@@ -53,11 +53,19 @@ class Db2Settings(BaseModel):
     move_timeout: Duration = 4 * 3600.0  # of one phase of a move
     poll_every: Duration = 5.0  # how often a rebalance is looked at
     rebalance_begins_within: Duration = 30.0  # after USING STOGROUP; then REBALANCE is sent
-    move_by: Literal["table", "table_space"] = "table"
+    move_by: Literal["both", "table", "table_space"] = "both"  # both: each plan weighs one against the other
+    landing: dict[str, str] = Field(
+        default_factory=dict
+    )  # with both: table space of each storage group that single tables are moved to; else the first by name that fits
     folders: dict[str, str] = Field(
         default_factory=dict
-    )  # where files of DMS table spaces may be, by name, with table_space
+    )  # where files of DMS table spaces may be, by name; not with table
     keep_original: bool = False  # ADMIN_MOVE_TABLE keeps the old table under another name
+
+    @property
+    def by_group(self) -> bool:
+        """Whether what things move between are storage groups and folders, not table spaces."""
+        return self.move_by != "table"
 
     def keywords(self, *, statement_seconds: float) -> dict[str, str]:
         """CLI keywords of a connection, the password included: never log this.

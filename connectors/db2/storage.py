@@ -76,6 +76,11 @@ class Storage:
             return space.group
         return next((name for name, folder in self.folders.items() if lies_under(space, (folder,))), space.name)
 
+    def home_named(self, name: str) -> str:
+        """``home_of`` the table space of that name; the name itself where there is none."""
+        space = self.space_named(name)
+        return name if space is None else self.home_of(space)
+
     def space_named(self, name: str) -> TableSpace | None:
         """The table space of that name, None when there is none."""
         return next((space for space in self.spaces.values() if space.name == name), None)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from connectors.db2.names import parse_key, readable
+from connectors.db2.names import Part, parse_key, parts_of, readable, whole_of
 from connectors.db2.server import Server
 from connectors.db2.settings import Db2Settings
 from connectors.db2.statements import CANCEL, KEEP, PHASES, Homes, Tagged, move_table, reduce_space
 from connectors.db2.storage import NEVER_TOUCHED, Storage, TableSpace
 from connectors.db2.tables import TableFacts, refusal
 from connectors.db2.written import detach_attach
-from connectors.model import Bundle, FollowUp, Locked, NoRoute, Route, UnitKind
+from connectors.model import Bundle, FollowUp, Locked, NoRoute, Route
 
 LOG_RATIO = 1.1  # rows are inserted one by one and logged, as are the indexes built with them
 STAGING_RATIO = 0.05  # changes that are noted while the rows are copied
@@ -103,10 +103,14 @@ def _space_refusal(
 
 
 def homes_after(table: TableFacts, bundle: Bundle, target: str) -> Homes:
-    """Where data, indexes and LOBs are once the bundle has moved."""
-    if bundle.kind is UnitKind.INDEX:
-        return Homes(table.space, target, table.lob_space)
-    return Homes(target, table.index_space, target)
+    """Where data, indexes and LOBs are once the bundle has moved; LOBs that share the table's space go with it."""
+    goes = dict.fromkeys(parts_of(bundle), target)
+    goes |= {parse_key(key).part: whole_of(name) for key, name in zip(bundle.unit_keys, bundle.homes, strict=False)}
+    if Part.TABLE in goes and (not table.lobs or table.lob_space == table.space):
+        goes.setdefault(Part.LOB, goes[Part.TABLE])
+    return Homes(
+        goes.get(Part.TABLE, table.space), goes.get(Part.INDEX, table.index_space), goes.get(Part.LOB, table.lob_space)
+    )
 
 
 def _route(
@@ -138,6 +142,8 @@ def _route(
         follow_up=FOLLOW_UP,
         log_bytes=round(LOG_RATIO * bundle.size_bytes),
         transient_bytes=round(STAGING_RATIO * bundle.size_bytes),
+        rewrites=f"{readable(table.schema)}.{readable(table.name)}",
+        combines=True,
         notes=(*_notes(table, bundle, source, settings), *_log_note(bundle, room)),
     )
 
@@ -181,9 +187,10 @@ def _phases(table: TableFacts, homes: Homes, settings: Db2Settings) -> tuple[tup
 
 def _notes(table: TableFacts, bundle: Bundle, source: TableSpace, settings: Db2Settings) -> tuple[str, ...]:
     notes = ["once begun it is continued, cancelled and undone by the same user only", "its counters begin anew"]
-    if bundle.kind is UnitKind.INDEX:
+    parts = parts_of(bundle)
+    if Part.TABLE not in parts:
         notes.append(f"the whole table is copied within {table.space}, which needs that room once more meanwhile")
-    else:
+    elif Part.INDEX not in parts:
         notes.append(f"its indexes are built anew in {table.index_space}, which needs their room once more meanwhile")
     if not table.unique:
         notes.append("there is no unique index: replay has to compare whole rows")

@@ -13,6 +13,7 @@ from connectors.model import F64, I64, NO_PARENT, Catalog, UnitKind, UnitTable
 from connectors.sqlserver.disks import Disks, disk_spaces, homes
 from connectors.sqlserver.keys import TABLE_INDEX, Name, index_ids, object_ids, table_ids, unit_ids
 from connectors.sqlserver.session import ReadSession, Row
+from connectors.sqlserver.settings import Partitions
 from connectors.sqlserver.spaces import PAGE, File, Volume, spaces_of
 
 COLUMNSTORES = frozenset({5, 6})  # index types whose segments are stored as large objects and move with the index
@@ -37,6 +38,7 @@ class UnitRow:
     lob_space: int | None
     lob_pages: int
     rows: int
+    home_space: int  # filegroup or partition scheme
 
     @property
     def is_table(self) -> bool:
@@ -85,7 +87,7 @@ def read_catalog(
     taken_at: datetime,
     *,
     lob_moves: bool,
-    together: bool = False,
+    partitions: Partitions = "each",
     disks: Disks | None = None,
 ) -> Catalog:
     """Three set-based queries.
@@ -94,7 +96,7 @@ def read_catalog(
         session: to read with.
         taken_at: now.
         lob_moves: large objects move with their table: one bundle.
-        together: all partitions of an index move together: one bundle.
+        partitions: what of a partitioned index is one bundle.
         disks: what filegroups move between; a filegroup is then one bundle. None: filegroups are the spaces.
 
     Raises:
@@ -106,7 +108,7 @@ def read_catalog(
         return _by_disks(rows, files, volumes, disks, taken_at)
     row_of_space = {number: at for at, number in enumerate(dict.fromkeys(file.space_id for file in files))}
     found = [u for row in rows for u in _units(row) if u.space in row_of_space]
-    units = _unit_table(found, row_of_space, lob_moves, together=together)
+    units = _unit_table(found, row_of_space, lob_moves, partitions=partitions)
     held = np.bincount(units.space, weights=units.size_bytes, minlength=len(row_of_space))
     in_units = {number: int(held[at]) for number, at in row_of_space.items()}
     return Catalog(taken_at=taken_at, spaces=spaces_of(files, volumes, in_units), units=units)
@@ -183,7 +185,7 @@ def _units(row: UnitRow) -> list[_Unit]:
 
 
 def _unit_table(
-    units: list[_Unit], row_of_space: Mapping[int, int], lob_moves: bool | None, *, together: bool = False
+    units: list[_Unit], row_of_space: Mapping[int, int], lob_moves: bool | None, *, partitions: Partitions = "each"
 ) -> UnitTable:
     """Columns; ``lob_moves`` None: everything in one filegroup moves together."""
     numbers = np.array(
@@ -194,8 +196,10 @@ def _unit_table(
     ids, first = np.unique(ids, return_index=True)
     chosen, numbers = [units[at] for at in first], numbers[first]
     own = ids & ~np.int64(1) if lob_moves else ids
-    if together:
+    if partitions == "together":
         own = index_ids(own)
+    if partitions == "switched":
+        own = _with_table(chosen, own)
     if lob_moves is None:
         own = np.array([unit.space for unit in chosen], dtype=np.int64)
     return UnitTable(
@@ -207,6 +211,14 @@ def _unit_table(
         bundle=own,
         parent=_parents(chosen, ids),
     )
+
+
+def _with_table(units: list[_Unit], own: I64) -> I64:
+    """Bundles in which a partition of an index on its table's scheme goes with the partition of the table."""
+    schemes = {u.row.object_id: u.row.home_space for u in units if u.row.is_table and u.row.partition_number}
+    along = [not u.lob and schemes.get(u.row.object_id) == u.row.home_space for u in units]
+    place = np.array([(u.row.object_id, 0, u.row.partition, 0) for u in units], dtype=np.int64).reshape(-1, 4)
+    return np.where(along, unit_ids(place[:, 0], place[:, 1], place[:, 2], place[:, 3]), own).astype(np.int64)
 
 
 def _parents(units: list[_Unit], ids: I64) -> I64:

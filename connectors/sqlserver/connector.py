@@ -21,12 +21,14 @@ from connectors.model import (
 )
 from connectors.sqlserver import demand, doctor, guards, inspection, lease, routes
 from connectors.sqlserver.catalog import exact_sizes, read_catalog, read_files
-from connectors.sqlserver.definition import find
+from connectors.sqlserver.definition import Definition, find
 from connectors.sqlserver.disks import homes
 from connectors.sqlserver.file_move import file_route
+from connectors.sqlserver.freshness import foreseen
 from connectors.sqlserver.keys import name_of
 from connectors.sqlserver.mover import SqlserverMover
 from connectors.sqlserver.online import ONLINE_EDITIONS, Server
+from connectors.sqlserver.partitioning import knowing
 from connectors.sqlserver.residency import resident_note
 from connectors.sqlserver.sampler import DmvSampler
 from connectors.sqlserver.session import ReadSession
@@ -112,8 +114,7 @@ class SqlserverConnector:
         """Filegroups, and every heap, index, partition and LOB with storage."""
         now, lob_moves = self._clock.now(), self._settings.lob_moves
         if not self._by_filegroup:
-            together = self._settings.partitions == "together"
-            return read_catalog(self._session, now, lob_moves=lob_moves, together=together)
+            return read_catalog(self._session, now, lob_moves=lob_moves, partitions=self._settings.partitions)
         self._homes = homes(read_files(self._session), self._settings.disks)
         return read_catalog(self._session, now, lob_moves=lob_moves, disks=self._settings.disks)
 
@@ -135,7 +136,18 @@ class SqlserverConnector:
         """See ``routes``, ``file_move`` and ``guards``."""
         if self._by_filegroup:
             return self._file_routes(bundle, to_space)
+        return self._routes_of(knowing(self._session, find(self._session, name_of(bundle.key))), bundle, to_space)
+
+    def routes_after(self, bundle: Bundle, to_space: str, before: Route) -> tuple[Route, ...] | NoRoute:
+        """Of another partition of an index that ``before`` brings to a scheme of its own."""
         definition = find(self._session, name_of(bundle.key))
+        then = None if definition is None else foreseen(definition, before)
+        if then is None:
+            return NoRoute(code="not_foreseen", sentence=f"nobody can tell what {bundle.key} is when that is done")
+        return self._routes_of(then, bundle, to_space)
+
+    def _routes_of(self, definition: Definition | None, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
+        """The ways of that table which nothing speaks against just now."""
         paused = guards.paused_build(self._session, definition)
         if paused is not None:
             return paused

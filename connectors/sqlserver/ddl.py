@@ -61,6 +61,17 @@ def rebuild(table: Name, index: IndexDefinition, build: Build, on: str, *, name:
     )
 
 
+def add_key(table: Name, index: IndexDefinition, build: Build, on: str, *, name: str) -> str:
+    """A PRIMARY KEY or UNIQUE constraint of another table with the properties of that index."""
+    kind = "PRIMARY KEY" if index.primary_key else "UNIQUE"
+    order = "CLUSTERED" if index.kind == CLUSTERED else "NONCLUSTERED"
+    options = ", ".join((*_kept(index, build.major), *_compression(index, build)))
+    return (
+        f"ALTER TABLE {quoted_table(table)} ADD CONSTRAINT {quoted(name)} {kind} {order}{_columns(index)} "
+        f"WITH ({options}) ON {on}"
+    )
+
+
 def alter(table: Name, index: str, action: str) -> str:
     """PAUSE or ABORT of a resumable build of that index, from any session."""
     return f"ALTER INDEX {quoted(index)} ON {quoted_table(table)} {action}"

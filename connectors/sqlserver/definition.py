@@ -84,6 +84,7 @@ class Partition:
     row_pages: int
     lob_space_id: int | None
     lob_pages: int
+    rows: int = 1  # a count that may lag; what matters is whether there are any
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,21 @@ class DataSpace:
     on_right: bool = True  # a boundary's value lies in the partition to its right
 
 
+@dataclass(frozen=True, slots=True)
+class Partitioning:
+    """The function of one table's partition scheme.
+
+    Attributes:
+        boundaries: values as text, in order.
+        shared: another scheme of the function, or another table on the scheme, would change with it.
+        hindrances: why SWITCH is not for this table, in words.
+    """
+
+    boundaries: tuple[str, ...]
+    shared: bool
+    hindrances: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
     """Everything about one unit's table."""
@@ -148,6 +164,7 @@ class Definition:
     indexes: tuple[IndexDefinition, ...]
     columns: tuple[Column, ...]
     spaces: dict[int, DataSpace]
+    partitioning: Partitioning | None = None  # None: nobody has looked
 
     @property
     def index(self) -> IndexDefinition | None:

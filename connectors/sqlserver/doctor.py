@@ -32,6 +32,7 @@ class Rights:
     alter_database: int | None
     alter_any_dataspace: int | None
     control_database: int | None
+    create_table: int | None
 
     @property
     def sees_server(self) -> bool:
@@ -83,6 +84,7 @@ def examine(
         _may_alter(session, rights),
         _dataspace(rights),
         *_may_shrink(rights, settings),
+        *_may_copy(session, rights, settings),
         _online(online, edition),
         *_counters(session, rights),
         *_replicas(session, rights),
@@ -163,6 +165,26 @@ def _may_shrink(rights: Rights, settings: SqlserverSettings) -> tuple[Finding, .
         return (_ok("shrink", f"{rights.login} may empty and remove files"),)
     sentence = f"{rights.login} may not empty files, which move_by: filegroup does"
     return (_warning("shrink_missing", sentence, f"ALTER ROLE db_owner ADD MEMBER {quoted(rights.login)};"),)
+
+
+def _may_copy(session: ReadSession, rights: Rights, settings: SqlserverSettings) -> tuple[Finding, ...]:
+    """Copying a partition is the only way that reads rows."""
+    if settings.partitions != "switched":
+        return ()
+    missing, example, schema = session.rows("may_copy", doing="examining rights on partitioned tables")[0]
+    if rights.create_table and not missing:
+        return (_ok("copy", f"{rights.login} may copy every partition it sees"),)
+    if not missing:
+        sentence = f"{rights.login} may not make the tables that partitions: switched copies into"
+        return (_warning("copy_missing", sentence, f"GRANT CREATE TABLE TO {quoted(rights.login)};"),)
+    return (
+        _warning(
+            "copy_missing",
+            f"{rights.login} may not copy partitions of {missing} table(s), {example} among them",
+            f"GRANT CREATE TABLE TO {quoted(rights.login)}; "
+            f"GRANT SELECT, INSERT ON SCHEMA::{schema} TO {quoted(rights.login)};",
+        ),
+    )
 
 
 def _online(online: bool, edition: str) -> Finding:

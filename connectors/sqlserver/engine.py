@@ -22,7 +22,7 @@ maxdop: 1                   # processors that a move may use
 offline_moves: true         # false: move nothing where the edition cannot build indexes online
 lob_moves: false            # true: large objects follow their table, which is built anew twice
 resumable: no               # indexes: build nonclustered ones so that they can be paused; all: DROP_EXISTING too
-partitions: each            # together: all partitions of an index move at once, by one build
+partitions: each            # together: all of an index by one build; switched: one alone, copied while writers wait
 move_by: table              # filegroup: whole filegroups change disks by their files, online in every edition
 # disks: {ssd: 'S:\\data\\', hdd: 'D:\\data\\'}  # for move_by: filegroup; tiers then name these
 """
@@ -53,5 +53,5 @@ ENGINE = Engine(
     connect=connect,
     sample_settings=SAMPLE_SETTINGS,
     sample_spaces=("SSD", "PRIMARY"),
-    must_agree=("move_by", "disks"),  # what spaces and bundles are
+    must_agree=("move_by", "disks", "partitions"),  # what spaces and bundles are
 )

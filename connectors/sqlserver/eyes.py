@@ -17,6 +17,7 @@ from connectors.sqlserver.freshness import outdated
 from connectors.sqlserver.holding import Operation, of_route, operations
 from connectors.sqlserver.keys import name_of
 from connectors.sqlserver.online import Server
+from connectors.sqlserver.partitioning import knowing
 from connectors.sqlserver.session import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
 from connectors.sqlserver.spaces import PAGE, File
@@ -61,6 +62,8 @@ class BuildEye:
         """
         self._session, self._turn, self._route, self._settings = session, turn, route, settings
         self._found = self._definition()
+        with turn:
+            self._found = knowing(session, self._found)
 
     def against(self) -> str:
         """See ``freshness``."""

@@ -7,17 +7,20 @@ since, or had another partition of it moved, the statement would silently put th
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from connectors.model import NoRoute, Route
 from connectors.sqlserver.definition import Definition
-from connectors.sqlserver.keys import quoted
+from connectors.sqlserver.keys import name_of, quoted
 from connectors.sqlserver.online import Server
+from connectors.sqlserver.partitioning import scheme_of
 from connectors.sqlserver.routes import routes_of, tag_of
 from connectors.sqlserver.settings import SqlserverSettings
 from connectors.sqlserver.ways import PREFIX
 
 _NUMBERED = re.compile(rf"{PREFIX}[0-9a-f]{{8}}")
 _ONLINE = re.compile(r"ONLINE = (?:ON \(WAIT_AT_LOW_PRIORITY \([^)]*\)\)|ON|OFF)")
+_FORESEEN = -1  # stands for the data_space_id that a scheme will get
 _HOW = re.compile(r"(MAXDOP|SORT_IN_TEMPDB) = \w+")
 
 
@@ -45,6 +48,33 @@ def outdated(definition: Definition | None, route: Route, server: Server, settin
     if definition.name.partition is not None and scheme is not None and scheme.name != made_by(route):
         return f"the index of {route.bundle.key} is on {quoted(scheme.name)}, which this move did not make"
     return ""
+
+
+def foreseen(definition: Definition, before: Route) -> Definition | None:
+    """The table once that route has brought partitions of the same index to a scheme of its own; None: it is no such.
+
+    Args:
+        definition: of another partition of the index, now.
+        before: the route that comes first.
+    """
+    index, scheme, target = definition.index, scheme_of(definition), definition.space_named(before.to_space)
+    moved = {name_of(key).partition for key in before.bundle.unit_keys}
+    if index is None or scheme is None or target is None or not _makes_a_scheme(before):
+        return None
+    made = replace(
+        scheme,
+        number=_FORESEEN,
+        name=made_by(before),
+        destinations={n: target.number if n in moved else at for n, at in scheme.destinations.items()},
+    )
+    parts = (replace(p, row_space_id=target.number) if p.number in moved else p for p in index.partitions)
+    there = replace(index, space_id=_FORESEEN, partitions=tuple(parts))
+    indexes = tuple(there if other is index else other for other in definition.indexes)
+    return replace(definition, indexes=indexes, spaces={**definition.spaces, _FORESEEN: made})
+
+
+def _makes_a_scheme(route: Route) -> bool:
+    return bool(route.rewrites) and "*/ CREATE PARTITION SCHEME " in route.steps[0].sql
 
 
 def made_by(route: Route) -> str:

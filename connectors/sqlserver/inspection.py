@@ -12,9 +12,10 @@ from connectors.sqlserver.holding import of_route, operations
 from connectors.sqlserver.keys import name_of
 from connectors.sqlserver.routes import tag_of
 from connectors.sqlserver.session import ReadSession
+from connectors.sqlserver.switch_ddl import dropped_table
 from connectors.sqlserver.ways import PREFIX
 
-VERBS = ("DROP INDEX", "DROP PARTITION SCHEME", "DROP PARTITION FUNCTION", "ALTER INDEX")
+VERBS = ("DROP TABLE", "DROP INDEX", "DROP PARTITION SCHEME", "DROP PARTITION FUNCTION", "ALTER INDEX")
 
 
 def inspect(session: ReadSession, route: Route) -> Inspection:
@@ -35,18 +36,18 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
             sentence=f"{route.bundle.key} no longer exists",
             size_bytes=0,
             on_disk=None,
-            leftovers=() if running else _leftovers(session, route, present, held=False),
+            leftovers=() if running else _leftovers(session, route, present, Home.GONE, held=False),
             running=running,
         )
     homes = frozenset().union(*(definition.homes() for definition in present))
-    held = not running and _held(session, route, present)
+    home, held = _home(homes, route), not running and _held(session, route, present)
     place = f"{route.bundle.key} is in {', '.join(sorted(homes)) or 'no filegroup'}"
     return Inspection(
-        home=_home(homes, route),
+        home=home,
         sentence=f"{place}, a build of it is paused" if held else place,
         size_bytes=sum(definition.bytes() for definition in present),
         on_disk=None,
-        leftovers=() if running else _leftovers(session, route, present, held=held),
+        leftovers=() if running else _leftovers(session, route, present, home, held=held),
         running=running,
         paused=held,
     )
@@ -79,10 +80,14 @@ def _home(homes: frozenset[str], route: Route) -> Home:
     return Home.SPLIT if route.to_space in homes else Home.ELSEWHERE
 
 
-def _leftovers(session: ReadSession, route: Route, present: list[Definition], *, held: bool) -> tuple[Step, ...]:
+def _leftovers(
+    session: ReadSession, route: Route, present: list[Definition], home: Home, *, held: bool
+) -> tuple[Step, ...]:
     """Those tidy steps of the route whose object is there and should not be."""
     if not route.tidy_steps:
         return ()
+    if any(_verb(step) == "DROP TABLE" for step in route.tidy_steps):
+        return _tables(session, route, home)
     made = PREFIX + tag_of(route).split()[-1]
     functions = {row[0] for row in session.rows("leftovers", doing="looking for temporary partition functions")}
     indexes = {index.name for definition in present for index in definition.indexes}
@@ -98,6 +103,20 @@ def _leftovers(session: ReadSession, route: Route, present: list[Definition], *,
     if on_scheme and not function:
         return ()  # one partition was moved: the scheme is where its index lives now
     return tuple(step for step in route.tidy_steps if there.get(_verb(step), on_scheme))
+
+
+def _tables(session: ReadSession, route: Route, home: Home) -> tuple[Step, ...]:
+    """Tables of a copy: those without rows, and the rows that the copy replaces once it has taken their place."""
+    schema = name_of(route.bundle.key).schema
+    seen = session.rows("made_tables", schema, doing="looking for tables of an interrupted move")
+    rows = {str(name): int(count) for name, count in seen}
+    replaced = home is Home.TARGET  # nothing but the transaction that has put the copy there leaves rows in a table
+    found = []
+    for step in route.tidy_steps:
+        table = dropped_table(step.sql)
+        if table in rows and (replaced or not rows[table]):
+            found.append(step)
+    return tuple(found)
 
 
 def _verb(step: Step) -> str:

@@ -86,11 +86,6 @@ def _of_index(definition: Definition, index: IndexDefinition, bundle: Bundle) ->
         ),
         (special and index.kind == HEAP, "xml_or_spatial", f"{key} has an XML or spatial index"),
         (
-            index.kind == HEAP and definition.name.partition is not None,
-            "partitioned_heap",
-            f"{key} is a partitioned heap; give it a clustered index first",
-        ),
-        (
             index.kind == HEAP and any(i.has_filter and i.filter is None for i in definition.indexes),
             "filter_hidden",
             f"the filter of an index of {key} may not be seen by this login: GRANT VIEW DEFINITION",

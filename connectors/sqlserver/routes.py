@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from connectors.model import Bundle, FollowUp, Locked, NoRoute, Route, Step
-from connectors.sqlserver import ddl, written
+from connectors.sqlserver import ddl
 from connectors.sqlserver.definition import NONCLUSTERED, NONCLUSTERED_COLUMNSTORE, Definition, IndexDefinition
 from connectors.sqlserver.online import Server, may_be_paused, may_build_online, may_have_twin
 from connectors.sqlserver.refusals import refusal
 from connectors.sqlserver.session import lock_timeout_statement
 from connectors.sqlserver.settings import SqlserverSettings
+from connectors.sqlserver.switching import empty_range, switched
 from connectors.sqlserver.ways import MADE, PREFIX, Act, Maker, Way, index_of, twin, way_of
 
 TAG = "/* hotplace move"
@@ -40,19 +41,20 @@ def routes_of(
     if against is not None:
         return against
     assert definition is not None, "a missing table is refused above"
-    choices = list(_choices(definition, bundle, server, settings))
-    if not choices:
-        return NoRoute(
+    choices = list(_choices(definition, bundle, to_space, server, settings))
+    found = [(c, c.make(definition, bundle, to_space, _build(server, settings, c))) for c in choices]
+    ways = tuple(
+        _route(way, definition, bundle, to_space, choice, settings) for choice, way in found if isinstance(way, Way)
+    )
+    if ways:
+        return ways
+    return next(
+        (reason for _, reason in found if isinstance(reason, NoRoute)),
+        NoRoute(
             code="no_online_build",
             sentence=f"{bundle.key} cannot be built online here, offline is excluded; hotplace doctor writes down how "
-            f"the whole of {bundle.space} may change disks{written.switch_sentence(definition, to_space)}",
-        )
-    found = [(c, c.make(definition, bundle, to_space, _build(server, settings, c))) for c in choices]
-    first = found[0][1]
-    if isinstance(first, NoRoute):
-        return first
-    return tuple(
-        _route(way, definition, bundle, to_space, choice, settings) for choice, way in found if isinstance(way, Way)
+            f"the whole of {bundle.space} may change disks",
+        ),
     )
 
 
@@ -87,7 +89,18 @@ def tagged(number: str, word: str, acts: tuple[Act, ...], limit: float) -> tuple
     )
 
 
-def _choices(definition: Definition, bundle: Bundle, server: Server, settings: SqlserverSettings) -> Iterator[_Choice]:
+def _choices(
+    definition: Definition, bundle: Bundle, to_space: str, server: Server, settings: SqlserverSettings
+) -> Iterator[_Choice]:
+    empty = empty_range(definition, bundle, to_space)
+    if empty is not None:
+        yield _Choice(lambda *_: empty, online=True)
+        return
+    if settings.partitions == "switched" and definition.name.partition is not None:
+        if settings.offline_moves:
+            yield _Choice(switched, online=False)
+        if len(bundle.unit_keys) > 1:
+            return  # each of its indexes would be built anew by a statement of its own
     plain = way_of(definition, bundle)
     with_lob = any(key.endswith(" lob") for key in bundle.unit_keys)
     if settings.resumable == "all" and may_be_paused(definition, server) and not with_lob:
@@ -116,10 +129,10 @@ def _route(
 ) -> Route:
     number, limit = number_of(way), settings.move_timeout
     rewritten = way.rebuilds * bundle.size_bytes + way.rewritten_bytes
-    full = choice.online or definition.owner.recovery_model == "FULL"
+    full = choice.online or way.logged or definition.owner.recovery_model == "FULL"
     how = "resumable" if choice.resumable else "online" if choice.online else "offline"
     return Route(
-        name=way.name if way.name.endswith(how) else f"{way.name} {how}",
+        name=way.name if way.locks or way.name.endswith(how) else f"{way.name} {how}",
         bundle=bundle,
         to_space=to_space,
         prologue=(lock_timeout_statement(settings.lock_timeout),),
@@ -127,14 +140,16 @@ def _route(
         undo_steps=tagged(number, "undo", way.back, limit),
         tidy_steps=tagged(number, "tidy", way.tidy, limit),
         online=choice.online,
-        locks=_locks(index_of(definition), choice.online, settings),
-        locked=_locked(index_of(definition), choice.online),
+        locks=f"{way.locks}; {_patience(settings)}"
+        if way.locks
+        else _locks(index_of(definition), choice.online, settings),
+        locked=way.locked or _locked(index_of(definition), choice.online),
         lock_seconds=settings.lock_timeout,
         follow_up=FOLLOW_UP,
         log_bytes=round(rewritten * (LOG_FACTOR if full else MINIMAL_LOG_FACTOR)),
         transient_bytes=round(bundle.size_bytes * (way.rebuilds - 1 + SORT_FACTOR)),
         rewrites=way.rewrites,
-        notes=(*way.notes, *_notes(choice)),
+        notes=(*way.notes, *(() if way.locks else _notes(choice))),
     )
 
 
@@ -158,10 +173,14 @@ def _locked(index: IndexDefinition, online: bool) -> Locked:
 
 
 def _locks(index: IndexDefinition, online: bool, settings: SqlserverSettings) -> str:
-    waits = f"waits at most {settings.lock_timeout:g} s for a lock"
+    waits = _patience(settings)
     if online:
         last = "S" if index.kind in {NONCLUSTERED, NONCLUSTERED_COLUMNSTORE} else "Sch-M"
         return f"IS on the table while it is built, {last} for a moment at the end, behind which others queue; {waits}"
     if index.kind in {NONCLUSTERED, NONCLUSTERED_COLUMNSTORE}:
         return f"S on the table while it is built: reads go on, writes wait; {waits}"
     return f"Sch-M on the table while it is built: no reads, no writes; {waits}"
+
+
+def _patience(settings: SqlserverSettings) -> str:
+    return f"waits at most {settings.lock_timeout:g} s for a lock"

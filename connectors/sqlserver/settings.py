@@ -32,6 +32,8 @@ def parse_yes_no(value: object) -> object:
 
 Duration = Annotated[float, BeforeValidator(parse_duration), Field(gt=0)]
 
+Partitions = Literal["each", "together", "switched"]
+
 
 class SqlserverSettings(BaseModel):
     """Where the server is, who logs in, and how long anything may take. Durations are seconds."""
@@ -63,7 +65,9 @@ class SqlserverSettings(BaseModel):
     move_by: Literal["table", "filegroup"] = "table"  # filegroup: whole ones change disks by their files
     disks: dict[str, str] = Field(default_factory=dict)  # name -> folder, as the server spells it, for filegroups
     disks_on_replicas: bool = False  # the folders are there on every replica of an availability group
-    partitions: Literal["each", "together"] = "each"  # together: one bundle an index, one build
+    # One bundle is - together: all partitions of an index, in one build; switched: one partition with all its indexes,
+    # copied alone while writers wait.
+    partitions: Partitions = "each"
     offline_moves: bool = True  # False: no route where the edition cannot build indexes online
     lob_moves: bool = False  # True: large objects move with their table, which is then rebuilt twice
     # Builds that can be paused. indexes: plain nonclustered ones, beside the old one; all: with DROP_EXISTING too,

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from connectors.model import Bundle, NoRoute
-from connectors.sqlserver import ddl, written
+from connectors.model import Bundle, Locked, NoRoute
+from connectors.sqlserver import ddl
 from connectors.sqlserver.definition import (
     CLUSTERED,
     HEAP,
@@ -26,6 +26,7 @@ from connectors.sqlserver.keys import name_of, quoted
 
 PREFIX = "hotplace_"
 MADE = f"{PREFIX}\0"  # the name of what a move makes for itself; the mark stands for the number of the move
+_ALONE = "partitions: switched moves one partition alone, by copy and SWITCH, where nothing speaks against it"
 KEY_BYTES = 900  # of a clustered index in every version
 
 
@@ -51,6 +52,9 @@ class Way:
     rebuilds: int = 1
     rewritten_bytes: int = 0  # of other units, which the statement writes too
     rewrites: str = ""  # what that is
+    locks: str = ""  # of its own; "": those of building an index
+    locked: Locked | None = None  # what they hold up
+    logged: bool = False  # every row is, whatever the recovery model
     notes: tuple[str, ...] = ()
 
 
@@ -139,6 +143,9 @@ def _rebuild(definition: Definition, bundle: Bundle, to_space: str, build: ddl.B
 
 
 def _heap(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Way | NoRoute:
+    if definition.name.partition is not None:
+        sentence = f"{bundle.key} is a partitioned heap: give it a clustered index, or try partitions: switched"
+        return NoRoute(code="partitioned_heap", sentence=sentence)
     column = _narrowest(definition.columns)
     if column is None:
         return NoRoute(code="no_key", sentence=f"{bundle.key} is a heap without a column that an index may have as key")
@@ -199,7 +206,7 @@ def _partition(definition: Definition, bundle: Bundle, to_space: str, build: ddl
         notes=(
             *(others if len(numbers) < scheme.fanout else ()),
             "the table no longer shares its scheme with others, and SWITCH with them needs equal schemes",
-            *written.switch_note(definition, numbers, to_space),
+            *((_ALONE,) if len(numbers) == 1 else ()),
         ),
     )
 

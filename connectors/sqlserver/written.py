@@ -1,9 +1,9 @@
 """Ways that are written down for a person and never taken by the agent. Pure.
 
-The agent does not take them because they need a folder that only a person knows, stop something, or hide rows for a
-while. Every statement begins with ``/* hotplace written``; words in ``<>`` are for the person to fill in.
+The agent does not take them because they need a folder that only a person knows, or stop something. Every statement
+begins with ``/* hotplace written``; words in ``<>`` are for the person to fill in.
 
-Sources: sql-docs, ALTER DATABASE File and Filegroup Options, ALTER PARTITION FUNCTION and SCHEME, ALTER TABLE SWITCH.
+Source: sql-docs, ALTER DATABASE File and Filegroup Options.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from connectors.model import NoRoute, Step
-from connectors.sqlserver.ddl import quoted_table, text
-from connectors.sqlserver.definition import DataSpace, Definition
+from connectors.sqlserver.ddl import text
 from connectors.sqlserver.keys import quoted
 from connectors.sqlserver.spaces import File
 
@@ -22,7 +21,6 @@ LOW_PRIORITY_SINCE = 16
 TAG = "/* hotplace written"
 PAGES_IN_MB = 128
 FOLDER = "<folder on the other disk>"
-STAGING = "<empty table of the same columns, indexes and compression>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,61 +86,6 @@ def remove_file(database: str, file: str) -> str:
     return f"ALTER DATABASE {quoted(database)} REMOVE FILE {quoted(file)}"
 
 
-def switch_partition(definition: Definition, number: int, to_space: str) -> tuple[Step, ...] | NoRoute:
-    """One partition by SWITCH, MERGE and SPLIT: no other one is written, and its rows are unseen meanwhile.
-
-    Args:
-        definition: of the partitioned table.
-        number: of the partition.
-        to_space: filegroup to bring it to.
-    """
-    index = definition.index
-    scheme = None if index is None else definition.spaces.get(index.space_id)
-    if scheme is None or scheme.function is None:
-        return NoRoute(code="no_scheme", sentence=f"{definition.name.key} is on no partition scheme that can be seen")
-    boundary = _own_boundary(scheme, number)
-    if boundary is None:
-        return NoRoute(
-            code="no_boundary",
-            sentence=f"partition {number} is the outermost one of {scheme.name}, which has no boundary of its own",
-        )
-    table, said = quoted_table(definition.name), f"(<boundary {boundary} of {scheme.function}>)"
-    function, next_used = quoted(scheme.function), f"ALTER PARTITION SCHEME {quoted(scheme.name)} NEXT USED"
-    at_home = definition.spaces[scheme.destinations[number]].name
-    return _steps(
-        [
-            (
-                f"ALTER TABLE {table} SWITCH PARTITION {number} TO [{STAGING}]",
-                f"from here its rows are unseen; the table lies in {at_home}, and has their range as a CHECK",
-            ),
-            (
-                f"ALTER PARTITION FUNCTION {function} () MERGE RANGE {said}",
-                "the empty range goes; of every table on it",
-            ),
-            (f"{next_used} {quoted(to_space)}", "of every other scheme of that function too"),
-            (f"ALTER PARTITION FUNCTION {function} () SPLIT RANGE {said}", f"the range comes back, in {to_space}"),
-            (
-                f"ALTER TABLE [{STAGING}] SWITCH TO {table} PARTITION {number}",
-                f"once every index of it is built anew on {quoted(to_space)}: the rows are back",
-            ),
-        ]
-    )
-
-
-def switch_note(definition: Definition, numbers: Sequence[int], to_space: str) -> tuple[str, ...]:
-    """The same for the notes of a route that moves one partition by writing all of them."""
-    steps = switch_partition(definition, numbers[0], to_space) if len(numbers) == 1 else ()
-    if isinstance(steps, NoRoute) or not steps or not definition.owner.is_table:
-        return ()
-    return (f"by hand, without writing the other partitions, its rows unseen meanwhile: {as_text(steps)}",)
-
-
-def switch_sentence(definition: Definition, to_space: str) -> str:
-    """The same for the reason why there is no route; "" where it does not apply."""
-    number = definition.name.partition
-    return "".join(f"; {note}" for note in switch_note(definition, [number], to_space)) if number else ""
-
-
 def tempdb_files(files: Iterable[TempdbFile]) -> tuple[Step, ...]:
     """Tempdb to another disk: it is made anew there when the service starts."""
     return _steps(
@@ -182,12 +125,6 @@ def _steps(statements: Iterable[tuple[str, str]]) -> tuple[Step, ...]:
 def _modify_file(database: str, name: str, path: str) -> str:
     new = text(FOLDER + _last_part(path))
     return f"ALTER DATABASE {database} MODIFY FILE (NAME = {quoted(name)}, FILENAME = {new})"
-
-
-def _own_boundary(scheme: DataSpace, number: int) -> int | None:
-    """The boundary (boundary_id) that MERGE takes away with that partition: the one whose value lies in it."""
-    boundary = number - 1 if scheme.on_right else number
-    return boundary if 1 <= boundary < scheme.fanout else None
 
 
 def _last_part(path: str) -> str:

@@ -5,7 +5,7 @@
 --
 -- Run it as somebody with SECADM or ACCESSCTRL.
 
--- ADMIN_MOVE_TABLE (move_by: table). SQLADM is the smaller of the two authorities it accepts.
+-- ADMIN_MOVE_TABLE (move_by: table or both). SQLADM is the smaller of the two authorities it accepts.
 GRANT SQLADM ON DATABASE TO USER HOTMOVE;
 GRANT CREATETAB ON DATABASE TO USER HOTMOVE;
 GRANT EXECUTE ON PROCEDURE SYSPROC.ADMIN_MOVE_TABLE TO USER HOTMOVE;
@@ -18,7 +18,7 @@ GRANT EXECUTE ON PROCEDURE SYSPROC.ADMIN_MOVE_TABLE TO USER HOTMOVE;
 --   GRANT SELECT ON TABLE SYSTOOLS.ADMIN_MOVE_TABLE TO USER HOTMOVE;
 --   GRANT SELECT ON TABLE SYSTOOLS.ADMIN_MOVE_TABLE TO USER HOTPLACE;
 
--- Storage groups (move_by: table_space). ALTER TABLESPACE wants SYSCTRL or SYSADM, which is a group of the operating
+-- Storage groups (move_by: both or table_space). ALTER TABLESPACE wants SYSCTRL or SYSADM, a group of the operating
 -- system named by the instance and not to be granted in SQL. It is wide: it may create and drop databases. Think twice.
 --   db2 get dbm cfg | grep SYSCTRL_GROUP
 --   usermod -aG <that group> hotmove

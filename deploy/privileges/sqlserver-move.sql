@@ -13,5 +13,8 @@ GRANT ALTER ON SCHEMA::[$(schema)] TO [$(login)];
 -- To move single partitions and large objects, which need a partition scheme. Leave it out if neither is wanted.
 GRANT ALTER ANY DATASPACE TO [$(login)];
 GO
+-- Only for partitions: switched, the one way that reads rows: a partition is copied into a table made for it.
+--   GRANT CREATE TABLE TO [$(login)];
+--   GRANT SELECT, INSERT ON SCHEMA::[$(schema)] TO [$(login)];
 -- Only for move_by: filegroup. DBCC SHRINKFILE asks for the owner of the database and for nothing less:
 --   ALTER ROLE db_owner ADD MEMBER [$(login)];

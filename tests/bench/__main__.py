@@ -19,14 +19,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.bench.lab.__main__ import EXPERIMENTS
+from tests.bench.lab.__main__ import EXPERIMENTS, MINUTES
 from tests.bench.lab.pace import FULL, QUICK
 from tests.bench.measurement import Measurement
 
 HERE = Path(__file__).parent
 LAB = tuple(f"lab.{name}" for name in EXPERIMENTS)
-SHORT = ("history", "agent_cost", "oracle_cost", "db2_cost")  # seconds each
-QUICK_LAB = ("lab.disks", "lab.headline", "lab.kindness", "lab.faults")  # the others take minutes even when small
+SHORT = ("history", "agent_cost", "oracle_cost")  # seconds each
+QUICK_LAB = ("lab.disks", "lab.headline", "lab.kindness")  # the others take minutes even when small
 SMALL_TOO = (
     "policy_baselines",
     "postgresql_cost",
@@ -71,7 +71,8 @@ def _run(names: Sequence[str], *, quick: bool) -> int:
     failed: list[str] = []
     for name in names:
         started = time.monotonic()
-        print(f"{name} ...", file=sys.stderr, flush=True)  # noqa: T201
+        about = f"about {MINUTES[name.removeprefix('lab.')][quick]:g} minutes" if name in LAB else ""
+        print(f"{name} ... {about}", file=sys.stderr, flush=True)  # noqa: T201
         command = [sys.executable, "-m", "tests.bench", "--inside", *(["--quick"] if quick else []), name]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode:

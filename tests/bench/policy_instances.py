@@ -72,7 +72,7 @@ class Answer:
     """What the referee found."""
 
     value: float  # NaN: no solution in the time
-    bound: float  # nothing brings more
+    bound: float  # nothing brings more; inf: nothing was proven in the time
 
 
 def instance(units: int, sigma: float, seed: int, tiers: int = 2) -> Instance:
@@ -193,4 +193,5 @@ def referee(of: Instance, *, gap: float = 1e-4, seconds: float = 120.0, relaxed:
         options={"mip_rel_gap": gap, "time_limit": seconds},
     )
     value = float("nan") if done.x is None else -float(done.fun) * unit
-    return Answer(value=value, bound=value if relaxed else -float(done.mip_dual_bound) * unit)
+    proven = np.inf if done.mip_dual_bound is None else -float(done.mip_dual_bound) * unit
+    return Answer(value=value, bound=value if relaxed else proven)

@@ -22,6 +22,13 @@ def test_plans_tell_log_locks_and_follow_up(site: Site) -> None:
     assert "(estimated)" in text
 
 
+def test_what_was_learnt_of_the_log_is_kept(site: Site) -> None:
+    """A plan that takes no interval of its own judges the log by what an earlier run has measured."""
+    first = site.good("plan", "--observe", "0.3", "--json").document["advice"]
+    later = site.good("plan", "--json").document["advice"]
+    assert [each["subject"] for each in later] == [each["subject"] for each in first] == ["log"]
+
+
 def test_a_dear_log_is_weighed_and_explained(site: Site) -> None:
     """Behind a log that takes 10 kB/s moves pay back later; explain says which part of the cost that is."""
     cheap = site.good("plan", "--observe", "0.3", "--json").document

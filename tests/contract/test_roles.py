@@ -8,6 +8,8 @@ import pytest
 
 from connectors.base import Connector
 from connectors.model import Demand, Role, RoleFigures
+from policies.advice import advice_of
+from policies.balancer import make_plan
 from policies.plan import AdviceCode, PolicySettings
 from policies.roles import advice_of_roles, measured
 from tests.contract.asking import demand_of
@@ -47,6 +49,11 @@ def test_an_emulated_log_on_a_slow_disk_wants_a_faster_one(harness: EngineHarnes
         pytest.skip("its log is not slow here; see labs/test_roles")
     demand, _ = demand_of(harness, connector, lambda: harness.commit(COMMITS))
     assert codes(demand, Role.LOG) == {AdviceCode.FASTER_DEVICE}
+    if demand.database.active > 0:  # SQL Server does not tell it
+        site = replace(Site(database=demand.database).situation(()), roles=demand.roles)
+        whole, *_ = advice_of(site, make_plan(site, PolicySettings()), PolicySettings())
+        assert whole.code is AdviceCode.NO_GAIN_EXPECTED
+        assert whole.sentence.startswith("log-bound: ")
 
 
 @pytest.mark.needs(Ability.SPILL)

@@ -31,6 +31,7 @@ def connect(db2: Db2, tmp_path: Path) -> Iterator[Connect]:
         usual = {
             "host": "127.0.0.1", "port": db2.port, "dbname": DATABASE, "user": user.name, "authentication": "SERVER",
             "password": SecretSource(file=tmp_path / user.name), "poll_every": 0.05, "rebalance_begins_within": 0.5,
+            "move_by": "table",
         }  # fmt: skip
         made.append(Db2Connector(Db2Settings.model_validate({**usual, **other}), SystemClock()))
         return made[-1]

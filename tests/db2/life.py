@@ -115,13 +115,14 @@ class Life:
 
 
 @contextmanager
-def load(db2: Db2) -> Iterator[None]:
-    """Sessions that look up rows of the table by its index, and wait for each."""
+def load(db2: Db2, *tables: str) -> Iterator[None]:
+    """Sessions that look up rows of the table, or of those, by their indexes, and wait for each."""
     done = threading.Event()
 
     def read() -> None:
         while not done.wait(0.05):
-            db2.lab.read_randomly(SCHEMA, TABLE, 50)
+            for table in tables or (TABLE,):
+                db2.lab.read_randomly(SCHEMA, table, 50)
 
     reader = threading.Thread(target=read)
     reader.start()

@@ -9,6 +9,7 @@ import pytest
 
 from connectors.db2.catalog import Homes
 from connectors.db2.demand import ESTIMATED, classify
+from connectors.db2.roles import log_figures
 from connectors.db2.sampler import (
     BACKUPS,
     COUNTERS,
@@ -159,3 +160,11 @@ def test_temporary_spaces_are_no_place_to_be() -> None:
     (figure,) = temporary
     assert (figure.role, figure.name, figure.reads, figure.writes) == (Role.TEMP, "TEMP", 9.0, 2.0)
     assert figure.waited_seconds == figure.read_seconds == pytest.approx(0.09)
+
+
+def test_waits_for_the_log_are_summed_over_members() -> None:
+    """30 and 50 waits of 4 ms each; before 10.5 nobody tells, and nothing is said."""
+    (log,) = log_figures([(0, "t", 1, 1, 30, 120), (1, "t", 1, 1, 50, 200)])
+    assert (log.role, log.writes) == (Role.LOG, 80.0)
+    assert log.waited_seconds == log.write_seconds == pytest.approx(0.32)
+    assert log_figures([]) == ()

@@ -5,16 +5,19 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from connectors.base import OutcomeUnknown, Paused, Retry
+from connectors.base import CannotConnect, OutcomeUnknown, Paused, Retry
 from connectors.model import Home
 from tests.contract.asking import route_to, run
 from tests.db2.conftest import Connect
 from tests.labs.db2.client import Db2, running_db2, wait_until
-from tests.labs.db2.server import FAST, SLOW, TS_FAST
+from tests.labs.db2.server import ADMIN, FAST, SLOW, TS_FAST
+from tests.labs.db2.tls import tls_in_front
+from tests.labs.tns.certificate import self_signed
 
 pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2 faults")]
 KEY = "APP.ORDERS"
@@ -210,3 +213,37 @@ def _hold(lab: Any, connector: Any, route: Any) -> None:
 def _execute_all(mover: Any, route: Any) -> None:
     for step in route.steps:
         mover.execute(step)
+
+
+@pytest.fixture
+def port(db2: Db2, tmp_path: Path) -> Iterator[int]:
+    """Of a server whose certificate for localhost is ``certificate.pem``."""
+    with tls_in_front(db2.port, self_signed(tmp_path)) as port:
+        yield port
+
+
+def test_emulated_server_over_tls(connect: Connect, port: int, tmp_path: Path) -> None:
+    """A PEM of the server's certificate is all that it takes; catalog and sample come through."""
+    connector = connect(host="localhost", port=port, security="SSL", server_certificate=tmp_path / "certificate.pem")
+    assert connector.identify().database == connect().identify().database
+    assert connector.catalog().spaces
+
+
+def test_emulated_server_tls_that_is_not_to_be_trusted(connect: Connect, port: int, tmp_path: Path) -> None:
+    """Another certificate, another name, no file: each is refused and says what to look at."""
+    (tmp_path / "other").mkdir()
+    self_signed(tmp_path / "other")
+    right = tmp_path / "certificate.pem"
+    refused = {
+        "it has to be the server's own": {
+            "host": "localhost",
+            "server_certificate": tmp_path / "other/certificate.pem",
+        },
+        "name the host as the certificate does": {"host": "127.0.0.1", "server_certificate": right},
+        "Check the path of server_certificate": {"host": "localhost", "server_certificate": tmp_path / "none.pem"},
+    }
+    for advice, other in refused.items():
+        with pytest.raises(CannotConnect) as caught:
+            connect(port=port, security="SSL", **other).identify()
+        assert advice in caught.value.advice
+        assert ADMIN.password not in str(caught.value)

@@ -75,17 +75,66 @@ def test_emulated_server_life_of_a_table(db2: Db2, tmp_path: Path) -> None:
     life.good("audit", "verify")
 
 
-def test_emulated_server_a_table_and_its_indexes_in_one_proposal(db2: Db2, tmp_path: Path) -> None:
-    """Each statement names where the other was: the second is skipped, not sent to move the first back."""
+def test_emulated_server_a_table_and_its_indexes_in_one_move(db2: Db2, tmp_path: Path) -> None:
+    """Chosen both, they go with one ADMIN_MOVE_TABLE, and come back with one."""
     life = by_table(db2, tmp_path)
     life.database["pins"] = [{"unit": KEY, "pin": "must"}, {"unit": f"index {SCHEMA}.ORDERS_PK", "pin": "must"}]
     life.site.write()
-    for _ in range(2):
-        document = life.good("plan", "--observe", "0.3", "--propose", "--json").document
-        life.good("approve", str(document["proposal"]["id"]), "--yes")
-        life.run("run", "--once")
-    assert [row["state"] for row in life.moves()].count("skipped") == 1
+    move = life.approved()
+    assert move["unit"] == KEY
+    assert "'ORDERS','TS_FAST','TS_FAST','TS_FAST'" in move["statements"][0]["sql"]
+    at = len(db2.lab.sent())
+    life.good("run", "--once")
     assert db2.lab.home(SCHEMA, TABLE) == [TS_FAST, TS_FAST]
+    assert life.sent(at) == list(PHASES)
+    life.undo()
+    assert db2.lab.home(SCHEMA, TABLE) == ["TS_OWN", "TS_OWN"]
+
+
+def test_emulated_server_both_ways_in_one_plan(db2: Db2, tmp_path: Path) -> None:
+    """A table space of hot tables goes whole; of one with a large cold table the hot one goes alone; both come back."""
+    hot = ["PARTS", "PRICES"]
+    db2.lab.create_space("TS_HOT", SLOW)
+    for name in hot:
+        db2.lab.create_table(SCHEMA, name, f"{name}_PK", "TS_HOT", 2000)
+    db2.lab.create_table(SCHEMA, "ARCHIVE", "ARCHIVE_PK", "TS_OWN", 30_000)
+    try:
+        life = Life(db2, tmp_path, {"ssd": [FAST], "hdd": [SLOW]}, landing={FAST: TS_FAST})
+        life.database["tiers"][0]["spaces"] = [{"name": FAST, "capacity": "64 MiB"}]
+        life.database["policy"]["maximum_moves"] = 3
+        life.site.write()
+        with load(db2, TABLE, *hot):
+            _both_ways_and_back(db2, life)
+    finally:
+        for name in [*hot, "ARCHIVE"]:
+            db2.lab.drop_table(SCHEMA, name)
+        db2.lab.drop_space("TS_HOT")
+
+
+def _both_ways_and_back(db2: Db2, life: Life) -> None:
+    document = life.good("plan", "--observe", "1.5", "--propose", "--json").document
+    number = str(document["proposal"]["id"])
+    why = life.good("explain", KEY, "--proposal", number, "--json").document["why"]
+    assert "It does not move with table space TS_OWN: " in why
+    assert {move["as_a_whole"] for move in document["moves"]} == {"table space TS_HOT", None}
+    first = {move["statements"][0]["sql"].partition(" /*")[0] for move in document["moves"]}
+    assert first == {
+        'ALTER TABLESPACE "TS_HOT" USING STOGROUP "FAST"',
+        "CALL SYSPROC.ADMIN_MOVE_TABLE('APP','ORDERS','TS_FAST','TS_FAST','TS_FAST','','','','','','INIT')",
+    }
+    life.good("approve", number, "--digest", document["proposal"]["digest"])
+    life.good("run", "--once")
+    assert db2.lab.containers("TS_HOT") == ["/db2/fast"]
+    assert db2.lab.containers("TS_OWN") == ["/db2/slow"]
+    assert db2.lab.home(SCHEMA, TABLE) == [TS_FAST, TS_FAST]
+    life.good("run", "--once")
+    life.good("run", "--once")
+    assert _measured(life)
+    done = life.good("undo", "--proposal", number, "--json").document
+    life.good("approve", str(done["proposal"]), "--yes")
+    life.good("run", "--once")
+    assert db2.lab.containers("TS_HOT") == ["/db2/slow"]
+    assert db2.lab.home(SCHEMA, TABLE) == ["TS_OWN", "TS_OWN"]
 
 
 def test_emulated_server_life_of_a_table_space(db2: Db2, tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from agent.demo.slow_disk import available
 from tests.bench.lab import faults, headline, kindness
 from tests.bench.lab.pace import SMALL
 from tests.bench.lab.rig import MAJOR
-from tests.bench.lab.rules_of_thumb import RULES, Candidate
+from tests.bench.lab.rules_of_thumb import RULES, Candidate, fewest_misses
+from tests.bench.lab.shifting import PHASE_SECONDS, stretches
 from tests.labs.postgresql import installations
 
 needs_lab = [
@@ -68,3 +69,16 @@ ROWS = (
 def test_rules_of_thumb_rank_as_they_say(rule: str, chosen: set[str]) -> None:
     """Each fills the room from the top of its own ranking and skips what does not fit."""
     assert RULES[rule](ROWS, 100) == chosen
+
+
+@pytest.mark.parametrize(("room", "chosen"), [(100, {"big", "hot_key"}), (60, {"hot", "hot_key"}), (5, set())])
+def test_the_best_placement_has_most_misses_among_all_that_fit(room: int, chosen: set[str]) -> None:
+    """With room for it the big one and the key; with less the two smaller ones have more misses together."""
+    assert fewest_misses(ROWS, room) == chosen
+
+
+def test_each_phase_lasts_as_long_as_it_says_and_begins_once() -> None:
+    """A flash in the middle takes its time from the phase."""
+    found = stretches((0, 1))
+    assert sum(stretch.seconds for stretch in found) == pytest.approx(2 * PHASE_SECONDS)
+    assert [stretch.begins for stretch in found if stretch.begins is not None] == [0, 1]

@@ -141,14 +141,14 @@ def test_a_log_bound_load_is_told_so(slow_log: PrivateServer, tmp_path: Path) ->
         dba.execute("CREATE TABLE counted (n bigint); CREATE TABLE plain AS " + FILLED)
     site = site_of(slow_log, tmp_path)
     with working(slow_log, "INSERT INTO counted VALUES (1)"):
-        document = site.good("plan", "--observe", "3", "--json").document
+        document = site.good("plan", "--observe", "2", "--json").document
     advice = {(each["code"], each["subject"]): each for each in document["advice"]}
     assert advice["no_gain_expected", ""]["sentence"].startswith("log-bound: no gain expected")
     log = advice["faster_device", "pg_wal"]
     assert 1800 < log["wait_saved_per_hour_seconds"] <= 3600
     assert "a write" in log["sentence"]
     with working(slow_log, SORT):
-        site.good("plan", "--observe", "2")
+        site.good("plan", "--observe", "1")
     told = site.good("explain", "temporary files")
     assert "unknown: the temporary space (temporary files) is used" in told.out
     assert "work_mem" in told.out

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from connectors.model import NoRoute
-from connectors.sqlserver.online import Server
-from connectors.sqlserver.routes import routes_of
 from connectors.sqlserver.spaces import File
 from connectors.sqlserver.written import (
     FOLDER,
-    STAGING,
     TempdbFile,
     as_text,
     by_files,
     offline_files,
-    switch_partition,
     tempdb_files,
 )
-from tests.sqlserver.made import NAME, bundle, settings
-from tests.sqlserver.test_routes import parted
 
 
 @pytest.fixture(autouse=True)
@@ -68,49 +60,6 @@ def test_pitfalls_28_and_29_nothing_is_taken_offline() -> None:
     steps = by_files("app", "HDD", [file(3, "HDD", "f")], "S:\\", major=16)
     assert not isinstance(steps, NoRoute)
     assert not {"OFFLINE", "DEFAULT", "MODIFY"} & set(as_text(steps).split())
-
-
-def test_a_partition_by_switch() -> None:
-    """RIGHT: partition 2 has boundary 1 as its own; out, merged away, split again into the target, and in again."""
-    steps = switch_partition(parted(2), 2, "SSD")
-    assert not isinstance(steps, NoRoute)
-    assert as_text(steps).split("; ") == [
-        f"ALTER TABLE [dbo].[orders] SWITCH PARTITION 2 TO [{STAGING}]",
-        "ALTER PARTITION FUNCTION [pf] () MERGE RANGE (<boundary 1 of pf>)",
-        "ALTER PARTITION SCHEME [ps] NEXT USED [SSD]",
-        "ALTER PARTITION FUNCTION [pf] () SPLIT RANGE (<boundary 1 of pf>)",
-        f"ALTER TABLE [{STAGING}] SWITCH TO [dbo].[orders] PARTITION 2;",
-    ]
-    assert all(step.sql.startswith("/* hotplace written") for step in steps)
-
-
-@pytest.mark.parametrize(
-    ("on_right", "number", "boundary"), [(True, 1, None), (True, 3, 2), (False, 1, 1), (False, 3, None)]
-)
-def test_the_outermost_partition_has_no_boundary_of_its_own(on_right: bool, number: int, boundary: int | None) -> None:
-    """RIGHT: the first one has none; LEFT: the last. Of three partitions there are boundaries 1 and 2."""
-    definition = parted(number)
-    for space in definition.spaces.values():
-        space.on_right = on_right
-    try:
-        steps = switch_partition(definition, number, "SSD")
-    finally:
-        for space in definition.spaces.values():
-            space.on_right = True
-    assert isinstance(steps, NoRoute) is (boundary is None)
-    assert boundary is None or f"(<boundary {boundary} of pf>)" in as_text(steps)  # type: ignore[arg-type]
-
-
-def test_the_way_by_switch_is_in_the_notes() -> None:
-    """A route that writes every partition names the way that writes one; so does the reason why there is no route."""
-    ways = routes_of(parted(2), bundle(replace(NAME, partition=2).key), "SSD", Server(major=15, edition=3), settings())
-    assert isinstance(ways, tuple)
-    assert any("SWITCH PARTITION 2" in note for note in ways[0].notes)
-    assert not any("SWITCH" in step.sql for step in ways[0].steps)
-    none = settings(offline_moves=False)
-    reason = routes_of(parted(2), bundle(replace(NAME, partition=2).key), "SSD", Server(major=15, edition=2), none)
-    assert isinstance(reason, NoRoute)
-    assert "SWITCH PARTITION 2" in reason.sentence
 
 
 def test_tempdb_moves_with_a_restart() -> None:

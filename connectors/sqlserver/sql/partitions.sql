@@ -7,7 +7,8 @@ SELECT p.index_id,
        a.data_space_id AS row_space_id,
        CONVERT(bigint, COALESCE(a.total_pages, 0) + COALESCE(v.total_pages, 0)) AS row_pages,
        l.data_space_id AS lob_space_id,
-       CONVERT(bigint, COALESCE(l.total_pages, 0)) AS lob_pages
+       CONVERT(bigint, COALESCE(l.total_pages, 0)) AS lob_pages,
+       p.rows AS row_count
   FROM sys.partitions AS p
   LEFT JOIN sys.allocation_units AS a ON a.container_id = p.hobt_id AND a.type = 1
   LEFT JOIN sys.allocation_units AS v ON v.container_id = p.hobt_id AND v.type = 3

@@ -9,4 +9,5 @@ SELECT SUSER_SNAME() AS login_name,
        HAS_PERMS_BY_NAME(DB_NAME(), 'DATABASE', 'VIEW DEFINITION') AS view_definition,
        HAS_PERMS_BY_NAME(DB_NAME(), 'DATABASE', 'ALTER') AS alter_database,
        HAS_PERMS_BY_NAME(DB_NAME(), 'DATABASE', 'ALTER ANY DATASPACE') AS alter_any_dataspace,
-       HAS_PERMS_BY_NAME(DB_NAME(), 'DATABASE', 'CONTROL') AS control_database
+       HAS_PERMS_BY_NAME(DB_NAME(), 'DATABASE', 'CONTROL') AS control_database,
+       HAS_PERMS_BY_NAME(DB_NAME(), 'DATABASE', 'CREATE TABLE') AS create_table

@@ -15,7 +15,8 @@ SELECT p.object_id,
        CONVERT(bigint, COALESCE(a.total_pages, 0) + COALESCE(v.total_pages, 0)) AS row_pages,
        l.data_space_id AS lob_space_id,
        CONVERT(bigint, COALESCE(l.total_pages, 0)) AS lob_pages,
-       p.rows AS row_count
+       p.rows AS row_count,
+       i.data_space_id AS home_space_id
   FROM sys.partitions AS p
   JOIN sys.indexes AS i ON i.object_id = p.object_id AND i.index_id = p.index_id
   JOIN sys.objects AS o ON o.object_id = p.object_id

@@ -9,7 +9,16 @@ import sys
 
 from tests.bench.lab.pace import FULL, QUICK
 
-EXPERIMENTS = ("disks", "headline", "rules", "kindness", "faults", "shifting", "curves")
+MINUTES = {  # of a full and of a quick run on two quiet cores, in the order of their worth
+    "disks": (1, 0.3),
+    "headline": (7, 1),
+    "rules": (11, 3),
+    "kindness": (4, 1),
+    "faults": (3, 1.5),
+    "shifting": (5, 3.5),
+    "curves": (9, 3),
+}
+EXPERIMENTS = tuple(MINUTES)
 
 
 def main() -> int:
@@ -21,6 +30,7 @@ def main() -> int:
     given = parser.parse_args()
     chosen = {"major": given.major} if given.major else {}
     for name in given.experiment:
+        print(f"{name}: about {MINUTES[name][given.quick]:g} minutes", file=sys.stderr, flush=True)  # noqa: T201
         module = importlib.import_module(f"tests.bench.lab.{name}")
         for line in module.measurements(QUICK if given.quick else FULL, **chosen):
             print(json.dumps(line))  # noqa: T201

@@ -31,7 +31,7 @@ from tests.bench.lab.rig import MAJOR, Rig, running_rig
 from tests.bench.lab.rules_of_thumb import fewest_misses
 from tests.bench.measurement import Measurement
 
-SCALE = 0.5  # of the pace's
+SCALE, SHORTER = 0.5, 0.75  # of the pace's data and runs
 PERCENT = {True: (1, 5, 10, 25, 50), False: (5, 25)}  # full; quick
 THE_POINT = 25
 HEAD_ROOM = 0.05  # of the SSD: tables grow
@@ -77,7 +77,7 @@ BENCHMARKS: dict[str, tuple[ModuleType, float]] = {  # with the seconds that a c
 def sweep(name: str, pace: Pace, major: int) -> Sweep:
     """One benchmark from nothing to everything. Runs are many, and each is shorter than the pace says."""
     module, think = BENCHMARKS[name]
-    pace = replace(pace.smaller(SCALE), warm_seconds=pace.warm_seconds / 2, observe_seconds=pace.observe_seconds * 0.7)
+    pace = replace(pace.smaller(SCALE).shorter(SHORTER), observe_seconds=pace.observe_seconds * 0.7)
     steps = PERCENT[pace.runs == FULL.runs]
     with running_rig(pace, major=major) as rig:
         rig.build(module.statements(pace))
@@ -135,7 +135,7 @@ def decide(rig: Rig, work: Workload, room: int) -> None:
     clients = start(rig.server, rig.folder, work, 300.0, seed=96)
     try:
         with watching(rig, policy=POLICY, ssd_bytes=max(1, room)) as agent:
-            agent.observe(rig.pace.observe_seconds / 2)
+            agent.observe(rig.pace.observe_seconds / 3)
             wanted = agent.approve(agent.plan())
             clients.stop()
             if wanted:

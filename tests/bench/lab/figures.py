@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from agent.units_of_measure import format_seconds
 from tests.bench.lab.load import FOREGROUND, Figures, Workload, start
+from tests.bench.lab.pace import Pace
 from tests.bench.lab.rig import Rig
 
 
@@ -43,9 +44,9 @@ SELECT coalesce(sum(io.read_time), 0) / 1000.0
 _TELLS_BACKENDS = 180000  # version whose statistics know each session's reads
 
 
-def measure(rig: Rig, name: str, workload: Workload, runs: int | None = None) -> Series:
-    """Run the load on the present placement; each run's warm-up is discarded. ``runs``: as many as the pace says."""
-    pace, measured = rig.pace, []
+def measure(rig: Rig, name: str, workload: Workload, pace: Pace | None = None, runs: int | None = None) -> Series:
+    """Run the load on the present placement; each run's warm-up is discarded. Unless told: at the rig's pace."""
+    pace, measured = pace or rig.pace, []
     for seed in range(1, (runs or pace.runs) + 1):
         begin = pace.warm_seconds if seed == 1 else pace.warm_again_seconds
         measured.append(_one(rig, workload, begin, begin + pace.run_seconds, seed))

@@ -27,6 +27,7 @@ from tests.bench.lab.rig import MAJOR, Rig, running_rig
 from tests.bench.measurement import Measurement
 
 LOCK_TIMEOUT_SECONDS = 0.5
+OBSERVE_SECONDS = 15.0  # at most
 HOLD_SECONDS = 4.0  # the long transaction, from the moment when the move starts
 AFTER_SECONDS = 8.0  # at most
 MOVE_LIMIT_SECONDS = 90.0
@@ -63,7 +64,7 @@ def moved(rig: Rig, work: Workload, name: str, connection: str = "", hold: bool 
     """Everything starts on the hdd; hotplace watches the load, and moves while it goes on."""
     rig.place(frozenset())
     pace = rig.pace
-    until = pace.warm_seconds + pace.observe_seconds
+    until = pace.warm_seconds + min(pace.observe_seconds, OBSERVE_SECONDS)
     clients = start(rig.server, rig.folder, work, until + MOVE_LIMIT_SECONDS, seed=7)
     settings = f"lock_timeout: {round(LOCK_TIMEOUT_SECONDS * 1000)}ms" + (f", {connection}" if connection else "")
     try:

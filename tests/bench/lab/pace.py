@@ -22,6 +22,10 @@ class Pace:
         """Of each further run of a placement, discarded: the buffer pool is warm already."""
         return self.warm_seconds / 3
 
+    def shorter(self, share: float) -> Pace:
+        """Runs of so much of the time, where placements are many and no goal rests on one of them."""
+        return replace(self, warm_seconds=self.warm_seconds * share, run_seconds=self.run_seconds * share)
+
     def smaller(self, share: float) -> Pace:
         """The same times with so much of the data."""
         return replace(self, scale=self.scale * share)
@@ -32,6 +36,6 @@ class Pace:
         return f"{round(SHARED_BUFFERS_BYTES * self.scale / 1024)}kB"
 
 
-FULL = Pace(scale=1.0, warm_seconds=12.0, run_seconds=25.0, observe_seconds=30.0, runs=3)
+FULL = Pace(scale=1.0, warm_seconds=12.0, run_seconds=20.0, observe_seconds=30.0, runs=3)
 QUICK = Pace(scale=0.25, warm_seconds=4.0, run_seconds=8.0, observe_seconds=12.0, runs=1)
 SMALL = Pace(scale=0.125, warm_seconds=2.0, run_seconds=3.0, observe_seconds=6.0, runs=1)  # in `make test`

@@ -38,12 +38,12 @@ def written(name: str) -> str:
 
 
 class TablesHarness:
-    """Moves go table by table, from one table space to another."""
+    """Tables move by themselves, from one storage group to another, where they land in a table space of it."""
 
     refusals: tuple[type[Exception], ...] = (StatementFailed,)
     secret = WRONG_PASSWORD
-    source_space, target_space = TS_SLOW, TS_FAST
-    move_by = "table"
+    source_space, target_space = SLOW, FAST
+    move_by = "both"
     cannot: Mapping[Ability, str] = {}
 
     def __init__(self, name: str, server: Db2, folder: Path) -> None:
@@ -59,6 +59,7 @@ class TablesHarness:
         usual = {
             "host": "127.0.0.1", "port": self._server.port, "dbname": DATABASE, "user": user,
             "password": SecretSource(file=place), "authentication": "SERVER", "move_by": self.move_by,
+            "landing": {SLOW: TS_SLOW, FAST: TS_FAST},
             "lock_timeout": 1.0, "poll_every": 0.05, "rebalance_begins_within": 1.0, "connect_timeout": 5.0,
         }  # fmt: skip
         return find_engine("db2").settings(**{**usual, **other})
@@ -170,7 +171,6 @@ class TablesHarness:
 class SpacesHarness(TablesHarness):
     """Moves go table space by table space, from one storage group to another; each table has one of its own."""
 
-    source_space, target_space = SLOW, FAST
     move_by = "table_space"
     cannot: Mapping[Ability, str] = BY_TABLE_SPACE
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from tests.labs.sql.duck import Changes, replaced
-from tests.labs.sqlserver.documented import View, floating_columns
+from tests.labs.sqlserver.documented import View, floating_columns, variant_columns
 from tests.labs.sqlserver.instance import Instance
 from tests.labs.sqlserver.relations import Viewer
 from tests.labs.sqlserver.rights import has_permission
@@ -53,6 +53,8 @@ def _convert(node: exp.Expr, _: Viewer) -> exp.Expr:
     kind, value, style = node.this, node.expression, node.args.get("style")
     text = kind.this in _STRING_TYPES
     if style is not None:
+        if text and style.name == ISO_8601 and value.name.lower() in variant_columns():
+            return exp.Cast(this=value, to=exp.DataType.build("TEXT"))  # the relation has it as that style writes it
         if not text or style.name != ISO_8601:
             raise ServerError(NOT_EMULATED, f"CONVERT to {kind.sql('tsql')} with style {style.name}")
         return exp.func("strftime", value, exp.Literal.string("%Y-%m-%dT%H:%M:%S"))

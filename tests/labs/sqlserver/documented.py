@@ -80,6 +80,12 @@ def documented(name: str, major: int) -> View | None:
 
 
 @cache
+def variant_columns() -> frozenset[str]:
+    """Names of columns that any view documents as sql_variant."""
+    return frozenset(column for column, kind in _FILE.every_column() if kind == "sql_variant")
+
+
+@cache
 def floating_columns() -> frozenset[str]:
     """Names of columns that any view documents as real, float or decimal: dividing by one is not integer division."""
     kinds = ("real", "float", "decimal", "numeric")

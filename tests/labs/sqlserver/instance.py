@@ -169,6 +169,9 @@ class Instance:
         self.query_profiles: list[dict[str, int]] = []  # columns of operators of running queries
         self.pool_pages = 1_000_000  # of all databases
         self.batches = 0  # that clients have sent, parameterised ones included
+        self.rows_moved = 0  # from one partition to another, by SPLIT and MERGE
+        self.stop_at = ""  # a statement that has this text waits until a test says otherwise
+        self.stopped = threading.Event()  # one is waiting
         self.snapshots: dict[int, int] = {}  # session -> seconds that it has been reading a snapshot
         self._ids = count(5)
 

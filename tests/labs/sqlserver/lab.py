@@ -61,6 +61,16 @@ class Lab:
                 file.max_size, file.growth, file.size = max_size, growth, max(size, file.used)
 
     @contextmanager
+    def stopped_at(self, text: str) -> Iterator[None]:
+        """The next statement that has this text stands still inside; wait for ``instance.stopped`` to see it there."""
+        self.instance.stopped.clear()
+        self.instance.stop_at = text
+        try:
+            yield
+        finally:
+            self.instance.stop_at = ""
+
+    @contextmanager
     def slow(self, seconds: float = SLOW_BUILD_SECONDS) -> Iterator[None]:
         """Every copy takes that long inside."""
         before, self.instance.build_seconds = self.instance.build_seconds, seconds

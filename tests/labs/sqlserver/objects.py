@@ -26,6 +26,7 @@ class ColumnOf:
     type_name: str
     max_length: int
     nullable: bool = True
+    identity: bool = False
 
 
 @dataclass(slots=True)
@@ -54,6 +55,9 @@ class Partition:
     units: dict[int, AllocationUnit]
     compression: str = "NONE"
     counters: Counter[str] = field(default_factory=Counter)
+    merged: dict[object, int] = field(
+        default_factory=dict
+    )  # boundary that MERGE took away -> rows that came from there
 
     @property
     def pages(self) -> int:
@@ -99,6 +103,12 @@ class Table:
     fulltext: bool = False
     temporal_type: int = 0
     replicated: bool = False
+    change_tracked: bool = False
+    captured: bool = False
+    references: bool = False  # it has a foreign key
+    referenced: bool = False  # by one of another table
+    checks: bool = False
+    limits: tuple[tuple[str, str, object], ...] = ()  # of a CHECK: column, comparison, value
     lock_holders: dict[int, str] = field(default_factory=dict)  # session -> mode
 
     def index_named(self, name: str) -> Index | None:
@@ -147,3 +157,4 @@ class PartitionScheme:
     name: str
     function: PartitionFunction
     filegroups: list[int]
+    next_used: int | None = None

@@ -131,7 +131,7 @@ def read_resume_options(parser: Parser) -> int | None:
     parser.need("(")
     while True:
         if parser.peek("WAIT_AT_LOW_PRIORITY"):
-            minutes = _low_priority_wait(parser)
+            minutes = read_low_priority(parser)
         else:
             if not (parser.take("MAXDOP") or parser.take("MAX_DURATION")):
                 raise parser.near()
@@ -150,12 +150,12 @@ def _low_priority(parser: Parser, major: int) -> int:
     if major < LOW_PRIORITY_IN_CREATE:
         message = "Option 'WAIT_AT_LOW_PRIORITY' is not a valid index option in 'CREATE INDEX' statement."
         raise ServerError(155, message, severity=15)
-    minutes = _low_priority_wait(parser)
+    minutes = read_low_priority(parser)
     parser.need(")")
     return minutes
 
 
-def _low_priority_wait(parser: Parser) -> int:
+def read_low_priority(parser: Parser) -> int:
     """WAIT_AT_LOW_PRIORITY (MAX_DURATION = n MINUTES, ABORT_AFTER_WAIT = SELF): minutes."""
     parser.need("WAIT_AT_LOW_PRIORITY", "(", "MAX_DURATION", "=")
     minutes = parser.number()

@@ -110,6 +110,11 @@ def tables(viewer: Viewer) -> Iterator[Row]:
             "is_replicated": table.replicated,
             "is_published": table.replicated,
             "is_merge_published": False,
+            "is_tracked_by_cdc": table.captured,
+            "uses_ansi_nulls": True,
+            "ledger_type": 0,
+            "is_node": False,
+            "is_edge": False,
         }
 
 
@@ -183,7 +188,14 @@ def columns(viewer: Viewer) -> Iterator[Row]:
                 "is_nullable": column.nullable,
                 "is_computed": False,
                 "is_filestream": False,
-                "is_identity": False,
+                "is_identity": column.identity,
+                "is_sparse": False,
+                "is_rowguidcol": False,
+                "is_ansi_padded": "char" in column.type_name or "binary" in column.type_name,
+                "rule_object_id": 0,
+                "generated_always_type": 0,
+                "encryption_type": None,
+                "is_masked": False,
             }
 
 
@@ -304,25 +316,6 @@ def data_spaces(viewer: Viewer) -> Iterator[Row]:
         yield {name: row[name] for name in shown}
 
 
-def partition_functions(viewer: Viewer) -> Iterator[Row]:
-    """sys.partition_functions."""
-    for function in viewer.database.functions.values():
-        yield {
-            "name": function.name,
-            "function_id": function.function_id,
-            "type": "R ",
-            "fanout": function.fanout,
-            "boundary_value_on_right": function.right,
-        }
-
-
-def destination_data_spaces(viewer: Viewer) -> Iterator[Row]:
-    """sys.destination_data_spaces."""
-    for scheme in viewer.database.schemes.values():
-        for at, group in enumerate(scheme.filegroups):
-            yield {"partition_scheme_id": scheme.space_id, "destination_id": at + 1, "data_space_id": group}
-
-
 def resumable_operations(viewer: Viewer) -> Iterator[Row]:
     """sys.index_resumable_operations."""
     for operation in viewer.database.operations:
@@ -357,7 +350,5 @@ STORAGE: dict[str, Callable[[Viewer], Iterator[Row]]] = {
     "sys.filegroups": filegroups,
     "sys.partition_schemes": partition_schemes,
     "sys.data_spaces": data_spaces,
-    "sys.partition_functions": partition_functions,
-    "sys.destination_data_spaces": destination_data_spaces,
     "sys.index_resumable_operations": resumable_operations,
 }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from tests.labs.sqlserver.documented import documented
 from tests.labs.sqlserver.instance import Connected
 from tests.labs.sqlserver.relations import CREATED, STORAGE, Row, Viewer
+from tests.labs.sqlserver.relations_partitions import PARTITIONING
 from tests.labs.sqlserver.rights import sees_definitions, sees_server_state
 from tests.labs.sqlserver.storage import EXTENT, PAGE, DataFile, FileCounters
 
@@ -340,6 +341,7 @@ def fulltext_indexes(viewer: Viewer) -> Iterator[Row]:
 
 RELATIONS: dict[str, Callable[[Viewer], Iterator[Row]]] = {
     **STORAGE,
+    **PARTITIONING,
     "sys.database_files": database_files,
     "sys.databases": databases,
     "sys.dm_io_virtual_file_stats": file_stats,

@@ -34,6 +34,11 @@ def may_alter(account: Account) -> bool:
     return account.administrator or "ALTER" in account.database_rights
 
 
+def may_read_and_write(account: Account) -> bool:
+    """SELECT and INSERT on every table, which ALTER does not hold."""
+    return account.administrator or {"SELECT", "INSERT"} <= account.database_rights
+
+
 def check_view(account: Account, view: View, major: int, database: str) -> None:
     """Raises ServerError 300 or 262, each with 297, where the login may not look at it; 229 where it was denied to."""
     if view.name in account.denied:

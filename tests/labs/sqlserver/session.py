@@ -7,8 +7,18 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from tests.labs.sqlserver import builds, spaces
+from tests.labs.sqlserver import builds, partitions, spaces
 from tests.labs.sqlserver.instance import Account, Connected, Instance, Request
+from tests.labs.sqlserver.partition_statements import (
+    AddKey,
+    CreateTable,
+    InsertSelect,
+    NextUsed,
+    RefuseIfDifferent,
+    RefuseIfRows,
+    Reshape,
+    Switch,
+)
 from tests.labs.sqlserver.query import select
 from tests.labs.sqlserver.relations import Viewer
 from tests.labs.sqlserver.statements import (
@@ -23,8 +33,9 @@ from tests.labs.sqlserver.statements import (
     RemoveFile,
     read_statement,
 )
+from tests.labs.sqlserver.switch import switch
 from tests.labs.sqlserver.tokens import Parser, pieces_of, statements_of
-from tests.labs.sqlserver.work import Work
+from tests.labs.sqlserver.work import POLL_SECONDS, Work
 from tests.labs.tds.backend import Cancelled, Count, Login, LoginRefused, Result, Rows, ServerError
 from tests.labs.tds.values import Value
 
@@ -56,6 +67,14 @@ _RUN: dict[type[Any], Callable[[Work, Any], Rows | None]] = {
     AddFile: spaces.add_file,
     RemoveFile: spaces.remove_file,
     EmptyFile: spaces.empty_file,
+    CreateTable: partitions.create_table,
+    AddKey: partitions.add_key,
+    InsertSelect: partitions.insert_select,
+    Reshape: partitions.reshape,
+    NextUsed: partitions.next_used,
+    RefuseIfRows: partitions.refuse_if_rows,
+    RefuseIfDifferent: partitions.refuse_if_different,
+    Switch: switch,
 }
 _KILL = re.compile(r"KILL\s+(\d+)", re.I)
 
@@ -111,13 +130,21 @@ class SqlserverSession:
         try:
             for statement in statements_of(sql):
                 self._work.pause(0)
+                self._wait_where_told(statement)
                 yield self._statement(statement, variables)
-        except (ServerError, Cancelled):
+        except (ServerError, Cancelled, GeneratorExit):
             if self._own_transaction:  # XACT_ABORT is ON in every session that begins one
                 self._finish_transaction(keep=False)
             raise
         finally:
             self._connected.request = None
+
+    def _wait_where_told(self, statement: str) -> None:
+        """Stand still before the statement that a test has named."""
+        instance = self._instance
+        while instance.stop_at and instance.stop_at in statement:
+            instance.stopped.set()
+            self._work.pause(POLL_SECONDS)
 
     def _statement(self, sql: str, variables: dict[str, Value]) -> Result:
         parser = Parser(sql)
@@ -257,6 +284,8 @@ class SqlserverSession:
     def close(self) -> None:
         """Give up every lock."""
         self.cancelled.set()
+        if self._own_transaction:
+            self._finish_transaction(keep=False)
         with self._instance.lock:
             self._instance.sessions.pop(self._connected.spid, None)
             locks = self._instance.app_locks

@@ -12,6 +12,22 @@ from tests.labs.sqlserver.objects import (
     NONCLUSTERED_COLUMNSTORE,
 )
 from tests.labs.sqlserver.options import Build, read_options, read_resume_options
+from tests.labs.sqlserver.partition_statements import (
+    AddKey,
+    CreateTable,
+    InsertSelect,
+    NextUsed,
+    RefuseIfDifferent,
+    RefuseIfRows,
+    Reshape,
+    Switch,
+    alter_function,
+    alter_scheme,
+    alter_table,
+    create_table,
+    insert_select,
+    refuse_if,
+)
 from tests.labs.sqlserver.tokens import Parser
 from tests.labs.tds.backend import ServerError
 
@@ -106,7 +122,23 @@ class EmptyFile:
 
 
 Statement = (
-    CreateIndex | DropIndex | AlterIndex | CreateScheme | CreateFunction | Drop | AddFile | RemoveFile | EmptyFile
+    CreateIndex
+    | DropIndex
+    | AlterIndex
+    | CreateScheme
+    | CreateFunction
+    | Drop
+    | AddFile
+    | RemoveFile
+    | EmptyFile
+    | CreateTable
+    | AddKey
+    | InsertSelect
+    | Switch
+    | Reshape
+    | NextUsed
+    | RefuseIfRows
+    | RefuseIfDifferent
 )
 Reader = Callable[[Parser, int], Statement]
 SHRINK_LOW_PRIORITY_SINCE = 16
@@ -139,7 +171,7 @@ def _create_index(parser: Parser, major: int) -> Statement:
     name = parser.name()
     parser.need("ON")
     table = parser.table()
-    keys: tuple[tuple[str, bool], ...] = _keys(parser) if parser.peek("(") else ()
+    keys: tuple[tuple[str, bool], ...] = parser.keys() if parser.peek("(") else ()
     included = tuple(parser.names()) if parser.take("INCLUDE") else ()
     if columnstore:
         included, keys = tuple(key[0] for key in keys), ()
@@ -154,21 +186,6 @@ def _create_index(parser: Parser, major: int) -> Statement:
         (False, True): NONCLUSTERED_COLUMNSTORE,
     }
     return CreateIndex(name, table, kinds[clustered, columnstore], unique, keys, included, where, build, space, column)
-
-
-def _keys(parser: Parser) -> tuple[tuple[str, bool], ...]:
-    parser.need("(")
-    found = []
-    while True:
-        column = parser.name()
-        descending = parser.take("DESC")
-        if not descending:
-            parser.take("ASC")
-        found.append((column, descending))
-        if not parser.take(","):
-            break
-    parser.need(")")
-    return tuple(found)
 
 
 def _drop_index(parser: Parser, major: int) -> Statement:
@@ -274,6 +291,12 @@ _READERS: dict[str, Reader] = {
     "DROP INDEX": _drop_index,
     "ALTER INDEX": _alter_index,
     "ALTER DATABASE": _alter_database,
+    "ALTER TABLE": alter_table,
+    "ALTER PARTITION FUNCTION": alter_function,
+    "ALTER PARTITION SCHEME": alter_scheme,
+    "CREATE TABLE": create_table,
+    "INSERT INTO": insert_select,
+    "IF": refuse_if,
     "DBCC SHRINKFILE": _shrink,
     "CREATE": _create_index,
 }

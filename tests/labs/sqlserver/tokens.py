@@ -120,6 +120,21 @@ class Parser:
         self.need(")")
         return found
 
+    def keys(self) -> tuple[tuple[str, bool], ...]:
+        """(a ASC, b DESC): names, and whether they descend."""
+        self.need("(")
+        found = []
+        while True:
+            column = self.name()
+            descending = self.take("DESC")
+            if not descending:
+                self.take("ASC")
+            found.append((column, descending))
+            if not self.take(","):
+                break
+        self.need(")")
+        return tuple(found)
+
     def number(self) -> int:
         """A whole number, negative ones included."""
         sign = -1 if self.take("-") else 1

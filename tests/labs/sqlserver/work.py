@@ -12,9 +12,9 @@ from tests.labs.sqlserver.objects import Table
 from tests.labs.sqlserver.rights import may_alter
 from tests.labs.tds.backend import Cancelled, ServerError
 
-SHARED, SCHEMA_MODIFICATION = "S", "Sch-M"
+SHARED, EXCLUSIVE, SCHEMA_MODIFICATION = "S", "X", "Sch-M"
 SHARES = frozenset({"S", "IS", "Sch-S"})
-WAIT_TYPES = {SHARED: "LCK_M_S", SCHEMA_MODIFICATION: "LCK_M_SCH_M"}
+WAIT_TYPES = {SHARED: "LCK_M_S", EXCLUSIVE: "LCK_M_X", SCHEMA_MODIFICATION: "LCK_M_SCH_M"}
 POLL_SECONDS = 0.005
 ERRORS = {
     1105: "Could not allocate space for object because the filegroup is full.",
@@ -41,11 +41,20 @@ class Work:
     ends_session: bool = False  # the server ends it after what it has said
     _undo: list[Callable[[], None]] = field(default_factory=list)
     _at_commit: list[Callable[[], None]] = field(default_factory=list)
+    _held: list[Table] = field(default_factory=list)
 
     @property
     def spid(self) -> int:
         """Of the session."""
         return self.connected.spid
+
+    def hold(self, table: Table, mode: str, low_priority_minutes: int | None = None) -> None:
+        """Wait for the lock and keep it to the end of the transaction, where there is one."""
+        self.lock(table, mode, low_priority_minutes)
+        if self.in_transaction:
+            with self.instance.lock:
+                table.lock_holders[self.spid] = mode
+                self._held.append(table)
 
     def on_rollback(self, undo: Callable[[], None]) -> None:
         """Remember how to take back what was just done, while a transaction is open."""
@@ -66,6 +75,9 @@ class Work:
                 action()
             self._undo.clear()
             self._at_commit.clear()
+            for table in self._held:
+                table.lock_holders.pop(self.spid, None)
+            self._held.clear()
             self.in_transaction = False
 
     def pause(self, seconds: float) -> None:
@@ -109,7 +121,7 @@ class Work:
     def _blockers(self, table: Table, mode: str) -> list[int]:
         with self.instance.lock:
             others = {spid: held for spid, held in table.lock_holders.items() if spid != self.spid}
-        return [spid for spid, held in others.items() if mode == SCHEMA_MODIFICATION or held not in SHARES]
+        return [spid for spid, held in others.items() if mode != SHARED or held not in SHARES]
 
     def _tell(self, wait_type: str | None, blocker: int) -> None:
         if self.connected.request is not None:

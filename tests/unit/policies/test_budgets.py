@@ -73,14 +73,23 @@ def test_wear_counts_the_copy_and_what_is_written_there() -> None:
     assert keys(planned(units, BARE, TierLimits(written_bytes_per_day=100.0 * MIB))) == {"u2"}
 
 
-def test_a_limit_holds_though_a_resident_could_go() -> None:
-    """Of 100 MiB a day a resident writes 90, of 120 I/Os it reads 60: nothing comes on the promise that it leaves."""
+@pytest.mark.parametrize("limits", [TierLimits(written_bytes_per_day=100.0 * MIB), TierLimits(io_per_second=150.0)])
+def test_a_resident_makes_room_for_strain(limits: TierLimits) -> None:
+    """Of 100 MiB a day a resident writes 90, of 120 I/Os it reads 60: it leaves before somebody hotter comes."""
     writes = 90 * MIB / 8192 / 86400
     resident = Unit(key="resident", size=MIB, sync=60.0, writes=writes, space="fast")
-    units = [resident, Unit(key="newcomer", size=60 * MIB, sync=100.0)]
-    assert keys(planned(units, BARE, TierLimits(written_bytes_per_day=100.0 * MIB))) == set()
-    assert keys(planned(units, BARE, TierLimits(io_per_second=150.0))) == set()
-    assert keys(planned(units, BARE)) == {"newcomer"}
+    plan = planned([resident, Unit(key="newcomer", size=60 * MIB, sync=100.0)], BARE, limits)
+    assert [move.key for move in plan.moves] == ["resident", "newcomer"]
+    assert keys(planned([resident, Unit(key="newcomer", size=60 * MIB, sync=59.0)], BARE, limits)) <= {"newcomer"}
+    held = replace(resident, pin=Pin.MUST)
+    assert keys(planned([held, Unit(key="newcomer", size=60 * MIB, sync=100.0)], BARE, limits)) == set()
+
+
+def test_only_as_many_leave_as_strain_needs() -> None:
+    """One of three residents that read 40 each suffices for somebody who reads 60; bytes are no matter."""
+    units = [Unit(key=f"r{at}", size=MIB, sync=40.0 - at, space="fast") for at in range(3)]
+    plan = planned([*units, Unit(key="newcomer", size=MIB, sync=60.0)], BARE, TierLimits(io_per_second=180.0))
+    assert [move.key for move in plan.moves] == ["r2", "newcomer"]
 
 
 @pytest.mark.parametrize(

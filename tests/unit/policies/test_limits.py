@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from connectors.model import SIGNALS, Signal
-from policies.limits import RUN_BLOCKS, drive_io, room_to_write, written_per_day
+from policies.limits import RUN_BLOCKS, drive_io, written_per_day
 from policies.plan import TierLimits
 from policies.purchase import physical_io
 
@@ -37,14 +37,3 @@ def test_a_scan_costs_an_io_per_run() -> None:
 def test_written_bytes_are_blocks_by_their_size() -> None:
     """One block a second of either kind of write is 8192 x 86,400 bytes a day."""
     assert written_per_day(rates(asynchronous=0.5, log=0.5), 8192).tolist() == [8192 * 86_400.0]
-
-
-@pytest.mark.parametrize(("copied", "room"), [(0.0, 70.0), (50.0, 20.0), (70.0, 0.0), (90.0, 0.0)])
-def test_copies_of_the_day_use_up_the_room(copied: float, room: float) -> None:
-    """Of 100 bytes a day the units there write 30: what was copied comes off the other 70, and no further."""
-    assert room_to_write(100.0, 30.0, copied) == room
-
-
-def test_copies_that_are_over_drive_nobody_out() -> None:
-    """Units that write 130 of 100 are 30 too many, whatever was copied."""
-    assert room_to_write(100.0, 130.0, 0.0) == room_to_write(100.0, 130.0, 90.0) == -30.0

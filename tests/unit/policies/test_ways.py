@@ -141,9 +141,14 @@ def test_a_bundle_across_two_wholes_keeps_to_itself() -> None:
     assert moves(planned(units)) == [("t0", "fast", 2)]
 
 
-def test_a_drain_takes_as_a_whole_what_has_no_other_way() -> None:
-    """Everything leaves the space."""
-    situation = Site(no_route={"t0": "it is partitioned"}).situation(tenants(1.0, 1.0))
-    plan = plan_mode(situation, BARE, Drain(space="slow"))
-    assert moves(plan) == [(TS, "fast", 2)]
-    assert plan.left_behind == ()
+def test_a_drain_takes_as_a_whole_what_it_can() -> None:
+    """Everything leaves the space, partitioned tables too; where the whole does not fit, single ones go."""
+    units = tenants(1.0, 1.0)
+    for blocked in ({}, {"t0": "it is partitioned"}):
+        plan = plan_mode(Site(no_route=blocked).situation(units), BARE, Drain(space="slow"))
+        assert moves(plan) == [(TS, "fast", 2)]
+        assert plan.left_behind == ()
+    tight = Site(room={"fast": 15 * MIB, "slow": 10**15}).situation(units)
+    plan = plan_mode(tight, BARE, Drain(space="slow"))
+    assert [size for _, _, size in moves(plan)] == [1]
+    assert [left.size_bytes for left in plan.left_behind] == [10 * MIB]
