@@ -10,8 +10,10 @@ from datetime import datetime, timedelta
 from agent.ledger import SentRow, StepState
 from agent.proposals import ProposedMove
 from agent.states import MoveState
+from connectors.model import Space
+from policies.board import capacity_bytes
 from policies.costs import Copy
-from policies.plan import Tier
+from policies.plan import MoveReason, Tier
 from policies.windows import Opening
 
 LEARN_WITHIN = timedelta(days=90)
@@ -19,6 +21,7 @@ FEWEST = 3  # moves of one kind that teach a rate
 LATEST = 20  # of them count
 REMEMBERED = 50  # moves of all kinds that teach the costs of a plan, the newest
 DAY = timedelta(days=1)
+WEEK = timedelta(days=7)
 ARRIVED = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT, MoveState.UNDO_PROPOSED, MoveState.UNDONE})
 
 Kind = tuple[str, str, str]  # route, tier it left, tier it came to
@@ -111,6 +114,21 @@ def worn(tiers: Iterable[Tier], sent: Sequence[SentRow], now: datetime) -> tuple
         else replace(tier, limits=replace(tier.limits, copied_bytes=float(copied(tier))))
         for tier in tiers
     )
+
+
+def turned_over(tiers: Sequence[Tier], spaces: Iterable[Space], sent: Iterable[SentRow], now: datetime) -> float:
+    """Share of the fastest tier's bytes that gave way to others within the last week; 0 where its size is not known."""
+    if not tiers:
+        return 0.0
+    own = set(tiers[0].spaces)
+    capacity = sum(capacity_bytes(space) for space in spaces if space.name in own)
+    late = [row for row in sent if row.ended_at is not None and row.ended_at > now - WEEK]
+    gone = sum(
+        rows[0].move.size_bytes
+        for rows in _arrived(late)
+        if rows[0].move.reason == MoveReason.MAKE_ROOM and rows[0].move.from_tier == tiers[0].name
+    )
+    return gone / capacity if capacity > 0 else 0.0
 
 
 def _arrived(sent: Iterable[SentRow]) -> Iterable[list[SentRow]]:

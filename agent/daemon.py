@@ -23,6 +23,7 @@ from prometheus_client.gc_collector import GCCollector
 from prometheus_client.process_collector import ProcessCollector
 
 from agent.config import Config, ConfigError, load
+from agent.decisions import forget
 from agent.executor import MoveEvent
 from agent.httpd import Certificate, MetricsServer
 from agent.ledger import HistorySettings, Ledger
@@ -275,7 +276,8 @@ class Daemon:
     def _fold(self) -> None:
         settings = HistorySettings(history_seconds=self.config.ledger.history_seconds)
         report = self._ledger.fold_history(self._clock.now(), settings)
-        log.debug("history folded", report=str(report))
+        forgotten = forget(self._ledger, self._clock.now() - timedelta(seconds=settings.history_seconds))
+        log.debug("history folded", report=str(report), decisions_forgotten=forgotten)
 
     def _everything(self, watch: Watch) -> None:
         """Two samples one sampling period apart, and all that follows from them."""

@@ -18,11 +18,13 @@ from pydantic import ConfigDict, TypeAdapter
 
 from agent.ledger import Ledger
 from agent.planner import Planning
+from agent.states import ProposalState
 from connectors.model import DatabaseDemand, RoleFigures, Space, UnitTable
 from connectors.texts import Texts
 from policies.modes import plan_mode
 from policies.plan import HeatView, Plan, PolicySettings, RouteCost, Situation, Tier
 
+MOST_OPEN = 100_000  # proposals
 DECISION = "decision"  # name under which the ledger keeps the last plan's
 
 
@@ -49,6 +51,7 @@ class _Few:
     roles: tuple[RoleFigures, ...]
     route_costs: dict[str, RouteCost] = field(default_factory=dict)
     settings: PolicySettings
+    turned_over_ratio: float = 0.0
 
     __pydantic_config__ = ConfigDict(extra="ignore")
 
@@ -59,14 +62,24 @@ _SITUATION = ("tier_of_space", "pin", "cooling_seconds")
 _HEAT = tuple(field.name for field in fields(HeatView))
 
 
-def decision_of_proposal(number: int) -> str:
-    """Name under which the ledger keeps what a proposal was made from."""
-    return f"{DECISION} of proposal {number}"
+def decision_of_proposal(number: int | None) -> str:
+    """Name under which the ledger keeps what a proposal was made from; None: how all such names begin."""
+    return f"{DECISION} of proposal {'' if number is None else number}"
 
 
 def keep(ledger: Ledger, database: str, planning: Planning, name: str = DECISION) -> None:
     """Store what a planning was made from."""
     ledger.save_arrays(database, name, planning.made_at, decision_arrays(planning.situation, planning.settings))
+
+
+def forget(ledger: Ledger, before: datetime) -> int:
+    """Drop what proposals from before then were made from, but for those that are still open; returns how many.
+
+    Their statements, figures and sentences stay with the proposal itself.
+    """
+    open_ones = ledger.proposals(states={ProposalState.PROPOSED, ProposalState.APPROVED}, limit=MOST_OPEN)
+    kept = {(row.proposal.database, decision_of_proposal(row.id)) for row in open_ones}
+    return ledger.forget_arrays(decision_of_proposal(None), before, kept)
 
 
 def recall(ledger: Ledger, database: str, name: str = DECISION) -> Decision | None:
@@ -91,6 +104,7 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
         roles=situation.roles,
         route_costs=dict(situation.route_costs),
         settings=settings,
+        turned_over_ratio=situation.turned_over_ratio,
     )
     arrays: dict[str, NDArray[Any]] = {f"units.{name}": getattr(units, name) for name in _UNITS}
     arrays |= {f"situation.{name}": getattr(situation, name) for name in _SITUATION}
@@ -125,6 +139,7 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
         no_route=few.no_route,
         no_wide=few.no_wide,
         roles=few.roles,
+        turned_over_ratio=few.turned_over_ratio,
         route_costs=few.route_costs,
         **{name: arrays[f"situation.{name}"] for name in _SITUATION},
     )

@@ -10,6 +10,7 @@ from typing import Any
 from agent.config import DatabaseConfig
 from agent.copying import copies_of
 from agent.ledger import Ledger, SentRow
+from connectors.model import DatabaseDemand
 from policies.costs import Disturbed, learnt
 from policies.plan import PolicySettings
 
@@ -17,15 +18,18 @@ REMEMBERED = 50  # intervals, the newest
 DISTURBED = "work while moves ran"  # name under which the ledger keeps the intervals
 
 
-def experienced(database: DatabaseConfig, ledger: Ledger, sent: Iterable[SentRow]) -> PolicySettings:
+def experienced(
+    database: DatabaseConfig, ledger: Ledger, sent: Iterable[SentRow], work: DatabaseDemand
+) -> PolicySettings:
     """The configured settings with the copy rate and slow-down that earlier moves of this database have taught.
 
     Args:
         database: its configuration.
         ledger: keeps the intervals in which moves ran.
         sent: its statements in the order they were sent.
+        work: what it does now.
     """
-    return learnt(database.policy_settings(), copies_of(sent), disturbed_of(ledger, database.name))
+    return learnt(database.policy_settings(), copies_of(sent), disturbed_of(ledger, database.name), work)
 
 
 def disturbed_of(ledger: Ledger, database: str) -> list[Disturbed]:

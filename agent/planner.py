@@ -18,7 +18,7 @@ import numpy as np
 
 from agent.allowance import budget_of, expiry_of, limits_of
 from agent.config import DatabaseConfig
-from agent.copying import since_for, worn
+from agent.copying import since_for, turned_over, worn
 from agent.experience import experienced
 from agent.ledger import Ledger
 from agent.proposals import Proposal, ProposedMove
@@ -96,13 +96,17 @@ def make_planning(
         UnknownName: the mode names a tier or space that does not exist.
     """
     sent = ledger.sent(database.name, since_for(now))
-    settings = _within_window(experienced(database, ledger, sent), database, now)
+    settings = _within_window(experienced(database, ledger, sent, picture.work), database, now)
     pins = pins_of(database, ledger, now)
     if trace is not None:
         picture = replace(picture, heat=trace)
         settings = replace(settings, minimum_history_seconds=0.0, regret_ratio=0.0)
     situation = situation_of(picture, database, ledger, settings, now)
-    situation = replace(situation, tiers=worn(situation.tiers, sent, now))
+    situation = replace(
+        situation,
+        tiers=worn(situation.tiers, sent, now),
+        turned_over_ratio=turned_over(situation.tiers, situation.spaces, sent, now),
+    )
     wanted, plain = mode or Hsm(), mode is None and time_limit_seconds == math.inf
     reweighed = 0
     for _ in range(ROUNDS):

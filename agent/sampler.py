@@ -24,7 +24,7 @@ from policies.costs import Disturbed
 from policies.demand import Gap, difference
 from policies.plan import HeatView, Tier
 from policies.variance import index_of
-from policies.workload import WorkInterval, average, average_roles
+from policies.workload import RecentWork, WorkInterval, average, recalled
 
 CATALOG_EVERY_SECONDS = 600.0
 SAVE_EVERY_SECONDS = 300.0
@@ -79,7 +79,7 @@ class Sampler:
         self._disturbed = False
         self._saved_at = clock.monotonic()
         self._work: deque[tuple[datetime, WorkInterval]] = deque(maxlen=WORK_KEPT)
-        self._former_work, self._former_roles = self._load_work(), self._load_roles()
+        self._recent = self._load_work()
         self._tracer = Tracer(database.name, ledger)
         self._heat = self._load_heat()
         self._seasons = self._load_seasons()
@@ -126,7 +126,7 @@ class Sampler:
             catalog=self._catalog,
             storage=storage,
             heat=self._view(),
-            work=self.work_between(None, None) if self._work else self._former_work,
+            work=self._recent.mean(),
             sampled_at=self._before.taken_at,
             roles=self.roles(),
         )
@@ -141,8 +141,8 @@ class Sampler:
         return replace(self._storage, tiers=tiers)
 
     def roles(self) -> tuple[RoleFigures, ...]:
-        """Logs, temporary and undo spaces, averaged over the intervals that are kept; before the first, as stored."""
-        return average_roles(work for _, work in list(self._work)) if self._work else self._former_roles
+        """Logs, temporary and undo spaces, averaged over the half-life."""
+        return self._recent.mean_roles()
 
     def _view(self) -> HeatView:
         """Heat by unit, with what seasons promise for the time in which a move is to pay."""
@@ -169,7 +169,7 @@ class Sampler:
         self._ledger.save_arrays(self._database.name, HEAT, now, heat.state_arrays(self._heat))
         self._ledger.save_arrays(self._database.name, SPEED, now, self._speed_arrays())
         if self._work:
-            work = asdict(self.work_between(None, None))
+            work = asdict(self._recent.mean())
             known = {name: value for name, value in work.items() if value == value}  # JSON knows no NaN
             self._ledger.save_document(self._database.name, WORK, known)
             self._ledger.save_document(self._database.name, ROLES, roles_document(self.roles()))
@@ -228,7 +228,7 @@ class Sampler:
     def _learn_cost(self, interval: Interval) -> None:
         """Note how much work was done while moves ran, beside what is done in calm times."""
         during = self._connector.classify(interval, self._known_catalog()).database.transactions
-        calm = self.work_between(None, None).transactions
+        calm = self._recent.mean().transactions
         if during >= 0 and calm > 0:
             seen = Disturbed(
                 started_at=interval.started_at,
@@ -252,9 +252,9 @@ class Sampler:
         if counts:
             self._heat = heat.update(self._heat, demand, slots, self._slots, self._settings)
             self._learn_season(demand, slots)
-        self._work.append(
-            (demand.ended_at, WorkInterval(seconds=demand.seconds, demand=demand.database, roles=demand.roles))
-        )
+        work = WorkInterval(seconds=demand.seconds, demand=demand.database, roles=demand.roles)
+        self._work.append((demand.ended_at, work))
+        self._recent = self._recent.then(work, self._settings.half_life_seconds)
         self._calibrate(demand, rows)
         self._remember(demand, slots)
         active = int(np.count_nonzero(demand.rates.any(axis=0)))
@@ -309,10 +309,10 @@ class Sampler:
         stored = self._ledger.load_arrays(self._database.name, HEAT)
         return heat.empty_heat() if stored is None else heat.state_from_arrays(stored[1])
 
-    def _load_work(self) -> DatabaseDemand:
-        """What the database did before a restart: what a move costs depends on how many sessions are active."""
+    def _load_work(self) -> RecentWork:
+        """What the database did before a restart, worth half a memory: what a move costs depends on who is active."""
         stored = self._ledger.load_document(self._database.name, WORK)
-        return DatabaseDemand(**(stored[1] if stored else {}))
+        return recalled(DatabaseDemand(**(stored[1] if stored else {})), self._load_roles())
 
     def _load_roles(self) -> tuple[RoleFigures, ...]:
         stored = self._ledger.load_document(self._database.name, ROLES)

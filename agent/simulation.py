@@ -16,14 +16,16 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from agent.allowance import Limits, budget_of
+from agent.copying import WEEK
 from agent.decisions import recall
 from agent.ledger import HistoryRow, Ledger, NotFound
 from agent.sampler import HISTORY_SIGNALS
 from connectors.model import F64, I32, I64, SIGNALS, Demand
 from policies import heat
 from policies.benefit import wait_weights
+from policies.board import capacity_bytes
 from policies.modes import plan_mode
-from policies.plan import PlannedMove, PolicySettings, Situation
+from policies.plan import MoveReason, PlannedMove, PolicySettings, Situation
 
 
 class NothingRecorded(NotFound):
@@ -85,6 +87,7 @@ class _World:
     moved_at: dict[int, datetime] = field(default_factory=dict)  # row of a unit -> when
     under_way: list[tuple[datetime, PlannedMove]] = field(default_factory=list)
     moves: list[SimulatedMove] = field(default_factory=list)
+    gave_way: list[tuple[datetime, int]] = field(default_factory=list)  # when, and bytes that left the fastest tier
 
     def learn(self, row: HistoryRow) -> F64:
         """Let one interval pass; its counts by signal and unit, shape ``(SIGNALS, n)``."""
@@ -126,7 +129,15 @@ class _World:
             spaces=spaces,
             heat=heat.decided(heat.view(self.state, self.slots), resident),
             cooling_seconds=cooling,
+            turned_over_ratio=self._turned_over(at),
         )
+
+    def _turned_over(self, at: datetime) -> float:
+        """As ``copying.turned_over``, by the moves of the simulation."""
+        spaces = zip(self.situation.spaces, self.situation.tier_of_space, strict=True)
+        capacity = sum(capacity_bytes(space) for space, tier in spaces if tier == 0)
+        gone = sum(size for when, size in self.gave_way if when > at - WEEK)
+        return gone / capacity if capacity else 0.0
 
     def plan(self, at: datetime) -> None:
         """Make a plan and begin it, unless an earlier one is still under way."""
@@ -163,6 +174,8 @@ class _World:
             rows = list(move.rows)
             self.space[rows] = names.index(move.to_space)
             self.moved_at |= dict.fromkeys(rows, end)
+            if move.reason is MoveReason.MAKE_ROOM and move.from_tier == self.situation.tiers[0].name:
+                self.gave_way.append((end, move.size_bytes))
             self.moves.append(
                 SimulatedMove(
                     at=end, key=move.key, from_space=move.from_space, to_space=move.to_space,

@@ -15,8 +15,9 @@ from agent.ledger import Ledger
 from agent.planner import situation_of
 from agent.watch import Watch
 from connectors.base import Clock, HotplaceError
+from policies.limits import DAY
 from policies.plan import Tier
-from policies.purchase import TierPrice, cost_per_year, drives_for
+from policies.purchase import TierPrice, cost_per_year, drives_for, io_cost_per_year, wear_ratio
 from policies.sizing import Point, Sizing, sizing
 
 KNEE_MEANS = (
@@ -37,15 +38,27 @@ class Answer:
     tiers: tuple[Tier, ...]
     head_room_ratio: float
     sizing: Sizing
+    block_bytes: int
     prices: tuple[TierPrice, TierPrice] = (TierPrice(), TierPrice())  # fastest tier, slowest tier
 
     def cost(self, point: Point) -> float | None:
-        """A year's price of the fastest tier at that size, and of the slowest for all that is not on it."""
-        fast, slow = self.prices
-        below = self.sizing.managed_bytes - point.used_bytes
-        costs = [cost_per_year(size, price, self.head_room_ratio) for size, price in
-                 ((point.size_bytes, fast), (below, slow))]  # fmt: skip
-        return None if costs[0] is None or costs[1] is None else costs[0] + costs[1]
+        """A year's price of the fastest tier at that size, and of the slowest for all that is not on it.
+
+        I/Os where they have a price of their own; what is worn out before its time is bought again that much sooner.
+        """
+        (fast, slow), z = self.prices, self.sizing
+        above = cost_per_year(point.size_bytes, fast, self.head_room_ratio)
+        below = cost_per_year(z.managed_bytes - point.used_bytes, slow, self.head_room_ratio)
+        if above is None or below is None:
+            return None
+        left = max(0.0, z.reads - point.reads), max(0.0, z.writes - point.writes)
+        served = io_cost_per_year(point.reads, point.writes, fast) + io_cost_per_year(*left, slow)
+        return above * max(1.0, self.wear(point) or 0.0) + below + served
+
+    def wear(self, point: Point) -> float | None:
+        """What is written to the fastest tier in a day over what it endures at that size; None: nobody said."""
+        written = point.writes * self.block_bytes * DAY
+        return wear_ratio(written, point.size_bytes, self.sizing.present.size_bytes, self.prices[0])
 
     def drives(self, point: Point) -> dict[str, int | None]:
         """Drives by their I/O rate: of the fastest tier, of the slowest, and of the slowest saved."""
@@ -82,6 +95,17 @@ def answer_of(database: DatabaseConfig, ledger: Ledger, clock: Clock) -> Answer:
         tiers=situation.tiers,
         head_room_ratio=settings.head_room_ratio,
         sizing=sizing(situation, settings),
+        block_bytes=settings.block_bytes,
+        prices=(price_of(situation.tiers[0]), price_of(situation.tiers[-1])),
+    )
+
+
+def price_of(tier: Tier) -> TierPrice:
+    """What the configuration says of a tier's price and endurance."""
+    limits = tier.limits
+    known = {} if limits.raid is None else {"raid": limits.raid}
+    return TierPrice(
+        gib_year=limits.gib_year, io_year=limits.io_year, written_bytes_per_day=limits.written_bytes_per_day, **known
     )
 
 
@@ -105,7 +129,13 @@ def answer_document(answer: Answer) -> dict[str, Any]:
         "knee_distance_ratio": z.knee_distance,
         "knee": point_document(answer, z.knee) if z.knee_distance else None,
         "prices": {
-            tier.name: {"per_gib_year": p.gib_year, "drive_iops": p.drive_iops, "raid": p.raid}
+            tier.name: {
+                "per_gib_year": p.gib_year,
+                "per_io_year": p.io_year,
+                "drive_iops": p.drive_iops,
+                "raid": p.raid,
+                "endures_bytes_per_day": p.written_bytes_per_day,
+            }
             for tier, p in zip((answer.tiers[0], answer.tiers[-1]), answer.prices, strict=True)
         },
         "points": [point_document(answer, point) for point in z.points],
@@ -127,6 +157,7 @@ def point_document(answer: Answer, point: Point) -> dict[str, Any]:
         "used_bytes": point.used_bytes,
         "used_bytes_ratio": ratio_of(point.used_bytes, z.managed_bytes),
         "cost_per_year": answer.cost(point),
+        "wear_ratio": answer.wear(point),
         **answer.drives(point),
     }
 

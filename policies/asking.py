@@ -19,6 +19,8 @@ from policies.draft import Draft, Names
 from policies.offers import Offers
 from policies.plan import Tier
 
+EQUALS = 0.01  # of its gain that a wholly doubtful unit loses: of equals the surer one gets the room
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
@@ -100,8 +102,8 @@ def _gains(
         rises = (to < home) & allowed[to, item] & (saved > 0) & reached
         falls = (to > home) & may_go & reached
         lost = np.minimum(saved, 0.0)
-        up = saved * bundles.certain[to, bundle] * favour - upkeep
-        down = lost * favour * settings.resident_bonus - upkeep
+        up = saved * favour * (1.0 - EQUALS * (1.0 - bundles.certain[to, bundle])) - upkeep
+        down = lost * favour * settings.resident_bonus - upkeep * draft.dearness
         gain[option] = np.rint(np.where(rises & (up > 0), up, np.where(falls, down, -np.inf)))
         plain[option] = np.rint(np.where(rises, saved, np.where(falls, lost, -np.inf)))
     return gain, plain

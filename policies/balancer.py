@@ -19,9 +19,10 @@ import numpy as np
 
 from connectors.model import F64, I8, Bools
 from policies.asking import question
-from policies.benefit import HOUR, ceiling_ratio, wait_weights
+from policies.benefit import ceiling_ratio, wait_weights
 from policies.board import Board, Group, Hop
 from policies.bundles import MICRO, Bundles, bundles_of
+from policies.costs import dearness
 from policies.draft import Balance, Draft, Names
 from policies.guards import first_of, why_not
 from policies.hsm import best_groups, pin_groups, value_bound
@@ -30,6 +31,7 @@ from policies.movements import planned_moves
 from policies.order import tables_first
 from policies.plan import LeftBehind, Pin, Plan, PolicySettings, Situation, Verdict
 from policies.relief import reliefs
+from policies.turnover import within_turnover
 from policies.ways import Groups, Side, aligned, decided, groups_of, shared_bound
 
 
@@ -78,11 +80,11 @@ class _Sketch:
     limit: float
 
     def worth(self) -> tuple[int, float]:
-        """What ranks plans of one situation: pins first, then what is surely saved less what it costs."""
+        """What ranks plans of one situation: pins first, then what is saved less what it costs."""
         balance = Balance(self.draft)
         for hop in (hop for group in self.groups for hop in group.hops):
             balance.add(hop)
-        return self.pinned, balance.net - balance.cost * HOUR / self.draft.settings.horizon_seconds
+        return self.pinned, balance.net
 
 
 def _begun(situation: Situation, *, settings: PolicySettings, demote: bool, seconds: float) -> _Begun:
@@ -104,7 +106,7 @@ def _sketched(begun: _Begun, seconds: float) -> _Sketch:
     board = _after(_fresh_board(situation, bundles, settings), begun.pinned)
     groups = [*begun.pinned, *_ordered(best_groups(draft, situation.tiers, open_to, asked), board)]
     ordered = tables_first(groups, bundles, situation.units, _fresh_board(situation, bundles, settings))
-    kept = within_limits(ordered, settings, seconds)
+    kept = within_turnover(within_limits(ordered, settings, seconds), draft, situation)
     full = (bundles.size > draft.left_bytes) | more | (draft.left < 1) | (len(kept) < len(ordered))
     return _Sketch(
         situation=situation,
@@ -289,6 +291,7 @@ def new_draft(
         left=settings.maximum_moves,
         left_bytes=copy_limit_bytes(settings, seconds),
         demote=demote,
+        dearness=dearness(situation.turned_over_ratio, settings),
     )
 
 

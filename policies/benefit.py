@@ -75,10 +75,19 @@ def copy_seconds(size_bytes: I64, settings: PolicySettings) -> F64:
 
 
 def move_cost_seconds(size_bytes: I64, database: DatabaseDemand, settings: PolicySettings) -> F64:
-    """Session seconds a move costs: of every active session, at least one, the share that stands still meanwhile."""
-    waiting = max(1.0, database.active) if database.active == database.active else 1.0
-    lost = waiting * settings.foreground_slow_down
+    """Session seconds a move costs: of every session that waits for disk, the share that stands still meanwhile."""
+    lost = waiting_sessions(database) * settings.foreground_slow_down
     return np.asarray(copy_seconds(size_bytes, settings) * lost, dtype=np.float64)
+
+
+def waiting_sessions(database: DatabaseDemand) -> float:
+    """Sessions that wait for disk at a time, which a copy can hold up; at least one.
+
+    A session that computes does not wait for a copy. Where nobody measures the waits, all active sessions count.
+    """
+    share = ceiling_ratio(database)
+    waiting = database.active if np.isnan(share) else database.active * share
+    return float(max(1.0, waiting)) if waiting == waiting else 1.0
 
 
 def payback_seconds(cost_seconds: F64, saved_per_hour: F64) -> F64:

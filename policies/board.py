@@ -22,13 +22,16 @@ def room_bytes(space: Space, head_room_ratio: float) -> int | None:
     """
     if space.capacity_bytes is None and space.free_bytes is None:
         return None
-    capacity = space.capacity_bytes
-    if capacity is None:
-        capacity = space.used_bytes + (space.free_bytes or 0)
+    capacity = capacity_bytes(space)
     free = capacity - space.used_bytes
     if space.free_bytes is not None:
         free = min(free, space.free_bytes)
     return free - ceil(capacity * head_room_ratio)
+
+
+def capacity_bytes(space: Space) -> int:
+    """Bytes of a space in all; where nobody said, what is used and free."""
+    return space.used_bytes + (space.free_bytes or 0) if space.capacity_bytes is None else space.capacity_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ class Bundles:
     cost: F64  # session microseconds that moving it costs
     unit_wait: F64  # (tiers, n) seconds per hour of each row of the unit table on each tier
     hotter: F64  # demand by the hotter horizon over that by ``rates``, 1 or more
+    colder: F64  # the same by the colder one, 0 to 1
     error: F64  # standard error of the demand, as a share of it
     certain: F64  # (tiers, m) the sure share of what going from home to each tier saves, 1: all of it
 
@@ -67,8 +68,8 @@ class Bundles:
         return np.asarray(here - self.wait[target], dtype=np.float64)
 
     def surely_saved(self, target: int) -> F64:
-        """The lower end of ``saved``: what decisions are made on. Shape ``(m,)``."""
-        return np.asarray(np.rint(self.saved(target) * self.certain[target]), dtype=np.float64)
+        """The lower end of ``saved`` by the colder horizon: what must be worth a move. Shape ``(m,)``."""
+        return np.asarray(np.rint(self.saved(target) * self.certain[target] * self.colder), dtype=np.float64)
 
 
 def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
@@ -101,6 +102,7 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
         cost=np.rint((move_cost_seconds(size, situation.database, settings) + _of_routes(situation, lead)) * MICRO),
         unit_wait=unit_wait,
         hotter=_by_wait(situation.heat.hotter, 1.0, unit_wait, rows, start, wait),
+        colder=_by_wait(situation.heat.colder, 1.0, unit_wait, rows, start, wait),
         error=error,
         certain=_certain(wait, tier, error, [speed.error_ratio for speed in speeds], settings),
     )

@@ -13,7 +13,8 @@ from datetime import datetime
 
 import numpy as np
 
-from connectors.model import I64, Locked, Role, RoleFigures, Route, Signal
+from connectors.model import I64, DatabaseDemand, Locked, Role, RoleFigures, Route, Signal
+from policies.benefit import waiting_sessions
 from policies.plan import PolicySettings, RouteCost, Situation
 from policies.roles import own_waits
 
@@ -22,6 +23,7 @@ PRIOR_SLOW_SECONDS = 20.0  # of copying at the configured slow-down
 MOST_SLOW_DOWN = 3.0  # more than all work lost means that other work was in the way
 _WRITES = [Signal.ASYNC_WRITE, Signal.SYNC_WRITE]
 SHORTEST_COPY_SECONDS = 0.05  # shorter ones measure the round trip
+MOST_DEAR = 1e6  # times its cost: what brings more than that is worth passing the budget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +74,39 @@ def slow_down(copies: Sequence[Copy], disturbed: Sequence[Disturbed], configured
     return lost / copied
 
 
-def learnt(settings: PolicySettings, copies: Sequence[Copy], disturbed: Sequence[Disturbed]) -> PolicySettings:
-    """Settings with the costs that earlier moves have taught."""
+def learnt(
+    settings: PolicySettings, copies: Sequence[Copy], disturbed: Sequence[Disturbed], work: DatabaseDemand
+) -> PolicySettings:
+    """Settings with the costs that earlier moves have taught.
+
+    What is measured is work lost by all sessions together; a move is charged to those that wait for disk.
+
+    Args:
+        settings: configured.
+        copies: finished moves.
+        disturbed: intervals in which moves ran.
+        work: of the whole database now, that says how many sessions wait.
+    """
+    of_all = waiting_sessions(work) / max(1.0, work.active) if work.active == work.active else 1.0
     return replace(
         settings,
         copy_bytes_per_second=copy_rate(copies, settings.copy_bytes_per_second),
-        foreground_slow_down=slow_down(copies, disturbed, settings.foreground_slow_down),
+        foreground_slow_down=slow_down(copies, disturbed, settings.foreground_slow_down * of_all) / of_all,
     )
+
+
+def dearness(turned_over_ratio: float, settings: PolicySettings) -> float:
+    """How many times its cost a resident's going counts, 1 or more.
+
+    A week's turnover is a budget with a price: the less of it is left, the more a swap must bring to be worth it. So a
+    load that changes all the time is followed where that matters most, and no week copies without end.
+
+    Args:
+        turned_over_ratio: share of the fastest tier's bytes that gave way within the last week.
+        settings: with the share that may.
+    """
+    left = 1.0 - turned_over_ratio / settings.turnover_per_week
+    return 1.0 / max(left, 1.0 / MOST_DEAR)
 
 
 def route_cost(route: Route, rows: Sequence[int], situation: Situation, settings: PolicySettings) -> RouteCost:

@@ -28,6 +28,7 @@ class Draft:
     left: int  # hops that may still be added
     left_bytes: float = inf  # that may still be copied
     demote: bool = True  # False: nothing goes down, only free room is filled
+    dearness: float = 1.0  # times its cost that giving way counts, the dearer the more has given way lately
 
     def tier(self) -> I64:
         """Tier of each bundle as the board stands, -1 where it is not managed."""
@@ -67,7 +68,12 @@ class Draft:
 
     def upkeep(self) -> F64:
         """Cost of moving each bundle, spread over the hours that a move is expected to serve."""
-        return np.asarray(self.bundles.cost * (HOUR / self.settings.horizon_seconds), dtype=np.float64)
+        return np.asarray(self.bundles.cost * self.per_hour, dtype=np.float64)
+
+    @property
+    def per_hour(self) -> float:
+        """Share of a cost that an hour of the horizon bears."""
+        return HOUR / self.settings.horizon_seconds
 
     def leavers(self) -> Bools:
         """Bundles that may give way, in spaces whose room is known."""
@@ -86,7 +92,7 @@ class Names(Sequence[str]):
     def __len__(self) -> int:
         return len(self._items)
 
-    def __getitem__(self, at: int) -> str:  # type: ignore[override]
+    def __getitem__(self, at: int) -> str:  # type: ignore[override]  # no slices: nobody asks for any
         return self._keys[int(self._items[at])]
 
 
@@ -100,25 +106,30 @@ def by_density(draft: Draft, which: Bools, value: F64) -> list[int]:
 
 @dataclass(slots=True)
 class Balance:
-    """What hops come to together, in microseconds per hour, and whether that is worth it."""
+    """What hops come to together, in microseconds per hour, and whether that is worth it.
+
+    By the mean: whether what comes is surely worth a move of its own was asked by the guards, and that its gain is less
+    sure than what others lose is no reason to keep them.
+    """
 
     draft: Draft
     plain: float = 0.0  # saved
-    counted: float = 0.0  # what is sure of it, preferred ones counting more
-    net: float = 0.0  # of that, residents counting more too
+    counted: float = 0.0  # the same, preferred ones counting more
+    net: float = 0.0  # of that, residents counting more too, upkeep taken off
     cost: float = 0.0  # session microseconds
 
     def add(self, hop: Hop) -> None:
         """Count one more hop, done on the board or not."""
         draft, settings = self.draft, self.draft.settings
         saved = draft.board.saved(hop)
-        sure = float(draft.bundles.certain[draft.board.tier_of[hop.target], hop.bundle]) if saved > 0 else 1.0
         favour = settings.prefer_bonus if draft.bundles.pin[hop.bundle] == Pin.PREFER else 1.0
-        stays = settings.resident_bonus if hop.reason is MoveReason.MAKE_ROOM and saved < 0 else 1.0
+        gives_way = hop.reason is MoveReason.MAKE_ROOM
+        stays = settings.resident_bonus if gives_way and saved < 0 else 1.0
+        cost = float(draft.bundles.cost[hop.bundle])
         self.plain += saved
-        self.counted += saved * favour * sure
-        self.net += saved * favour * stays * sure
-        self.cost += float(draft.bundles.cost[hop.bundle])
+        self.counted += saved * favour
+        self.net += saved * favour * stays - cost * (draft.dearness if gives_way else 1.0) * draft.per_hour
+        self.cost += cost
 
     def pays(self) -> bool:
         """Whether the hops save more than they lose and cost, pass the floor and pay back in time."""
@@ -126,7 +137,7 @@ class Balance:
         floor = settings.minimum_wait_saved_per_hour * MICRO
         return (
             self.plain > 0
-            and self.net - self.cost * HOUR / settings.horizon_seconds > 0
+            and self.net > 0
             and self.counted >= floor
             and self.cost * HOUR <= settings.payback_limit_seconds * self.counted
         )

@@ -82,11 +82,11 @@ def why_not(
     """
     gain = bundles.saved(target)
     favour = np.where(bundles.pin == Pin.PREFER, settings.prefer_bonus, 1.0)
-    counted = gain * favour
+    counted = gain * favour * bundles.colder
     sure = bundles.surely_saved(target) * favour
     floor = settings.minimum_wait_saved_per_hour * MICRO
     wanted = bundles.pin == Pin.MUST
-    low = counted < floor, counted * bundles.hotter < floor
+    low = counted < floor, gain * favour * bundles.hotter < floor
     kind = _kind_of_demand(bundles, weights, target, low, total_wait)
     small = (kind == Verdict.GAIN_BELOW_FLOOR) & (bundles.size < settings.minimum_size_bytes)
     cases: list[tuple[Bools, I8 | Verdict]] = [
@@ -142,7 +142,7 @@ def first_of(cases: Sequence[tuple[Bools, I8 | Verdict]], otherwise: Verdict | n
 def _kind_of_demand(bundles: Bundles, weights: F64, target: int, below: tuple[Bools, Bools], total_wait: float) -> I8:
     """Which kind of demand makes fast storage useless or nearly so, ``NO_REASON`` where none does.
 
-    ``below``: whose gain is below the floor, and whose is by the hotter horizon too.
+    ``below``: whose gain by the colder horizon is below the floor, and whose is by the hotter one too.
     """
     low, lasting, gain = *below, bundles.saved(target)
     rates = bundles.rates

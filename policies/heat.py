@@ -40,7 +40,7 @@ class HeatState:
     weight: F64  # (slots,) 0 to 1: the share of an endless memory that observation has filled
     long_sums: F32  # the same of the long horizon
     long_weight: F64
-    spread: F32  # (variance.LINES, slots): how much demand varies
+    spread: F32  # (variance.LINES, slots): how much demand varies, by the long horizon too
     observed_seconds: F64  # (slots,) watched in all, gaps left out
 
     def __len__(self) -> int:
@@ -98,7 +98,7 @@ def update(state: HeatState, demand: Demand, slots: I64, known: I64, settings: P
         weight=weight,
         long_sums=long_sums,
         long_weight=long_weight,
-        spread=seen_once_more(state.spread, at, index_of(rates), seen, short),
+        spread=seen_once_more(state.spread, at, index_of(rates), seen, long),
         observed_seconds=state.observed_seconds + seen * demand.seconds,
     )
 
@@ -161,10 +161,10 @@ def _means(sums: F32, weight: F64, slots: I64) -> F64:
 def decided(heat: HeatView, resident: Bools) -> HeatView:
     """The heat that decisions are made on, one figure per unit.
 
-    What is on fast storage is judged by the long horizon, so that a quiet night sends nothing down. What would come
-    there is judged by the colder horizon, so that only what is hot by both is promoted. Where a season is known, it
-    speaks for the time to come: what is about to be busy may come, what is about to rest may not, and nothing is sent
-    down because of it.
+    All are ranked by the long horizon: two units are compared by one measure, and a quiet night sends nothing down.
+    Whether something may come up at all is asked of the colder horizon (``colder``), so that only what is hot by both
+    is promoted. Where a season is known, it speaks for the time to come: what is about to be busy may come, what is
+    about to rest may not, and nothing is sent down because of it.
 
     Args:
         heat: with both horizons.
@@ -173,19 +173,21 @@ def decided(heat: HeatView, resident: Bools) -> HeatView:
     if heat.steady is None:
         return heat
     short, long = index_of(heat.rates), index_of(heat.steady)
-    by_long = resident | (long < short)
-    chosen = np.where(by_long, long, short)
-    rates = np.where(by_long, heat.steady, heat.rates)
+    chosen, coldest, rates = long.copy(), np.minimum(short, long), heat.steady
     if heat.expected is not None:
-        seasonal = np.flatnonzero(np.isfinite(heat.expected) & (long > 0) & ~(resident & (heat.expected < chosen)))
-        rates[:, seasonal] = heat.steady[:, seasonal] * (heat.expected[seasonal] / long[seasonal])
-        chosen[seasonal] = heat.expected[seasonal]
+        seasonal = np.flatnonzero(np.isfinite(heat.expected) & (long > 0) & ~(resident & (heat.expected < long)))
+        rates = heat.steady.copy()
+        rates[:, seasonal] *= heat.expected[seasonal] / long[seasonal]
+        chosen[seasonal] = coldest[seasonal] = heat.expected[seasonal]
         error = None if heat.error is None else heat.error.copy()
         if error is not None:
             error[seasonal] = SEASONAL_ERROR
         heat = replace(heat, error=error)
     hottest = np.maximum(np.maximum(short, long), chosen)
-    return replace(heat, rates=rates, hotter=np.divide(hottest, chosen, out=np.ones(len(chosen)), where=chosen > 0))
+    hotter, colder = (
+        np.divide(other, chosen, out=np.ones(len(chosen)), where=chosen > 0) for other in (hottest, coldest)
+    )
+    return replace(heat, rates=rates, hotter=hotter, colder=colder)
 
 
 def handed_on(state: HeatState, source: I64, target: I64, share: float = 1.0) -> HeatState:

@@ -120,22 +120,23 @@ class PolicySettings:
     head_room_ratio: float = 0.10  # of a space's capacity, never filled
     minimum_wait_saved_per_hour: float = 1.0  # seconds per hour; below it a move is not worth anybody's attention
     payback_limit_seconds: float = 24 * 3600.0
-    resident_bonus: float = 1.2  # a unit on the fast tier counts this much more against one that wants its room
+    resident_bonus: float = 1.05  # a unit on the fast tier counts this much more against one that wants its room
+    turnover_per_week: float = 0.25  # share of the fast tier that may give way in a week; the nearer, the dearer
     prefer_bonus: float = 1.5  # Pin.PREFER
     cool_down_seconds: float = 24 * 3600.0
     copy_bytes_per_second: float = 50e6  # until moves have taught a better rate
     prefetched_wait_share: float = 0.3  # share of a prefetched read's time that sessions wait for
     write_wait_share: float = 0.0  # share of an asynchronous write's time that sessions wait for
-    horizon_seconds: float = 72 * 3600.0  # a move's gain is counted over this long against its cost
+    horizon_seconds: float = 24 * 3600.0  # a move's gain is counted over this long against its cost
     maximum_moves: int = 50
     # -- what one plan may copy; None: no limit
     maximum_bytes: int | None = None
     maximum_copy_seconds: float | None = None
     # -- the model
-    long_half_life_seconds: float = 3 * 86400.0  # of the second horizon: promoted is what is hot by both
+    long_half_life_seconds: float = 24 * 3600.0  # of the second horizon: it ranks, and promoted is what is hot by both
     minimum_size_bytes: int = 65536  # of a smaller unit with little gain it is said that the buffer pool keeps it
     log_bytes_per_second: float = 50e6  # that the log's device takes at least; what is measured may be more
-    foreground_slow_down: float = 1.0  # share of the sessions' work that stands still while a move copies, at first
+    foreground_slow_down: float = 1.0  # share of waiting sessions' work that stands still while a move copies, at first
     regret_ratio: float = 1.0  # with no lifetime known, a unit is moved once it has cost this many times the move
     ram_gib_year: float | None = None  # price of memory; None: nobody says, so it is never found cheaper
     block_bytes: int = 8192  # that one read or write of a signal moves, for budgets in bytes
@@ -155,6 +156,7 @@ class HeatView:
         None  # (n,) wait index (``variance``) that a season promises; NaN: none does; None: no seasons
     )
     hotter: F64 | None = None  # (n,) demand by the hotter horizon over that by ``rates``, 1 or more; None: 1
+    colder: F64 | None = None  # (n,) the same by the colder one, 0 to 1; None: 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +186,7 @@ class Situation:
     cooling_seconds: F64  # (n,) cool-down left, 0: free to move
     database: DatabaseDemand
     no_route: Mapping[str, str] = field(default_factory=dict)  # bundle's leading unit key -> why it cannot move
+    turned_over_ratio: float = 0.0  # of the fastest tier's bytes, gave way to others within the last week
     no_wide: Mapping[str, str] = field(default_factory=dict)  # of UnitTable.wide_names -> why it cannot as a whole
     whole: I32 | None = None  # (n,) row in wide_names that each unit is to be judged with, see ``ways``; None: alone
     # -- the model

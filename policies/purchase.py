@@ -20,6 +20,8 @@ class TierPrice:
     gib_year: float | None = None  # per GiB and year, in whatever currency
     drive_iops: float | None = None  # I/Os per second that one drive is trusted with
     raid: int = 5  # a key of WRITE_FACTORS
+    io_year: float | None = None  # per I/O a second that reaches the drives, and year
+    written_bytes_per_day: float | None = None  # that the tier as it is endures for as long as its price is reckoned
 
     def __post_init__(self) -> None:
         if self.gib_year is not None and not 0 <= self.gib_year < float("inf"):
@@ -70,6 +72,31 @@ def _on_drives(reads: float, writes: float, raid: int) -> float:
 def cost_per_year(size_bytes: float, price: TierPrice, head_room_ratio: float = 0.0) -> float | None:
     """Yearly price of storage in which ``size_bytes`` may be filled and head-room stays free; None without a price."""
     return None if price.gib_year is None else size_bytes / (1.0 - head_room_ratio) / GIB * price.gib_year
+
+
+def io_cost_per_year(reads: float, writes: float, price: TierPrice) -> float:
+    """Yearly price of serving host reads and writes per second; 0 where I/Os cost nothing by themselves."""
+    return 0.0 if price.io_year is None else _on_drives(reads, writes, price.raid) * price.io_year
+
+
+def wear_ratio(written_per_day: float, size_bytes: float, present_bytes: float, price: TierPrice) -> float | None:
+    """Bytes written in a day over what a tier of a size endures; None where nobody said, inf where it endures nothing.
+
+    Endurance goes by drive writes, so a tier of twice the size endures twice the bytes. Storage that is worn out in
+    half the time has to be bought twice.
+
+    Args:
+        written_per_day: bytes.
+        size_bytes: of the tier in question.
+        present_bytes: of the tier for which endurance was said.
+        price: says the endurance.
+    """
+    if price.written_bytes_per_day is None or present_bytes <= 0:
+        return None
+    endured = price.written_bytes_per_day * size_bytes / present_bytes
+    if written_per_day <= 0:
+        return 0.0
+    return written_per_day / endured if endured > 0 else float("inf")
 
 
 def price_per(cost: float, worth: float) -> float:

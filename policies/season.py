@@ -31,6 +31,8 @@ _CELL_HOURS[-1] = 24.0 * 28  # all other days of a month are one cell
 MOST_UNITS = 4096  # with seasons: 6.6 MB of cells
 FLOOR = 1.0 / 3600  # demand that makes a unit matter: a second of wait per hour
 REPETITIONS = 3.0  # from which on a cell counts in full
+ENOUGH = 0.9 * REPETITIONS  # to act on: a lost sample, or days before a unit was known to matter, must not cost a month
+OF_AN_HOUR = 0.5  # what an hour of the week counts for: one burst among three such hours looks like a habit
 MOST_REPETITIONS = 8.0
 MOST_FACTOR = 100.0  # a season that promises more than this over the mean is cut
 PEAK = 1.5  # times the mean, or this part of it: what is nearer is no season to act on
@@ -55,13 +57,13 @@ class Outlook:
 
     demand: F64  # (n,) index to be expected; NaN where no season is known
     mean: F64  # (n,) index over all seasons; NaN where none is known
-    repetitions: F64  # (n,) of the cells ahead
+    repetitions: F64  # (n,) of the cells ahead, hours of the week counted half
 
     def promised(self) -> F64:
         """Demand to be expected where a habit, seen often enough, leaves the mean behind; NaN elsewhere."""
         with np.errstate(invalid="ignore"):
             peak, trough = self.demand > PEAK * self.mean, self.demand * PEAK < self.mean
-        return np.where((peak | trough) & (self.repetitions >= REPETITIONS), self.demand, np.nan)
+        return np.where((peak | trough) & (self.repetitions >= ENOUGH), self.demand, np.nan)
 
 
 def empty_seasons() -> SeasonState:
@@ -161,7 +163,8 @@ def _expected(state: SeasonState, ahead: I64) -> tuple[F64, F64, F64]:
     best = np.argmax([_weekly(shrunk[:, week], seconds[:, week], mean), *telling], axis=0)
     rows = np.arange(len(state))[:, np.newaxis]
     expected = shrunk[rows, ahead[best]].mean(axis=1)
-    return np.minimum(expected, mean * MOST_FACTOR), mean, seen[rows, ahead[best]].mean(axis=1)
+    repetitions = seen[rows, ahead[best]].mean(axis=1) * np.where(best == 0, OF_AN_HOUR, 1.0)
+    return np.minimum(expected, mean * MOST_FACTOR), mean, repetitions
 
 
 def _weekly(cells: F64, seconds: F64, mean: F64) -> F64:

@@ -7,8 +7,8 @@ does, because the work done is the same on both sides.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from connectors.model import ROLE_FIGURES, DatabaseDemand, Role, RoleFigures
@@ -35,21 +35,70 @@ def average(intervals: Iterable[WorkInterval]) -> DatabaseDemand:
     return DatabaseDemand(**{name: _mean((i.seconds, getattr(i.demand, name)) for i in known) for name in names})
 
 
-def average_roles(intervals: Iterable[WorkInterval]) -> tuple[RoleFigures, ...]:
-    """The same of logs, temporary and undo spaces, in the order in which they first appear."""
-    seen: dict[tuple[Role, str], list[tuple[float, RoleFigures]]] = {}
-    for interval in intervals:
-        for figures in interval.roles:
-            seen.setdefault((figures.role, figures.name), []).append((interval.seconds, figures))
-    return tuple(_mean_role(parts) for parts in seen.values())
+Means = Mapping[str, tuple[float, float]]  # of each figure, a decayed sum and its weight
 
 
-def _mean_role(parts: list[tuple[float, RoleFigures]]) -> RoleFigures:
-    """Means under the newest name and note."""
-    means: dict[str, Any] = {
-        each: _mean((seconds, getattr(figures, each)) for seconds, figures in parts) for each in ROLE_FIGURES
-    }
-    return replace(parts[-1][1], **means)
+def faded(means: Means, figures: Mapping[str, float], seconds: float, half_life: float) -> Means:
+    """Decayed means after one more interval, with weights as in ``heat``; a figure that is NaN stays as it was.
+
+    >>> means = faded(faded({}, {"reads": 4.0}, 60.0, 60.0), {"reads": 7.0}, 60.0, 60.0)
+    >>> mean_of(means)["reads"]
+    6.0
+    """
+    share = -math.expm1(-math.log(2.0) * seconds / half_life)
+    known = {name: figure for name, figure in figures.items() if not math.isnan(figure)}
+    after = dict(means)
+    for name, figure in known.items():
+        total, weight = means.get(name, (0.0, 0.0))
+        after[name] = (total * (1 - share) + figure * share, weight * (1 - share) + share)
+    return after
+
+
+def mean_of(means: Means) -> dict[str, float]:
+    """The mean of every figure that was ever known."""
+    return {name: total / weight for name, (total, weight) in means.items() if weight > 0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecentWork:
+    """What a database did lately: its demand and its roles as decayed means. Costs the same however long it runs."""
+
+    demand: Means = field(default_factory=dict)
+    roles: Mapping[tuple[Role, str], tuple[RoleFigures, Means]] = field(default_factory=dict)  # newest, means
+
+    def then(self, work: WorkInterval, half_life: float) -> RecentWork:
+        """After one more interval."""
+        roles = dict(self.roles)
+        for figures in work.roles:
+            known = {name: getattr(figures, name) for name in ROLE_FIGURES}
+            name = figures.role, figures.name
+            _, means = roles.get(name, (figures, {}))
+            roles[name] = figures, faded(means, known, work.seconds, half_life)
+        return RecentWork(demand=faded(self.demand, asdict(work.demand), work.seconds, half_life), roles=roles)
+
+    def mean(self) -> DatabaseDemand:
+        """Rates per second; NaN where one was never known."""
+        return DatabaseDemand(**mean_of(self.demand))
+
+    def mean_roles(self) -> tuple[RoleFigures, ...]:
+        """Rates per second of each log, temporary and undo space under its newest note, in the order of appearance."""
+        unknown: dict[str, Any] = dict.fromkeys(ROLE_FIGURES, math.nan)
+        return tuple(replace(newest, **{**unknown, **mean_of(means)}) for newest, means in self.roles.values())
+
+
+def recalled(demand: DatabaseDemand, roles: Iterable[RoleFigures]) -> RecentWork:
+    """Means that were kept over a restart, worth half a memory."""
+
+    def known(rates: Mapping[str, float]) -> Means:
+        return {name: (rate / 2, 0.5) for name, rate in rates.items() if not math.isnan(rate)}
+
+    return RecentWork(
+        demand=known(asdict(demand)),
+        roles={
+            (each.role, each.name): (each, known({name: getattr(each, name) for name in ROLE_FIGURES}))
+            for each in roles
+        },
+    )
 
 
 def _mean(values: Iterable[tuple[float, float]]) -> float:

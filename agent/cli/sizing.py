@@ -20,7 +20,6 @@ from agent.sizing import KNEE_MEANS, Answer, answer_document, answer_of, csv_tex
 from agent.units_of_measure import exact_bytes, format_bytes, format_ratio, format_seconds
 from connectors.base import HotplaceError
 from policies.benefit import HOUR
-from policies.plan import Tier
 from policies.purchase import WRITE_FACTORS, TierPrice, price_per
 from policies.sizing import Point, Sizing
 
@@ -41,22 +40,24 @@ def sizing_command(
     drive_iops: Annotated[
         list[str] | None, typer.Option(metavar="TIER=IOPS", help="I/Os per second one drive can do; repeat it.")
     ] = None,
-    raid: Annotated[int, typer.Option(help="RAID level of the drives: 1, 5 or 6.")] = 5,
+    raid: Annotated[
+        int | None, typer.Option(help="RAID level of the drives, 1, 5 or 6; default as configured, else 5.")
+    ] = None,
 ) -> ExitCode:
     """Show how much fast storage is worth having: the curve, its knee, and what the next GiB saves."""
-    if raid not in WRITE_FACTORS:
+    if raid is not None and raid not in WRITE_FACTORS:
         raise typer.BadParameter(f"{raid} is not one of 1, 5, 6", param_hint="--raid")
     if fleet:
         if csv_file or svg_file or price or drive_iops:
             raise typer.BadParameter("the ranking of databases takes no prices and no files", param_hint="--fleet")
         return _fleet(session)
     answer = answer_of(session.database, session.ledger, session.clock)
-    answer = replace(answer, prices=_prices(answer.tiers, price or (), drive_iops or (), raid))
+    answer = replace(answer, prices=_prices(answer, price or (), drive_iops or (), raid))
     files = {"csv": (csv_file, csv_text(answer)), "svg": (svg_file, svg_chart(_curve(answer)))}
     for path, text in files.values():
         if path is not None:
             write_file(path, text)
-    _print(session.out, answer, raid)
+    _print(session.out, answer)
     for path, _ in files.values():
         if path is not None:
             session.out.line(f"written: {path}")
@@ -70,13 +71,16 @@ def sizing_command(
 
 
 def _prices(
-    tiers: Sequence[Tier], price: Iterable[str], drive_iops: Iterable[str], raid: int
+    answer: Answer, price: Iterable[str], drive_iops: Iterable[str], raid: int | None
 ) -> tuple[TierPrice, TierPrice]:
-    """What was said of the fastest and of the slowest tier."""
-    names = [tiers[0].name, tiers[-1].name]
+    """What was said of the fastest and of the slowest tier: here, or else in the configuration."""
+    names = [answer.tiers[0].name, answer.tiers[-1].name]
     cost, rate = _by_tier(price, names, "--price"), _by_tier(drive_iops, names, "--drive-iops")
     try:
-        fast, slow = (TierPrice(gib_year=cost.get(n), drive_iops=rate.get(n), raid=raid) for n in names)
+        fast, slow = (
+            replace(known, gib_year=cost.get(name, known.gib_year), drive_iops=rate.get(name), raid=raid or known.raid)
+            for name, known in zip(names, answer.prices, strict=True)
+        )
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--price, --drive-iops") from error
     return fast, slow
@@ -128,7 +132,7 @@ def _curve(answer: Answer) -> Curve:
     )
 
 
-def _print(out: Output, answer: Answer, raid: int) -> None:
+def _print(out: Output, answer: Answer) -> None:
     z, fast, slow = answer.sizing, answer.tiers[0].name, answer.tiers[-1].name
     out.line(f"{answer.database}: what {fast} saves over {slow}", style="bold")
     out.facts(_facts(answer))
@@ -147,19 +151,24 @@ def _print(out: Output, answer: Answer, raid: int) -> None:
     if answer.cost(z.knee) is not None:
         out.line(f"cost: a year of {fast} at that size and of {slow} for the rest, head-room included; "
                  "per h/h: for each hour of wait saved in every hour")  # fmt: skip
+    wear = answer.wear(z.knee)
+    if wear is not None:
+        worn = f", so it is bought {wear:.3g} times as often" if wear > 1 else ""
+        out.line(f"wear: at its knee {fast} is written {format_ratio(wear)} of what it endures a day{worn}")
     if any(price.drive_iops for price in answer.prices):
-        _print_drives(out, answer, raid)
+        _print_drives(out, answer)
 
 
-def _print_drives(out: Output, answer: Answer, raid: int) -> None:
+def _print_drives(out: Output, answer: Answer) -> None:
     """By which rates drives were counted."""
     rates = [
         f"{tier.name} {price.drive_iops:,.0f}"
         for tier, price in zip((answer.tiers[0], answer.tiers[-1]), answer.prices, strict=True)
         if price.drive_iops
     ]
-    out.line(f"drives by I/O rate, not by bytes: IOPS per drive {', '.join(rates)}; RAID {raid} makes "
-             f"{WRITE_FACTORS[raid]} I/Os of a write")  # fmt: skip
+    raids = sorted({price.raid for price in answer.prices if price.drive_iops})
+    writes = ", ".join(f"RAID {raid} makes {WRITE_FACTORS[raid]} I/Os of a write" for raid in raids)
+    out.line(f"drives by I/O rate, not by bytes: IOPS per drive {', '.join(rates)}; {writes}")
     out.line("a block that was read ahead counts as one I/O, so numbers of drives are upper bounds")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +14,7 @@ from rich.text import Text
 
 from agent.cli.app import Group, command
 from agent.cli.exit_codes import CommandError, ExitCode
+from agent.cli.keys import pressed, single_keys
 from agent.cli.output import printable
 from agent.cli.running import UNDER_WAY, daemon_of
 from agent.cli.session import Session
@@ -22,6 +24,7 @@ from agent.ranking import RANKING, Ranking, ranking_from_arrays
 from agent.units_of_measure import format_bytes, format_seconds, parse_seconds
 
 UNITS = 10
+ENOUGH = (b"q", b"Q", b"")  # keys that end the show; empty: the terminal has gone
 COLUMNS = ("unit", "tier", "size", "sync/s", "benefit/h", "verdict")
 
 
@@ -32,7 +35,7 @@ def top(
     every: Annotated[str, typer.Option(metavar="DURATION", help="How often to look.")] = "2s",
     limit: Annotated[int, typer.Option(min=1, help="Show this many units.")] = UNITS,
 ) -> None:
-    """Show live what moves, how far it is and what waits; Ctrl-C ends the show and nothing else."""
+    """Show live what moves, how far it is and what waits; q or Ctrl-C ends the show and nothing else."""
     seconds = _seconds(every)
     if session.out.as_json or once or not session.out.terminal:
         documents = [_document(session, database, limit) for database in session.databases]
@@ -40,11 +43,21 @@ def top(
             _print(session, document)
         session.out.document({"at": session.clock.now(), "databases": documents})
         return
-    with Live(console=session.out.console, screen=True, auto_refresh=False) as live:
-        while True:
+    with suppress(KeyboardInterrupt):
+        _show(session, seconds, limit)
+
+
+def _show(session: Session, seconds: float, limit: int) -> None:
+    """Draw it again and again, in the size that the terminal has by then, until somebody has seen enough."""
+    with single_keys() as listening, Live(console=session.out.console, screen=True, auto_refresh=False) as live:
+        key: bytes | None = None
+        while key not in ENOUGH:
             parts = [_drawn(_document(session, database, limit)) for database in session.databases]
             live.update(Lines(*parts), refresh=True)
-            session.clock.sleep(seconds)
+            if listening:
+                key = pressed(seconds)
+            else:
+                session.clock.sleep(seconds)
 
 
 def _seconds(every: str) -> float:

@@ -85,8 +85,9 @@ databases:
       head_room: 10%             # of a space's capacity, never filled
       minimum_gain: 1s           # wait saved per hour below which a move is not worth anybody's attention
       payback: 24h               # a move must earn its own cost back within this time
-      horizon: 72h               # the gain is counted over this long against the cost
-      resident_bonus: 1.2        # a unit on the fast tier counts this much more against one that wants its room
+      horizon: 24h               # the gain is counted over this long against the cost
+      resident_bonus: 1.05       # a unit on the fast tier counts this much more against one that wants its room
+      turnover: 0.25             # share of the fast tier that may give way in a week; the nearer, the dearer a swap
       prefer_bonus: 1.5          # a unit pinned with prefer counts this much more
       cool_down: 24h             # nothing moves twice within it, except to undo
       copy_rate: 50 MB/s         # until moves have taught a better rate
@@ -96,9 +97,9 @@ databases:
       maximum_moves: 50          # in one plan
       # maximum_bytes: 200 GB    # that one plan copies, both ways together
       # maximum_copy: 2h         # that its copies take
-      long_half_life: 3d         # of the second horizon: promoted is what is hot by both, demoted what is cold by this
+      long_half_life: 24h        # of the second horizon: it ranks; promoted is only what is worth it by both
       certainty: 90%             # of outcomes lie in the interval of a plan; moves are decided on its lower end
-      slow_down: 100%            # of the sessions' work stands still during a copy, until moves have taught better
+      slow_down: 100%            # of the work of sessions that wait for disk stands still during a copy, at first
       regret: 1                  # young heat is moved once it has cost this many times the move; 0: at once
       # ram_price: 30            # of memory per GiB and year: says where a larger buffer pool is the cheaper fix
       minimum_size: 64 KiB       # of a smaller unit with little gain it is said that the buffer pool keeps it

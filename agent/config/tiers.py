@@ -76,7 +76,9 @@ class TierConfig(Part):
         given = (self.random_read, self.sequential_read, self.write)
         usually = (usual.random_read_seconds, usual.sequential_read_seconds, usual.write_seconds) if usual else given
         random_read, sequential_read, write = (u if g is None else g for g, u in zip(given, usually, strict=True))
-        assert random_read is not None and sequential_read is not None and write is not None  # noqa: PT018
+        assert random_read is not None, "_speed_is_known() saw to it"
+        assert sequential_read is not None, "as above"
+        assert write is not None, "as above"
         return TierSpeed(random_read_seconds=random_read, sequential_read_seconds=sequential_read, write_seconds=write)
 
     @property

@@ -47,26 +47,26 @@ def kinds(schema: DemoSchema) -> tuple[Kind, ...]:
         Kind(
             name="hot",
             weight=50,
-            statement=f"SELECT customer, total, note FROM {schema.hot} WHERE id = %s",  # noqa: S608  # quoted names
+            statement=f"SELECT customer, total, note FROM {schema.hot} WHERE id = %s",  # quoted names
             parameters=lambda draw: (draw.randint(1, schema.hot_rows),),
         ),
         Kind(
             name="cached",
             weight=30,
-            statement=f"SELECT sum(price) FROM {schema.cached} WHERE id = ANY (%s)",  # noqa: S608
+            statement=f"SELECT sum(price) FROM {schema.cached} WHERE id = ANY (%s)",
             parameters=lambda draw: ([draw.randint(1, schema.cached_rows) for _ in range(20)],),
         ),
         Kind(
             name="newest",
             weight=12,
-            statement=f"SELECT address FROM {schema.partitioned}"  # noqa: S608
+            statement=f"SELECT address FROM {schema.partitioned}"
             f" WHERE sent = date '{schema.newest_first_day}' + %s::int AND id = %s",
             parameters=lambda draw: ((row := draw.randint(1, schema.partition_rows)) % MONTH_DAYS, row),
         ),
         Kind(
             name="append",
             weight=8,
-            statement=f"INSERT INTO {schema.history} (at, what) VALUES (now(), %s)",  # noqa: S608
+            statement=f"INSERT INTO {schema.history} (at, what) VALUES (now(), %s)",
             parameters=lambda draw: (f"{draw.getrandbits(4 * AUDIT_CHARACTERS):x}",),
         ),
     )
@@ -119,7 +119,7 @@ class _Clients:
 
     def _scan(self) -> None:
         session = _Session(self._conninfo, "hotplace demo scan")
-        statement = f"SELECT sum(seconds) FROM {self._schema.scanned}"  # noqa: S608
+        statement = f"SELECT sum(seconds) FROM {self._schema.scanned}"
         while not self.stopping.is_set():
             self._done.put(session.run(SCAN, statement, ()))
             self.stopping.wait(self._settings.scan_rest_seconds)

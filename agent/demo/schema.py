@@ -135,7 +135,7 @@ def _invoices(year: str, rows: int) -> _Relation:
         space=SSD_SPACE,
         statements=(
             f"CREATE TABLE {table} (id bigint, body text)",
-            f"INSERT INTO {table} SELECT i, repeat(md5(i::text), 55) FROM generate_series(1, {{rows}}) AS i",  # noqa: S608
+            f"INSERT INTO {table} SELECT i, repeat(md5(i::text), 55) FROM generate_series(1, {{rows}}) AS i",
             f"ALTER TABLE {table} ADD PRIMARY KEY (id)",
         ),
     )
@@ -151,7 +151,7 @@ def _shipments(rows: int) -> _Relation:
     fills = [
         f"""INSERT INTO shop."shipments {month}"
             SELECT date '{month}-01' + i % {MONTH_DAYS}, i, repeat(md5(i::text), 4)
-              FROM generate_series(1, {{rows}}) AS i"""  # noqa: S608  # names and numbers of this module
+              FROM generate_series(1, {{rows}}) AS i"""  # names and numbers of this module
         for month in _MONTHS
     ]
     parent = "CREATE TABLE shop.shipments (sent date, id bigint, address text) PARTITION BY RANGE (sent)"

@@ -41,7 +41,7 @@ class AuditChain:
         self._clock = clock
         self._actor = actor
 
-    def append(self, connection: Connection, event: str, subject: str, /, **facts: Any) -> None:  # noqa: ANN401
+    def append(self, connection: Connection, event: str, subject: str, /, **facts: Any) -> None:  # noqa: ANN401  # JSON values
         """Add one row in the transaction that does what it tells of. Facts are JSON values, and hold no secret."""
         head = connection.execute(select(audit_head)).one_or_none()
         number, previous = (1, GENESIS) if head is None else (head.last_id + 1, head.hash)
@@ -59,7 +59,7 @@ class AuditChain:
         end = {"id": 1, "last_id": number, "hash": row["hash"]}
         connection.execute(insert(audit_head).values(end) if head is None else update(audit_head).values(end))
 
-    def record(self, event: str, subject: str, /, **facts: Any) -> None:  # noqa: ANN401
+    def record(self, event: str, subject: str, /, **facts: Any) -> None:  # noqa: ANN401  # JSON values
         """Add one row in a transaction of its own."""
         with self._database.write() as connection:
             self.append(connection, event, subject, **facts)

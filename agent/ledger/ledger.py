@@ -329,6 +329,10 @@ class Ledger:
         """The arrays of that name and when they were saved."""
         return self._state.load_arrays(database, name)
 
+    def forget_arrays(self, prefix: str, before: datetime, but: Collection[tuple[str, str]] = ()) -> int:
+        """Drop arrays of names that begin so and were saved before then, but for some (database, name); how many."""
+        return self._state.forget_arrays(prefix, before, but)
+
     def save_document(self, database: str, name: str, document: Any) -> None:  # noqa: ANN401  # JSON values
         """Keep a JSON document; replaces the one of the same name.
 

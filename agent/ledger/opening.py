@@ -93,7 +93,7 @@ def _revision(database: Database) -> str:
         ours = connection.exec_driver_sql("PRAGMA application_id").scalar() == APPLICATION_ID
         if not ours or VERSION_TABLE not in tables:
             raise corrupt(database.path, "it is an SQLite file of something else")
-        revision = str(connection.exec_driver_sql(f"SELECT version_num FROM {VERSION_TABLE}").scalar())  # noqa: S608
+        revision = str(connection.exec_driver_sql(f"SELECT version_num FROM {VERSION_TABLE}").scalar())  # noqa: S608  # our own
     if revision not in REVISIONS:
         raise LedgerTooNew(
             f"the ledger {database.path} was written by a newer hotplace (its tables are {revision}, ours {HEAD})",

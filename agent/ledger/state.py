@@ -6,7 +6,7 @@ Caches of what was measured, not decisions: they are not part of the audit chain
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -39,7 +39,17 @@ class SmallState:
         except ValueError as error:
             raise corrupt(self._database.path, f"the arrays {name!r} of {database}: {error}") from error
 
-    def save_document(self, database: str, name: str, at: datetime, document: Any) -> None:  # noqa: ANN401
+    def forget_arrays(self, prefix: str, before: datetime, but: Collection[tuple[str, str]]) -> int:
+        """Drop arrays of names that begin so, saved before then, but for some of a database and a name; how many."""
+        old = arrays.c.name.startswith(prefix, autoescape=True), arrays.c.at < before
+        with self._database.write(durable=False) as connection:
+            found = connection.execute(select(arrays.c.database, arrays.c.name).where(*old)).all()
+            names = [(row.database, row.name) for row in found if (row.database, row.name) not in but]
+            for database, name in names:
+                connection.execute(delete(arrays).where(arrays.c.database == database, arrays.c.name == name))
+        return len(names)
+
+    def save_document(self, database: str, name: str, at: datetime, document: Any) -> None:  # noqa: ANN401  # JSON
         """Replace the document of that name."""
         body = json.dumps(document, ensure_ascii=False, allow_nan=False)
         self._replace(documents, database, name, at, body)

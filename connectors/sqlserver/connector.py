@@ -215,8 +215,9 @@ class SqlserverConnector:
             writable=facts.writable,
             settings=self._settings,
         )
-        against = found if isinstance(found, NoRoute) else self._against(found)
-        return against if against is not None else (found,)  # type: ignore[return-value]
+        if isinstance(found, NoRoute):
+            return found
+        return self._against(found) or (found,)
 
     def _against(self, route: Route) -> NoRoute | None:
         return guards.against(self._session, route, queue_mib=self._settings.replica_queue_mib)

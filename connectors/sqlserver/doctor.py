@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from connectors.base import PrivilegeMissing
@@ -200,8 +201,13 @@ def _online(online: bool, edition: str) -> Finding:
 
 def _counters(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
     """No row at all means that registering the counters failed when the service started."""
-    if not rights.sees_server or session.rows("counters", doing="looking at performance counters"):
+    if not rights.sees_server:
         return ()
+    totals = {
+        str(name): int(value) for name, value in session.rows("counters", doing="looking at performance counters")
+    }
+    if totals:
+        return _buffer_pool(totals, session.rows("page_life", doing="looking at the buffer pool")[0][0])
     return (
         _warning(
             "counters_missing",
@@ -209,6 +215,18 @@ def _counters(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
             "Run lodctr on the server's perf-*sqlctr.ini and restart the service.",
         ),
     )
+
+
+def _buffer_pool(totals: Mapping[str, int], life: int | None) -> tuple[Finding, ...]:
+    """The true miss rate and what of it was read ahead, since the service started."""
+    asked, read = totals.get("Page lookups/sec", 0), totals.get("Page reads/sec", 0)
+    if not asked or not read:
+        return (_ok("buffer_pool", "no page has been read from disk since the service started"),)
+    said = (
+        f"since the service started {read / asked:.2%} of the pages that were asked for came from disk, "
+        f"{totals.get('Readahead pages/sec', 0) / read:.0%} of those ahead of time"
+    )
+    return (_ok("buffer_pool", said if life is None else f"{said}; a page stays in memory for about {life} s now"),)
 
 
 def _query_store(session: ReadSession, settings: SqlserverSettings) -> tuple[Finding, ...]:

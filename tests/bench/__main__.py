@@ -61,7 +61,7 @@ def main() -> int:
     if unknown:
         parser.error(f"no benchmark is named {', '.join(unknown)}; there are {', '.join(MODULES)}")
     if given.inside:
-        print(json.dumps([line for name in given.names for line in _measured(name, quick=given.quick)]))  # noqa: T201
+        print(json.dumps([line for name in given.names for line in _measured(name, quick=given.quick)]))
         return 0
     return _run(given.names or ([*SHORT, *SMALL_TOO, *QUICK_LAB] if given.quick else MODULES), quick=given.quick)
 
@@ -72,21 +72,21 @@ def _run(names: Sequence[str], *, quick: bool) -> int:
     for name in names:
         started = time.monotonic()
         about = f"about {MINUTES[name.removeprefix('lab.')][quick]:g} minutes" if name in LAB else ""
-        print(f"{name} ... {about}", file=sys.stderr, flush=True)  # noqa: T201
+        print(f"{name} ... {about}", file=sys.stderr, flush=True)
         command = [sys.executable, "-m", "tests.bench", "--inside", *(["--quick"] if quick else []), name]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode:
             failed.append(name)
         else:
             results.update({line["name"]: line for line in json.loads(done.stdout.strip().splitlines()[-1])})
-        print(f"{name} took {time.monotonic() - started:.0f} s", file=sys.stderr)  # noqa: T201
+        print(f"{name} took {time.monotonic() - started:.0f} s", file=sys.stderr)
         page = _page(lines := sorted(results.values(), key=lambda line: line["name"]))
         if not quick:
             (HERE / "results.json").write_text(json.dumps(lines, indent=2) + "\n", encoding="utf-8")
             (HERE / "RESULTS.md").write_text(page, encoding="utf-8")
-    print(page)  # noqa: T201
+    print(page)
     if failed:
-        print(f"failed, their figures are as they were: {', '.join(failed)}", file=sys.stderr)  # noqa: T201
+        print(f"failed, their figures are as they were: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
 
 

@@ -21,6 +21,7 @@ from prometheus_client import CollectorRegistry
 
 from agent.httpd import MetricsServer
 from agent.ledger import Ledger
+from agent.memory import return_large_blocks
 from agent.metrics import AgentCollector
 from agent.snapshot import STATUS, status_document
 from agent.states import ProposalState
@@ -95,6 +96,7 @@ class Life:
 
 def live(units: int, hours: int) -> Day:
     """So many hours with so many units."""
+    return_large_blocks()  # as `hotplace run` does
     day, me = Day(), os.getpid()
     with tempfile.TemporaryDirectory() as name:
         life = Life(Path(name), units)
@@ -134,4 +136,4 @@ def _growth(name: str, values: list[float], about: str) -> Measurement:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measurements(quick="--quick" in sys.argv), indent=2))  # noqa: T201
+    print(json.dumps(measurements(quick="--quick" in sys.argv), indent=2))

@@ -95,4 +95,4 @@ def measurements() -> list[Measurement]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(inside(sys.argv[2]) if "--inside" in sys.argv else measurements()))  # noqa: T201
+    print(json.dumps(inside(sys.argv[2]) if "--inside" in sys.argv else measurements()))

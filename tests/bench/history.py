@@ -104,4 +104,4 @@ def _line(name: str, value: float, unit: str, note: str) -> Measurement:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measurements(), indent=2))  # noqa: T201
+    print(json.dumps(measurements(), indent=2))

@@ -99,4 +99,4 @@ def _line(name: str, value: float, unit: str, note: str) -> Measurement:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measurements(quick="--quick" in sys.argv), indent=2))  # noqa: T201
+    print(json.dumps(measurements(quick="--quick" in sys.argv), indent=2))

@@ -182,7 +182,7 @@ def measurements() -> list[Measurement]:
 def main(arguments: list[str]) -> int:
     """Print the figures as one line of JSON."""
     lines = inside(arguments[1], arguments[2]) if arguments[:1] == ["--inside"] else measurements()
-    print(json.dumps(lines))  # noqa: T201
+    print(json.dumps(lines))
     return 0
 
 

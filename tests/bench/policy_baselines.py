@@ -183,12 +183,12 @@ def main(arguments: list[str]) -> int:
         played.append(play)
         if "--show" in arguments:
             score = play.score
-            print(  # noqa: T201
+            print(
                 f"{play.shape:12} {play.seed} {score.policy:22} {play.share:7.3f} of hindsight "
                 f"{score.capacities_per_week:7.2f} capacities/week {score.undone:6d} undone {score.moves:6d} moves",
                 flush=True,
             )
-    print(json.dumps([published.figure(COMMAND), *figures(played)]))  # noqa: T201
+    print(json.dumps([published.figure(COMMAND), *figures(played)]))
     return 0
 
 

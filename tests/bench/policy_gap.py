@@ -109,7 +109,7 @@ def _speedup() -> Measurement:
 
 def main() -> int:
     """Print the figures as one line of JSON."""
-    print(json.dumps(measurements()))  # noqa: T201
+    print(json.dumps(measurements()))
     return 0
 
 

@@ -145,7 +145,7 @@ def _ratio(name: str, theirs: list[float], ours: list[float], note: str) -> Meas
 def measurements(*, quick: bool = False) -> list[Measurement]:
     """The figures of both sizes, the plain names are those of the larger one; quick: of 2,000 tables."""
     if not beside.exporter_installed():
-        print(f"no figures beside {beside.EXPORTER}: apt install {beside.EXPORTER}", file=sys.stderr)  # noqa: T201
+        print(f"no figures beside {beside.EXPORTER}: apt install {beside.EXPORTER}", file=sys.stderr)
     if quick:
         return figures(2_000, compare(2_000, every=1.0))
     small, large = figures(10_000, compare(10_000, every=3.0)), figures(50_000, compare(50_000, every=5.0))
@@ -154,4 +154,4 @@ def measurements(*, quick: bool = False) -> list[Measurement]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measurements(quick="--quick" in sys.argv), indent=2))  # noqa: T201
+    print(json.dumps(measurements(quick="--quick" in sys.argv), indent=2))

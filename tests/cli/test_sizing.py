@@ -68,7 +68,9 @@ def test_prices_and_drives(watched: Site) -> None:
     slow = document["managed_bytes"] - knee["used_bytes"]
     assert knee["cost_per_year"] == pytest.approx((knee["bytes"] * 2.4 + slow * 0.3) / 0.9 / 2**30)
     assert knee["drives_saved"] + knee["slow_drives"] == document["points"][0]["slow_drives"] > 0
-    assert document["prices"]["hdd"] == {"per_gib_year": 0.3, "drive_iops": 180.0, "raid": 1}
+    assert document["prices"]["hdd"]["per_gib_year"] == 0.3
+    assert document["prices"]["hdd"]["drive_iops"] == 180.0
+    assert document["prices"]["hdd"]["raid"] == 1
     text = watched.good("sizing", *PRICES, "--raid", "6").out
     for word in (
         "cost/year",
@@ -77,6 +79,23 @@ def test_prices_and_drives(watched: Site) -> None:
         "RAID 6 makes 6 I/Os of a write",
     ):
         assert word in text
+
+
+def test_prices_and_wear_of_the_configuration(watched: Site) -> None:
+    """Prices, RAID and endurance are taken from the tiers; worn out n times as fast, flash costs n times as much."""
+    plain = watched.good("sizing", "--json", "--price", "ssd=2.4", "--price", "hdd=0.3").document["points"][-1]
+    assert plain["wear_ratio"] is None
+    fast, slow = watched.database["tiers"]
+    fast |= {"price": 2.4, "io_price": 0.01, "raid": 1, "written_per_day": "1 MB"}
+    slow |= {"price": 0.3}
+    watched.write()
+    document = watched.good("sizing", "--json").document
+    everything = document["points"][-1]
+    assert everything["wear_ratio"] > 1
+    assert document["prices"]["ssd"]["raid"] == 1
+    flash = everything["bytes"] / 0.9 / 2**30 * 2.4
+    assert everything["cost_per_year"] > flash * everything["wear_ratio"] > plain["cost_per_year"]
+    assert "of what it endures a day" in watched.good("sizing").out
 
 
 def test_files(watched: Site) -> None:

@@ -44,7 +44,7 @@ def test_every_policy_key_reaches_the_policies() -> None:
         "resident_bonus": 2, "prefer_bonus": 3, "cool_down": "1d", "copy_rate": "1 MB/s", "log_rate": "2 MB/s",
         "prefetched_wait_share": 0.5, "write_wait_share": "1%", "horizon": "3h", "maximum_moves": 7,
         "long_half_life": "2d", "certainty": "80%", "minimum_size": "1 MiB", "block_size": "16 KiB",
-        "slow_down": "40%", "regret": 2, "ram_price": 30,
+        "slow_down": "40%", "regret": 2, "ram_price": 30, "turnover": 0.25,
     }  # fmt: skip
     assert loaded(written(plain)).database().policy_settings() == PolicySettings(
         half_life_seconds=3600, minimum_history_seconds=60, head_room_ratio=0.2, minimum_wait_saved_per_hour=2,
@@ -52,6 +52,7 @@ def test_every_policy_key_reaches_the_policies() -> None:
         copy_bytes_per_second=1e6, log_bytes_per_second=2e6, prefetched_wait_share=0.5, write_wait_share=0.01,
         horizon_seconds=10800, maximum_moves=7, long_half_life_seconds=172800, certainty=0.8,
         minimum_size_bytes=1 << 20, block_bytes=16384, foreground_slow_down=0.4, regret_ratio=2, ram_gib_year=30,
+        turnover_per_week=0.25,
     )  # fmt: skip
 
 

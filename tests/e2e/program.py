@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from typer.testing import CliRunner
 
+from agent.cli.main import app
 from agent.demo.server import PrivateServer
 
 PROGRAM = Path(sys.executable).with_name("hotplace")
@@ -41,9 +43,9 @@ class Shop:
         )  # fmt: skip
 
     def answer(self, *arguments: str) -> Any:
-        """The JSON document of a command that must succeed."""
-        done = self.hotplace(*arguments, "--json")
-        assert done.returncode == 0, done.stderr
+        """The JSON document of a command that must succeed, run in this process: tests ask again and again."""
+        done = CliRunner().invoke(app, ["--config", str(self.config), *arguments, "--json"])
+        assert done.exit_code == 0, done.stderr
         return json.loads(done.stdout)
 
     @contextmanager

@@ -30,6 +30,12 @@ def states(shop: Shop) -> set[str]:
     return {move["state"] for move in shop.answer("history")["moves"]}
 
 
+def cycles(shop: Shop) -> int:
+    """How many samples the daemon has taken, 0 before it said anything."""
+    status = shop.answer("status")["databases"][0]["daemon"]["status"]
+    return int(status["cycles"]) if status else 0
+
+
 def scrape(port: int, path: str = "/metrics") -> str:
     """What the daemon serves, whatever the status: right after a start it is not ready yet."""
     try:
@@ -68,11 +74,8 @@ def test_a_dry_run_never_moves(shop: Shop, port: int) -> None:
     with load(shop.server), shop.daemon():
         proposal = first_proposal(shop)
         shop.hotplace("approve", str(proposal["id"]), "--yes")
-        cycles = shop.answer("status")["databases"][0]["daemon"]["status"]["cycles"]
-        wait_until(
-            "fifteen more cycles",
-            lambda: shop.answer("status")["databases"][0]["daemon"]["status"]["cycles"] > cycles + 15,
-        )
+        before = cycles(shop)
+        wait_until("fifteen more cycles", lambda: cycles(shop) > before + 15)
         assert states(shop) == {"approved"}
     assert not shop.opened_to_write()
     assert shop.space_of(HOT) == "pg_default"
@@ -135,15 +138,11 @@ def test_killed_while_moving_and_started_again(shop: Shop) -> None:
 def test_the_server_goes_away_and_comes_back(shop: Shop) -> None:
     """A restart of PostgreSQL costs some cycles, not the daemon."""
     with shop.daemon() as daemon:
-        wait_until("the daemon", lambda: "started" in shop.log())
+        before = wait_until("a good cycle", lambda: cycles(shop))
         shop.server.stop("immediate")
         wait_until("a failed cycle", lambda: "failed" in shop.log())
         shop.server.start()
-        before = shop.answer("status")["databases"][0]["daemon"]["status"]["cycles"]
-        wait_until(
-            "good cycles again",
-            lambda: shop.answer("status")["databases"][0]["daemon"]["status"]["cycles"] > before + 2,
-        )
+        wait_until("good cycles again", lambda: cycles(shop) > before + 2)
         assert daemon.poll() is None
 
 

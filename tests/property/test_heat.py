@@ -130,7 +130,7 @@ def test_nine_of_ten_futures_lie_within_the_interval(seed: int, rate: float, per
         row[:] = random.poisson(rate * 60 * np.exp(level - 0.125))
     state = empty_heat()
     ids = np.arange(units, dtype=np.int64)
-    calm = PolicySettings(half_life_seconds=intervals * 60.0)
+    calm = PolicySettings(long_half_life_seconds=intervals * 60.0)
     for row in counts[:intervals]:
         rates = np.zeros((SIGNALS, units))
         rates[Signal.SYNC_READ] = row / 60
@@ -141,7 +141,8 @@ def test_nine_of_ten_futures_lie_within_the_interval(seed: int, rate: float, per
         state = update(state, seen, ids, ids, calm)
     heat = view(state, ids)
     assert heat.error is not None
-    mean, to_come = heat.rates[Signal.SYNC_READ], counts[intervals:].mean(axis=0) / 60
+    assert heat.steady is not None
+    mean, to_come = heat.steady[Signal.SYNC_READ], counts[intervals:].mean(axis=0) / 60
     reach = spread(0.9) * heat.error
     held = (mean * np.exp(-reach) <= to_come) & (to_come <= mean * np.exp(reach))
     assert held.mean() >= (0.82 if persistence > 0.5 else 0.9), f"{held.mean():.3f}"

@@ -6,11 +6,13 @@ Of the published pair follows: 1 - 1/1.17 = 14.5 % of a step is I/O that SSD rem
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from policies.benefit import ceiling_ratio
-from policies.plan import PolicySettings
-from tests.bench.policies.published import SEEDS, database_of, share_reached
+from tests.bench.policies.published import SEEDS, SHIPPED, database_of, share_reached
+from tests.workloads.situation import UNGUARDED
 from tests.workloads.warehouse import share_of_saving, warehouse
 
 
@@ -18,7 +20,7 @@ def test_row_2_the_io_share_follows_from_all_ssd() -> None:
     """Published: +17 %, so at least 14.5 % of a step is I/O. Ours: ceiling 15.1 %, all-SSD forecast 1.17."""
     units = warehouse(1)
     assert ceiling_ratio(database_of(units)) == pytest.approx(0.145, abs=0.01)
-    share, faster = share_reached(1, 1.0)
+    share, faster = share_reached(1, 1.0, UNGUARDED)
     assert share == pytest.approx(1.0, abs=0.001)
     assert faster == pytest.approx(1.17, abs=0.001)
 
@@ -43,10 +45,13 @@ def test_row_3_the_curve_at_other_sizes(capacity: float, published: float) -> No
         assert share_reached(seed, capacity)[0] == pytest.approx(published, abs=0.005)
 
 
-def test_row_3_holds_with_the_guards_that_ship() -> None:
-    """With default guards, at the 500 MB/s that such an array copies and moves not limited to fifty: the same +12 %."""
-    settings = PolicySettings(maximum_moves=1000, copy_bytes_per_second=500e6)
+def test_row_3_without_guards_is_the_same() -> None:
+    """The guards that ship cost nothing here: 85 % of the sessions' time is computing, which no copy holds up."""
     for seed in SEEDS:
-        share, faster = share_reached(seed, 0.25, settings)
-        assert share >= 0.73
-        assert round(faster, 2) >= 1.12
+        assert share_reached(seed, 0.25, UNGUARDED)[0] <= share_reached(seed, 0.25)[0] + 1e-3
+
+
+def test_a_quarter_would_stay_behind_were_every_session_held_up() -> None:
+    """The counter-example: charge every session, computing or not, for 20,000 s of copying, and pay-back refuses."""
+    everybody = replace(SHIPPED, foreground_slow_down=182 / 27)
+    assert share_reached(1, 0.25, everybody)[0] < 0.70

@@ -28,6 +28,7 @@ class Site:
     level: str = "propose"
     policy: str = ""
     fast_tier: str = ""  # more about the tier, as "written_per_day: 1 TB"
+    sample_every: str = "1min"
     windows: str = ""  # lines of the database's part, as "windows: [...]"
     clock: VirtualClock = field(default_factory=VirtualClock)
     told: list[str] = field(default_factory=list)  # what listeners heard
@@ -45,7 +46,7 @@ databases:
   - name: sim
     engine: simulated
     connection: {{scenario: {self.scenario}, seed: 3}}
-    sample_every: 1min
+    sample_every: {self.sample_every}
     settle: 5min
     proposal_expires: 12h
     tiers:

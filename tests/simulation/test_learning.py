@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
 
 from agent.copying import copies_of, since_for
-from agent.decisions import decision_of_proposal, recall
+from agent.decisions import decision_of_proposal, forget, recall
 from agent.experience import disturbed_of, experienced
 from agent.sampler import HEAT, SEASONS, UNITS
+from connectors.model import DatabaseDemand
 from tests.simulation.site import MINUTE, Site
 
 
@@ -67,6 +69,24 @@ def test_a_proposal_can_be_worked_out_again_later(tmp_path: Path) -> None:
     assert again.plan.wait_saved_low_per_hour == proposal.wait_saved_low_per_hour
 
 
+def test_decisions_are_forgotten_with_the_history_unless_their_proposal_is_open(tmp_path: Path) -> None:
+    """A rejected proposal's is dropped once it is old, an open one's is kept, and the last plan's is."""
+    site = Site(tmp_path)
+    with site.agent() as (watch, ledger):
+        site.observe(watch)
+        planning = watch.plan()
+        assert planning is not None
+        number = watch.propose(planning)
+        assert number is not None
+        later = site.clock.now() + timedelta(days=1)
+        assert forget(ledger, later) == 0
+        ledger.reject(number, who="ann", origin="test", reason="not today")
+        assert forget(ledger, site.clock.now() - timedelta(days=1)) == 0
+        assert forget(ledger, later) == 1
+        assert recall(ledger, "sim", decision_of_proposal(number)) is None
+        assert recall(ledger, "sim") is not None
+
+
 def test_moves_teach_what_moving_costs(tmp_path: Path) -> None:
     """After the first moves the copy rate is between the configured one and what was measured."""
     site = Site(tmp_path)
@@ -81,7 +101,7 @@ def test_moves_teach_what_moving_costs(tmp_path: Path) -> None:
         assert copies
         measured = sum(copy.size_bytes for copy in copies) / sum(copy.seconds for copy in copies)
         rates = sorted((watch.database.policy_settings().copy_bytes_per_second, measured))
-        assert rates[0] <= experienced(watch.database, ledger, sent).copy_bytes_per_second <= rates[1]
+        assert rates[0] <= experienced(watch.database, ledger, sent, DatabaseDemand()).copy_bytes_per_second <= rates[1]
         assert all(each.calm_transactions > 0 for each in disturbed_of(ledger, "sim"))
 
 

@@ -19,18 +19,9 @@ from tests.labs.sqlserver.instance import Instance
 from tests.labs.sqlserver.session import SqlserverBackend
 from tests.labs.sqlserver.world import READER, make_instance
 from tests.labs.tds.certificate import make_certificate, tls_context
-from tests.labs.tds.drivers import OdbcDriver, drivers
+from tests.labs.tds.drivers import OdbcDriver
 from tests.labs.tds.login import Encryption
 from tests.labs.tds.server import TdsServer, running_server
-
-
-@pytest.fixture(params=drivers(), ids=lambda driver: f"emulated server, {driver.name}")
-def driver(request: pytest.FixtureRequest) -> OdbcDriver:
-    """Each ODBC driver that is here."""
-    found: OdbcDriver = request.param
-    if found.missing:
-        pytest.skip(found.missing)
-    return found
 
 
 @pytest.fixture

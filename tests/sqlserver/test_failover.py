@@ -18,18 +18,9 @@ from connectors.sqlserver.settings import SqlserverSettings
 from tests.contract.asking import bundle_of, route_to, run
 from tests.labs.sqlserver.lab import Lab, running_lab, wait_until
 from tests.labs.sqlserver.world import ADMINISTRATOR, FAST, add_table
-from tests.labs.tds.drivers import OdbcDriver, drivers
+from tests.labs.tds.drivers import OdbcDriver
 
 ORDERS = "[dbo].[orders]"
-
-
-@pytest.fixture(params=drivers(), ids=lambda driver: f"emulated server, {driver.name}")
-def driver(request: pytest.FixtureRequest) -> OdbcDriver:
-    """Each ODBC driver that is here."""
-    found: OdbcDriver = request.param
-    if found.missing:
-        pytest.skip(found.missing)
-    return found
 
 
 @pytest.fixture

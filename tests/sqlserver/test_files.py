@@ -23,7 +23,7 @@ from tests.contract.asking import bundle_of, run
 from tests.labs.sqlserver.instance import Account
 from tests.labs.sqlserver.lab import Lab, running_lab, wait_until
 from tests.labs.sqlserver.world import MOVER, OWNER, SLOW, add_table
-from tests.labs.tds.drivers import OdbcDriver, drivers
+from tests.labs.tds.drivers import OdbcDriver
 from tests.sqlserver.made import bundle, settings
 
 DISKS = {"slow": "D:\\", "fast": "S:\\"}
@@ -138,15 +138,6 @@ def test_pitfall_24_a_filegroup_on_two_disks_lies_where_most_of_it_is() -> None:
     slow, fast = disk_spaces(files, {4: volume}, DISKS)
     assert (slow.used_bytes, slow.free_bytes) == (81_920, None)
     assert (fast.used_bytes, fast.free_bytes, fast.path) == (245_760, 5 * 10**8, "S:\\")
-
-
-@pytest.fixture(params=drivers(), ids=lambda driver: f"emulated server, {driver.name}")
-def driver(request: pytest.FixtureRequest) -> OdbcDriver:
-    """Each ODBC driver that is here."""
-    this: OdbcDriver = request.param
-    if this.missing:
-        pytest.skip(this.missing)
-    return this
 
 
 @pytest.fixture

@@ -11,29 +11,13 @@ from typing import Any
 import pytest
 
 from tests.cli.site import Site
-from tests.labs.sqlserver.lab import Lab, running_lab, wait_until
+from tests.labs.sqlserver.lab import Lab, wait_until
 from tests.labs.sqlserver.objects import Table
 from tests.labs.sqlserver.storage import IN_ROW
 from tests.labs.sqlserver.world import FAST, MOVER, OWNER, READER, SLOW, add_scheme, add_table
-from tests.labs.tds.drivers import OdbcDriver, drivers
+from tests.labs.tds.drivers import OdbcDriver
 
 HOT = "[dbo].[orders]"
-
-
-@pytest.fixture(params=drivers(), ids=lambda driver: f"emulated server, {driver.name}")
-def driver(request: pytest.FixtureRequest) -> OdbcDriver:
-    """Each ODBC driver that is here."""
-    found: OdbcDriver = request.param
-    if found.missing:
-        pytest.skip(found.missing)
-    return found
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    """An emulated Enterprise edition of 2022."""
-    with running_lab() as running:
-        yield running
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.labs.sqlserver.objects import PartitionScheme, Table
 from tests.labs.sqlserver.storage import IN_ROW
 from tests.labs.sqlserver.world import FAST, MOVER, READER, SLOW, add_scheme, add_table
 from tests.labs.tds.drivers import OdbcDriver, drivers
-from tests.sqlserver.test_life import connection, lab, reading, states  # noqa: F401  # fixtures
+from tests.sqlserver.test_life import connection, reading, states
 
 SWITCHER = Account(
     "switcher", "S3cret of the copier", MOVER.server_rights, MOVER.database_rights | {"SELECT", "INSERT"}
@@ -30,19 +30,19 @@ def driver() -> OdbcDriver:
 
 
 @pytest.fixture
-def scheme(lab: Lab) -> PartitionScheme:  # noqa: F811
+def scheme(lab: Lab) -> PartitionScheme:
     """Three ranges on the slow disk, by id."""
     return add_scheme(lab.shop, "ps", [10, 20], [SLOW, SLOW, SLOW])
 
 
 @pytest.fixture
-def days(lab: Lab, scheme: PartitionScheme) -> Table:  # noqa: F811
+def days(lab: Lab, scheme: PartitionScheme) -> Table:
     """A table on it with an aligned index."""
     return add_table(lab.shop, "days", space="ps", pages=500, column="id")
 
 
 @pytest.fixture
-def site(tmp_path: Path, lab: Lab, driver: OdbcDriver, days: Table) -> Site:  # noqa: F811
+def site(tmp_path: Path, lab: Lab, driver: OdbcDriver, days: Table) -> Site:
     """A site that moves single partitions by SWITCH, with a login that may copy."""
     lab.instance.accounts[SWITCHER.name] = SWITCHER
     switched = {"partitions": "switched"}
@@ -61,7 +61,7 @@ def site(tmp_path: Path, lab: Lab, driver: OdbcDriver, days: Table) -> Site:  # 
     )
 
 
-def homes(lab: Lab, table: Table) -> list[list[str]]:  # noqa: F811
+def homes(lab: Lab, table: Table) -> list[list[str]]:
     """Filegroup of each partition of each index, from the model itself."""
     names = {group.space_id: group.name for group in lab.shop.storage.filegroups.values()}
     return [[names[p.units[IN_ROW].filegroup] for p in index.partitions] for index in table.indexes.values()]
@@ -72,12 +72,12 @@ def rows(table: Table) -> list[list[int]]:
     return [[p.rows for p in index.partitions] for index in table.indexes.values()]
 
 
-def made(lab: Lab) -> list[str]:  # noqa: F811
+def made(lab: Lab) -> list[str]:
     """Tables that a move has made and not dropped."""
     return [table.name for table in lab.shop.tables.values() if table.name.startswith("hotplace_")]
 
 
-def approved(site: Site, lab: Lab, days: Table) -> int:  # noqa: F811
+def approved(site: Site, lab: Lab, days: Table) -> int:
     """A proposal that moves what is hot, approved."""
     with reading(lab, days):
         found = site.good("plan", "--observe", "1", "--propose", "--json").document
@@ -90,7 +90,7 @@ BEFORE = [[SLOW, SLOW, SLOW]] * 2
 AFTER = [[SLOW, FAST, FAST]] * 2
 
 
-def test_two_partitions_of_one_index_move_in_one_plan(site: Site, lab: Lab, days: Table) -> None:  # noqa: F811
+def test_two_partitions_of_one_index_move_in_one_plan(site: Site, lab: Lab, days: Table) -> None:
     """Partitions 2 and 3 with their indexes go, 1 is not written; taken back, and all rows are where they were."""
     held = rows(days)
     number = approved(site, lab, days)
@@ -106,7 +106,7 @@ def test_two_partitions_of_one_index_move_in_one_plan(site: Site, lab: Lab, days
     site.good("audit", "verify")
 
 
-def test_killed_in_the_exchange(site: Site, lab: Lab, days: Table) -> None:  # noqa: F811
+def test_killed_in_the_exchange(site: Site, lab: Lab, days: Table) -> None:
     """Kill -9 between MERGE and SPLIT: no row is lost or seen twice, and the next run brings it to its end."""
     held = rows(days)
     approved(site, lab, days)
@@ -123,7 +123,7 @@ def test_killed_in_the_exchange(site: Site, lab: Lab, days: Table) -> None:  # n
     assert lab.instance.rows_moved == 0
 
 
-def test_two_partitions_of_one_index_change_places(site: Site, lab: Lab) -> None:  # noqa: F811
+def test_two_partitions_of_one_index_change_places(site: Site, lab: Lab) -> None:
     """The fast disk is full of a cold partition: it is built away and the hot one in, by one plan of two rebuilds."""
     for login in ("connection", "move_connection"):
         site.database[login]["partitions"] = "each"

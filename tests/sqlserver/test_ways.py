@@ -18,26 +18,10 @@ from connectors.sqlserver.connector import SqlserverConnector
 from connectors.sqlserver.keys import Name
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.contract.asking import bundle_of, run
-from tests.labs.sqlserver.lab import Lab, running_lab, wait_until
+from tests.labs.sqlserver.lab import Lab, wait_until
 from tests.labs.sqlserver.storage import IN_ROW
 from tests.labs.sqlserver.world import ADMINISTRATOR, FAST, SLOW, add_scheme, add_table
-from tests.labs.tds.drivers import OdbcDriver, drivers
-
-
-@pytest.fixture(params=drivers(), ids=lambda driver: f"emulated server, {driver.name}")
-def driver(request: pytest.FixtureRequest) -> OdbcDriver:
-    """Each ODBC driver that is here."""
-    found: OdbcDriver = request.param
-    if found.missing:
-        pytest.skip(found.missing)
-    return found
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    """An emulated Enterprise edition of 2022."""
-    with running_lab() as running:
-        yield running
+from tests.labs.tds.drivers import OdbcDriver
 
 
 @pytest.fixture
@@ -58,6 +42,12 @@ def connector(lab: Lab, driver: OdbcDriver, tmp_path: Path) -> Iterator[Connecto
     found = SqlserverConnector(settings, SystemClock())
     yield found
     found.close()
+
+
+def change_settings(connector: Connector, **changes: object) -> None:
+    """As if the configuration had said so."""
+    assert isinstance(connector, SqlserverConnector)
+    connector._settings = connector._settings.model_copy(update=changes)
 
 
 def routes_of(connector: Connector, key: str) -> tuple[Bundle, tuple[Route, ...]]:
@@ -198,7 +188,7 @@ def interrupted(mover: Mover, route: Route) -> None:
 def pausing(request: pytest.FixtureRequest, lab: Lab, connector: Connector) -> Connector:
     """A connector whose routes begin with one that can be paused."""
     lab.instance.resumable_with_drop_existing = True
-    connector._settings = connector._settings.model_copy(update={"resumable": request.param})  # type: ignore[attr-defined]
+    change_settings(connector, resumable=request.param)
     return connector
 
 
@@ -277,7 +267,7 @@ def test_pitfall_20_a_cancelled_resumable_build_is_held_and_says_so(lab: Lab, pa
 
 def test_an_index_that_was_built_and_not_used_is_a_leftover(lab: Lab, connector: Connector) -> None:
     """Killed between build and swap: the old index is in use, the new one is named and removed."""
-    connector._settings = connector._settings.model_copy(update={"resumable": "indexes"})  # type: ignore[attr-defined]
+    change_settings(connector, resumable="indexes")
     table = add_table(lab.shop, "orders", pages=800)
     _, (route, *_) = routes_of(connector, "[dbo].[orders].[ix_orders]")
     with connector.open_mover() as mover:
@@ -379,7 +369,7 @@ def test_two_partitions_of_one_plan_do_not_undo_each_other(lab: Lab, connector: 
 
 def test_all_partitions_of_an_index_move_together(lab: Lab, connector: Connector) -> None:
     """One bundle, one scheme, one build: the whole table is there, and back; its index is another bundle."""
-    connector._settings = connector._settings.model_copy(update={"partitions": "together"})  # type: ignore[attr-defined]
+    change_settings(connector, partitions="together")
     add_scheme(lab.shop, "ps", [10, 20], [SLOW, SLOW, SLOW])
     add_table(lab.shop, "days", space="ps", pages=50, column="id")
     bundle, (route, *_) = routes_of(connector, "[dbo].[days] partition 1")
@@ -399,8 +389,7 @@ def test_pitfall_7_what_is_in_memory_is_told_on_demand_only(lab: Lab, connector:
     table.base.partitions[0].units[IN_ROW].cached = 250
     lab.instance.pool_pages = 2 * 131072  # 2 GiB
     for allowed, told in ((0.0, False), (1.9, False), (2.0, True)):
-        settings = connector._settings.model_copy(update={"residency_up_to_gib": allowed})  # type: ignore[attr-defined]
-        connector._settings = settings  # type: ignore[attr-defined]
+        change_settings(connector, residency_up_to_gib=allowed)
         _, (route, *_) = routes_of(connector, "[dbo].[orders]")
         assert ("25% of the index was in memory when this was planned" in route.notes) is told
 
@@ -412,7 +401,7 @@ def test_pitfall_38_query_store_is_not_assumed_to_be_on(lab: Lab, connector: Con
         return [f.sentence for f in connector.doctor() if f.code.startswith("query_store")]
 
     assert told() == []
-    connector._settings = connector._settings.model_copy(update={"query_store": True})  # type: ignore[attr-defined]
+    change_settings(connector, query_store=True)
     assert told() == ["Query Store is OFF in this database"]
     lab.instance.query_store = "READ_WRITE"
     lab.instance.query_store_reads = [(10, 64.0, 1.0), (90, 1.0, 1.0)]
@@ -427,8 +416,7 @@ def test_query_profiles_name_what_is_read_just_now(lab: Lab, connector: Connecto
         return [f.sentence for f in connector.doctor() if f.code == "query_profiles"]
 
     def wanted(yes: bool) -> None:
-        settings = connector._settings.model_copy(update={"query_profiles": yes})  # type: ignore[attr-defined]
-        connector._settings = settings  # type: ignore[attr-defined]
+        change_settings(connector, query_profiles=yes)
 
     table = {"object_id": orders, "index_id": 1, "row_count": 30, "estimate_row_count": 100}
     lab.instance.query_profiles = [
@@ -459,7 +447,7 @@ def test_query_profiles_are_bounded(lab: Lab, connector: Connector) -> None:
     lab.instance.query_profiles = [
         {"session_id": 90, "object_id": number, "index_id": 1, "physical_read_count": number} for number in range(1, 31)
     ]
-    connector._settings = connector._settings.model_copy(update={"query_profiles": True})  # type: ignore[attr-defined]
+    change_settings(connector, query_profiles=True)
     told = [f.values["object_id"] for f in connector.doctor() if f.code == "query_profiles"]
     assert told == [str(number) for number in range(30, 20, -1)]
 
@@ -471,7 +459,7 @@ def test_query_profiles_that_are_denied_leave_the_rest_of_the_doctor(
     before = {f.code for f in connector.doctor()}
     denied = replace(ADMINISTRATOR, denied=frozenset({"sys.dm_exec_query_profiles"}))
     monkeypatch.setitem(lab.instance.accounts, ADMINISTRATOR.name, denied)
-    connector._settings = connector._settings.model_copy(update={"query_profiles": True})  # type: ignore[attr-defined]
+    change_settings(connector, query_profiles=True)
     found = {f.code: f for f in connector.doctor()}
     assert found.keys() == before | {"query_profiles_unseen"}
     assert found["query_profiles_unseen"].severity is Severity.WARNING

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from agent.copying import FEWEST, Used, copies_of, learn, used_within, worn
+import pytest
+
+from agent.copying import FEWEST, Used, copies_of, learn, turned_over, used_within, worn
 from agent.ledger import SentRow, StepState
 from agent.states import MoveState
-from policies.plan import Tier, TierLimits
+from connectors.model import Space
+from policies.plan import MoveReason, Tier, TierLimits
 from policies.windows import Opening
 from tests.unit.policies.situations import HDD, SSD
 from tests.unit.samples import MADE_AT, a_move
@@ -69,3 +72,25 @@ def test_the_wear_of_a_day_is_what_was_copied_to_the_tier_in_it() -> None:
     fast, slow = worn(tiers, rows, MADE_AT + 10 * MINUTE)
     assert fast.limits == replace(limits, copied_bytes=6_000.0)
     assert slow == tiers[1]
+
+
+def test_what_gave_way_within_the_week_is_turned_over() -> None:
+    """Of a tier of 60,000 bytes one unit of 6,000 gave way this week; older ones, pins and arrivals do not count."""
+    tiers = (Tier(name="ssd", speed=SSD, spaces=("a",)), Tier(name="hdd", speed=HDD, spaces=("b",)))
+    spaces = [
+        Space(name=name, path="", used_bytes=20_000, free_bytes=40_000, capacity_bytes=capacity)
+        for name, capacity in (("a", 60_000), ("b", None))
+    ]
+
+    def down(number: int, start: int, reason: MoveReason) -> SentRow:
+        return replace(sent(number, start, 1), move=replace(MOVE, from_tier="ssd", to_tier="hdd", reason=reason.value))
+
+    rows = [
+        down(1, -8 * 24 * 60, MoveReason.MAKE_ROOM),
+        sent(2, -60, 1),
+        down(3, -50, MoveReason.PIN),
+        down(4, -40, MoveReason.MAKE_ROOM),
+    ]
+    assert turned_over(tiers, spaces, rows, MADE_AT) == pytest.approx(0.1)
+    assert turned_over((), spaces, rows, MADE_AT) == 0.0
+    assert turned_over(tiers, spaces[1:], rows, MADE_AT) == 0.0

@@ -30,10 +30,10 @@ def main() -> int:
     given = parser.parse_args()
     chosen = {"major": given.major} if given.major else {}
     for name in given.experiment:
-        print(f"{name}: about {MINUTES[name][given.quick]:g} minutes", file=sys.stderr, flush=True)  # noqa: T201
+        print(f"{name}: about {MINUTES[name][given.quick]:g} minutes", file=sys.stderr, flush=True)
         module = importlib.import_module(f"tests.bench.lab.{name}")
         for line in module.measurements(QUICK if given.quick else FULL, **chosen):
-            print(json.dumps(line))  # noqa: T201
+            print(json.dumps(line))
     return 0
 
 

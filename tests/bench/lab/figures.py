@@ -93,4 +93,4 @@ def series_row(series: Series) -> tuple[str, ...]:
 
 def say(words: str) -> None:
     """One line on standard error."""
-    print(words, file=sys.stderr, flush=True)  # noqa: T201
+    print(words, file=sys.stderr, flush=True)

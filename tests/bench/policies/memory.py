@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agent.ledger import Ledger, StepState
+from agent.states import MoveState
 from connectors.model import I64
 from connectors.simulated.clock import EPOCH, VirtualClock
 
@@ -27,27 +28,37 @@ class Memory:
         self._empty = Ledger.open(Path(folder) / "ledger.db", clock)
         weakref.finalize(self, _discard, self._empty, folder)
         self.moved: dict[str, datetime] = {}
-        self._runs: list[SimpleNamespace] = []  # all moves of an hour, as if they were one
+        self._sent: list[SimpleNamespace] = []  # all moves of an hour and a direction, as if they were one
         self._kept: dict[str, tuple[datetime, Any]] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._empty, name)
 
-    def note(self, keys: Iterable[str], size_bytes: int, started_at: datetime, ended_at: datetime) -> None:
-        """Moves that are done."""
+    def note(self, keys: Iterable[str], down_bytes: int, up_bytes: int, started_at: datetime, seconds: float) -> None:
+        """Moves that are done, what goes down first, in so many seconds together."""
+        rate = (down_bytes + up_bytes) / seconds
+        ended_at = started_at + timedelta(seconds=seconds)
         self.moved.update(dict.fromkeys(keys, ended_at))
-        step = SimpleNamespace(state=StepState.DONE, intended_at=started_at, ended_at=ended_at)
-        move = SimpleNamespace(size_bytes=size_bytes)
-        self._runs.append(SimpleNamespace(id=len(self._runs), move=move, updated_at=ended_at, steps=[step]))
+        begin = started_at
+        for size, way, reason in ((down_bytes, ("ssd", "hdd"), "make_room"), (up_bytes, ("hdd", "ssd"), "promote")):
+            route = SimpleNamespace(name="copy")
+            move = SimpleNamespace(size_bytes=size, reason=reason, from_tier=way[0], to_tier=way[1], route=route)
+            end = begin + timedelta(seconds=size / rate)
+            self._sent.append(
+                SimpleNamespace(
+                    move_id=len(self._sent), move=move, move_state=MoveState.KEPT, state=StepState.DONE,
+                    intended_at=begin, ended_at=end,
+                )
+            )  # fmt: skip
+            begin = end
 
-    def moves(self, **asked: object) -> list[Any]:
-        """Those that ended well, which are all."""
-        return list(self._runs)
+    def sent(self, database: str, since: datetime) -> list[Any]:
+        """Those that had not ended before that, all carried out well."""
+        return [row for row in self._sent if row.ended_at > since]
 
-    def steps(self, move_id: int) -> list[Any]:
-        """One a move."""
-        steps: list[Any] = self._runs[move_id].steps
-        return steps
+    def pins(self, database: str, now: datetime) -> list[Any]:
+        """Nobody wishes for anything here."""
+        return []
 
     def last_moved(self, database: str) -> dict[str, datetime]:
         """When each unit last arrived in a new home."""

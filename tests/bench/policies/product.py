@@ -87,7 +87,9 @@ class Hotplace:
             self._columns.work(past.copied_seconds, past.rates, past.wait, lost=SLOWED_BY_COPY)
             self._columns.fast = past.fast
             keys = [self._catalogue.key[int(row)] for row in changed]
-            self._memory.note(keys, int(self._catalogue.size_bytes[changed].sum()), started, self._clock.now())
+            up = past.fast[changed]
+            down_bytes, up_bytes = (int(self._catalogue.size_bytes[changed[way]].sum()) for way in (~up, up))
+            self._memory.note(keys, down_bytes, up_bytes, started, past.copied_seconds)
             self._sampler.disturb()
             self._sampler.cycle()
         self._columns.work(HOUR - past.copied_seconds, past.rates, past.wait)

@@ -1,4 +1,8 @@
-"""The headline of the seed: what a quarter of the SSD capacity saves on the published warehouse, by a real plan."""
+"""The headline of the seed: what a quarter of the SSD capacity saves on the published warehouse, by a real plan.
+
+With every guard and figure as shipped: pay-back, floor, head-room, 50 MB/s of copying. Only the number of moves of one
+plan is raised, since the question is where it all ends and not what the first fifty moves bring.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,12 @@ from policies.plan import PolicySettings
 from tests.bench.measurement import Measurement
 from tests.unit.policies.situations import HDD, SSD
 from tests.workloads.catalogue import Catalogue
-from tests.workloads.situation import UNGUARDED, at_rest
+from tests.workloads.situation import at_rest
 from tests.workloads.warehouse import share_of_saving, warehouse
 
 IO_REMOVED = 1 - 1 / 1.17  # of the sessions' time, by all data on SSD: 17 % more throughput
 SEEDS = range(1, 9)
+SHIPPED = PolicySettings(maximum_moves=1000)
 
 
 def database_of(units: Catalogue) -> DatabaseDemand:
@@ -25,7 +30,7 @@ def database_of(units: Catalogue) -> DatabaseDemand:
     return DatabaseDemand(read_wait=float(on_hdd), active=float(active))
 
 
-def share_reached(seed: int, capacity_share: float, settings: PolicySettings = UNGUARDED) -> tuple[float, float]:
+def share_reached(seed: int, capacity_share: float, settings: PolicySettings = SHIPPED) -> tuple[float, float]:
     """Share of the all-SSD time saving that a plan reaches, and the throughput it promises."""
     units = warehouse(seed)
     on_ssd, on_hdd = wait_per_hour(units.rates, [SSD, HDD], PolicySettings()).sum(axis=1)
@@ -48,6 +53,7 @@ def figure(command: str) -> Measurement:
         better="higher",
         command=command,
         spread=f"{min(shares):.4f} to {max(shares):.4f}, {len(shares)} seeds",
-        note=f"whole objects; the published curve itself, cut anywhere, ends at {float(share_of_saving(0.25)):.4f}; "
+        note=f"whole objects, default settings but for the number of moves; "
+        f"the published curve itself, cut anywhere, ends at {float(share_of_saving(0.25)):.4f}; "
         f"throughput {fmean(faster for _, faster in reached):.3f} times, published 1.12",
     )

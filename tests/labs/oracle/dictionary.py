@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 Rows = Iterator[Row]
-CREATED = datetime(2026, 1, 1)  # noqa: DTZ001 - a DATE of the database host
+CREATED = datetime(2026, 1, 1)
 GROUPS = 10_000_000  # object ids of partitions that are only groups of subpartitions begin here
 _FLAG = {True: "YES", False: "NO"}
 

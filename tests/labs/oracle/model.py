@@ -9,7 +9,7 @@ from datetime import datetime
 
 BLOCK = 8192
 UNLIMITED = -1
-STARTED = datetime(2026, 1, 5, 6, 0, 0)  # noqa: DTZ001 - STARTUP_TIME is a DATE of the database host
+STARTED = datetime(2026, 1, 5, 6, 0, 0)  # STARTUP_TIME is a DATE of the database host
 
 
 @dataclass(slots=True)

@@ -107,7 +107,7 @@ class EmulatedSession:
 
     def now(self) -> datetime:
         """SYSDATE: of the database host, without a zone."""
-        return datetime.now()  # noqa: DTZ005
+        return datetime.now()
 
     def context(self, space: str, key: str) -> str | None:
         """SYS_CONTEXT. Raises OracleError ORA-02003."""

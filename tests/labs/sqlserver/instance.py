@@ -12,7 +12,7 @@ from uuid import UUID
 from tests.labs.sqlserver.objects import Index, Partition, PartitionFunction, PartitionScheme, Table
 from tests.labs.sqlserver.storage import AllocationUnit, DataFile, FileCounters, Filegroup, Storage, Volume
 
-STARTED = datetime(2026, 1, 2, 3, 4, 5)  # noqa: DTZ001  # the server's own time has no zone
+STARTED = datetime(2026, 1, 2, 3, 4, 5)  # the server's own time has no zone
 RANDOM_READ_MS = 8
 READ_AHEAD_PAGES = 64
 SCAN_READ_MS = 4
@@ -168,6 +168,7 @@ class Instance:
         self.query_store_reads: list[tuple[int, float, float]] = []  # executions, pages and operations of each
         self.query_profiles: list[dict[str, int]] = []  # columns of operators of running queries
         self.pool_pages = 1_000_000  # of all databases
+        self.page_life_seconds = 4200
         self.batches = 0  # that clients have sent, parameterised ones included
         self.rows_moved = 0  # from one partition to another, by SPLIT and MERGE
         self.stop_at = ""  # a statement that has this text waits until a test says otherwise

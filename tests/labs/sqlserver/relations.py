@@ -13,7 +13,7 @@ from tests.labs.sqlserver.rights import sees_definitions
 from tests.labs.sqlserver.storage import IN_ROW, LOB, OVERFLOW, UNIT_NAMES
 
 Row = dict[str, Any]
-CREATED = datetime(2026, 1, 1)  # noqa: DTZ001  # the server's own time has no zone
+CREATED = datetime(2026, 1, 1)  # the server's own time has no zone
 COUNTERS = (
     "leaf_insert_count",
     "leaf_delete_count",

@@ -163,6 +163,7 @@ def performance_counters(viewer: Viewer) -> Iterator[Row]:
     rows = [("Buffer Manager", name, "", instance.performance[name]) for name in PERFORMANCE]
     rows += [("Databases", "Transactions/sec", d.name, d.transactions) for d in instance.databases.values()]
     yield _counter("Buffer Manager", "Database pages", "", instance.pool_pages, GAUGE)
+    yield _counter("Buffer Manager", "Page life expectancy", "", instance.page_life_seconds, GAUGE)
     rows += [("Databases", "Transactions/sec", "_Total", sum(d.transactions for d in instance.databases.values()))]
     for kind, name, of, value in rows:
         yield _counter(kind, name, of, value, CUMULATIVE)

@@ -87,9 +87,7 @@ def test_functions_of_the_server(lab: Lab, ask: Ask) -> None:
         "CONVERT(nvarchar(9), SERVERPROPERTY('NoSuchThing')), DB_NAME(), QUOTENAME('a]b') + '.' + N'c', DB_ID('typo')"
     )
     assert ask(asked) == [("16.0.4000.1", 3, None, "shop", "[a]]b].c", None)]
-    assert ask("SELECT sqlserver_start_time FROM sys.dm_os_sys_info") == [
-        (datetime(2026, 1, 2, 3, 4, 5),)  # noqa: DTZ001
-    ]
+    assert ask("SELECT sqlserver_start_time FROM sys.dm_os_sys_info") == [(datetime(2026, 1, 2, 3, 4, 5),)]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from tests.labs.tds.values import Column, Kind, Value
 from tests.labs.tds.wire import FaultKind
 
 PASSWORD = "päss;w=rd"
-WHOLE = datetime(2026, 2, 3, 4, 5, 6)  # noqa: DTZ001  # T-SQL's datetime has no zone
+WHOLE = datetime(2026, 2, 3, 4, 5, 6)  # T-SQL's datetime has no zone
 MOMENT = WHOLE.replace(microsecond=123456)
 EVERY_TYPE: tuple[tuple[Column, Value], ...] = (
     (Column("bit", Kind.BIT), True),

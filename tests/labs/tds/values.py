@@ -15,8 +15,8 @@ MAX_LENGTH = 0xFFFF
 LONG_NULL = 0xFFFFFFFFFFFFFFFF
 PLP_UNKNOWN = 0xFFFFFFFFFFFFFFFE
 TICKS_PER_DAY = 86400 * 300  # datetime counts thirds of a hundredth of a second
-EPOCH_1 = datetime(1, 1, 1)  # noqa: DTZ001  # as below
-EPOCH_1900 = datetime(1900, 1, 1)  # noqa: DTZ001  # T-SQL's datetime has no zone
+EPOCH_1 = datetime(1, 1, 1)  # as below
+EPOCH_1900 = datetime(1900, 1, 1)  # T-SQL's datetime has no zone
 Value = None | bool | int | float | str | bytes | Decimal | datetime | date | time | uuid.UUID
 
 

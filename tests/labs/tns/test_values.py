@@ -54,6 +54,6 @@ def test_doubles_come_back(value: float) -> None:
 
 def test_dates_have_seven_bytes() -> None:
     """Century and year plus 100, hours, minutes and seconds plus one."""
-    raw = encode_datetime(datetime(2026, 11, 20, 15, 30, 59), OracleType.DATE)  # noqa: DTZ001
+    raw = encode_datetime(datetime(2026, 11, 20, 15, 30, 59), OracleType.DATE)
     assert list(raw) == [120, 126, 11, 20, 16, 31, 60]
-    assert decode_datetime(raw) == datetime(2026, 11, 20, 15, 30, 59)  # noqa: DTZ001
+    assert decode_datetime(raw) == datetime(2026, 11, 20, 15, 30, 59)

@@ -21,7 +21,7 @@ from tests.labs.tns.values import OracleType
 
 QUERY = "SELECT * FROM t"
 NUMBER, TEXT, DATE, STAMP = OracleType.NUMBER, OracleType.VARCHAR, OracleType.DATE, OracleType.TIMESTAMP
-NOON = datetime(2026, 11, 20, 12, 0, 5)  # noqa: DTZ001 - Oracle's DATE has no zone
+NOON = datetime(2026, 11, 20, 12, 0, 5)  # Oracle's DATE has no zone
 
 
 @contextmanager

@@ -82,7 +82,7 @@ def decode_datetime(raw: bytes) -> datetime:
     """Any of the three; naive, as sent."""
     micro = struct.unpack(">I", raw[7:11])[0] // 1000 if len(raw) >= 11 else 0
     year = (raw[0] - 100) * 100 + raw[1] - 100
-    return datetime(year, raw[2], raw[3], raw[4] - 1, raw[5] - 1, raw[6] - 1, micro)  # noqa: DTZ001 - the type has no zone
+    return datetime(year, raw[2], raw[3], raw[4] - 1, raw[5] - 1, raw[6] - 1, micro)
 
 
 def encode_double(value: float) -> bytes:

@@ -11,7 +11,7 @@ from policies.advice import advice_of, cached_wait
 from policies.balancer import make_plan
 from policies.demand import Gap, difference
 from policies.plan import Advice, AdviceCode, PolicySettings, Situation, TierLimits
-from policies.workload import WorkInterval, average_roles
+from policies.workload import RecentWork, WorkInterval
 from tests.unit.policies.situations import GIB, MIB, Site, Unit, sample
 
 SETTINGS = PolicySettings()
@@ -146,11 +146,14 @@ def test_figures_of_roles_become_rates() -> None:
     (figures,) = (each.per_second(60.0) for each in interval.roles)
     assert figures.writes == 1.0
     assert figures.reads != figures.reads
-    work = [
-        WorkInterval(seconds=s, demand=DatabaseDemand(), roles=(replace(figures, writes=w),))
-        for s, w in ((1, 4), (3, 8))
-    ]
-    assert average_roles(work)[0].writes == 7.0
+    lately = RecentWork()
+    for writes in (4.0, float("nan"), 7.0):
+        roles = (replace(figures, writes=writes),)
+        lately = lately.then(WorkInterval(seconds=60.0, demand=DatabaseDemand(), roles=roles), half_life=60.0)
+    (mean,) = lately.mean_roles()
+    assert mean.name == "wal"
+    assert mean.writes == pytest.approx(6.0)
+    assert mean.reads != mean.reads
     other = difference(replace(was, roles=()), now, longest_seconds=300)
     assert not isinstance(other, Gap)
     assert other.roles == ()

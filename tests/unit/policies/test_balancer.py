@@ -130,11 +130,29 @@ def test_one_promotion_into_the_room_of_another_group_pays_together() -> None:
 
 def test_a_resident_is_not_exchanged_for_a_little_more() -> None:
     """A challenger must beat a resident by the resident bonus."""
-    units = [Unit(key="resident", size=50, space="fast", sync=10), Unit(key="challenger", size=50, sync=11)]
+    units = [Unit(key="resident", size=50, space="fast", sync=10), Unit(key="challenger", size=50, sync=10.4)]
     assert hops(planned(units, room(0))) == []
     assert verdicts(planned(units, room(0))) == [Verdict.STAYS_FAST, Verdict.WOULD_NOT_FIT]
     better = [units[0], replace(units[1], sync=14)]
     assert hops(planned(better, room(0))) == [("resident", "slow"), ("challenger", "fast")]
+
+
+def test_the_more_has_given_way_this_week_the_more_a_swap_must_bring() -> None:
+    """With the week's turnover nearly used up a third more is not worth a swap, a hundred times as much still is.
+
+    What comes into free room makes nobody leave, so it comes all the same.
+    """
+    units = [Unit(key="resident", size=MIB, space="fast", sync=1.5), Unit(key="challenger", size=MIB, sync=2.0)]
+    settings = replace(NO_HEAD_ROOM, copy_bytes_per_second=20_000.0, payback_limit_seconds=1e6)
+
+    def moved(units: list[Unit], used: float, free: int = 0) -> list[str]:
+        situation = replace(room(free).situation(units), turned_over_ratio=used * settings.turnover_per_week)
+        return [move.key for move in make_plan(situation, settings).moves]
+
+    assert moved(units, 0.0) == ["resident", "challenger"]
+    assert moved(units, 0.99) == []
+    assert moved([units[0], replace(units[1], sync=200.0)], 0.99) == ["resident", "challenger"]
+    assert moved(units, 0.99, free=MIB) == ["challenger"]
 
 
 def test_head_room_is_kept() -> None:

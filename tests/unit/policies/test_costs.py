@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from connectors.model import DatabaseDemand
 from policies.benefit import move_cost_seconds
-from policies.costs import Copy, Disturbed, copy_rate, learnt, slow_down
+from policies.costs import MOST_DEAR, Copy, Disturbed, copy_rate, dearness, learnt, slow_down
 from policies.plan import PolicySettings
 from tests.unit.policies.situations import MIB, NOON
 
@@ -34,7 +34,7 @@ def minute(done: float, calm: float, at: float = 0.0) -> Disturbed:
 
 def test_nothing_learnt_is_what_was_configured() -> None:
     """Without moves the settings stand."""
-    assert learnt(SETTINGS, [], []) == SETTINGS
+    assert learnt(SETTINGS, [], [], DatabaseDemand()) == SETTINGS
 
 
 def test_many_bytes_teach_the_rate() -> None:
@@ -76,3 +76,25 @@ def test_the_slow_down_is_what_a_move_costs_its_sessions() -> None:
     settings = PolicySettings(copy_bytes_per_second=1e6, foreground_slow_down=0.25)
     size = np.array([10**8], dtype=np.int64)
     assert move_cost_seconds(size, DatabaseDemand(active=8.0), settings).tolist() == [200.0]
+
+
+def test_what_was_learnt_is_charged_whoever_waits_now() -> None:
+    """Two thirds of all work lost while copying cost eight sessions two thirds of their time, be half of them waiting.
+
+    Unlearnt, the four that wait are taken to stand still.
+    """
+    size = np.array([10**8], dtype=np.int64)
+    copies = [copy(10**12, 6000.0)]
+    minutes = [minute(100 / 3, 100.0, at=60.0 * at) for at in range(100)]
+    work = DatabaseDemand(active=8.0, read_wait=4.0)
+    settings = learnt(SETTINGS, copies, minutes, work)
+    seconds = 1e8 / settings.copy_bytes_per_second
+    assert move_cost_seconds(size, work, settings) == pytest.approx([8 * 2 / 3 * seconds], rel=0.01)
+    assert move_cost_seconds(size, work, SETTINGS) == pytest.approx([4 * 2.0])
+
+
+def test_giving_way_gets_dearer_as_the_week_is_used_up() -> None:
+    """With none of the 40 % used a resident's going counts once, with half of it twice, with all of it beyond any."""
+    settings = PolicySettings(turnover_per_week=0.4)
+    assert [dearness(used, settings) for used in (0.0, 0.2, 0.3)] == pytest.approx([1.0, 2.0, 4.0])
+    assert dearness(0.4, settings) == dearness(5.0, settings) == MOST_DEAR

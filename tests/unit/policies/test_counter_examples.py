@@ -151,7 +151,7 @@ def test_checkpoint_bursts_are_nobodys_wait() -> None:
 
 def test_a_short_burst_is_called_fading() -> None:
     """Hot for three hours after a quiet month: the long horizon does not agree yet, and the verdict says so."""
-    floor = replace(SETTINGS, minimum_wait_saved_per_hour=150.0)
+    floor = replace(SETTINGS, minimum_wait_saved_per_hour=200.0)
     heat, seasons, at = lived(30 + 3 / 24, lambda at: 100.0 if at >= YEAR + timedelta(days=30) else 0.0)
     situation = Site(room={"fast": 10 * GIB, "slow": 10**15}).situation([Unit(key="burst", size=MIB)])
     seen = replace(view(heat, HERE), expected=outlook(seasons, HERE, at, 24.0).promised())

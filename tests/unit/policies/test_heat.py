@@ -125,35 +125,37 @@ def test_heat_of_older_versions_is_taken_over() -> None:
 
 def days(*rates: float) -> HeatState:
     """A unit with a day at each rate, sampled hourly; horizons of 6 hours and 3 days."""
-    state = empty_heat()
+    state, settings = empty_heat(), PolicySettings(half_life_seconds=6 * 3600.0, long_half_life_seconds=3 * 86400.0)
     for rate in rates:
         for _ in range(24):
-            state = update(state, demand(3600, {7: rate}), slots(0), slots(0), PolicySettings())
+            state = update(state, demand(3600, {7: rate}), slots(0), slots(0), settings)
     return state
 
 
-def by_decision(state: HeatState, *, resident: bool) -> tuple[float, float]:
-    """Reads per second that a decision counts with, and how much more the hotter horizon saw."""
-    chosen = decided(view(state, slots(0)), np.array([resident]))
+def by_decision(state: HeatState) -> tuple[float, float, float]:
+    """Reads per second that rank, and how many times as much the hotter and the colder horizon saw."""
+    chosen = decided(view(state, slots(0)), np.array([False]))
     assert chosen.hotter is not None
-    return float(chosen.rates[Signal.SYNC_READ, 0]), float(chosen.hotter[0])
+    assert chosen.colder is not None
+    return float(chosen.rates[Signal.SYNC_READ, 0]), float(chosen.hotter[0]), float(chosen.colder[0])
 
 
-def test_a_burst_is_promoted_only_when_the_long_horizon_agrees() -> None:
+def test_a_burst_ranks_by_the_long_horizon() -> None:
     """Six quiet days and a hot one: the short horizon sees 94, the long one 27, and 27 counts."""
-    rate, hotter = by_decision(days(0, 0, 0, 0, 0, 0, 100), resident=False)
+    rate, hotter, colder = by_decision(days(0, 0, 0, 0, 0, 0, 100))
     assert 20 < rate < 35
     assert hotter == pytest.approx(93.75 / rate, rel=0.02)
+    assert colder == 1.0
 
 
-def test_a_quiet_day_demotes_nothing() -> None:
-    """Six hot days and a quiet one: on fast storage 73 counts, off it the 6 of the short horizon."""
-    state = days(100, 100, 100, 100, 100, 100, 0)
-    assert by_decision(state, resident=True)[0] > 65
-    assert by_decision(state, resident=False)[0] < 10
+def test_a_quiet_day_demotes_nothing_and_brings_nothing_up() -> None:
+    """Six hot days and a quiet one: it ranks by 73, but what must be worth a move is the 6 of the short horizon."""
+    rate, hotter, colder = by_decision(days(100, 100, 100, 100, 100, 100, 0))
+    assert rate > 65
+    assert hotter == 1.0
+    assert rate * colder < 10
 
 
 def test_steady_demand_is_the_same_by_both_horizons() -> None:
     """A rate that never changes is that rate for everybody."""
-    for resident in (True, False):
-        assert by_decision(days(*[50] * 7), resident=resident) == pytest.approx((50.0, 1.0), rel=1e-4)
+    assert by_decision(days(*[50] * 7)) == pytest.approx((50.0, 1.0, 1.0), rel=1e-4)

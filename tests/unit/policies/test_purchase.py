@@ -6,7 +6,17 @@ import math
 
 import pytest
 
-from policies.purchase import GIB, TierPrice, cost_per_year, drives, drives_for, physical_io, price_per
+from policies.purchase import (
+    GIB,
+    TierPrice,
+    cost_per_year,
+    drives,
+    drives_for,
+    io_cost_per_year,
+    physical_io,
+    price_per,
+    wear_ratio,
+)
 
 HOST, READS = 11_700, 0.8  # the published case: host I/Os per second, and the share of reads among them
 
@@ -70,3 +80,19 @@ def test_prices_that_are_none(wrong: dict[str, float]) -> None:
     """Negative prices, drives that do nothing and other RAID levels are refused."""
     with pytest.raises(ValueError):
         TierPrice(**wrong)  # type: ignore[arg-type]  # some values are wrong on purpose
+
+
+def test_io_that_costs_by_itself() -> None:
+    """100 reads and 50 writes a second on RAID 1 are 200 I/Os; at 0.5 each a year's price is 100."""
+    assert io_cost_per_year(100, 50, TierPrice(io_year=0.5, raid=1)) == pytest.approx(100.0)
+    assert io_cost_per_year(100, 50, TierPrice()) == 0.0
+
+
+def test_wear_is_what_is_written_over_what_is_endured() -> None:
+    """Flash that endures 100 GB a day and is written 50 is half worn; of twice the size, a quarter."""
+    price = TierPrice(written_bytes_per_day=100e9)
+    assert wear_ratio(50e9, 1e12, 1e12, price) == pytest.approx(0.5)
+    assert wear_ratio(50e9, 2e12, 1e12, price) == pytest.approx(0.25)
+    assert wear_ratio(1.0, 0.0, 1e12, price) == math.inf
+    assert wear_ratio(0.0, 0.0, 1e12, price) == 0.0
+    assert wear_ratio(50e9, 1e12, 1e12, TierPrice()) is None
