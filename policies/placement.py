@@ -3,8 +3,9 @@
 A multiple-choice knapsack with several resources. Prices for the resources come first (``prices``: the dual, which is
 also the bound); they decide all items but those near the threshold or so large that prices say little about them. Those
 are searched through (``search``), twice, in two orders, and once more around the best choice where that is still far
-from the bound. What is then left of the room is filled, and what was given up without need is taken back. The best of
-all that was met is the answer; staying put is always among it.
+from the bound; where even that leaves much open, the largest items are decided one way and the other (``cases``). What
+is then left of the room is filled, and what was given up without need is taken back. The best of all that was met is the
+answer; staying put is always among it.
 
 Up to some dozen items the answer is the optimum and says so: its bound is its gain.
 """
@@ -16,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from connectors.model import F64, I64, Bools
+from policies.cases import by_cases
 from policies.offers import SLACK, STAY, Offers, best_options, binding
 from policies.prices import MANY, Prices, doubts, nearest, prices
 from policies.search import search
@@ -29,6 +31,7 @@ _ALL_DEARER = (1.0, 1.01, 1.1, 1.3, 2.0, 1e6)
 _ONE_DEARER = (0.9, 1.1)
 _CLOSE = 2e-5  # of the bound: nearer to it, a search is not worth its time
 _FAR = 1e-3  # of the bound: farther from it, the neighbourhood of the best choice is searched too
+_VERY_FAR = 1e-2  # of the bound: farther from it, the largest items are decided one after the other
 _NEIGHBOURS = 300  # items
 _NEAR = 1e-3  # of the bound: a choice that loses less is open
 _WORTH = 1e-3  # of the bound: a resource that is worth less holds nothing up
@@ -61,7 +64,7 @@ def place(offers: Offers) -> Placement:
         placed = _among_near(scarce, found)
         if placed is not None:
             return placed
-    best, limit = _improved(scarce, found, _rounded(scarce, found))
+    best, limit = _by_cases(scarce, found, *_solved(scarce, found))
     choice = _nothing(scarce) if best is None else best
     gain = scarce.gained(choice)
     return Placement(choice=choice, gain=gain, bound=max(limit, gain), near=everybody)
@@ -75,7 +78,7 @@ def _among_near(offers: Offers, found: Prices) -> Placement | None:
     settled = offers.gained(choice)
     inner = replace(offers.only(near), room=offers.room - offers.used(choice))
     prices_ = replace(found, bound=found.bound - settled, reduced=found.reduced[:, near])
-    best, limit = _improved(inner, prices_, _rounded(inner, prices_))
+    best, limit = _by_cases(inner, prices_, *_solved(inner, prices_))
     if best is None:
         return None
     choice[near] = best
@@ -146,6 +149,26 @@ def _improved(offers: Offers, found: Prices, best: I64 | None) -> tuple[I64 | No
     return best, limit
 
 
+def _solved(offers: Offers, found: Prices) -> tuple[I64 | None, float]:
+    return _improved(offers, found, _rounded(offers, found))
+
+
+def _by_cases(offers: Offers, found: Prices, best: I64 | None, limit: float) -> tuple[I64 | None, float]:
+    """The same, looked at more closely where that is still far from the bound."""
+    if best is None or limit - offers.gained(best) <= _VERY_FAR * limit:
+        return best, limit
+    return by_cases(offers, found, best, limit, sketch=_sketched, solve=_solved, near=_VERY_FAR)
+
+
+def _sketched(offers: Offers, found: Prices) -> tuple[I64 | None, float]:
+    """The answer of one quick search."""
+    best = _rounded(offers, found)
+    order = _open(offers, found, -np.inf if best is None else offers.gained(best), 1)
+    by_price = best_options(found.reduced)[0]
+    best, proven = _searched(offers, found, order[:CORE], by_price, best, _STATES // 10)
+    return best, min(found.bound, proven) if len(order) <= CORE else found.bound
+
+
 def _nothing(offers: Offers) -> I64:
     return np.full(len(offers), STAY, dtype=np.int64)
 
@@ -178,7 +201,9 @@ def _open(offers: Offers, found: Prices, floor: float, search_: int) -> I64:
     return items[np.argsort(rank, kind="stable")]
 
 
-def _searched(offers: Offers, found: Prices, order: I64, base: I64, best: I64 | None) -> tuple[I64 | None, float]:
+def _searched(
+    offers: Offers, found: Prices, order: I64, base: I64, best: I64 | None, states: int = _STATES
+) -> tuple[I64 | None, float]:
     """The best choice so far, or a better one that differs from a base among some items; and a bound on all such.
 
     Args:
@@ -187,13 +212,14 @@ def _searched(offers: Offers, found: Prices, order: I64, base: I64, best: I64 | 
         order: of the items that are searched through.
         base: what the others do.
         best: the best choice so far, None: none that fits.
+        states: items times states that it may look at.
     """
     floor = -np.inf if best is None else offers.gained(best)
     base = base.copy()
     base[order] = STAY
     settled = offers.gained(base)
     inner = replace(offers.only(order), room=offers.room - offers.used(base))
-    width = int(np.clip(_STATES // max(1, len(order)), *_WIDTH))
+    width = int(np.clip(states // max(1, len(order)), *_WIDTH))
     answer = search(inner, _judges(found), width, floor - settled)
     if answer.choice is not None:
         base[order] = answer.choice
