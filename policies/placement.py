@@ -4,8 +4,8 @@ A multiple-choice knapsack with several resources. Prices for the resources come
 also the bound); they decide all items but those near the threshold or so large that prices say little about them. Those
 are searched through (``search``), twice, in two orders, and once more around the best choice where that is still far
 from the bound; where even that leaves much open, the largest items are decided one way and the other (``cases``). What
-is then left of the room is filled, and what was given up without need is taken back. The best of all that was met is the
-answer; staying put is always among it.
+is then left of the room is filled, and what was given up without need is taken back. The best of all that was met is
+the answer; staying put is always among it.
 
 Up to some dozen items the answer is the optimum and says so: its bound is its gain.
 """
