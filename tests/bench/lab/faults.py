@@ -100,14 +100,18 @@ class Site:
             self.rig.disk.switch(True)
 
     def approve(self, newer_than: int = 0) -> int:
-        """Wait for a proposal of the daemon and approve it by its digest; its number. Ends the load."""
+        """Wait for a proposal that moves the hot table and approve it by its digest; its number. Ends the load.
+
+        While its heat is young the table's key may be proposed alone.
+        """
 
         def offered() -> ProposalRow | None:
             rows = self.ledger.proposals(database=self.name, states={ProposalState.PROPOSED})
-            return next((row for row in rows if row.id > newer_than), None)
+            hot = (row for row in rows if any(move.key == HOT for move in row.proposal.moves))
+            return next((row for row in hot if row.id > newer_than), None)
 
         for _ in range(10):  # a newer one may take its place in between
-            proposal = wait_until("a proposal", offered)
+            proposal = wait_until(f"a proposal that moves {HOT}", offered)
             done = self.shop.hotplace("approve", str(proposal.id), "--digest", proposal.digest)
             if done.returncode == 0:
                 self.clients.stop()
