@@ -74,34 +74,42 @@ def best_options(reduced: F64) -> tuple[I64, F64]:
     return np.where(worth > 0, best, STAY).astype(np.int64), np.maximum(worth, 0.0)
 
 
-def binding(offers: Offers) -> tuple[Offers, Bools]:
-    """The offers without resources that could not run out, and which of those are left, shape ``(k,)``.
+def binding(offers: Offers) -> tuple[Offers, Bools, Bools]:
+    """The offers without resources that could not run out.
 
     Options that no other could make room for are taken out too.
+
+    Returns:
+        the offers; which resources are left; and of all resources those for which somebody is kept out who would gain,
+        both of shape ``(k,)``.
     """
     if not offers.use.size:
-        return Offers(gain=offers.gain, use=offers.use[:0], room=offers.room[:0]), np.zeros(len(offers.room), np.bool_)
+        kept = np.zeros(len(offers.room), np.bool_)
+        return Offers(gain=offers.gain, use=offers.use[:0], room=offers.room[:0]), kept, kept
     real = np.where(np.isfinite(offers.gain), offers.use, 0.0)  # what does not exist gives nothing back either
     scarce = np.maximum(real, 0.0).max(axis=1).sum(axis=1) > offers.room
     use, room = real[scarce], offers.room[scarce]
     given = np.maximum(-use, 0.0).max(axis=1).sum(axis=1)
     possible = np.all(use <= (room + given + SLACK)[:, np.newaxis, np.newaxis], axis=0)
-    possible &= _affordable(use, room)
-    return Offers(gain=np.where(possible, offers.gain, -np.inf), use=use, room=room), scarce
+    dear = _unaffordable(use, room)
+    gain = np.where(possible & ~dear.any(axis=0), offers.gain, -np.inf)
+    keeps_out = np.zeros(len(offers.room), np.bool_)
+    keeps_out[scarce] = (dear & possible & (offers.gain > 0)).any(axis=(1, 2))
+    return Offers(gain=gain, use=use, room=room), scarce, keeps_out
 
 
-def _affordable(use: F64, room: F64) -> Bools:
-    """Options for which others can make room within all that is left, shape ``(o, n)``.
+def _unaffordable(use: F64, room: F64) -> Bools:
+    """Per resource the options for which others could make room only by taking too much of it, shape ``(k, o, n)``.
 
     Who gives back some of one resource takes of another: a copy of bytes that make room is a copy of bytes. So what is
     missing of the one costs at least so much of the other, whoever it is that gives it.
     """
-    possible = np.ones(use.shape[1:], dtype=np.bool_)
+    dear = np.zeros(use.shape, dtype=np.bool_)
     for short, paid in permutations(range(len(room)), 2):
         gives = use[short] < 0
         if room[short] < 0 or (use[paid] < 0).any() or not gives.any():
             continue
         rate = float((use[paid][gives] / -use[short][gives]).min())
         missing = np.maximum(0.0, use[short] - room[short])
-        possible &= use[paid] + rate * missing <= room[paid] + SLACK
-    return possible
+        dear[paid] |= use[paid] + rate * missing > room[paid] + SLACK
+    return dear

@@ -36,6 +36,7 @@ _NEIGHBOURS = 300  # items
 _NEAR = 1e-3  # of the bound: a choice that loses less is open
 _WORTH = 1e-3  # of the bound: a resource that is worth less holds nothing up
 _TINY = 1e-12  # of the bound
+_SMALLEST = 1e-200  # of what a bound may be, in whatever unit
 _LARGE = 0.3  # how much size counts beside doubt, in the second search
 _FILL_ROUNDS = 200
 
@@ -54,7 +55,7 @@ def place(offers: Offers) -> Placement:
     """The best choice found, within every resource. Where a resource is overdrawn from the start, nothing uses more."""
     if len(offers.room) and float(offers.room.min()) < 0:
         return _overdrawn(offers)
-    scarce, _ = binding(offers.scaled())
+    scarce, _, _ = binding(offers.scaled())
     everybody = np.arange(len(offers))
     if not len(scarce.room) or not (scarce.gain > 0).any():
         choice, worth = best_options(scarce.gain)
@@ -102,12 +103,11 @@ class Bound:
 
 def bound(offers: Offers) -> Bound:
     """The dual alone, where the choice itself is not wanted."""
-    scarce, kept = binding(replace(offers, room=np.maximum(offers.room, 0.0)).scaled())
-    held_up = np.zeros(len(offers.room), dtype=np.bool_)
+    scarce, kept, held_up = binding(replace(offers, room=np.maximum(offers.room, 0.0)).scaled())
     if not len(scarce.room) or not (scarce.gain > 0).any():
         return Bound(gain=float(best_options(scarce.gain)[1].sum()), held_up=held_up)
     found = prices(scarce)
-    held_up[kept] = (found.price * scarce.room > _WORTH * found.bound) | (scarce.room <= 0)
+    held_up[kept] |= (found.price * scarce.room > _WORTH * found.bound) | (scarce.room <= 0)
     return Bound(gain=max(0.0, found.bound), held_up=held_up)
 
 
@@ -118,7 +118,7 @@ def _overdrawn(offers: Offers) -> Placement:
     as_it_is = place(
         Offers(gain=np.where(more, -np.inf, offers.gain), use=offers.use, room=np.maximum(offers.room, 0.0))
     )
-    scarce, _ = binding(offers.scaled())
+    scarce, _, _ = binding(offers.scaled())
     given = np.maximum(-scarce.use, 0.0).max(axis=1, initial=0.0).sum(axis=1)
     if not (scarce.gain > 0).any() or np.any(scarce.room + given < 0):
         return as_it_is
@@ -190,13 +190,13 @@ def _open(offers: Offers, found: Prices, floor: float, search_: int) -> I64:
 
     An item is settled where any other choice than its best costs more than all that could still be won.
     """
-    doubt = doubts(found.reduced)
+    doubt, stake = doubts(found.reduced), max(abs(found.bound), _SMALLEST)
     items = np.flatnonzero(doubt <= found.bound - floor)
     weight = np.tensordot(found.price, np.abs(offers.use[:, :, items]), 1)
     weight = np.where(np.isfinite(offers.gain[:, items]), weight, 0.0).max(axis=0)
-    weight = np.maximum(weight, _TINY * found.bound)
+    weight = np.maximum(weight, _TINY * stake)
     doubt = doubt[items]
-    by_stake = -weight / (doubt + _NEAR * found.bound)
+    by_stake = -weight / (doubt + _NEAR * stake)
     rank = by_stake if search_ == 0 else doubt / weight - _LARGE * np.log(weight)
     return items[np.argsort(rank, kind="stable")]
 
