@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from math import ceil
 
@@ -106,8 +106,9 @@ class PinView:
 
 def pin_view(situation: Situation, plan: Plan, settings: PolicySettings) -> PinView:
     """How far each pin is fulfilled, and what the plan does about it."""
-    situation = single_where_possible(situation)
-    bundles = bundles_of(situation, settings)
+    judged = single_where_possible(situation)
+    bundles = bundles_of(judged, settings)
+    situation = replace(judged, pin=situation.pin)  # who shares a way with others still has a pin of its own
     of_row, pin = bundles.of_row, situation.pin
     fast = situation.tier_of_space[situation.units.space] == 0
     moved = np.zeros(len(pin), dtype=np.bool_)
