@@ -28,6 +28,7 @@ class Ability(StrEnum):
     FULL = "have a full target space"
     LOB = "store large objects as a unit of their own"
     LOG_WAITS = "say how long commits wait for the log"
+    SLOW_LOG = "have its log on a slow disk"
     SPILL = "sort more than fits its memory"
     WEIRD_NAMES = "give objects any name"
 

@@ -24,6 +24,7 @@ PAGE_BYTES = 8192
 WITHOUT: Mapping[Ability, str] = {
     Ability.PASSWORD: "its logins have none",
     Ability.SPILL: "it has no sort space",
+    Ability.SLOW_LOG: "its log is quick",
 }
 NEVER: Mapping[str, Mapping[Ability, str]] = {"simulated": WITHOUT}
 
