@@ -95,6 +95,7 @@ def instance(units: int, sigma: float, seed: int, tiers: int = 2) -> Instance:
         minimum_size_bytes=0,
         payback_limit_seconds=1e12,
         resident_bonus=1.0,
+        turnover_per_week=1e9,  # the referee knows budgets of bytes, not the rising price of a week's swaps
         maximum_moves=units,
         maximum_bytes=int(BUDGET * capacity[0]),
     )
