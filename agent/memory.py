@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
-LARGE_BYTES = 2**18
+LARGE_BYTES = 2**20  # with 2**18 a cycle takes half as much processor time again, for 3 % less memory
 _M_MMAP_THRESHOLD = -3  # of malloc.h
 
 
