@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from connectors.sqlserver.emptying import EMPTY_PAGES
 from tests.cli.site import Site
 from tests.labs.sqlserver.lab import Lab, wait_until
 from tests.labs.sqlserver.objects import Table
@@ -231,7 +232,7 @@ def test_killed_while_a_file_is_emptied(by_files: Site, lab: Lab, hot: Table, lo
     everything = on_disk(lab, "D:")
     with lab.slow():
         agent = by_files.start("run", "--once")
-        wait_until(lambda: on_disk(lab, "S:") > 0, "pages have moved")
+        wait_until(lambda: on_disk(lab, "S:") > 10 * EMPTY_PAGES, "pages have moved")
         agent.kill()
         agent.communicate()
         wait_until(lambda: not emptying(lab), "the server noticed")
