@@ -105,9 +105,10 @@ def _sketched(begun: _Begun, seconds: float) -> _Sketch:
     limit, more = value_bound(asked)
     board = _after(_fresh_board(situation, bundles, settings), begun.pinned)
     groups = [*begun.pinned, *_ordered(best_groups(draft, situation.tiers, open_to, asked), board)]
-    ordered = tables_first(groups, bundles, situation.units, _fresh_board(situation, bundles, settings))
-    kept = within_turnover(within_limits(ordered, settings, seconds), draft, situation)
-    full = (bundles.size > draft.left_bytes) | more | (draft.left < 1) | (len(kept) < len(ordered))
+    fresh = partial(_fresh_board, situation, bundles, settings)
+    paying = within_turnover(groups, draft, situation, fresh())
+    kept = within_limits(tables_first(paying, bundles, situation.units, fresh()), settings, seconds)
+    full = (bundles.size > draft.left_bytes) | more | (draft.left < 1) | (len(kept) < len(groups))
     return _Sketch(
         situation=situation,
         draft=draft,
@@ -328,24 +329,12 @@ def _ordered(groups: Sequence[Group], board: Board) -> list[Group]:
     waiting = sorted(groups, key=lambda group: -group.saved / max(1, group.size))  # stable: ties keep the draft's order
     done: list[Group] = []
     while waiting:
-        ready = [_carried_out(group, board) for group in waiting]
+        ready = [board.carry_out(group) for group in waiting]
         done += [group for group, fits in zip(waiting, ready, strict=True) if fits]
         waiting = [group for group, fits in zip(waiting, ready, strict=True) if not fits]
         if not any(ready):
             return list(groups)
     return done
-
-
-def _carried_out(group: Group, board: Board) -> bool:
-    """Do the group's hops if every one finds room at its turn; otherwise leave the board as it was."""
-    done: list[Hop] = []
-    for hop in group.hops:
-        if not board.fits(hop):
-            board.undo(done)
-            return False
-        board.do(hop)
-        done.append(hop)
-    return True
 
 
 def _staying(bundles: Bundles, reasons: I8, settings: PolicySettings, *, full: Bools) -> I8:

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from policies.board import Group, capacity_bytes
+from policies.board import Board, Group, capacity_bytes
 from policies.costs import dearness
 from policies.draft import Balance, Draft
 from policies.plan import MoveReason, Situation
 
 
-def within_turnover(groups: Sequence[Group], draft: Draft, situation: Situation) -> list[Group]:
-    """The longest prefix of groups each of which pays at the price that those before it leave; pins stay in any case.
+def within_turnover(groups: Sequence[Group], draft: Draft, situation: Situation, board: Board) -> list[Group]:
+    """The groups that pay at the price that those kept before them leave; the others stay for later plans.
+
+    A group that does not pay is passed over, and those behind it are asked all the same: one large swap that brings
+    little is no reason to leave small ones that bring much. What was to come into the room that it would have made
+    finds none, and is passed over with it. Pins stay in any case: nothing is passed over before they are done.
 
     Args:
-        groups: in the order in which they are carried out.
+        groups: in an order in which every hop finds room, those with pins first.
         draft: of the plan; its price is put back.
         situation: says what has given way already, and how large the tier is.
+        board: as it is before the first group; used up.
     """
     used, first = situation.turned_over_ratio, draft.dearness
     capacity = fastest_bytes(situation)
@@ -28,8 +33,8 @@ def within_turnover(groups: Sequence[Group], draft: Draft, situation: Situation)
     for group in groups:
         gone = _giving_way(group, draft, situation)
         draft.dearness = dearness(used, draft.settings)
-        if gone and not _pays(group, draft):
-            break
+        if (gone and not _pays(group, draft)) or not board.carry_out(group):
+            continue
         used += gone / capacity if capacity else 0.0
         kept.append(group)
     draft.dearness = first
