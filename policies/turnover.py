@@ -2,16 +2,23 @@
 
 The solver knows one price of giving way, that of the moment at which the plan is made. Within a plan the price rises
 with every resident that goes (``costs.dearness``), so that no single plan spends what was meant for weeks.
+
+What has given way is a bucket that drains: each byte of a resident fills it, and a week drains as much as may give way
+in one. So prices rise until no more gives way than that, fall while nothing does, and a large swap is made up for in
+time. A count over the last seven days was all spent on the first of them, and a load that drifts followed one day in seven.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import inf
 
 from policies.board import Board, Group, capacity_bytes
 from policies.costs import dearness
 from policies.draft import Balance, Draft
 from policies.plan import MoveReason, Situation
+
+WEEK_SECONDS = 7 * 24 * 3600.0
 
 
 def within_turnover(groups: Sequence[Group], draft: Draft, situation: Situation, board: Board) -> list[Group]:
@@ -39,6 +46,20 @@ def within_turnover(groups: Sequence[Group], draft: Draft, situation: Situation,
         kept.append(group)
     draft.dearness = first
     return kept
+
+
+def undrained(gave_way: Iterable[tuple[float, float]], per_week: float) -> float:
+    """How full the bucket is now, as a share of the fastest tier.
+
+    Args:
+        gave_way: how many seconds ago, and what share of the tier; in any order.
+        per_week: share that drains in a week.
+    """
+    level, before = 0.0, inf
+    for age, share in sorted(gave_way, reverse=True):
+        level = max(0.0, level - per_week * (before - age) / WEEK_SECONDS) + share
+        before = age
+    return max(0.0, level - per_week * max(0.0, before) / WEEK_SECONDS) if before < inf else 0.0
 
 
 def fastest_bytes(situation: Situation) -> int:

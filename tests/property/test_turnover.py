@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import takewhile
+from operator import itemgetter
 from random import Random
 from unittest.mock import patch
 
@@ -15,13 +16,23 @@ from policies.balancer import make_plan
 from policies.board import Board, Group
 from policies.draft import Draft
 from policies.plan import MoveReason, Plan, PolicySettings, Situation
-from policies.turnover import within_turnover
+from policies.turnover import WEEK_SECONDS, undrained, within_turnover
 from tests.property.strategies import RATES, TWO, Case, cases, units_in
 from tests.unit.policies.referee import carried_out, present, wait_of
 from tests.unit.policies.situations import MIB, Site
 
-LEFT = st.sampled_from([0.0, 0.5, 0.9, 0.99])  # of the week's turnover, used already
-DEAR = {"copy_bytes_per_second": 50_000.0, "payback_limit_seconds": 1e9, "minimum_wait_saved_per_hour": 0.0}
+USED = st.sampled_from([0.0, 0.5, 1.0, 1.5, 3.0])  # of the week's turnover, already
+
+
+def dearly(settings_: PolicySettings, turnover: float) -> PolicySettings:
+    """The same where copying costs sessions much, and nothing else is in the way of a small gain."""
+    return replace(
+        settings_,
+        copy_bytes_per_second=50_000.0,
+        payback_limit_seconds=1e9,
+        minimum_wait_saved_per_hour=0.0,
+        turnover_per_week=turnover,
+    )
 
 
 @st.composite
@@ -30,15 +41,15 @@ def full(draw: st.DrawFn) -> Case:
     units = draw(units_in(["fast", "slow"], 14, guards=False))
     busy = tuple(replace(unit, sync=draw(RATES)) for unit in units)
     room = {"fast": draw(st.integers(0, 40)) * MIB, "slow": 10**15}
-    return Case(Site(room=room, tiers=TWO), busy, PolicySettings(**DEAR))
+    return Case(Site(room=room, tiers=TWO), busy, PolicySettings())
 
 
 @st.composite
 def dear(draw: st.DrawFn) -> tuple[Case, float]:
     """A case in which giving way has a price, and how much of the week's turnover is used."""
     case = draw(full() | full() | cases())
-    dearly = replace(case.settings, **DEAR, turnover_per_week=draw(st.sampled_from([0.1, 0.25, 1.0])))
-    return replace(case, settings=dearly), draw(LEFT)
+    turnover = draw(st.sampled_from([0.1, 0.25, 1.0]))
+    return replace(case, settings=dearly(case.settings, turnover)), draw(USED)
 
 
 def planned(case: Case, used: float) -> tuple[Situation, Plan]:
@@ -50,7 +61,7 @@ def planned(case: Case, used: float) -> tuple[Situation, Plan]:
 @settings(deadline=None, max_examples=150)
 @given(dear())
 def test_every_prefix_fits_and_helps(given_: tuple[Case, float]) -> None:
-    """Whatever was passed over, no move overfills its target, and after each group sessions wait less than before it."""
+    """Whatever was passed over, no move overfills its target, and after each group sessions wait less."""
     case, used = given_
     situation, plan = planned(case, used)
     least = wait_of(situation, present(situation), case.settings)
@@ -78,11 +89,12 @@ def test_never_less_than_up_to_the_first_that_does_not_pay(given_: tuple[Case, f
     with patch.object(balancer, "within_turnover", noted):
         planned(*given_)
     for groups, kept in seen:
-        cut = list(takewhile(lambda group, kept=kept: any(group is each for each in kept), groups))
+        stays = [any(group is each for each in kept) for group in groups]
+        cut = [group for group, _ in takewhile(itemgetter(1), zip(groups, stays, strict=True))]
         assert kept[: len(cut)] == cut
         assert sum(group.saved for group in kept) >= sum(group.saved for group in cut)
-        pins = [group for group in groups if any(hop.reason is MoveReason.PIN for hop in group.hops)]
-        assert all(any(group is each for each in kept) for group in pins)
+        pins = [any(hop.reason is MoveReason.PIN for hop in group.hops) for group in groups]
+        assert all(there for there, pin in zip(stays, pins, strict=True) if pin)
 
 
 @settings(deadline=None, max_examples=100)
@@ -95,3 +107,20 @@ def test_the_order_of_units_changes_nothing(given_: tuple[Case, float], random: 
     plans = [planned(each, used)[1] for each in (case, replace(case, units=tuple(shuffled)))]
     one, other = ([(move.key, move.to_space) for move in plan.moves] for plan in plans)
     assert one == other
+
+
+MOVES = st.lists(st.tuples(st.floats(0, 60 * WEEK_SECONDS), st.floats(0, 0.5)), max_size=12)
+
+
+@settings(deadline=None, max_examples=200)
+@given(MOVES, st.floats(0.01, 2), st.randoms(use_true_random=False))
+def test_a_bucket_drains(moves: list[tuple[float, float]], per_week: float, random: Random) -> None:
+    """It holds no more than what went in and what the last weeks left, in whatever order the moves are told."""
+    level = undrained(moves, per_week)
+    shuffled = list(moves)
+    random.shuffle(shuffled)
+    assert undrained(shuffled, per_week) == level
+    assert 0 <= level <= sum(share for _, share in moves) + 1e-9
+    later = [(age + WEEK_SECONDS, share) for age, share in moves]
+    assert abs(undrained(later, per_week) - max(0.0, level - per_week)) < 1e-9
+    assert undrained([*moves, (0.0, 0.25)], per_week) >= 0.25
