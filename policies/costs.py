@@ -24,7 +24,7 @@ PRIOR_SLOW_SECONDS = 20.0  # of copying at the configured slow-down
 MOST_SLOW_DOWN = 3.0  # more than all work lost means that other work was in the way
 _WRITES = [Signal.ASYNC_WRITE, Signal.SYNC_WRITE]
 SHORTEST_COPY_SECONDS = 0.05  # shorter ones measure the round trip
-DEAR = 100.0  # times its cost that giving way counts where a week's turnover is just used up
+DEAR = 1000.0  # times its cost that giving way counts where a week's turnover is just used up
 MOST_DEAR = 1e6  # times its cost at most, however much was turned over
 
 

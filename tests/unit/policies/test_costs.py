@@ -95,7 +95,7 @@ def test_what_was_learnt_is_charged_whoever_waits_now() -> None:
 
 
 def test_giving_way_gets_dearer_as_the_week_is_used_up() -> None:
-    """With half of the 40 % used ten times, with all of it a hundred times, and there is no wall there."""
+    """With half of the 40 % used thirty times, with all of it a thousand times, and there is no wall there."""
     settings = PolicySettings(turnover_per_week=0.4)
     used = (0.0, 0.2, 0.4, 0.6)
     assert [dearness(each, settings) for each in used] == pytest.approx(
