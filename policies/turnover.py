@@ -5,7 +5,7 @@ with every resident that goes (``costs.dearness``), so that no single plan spend
 
 What has given way is a bucket that drains: each byte of a resident fills it, and a week drains as much as may give way
 in one. So prices rise until no more gives way than that, fall while nothing does, and a large swap is made up for in
-time. A count over the last seven days was all spent on the first of them, and a load that drifts followed one day in seven.
+time. A count over the last seven days was all spent on the first, and a drifting load was followed one day in seven.
 """
 
 from __future__ import annotations
