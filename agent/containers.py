@@ -18,6 +18,7 @@ from policies.board import room_bytes
 from policies.modes import UnknownName
 
 CONTAINER = "container"  # ProposedMove.reason
+ROOM_UNKNOWN = "room_unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,31 +96,34 @@ def _answer(
     if not others(space.containers, container.name):
         return NoRoute(code="only_one", sentence=f"{container.name} is the only container of {holder}")
     size = container.size_bytes if container.used_bytes is None else container.used_bytes
-    answer = connector.routes_out(
-        Bundle(
-            key=f"{container.name} of {holder}", physical_ids=(), unit_keys=(), kind=UnitKind.TABLE, size_bytes=size,
-            space=space.name, container=container.name,
-        )
+    bundle = Bundle(
+        key=f"{container.name} of {holder}", physical_ids=(), unit_keys=(), kind=UnitKind.TABLE, size_bytes=size,
+        space=space.name, container=container.name,
     )  # fmt: skip
-    return _without_room(answer, space, head_room_ratio) or answer if isinstance(answer, Route) else answer
+    answer = connector.routes_out(bundle)
+    if isinstance(answer, NoRoute):
+        return answer
+    refused = _without_room(bundle, space, head_room_ratio)
+    unknown = refused is not None and refused.code == ROOM_UNKNOWN
+    return answer if refused is None or (unknown and isinstance(answer, ByHand)) else refused
 
 
-def _without_room(route: Route, space: Space, head_room_ratio: float) -> NoRoute | None:
-    """Why the other containers cannot take it in; None where they can."""
-    need, what = route.bundle.size_bytes + route.transient_bytes, route.bundle.key
-    room = room_bytes(without(space, route.bundle.container), head_room_ratio)
+def _without_room(bundle: Bundle, space: Space, head_room_ratio: float) -> NoRoute | None:
+    """Why the other containers cannot take it in, or nobody knows whether; None where they can."""
+    need, what = bundle.size_bytes, bundle.key
+    room = room_bytes(without(space, bundle.container), head_room_ratio)
     if room is None:
-        return NoRoute(code="room_unknown", sentence=f"{what}: nobody can tell how much room the other containers have")
+        return NoRoute(code=ROOM_UNKNOWN, sentence=f"{what}: nobody can tell how much room the other containers have")
     if need <= room:
         return None
+    left = format_bytes(max(room, 0))
     return NoRoute(
-        code="no_room",
-        sentence=f"{what} holds {format_bytes(need)}, the others have {format_bytes(max(room, 0))} above their head-room",
+        code="no_room", sentence=f"{what} holds {format_bytes(need)}, the others have {left} above their head-room"
     )
 
 
 def _move(route: Route, tier: str, copy_seconds: float) -> ProposedMove:
-    what, space = route.bundle.key, route.bundle.space
+    what, space, size = route.bundle.key, route.bundle.space, route.bundle.size_bytes
     return ProposedMove(
         ordinal=1,
         key=what,
@@ -129,11 +133,11 @@ def _move(route: Route, tier: str, copy_seconds: float) -> ProposedMove:
         from_tier=tier,
         to_tier=tier,
         reason=CONTAINER,
-        size_bytes=route.bundle.size_bytes,
+        size_bytes=size,
         wait_saved_per_hour=0.0,
         copy_seconds=copy_seconds,
         payback_seconds=None,
-        sentence=f"{what} ({format_bytes(route.bundle.size_bytes)}) is emptied into the others and taken out of {space}.",
+        sentence=f"{what} ({format_bytes(size)}) is emptied into the others and taken out of {space}.",
     )
 
 

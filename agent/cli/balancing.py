@@ -82,14 +82,11 @@ def balance(
     given["--free-share"] = free_share
     wanted = _mode(mode, {name: value for name, value in given.items() if value is not None})
     limit = _seconds(time_limit)
+    _check_container(container, time_limit=time_limit, trace=trace)
     watch = session.watch()
     try:
         observe = allowed_observation(session, observe)
-        if (
-            isinstance(wanted, Drain)
-            and container
-            and take_out(session, watch, wanted.space, container, propose=propose)
-        ):
+        if container and take_out(session, watch, str(space), container, propose=propose):
             return
         look(session, watch, observe)
         planning = _planned(watch.plan(wanted, limit, traced=trace))
@@ -146,6 +143,13 @@ def _hsm(subtype: HsmSubtype, free_share: str | None) -> Hsm:
         return Hsm(subtype=subtype, free_ratio=parse_ratio(free_share))
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--free-share") from error
+
+
+def _check_container(container: str | None, *, time_limit: str | None, trace: bool) -> None:
+    """Refuse what says nothing of a container, which goes as a whole and whatever its heat."""
+    for name, given in (("--time-limit", time_limit is not None), ("--trace", trace)):
+        if container is not None and given:
+            raise typer.BadParameter(f"--container takes no {name}", param_hint=name)
 
 
 def _seconds(time_limit: str | None) -> float:

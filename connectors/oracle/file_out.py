@@ -13,11 +13,11 @@ from connectors.containers import ByHand
 from connectors.model import Bundle, NoRoute
 from connectors.oracle.file_moves import SINCE, move_file, target_of, text_of
 from connectors.oracle.names import quoted
-from connectors.oracle.queries import query
 from connectors.oracle.server import Server
 from connectors.oracle.spaces import DataFile
 
 ELSEWHERE = "<folder or disk group>"
+SEGMENTS = "SELECT DISTINCT OWNER, SEGMENT_NAME, PARTITION_NAME, SEGMENT_TYPE FROM DBA_EXTENTS WHERE FILE_ID = {file:d}"
 
 
 def by_hand(bundle: Bundle, files: Sequence[DataFile], places: Sequence[str], server: Server) -> ByHand | NoRoute:
@@ -64,7 +64,7 @@ def _dropped(file: DataFile, files: Sequence[DataFile]) -> tuple[str, ...]:
     name = quoted(file.tablespace)
     return (
         f"ALTER DATABASE DATAFILE {file.number} AUTOEXTEND OFF",
-        query("segments_of_file").replace(":file_id", str(file.number)),
+        SEGMENTS.format(file=file.number),
         "-- each of those out of the tablespace: hotplace balance --type drain --space, or ALTER ... MOVE, REBUILD",
         f"ALTER TABLESPACE {name} DROP DATAFILE '{text_of(file.path)}'",
     )
