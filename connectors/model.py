@@ -318,6 +318,7 @@ class Route:
     locks: str  # in the engine's words, one sentence
     log_bytes: int  # estimate of transaction log written
     transient_bytes: int  # extra room in the target while it runs, beyond the bundle itself
+    undo_bytes: int | None = None  # that the undo copies; None: as many as the way there
     rewrites: str = ""  # what the statements write anew besides the bundle: one plan has one route for each such thing
     combines: bool = False  # one route can move all bundles at once that rewrite the same thing
     joins: str = ""  # of UnitTable.wide_names, that the bundle goes with from then on; "": it stays in its own

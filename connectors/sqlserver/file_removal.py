@@ -67,6 +67,7 @@ def removal_route(
         lock_seconds=settings.lock_timeout,
         log_bytes=round(bundle.size_bytes * LOG_FACTOR),
         transient_bytes=0,
+        undo_bytes=0,
         notes=way.notes,
     )
 
@@ -102,6 +103,7 @@ def _way(database: str, file: File, major: int) -> Way:
         (Act(again.sql, f"a file in {folder} in the place of {name}, which fills with what comes"),),
         notes=(
             f"the other files of filegroup {file.space} take its pages in; indexes end up fragmented",
+            "the moving account has to be db_owner: DBCC SHRINKFILE asks for no less",
             "it may be cancelled, and what has moved stays moved",
             "a file that takes nothing new after that is opened by ALTER DATABASE ... MODIFY FILE with another SIZE",
             "large objects move slowly (KB 324432); a reader of a snapshot holds it up until it ends",

@@ -164,10 +164,14 @@ def test_a_file_leaves_and_another_comes(site: Site, lab: Lab) -> None:
     assert state(site) == "placed"
     undo = site.good("undo", str(number), "--json").document
     site.good("approve", str(undo["proposal"]), "--yes")
+    (taken_back,) = site.good("show", str(undo["proposal"]), "--json").document["moves"]
+    assert (taken_back["bytes"], taken_back["copy_seconds"]) == (0, 0.0)
     site.good("run", "--once")
     (back,) = files_of(lab).keys() - {f"shop_{SLOW}"}
     assert back.startswith("hotplace_")
     assert files_of(lab)[back].used == 0
+    again = site.run("undo", str(taken_back["id"]))
+    assert (again.code, "--container takes it out again" in " ".join(again.err.split())) == (6, True), again
     site.good("audit", "verify")
 
 
