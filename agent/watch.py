@@ -13,7 +13,7 @@ from dataclasses import asdict
 from datetime import timedelta
 
 from agent.advice import ADVICE, advice_document, advice_on
-from agent.config import DatabaseConfig, Level
+from agent.config import MOST_TOP_UNITS, DatabaseConfig, Level
 from agent.decisions import decision_of_proposal, keep
 from agent.executor import Executor, Listener
 from agent.ledger import Ledger, MoveRow
@@ -21,7 +21,7 @@ from agent.outcomes import Outcome, OutcomeVerdict
 from agent.pins import PIN_REPORTS, pin_reports, reports_document
 from agent.planner import Planning, make_planning, proposal_of
 from agent.progress import PROGRESS, RunningMove, progress_document
-from agent.ranking import RANKING, ranking_arrays, ranking_of
+from agent.ranking import RANKING, Standing, ranking_arrays, ranking_of
 from agent.sampler import Cycle, Sampler
 from agent.snapshot import Snapshot, Worth
 from agent.states import UNFINISHED, MoveState, ProposalState
@@ -131,7 +131,7 @@ class Watch:
             if mode is not None:
                 return planning
             ranking = ranking_of(planning)
-            self.snapshot.worth, self.snapshot.ranking = Worth.of(planning.plan), ranking
+            self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ranking, MOST_TOP_UNITS)
             self._ledger.save_arrays(self.database.name, RANKING, now, ranking_arrays(ranking))
             self._ledger.save_document(self.database.name, PIN_REPORTS, reports_document(pin_reports(planning)))
             keep(self._ledger, self.database.name, planning)
