@@ -27,6 +27,7 @@ from agent.decisions import forget
 from agent.executor import MoveEvent
 from agent.httpd import Certificate, MetricsServer
 from agent.ledger import HistorySettings, Ledger
+from agent.memory import return_free_blocks
 from agent.metrics import AgentCollector
 from agent.snapshot import STATUS, Snapshot, status_document
 from agent.watch import Watch
@@ -251,6 +252,8 @@ class Daemon:
         except HotplaceError as error:
             log.error("failed", job=job.__name__.strip("_"), database=watch.database.name, error=str(error),
                       advice=error.advice)  # fmt: skip
+        if job != self._act:
+            return_free_blocks()
 
     def _sample(self, watch: Watch) -> None:
         cycle = watch.sample()

@@ -130,14 +130,18 @@ class Watch:
             )  # fmt: skip
             if mode is not None:
                 return planning
-            ranking = ranking_of(planning)
-            self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ranking, MOST_TOP_UNITS)
-            self._ledger.save_arrays(self.database.name, RANKING, now, ranking_arrays(ranking))
+            self._rank(planning)
             self._ledger.save_document(self.database.name, PIN_REPORTS, reports_document(pin_reports(planning)))
             keep(self._ledger, self.database.name, planning)
             self._ledger.save_document(self.database.name, ADVICE, advice_document(advice_on(planning)))
             self.count_proposals()
             return planning
+
+    def _rank(self, planning: Planning) -> None:
+        """Leave the ranking in the ledger and its top in memory."""
+        ranking = ranking_of(planning)
+        self._ledger.save_arrays(self.database.name, RANKING, planning.made_at, ranking_arrays(ranking))
+        self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ranking, MOST_TOP_UNITS)
 
     def propose(self, planning: Planning) -> int | None:
         """Store the plan as a proposal and return its number.

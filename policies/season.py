@@ -160,6 +160,17 @@ def outlook(state: SeasonState, slots: I64, since: datetime, hours: float) -> Ou
     )
 
 
+def promised(state: SeasonState, slots: I64, since: datetime, hours: float) -> F64 | None:
+    """``Outlook.promised`` of some slots, shape ``(n,)``; None where no unit has a habit to act on."""
+    own = outlook(state, state.slot, since, hours).promised()
+    telling = np.flatnonzero(np.isfinite(own))
+    if not len(telling):
+        return None
+    known = state.slot[telling]
+    place = np.minimum(np.searchsorted(known, slots), len(known) - 1)
+    return np.where(known[place] == slots, own[telling][place], np.nan)
+
+
 def _all_expected(state: SeasonState, ahead: I64) -> F64:
     """What ``_expected`` says of every unit with cells, shape ``(3, len(state))``; of few at a time, to save room."""
     found = np.empty((3, len(state)))
