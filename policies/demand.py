@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from connectors.model import F64, I64, ROLE_FIGURES, Bools, Interval, RoleFigures, Sample, SpaceFigures
+from connectors.model import F64, I64, ROLE_FIGURES, Bools, Counts, Interval, RoleFigures, Sample, SpaceFigures
 
 OTHER_EPOCH = "other_epoch"
 CLOCK_STOOD_STILL = "clock_stood_still"
@@ -172,7 +172,7 @@ def _contains(column: I64, ids: I64) -> Bools:
     return _rows(column, ids) >= 0
 
 
-def _taken(counter: I64, rows: I64 | None) -> I64:
+def _taken(counter: Counts, rows: I64 | None) -> Counts:
     """The counter at those rows, 0 for row -1; all of it for None."""
     if rows is None:
         return counter
