@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from agent.config import DatabaseConfig
+from agent.containers import put_back
 from agent.ledger import Ledger, MoveRow
 from agent.planner import rows_of_keys
 from agent.proposals import Proposal, ProposedMove
@@ -89,6 +90,8 @@ _ENDED = frozenset(
 def _route_back(row: MoveRow, catalog: Catalog, connector: Connector) -> Route:
     if row.state not in UNDOABLE:
         raise CannotUndo(f"move {row.id} is {row.state}: there is nothing to take back", advice=row.reason)
+    if row.move.route.bundle.container:
+        return put_back(row.move.route)
     answer = connector.routes(_bundle_now(row, catalog), row.move.from_space)
     if isinstance(answer, NoRoute):
         raise CannotUndo(f"move {row.id} of {row.move.key} cannot be taken back: {answer.sentence}")

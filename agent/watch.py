@@ -14,6 +14,7 @@ from datetime import timedelta
 
 from agent.advice import ADVICE, advice_document, advice_on
 from agent.config import DatabaseConfig, Level
+from agent.containers import CONTAINER, TakingOut, take_out
 from agent.decisions import decision_of_proposal, keep
 from agent.executor import Executor, Listener
 from agent.ledger import Ledger, MoveRow
@@ -21,6 +22,7 @@ from agent.outcomes import Outcome, OutcomeVerdict
 from agent.pins import PIN_REPORTS, pin_reports, reports_document
 from agent.planner import Planning, make_planning, proposal_of
 from agent.progress import PROGRESS, RunningMove, progress_document
+from agent.proposals import Proposal
 from agent.ranking import RANKING, ranking_arrays, ranking_of
 from agent.sampler import Cycle, Sampler
 from agent.snapshot import Snapshot, Worth
@@ -144,17 +146,30 @@ class Watch:
 
         None where there is nothing to move, the level forbids it, or approved moves are still to be done.
         """
-        if self.level is Level.OBSERVE:
+        number = self.offer(proposal_of(planning, self.database, self.identity.fingerprint))
+        if number is None:
             return None
-        if self._ledger.moves(database=self.database.name, states=ACTIONABLE | {MoveState.UNDO_PROPOSED}):
-            return None  # what was approved, and an undo that waits for its answer, come first
-        proposal = proposal_of(planning, self.database, self.identity.fingerprint)
-        if proposal is None:
-            return None
-        number = self._ledger.store_proposal(proposal)
         if planning.plain and self._ledger.load_arrays(self.database.name, decision_of_proposal(number)) is None:
             keep(self._ledger, self.database.name, planning, decision_of_proposal(number))
         return number
+
+    def take_out(self, space: str, container: str) -> TakingOut | None:
+        """How one container of a space can go; None where it is the only one, so that the space is to be drained.
+
+        Raises:
+            UnknownName: there is no such space or container.
+            ConnectorError: the engine did not answer.
+        """
+        with self._lock:
+            return take_out(self.database, self.connector, space, container, self._clock.now())
+
+    def offer(self, proposal: Proposal | None) -> int | None:
+        """Store a proposal, if there is one, and return its number; None as ``propose``."""
+        if proposal is None or self.level is Level.OBSERVE:
+            return None
+        if self._ledger.moves(database=self.database.name, states=ACTIONABLE | {MoveState.UNDO_PROPOSED}):
+            return None  # what was approved, and an undo that waits for its answer, come first
+        return self._ledger.store_proposal(proposal)
 
     # -- acting --------------------------------------------------------------------------------------------------
 
@@ -294,7 +309,7 @@ class Watch:
 
     def _propose_undo(self, rows: list[MoveRow]) -> None:
         """What hurt is proposed to be taken back, for a person to approve; what somebody asked for is not."""
-        asked_for = (UNDO, MoveReason.PIN, MoveReason.DRAIN)
+        asked_for = (UNDO, CONTAINER, MoveReason.PIN, MoveReason.DRAIN)
         plain = [self._ledger.move(row.id) for row in rows if row.move.reason not in asked_for]
         if not plain or self.level is Level.OBSERVE:
             return

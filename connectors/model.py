@@ -16,6 +16,9 @@ from enum import IntEnum, StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from connectors.containers import Container
+from connectors.effects import FollowUp, Locked, LogVolume
+
 F64 = NDArray[np.float64]
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
@@ -25,7 +28,6 @@ Bools = NDArray[np.bool_]
 
 NO_PARENT = -1
 NO_WIDE = -1
-MINIMAL_LOG = 0.5  # share of a bundle's bytes: a move that logs less does not log what it copies
 
 
 class UnitKind(IntEnum):
@@ -86,6 +88,7 @@ class Space:
     used_bytes: int
     free_bytes: int | None  # None: the connector cannot know; configuration may
     capacity_bytes: int | None
+    containers: tuple[Container, ...] = ()  # (): the engine does not say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,6 +277,7 @@ class Bundle:
     space: str
     wide: str = ""  # the narrow way; else what moves as a whole, of UnitTable.wide_names
     homes: tuple[str, ...] = ()  # of wide_names, that each of unit_keys is to be in then; (): the connector chooses
+    container: str = ""  # what of the space is taken out or put back, its bytes stay in the space; it has no units then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,31 +301,6 @@ class Step:
     def pausable(self) -> bool:
         """Whether the statement can be held while it runs."""
         return bool(self.pause_sql)
-
-
-class Locked(StrEnum):
-    """What other sessions cannot do with the units of a move while it runs."""
-
-    NOTHING = "nothing"
-    BRIEFLY = "briefly"  # all of them, for a moment at its begin or end
-    WRITES = "writes"  # reads go on
-    ALL = "all"
-
-
-class LogVolume(StrEnum):
-    """How much of a move goes into the transaction log."""
-
-    NONE = "none"
-    MINIMAL = "minimal"  # what was allocated, not what was copied
-    FULL = "full"  # every byte
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FollowUp:
-    """Work that a move leaves behind, beside its own statements."""
-
-    what: str  # one sentence without a full stop
-    seconds: float | None  # of a session's time, estimated; None: nobody can say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -351,9 +330,7 @@ class Route:
     @property
     def log_volume(self) -> LogVolume:
         """How its estimate of the log compares with what it copies."""
-        if not self.log_bytes:
-            return LogVolume.NONE
-        return LogVolume.FULL if self.log_bytes > MINIMAL_LOG * self.bundle.size_bytes else LogVolume.MINIMAL
+        return LogVolume.of(self.log_bytes, self.bundle.size_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

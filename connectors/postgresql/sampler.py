@@ -16,8 +16,9 @@ from connectors.postgresql.session import ReadSession, Row
 COUNTERS = (
     "blocks_fetched",
     "blocks_hit",
-    "scans",  # sequential scans begun
-    "rows_scanned",  # rows that sequential scans returned
+    "scans",  # sequential scans begun; of an index: all of its scans
+    "rows_scanned",  # rows that sequential scans returned; of an index: entries
+    "rows_fetched",  # rows that bitmap scans took; of an index: rows that were looked up through it one by one
     "rows_inserted",
     "rows_changed",  # updated and deleted
     "maintenance",  # passes over the table by VACUUM (two) and ANALYZE (one), automatic ones included

@@ -55,17 +55,20 @@ def pinned(life: Life) -> Life:
 
 
 def test_emulated_server_life_of_a_table(db2: Db2, tmp_path: Path) -> None:
-    """Found hot, proposed, approved by its digest, moved phase by phase, measured, taken back; the audit verifies."""
+    """Found hot, proposed, approved by its digest, moved phase by phase, measured, taken back; the audit verifies.
+
+    What looks and what acts are processes of their own here, as at a site.
+    """
     life = by_table(db2, tmp_path)
-    life.good("doctor")
+    life.apart("doctor")
     with load(db2):
         at = len(db2.lab.sent())
-        document = life.good("plan", "--observe", "1.5", "--propose", "--json").document
+        document = life.apart("plan", "--observe", "1.5", "--propose", "--json").document
         moves = {move["unit"]: move["statements"][0]["sql"] for move in document["moves"]}
         assert moves[KEY].startswith("CALL SYSPROC.ADMIN_MOVE_TABLE('APP','ORDERS','TS_FAST',")
         assert db2.lab.sent()[at:] == []  # a plan changes nothing
         life.good("approve", str(document["proposal"]["id"]), "--digest", document["proposal"]["digest"])
-        life.good("run", "--once")
+        life.apart("run", "--once")
         assert db2.lab.home(SCHEMA, TABLE)[0] == TS_FAST
         life.good("run", "--once")
         life.good("run", "--once")
