@@ -233,6 +233,20 @@ class Interval:
         """The same as ``roles``, per second."""
         return tuple(figures.per_second(self.seconds) for figures in self.roles)
 
+    def database_rates(self) -> DatabaseDemand:
+        """The whole database's figures by their usual names, per second; NaN for what was not measured."""
+
+        def rate(name: str) -> float:
+            return self.database.get(name, float("nan")) / self.seconds
+
+        return DatabaseDemand(
+            reads=rate("reads"),
+            read_wait=rate("read_seconds"),
+            write_wait=rate("write_seconds"),
+            transactions=rate("transactions"),
+            active=rate("active_seconds"),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseDemand:
@@ -319,6 +333,7 @@ class Route:
     locks: str  # in the engine's words, one sentence
     log_bytes: int  # estimate of transaction log written
     transient_bytes: int  # extra room in the target while it runs, beyond the bundle itself
+    undo_bytes: int | None = None  # that the undo copies; None: as many as the way there
     rewrites: str = ""  # what the statements write anew besides the bundle: one plan has one route for each such thing
     combines: bool = False  # one route can move all bundles at once that rewrite the same thing
     joins: str = ""  # of UnitTable.wide_names, that the bundle goes with from then on; "": it stays in its own
