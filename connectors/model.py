@@ -233,6 +233,20 @@ class Interval:
         """The same as ``roles``, per second."""
         return tuple(figures.per_second(self.seconds) for figures in self.roles)
 
+    def database_rates(self) -> DatabaseDemand:
+        """The whole database's figures by their usual names, per second; NaN for what was not measured."""
+
+        def rate(name: str) -> float:
+            return self.database.get(name, float("nan")) / self.seconds
+
+        return DatabaseDemand(
+            reads=rate("reads"),
+            read_wait=rate("read_seconds"),
+            write_wait=rate("write_seconds"),
+            transactions=rate("transactions"),
+            active=rate("active_seconds"),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseDemand:
