@@ -142,7 +142,9 @@ def _index(sums: NDArray[np.float32], weight: F64, slots: I64) -> F64:
 
 def _admitted(state: DriftState, slots: I64) -> DriftState:
     """The columns with room for those slots, as long as there is any; who came first stays."""
-    fresh = np.setdiff1d(slots, state.slot)[: max(0, MOST_UNITS - len(state))]
+    if len(state) >= MOST_UNITS:
+        return state
+    fresh = np.setdiff1d(slots, state.slot)[: MOST_UNITS - len(state)]
     if not len(fresh):
         return state
     slot = np.concatenate((state.slot, fresh))
