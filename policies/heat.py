@@ -167,6 +167,9 @@ def decided(heat: HeatView, resident: Bools) -> HeatView:
     Args:
         heat: with both horizons.
         resident: units on the fastest tier.
+
+    Returns:
+        Heat of one horizon: the other is weighed, and would double what a plan holds and the ledger keeps of it.
     """
     if heat.steady is None:
         return heat
@@ -185,7 +188,7 @@ def decided(heat: HeatView, resident: Bools) -> HeatView:
     hotter, colder = (
         np.divide(other, chosen, out=np.ones(len(chosen)), where=chosen > 0) for other in (hottest, coldest)
     )
-    return replace(heat, rates=rates, hotter=hotter, colder=colder)
+    return replace(heat, rates=rates, steady=None, hotter=hotter, colder=colder)
 
 
 def handed_on(state: HeatState, source: I64, target: I64, share: float = 1.0) -> HeatState:
