@@ -84,7 +84,9 @@ def without(space: Space, container: str) -> Space:
 
 def put_back(route: Route) -> Route:
     """The way back of a container that was taken out: known when it left, since nothing else has a new name."""
-    return replace(route, steps=route.undo_steps, undo_steps=(), tidy_steps=())
+    bundle = route.bundle if route.undo_bytes is None else replace(route.bundle, size_bytes=route.undo_bytes)
+    name = f"{route.name}, back"  # what it teaches of speed is its own
+    return replace(route, name=name, bundle=bundle, steps=route.undo_steps, undo_steps=(), tidy_steps=())
 
 
 def _answer(
@@ -94,7 +96,7 @@ def _answer(
         return NoRoute(code="not_offered", sentence="this engine takes no single container out of a space")
     holder = container.holder or space.name
     if not others(space.containers, container.name):
-        return NoRoute(code="only_one", sentence=f"{container.name} is the only container of {holder}")
+        return NoRoute(code="only_one", sentence=f"it is the only container of {holder} in {space.name}")
     size = container.size_bytes if container.used_bytes is None else container.used_bytes
     bundle = Bundle(
         key=f"{container.name} of {holder}", physical_ids=(), unit_keys=(), kind=UnitKind.TABLE, size_bytes=size,

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from datetime import timedelta
 
 from agent.advice import ADVICE, advice_document, advice_on
-from agent.config import DatabaseConfig, Level
+from agent.config import MOST_TOP_UNITS, DatabaseConfig, Level
 from agent.containers import CONTAINER, TakingOut, take_out
 from agent.decisions import decision_of_proposal, keep
 from agent.executor import Executor, Listener
@@ -23,7 +23,7 @@ from agent.pins import PIN_REPORTS, pin_reports, reports_document
 from agent.planner import Planning, make_planning, proposal_of
 from agent.progress import PROGRESS, RunningMove, progress_document
 from agent.proposals import Proposal
-from agent.ranking import RANKING, ranking_arrays, ranking_of
+from agent.ranking import RANKING, Standing, ranking_arrays, ranking_of
 from agent.sampler import Cycle, Sampler
 from agent.snapshot import Snapshot, Worth
 from agent.states import UNFINISHED, MoveState, ProposalState
@@ -132,14 +132,18 @@ class Watch:
             )  # fmt: skip
             if mode is not None:
                 return planning
-            ranking = ranking_of(planning)
-            self.snapshot.worth, self.snapshot.ranking = Worth.of(planning.plan), ranking
-            self._ledger.save_arrays(self.database.name, RANKING, now, ranking_arrays(ranking))
+            self._rank(planning)
             self._ledger.save_document(self.database.name, PIN_REPORTS, reports_document(pin_reports(planning)))
             keep(self._ledger, self.database.name, planning)
             self._ledger.save_document(self.database.name, ADVICE, advice_document(advice_on(planning)))
             self.count_proposals()
             return planning
+
+    def _rank(self, planning: Planning) -> None:
+        """Leave the ranking in the ledger and its top in memory."""
+        ranking = ranking_of(planning)
+        self._ledger.save_arrays(self.database.name, RANKING, planning.made_at, ranking_arrays(ranking))
+        self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ranking, MOST_TOP_UNITS)
 
     def propose(self, planning: Planning) -> int | None:
         """Store the plan as a proposal and return its number.

@@ -24,6 +24,7 @@ F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]
 I8 = NDArray[np.int8]
+Counts = I64 | I32  # whole numbers of 0 or more, the narrow type where all of them fit
 Bools = NDArray[np.bool_]
 
 NO_PARENT = -1
@@ -207,7 +208,7 @@ class Sample:
     monotonic_seconds: float  # the agent's own clock that never jumps; only differences mean anything
     epoch: str  # another epoch means the counters started anew (reset, restart, failover)
     physical_id: I64  # ascending and unique
-    counters: Mapping[str, I64]  # engine's names; each aligned with physical_id
+    counters: Mapping[str, Counts]  # engine's names; each aligned with physical_id
     database: Mapping[str, float]  # cumulative figures of the whole database, see DatabaseDemand
     server_seconds: float  # what this sample cost the server, as far as the connector can tell
     spaces: SpaceFigures | None = None  # totals; None: the engine does not time I/O per space
@@ -231,6 +232,20 @@ class Interval:
     def role_rates(self) -> tuple[RoleFigures, ...]:
         """The same as ``roles``, per second."""
         return tuple(figures.per_second(self.seconds) for figures in self.roles)
+
+    def database_rates(self) -> DatabaseDemand:
+        """The whole database's figures by their usual names, per second; NaN for what was not measured."""
+
+        def rate(name: str) -> float:
+            return self.database.get(name, float("nan")) / self.seconds
+
+        return DatabaseDemand(
+            reads=rate("reads"),
+            read_wait=rate("read_seconds"),
+            write_wait=rate("write_seconds"),
+            transactions=rate("transactions"),
+            active=rate("active_seconds"),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,6 +333,7 @@ class Route:
     locks: str  # in the engine's words, one sentence
     log_bytes: int  # estimate of transaction log written
     transient_bytes: int  # extra room in the target while it runs, beyond the bundle itself
+    undo_bytes: int | None = None  # that the undo copies; None: as many as the way there
     rewrites: str = ""  # what the statements write anew besides the bundle: one plan has one route for each such thing
     combines: bool = False  # one route can move all bundles at once that rewrite the same thing
     joins: str = ""  # of UnitTable.wide_names, that the bundle goes with from then on; "": it stays in its own

@@ -10,18 +10,18 @@ all that is left.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from connectors.model import F64, I64, Signal
 from policies.benefit import HOUR, wait_per_hour
 from policies.interval import MODEL_ERROR, Interval, spread
-from policies.loop import closed_loop, queued_tiers
+from policies.loop import BACKGROUND, ROWS, TRANSACTIONS, closed_loop, queued_tiers
 from policies.plan import PolicySettings, Situation
 
 ELSEWHERE_ERROR = 0.02  # of a session's whole time: how far off the rest is that no counter shows
-BACKGROUND = (Signal.PREFETCHED_READ, Signal.DIRECT_READ)
+READ_AHEAD = (Signal.PREFETCHED_READ, Signal.DIRECT_READ)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,17 +70,22 @@ def forecast(situation: Situation, settings: PolicySettings, tier: I64) -> Forec
 
 
 def _waits(situation: Situation, settings: PolicySettings, tier: I64) -> F64:
-    """Session seconds waited per second by tier, of transactions and of the background. Shape ``(2, tiers)``."""
+    """Rows of ``loop``: waits of transactions, and how long reads of the background take. Shape ``(ROWS, tiers)``.
+
+    Reads ahead keep a tier, and the session that asked, busy for their whole time, however little of it is waited for
+    where there is no queue.
+    """
     rates = situation.heat.rates
     background = np.zeros_like(rates)
-    background[list(BACKGROUND)] = rates[list(BACKGROUND)]
+    background[list(READ_AHEAD)] = rates[list(READ_AHEAD)]
     speeds = [each.speed for each in situation.tiers]
     managed = tier >= 0
-    sums = np.zeros((2, len(speeds)))
-    for line, part in enumerate((rates - background, background)):
-        wait = wait_per_hour(part, speeds, settings) / HOUR
+    whole = replace(settings, prefetched_wait_share=1.0)
+    sums = np.zeros((ROWS, len(speeds)))
+    for row, part, shares in ((TRANSACTIONS, rates - background, settings), (BACKGROUND, background, whole)):
+        wait = wait_per_hour(part, speeds, shares) / HOUR
         own = np.take_along_axis(wait, np.maximum(tier, 0)[np.newaxis, :], axis=0)[0]
-        sums[line] = np.bincount(tier[managed], weights=own[managed], minlength=len(speeds))
+        sums[row] = np.bincount(tier[managed], weights=own[managed], minlength=len(speeds))
     return sums
 
 

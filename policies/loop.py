@@ -27,6 +27,10 @@ QUEUED_SECONDS = 0.001  # a slower random read is a spindle's
 HALVINGS = 100
 LEAST_ELSEWHERE = 0.01  # of a session, or of what was measured: nobody computes nothing
 MOST_TAKEN = 0.95  # of a tier by the background
+# Rows of seconds per second by tier, at the speeds that are believed.
+ROWS = 2
+TRANSACTIONS = 0  # that their sessions wait
+BACKGROUND = 1  # that reads take which go at a pace of their own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,29 +80,29 @@ class Loop:
     database: DatabaseDemand
     queued: Bools  # (tiers,)
     scale: F64  # (tiers,) by which waits at the speeds that are believed come to what was measured
-    now: F64  # (2, tiers) measured: session seconds waited per second by transactions and by the background
+    now: F64  # (ROWS, tiers) as measured
 
     def network(self, then: F64) -> Network:
         """The network of other placements.
 
         Args:
-            then: session seconds waited per second at the speeds that are believed, by transactions and by the
-                background, shape ``(2, tiers, m)``.
+            then: what there would be, at the speeds that are believed, shape ``(ROWS, tiers, m)``.
         """
         then = then * self.scale[:, np.newaxis]
-        sessions = max(1.0, self.database.active - float(self.now[1].sum()))
+        waits, reads = self.now[TRANSACTIONS], self.now[BACKGROUND]
+        sessions = max(1.0, self.database.active - float(reads.sum()))
         rate = self.database.transactions
         # what one second of wait is in seconds of service: less the longer the queue; 1 where nobody waited yet
-        service = 1 / (1 + self.now[0] * (sessions - 1) / sessions)
-        everybody = 1 + self.now.sum(axis=0)
-        taken_now = np.minimum(MOST_TAKEN, self.now[1] / everybody)[:, np.newaxis]
-        taken_then = np.minimum(MOST_TAKEN, then[1] / everybody[:, np.newaxis])
-        demand = then[0] * service[:, np.newaxis] / rate * (1 - taken_now) / (1 - taken_then)
+        service = 1 / (1 + waits * (sessions - 1) / sessions)
+        everybody = 1 + waits + reads
+        taken_now = np.minimum(MOST_TAKEN, reads / everybody)[:, np.newaxis]
+        taken_then = np.minimum(MOST_TAKEN, then[BACKGROUND] / everybody[:, np.newaxis])
+        demand = then[TRANSACTIONS] * service[:, np.newaxis] / rate * (1 - taken_now) / (1 - taken_then)
         return Network(
             sessions=sessions,
-            elsewhere=max(LEAST_ELSEWHERE, sessions - float(self.now[0].sum())) / rate,
+            elsewhere=max(LEAST_ELSEWHERE, sessions - float(waits.sum())) / rate,
             demand=demand[self.queued],
-            delay=np.asarray(then[0][~self.queued].sum(axis=0) / rate, dtype=np.float64),
+            delay=np.asarray(then[TRANSACTIONS, ~self.queued].sum(axis=0) / rate, dtype=np.float64),
         )
 
 
@@ -111,8 +115,7 @@ def closed_loop(now: F64, situation: Situation) -> Loop | None:
     """The loop that a database is; None where the engine counts no transactions or no sessions' time.
 
     Args:
-        now: session seconds waited per second at the speeds that are believed where everything is, by transactions
-            and by the background, shape ``(2, tiers)``.
+        now: what there is where everything is, at the speeds that are believed, shape ``(ROWS, tiers)``.
         situation: its database and tiers.
     """
     database, queued = situation.database, queued_tiers(situation)

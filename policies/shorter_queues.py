@@ -25,7 +25,7 @@ import numpy as np
 from connectors.model import F64
 from policies.benefit import HOUR
 from policies.bundles import MICRO, Bundles
-from policies.loop import closed_loop
+from policies.loop import ROWS, TRANSACTIONS, closed_loop
 from policies.plan import Situation
 from policies.queueing import change_ratio
 
@@ -89,15 +89,22 @@ def _waits(bundles: Bundles, gain: F64, tiers: int) -> F64:
 
 def _by_sessions(waits: F64, now: F64, situation: Situation) -> tuple[F64, F64] | None:
     """Likely and most, over all that is saved at today's latencies; None where sessions are not counted."""
-    loop = closed_loop(np.stack((now, np.zeros_like(now))), situation)
+    loop = closed_loop(_of_transactions(now), situation)
     if loop is None:
         return None
-    network = loop.network(np.stack((waits, np.zeros_like(waits))))
+    network = loop.network(_of_transactions(waits))
     rate, wait = network.solve()
     present = situation.database.transactions
     at_rate = np.minimum(wait, network.wait_at(np.minimum(rate, present)))
     linear = loop.scale @ waits
     return _share((wait[0] - wait) * present, linear), _share((wait[0] - at_rate) * present, linear)
+
+
+def _of_transactions(waits: F64) -> F64:
+    """Rows of ``loop`` in which nobody goes at a pace of his own."""
+    rows = np.zeros((ROWS, *waits.shape))
+    rows[TRANSACTIONS] = waits
+    return rows
 
 
 def _by_latency(waits: F64, now: F64, situation: Situation) -> tuple[F64, F64]:

@@ -13,6 +13,7 @@ import json
 import math
 import struct
 from collections.abc import Iterable, Mapping
+from io import BytesIO
 from itertools import chain
 from typing import Any
 
@@ -162,7 +163,11 @@ def _from_planes(raw: bytes, offset: int, dtype: np.dtype[Any], count: int) -> N
 def _compress(parts: Iterable[bytes], size: int) -> bytes:
     """One frame of some parts, which come to ``size`` bytes; only one of them is held at a time."""
     packer = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True).compressobj(size=size)
-    return b"".join([*map(packer.compress, parts), packer.flush()])
+    packed = BytesIO()  # hands over what it holds; joining parts would hold all of it twice
+    for part in parts:
+        packed.write(packer.compress(part))
+    packed.write(packer.flush())
+    return packed.getvalue()
 
 
 def _decompress(blob: bytes) -> bytes:

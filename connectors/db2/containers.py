@@ -120,6 +120,7 @@ def _drop(space: TableSpace, bundle: Bundle, settings: Db2Settings) -> Route:
     notes = (
         f"the other containers of {name} take its extents in; the file is deleted when they have",
         f"{rebalance(name, 'SUSPEND')} pauses it, {rebalance(name, 'RESUME')} lets it go on",
+        "the moving account has to be in SYSCTRL_GROUP or SYSADM_GROUP",
         "take a backup afterwards: a restore asks for the containers that there were",
     )
     found = route_by_rebalance(NAME, words, space, bundle.space, bundle, settings, notes)

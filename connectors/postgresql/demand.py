@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from connectors.model import F64, I64, NO_PARENT, SIGNALS, Bools, DatabaseDemand, Demand, Interval, Signal
+from connectors.model import F64, I64, NO_PARENT, SIGNALS, Bools, Demand, Interval, Signal
 from connectors.postgresql.catalog import Shape
 
 ESTIMATED = frozenset({Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE})
@@ -61,7 +61,7 @@ def classify(interval: Interval, shape: Shape, *, new_blocks_missed: bool) -> De
         rates=np.where(observed, counts, 0.0) / interval.seconds,
         observed=observed,
         estimated=ESTIMATED,
-        database=_database_demand(interval),
+        database=interval.database_rates(),
         roles=interval.role_rates(),
     )
 
@@ -112,16 +112,3 @@ def _rows_of(interval: Interval, parent: I64) -> I64:
         return parent
     at = np.minimum(np.searchsorted(interval.physical_id, parent), len(parent) - 1)
     return np.where(interval.physical_id[at] == parent, at, -1).astype(np.int64)
-
-
-def _database_demand(interval: Interval) -> DatabaseDemand:
-    def rate(name: str) -> float:
-        return interval.database.get(name, float("nan")) / interval.seconds
-
-    return DatabaseDemand(
-        reads=rate("reads"),
-        read_wait=rate("read_seconds"),
-        write_wait=rate("write_seconds"),
-        transactions=rate("transactions"),
-        active=rate("active_seconds"),
-    )

@@ -33,13 +33,14 @@ _FORMS = {
         rf"TO FILEGROUP ({IDENTIFIER})$"
     ),
     "empty": re.compile(rf"DBCC SHRINKFILE \({_TEXT}, EMPTYFILE\)"),
+    "grow": re.compile(rf"ALTER DATABASE {IDENTIFIER} MODIFY FILE \(NAME = ({IDENTIFIER}), SIZE = \d+MB\)$"),
     "remove": re.compile(rf"ALTER DATABASE {IDENTIFIER} REMOVE FILE ({IDENTIFIER})$"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class FileStep:
-    """What a statement does to which file: add, empty or remove."""
+    """What a statement does to which file: add, empty, grow or remove."""
 
     action: str
     file: str

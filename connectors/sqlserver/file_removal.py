@@ -6,6 +6,7 @@ Source: sql-docs, DBCC SHRINKFILE (EMPTYFILE) and ALTER DATABASE File and Filegr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from connectors.effects import Locked
 from connectors.model import Bundle, Home, Inspection, NoRoute, Route
 from connectors.sqlserver.catalog import read_files
 from connectors.sqlserver.disks import folder_of
+from connectors.sqlserver.emptying import EMPTY_PAGES
 from connectors.sqlserver.file_move import LOG_FACTOR, REPLICAS_STAY_SINCE, add_like, emptied, file_route_of
 from connectors.sqlserver.online import CLOUD, Server
 from connectors.sqlserver.routes import number_of, tagged
@@ -20,9 +22,10 @@ from connectors.sqlserver.session import ReadSession, lock_timeout_statement
 from connectors.sqlserver.settings import SqlserverSettings
 from connectors.sqlserver.spaces import PAGE, File
 from connectors.sqlserver.ways import MADE, Act, Way
-from connectors.sqlserver.written import PRIMARY_FILE
+from connectors.sqlserver.written import PAGES_IN_MB, PRIMARY_FILE, grow_file
 
 NAME = "empty and remove a file"
+_SIZE = re.compile(r"SIZE = (\d+)MB\)$")
 
 
 def removal_route(
@@ -59,14 +62,16 @@ def removal_route(
         bundle=bundle,
         to_space=bundle.space,
         prologue=(lock_timeout_statement(settings.lock_timeout),),
-        steps=tuple(replace(s, pause_sql="", resume_sql="") for s in tagged(number, "step", way.there, limit)),
+        steps=tagged(number, "step", way.there, limit),
         undo_steps=tagged(number, "undo", way.back, limit),
+        tidy_steps=tagged(number, "tidy", way.tidy, limit),
         online=True,
         locks="none on its tables but for a moment: pages are moved some at a time, in small transactions",
         locked=Locked.BRIEFLY,
         lock_seconds=settings.lock_timeout,
         log_bytes=round(bundle.size_bytes * LOG_FACTOR),
         transient_bytes=0,
+        undo_bytes=0,
         notes=way.notes,
     )
 
@@ -100,18 +105,27 @@ def _way(database: str, file: File, major: int) -> Way:
         NAME,
         emptied(database, [name], major),
         (Act(again.sql, f"a file in {folder} in the place of {name}, which fills with what comes"),),
+        tidy=(Act(grow_file(database, name, _reopened(file)), f"let {name} take new data again"),),
         notes=(
             f"the other files of filegroup {file.space} take its pages in; indexes end up fragmented",
-            "it may be cancelled, and what has moved stays moved",
-            "a file that takes nothing new after that is opened by ALTER DATABASE ... MODIFY FILE with another SIZE",
+            "the moving account has to be db_owner: DBCC SHRINKFILE asks for no less",
+            "it can be stopped at any time, and what has moved stays moved",
+            "given up, the file is opened to new data again, which takes a change of its size: 1 MB more",
             "large objects move slowly (KB 324432); a reader of a snapshot holds it up until it ends",
             "its pages do not come back with the undo, which adds an empty file of the same size",
         ),
     )
 
 
+def _reopened(file: File) -> int:
+    """Pages of the file once it was given up: changing its size is what lets it take new data."""
+    return (file.size_pages or 0) + PAGES_IN_MB
+
+
 def inspect_container(session: ReadSession, route: Route, *, running: bool) -> Inspection:
-    """Whether the file that a route takes out, or puts back, is there. What has left a file is no state of a move.
+    """Whether the file that a route takes out, or puts back, is there.
+
+    One that pages have left is held, unless somebody works on it or it was given up, which its size tells.
 
     Raises:
         ConnectorError: the server did not answer.
@@ -122,10 +136,20 @@ def inspect_container(session: ReadSession, route: Route, *, running: bool) -> I
     name = (files.old or files.new)[0]
     file = next((each for each in read_files(session) if each.name == name), None)
     pages = 0 if file is None else (file.size_pages if file.used_pages is None else file.used_pages) or 0
+    held = goes and not running and file is not None and _half_way(file, pages, route)
     return Inspection(
         home=Home.SOURCE if (file is not None) == goes else Home.TARGET,
         sentence=f"there is no file {name}" if file is None else f"file {name} has {pages} pages in use",
+        leftovers=route.tidy_steps if held else (),
         size_bytes=pages * PAGE if goes else 0,
         on_disk=None,
         running=running,
+        paused=held,
     )
+
+
+def _half_way(file: File, pages: int, route: Route) -> bool:
+    """More pages have left it since the plan was made than any file has of its own, and it was not opened again."""
+    begun = route.bundle.size_bytes // PAGE - pages > EMPTY_PAGES
+    opened = _SIZE.search(route.tidy_steps[0].sql)
+    return begun and opened is not None and (file.size_pages or 0) < int(opened[1]) * PAGES_IN_MB

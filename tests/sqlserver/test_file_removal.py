@@ -51,6 +51,9 @@ def test_the_statements_of_a_file() -> None:
         "DBCC SHRINKFILE (N'it''s', EMPTYFILE)",
         "ALTER DATABASE [a]]pp] REMOVE FILE [it's]",
     ]
+    assert [step.sql.partition("*/ ")[2] for step in route.tidy_steps] == [
+        "ALTER DATABASE [a]]pp] MODIFY FILE (NAME = [it's], SIZE = 102MB)"
+    ]
     made = f"hotplace_{route.steps[0].sql.split()[3]}_back_1"
     assert [step.sql.partition("*/ ")[2] for step in route.undo_steps] == [
         (
@@ -164,10 +167,14 @@ def test_a_file_leaves_and_another_comes(site: Site, lab: Lab) -> None:
     assert state(site) == "placed"
     undo = site.good("undo", str(number), "--json").document
     site.good("approve", str(undo["proposal"]), "--yes")
+    (taken_back,) = site.good("show", str(undo["proposal"]), "--json").document["moves"]
+    assert (taken_back["bytes"], taken_back["copy_seconds"]) == (0, 0.0)
     site.good("run", "--once")
     (back,) = files_of(lab).keys() - {f"shop_{SLOW}"}
     assert back.startswith("hotplace_")
     assert files_of(lab)[back].used == 0
+    again = site.run("undo", str(taken_back["id"]))
+    assert (again.code, "--container takes it out again" in " ".join(again.err.split())) == (6, True), again
     site.good("audit", "verify")
 
 
@@ -185,6 +192,23 @@ def test_killed_while_a_file_is_emptied(site: Site, lab: Lab) -> None:
     site.good("run", "--once")
     assert set(files_of(lab)) == {f"shop_{SLOW}"}
     assert state(site) == "placed"
+    site.good("audit", "verify")
+
+
+def test_held_and_given_up(site: Site, lab: Lab) -> None:
+    """Held by a person in the middle, then cancelled: what moved stays, and the file is open to new data again."""
+    number, before, size = str(approved(site)), files_of(lab)["second"].used, files_of(lab)["second"].size
+    with lab.slow():
+        agent = site.start("run", "--once")
+        wait_until(lambda: files_of(lab)["second"].used < before - EMPTY_PAGES, "pages have moved")
+        site.run("pause", number, "--wait", "20s")
+        agent.communicate()
+    assert state(site) == "paused"
+    site.run("cancel", number, "--wait", "1s")
+    site.run("run", "--once")
+    assert state(site) == "cancelled"
+    assert 0 < files_of(lab)["second"].used < before
+    assert files_of(lab)["second"].size == size + 128  # a MiB more, the only way to tell the server
     site.good("audit", "verify")
 
 

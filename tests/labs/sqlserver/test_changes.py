@@ -141,6 +141,7 @@ def test_a_heap_moves_by_an_index(lab: Lab, ask: Ask) -> None:
         ("ALTER DATABASE shop REMOVE FILE shop_hdd", 5042),
         ("DBCC SHRINKFILE (shop_PRIMARY, EMPTYFILE)", 2555),
         ("DBCC SHRINKFILE (shop_hdd, EMPTYFILE)", 1105),
+        ("ALTER DATABASE shop MODIFY FILE (NAME = shop_hdd, SIZE = 1MB)", 5039),
         ("DBCC SHRINKFILE (no_such, EMPTYFILE)", 8985),
     ],
 )
