@@ -146,9 +146,8 @@ class Sampler:
 
     def _view(self) -> HeatView:
         """Heat by unit, with what seasons promise for the time in which a move is to pay."""
-        ahead = season.outlook(
-            self._seasons, self._slots, self._local(self._clock.now()), self._settings.horizon_seconds / 3600
-        ).promised()
+        hours = self._settings.horizon_seconds / 3600
+        ahead = season.promised(self._seasons, self._slots, self._local(self._clock.now()), hours)
         return replace(heat.view(self._heat, self._slots), expected=ahead)
 
     def traced(self) -> HeatView | None:

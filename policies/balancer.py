@@ -143,10 +143,16 @@ def _finished(sketches: list[_Sketch], limit: float) -> Plan:
     )
 
 
-def reasons_of(situation: Situation, bundles: Bundles, settings: PolicySettings) -> list[I8]:
-    """Verdict of each bundle about coming to each tier but the slowest, at least about the fastest."""
+def reasons_of(
+    situation: Situation, bundles: Bundles, settings: PolicySettings, *, total: float | None = None
+) -> list[I8]:
+    """Verdict of each bundle about coming to each tier but the slowest, at least about the fastest.
+
+    ``total``: microseconds per hour that all managed bundles wait now, None: that these are all.
+    """
     weights = wait_weights([tier.speed for tier in situation.tiers], settings)
-    total, targets = _present_wait(bundles), range(max(1, len(situation.tiers) - 1))
+    total = _present_wait(bundles) if total is None else total
+    targets = range(max(1, len(situation.tiers) - 1))
     limits = [tier.limits for tier in situation.tiers]
     return [why_not(bundles, weights, target, total, settings, limits[target]) for target in targets]
 

@@ -13,7 +13,8 @@ from datetime import datetime
 
 import numpy as np
 
-from connectors.model import I64, DatabaseDemand, Locked, Role, RoleFigures, Route, Signal
+from connectors.effects import Locked
+from connectors.model import I64, DatabaseDemand, Role, RoleFigures, Route, Signal
 from policies.benefit import waiting_sessions
 from policies.plan import PolicySettings, RouteCost, Situation
 from policies.roles import own_waits
