@@ -15,7 +15,6 @@ from datetime import timedelta
 from pathlib import Path
 from types import FrameType
 
-import structlog
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 from prometheus_client import CollectorRegistry
@@ -27,12 +26,14 @@ from agent.decisions import forget
 from agent.executor import MoveEvent
 from agent.httpd import Certificate, MetricsServer
 from agent.ledger import HistorySettings, Ledger
+from agent.logs import EventLog
+from agent.memory import return_free_blocks
 from agent.metrics import AgentCollector
 from agent.snapshot import STATUS, Snapshot, status_document
 from agent.watch import Watch
 from connectors.base import Clock, ConnectorError, HotplaceError, LeaseHeld
 
-log = structlog.get_logger()
+log = EventLog(__name__)
 ACT_EVERY_SECONDS = 1.0  # how soon an approval is noticed, and what people ask of a move that is held
 FOLD_EVERY_SECONDS = 3600.0
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -251,6 +252,8 @@ class Daemon:
         except HotplaceError as error:
             log.error("failed", job=job.__name__.strip("_"), database=watch.database.name, error=str(error),
                       advice=error.advice)  # fmt: skip
+        if job != self._act:
+            return_free_blocks()
 
     def _sample(self, watch: Watch) -> None:
         cycle = watch.sample()

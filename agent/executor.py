@@ -17,6 +17,7 @@ from agent.allowance import START, Answer, Decision, Need, decide, limits_of
 from agent.attempt import Attempt, Start, Want
 from agent.clock import beside
 from agent.config import DatabaseConfig
+from agent.containers import without
 from agent.copying import CopyRates, Used, learn, since_for, used_within
 from agent.ledger import Ask, Ledger, MoveRow
 from agent.precheck import Facts, Refused, precheck
@@ -341,13 +342,17 @@ class Executor:
         catalog = self._connector.catalog()
         storage = self._database.resolve_spaces(catalog)
         target = next((space for space in storage.spaces if space.name == row.move.to_space), None)
+        container = row.move.route.bundle.container
+        if target is not None and container:
+            target = without(target, container)
         return Facts(
             now=self._clock.now(),
             fingerprint=self._connector.identify().fingerprint,
             inspection=self._reconciler.inspect(row),
             target=target,
             head_room_ratio=self._database.policy_settings().head_room_ratio,
-            closed=row.move.to_space in {closed.space for closed in self._ledger.arrivals.rows(self._database.name)},
+            closed=not container
+            and row.move.to_space in {closed.space for closed in self._ledger.arrivals.rows(self._database.name)},
         )
 
     def _look_again(self, unfinished: list[MoveRow]) -> None:

@@ -19,13 +19,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import structlog
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
+from agent.logs import EventLog
 from connectors.base import HotplaceError
 
-log = structlog.get_logger()
+log = EventLog(__name__)
 Readiness = Callable[[], tuple[bool, str]]
 REQUEST_SECONDS = 10.0  # a client that sends nothing is dropped
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 
-import numpy as np
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from agent.ranking import Ranking
+from agent.ranking import Standing
 from agent.snapshot import Snapshot
 from policies.benefit import HOUR
 from policies.roles import measured, waited_seconds
@@ -181,28 +180,21 @@ def _units(snapshots: list[Snapshot], top: int) -> Iterator[Metric]:
         "hotplace_units_by_verdict", "Units by the last plan's verdict.", labels=("database", "verdict")
     )
     for snapshot in snapshots:
-        if snapshot.ranking is None:
+        if snapshot.standing is None:
             continue
         for column, family in families.items():
-            _add_top(family, snapshot.database, snapshot.ranking, getattr(snapshot.ranking, column), top)
-        _add_verdicts(verdicts, snapshot.database, snapshot.ranking)
+            _add_top(family, snapshot.database, snapshot.standing, column, top)
+        for verdict, count in snapshot.standing.by_verdict.items():
+            verdicts.add_metric([snapshot.database, verdict], count)
     yield from (*families.values(), verdicts)
 
 
-def _add_top(
-    family: GaugeMetricFamily, database: str, ranking: Ranking, column: np.ndarray[tuple[int], np.dtype[np.float64]],
-    top: int,
-) -> None:  # fmt: skip
+def _add_top(family: GaugeMetricFamily, database: str, standing: Standing, column: str, top: int) -> None:
+    ranking, values = standing.top, getattr(standing.top, column)
     for row in range(min(top, len(ranking))):
         tier = int(ranking.tier[row])
         family.add_metric(
-            [database, ranking.key[row], ranking.tier_names[tier] if tier >= 0 else ""], float(column[row])
+            [database, ranking.key[row], ranking.tier_names[tier] if tier >= 0 else ""], float(values[row])
         )
-    if len(ranking) > top:
-        family.add_metric([database, OTHER, OTHER], float(column[top:].sum()))
-
-
-def _add_verdicts(family: GaugeMetricFamily, database: str, ranking: Ranking) -> None:
-    values, first, counts = np.unique(ranking.verdict, return_index=True, return_counts=True)
-    for _, row, count in zip(values, first, counts, strict=True):
-        family.add_metric([database, ranking.verdict_code(int(row))], float(count))
+    if standing.units > top:
+        family.add_metric([database, OTHER, OTHER], standing.beyond(column, top))

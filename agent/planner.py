@@ -105,7 +105,7 @@ def make_planning(
     situation = replace(
         situation,
         tiers=worn(situation.tiers, sent, now),
-        turned_over_ratio=turned_over(situation.tiers, situation.spaces, sent, now),
+        turned_over_ratio=turned_over(situation.tiers, situation.spaces, sent, now, settings.turnover_per_week),
     )
     wanted, plain = mode or Hsm(), mode is None and time_limit_seconds == math.inf
     reweighed = 0
@@ -206,10 +206,14 @@ def situation_of(
 
 
 def _closed(spaces: tuple[Space, ...], ledger: Ledger, database: str) -> tuple[Space, ...]:
-    """The spaces, those closed to arrivals with their room unknown: to the policies such a space is no target."""
+    """The spaces, those closed to arrivals with their room unknown: to the policies such a space is no target.
+
+    What is under a space is left out: no policy asks, and situations are stored.
+    """
     closed = {row.space for row in ledger.arrivals.rows(database)}
+    bare = (replace(space, containers=()) for space in spaces)
     return tuple(
-        replace(space, free_bytes=None, capacity_bytes=None) if space.name in closed else space for space in spaces
+        replace(space, free_bytes=None, capacity_bytes=None) if space.name in closed else space for space in bare
     )
 
 

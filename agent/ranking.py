@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from policies.explain import explain
 from policies.plan import Verdict
 
 RANKING = "ranking"  # name under which the ledger keeps the arrays
+SUMMED = ("benefit_per_hour", "saved_if_moved", "sync_reads", "size_bytes")  # columns that metrics show
 EXPLAINED = 200  # units at the top whose verdict is kept as a sentence; for the others the numbers speak
 
 
@@ -77,6 +78,32 @@ class Ranking:
             "observed_seconds": float(self.observed_seconds[row]),
             "confidence": float(self.confidence[row]),
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """The top of a ranking, and what all other units come to: what the metrics ask for, without its columns."""
+
+    top: Ranking
+    others: Mapping[str, float]  # sum of each of SUMMED over the units that are not in the top
+    by_verdict: Mapping[str, int]  # units of each verdict, the top's too
+    units: int
+
+    @classmethod
+    def of(cls, ranking: Ranking, shown: int) -> Self:
+        """So many units of a ranking one by one, copied so that the whole can go."""
+        values, counts = np.unique(ranking.verdict, return_counts=True)
+        columns = {name: getattr(ranking, name)[:shown].copy() for name in _COLUMNS}
+        return cls(
+            top=replace(ranking, key=ranking.key[:shown], **columns),
+            others={name: float(getattr(ranking, name)[shown:].sum()) for name in SUMMED},
+            by_verdict={Verdict(int(value)).code: int(count) for value, count in zip(values, counts, strict=True)},
+            units=len(ranking),
+        )
+
+    def beyond(self, column: str, shown: int) -> float:
+        """Sum of a column over all units but so many of the top."""
+        return float(getattr(self.top, column)[shown:].sum()) + self.others[column]
 
 
 def ranking_of(planning: Planning) -> Ranking:

@@ -22,7 +22,14 @@ from policies.sizing import Point, Sizing, sizing
 
 KNEE_MEANS = (
     "the point of the upper curve farthest from the straight line between its ends: "
-    "from there the next GiB saves less than the average GiB of the database would"
+    "from there the next object saves less by the byte than the average of the database"
+)
+QUEUES_MEAN = (
+    "savings reckon with the queues that remain, while as many sessions as now ask again the sooner; "
+    "between: with queues as long as they are, and if no more work came however short they got"
+)
+QUEUES_UNKNOWN = (
+    "savings are at today's latencies: nobody counts sessions here, so what shorter queues add has only an upper end"
 )
 
 
@@ -123,6 +130,8 @@ def answer_document(answer: Answer) -> dict[str, Any]:
         "pinned_bytes": z.pinned_bytes,
         "all_fast_wait_saved_per_hour_seconds": z.all_fast_per_hour,
         "wait_saved_now_per_hour_seconds": z.saved_now_per_hour,
+        "sessions_known": z.sessions_known,
+        "savings_definition": QUEUES_MEAN if z.sessions_known else QUEUES_UNKNOWN,
         "present_size_known": z.present_known,
         "present": point_document(answer, z.present),
         "knee_definition": KNEE_MEANS,
@@ -149,6 +158,8 @@ def point_document(answer: Answer, point: Point) -> dict[str, Any]:
         "bytes": point.size_bytes,
         "of_managed_bytes_ratio": ratio_of(point.size_bytes, z.managed_bytes),
         "wait_saved_per_hour_seconds": point.saved_per_hour,
+        "wait_saved_at_todays_latencies_per_hour_seconds": point.today_per_hour,
+        "wait_saved_at_most_per_hour_seconds": point.most_per_hour,
         "bound_per_hour_seconds": point.bound_per_hour,
         "of_all_fast_ratio": z.share(point),
         "next_gib_saves_per_hour_seconds": point.shadow_price,

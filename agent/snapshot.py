@@ -1,4 +1,4 @@
-"""What a watch knows now, for the metrics, the health checks and ``hotplace status``: a few figures and the ranking."""
+"""What a watch knows now, for the metrics, the health checks and ``hotplace status``: figures and the top units."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from agent.config import Storage
 from agent.progress import RunningMove
-from agent.ranking import Ranking
+from agent.ranking import Standing
 from agent.sampler import Cycle
 from connectors.model import Identity, RoleFigures
 from policies.plan import Plan
@@ -45,7 +45,7 @@ class Snapshot:
     cycle: Cycle | None = None
     roles: tuple[RoleFigures, ...] = ()  # averaged
     worth: Worth | None = None  # of the last plan
-    ranking: Ranking | None = None
+    standing: Standing | None = None  # of the last plan
     cycles: int = 0
     failures: int = 0
     server_seconds: float = 0.0

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from agent.config import DatabaseConfig
+from agent.containers import put_back
 from agent.ledger import Ledger, MoveRow
 from agent.planner import rows_of_keys
 from agent.proposals import Proposal, ProposedMove
@@ -89,10 +90,21 @@ _ENDED = frozenset(
 def _route_back(row: MoveRow, catalog: Catalog, connector: Connector) -> Route:
     if row.state not in UNDOABLE:
         raise CannotUndo(f"move {row.id} is {row.state}: there is nothing to take back", advice=row.reason)
+    if row.move.route.bundle.container:
+        return _container_back(row)
     answer = connector.routes(_bundle_now(row, catalog), row.move.from_space)
     if isinstance(answer, NoRoute):
         raise CannotUndo(f"move {row.id} of {row.move.key} cannot be taken back: {answer.sentence}")
     return answer[0]
+
+
+def _container_back(row: MoveRow) -> Route:
+    if not row.move.route.undo_steps:
+        raise CannotUndo(
+            f"move {row.id} put a container back, which is not taken back",
+            advice=f"hotplace balance --type drain --space {row.move.to_space} --container takes it out again.",
+        )
+    return put_back(row.move.route)
 
 
 def _bundle_now(row: MoveRow, catalog: Catalog) -> Bundle:
@@ -133,7 +145,7 @@ def _back(ordinal: int, row: MoveRow, route: Route) -> ProposedMove:
         reason=UNDO,
         size_bytes=route.bundle.size_bytes,
         wait_saved_per_hour=-move.wait_saved_per_hour,
-        copy_seconds=move.copy_seconds,
+        copy_seconds=move.copy_seconds if route.bundle.size_bytes else 0.0,
         payback_seconds=None,
         sentence=f"takes move {row.id} back: {move.key} from {move.to_space} to {move.from_space}",
         undoes=row.id,

@@ -13,7 +13,8 @@ from dataclasses import asdict
 from datetime import timedelta
 
 from agent.advice import ADVICE, advice_document, advice_on
-from agent.config import DatabaseConfig, Level
+from agent.config import MOST_TOP_UNITS, DatabaseConfig, Level
+from agent.containers import CONTAINER, TakingOut, take_out
 from agent.decisions import decision_of_proposal, keep
 from agent.executor import Executor, Listener
 from agent.ledger import Ledger, MoveRow
@@ -21,7 +22,8 @@ from agent.outcomes import Outcome, OutcomeVerdict
 from agent.pins import PIN_REPORTS, pin_reports, reports_document
 from agent.planner import Planning, make_planning, proposal_of
 from agent.progress import PROGRESS, RunningMove, progress_document
-from agent.ranking import RANKING, ranking_arrays, ranking_of
+from agent.proposals import Proposal
+from agent.ranking import RANKING, Standing, ranking_arrays, ranking_of
 from agent.sampler import Cycle, Sampler
 from agent.snapshot import Snapshot, Worth
 from agent.states import UNFINISHED, MoveState, ProposalState
@@ -130,31 +132,48 @@ class Watch:
             )  # fmt: skip
             if mode is not None:
                 return planning
-            ranking = ranking_of(planning)
-            self.snapshot.worth, self.snapshot.ranking = Worth.of(planning.plan), ranking
-            self._ledger.save_arrays(self.database.name, RANKING, now, ranking_arrays(ranking))
+            self._rank(planning)
             self._ledger.save_document(self.database.name, PIN_REPORTS, reports_document(pin_reports(planning)))
             keep(self._ledger, self.database.name, planning)
             self._ledger.save_document(self.database.name, ADVICE, advice_document(advice_on(planning)))
             self.count_proposals()
             return planning
 
+    def _rank(self, planning: Planning) -> None:
+        """Leave the ranking in the ledger and its top in memory."""
+        ranking = ranking_of(planning)
+        self._ledger.save_arrays(self.database.name, RANKING, planning.made_at, ranking_arrays(ranking))
+        self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ranking, MOST_TOP_UNITS)
+
     def propose(self, planning: Planning) -> int | None:
         """Store the plan as a proposal and return its number.
 
         None where there is nothing to move, the level forbids it, or approved moves are still to be done.
         """
-        if self.level is Level.OBSERVE:
+        number = self.offer(proposal_of(planning, self.database, self.identity.fingerprint))
+        if number is None:
             return None
-        if self._ledger.moves(database=self.database.name, states=ACTIONABLE | {MoveState.UNDO_PROPOSED}):
-            return None  # what was approved, and an undo that waits for its answer, come first
-        proposal = proposal_of(planning, self.database, self.identity.fingerprint)
-        if proposal is None:
-            return None
-        number = self._ledger.store_proposal(proposal)
         if planning.plain and self._ledger.load_arrays(self.database.name, decision_of_proposal(number)) is None:
             keep(self._ledger, self.database.name, planning, decision_of_proposal(number))
         return number
+
+    def take_out(self, space: str, container: str) -> TakingOut | None:
+        """How one container of a space can go; None where it is the only one, so that the space is to be drained.
+
+        Raises:
+            UnknownName: there is no such space or container.
+            ConnectorError: the engine did not answer.
+        """
+        with self._lock:
+            return take_out(self.database, self.connector, space, container, self._clock.now())
+
+    def offer(self, proposal: Proposal | None) -> int | None:
+        """Store a proposal, if there is one, and return its number; None as ``propose``."""
+        if proposal is None or self.level is Level.OBSERVE:
+            return None
+        if self._ledger.moves(database=self.database.name, states=ACTIONABLE | {MoveState.UNDO_PROPOSED}):
+            return None  # what was approved, and an undo that waits for its answer, come first
+        return self._ledger.store_proposal(proposal)
 
     # -- acting --------------------------------------------------------------------------------------------------
 
@@ -294,7 +313,7 @@ class Watch:
 
     def _propose_undo(self, rows: list[MoveRow]) -> None:
         """What hurt is proposed to be taken back, for a person to approve; what somebody asked for is not."""
-        asked_for = (UNDO, MoveReason.PIN, MoveReason.DRAIN)
+        asked_for = (UNDO, CONTAINER, MoveReason.PIN, MoveReason.DRAIN)
         plain = [self._ledger.move(row.id) for row in rows if row.move.reason not in asked_for]
         if not plain or self.level is Level.OBSERVE:
             return

@@ -24,6 +24,7 @@ from enum import StrEnum
 from types import TracebackType
 from typing import ClassVar, Protocol, Self, runtime_checkable
 
+from connectors.containers import ByHand
 from connectors.model import (
     I64,
     Bundle,
@@ -260,6 +261,18 @@ class FollowsOn(Protocol):
 
     def routes_after(self, bundle: Bundle, to_space: str, before: Route) -> tuple[Route, ...] | NoRoute:
         """As ``Connector.routes``, as if ``before`` had been carried out."""
+        ...
+
+
+@runtime_checkable
+class TakesOut(Protocol):
+    """What a connector may offer besides: to take one container out of a space that keeps its others."""
+
+    def routes_out(self, bundle: Bundle) -> Route | ByHand | NoRoute:
+        """The way for ``Bundle.container`` out of ``Bundle.space``, whose undo puts it back, or why there is none.
+
+        ``ByHand``: there is one that hotplace does not take. Changes nothing.
+        """
         ...
 
 

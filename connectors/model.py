@@ -16,16 +16,19 @@ from enum import IntEnum, StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from connectors.containers import Container
+from connectors.effects import FollowUp, Locked, LogVolume
+
 F64 = NDArray[np.float64]
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]
 I8 = NDArray[np.int8]
+Counts = I64 | I32  # whole numbers of 0 or more, the narrow type where all of them fit
 Bools = NDArray[np.bool_]
 
 NO_PARENT = -1
 NO_WIDE = -1
-MINIMAL_LOG = 0.5  # share of a bundle's bytes: a move that logs less does not log what it copies
 
 
 class UnitKind(IntEnum):
@@ -86,6 +89,7 @@ class Space:
     used_bytes: int
     free_bytes: int | None  # None: the connector cannot know; configuration may
     capacity_bytes: int | None
+    containers: tuple[Container, ...] = ()  # (): the engine does not say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +208,7 @@ class Sample:
     monotonic_seconds: float  # the agent's own clock that never jumps; only differences mean anything
     epoch: str  # another epoch means the counters started anew (reset, restart, failover)
     physical_id: I64  # ascending and unique
-    counters: Mapping[str, I64]  # engine's names; each aligned with physical_id
+    counters: Mapping[str, Counts]  # engine's names; each aligned with physical_id
     database: Mapping[str, float]  # cumulative figures of the whole database, see DatabaseDemand
     server_seconds: float  # what this sample cost the server, as far as the connector can tell
     spaces: SpaceFigures | None = None  # totals; None: the engine does not time I/O per space
@@ -228,6 +232,20 @@ class Interval:
     def role_rates(self) -> tuple[RoleFigures, ...]:
         """The same as ``roles``, per second."""
         return tuple(figures.per_second(self.seconds) for figures in self.roles)
+
+    def database_rates(self) -> DatabaseDemand:
+        """The whole database's figures by their usual names, per second; NaN for what was not measured."""
+
+        def rate(name: str) -> float:
+            return self.database.get(name, float("nan")) / self.seconds
+
+        return DatabaseDemand(
+            reads=rate("reads"),
+            read_wait=rate("read_seconds"),
+            write_wait=rate("write_seconds"),
+            transactions=rate("transactions"),
+            active=rate("active_seconds"),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,6 +292,7 @@ class Bundle:
     space: str
     wide: str = ""  # the narrow way; else what moves as a whole, of UnitTable.wide_names
     homes: tuple[str, ...] = ()  # of wide_names, that each of unit_keys is to be in then; (): the connector chooses
+    container: str = ""  # what of the space is taken out or put back, its bytes stay in the space; it has no units then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,31 +318,6 @@ class Step:
         return bool(self.pause_sql)
 
 
-class Locked(StrEnum):
-    """What other sessions cannot do with the units of a move while it runs."""
-
-    NOTHING = "nothing"
-    BRIEFLY = "briefly"  # all of them, for a moment at its begin or end
-    WRITES = "writes"  # reads go on
-    ALL = "all"
-
-
-class LogVolume(StrEnum):
-    """How much of a move goes into the transaction log."""
-
-    NONE = "none"
-    MINIMAL = "minimal"  # what was allocated, not what was copied
-    FULL = "full"  # every byte
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FollowUp:
-    """Work that a move leaves behind, beside its own statements."""
-
-    what: str  # one sentence without a full stop
-    seconds: float | None  # of a session's time, estimated; None: nobody can say
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
     """One way to move a bundle to a space, with what it costs and blocks."""
@@ -339,6 +333,7 @@ class Route:
     locks: str  # in the engine's words, one sentence
     log_bytes: int  # estimate of transaction log written
     transient_bytes: int  # extra room in the target while it runs, beyond the bundle itself
+    undo_bytes: int | None = None  # that the undo copies; None: as many as the way there
     rewrites: str = ""  # what the statements write anew besides the bundle: one plan has one route for each such thing
     combines: bool = False  # one route can move all bundles at once that rewrite the same thing
     joins: str = ""  # of UnitTable.wide_names, that the bundle goes with from then on; "": it stays in its own
@@ -351,9 +346,7 @@ class Route:
     @property
     def log_volume(self) -> LogVolume:
         """How its estimate of the log compares with what it copies."""
-        if not self.log_bytes:
-            return LogVolume.NONE
-        return LogVolume.FULL if self.log_bytes > MINIMAL_LOG * self.bundle.size_bytes else LogVolume.MINIMAL
+        return LogVolume.of(self.log_bytes, self.bundle.size_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

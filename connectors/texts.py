@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 _I64 = NDArray[np.int64]
-_END = struct.Struct("=q")
 _ENDS = " ends"  # after the name of a stored column: where its strings end
+_AT_ONCE = 4096  # strings taken up, copied or compared in one go: some bytes of work for each byte of theirs
 
 
 class Texts(Sequence[str]):
@@ -41,11 +40,13 @@ class Texts(Sequence[str]):
         """The strings of an iterable, which may yield them one by one."""
         if isinstance(texts, cls):
             return texts
-        data, ends = bytearray(), bytearray()
-        for text in texts:
-            data += text.encode()
-            ends += _END.pack(len(data))
-        return cls(bytes(data), np.frombuffer(bytes(ends), dtype=np.int64))
+        data, lengths, left = bytearray(), [np.zeros(0, dtype=np.int64)], iter(texts)
+        while some := list(islice(left, _AT_ONCE)):
+            joined = "".join(some)
+            data += joined.encode()
+            sizes = some if joined.isascii() else map(str.encode, some)
+            lengths.append(np.fromiter(map(len, sizes), dtype=np.int64, count=len(some)))
+        return cls(bytes(data), np.concatenate(lengths).cumsum())
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -80,26 +81,43 @@ class Texts(Sequence[str]):
 
     def take(self, rows: _I64) -> Self:
         """The strings of those rows, in that order."""
-        data, ends = bytearray(), bytearray()
-        for span in self._spans(rows):
-            data += span
-            ends += _END.pack(len(data))
-        return type(self)(bytes(data), np.frombuffer(bytes(ends), dtype=np.int64))
+        data, parts = bytearray(), [np.zeros(0, dtype=np.int64)]
+        for first in range(0, len(rows), _AT_ONCE):
+            part, lengths = self._bytes_of(rows[first : first + _AT_ONCE])
+            data += part.tobytes()
+            parts.append(lengths)
+        return type(self)(bytes(data), np.concatenate(parts).cumsum())
 
-    def followed_by(self, more: Texts) -> Self:
+    def followed_by(self, more: Self) -> Self:
         """These and then those."""
+        if not len(self):
+            return more
         return type(self)(self._data + more._data, np.concatenate((self._ends, more._ends + len(self._data))))
 
     def same(self, rows: _I64, other: Texts, other_rows: _I64) -> NDArray[np.bool_]:
         """Whether the string of each row is that of the other column's row beside it. Shape of ``rows``."""
-        pairs = zip(self._spans(rows), other._spans(other_rows), strict=True)
-        return np.fromiter((one == another for one, another in pairs), dtype=np.bool_, count=len(rows))
+        same = np.equal(self._lengths(rows), other._lengths(other_rows), dtype=np.bool_)
+        alike = np.flatnonzero(same)
+        for first in range(0, len(alike), _AT_ONCE):
+            some = alike[first : first + _AT_ONCE]
+            ours, lengths = self._bytes_of(rows[some])
+            theirs, _ = other._bytes_of(other_rows[some])
+            differing = np.concatenate(([0], np.cumsum(ours != theirs)))
+            ends = lengths.cumsum()
+            same[some] = differing[ends] == differing[ends - lengths]
+        return same
 
-    def _spans(self, rows: _I64) -> Iterator[bytes]:
-        """Bytes of the strings of some rows."""
-        data = self._data
-        starts = np.where(rows > 0, self._ends[rows - 1], 0)
-        return (data[start:end] for start, end in zip(starts.tolist(), self._ends[rows].tolist(), strict=True))
+    def _lengths(self, rows: _I64) -> _I64:
+        """Bytes of the strings of some rows, which are not negative."""
+        return np.asarray(self._ends[rows] - np.where(rows > 0, self._ends[rows - 1], 0), dtype=np.int64)
+
+    def _bytes_of(self, rows: _I64) -> tuple[NDArray[np.uint8], _I64]:
+        """The strings of some rows one after the other, and the bytes of each. Takes 16 bytes for each of theirs."""
+        lengths = self._lengths(rows)
+        ends = lengths.cumsum()
+        at = np.repeat(self._ends[rows] - ends, lengths)  # from a byte's place here to its place in our data
+        at += np.arange(len(at), dtype=np.int64)
+        return np.frombuffer(self._data, dtype=np.uint8)[at], lengths
 
     def arrays(self, name: str) -> dict[str, NDArray[np.integer[Any]]]:
         """The column as two plain arrays, for storing under that name."""

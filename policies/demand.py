@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from connectors.model import F64, I64, ROLE_FIGURES, Bools, Interval, RoleFigures, Sample, SpaceFigures
+from connectors.model import F64, I64, ROLE_FIGURES, Bools, Counts, Interval, RoleFigures, Sample, SpaceFigures
 
 OTHER_EPOCH = "other_epoch"
 CLOCK_STOOD_STILL = "clock_stood_still"
@@ -54,7 +54,7 @@ def difference(before: Sample, after: Sample, *, longest_seconds: float, known: 
         return gap
     ids, was, now = _joined(before.physical_id, after.physical_id)
     restarted = np.zeros(len(ids), dtype=np.bool_)
-    if known is not None:
+    if known is not None and was is not None:
         restarted |= (was < 0) & ~_contains(known, ids)
     moved = restarted.copy()
     names = sorted(before.counters.keys() & after.counters.keys())
@@ -63,7 +63,7 @@ def difference(before: Sample, after: Sample, *, longest_seconds: float, known: 
         restarted |= rise < 0
         moved |= rise != 0
     rows = np.flatnonzero(moved)  # few of many: subtracting theirs again is less than keeping every difference
-    was, now = was[rows], now[rows]
+    was, now = (rows if each is None else each[rows] for each in (was, now))
     deltas = {
         name: np.where(restarted[rows], 0.0, _taken(after.counters[name], now) - _taken(before.counters[name], was))
         for name in names
@@ -149,11 +149,10 @@ def _gap(before: Sample, after: Sample, longest_seconds: float) -> Gap | None:
     return None
 
 
-def _joined(before: I64, after: I64) -> tuple[I64, I64, I64]:
-    """Union of two ascending id columns, and the row of each id in either, -1 where it is absent."""
+def _joined(before: I64, after: I64) -> tuple[I64, I64 | None, I64 | None]:
+    """Union of two ascending id columns, and the row of each id in either, -1 where it is absent; None: as they are."""
     if np.array_equal(before, after):
-        rows = np.arange(len(after), dtype=np.int64)
-        return after, rows, rows
+        return after, None, None
     ids = np.concatenate((before, after))
     ids.sort(kind="stable")  # two ascending runs: a merge, not a sort
     first = np.ones(len(ids), dtype=np.bool_)
@@ -173,8 +172,10 @@ def _contains(column: I64, ids: I64) -> Bools:
     return _rows(column, ids) >= 0
 
 
-def _taken(counter: I64, rows: I64) -> I64:
-    """The counter at those rows, 0 for row -1."""
+def _taken(counter: Counts, rows: I64 | None) -> Counts:
+    """The counter at those rows, 0 for row -1; all of it for None."""
+    if rows is None:
+        return counter
     if not len(counter):
         return np.zeros(len(rows), dtype=np.int64)
     return np.where(rows >= 0, counter[rows], 0).astype(np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import nan
 
 import numpy as np
 
@@ -146,7 +147,7 @@ class _Facts:
     writes: float
     log_writes: float
     saves: float
-    surely_saves: float
+    surely_saves: float  # NaN unless the verdict is that it is uncertain
     observed: float
     cooling: float
     payback: float
@@ -182,7 +183,7 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
         writes=float(writes(rates)[0]),
         log_writes=float(rates[Signal.SYNC_WRITE, 0]),
         saves=saves,
-        surely_saves=surely(situation, together, settings),
+        surely_saves=surely(situation, together, settings) if plan.verdict[row] == Verdict.UNCERTAIN else nan,
         observed=float(situation.heat.observed_seconds[row]),
         cooling=float(situation.cooling_seconds[together].max()),
         payback=float(payback_seconds(cost, np.array([saves]))[0]),

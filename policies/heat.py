@@ -64,16 +64,17 @@ def grown(state: HeatState, slots: int) -> HeatState:
     more = slots - len(state)
     if more <= 0:
         return state
-    arrays = state_arrays(state)
-    wider = {name: np.pad(a, ((0, 0), (0, more)) if a.ndim == 2 else (0, more)) for name, a in arrays.items()}
-    return HeatState(**wider)
+    wider = empty_heat(slots)
+    for column, room in zip(state_arrays(state).values(), state_arrays(wider).values(), strict=True):
+        room[..., : len(state)] = column
+    return wider
 
 
 def update(state: HeatState, demand: Demand, slots: I64, known: I64, settings: PolicySettings) -> HeatState:
     """Let one interval of demand pass.
 
     Args:
-        state: heat before the interval.
+        state: heat before the interval; used up, since a copy of it would double what a cycle takes.
         demand: rates of the units that had any.
         slots: slot of each column of ``demand``, -1 where it has none. Two columns of one slot (a unit rebuilt under a
             new physical id within the interval) add up.
@@ -81,7 +82,7 @@ def update(state: HeatState, demand: Demand, slots: I64, known: I64, settings: P
         settings: gives the half-life.
 
     Returns:
-        New heat; slots that are neither known nor in the demand, or whose counters restarted, are as before.
+        Heat after it; slots that are neither known nor in the demand, or whose counters restarted, are as before.
     """
     highest = max(int(known.max(initial=-1)), int(slots.max(initial=-1)))
     state = grown(state, highest + 1)
@@ -91,16 +92,11 @@ def update(state: HeatState, demand: Demand, slots: I64, known: I64, settings: P
     short, long = (
         _share(demand.seconds, half) for half in (settings.half_life_seconds, settings.long_half_life_seconds)
     )
-    sums, weight = _decayed(state.sums, state.weight, seen, at, rates, short)
-    long_sums, long_weight = _decayed(state.long_sums, state.long_weight, seen, at, rates, long)
-    return HeatState(
-        sums=sums,
-        weight=weight,
-        long_sums=long_sums,
-        long_weight=long_weight,
-        spread=seen_once_more(state.spread, at, index_of(rates), seen, long),
-        observed_seconds=state.observed_seconds + seen * demand.seconds,
-    )
+    _decay(state.sums, state.weight, seen, at, rates, short)
+    _decay(state.long_sums, state.long_weight, seen, at, rates, long)
+    observed = state.observed_seconds
+    observed += seen * demand.seconds
+    return replace(state, spread=seen_once_more(state.spread, at, index_of(rates), seen, long))
 
 
 def _share(seconds: float, half_life: float) -> float:
@@ -108,15 +104,17 @@ def _share(seconds: float, half_life: float) -> float:
     return -expm1(-log(2.0) * seconds / half_life)
 
 
-def _decayed(sums: F32, weight: F64, seen: Bools, at: I64, rates: F64, arriving: float) -> tuple[F32, F64]:
-    """Sums and weight of one horizon after an interval."""
-    keeping = np.where(seen, 1.0 - arriving, 1.0)
-    sums = sums * keeping.astype(np.float32)
-    np.putmask(sums, sums < FAINTEST, np.float32(0.0))
-    for signal, arrived in enumerate(rates):
+def _decay(sums: F32, weight: F64, seen: Bools, at: I64, rates: F64, arriving: float) -> None:
+    """Let an interval pass over sums and weight of one horizon."""
+    keeping = np.where(seen, np.float32(1.0 - arriving), np.float32(1.0))
+    for line, arrived in zip(sums, rates, strict=True):
+        if line.any():  # most engines leave some signals at nothing
+            line *= keeping
+            np.putmask(line, line < FAINTEST, np.float32(0.0))
         if arrived.any():
-            np.add.at(sums[signal], at, (arrived * arriving).astype(np.float32))
-    return sums, weight * keeping + seen * arriving
+            np.add.at(line, at, (arrived * arriving).astype(np.float32))
+    weight *= np.where(seen, 1.0 - arriving, 1.0)
+    weight += seen * arriving
 
 
 def _seen(slot_count: int, demand: Demand, slots: I64, known: I64) -> Bools:
@@ -169,6 +167,9 @@ def decided(heat: HeatView, resident: Bools) -> HeatView:
     Args:
         heat: with both horizons.
         resident: units on the fastest tier.
+
+    Returns:
+        Heat of one horizon: the other is weighed, and would double what a plan holds and the ledger keeps of it.
     """
     if heat.steady is None:
         return heat
@@ -187,7 +188,7 @@ def decided(heat: HeatView, resident: Bools) -> HeatView:
     hotter, colder = (
         np.divide(other, chosen, out=np.ones(len(chosen)), where=chosen > 0) for other in (hottest, coldest)
     )
-    return replace(heat, rates=rates, hotter=hotter, colder=colder)
+    return replace(heat, rates=rates, steady=None, hotter=hotter, colder=colder)
 
 
 def handed_on(state: HeatState, source: I64, target: I64, share: float = 1.0) -> HeatState:

@@ -14,7 +14,7 @@ from math import inf
 import numpy as np
 
 from connectors.model import Bools
-from policies.balancer import make_plan, new_draft, nothing, plan_of, reasons_of, within_limits
+from policies.balancer import new_draft, nothing, plan_of, reasons_of, within_limits
 from policies.board import Group
 from policies.bundles import Bundles, bundles_of
 from policies.clear import clear_groups
@@ -22,6 +22,7 @@ from policies.draft import Draft
 from policies.drain import drain_groups, left_behind
 from policies.hsm import pin_groups
 from policies.level import Weight, fill, level_groups, read_load
+from policies.narrowing import make_narrow_plan
 from policies.order import tables_first
 from policies.plan import LeftBehind, Pin, Plan, PolicySettings, Situation, Verdict
 from policies.ways import single_where_possible, whole_where_possible
@@ -93,7 +94,7 @@ def plan_mode(
     mode = mode or Hsm()
     if isinstance(mode, Hsm) and mode.subtype is not HsmSubtype.SSD:
         demote = mode.subtype is HsmSubtype.CALC
-        return make_plan(situation, settings, demote=demote, time_limit_seconds=time_limit_seconds)
+        return make_narrow_plan(situation, settings, demote=demote, time_limit_seconds=time_limit_seconds)
     rows = _rows(situation, mode)
     if not situation.tiers:
         return nothing(situation)

@@ -37,6 +37,7 @@ MOST_REPETITIONS = 8.0
 MOST_FACTOR = 100.0  # a season that promises more than this over the mean is cut
 PEAK = 1.5  # times the mean, or this part of it: what is nearer is no season to act on
 STEP = timedelta(hours=1)
+_AT_ONCE = 256  # units worked on: a dozen columns of all cells for each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +85,7 @@ def learnt(state: SeasonState, at: datetime, seconds: float, slots: I64, index: 
     """Let one interval pass.
 
     Args:
-        state: cells before it.
+        state: cells before it; used up, since they are several megabytes.
         at: its middle, in the zone whose habits count.
         seconds: its length.
         slots: that had demand, each once.
@@ -99,14 +100,14 @@ def learnt(state: SeasonState, at: datetime, seconds: float, slots: I64, index: 
     place = np.minimum(np.searchsorted(state.slot, slots), len(state) - 1)
     known = state.slot[place] == slots
     now[place[known]] = index[known]
-    demand, spent = state.demand.copy(), state.seconds.copy()
+    demand, spent = state.demand, state.seconds
     for cell in cells_of(at):
         demand[watched, cell] += (now[watched] * seconds).astype(np.float32)
         spent[watched, cell] += np.float32(seconds)
         full = spent[:, cell] > MOST_REPETITIONS * _CELL_HOURS[cell] * 3600
         demand[full, cell] /= 2
         spent[full, cell] /= 2
-    return SeasonState(slot=state.slot, demand=demand, seconds=spent)
+    return state
 
 
 def _admitted(state: SeasonState, slots: I64) -> SeasonState:
@@ -120,10 +121,19 @@ def _admitted(state: SeasonState, slots: I64) -> SeasonState:
         busiest = np.argsort(-state.demand[:, :HOURS].sum(axis=1), kind="stable")
         kept = np.sort(busiest[: MOST_UNITS - len(fresh)])
     slot = np.concatenate((state.slot[kept], fresh))
-    order = np.argsort(slot)
-    blank = np.zeros((len(fresh), CELLS), np.float32)
-    demand, seconds = (np.concatenate((cells[kept], blank))[order] for cells in (state.demand, state.seconds))
-    return SeasonState(slot=slot[order], demand=demand, seconds=seconds)
+    slot.sort()
+    place = np.searchsorted(slot, state.slot[kept])
+    demand, seconds = (_moved(cells, kept, place, len(slot)) for cells in (state.demand, state.seconds))
+    return SeasonState(slot=slot, demand=demand, seconds=seconds)
+
+
+def _moved(cells: F32, kept: I64, place: I64, count: int) -> F32:
+    """Some rows of the cells at other places among so many; the others are blank."""
+    moved = np.zeros((count, CELLS), np.float32)
+    for first in range(0, len(kept), _AT_ONCE):
+        some = slice(first, first + _AT_ONCE)
+        moved[place[some]] = cells[kept[some]]
+    return moved
 
 
 def outlook(state: SeasonState, slots: I64, since: datetime, hours: float) -> Outlook:
@@ -141,13 +151,34 @@ def outlook(state: SeasonState, slots: I64, since: datetime, hours: float) -> Ou
     place = np.minimum(np.searchsorted(state.slot, slots), len(state) - 1)
     known = state.slot[place] == slots
     ahead = [cells_of(since + step * STEP) for step in range(max(1, round(hours)))]
-    expected, mean, repetitions = _expected(state, np.array(ahead).T)
+    expected, mean, repetitions = _all_expected(state, np.array(ahead).T)
     known &= np.isfinite(mean[place])
     return Outlook(
         demand=np.where(known, expected[place], np.nan),
         mean=np.where(known, mean[place], np.nan),
         repetitions=np.where(known, repetitions[place], 0.0),
     )
+
+
+def promised(state: SeasonState, slots: I64, since: datetime, hours: float) -> F64 | None:
+    """``Outlook.promised`` of some slots, shape ``(n,)``; None where no unit has a habit to act on."""
+    own = outlook(state, state.slot, since, hours).promised()
+    telling = np.flatnonzero(np.isfinite(own))
+    if not len(telling):
+        return None
+    known = state.slot[telling]
+    place = np.minimum(np.searchsorted(known, slots), len(known) - 1)
+    return np.where(known[place] == slots, own[telling][place], np.nan)
+
+
+def _all_expected(state: SeasonState, ahead: I64) -> F64:
+    """What ``_expected`` says of every unit with cells, shape ``(3, len(state))``; of few at a time, to save room."""
+    found = np.empty((3, len(state)))
+    for first in range(0, len(state), _AT_ONCE):
+        some = slice(first, first + _AT_ONCE)
+        few = SeasonState(slot=state.slot[some], demand=state.demand[some], seconds=state.seconds[some])
+        found[:, some] = _expected(few, ahead)
+    return found
 
 
 def _expected(state: SeasonState, ahead: I64) -> tuple[F64, F64, F64]:

@@ -6,13 +6,17 @@ history, floors, payback) speak about the next move, not about storage, and do n
 tier takes its room first, what must never be is left out. A preference only says who goes first, and saves nobody's
 wait, so it is no reason to buy.
 
+What leaves a busy disk makes its queue shorter for all that stays, so a saving is told as ``shorter_queues`` makes it
+of the one at today's latencies, which is beside it, as is the most that it can be. That rises with the other, so who
+deserves the room is the same question as ever.
+
 Two curves. The upper one takes bundles by density, the last one in part (linear relaxation): concave beyond the pinned
 bytes, and no placement beats it. The other one is what whole bundles reach (``knapsack.select`` around the threshold).
-They meet wherever the upper one bends.
+They meet wherever whole bundles fill a size.
 
-The **knee** is the point of the upper curve farthest from the chord between its ends. For a concave curve that is where
-the next byte starts to save less than the average byte of the database would; it does not depend on the scale of either
-axis, needs no smoothing, and lies at a bend, so whole bundles reach it.
+The **knee** is the point of the upper curve farthest from the chord between its ends, of those that whole bundles fill.
+For a concave curve that is where the next bundle saves less by the byte than the average byte of the database would; it
+does not depend on the scale of either axis and needs no smoothing.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from policies.guards import physical_reads, writes
 from policies.knapsack import Knapsack, select
 from policies.plan import Pin, PolicySettings, Situation
 from policies.purchase import GIB
+from policies.shorter_queues import ShorterQueues, shorter_queues
 
 # Where the curve is drawn, in per cent of the managed bytes and in quarters of the knee: closer where it bends.
 PERCENT = (*range(30), *range(30, 101, 2), 75)
@@ -43,9 +48,11 @@ class Point:
     """A size of the fastest tier, and what the best use of it brings."""
 
     size_bytes: int  # that bundles may fill: head-room comes on top
-    bound_per_hour: float  # wait seconds saved per hour, upper curve
+    bound_per_hour: float  # wait seconds saved in an hour's work of now, upper curve
     saved_per_hour: float  # the same, by whole bundles
-    shadow_price: float  # wait seconds per hour that the next GiB saves
+    today_per_hour: float  # the same at today's latencies, as a plan says it
+    most_per_hour: float  # the same if no more work is asked for however little sessions wait
+    shadow_price: float  # wait seconds per hour that the next GiB saves, upper curve
     units: int  # that are on the tier
     used_bytes: int  # of those units
     reads: float  # per second, of those units, that reach storage
@@ -64,6 +71,7 @@ class Sizing:
     all_fast_per_hour: float  # wait seconds saved per hour with room for everything
     saved_now_per_hour: float  # by where things are now
     present: Point  # the size that the tier has
+    sessions_known: bool  # False: nobody counts them, so savings are at today's latencies
     present_known: bool  # False: the room of a space is unknown, the present size is what units take up there
     knee: Point
     knee_distance: float  # from the chord, as a share of the curve's height; 0: no knee, every byte is worth the same
@@ -120,11 +128,13 @@ def sizing(situation: Situation, settings: PolicySettings) -> Sizing:
     pinned = _items(np.flatnonzero(managed & (bundles.pin == Pin.MUST)), figures, names)
     free = managed & (gain > 0) & ~np.isin(bundles.pin, (Pin.MUST, Pin.NEVER))
     others = _items(np.flatnonzero(free), figures, names)
+    queues = shorter_queues(bundles, situation, np.where(managed, gain, 0.0))
     _, total, units, reads, written = figures[:, managed].sum(axis=1).tolist()
     present, known = _present_bytes(situation, bundles, settings)
-    knee, distance = _knee(pinned, others, total)
+    knee, distance = _knee(pinned, others, queues, total)
     grid = {int(total) * percent // 100 for percent in PERCENT} | {knee * quarter // 4 for quarter in _KNEE_QUARTERS}
-    points = tuple(_points(pinned, others, sorted({size for size in grid if size <= total} | {present, knee})))
+    sizes = sorted({size for size in grid if size <= total} | {present, knee})
+    points = tuple(_points(pinned, others, queues, sizes))
     by_size = {point.size_bytes: point for point in points}
     here = np.take_along_axis(bundles.wait, np.maximum(bundles.tier, 0)[np.newaxis, :], axis=0)[0]
     return Sizing(
@@ -133,9 +143,10 @@ def sizing(situation: Situation, settings: PolicySettings) -> Sizing:
         reads=reads,
         writes=written,
         pinned_bytes=int(pinned.all[SIZE]),
-        all_fast_per_hour=float(pinned.all[VALUE] + others.all[VALUE]) / MICRO,
-        saved_now_per_hour=float((bundles.wait[-1] - here)[managed].sum()) / MICRO,
+        all_fast_per_hour=float(queues.likely_of(pinned.all[VALUE] + others.all[VALUE])) / MICRO,
+        saved_now_per_hour=float(queues.likely_of((bundles.wait[-1] - here)[managed].sum())) / MICRO,
         present=by_size[present],
+        sessions_known=queues.sessions_known,
         present_known=known,
         knee=by_size[knee],
         knee_distance=distance,
@@ -164,7 +175,7 @@ def _present_bytes(situation: Situation, bundles: Bundles, settings: PolicySetti
     return sum(max(0, used + (room or 0)) for used, room in rooms), all(room is not None for _, room in rooms)
 
 
-def _knee(pinned: _Items, others: _Items, total: float) -> tuple[int, float]:
+def _knee(pinned: _Items, others: _Items, queues: ShorterQueues, total: float) -> tuple[int, float]:
     """Size at which the upper curve beyond the pinned bytes is farthest above its chord, and how far.
 
     Both axes run from 0 to 1, so vertical and perpendicular distance have their maximum at the same point.
@@ -172,14 +183,17 @@ def _knee(pinned: _Items, others: _Items, total: float) -> tuple[int, float]:
     begin = int(pinned.all[SIZE])
     if total <= begin or not len(others):
         return begin, 0.0
-    distance = others.totals[VALUE] / others.all[VALUE] - others.totals[SIZE] / (total - begin)
+    saved = queues.likely_of(pinned.all[VALUE] + others.totals[VALUE])
+    if saved[-1] <= saved[0]:
+        return begin, 0.0
+    distance = (saved - saved[0]) / (saved[-1] - saved[0]) - others.totals[SIZE] / (total - begin)
     best = int(np.argmax(distance))
     if distance[best] < _FLAT:
         return begin, 0.0
     return begin + int(others.totals[SIZE, best]), float(distance[best])
 
 
-def _points(pinned: _Items, others: _Items, sizes: Iterable[int]) -> Iterator[Point]:
+def _points(pinned: _Items, others: _Items, queues: ShorterQueues, sizes: Iterable[int]) -> Iterator[Point]:
     """A point at each of the rising sizes. What fits a smaller tier fits a larger one, so value never falls."""
     best = np.zeros(len(pinned.all))
     pins = int(pinned.all[SIZE])
@@ -190,12 +204,15 @@ def _points(pinned: _Items, others: _Items, sizes: Iterable[int]) -> Iterator[Po
         if found[VALUE] >= best[VALUE]:
             best = found
         bound, price = _upper(items, room)
+        bound += float(settled[VALUE])
         value, used, units, reads, written = best.tolist()
         yield Point(
             size_bytes=size,
-            bound_per_hour=(float(settled[VALUE]) + bound) / MICRO,
-            saved_per_hour=value / MICRO,
-            shadow_price=price * GIB / MICRO,
+            bound_per_hour=float(queues.likely_of(bound)) / MICRO,
+            saved_per_hour=float(queues.likely_of(value)) / MICRO,
+            today_per_hour=value / MICRO,
+            most_per_hour=queues.most_of(value) / MICRO,
+            shadow_price=price * queues.slope_at(bound) * GIB / MICRO,
             units=int(units),
             used_bytes=int(used),
             reads=reads,

@@ -48,7 +48,7 @@ def seen_once_more(spread: F32, at: I64, index: F64, seen: Bools, arriving: floa
     """Let one interval pass.
 
     Args:
-        spread: columns before it.
+        spread: columns before it; used up.
         at: slots that had demand, some perhaps twice.
         index: of each of those.
         seen: slots about which the interval says something; those without demand had none.
@@ -58,16 +58,18 @@ def seen_once_more(spread: F32, at: I64, index: F64, seen: Bools, arriving: floa
     np.add.at(now, at, index.astype(np.float32))
     now_there, last = now[at], spread[LAST, at]
     share = np.where(seen, np.float32(arriving), np.float32(0.0))
-    after: F32 = spread * (1 - share)
-    after[WEIGHT_SQUARES] *= 1 - share
-    after[WEIGHT] += share
-    after[WEIGHT_SQUARES] += share * share
+    keeping = 1 - share
+    for line in spread[:LAST]:
+        line *= keeping
+    spread[WEIGHT_SQUARES] *= keeping
+    spread[WEIGHT] += share
+    spread[WEIGHT_SQUARES] += share * share
     weighed = now_there * np.float32(arriving)
-    after[MEAN, at] += weighed  # a slot that comes twice is written twice with the same sum, not added twice
-    after[SQUARE, at] += weighed * now_there
-    after[PRODUCT, at] += weighed * last
-    after[LAST] = np.where(seen, now, spread[LAST])
-    return after
+    spread[MEAN, at] += weighed  # a slot that comes twice is written twice with the same sum, not added twice
+    spread[SQUARE, at] += weighed * now_there
+    spread[PRODUCT, at] += weighed * last
+    np.copyto(spread[LAST], now, where=seen)
+    return spread
 
 
 def error_ratio(spread: F32) -> F64:

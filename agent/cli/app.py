@@ -139,7 +139,7 @@ def _with_common_options(function: Command[P]) -> Callable[..., None]:
             for key, (annotation, default) in COMMON_PARAMETERS.items()
         ),
     ]
-    runner.__name__, runner.__doc__ = function.__name__, function.__doc__
+    runner.__name__, runner.__doc__, runner.__module__ = function.__name__, function.__doc__, function.__module__
     runner.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
     runner.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return runner

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from agent.cli.app import Group, command
+from agent.cli.draining import take_out
 from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.output import Column, Output
 from agent.cli.pinning import print_obstacles, state_document
@@ -49,7 +50,7 @@ TAKES = {
     ModeType.USAGE: {"--tier"},
     ModeType.CAPACITY: {"--tier"},
     ModeType.PREFERENCE: set[str](),
-    ModeType.DRAIN: {"--space"},
+    ModeType.DRAIN: {"--space", "--container"},
 }
 LEFT_COLUMNS = (Column("stays"), Column("size", number=True), Column("why"))
 
@@ -63,6 +64,9 @@ def balance(
     ] = None,
     tier: Annotated[str | None, typer.Option(help="usage, capacity: only this tier.")] = None,
     space: Annotated[str | None, typer.Option(help="drain: the space to be emptied.")] = None,
+    container: Annotated[
+        str | None, typer.Option(help="drain: only this file, device or folder of the space, by name or path.")
+    ] = None,
     free_share: Annotated[
         str | None, typer.Option(metavar="RATIO", help="hsm ssd: share to be free; default 20%.")
     ] = None,
@@ -74,12 +78,16 @@ def balance(
     observe: ObserveOption = None,
 ) -> None:
     """Plan in one of the balancer's modes, with the exact statements; moves nothing."""
-    given = {"--subtype": subtype, "--tier": tier, "--space": space, "--free-share": free_share}
+    given = {"--subtype": subtype, "--tier": tier, "--space": space, "--container": container}
+    given["--free-share"] = free_share
     wanted = _mode(mode, {name: value for name, value in given.items() if value is not None})
     limit = _seconds(time_limit)
+    _check_container(container, time_limit=time_limit, trace=trace)
     watch = session.watch()
     try:
         observe = allowed_observation(session, observe)
+        if container and take_out(session, watch, str(space), container, propose=propose):
+            return
         look(session, watch, observe)
         planning = _planned(watch.plan(wanted, limit, traced=trace))
         proposal = proposal_of(planning, session.database, watch.identity.fingerprint)
@@ -135,6 +143,13 @@ def _hsm(subtype: HsmSubtype, free_share: str | None) -> Hsm:
         return Hsm(subtype=subtype, free_ratio=parse_ratio(free_share))
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--free-share") from error
+
+
+def _check_container(container: str | None, *, time_limit: str | None, trace: bool) -> None:
+    """Refuse what says nothing of a container, which goes as a whole and whatever its heat."""
+    for name, given in (("--time-limit", time_limit is not None), ("--trace", trace)):
+        if container is not None and given:
+            raise typer.BadParameter(f"--container takes no {name}", param_hint=name)
 
 
 def _seconds(time_limit: str | None) -> float:

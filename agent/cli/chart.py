@@ -1,7 +1,7 @@
 """A curve drawn for people: in a terminal with plain characters, and as an SVG file. Neither needs colour.
 
 Both show the fastest tier's size from nothing to everything against the wait saved per hour, what whole objects reach
-beside the upper curve, and the marks (knee, present size).
+beside the upper curve, and the marks (knee, present size). The SVG also shades how far off that may be.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ class Curve:
     most_bytes: int  # right end of the picture, > 0
     most_per_hour: float  # top of the picture, > 0
     marks: tuple[Mark, ...]
+    between_per_hour: Sequence[tuple[float, float]] = ()  # ends of what whole objects save; empty: not said
 
     def upper(self, size: float) -> float:
         """The upper curve at a size, as a share of the top."""
@@ -111,6 +112,7 @@ def svg_chart(curve: Curve) -> str:
         _text(LEFT, 28, curve.title, size=17),
         *_x_axis(curve),
         *_y_axis(curve),
+        *_band(curve),
         f'<polyline points="{_upper_path(curve)}" fill="none" {UPPER_STROKE}/>',
         f'<polyline points="{_reached_path(curve)}" fill="none" {REACHED_STROKE}/>',
         *(_drop(curve, mark) for mark in curve.marks),
@@ -132,6 +134,19 @@ def _x(curve: Curve, size: float) -> float:
 
 def _y(curve: Curve, saved: float) -> float:
     return BOTTOM - min(1.0, saved / curve.most_per_hour) * (BOTTOM - TOP)
+
+
+def _band(curve: Curve) -> list[str]:
+    """From the lower to the upper end of what is saved, straight between the points."""
+    if not curve.between_per_hour:
+        return []
+    ends = list(zip(curve.size_bytes, curve.between_per_hour, strict=True))
+    along = [(size, high) for size, (_, high) in ends] + [(size, low) for size, (low, _) in reversed(ends)]
+    points = " ".join(f"{_x(curve, size):.1f},{_y(curve, value):.1f}" for size, value in along)
+    return [
+        f'<polygon points="{points}" fill="#eee"/>',
+        _text(LEFT + 440, SVG_HEIGHT - 14, "shaded: by how queues shorten"),
+    ]
 
 
 def _upper_path(curve: Curve) -> str:

@@ -1,48 +1,60 @@
-"""The ``hotplace`` command: every module of commands, put together."""
+"""The ``hotplace`` command: the modules of commands that a command line names, or all of them for the help.
+
+Whoever watches a database for months need not hold what draws reports and demonstrations in memory.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from importlib import import_module
 from typing import TextIO
 
-from agent.cli import (
-    balancing,
-    closing,
-    deciding,
-    demo,
-    looking,
-    looking_back,
-    pinning,
-    planning,
-    proposing,
-    reporting,
-    running,
-    setting_up,
-    simulating,
-    sizing,
-    steering,
-    top,
-    tracing,
-    undoing,
-)
-from agent.cli.app import app
+import typer
 
-# Importing a module registers its commands; this is the order of the help.
-COMMANDS = (
-    setting_up, demo, running, top,
-    looking, planning, balancing, simulating, sizing, proposing, deciding, undoing, steering, looking_back,
-    reporting,
-    pinning, closing, tracing,
-)  # fmt: skip
+from agent.cli.app import app as frame
 
-__all__ = ["COMMANDS", "app", "main"]
+# Commands of each module of this package. Importing a module registers them; this is the order of the help.
+COMMANDS = {
+    "balancing": ("balance",),
+    "closing": ("close", "reopen"),
+    "deciding": ("approve", "reject", "strike"),
+    "demo": ("demo",),
+    "looking": ("units", "explain"),
+    "looking_back": ("history", "outcomes", "audit"),
+    "pinning": ("pin", "unpin", "pins"),
+    "planning": ("plan",),
+    "proposing": ("proposals", "show"),
+    "reporting": ("report",),
+    "running": ("run", "status"),
+    "setting_up": ("init", "doctor"),
+    "simulating": ("simulate",),
+    "sizing": ("sizing",),
+    "steering": ("pause", "resume", "cancel"),
+    "top": ("top",),
+    "tracing": ("trace", "check"),
+    "undoing": ("undo",),
+}
+
+
+def whole_app() -> typer.Typer:
+    """The command line with every command."""
+    return app_for(())
+
+
+def app_for(arguments: Sequence[str]) -> typer.Typer:
+    """The command line with the commands that some arguments may mean; with all where they name none."""
+    named = [module for module, commands in COMMANDS.items() if set(commands) & set(arguments)]
+    for module in named or COMMANDS:
+        import_module(f"agent.cli.{module}")
+    return frame
 
 
 def main() -> None:
     """Run the command line of this process; ends it with one of ``agent.cli.exit_codes.ExitCode``."""
     for stream in (sys.stdout, sys.stderr):
         _never_fail_to_encode(stream)
-    app()
+    app_for(sys.argv[1:])()
 
 
 def _never_fail_to_encode(stream: TextIO) -> None:

@@ -14,14 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Any
+from functools import cached_property
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich import box
-from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 GAP = "  "  # between plain columns
 
@@ -38,21 +38,29 @@ class Output:
     """Standard output and standard error of one command."""
 
     def __init__(self, *, as_json: bool, no_color: bool) -> None:
-        """Look at the terminal.
+        """Settle how to print; the terminal is looked at with the first line.
 
         Args:
             as_json: people's text goes nowhere, ``document`` is all that is printed.
             no_color: never colour; $NO_COLOR does the same.
         """
-        plain = no_color or bool(os.environ.get("NO_COLOR"))
         self.as_json = as_json
-        self._out = _console(error=False, plain=plain)
-        self._err = _console(error=True, plain=plain)
+        self._plain = no_color or bool(os.environ.get("NO_COLOR"))
+
+    @cached_property
+    def _out(self) -> Console:
+        console: Console = _terminal().console(error=False, plain=self._plain)
+        return console
+
+    @cached_property
+    def _err(self) -> Console:
+        console: Console = _terminal().console(error=True, plain=self._plain)
+        return console
 
     @property
     def terminal(self) -> bool:
         """Whether a person reads standard output on a terminal."""
-        return self._out.is_terminal
+        return bool(self._out.is_terminal)
 
     @property
     def console(self) -> Console:
@@ -73,7 +81,7 @@ class Output:
     def line(self, text: str = "", style: str = "") -> None:
         """One line for people."""
         if not self.as_json:
-            self._out.print(Text(printable(text), style=style), soft_wrap=True)
+            self._out.print(_terminal().Text(printable(text), style=style), soft_wrap=True)
 
     def heading(self, text: str) -> None:
         """A line that begins a part."""
@@ -82,7 +90,7 @@ class Output:
 
     def facts(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Names and values below each other, values aligned."""
-        rows = list(pairs)
+        rows, cell_len = list(pairs), _terminal().cell_len
         width = max((cell_len(name) for name, _ in rows), default=0)
         for name, value in rows:
             self.line(f"{name}{' ' * (width - cell_len(name))}{GAP}{value}")
@@ -93,20 +101,20 @@ class Output:
             return
         cells = [[printable(cell) for cell in row] for row in rows]
         if self.terminal:
-            self._out.print(_drawn(columns, cells))
+            self._out.print(_terminal().drawn(columns, cells))
         else:
-            for text in _aligned(columns, cells):
-                self._out.print(Text(text), soft_wrap=True)
+            for text in _terminal().aligned(columns, cells):
+                self._out.print(_terminal().Text(text), soft_wrap=True)
 
     def note(self, text: str) -> None:
         """Something to know that is not the result: on standard error."""
-        self._err.print(Text(printable(text), style="dim"), soft_wrap=True)
+        self._err.print(_terminal().Text(printable(text), style="dim"), soft_wrap=True)
 
     def problem(self, what: str, advice: str) -> None:
         """What went wrong and what to do next, on standard error."""
-        self._err.print(Text.assemble(("error: ", "bold red"), printable(what, keep="\n")), soft_wrap=True)
+        self._err.print(_terminal().Text.assemble(("error: ", "bold red"), printable(what, keep="\n")), soft_wrap=True)
         if advice:
-            self._err.print(Text.assemble(("next: ", "bold"), printable(advice, keep="\n")), soft_wrap=True)
+            self._err.print(_terminal().Text.assemble(("next: ", "bold"), printable(advice, keep="\n")), soft_wrap=True)
 
     def verbatim(self, text: str) -> None:
         """Text for another program, to the byte; on a terminal its control characters are still shown as escapes."""
@@ -114,7 +122,7 @@ class Output:
 
     def ask(self, question: str) -> bool:
         """Ask on the terminal; only ``y`` or ``yes`` is yes, the end of input is no."""
-        self._err.print(Text(f"{printable(question)} [y/N] "), end="")
+        self._err.print(_terminal().Text(f"{printable(question)} [y/N] "), end="")
         answer = sys.stdin.readline()
         return answer.strip().lower() in {"y", "yes"}
 
@@ -153,39 +161,8 @@ def plain_value(value: Any) -> Any:  # noqa: ANN401 (whatever a document holds)
             return str(value)
 
 
-class _Console(Console):
-    """A console that leaves a broken pipe to the command's frame, which ends without an error."""
+def _terminal() -> ModuleType:
+    """What draws: imported with the first line that is printed, and a daemon prints none."""
+    from agent.cli import terminal
 
-    def on_broken_pipe(self) -> None:
-        """Rich would end the program with code 1 here."""
-        raise BrokenPipeError
-
-
-def _console(*, error: bool, plain: bool) -> Console:
-    return _Console(
-        stderr=error, no_color=plain or None, highlight=False, markup=False, emoji=False,
-        color_system=None if plain else "auto",
-    )  # fmt: skip
-
-
-def _drawn(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for column in columns:
-        table.add_column(
-            Text(column.title), justify="right" if column.number else "left", no_wrap=column.number, overflow="fold"
-        )
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    return table
-
-
-def _aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Iterable[str]:
-    """Each row as one line."""
-    lines = [[column.title for column in columns], *rows]
-    widths = [max(cell_len(line[at]) for line in lines) for at in range(len(columns))]
-    for line in lines:
-        cells = (
-            " " * (width - cell_len(cell)) + cell if column.number else cell + " " * (width - cell_len(cell))
-            for column, width, cell in zip(columns, widths, line, strict=True)
-        )
-        yield GAP.join(cells).rstrip()
+    return terminal

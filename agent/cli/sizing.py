@@ -16,7 +16,17 @@ from agent.cli.exit_codes import CommandError, ExitCode, exit_code_of
 from agent.cli.output import Column, Output
 from agent.cli.session import Session
 from agent.cli.wording import seconds_per_hour
-from agent.sizing import KNEE_MEANS, Answer, answer_document, answer_of, csv_text, fleet_document, ratio_of
+from agent.sizing import (
+    KNEE_MEANS,
+    QUEUES_MEAN,
+    QUEUES_UNKNOWN,
+    Answer,
+    answer_document,
+    answer_of,
+    csv_text,
+    fleet_document,
+    ratio_of,
+)
 from agent.units_of_measure import exact_bytes, format_bytes, format_ratio, format_seconds
 from connectors.base import HotplaceError
 from policies.benefit import HOUR
@@ -126,6 +136,7 @@ def _curve(answer: Answer) -> Curve:
         size_bytes=[point.size_bytes for point in z.points],
         saved_per_hour=[point.saved_per_hour for point in z.points],
         bound_per_hour=[point.bound_per_hour for point in z.points],
+        between_per_hour=[(point.today_per_hour, point.most_per_hour) for point in z.points],
         most_bytes=max(1, z.managed_bytes),
         most_per_hour=max(z.all_fast_per_hour, 1e-9),
         marks=tuple(marks[0 if z.knee_distance else 1 :]),
@@ -147,6 +158,7 @@ def _print(out: Output, answer: Answer) -> None:
     out.line(f"# whole objects, . upper bound, {knee}P present size")
     out.line()
     out.table(_columns(answer), [_cells(answer, name, point) for name, point in _rows(z)])
+    out.line(QUEUES_MEAN if z.sessions_known else QUEUES_UNKNOWN)
     _print_advice(out, answer)
     if answer.cost(z.knee) is not None:
         out.line(f"cost: a year of {fast} at that size and of {slow} for the rest, head-room included; "
@@ -200,7 +212,7 @@ def _rows(z: Sizing) -> list[tuple[str, Point]]:
 
 
 def _columns(answer: Answer) -> list[Column]:
-    titles = ["size", "saves/h", "of all", "at best", "next GiB saves/h", "units", "of units", "of bytes"]
+    titles = ["size", "saves/h", "between", "of all", "at best", "next GiB saves/h", "units", "of units", "of bytes"]
     if answer.cost(answer.sizing.knee) is not None:
         titles += ["cost/year", "per h/h saved"]
     titles += list(_drive_titles(answer).values())
@@ -223,6 +235,7 @@ def _cells(answer: Answer, name: str, point: Point) -> list[str]:
         name,
         format_bytes(point.size_bytes),
         format_seconds(point.saved_per_hour),
+        f"{format_seconds(point.today_per_hour)} and {format_seconds(point.most_per_hour)}",
         format_ratio(z.share(point)),
         format_seconds(point.bound_per_hour),
         format_seconds(point.shadow_price),

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from agent.cli.output import Column, Output
+from agent.containers import CONTAINER
 from agent.proposals import DIGEST_SHOWN, Proposal, ProposedMove
 from agent.units_of_measure import exact_bytes, format_bytes, format_ratio, format_seconds, format_when
 from connectors.model import Route
@@ -205,7 +206,7 @@ def _move_cells(move: ProposedMove) -> tuple[str, ...]:
 
 _NO_PAYBACK: dict[str, str] = {
     MoveReason.MAKE_ROOM: "makes room", MoveReason.PIN: "pinned", MoveReason.CLEAR: "clears",
-    MoveReason.LEVEL: "evens out", MoveReason.DRAIN: "empties",
+    MoveReason.LEVEL: "evens out", MoveReason.DRAIN: "empties", CONTAINER: "empties",
 }  # fmt: skip
 
 

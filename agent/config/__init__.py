@@ -6,12 +6,13 @@ Read in this order: ``errors``, ``quantities``, ``tiers``, ``policy``, ``spaces`
 
 from agent.config.errors import ConfigError, Problem
 from agent.config.files import find_config, load, parse
-from agent.config.models import Config, DatabaseConfig, Level, PinConfig
+from agent.config.models import MOST_TOP_UNITS, Config, DatabaseConfig, Level, PinConfig
 from agent.config.sample import sample
 from agent.config.spaces import Storage
 from agent.config.tiers import TierConfig
 
 __all__ = [
+    "MOST_TOP_UNITS",
     "Config",
     "ConfigError",
     "DatabaseConfig",

@@ -22,6 +22,7 @@ from connectors.settings import SecretSource
 from policies.plan import Pin, PolicySettings
 from policies.windows import Calendar
 
+MOST_TOP_UNITS = 10_000  # that metrics show one by one
 PINS = {"must": Pin.MUST, "prefer": Pin.PREFER, "never": Pin.NEVER}
 
 
@@ -86,7 +87,7 @@ class MetricsConfig(Part):
     port: Count = Field(default=9477, ge=0, le=65535)  # 0: any free one
     tls: TlsConfig | None = None
     basic_auth: BasicAuthConfig | None = None
-    top_units: Count = Field(default=100, ge=0, le=10_000)  # units with a series of their own; the rest are summed up
+    top_units: Count = Field(default=100, ge=0, le=MOST_TOP_UNITS)  # with series of their own; the rest are summed up
 
 
 class LogConfig(Part):

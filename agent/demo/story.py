@@ -25,7 +25,7 @@ from agent.metrics import AgentCollector
 from agent.outcomes import Outcome, outcome_json
 from agent.planner import Planning, proposal_of
 from agent.proposals import Proposal
-from agent.ranking import Ranking
+from agent.ranking import Ranking, ranking_of
 from agent.states import MoveState
 from agent.units_of_measure import format_bytes, format_seconds
 from connectors.base import HotplaceError
@@ -139,13 +139,11 @@ class Story:
     def _plan(self) -> tuple[Planning, Ranking, Proposal]:
         watch = self._company.watch
         planning = watch.plan()
-        ranking = watch.snapshot.ranking
         assert planning is not None, "there are samples"
-        assert ranking is not None, "a plan leaves a ranking"
         proposal = proposal_of(planning, watch.database, watch.identity.fingerprint)
         if proposal is None:
             raise NothingToMove("nothing is worth moving", advice="The ranking above says why, unit by unit.")
-        return planning, ranking, proposal
+        return planning, ranking_of(planning), proposal
 
     def _decoys(self, ranking: Ranking) -> tuple[Decoy, ...]:
         """What a simpler rule would have chosen, with the reason why this plan did not."""

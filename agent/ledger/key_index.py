@@ -14,8 +14,9 @@ class KeyIndex:
     def __init__(self, keys: Texts) -> None:
         self.keys = keys
         hashes = _hashes(keys)
-        self._order = np.argsort(hashes, kind="stable")
-        self._hashes = hashes[self._order]
+        order = np.argsort(hashes, kind="stable")
+        self._hashes = hashes[order]
+        self._order = order.astype(np.int32)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -29,7 +30,7 @@ class KeyIndex:
         while len(left):  # again only for keys whose hash another key has too
             left = left[at[left] < len(self)]
             left = left[self._hashes[at[left]] == hashes[left]]
-            rows = self._order[at[left]]
+            rows = self._order[at[left]].astype(np.int64)
             same = self.keys.same(rows, wanted, left)
             found[left[same]] = rows[same]
             left = left[~same]

@@ -40,6 +40,8 @@ class Slots:
             if bool((slots < 0).any()):
                 known = self._assigned(database, known, wanted)
                 slots = known.rows(wanted)
+            if known.keys == wanted:
+                known.keys = wanted  # the catalog keeps these anyway
             self._known[database] = known
             return slots
 

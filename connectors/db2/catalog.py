@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from connectors.db2.containers import containers_of, paths_of
 from connectors.db2.names import Key, Part, bundle_number, physical_id, whole_name
 from connectors.db2.session import ReadSession, Row
 from connectors.db2.storage import NEVER_TOUCHED, Storage, TableSpace, read_storage
@@ -288,6 +289,7 @@ def _table_space(storage: Storage, space: TableSpace) -> Space:
         used_bytes=space.used_bytes,
         free_bytes=room,
         capacity_bytes=None if room is None else space.used_bytes + room,
+        containers=containers_of(space),
     )
 
 
@@ -301,6 +303,7 @@ def _group_space(storage: Storage, name: str) -> Space:
         used_bytes=used,
         free_bytes=group.free_bytes,
         capacity_bytes=None if group.free_bytes is None else used + group.free_bytes,
+        containers=paths_of(storage, group),
     )
 
 
@@ -315,4 +318,5 @@ def _folder_space(storage: Storage, name: str) -> Space:
         used_bytes=used,
         free_bytes=room,
         capacity_bytes=None if room is None else used + room,
+        containers=tuple(container for space in inside for container in containers_of(space)),
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.base import Clock, Lease, Mover
+from connectors.containers import ByHand
 from connectors.db2 import demand, doctor, lease
 from connectors.db2.catalog import Homes, known_homes, read_catalog
+from connectors.db2.containers import route_out
 from connectors.db2.inspection import inspect
 from connectors.db2.landing import landed, landing_in
 from connectors.db2.mover import Db2Mover
@@ -94,6 +96,11 @@ class Db2Connector:
         found = (self._space_route if whole else self._table_route)(bundle, to_space)
         return found if isinstance(found, NoRoute) else (found,)
 
+    def routes_out(self, bundle: Bundle) -> Route | ByHand | NoRoute:
+        """See ``containers``: a file of a DMS table space by itself, a path of a storage group by hand."""
+        storage = read_storage(self._session, shared=self._shared(), folders=self._settings.folders)
+        return route_out(storage, bundle, self._settings, self._kind())
+
     def inspect(self, route: Route) -> Inspection:
         """By name, since a moved table gets a new object."""
         return inspect(self._session, route, shared=self._shared(), folders=self._settings.folders)
@@ -145,9 +152,11 @@ class Db2Connector:
         space: TableSpace | None = storage.spaces[int(homes.space[list(catalog.units.key).index(bundle.key)])]
         if bundle.wide:
             space = storage.space_named(whole_of(bundle.wide))
+        return space_route(storage, space, bundle, to_space, self._settings, self._kind())
+
+    def _kind(self) -> Instance:
         server = self._known_server()
-        kind = Instance(purescale=server.purescale, partitions=server.partitions)
-        return space_route(storage, space, bundle, to_space, self._settings, kind)
+        return Instance(purescale=server.purescale, partitions=server.partitions)
 
     def _read_catalog(self) -> tuple[Catalog, Homes, Storage]:
         return read_catalog(

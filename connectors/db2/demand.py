@@ -16,7 +16,7 @@ import numpy as np
 
 from connectors.db2.catalog import Homes
 from connectors.db2.sampler import BACKUPS, UNCOUNTED, space_key
-from connectors.model import F64, I64, SIGNALS, Bools, DatabaseDemand, Demand, Interval, Signal, SpaceFigures
+from connectors.model import F64, I64, SIGNALS, Bools, Demand, Interval, Signal, SpaceFigures
 
 ESTIMATED = frozenset({Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE})
 NOWHERE = -1
@@ -48,7 +48,7 @@ def classify(interval: Interval, homes: Homes) -> Demand:
         rates=np.where(observed, counts, 0.0) / interval.seconds,
         observed=observed,
         estimated=ESTIMATED,
-        database=_database_demand(interval),
+        database=interval.database_rates(),
         spaces=_space_rates(interval),
         roles=interval.role_rates(),
     )
@@ -64,7 +64,7 @@ def _nothing_known(interval: Interval, homes: Homes) -> Demand:
         rates=np.zeros((SIGNALS, units)),
         observed=np.zeros(units, dtype=np.bool_),
         estimated=ESTIMATED,
-        database=_database_demand(interval),
+        database=interval.database_rates(),
         spaces=_space_rates(interval),
         roles=interval.role_rates(),
     )
@@ -125,17 +125,4 @@ def _space_rates(interval: Interval) -> SpaceFigures | None:
         read_seconds=found.read_seconds / interval.seconds,
         writes=found.writes / interval.seconds,
         write_seconds=found.write_seconds / interval.seconds,
-    )
-
-
-def _database_demand(interval: Interval) -> DatabaseDemand:
-    def rate(name: str) -> float:
-        return interval.database.get(name, float("nan")) / interval.seconds
-
-    return DatabaseDemand(
-        reads=rate("reads"),
-        read_wait=rate("read_seconds"),
-        write_wait=rate("write_seconds"),
-        transactions=rate("transactions"),
-        active=rate("active_seconds"),
     )

@@ -44,6 +44,7 @@ _BY_CODE: dict[int, tuple[type[ConnectorError], str]] = {
     CANCELLED: (TimedOut, "Raise query_timeout or move_timeout, or look at what the server is busy with."),
     -289: (SpaceFull, _FULL),
     -968: (SpaceFull, _FULL),
+    -20170: (SpaceFull, "The other containers end below the high-water mark: lower it, or add a container first."),
     -964: (StatementFailed, "The transaction log is full: raise logsecond, or move it when less is going on."),
     -290: (StatementFailed, "The table space is in a state that allows no access: see LIST TABLESPACES SHOW DETAIL."),
     -551: (PrivilegeMissing, _DOCTOR),

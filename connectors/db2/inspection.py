@@ -187,12 +187,17 @@ def inspect_space(session: ReadSession, route: Route, change: SpaceChange, *, sh
     return Inspection(
         home=home,
         sentence=_space_sentence(space, state, moving=moving, waits=waits),
-        size_bytes=0 if waits else space.used_bytes,  # its place in the target is taken already
+        size_bytes=0 if waits else _bytes_to_move(space, change),  # its place in the target is taken already
         on_disk=None if moving or not space.containers else home is Home.TARGET,
         leftovers=route.tidy_steps if held else (),  # only for who gives it up
         running=moving and not held,
         paused=held,
     )
+
+
+def _bytes_to_move(space: TableSpace, change: SpaceChange) -> int:
+    """Everything in it, or what lies in the container that goes; one that comes brings nothing."""
+    return sum(space.share_of(path) for path in change.drop) if change.of_one else space.used_bytes
 
 
 def read_rebalance(session: ReadSession, name: str) -> Rebalance:
@@ -217,6 +222,8 @@ def awaits_rebalance(space: TableSpace, state: Rebalance, change: SpaceChange) -
 
 def space_arrived(storage: Storage, space: TableSpace, change: SpaceChange) -> bool:
     """Whether its containers are exactly where that change wants them; a REBALANCE wants them in its own group."""
+    if change.of_one:
+        return set(change.add) <= set(space.containers) and not set(change.drop) & set(space.containers)
     if change.add:
         return set(space.containers) == set(change.add)
     if not change.group and not space.automatic:
@@ -238,6 +245,8 @@ def space_home(storage: Storage, space: TableSpace, route: Route, change: SpaceC
     if space_arrived(storage, space, change):
         return Home.TARGET
     if awaits_rebalance(space, Rebalance(), change):
+        return Home.SOURCE
+    if change.of_one:
         return Home.SOURCE
     if change.add:
         return Home.SOURCE if set(space.containers) == set(change.drop) else Home.ELSEWHERE

@@ -10,7 +10,8 @@ from connectors.db2.statements import Tagged, rebalance, reduce_space, swap_cont
 from connectors.db2.storage import AT_REST, NEVER_TOUCHED, Group, Storage, TableSpace
 from connectors.db2.table_move import lock_timeout
 from connectors.db2.written import packages_to_rebind, redirected, temporary_space
-from connectors.model import Bundle, FollowUp, Locked, NoRoute, Route, Step
+from connectors.effects import FollowUp, Locked
+from connectors.model import Bundle, NoRoute, Route, Step
 
 REBIND = "static packages keep their old access plans until they are bound again (REBIND); the list:"
 
@@ -140,7 +141,7 @@ def _swap(space: TableSpace, name: str, folder: str, bundle: Bundle, settings: D
         ),
         seconds=settings.move_timeout,
     )
-    return _space_route("swap containers", words, space, name, bundle, settings, _common_notes(space))
+    return route_by_rebalance("swap containers", words, space, name, bundle, settings, _common_notes(space))
 
 
 def _convert(space: TableSpace, group: Group, bundle: Bundle, settings: Db2Settings) -> Route:
@@ -161,13 +162,13 @@ def _convert(space: TableSpace, group: Group, bundle: Bundle, settings: Db2Setti
         *_common_notes(space),
         _said_speed(group),
     )
-    return _space_route("convert to automatic storage", words, space, group.name, bundle, settings, notes)
+    return route_by_rebalance("convert to automatic storage", words, space, group.name, bundle, settings, notes)
 
 
 FOLLOW_UP = (FollowUp(what="static packages are bound again by hand, or plan for the old storage", seconds=None),)
 
 
-def _space_route(
+def route_by_rebalance(
     name: str,
     words: Tagged,
     space: TableSpace,
@@ -176,6 +177,7 @@ def _space_route(
     settings: Db2Settings,
     notes: tuple[str, ...],
 ) -> Route:
+    """Statements that begin a rebalance, each of which can be held."""
     return Route(
         name=name,
         bundle=bundle,
@@ -216,7 +218,7 @@ def _using_group(space: TableSpace, group: Group, bundle: Bundle, settings: Db2S
     if space.reclaimable:
         notes.append(f"afterwards {reduce_space(space.name)} gives back what it has allocated and does not use")
     notes.append(_said_speed(group))
-    return _space_route("using stogroup", words, space, group.name, bundle, settings, tuple(notes))
+    return route_by_rebalance("using stogroup", words, space, group.name, bundle, settings, tuple(notes))
 
 
 def _pausable(words: Tagged, step: Step, space: str) -> Step:

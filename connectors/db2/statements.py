@@ -22,6 +22,8 @@ _CALL = re.compile(rf"CALL SYSPROC\.ADMIN_MOVE_TABLE\({','.join([_LITERAL] * 11)
 _ALTER = re.compile(r'ALTER TABLESPACE "((?:[^"]|"")+)" (.+?)(?: /\* hotplace |$)', re.DOTALL)
 _GROUP = re.compile(r'(MANAGED BY AUTOMATIC STORAGE )?USING STOGROUP "((?:[^"]|"")+)"')
 _SWAP = re.compile(r"ADD \((?P<add>.+)\) DROP \((?P<drop>.+)\)", re.DOTALL)
+_ONE_IN = re.compile(rf"ADD \((FILE {_LITERAL} \d+)\)")
+_ONE_OUT = re.compile(rf"DROP \((FILE {_LITERAL})\)")
 _FILE = re.compile(rf"FILE {_LITERAL}")
 
 
@@ -54,6 +56,11 @@ class SpaceChange:
     converts: bool = False  # out of DMS into automatic storage
     add: tuple[str, ...] = ()  # files of its own
     drop: tuple[str, ...] = ()
+
+    @property
+    def of_one(self) -> bool:
+        """Whether it takes a container out or puts one in, and leaves the others."""
+        return bool(self.add) != bool(self.drop)
 
     @property
     def resumes(self) -> bool:
@@ -104,6 +111,26 @@ def swap_containers(space: str, add: Sequence[tuple[str, int]], drop: Sequence[s
     return f"ALTER TABLESPACE {identifier(space)} ADD ({added}) DROP ({dropped})"
 
 
+def drop_container(space: str, path: str) -> str:
+    """One file of a DMS table space out, its extents to the others."""
+    return f"ALTER TABLESPACE {identifier(space)} DROP (FILE {literal(path)})"
+
+
+def add_container(space: str, path: str, pages: int) -> str:
+    """One file more for a DMS table space; its extents spread over all of them."""
+    return f"ALTER TABLESPACE {identifier(space)} ADD (FILE {literal(path)} {pages})"
+
+
+def lower_high_water_mark(space: str) -> str:
+    """Bring the extents of a DMS table space together at its beginning; it only begins when the statement returns."""
+    return f"ALTER TABLESPACE {identifier(space)} LOWER HIGH WATER MARK"
+
+
+def drop_path(group: str, path: str) -> str:
+    """One path of a storage group; every table space of the group leaves it at its next REBALANCE."""
+    return f"ALTER STOGROUP {identifier(group)} DROP {literal(path)}"
+
+
 def reduce_space(space: str) -> str:
     """Give back what is free at the end of an automatic-storage table space."""
     return f"ALTER TABLESPACE {identifier(space)} REDUCE MAX"
@@ -127,6 +154,10 @@ def change_of(sql: str) -> SpaceChange | None:
     swap = _SWAP.fullmatch(clause)
     if swap is not None:
         return SpaceChange(name, clause, add=_files(swap["add"]), drop=_files(swap["drop"]))
+    one_in, one_out = _ONE_IN.fullmatch(clause), _ONE_OUT.fullmatch(clause)
+    if one_in is not None or one_out is not None:
+        added, dropped = (_files(found[1]) if found else () for found in (one_in, one_out))
+        return SpaceChange(name, clause, add=added, drop=dropped)
     group = _GROUP.fullmatch(clause)
     if group is not None:
         return SpaceChange(name, clause, group[2].replace('""', '"'), converts=group[1] is not None)

@@ -43,6 +43,12 @@ class TableSpace:
     container_pages: Mapping[str, int]
     container_room: int  # bytes free in the file systems of its containers
     only_files: bool = True  # no container is a device
+    top_page: int = 0  # the high-water mark, of the member where it is highest
+
+    def share_of(self, path: str) -> int:
+        """Bytes in use in that container: table spaces are striped evenly."""
+        pages = sum(self.container_pages.values())
+        return round(self.used_bytes * self.container_pages.get(path, 0) / pages) if pages else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +190,7 @@ def _space(row: Row, states: Sequence[Row], containers: Sequence[Row], *, shared
         container_pages={str(container[3]): int(container[5] or 0) for container in containers},
         container_room=_room([(c[1], c[6], int(c[7] or 0) - int(c[8] or 0)) for c in containers]) or 0,
         only_files=all(str(container[4]).startswith("FILE") for container in containers),
+        top_page=max((int(state[16] or 0) for state in states), default=0),
     )
 
 

@@ -15,7 +15,8 @@ from connectors.db2.statements import CANCEL, KEEP, PHASES, Homes, Tagged, move_
 from connectors.db2.storage import NEVER_TOUCHED, Storage, TableSpace
 from connectors.db2.tables import TableFacts, refusal
 from connectors.db2.written import detach_attach
-from connectors.model import Bundle, FollowUp, Locked, NoRoute, Route
+from connectors.effects import FollowUp, Locked
+from connectors.model import Bundle, NoRoute, Route
 
 LOG_RATIO = 1.1  # rows are inserted one by one and logged, as are the indexes built with them
 STAGING_RATIO = 0.05  # changes that are noted while the rows are copied

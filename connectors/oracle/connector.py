@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.base import Clock, Lease, Mover
+from connectors.containers import ByHand
 from connectors.model import (
     I64,
     Bundle,
@@ -19,7 +20,7 @@ from connectors.model import (
     Route,
     Sample,
 )
-from connectors.oracle import demand, doctor, file_moves, inspection, lease, routes
+from connectors.oracle import demand, doctor, file_moves, file_out, inspection, lease, routes
 from connectors.oracle.catalog import Shape, exact_sizes, find_entries, read_catalog, shape_of
 from connectors.oracle.driver import Driver
 from connectors.oracle.facts import find_facts
@@ -95,6 +96,11 @@ class OracleConnector:
         if facts is not None:
             facts = with_licensed_facts(facts, self._session, server, self._settings)
         return routes.routes_of(facts, bundle, to_space, server, self._settings)
+
+    def routes_out(self, bundle: Bundle) -> ByHand | NoRoute:
+        """See ``file_out``: by hand, since nothing empties a data file."""
+        places = [space.name for space in read_spaces(self._session, self._settings.known_places()).spaces]
+        return file_out.by_hand(bundle, read_files(self._session), places, read_server(self._session))
 
     def inspect(self, route: Route) -> Inspection:
         """By OBJECT_ID, which survives moves and rebuilds, and by the name it must still bear."""

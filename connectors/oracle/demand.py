@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from connectors.model import F64, I64, SIGNALS, Bools, Catalog, DatabaseDemand, Demand, Interval, Signal, SpaceFigures
+from connectors.model import F64, I64, SIGNALS, Bools, Catalog, Demand, Interval, Signal, SpaceFigures
 from connectors.oracle.catalog import Shape
 from connectors.oracle.sampler import BATCH_WAITS, SEGMENT, SINGLE_WAITS
 
@@ -78,7 +78,7 @@ def classify(interval: Interval, catalog: Catalog, shape: Shape) -> Demand:
         rates=np.where(observed, counts, 0.0) / interval.seconds,
         observed=observed,
         estimated=ESTIMATED,
-        database=_database_demand(interval),
+        database=interval.database_rates(),
         spaces=_space_rates(interval),
         roles=interval.role_rates(),
     )
@@ -130,19 +130,6 @@ def _replaced(interval: Interval, shape: Shape, at: I64) -> Bools:
     current = np.where(at >= 0, shape.segment[at], 0) if len(shape.segment) else np.zeros(len(at), dtype=np.int64)
     replaced: Bools = (change != 0) & (change != current)
     return replaced
-
-
-def _database_demand(interval: Interval) -> DatabaseDemand:
-    def rate(name: str) -> float:
-        return interval.database.get(name, float("nan")) / interval.seconds
-
-    return DatabaseDemand(
-        reads=rate("reads"),
-        read_wait=rate("read_seconds"),
-        write_wait=rate("write_seconds"),
-        transactions=rate("transactions"),
-        active=rate("active_seconds"),
-    )
 
 
 def _space_rates(interval: Interval) -> SpaceFigures | None:

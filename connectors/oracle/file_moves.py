@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from connectors.model import Bundle, Home, Locked, NoRoute, Route, Step
+from connectors.effects import Locked
+from connectors.model import Bundle, Home, NoRoute, Route, Step
 from connectors.oracle import statements
 from connectors.oracle.names import quoted
 from connectors.oracle.server import Server
@@ -41,8 +42,8 @@ def routes_of(
         if applies:
             return NoRoute(code=code, sentence=f"{bundle.key}: {why}")
     moving = [file for file in files if file.place != to_place]
-    there = [_move(file.number, target_of(file, to_place)) for file in moving]
-    back = [_move(file.number, target_of(file, file.place)) for file in moving]
+    there = [move_file(file.number, target_of(file, to_place)) for file in moving]
+    back = [move_file(file.number, target_of(file, file.place)) for file in moving]
     tag = statements.tag_of([*there, *back])
     name, seconds = files[0].tablespace, settings.move_timeout
     return (
@@ -121,17 +122,18 @@ def _reasons(
 def _offline(files: Sequence[DataFile]) -> str:
     """The way of old, an outage of the tablespace: written down, never sent."""
     name = quoted(files[0].tablespace)
-    renames = [f"ALTER DATABASE RENAME FILE '{_text(f.path)}' TO 'the copy'" for f in files]
+    renames = [f"ALTER DATABASE RENAME FILE '{text_of(f.path)}' TO 'the copy'" for f in files]
     return "; ".join(
         (f"ALTER TABLESPACE {name} OFFLINE", "copy the files", *renames, f"ALTER TABLESPACE {name} ONLINE")
     )
 
 
-def _move(number: int, target: str) -> str:
-    return f"ALTER DATABASE MOVE DATAFILE {number} TO '{_text(target)}'"
+def move_file(number: int, target: str) -> str:
+    """Copy a data file and use the copy, while everybody works on."""
+    return f"ALTER DATABASE MOVE DATAFILE {number} TO '{text_of(target)}'"
 
 
-def _text(path: str) -> str:
+def text_of(path: str) -> str:
     """Within a literal; DDL takes no binds."""
     return path.replace("'", "''")
 

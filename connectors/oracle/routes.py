@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from connectors.model import Bundle, FollowUp, Locked, NoRoute, Route, Step
+from connectors.effects import FollowUp, Locked
+from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.oracle import statements
 from connectors.oracle.facts import Facts, IndexPiece
 from connectors.oracle.notes import is_rebuildable, log_bytes, notes_of_move, warnings_of

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from connectors.containers import Container
 from connectors.model import Space
 from connectors.oracle.queries import query
 from connectors.oracle.session import ReadSession, Row
@@ -66,12 +67,30 @@ def read_spaces(session: ReadSession, places: Sequence[str] | None) -> Spaces:
     block_bytes = {row[0]: int(row[1]) for row in rows}
     if places is not None:
         return _by_place(session, places, block_bytes)
-    groups = read_groups(session, [str(row[5] or "") for row in rows])
+    groups, files = read_groups(session, [str(row[5] or "") for row in rows]), read_files(session)
     return Spaces(
-        spaces=tuple(space_of(row, groups) for row in rows),
+        spaces=tuple(
+            replace(space, containers=containers_of(file for file in files if file.tablespace == space.name))
+            for space in (space_of(row, groups) for row in rows)
+        ),
         row_of={row[0]: at for at, row in enumerate(rows)},
         block_bytes=block_bytes,
         bundle={},
+    )
+
+
+def containers_of(files: Iterable[DataFile]) -> tuple[Container, ...]:
+    """Data files. What is used in one would take DBA_FREE_SPACE, which is never asked."""
+    return tuple(
+        Container(
+            name=file.path,
+            path=file.path,
+            size_bytes=file.bytes,
+            used_bytes=None,
+            growth_bytes=None,
+            holder=file.tablespace,
+        )
+        for file in files
     )
 
 
@@ -102,7 +121,12 @@ def _by_place(session: ReadSession, places: Sequence[str], block_bytes: Mapping[
     own = {name: [file for file in files if file.tablespace == name] for name in block_bytes}
     held = {name: sum(file.bytes for file in files if file.place == name) for name in names}
     return Spaces(
-        spaces=tuple(_place(name, held[name], groups) for name in names),
+        spaces=tuple(
+            replace(
+                _place(name, held[name], groups), containers=containers_of(file for file in files if file.place == name)
+            )
+            for name in names
+        ),
         row_of={name: names.index(home_of_tablespace(some)) for name, some in own.items() if some},
         block_bytes=block_bytes,
         bundle={name: -1 - at for at, name in enumerate(sorted(own))},  # no object id is negative

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from connectors.containers import Container
 from connectors.model import F64, I64, NO_PARENT, Catalog, Space, UnitTable
 from connectors.postgresql.queries import query
 from connectors.postgresql.rows import bigint_and_text_rows
@@ -104,12 +105,15 @@ def _space(row: Row, in_units: int, *, local: bool) -> Space:
     """One space; where its size may not be asked, what this database keeps in it is the best there is."""
     _, name, path, used = row
     free, capacity = _room(path) if local and path else (None, None)
+    held = in_units if used is None else int(used)
+    folder = Container(name=path, path=path, size_bytes=held, used_bytes=held, growth_bytes=free)
     return Space(
         name=name,
         path=path,
-        used_bytes=in_units if used is None else int(used),
+        used_bytes=held,
         free_bytes=free,
         capacity_bytes=capacity,
+        containers=(folder,) if path else (),
     )
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
-from connectors.model import Bundle, Locked, NoRoute, Route, Step
+from connectors.effects import Locked
+from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.postgresql.relation import INDEX, MATERIALIZED_VIEW, Relation
 from connectors.postgresql.settings import PostgresqlSettings
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from connectors.model import I64
+from connectors.model import I64, Counts
 from connectors.texts import Texts
 
 Parts = Iterable[bytes | bytearray | memoryview]  # as they arrive, cut anywhere
@@ -25,18 +25,21 @@ _LENGTH = struct.Struct(">i")
 _END = struct.Struct("=q")
 
 
-def bigint_rows(parts: Parts, columns: int) -> list[I64]:
-    """Rows of that many bigint fields, none of them NULL, as columns.
+def bigint_rows(parts: Parts, columns: int) -> list[Counts]:
+    """Rows of that many bigint fields, none of them NULL, as columns; of half the width where all values allow it.
 
     Raises:
         ValueError: the data has another shape.
     """
-    values, width = _Columns(columns), 2 + columns * _FIELD_BYTES
+    values, width = _Columns(columns, narrow=True), 2 + columns * _FIELD_BYTES
     for held in _blocks(parts):
         rows = (len(held) - len(TRAILER)) // width
         values.add(held[: rows * width])
         del held[: rows * width]
-    return values.arrays()
+    return [
+        np.frombuffer(column, dtype=np.int32) if narrow else np.frombuffer(column, dtype=np.int64)
+        for column, narrow in zip(values.bytes, values.narrow, strict=True)
+    ]
 
 
 def bigint_and_text_rows(parts: Parts, columns: int) -> tuple[list[I64], Texts]:
@@ -46,7 +49,7 @@ def bigint_and_text_rows(parts: Parts, columns: int) -> tuple[list[I64], Texts]:
         ValueError: the data has another shape.
     """
     fixed = 2 + columns * _FIELD_BYTES
-    values, texts, ends = _Columns(columns), bytearray(), bytearray()
+    values, texts, ends = _Columns(columns, narrow=False), bytearray(), bytearray()
     for held in _blocks(parts):
         numbers, at = bytearray(), 0
         while (text := at + fixed + _LENGTH.size) <= len(held):
@@ -59,30 +62,38 @@ def bigint_and_text_rows(parts: Parts, columns: int) -> tuple[list[I64], Texts]:
             at = text + length
         values.add(numbers)
         del held[:at]
-    return values.arrays(), Texts(bytes(texts), np.frombuffer(ends, dtype=np.int64))
+    arrays = [np.frombuffer(column, dtype=np.int64) for column in values.bytes]
+    return arrays, Texts(bytes(texts), np.frombuffer(ends, dtype=np.int64))
 
 
 class _Columns:
-    """Bigint columns that grow block by block."""
+    """Bigint columns that grow block by block; narrow ones widen when a value comes that does not fit."""
 
-    def __init__(self, columns: int) -> None:
+    def __init__(self, columns: int, *, narrow: bool) -> None:
         wire = [("fields", ">i2")]
         for column in range(columns):
             wire += [(f"length{column}", ">i4"), (f"value{column}", ">i8")]
         self._row = np.dtype(wire)
-        self._values = [bytearray() for _ in range(columns)]
+        self.bytes = [bytearray() for _ in range(columns)]
+        self.narrow = [narrow] * columns
 
     def add(self, block: bytearray) -> None:
         """Take in whole rows as they are on the wire: of equal width, big-endian."""
         rows = np.frombuffer(block, dtype=self._row)
-        for column, values in enumerate(self._values):
+        for column, held in enumerate(self.bytes):
             if bool((rows[f"length{column}"] != 8).any()):
                 raise ValueError("a field is NULL or no bigint")
-            values += rows[f"value{column}"].astype(np.int64).tobytes()
+            values = rows[f"value{column}"].astype(np.int64)
+            if self.narrow[column] and not fits_narrow(values):
+                held[:] = np.frombuffer(bytes(held), dtype=np.int32).astype(np.int64).tobytes()
+                self.narrow[column] = False
+            held += values.astype(np.int32).tobytes() if self.narrow[column] else values.tobytes()
 
-    def arrays(self) -> list[I64]:
-        """The columns."""
-        return [np.frombuffer(values, dtype=np.int64) for values in self._values]
+
+def fits_narrow(values: I64) -> bool:
+    """Whether 32 bits hold each of them."""
+    limits = np.iinfo(np.int32)
+    return bool(values.min(initial=0) >= limits.min and values.max(initial=0) <= limits.max)
 
 
 def _blocks(parts: Parts) -> Iterator[bytearray]:

@@ -7,17 +7,18 @@ from functools import partial
 import numpy as np
 
 from connectors.base import Clock, ConnectorError
-from connectors.model import I64, Sample
+from connectors.model import I64, Counts, Sample
 from connectors.postgresql.queries import query
 from connectors.postgresql.roles import query_for, role_figures
-from connectors.postgresql.rows import bigint_rows
+from connectors.postgresql.rows import bigint_rows, fits_narrow
 from connectors.postgresql.session import ReadSession, Row
 
 COUNTERS = (
     "blocks_fetched",
     "blocks_hit",
-    "scans",  # sequential scans begun
-    "rows_scanned",  # rows that sequential scans returned
+    "scans",  # sequential scans begun; of an index: all of its scans
+    "rows_scanned",  # rows that sequential scans returned; of an index: entries
+    "rows_fetched",  # rows that bitmap scans took; of an index: rows that were looked up through it one by one
     "rows_inserted",
     "rows_changed",  # updated and deleted
     "maintenance",  # passes over the table by VACUUM (two) and ANALYZE (one), automatic ones included
@@ -74,23 +75,28 @@ class StatisticsSampler:
             raise ConnectorError("pg_stat_database has no row of this database", advice="Set track_counts = on.")
         return rows[0]
 
-    def _by_unit(self, wire: list[I64]) -> tuple[I64, dict[str, I64]]:
+    def _by_unit(self, wire: list[Counts]) -> tuple[I64, dict[str, Counts]]:
         """Fold relations into units: ids ascending, the counters aligned with them. Takes the columns off ``wire``."""
         oid, role = wire.pop(0), wire.pop(0)
         toast = np.flatnonzero(role != _UNIT)
-        unit, known = oid.copy(), np.ones(len(oid), dtype=np.bool_)
-        unit[toast], known[toast] = self._owners(oid[toast])
-        ids, at = np.unique(unit[known], return_inverse=True)
+        unit, known = oid.astype(np.int64), np.ones(len(oid), dtype=np.bool_)
+        unit[toast], known[toast] = self._owners(unit[toast])
+        unit = unit[known]
+        ids = np.unique(unit)
+        at = np.searchsorted(ids, unit)
         own = known & (role == _UNIT)
         chunks = known & (role == _TOAST_TABLE)
-        folded = {name: np.zeros(len(ids), dtype=np.int64) for name in COUNTERS}
+        folded: dict[str, Counts] = {}
+        toast_chunks = np.zeros(len(ids), dtype=np.int64)
         for name in COUNTERS[:-1]:
             values = wire.pop(0)  # one counter at a time, gone when it is folded: all at once would be twice the memory
             adds = known if name in _OF_TOAST_TOO else own  # scans, rows and runs are the table's own
-            np.add.at(folded[name], at[adds[known]], values[adds])
+            column = np.zeros(len(ids), dtype=np.int64)
+            np.add.at(column, at[adds[known]], values[adds].astype(np.int64))
+            folded[name] = _narrowed(column)
             if name in _CHUNKS:
-                np.add.at(folded["toast_chunks"], at[chunks[known]], values[chunks])
-        return ids, folded
+                np.add.at(toast_chunks, at[chunks[known]], values[chunks].astype(np.int64))
+        return ids, {**folded, "toast_chunks": _narrowed(toast_chunks)}
 
     def _owners(self, toast: I64) -> tuple[I64, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
         """The table of each TOAST relation, and whether it is known; what is not was dropped a moment ago."""
@@ -113,4 +119,9 @@ class StatisticsSampler:
         owner, table, index = self._session.copy(query("toast"), take, doing="reading TOAST tables")
         ids, owners = np.concatenate([table, index]), np.concatenate([owner, owner])
         order = np.argsort(ids)
-        self._toast_id, self._toast_owner = ids[order], owners[order]
+        self._toast_id, self._toast_owner = (column[order].astype(np.int64) for column in (ids, owners))
+
+
+def _narrowed(column: I64) -> Counts:
+    """The column in half the width where its values allow it: one sample is kept until the next has come."""
+    return column.astype(np.int32) if fits_narrow(column) else column

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from connectors.model import SIGNALS, DatabaseDemand, Demand, Interval, Signal
+from connectors.model import SIGNALS, Demand, Interval, Signal
 
 SIGNAL_OF = {
     "logical_reads": Signal.LOGICAL_READ,
@@ -20,9 +20,6 @@ def classify(interval: Interval) -> Demand:
     for name, signal in SIGNAL_OF.items():
         rates[signal] = interval.deltas[name] / interval.seconds
 
-    def per_second(name: str) -> float:
-        return interval.database.get(name, float("nan")) / interval.seconds
-
     return Demand(
         ended_at=interval.ended_at,
         seconds=interval.seconds,
@@ -30,12 +27,6 @@ def classify(interval: Interval) -> Demand:
         rates=rates,
         observed=~interval.restarted,
         estimated=frozenset(),
-        database=DatabaseDemand(
-            reads=per_second("reads"),
-            read_wait=per_second("read_seconds"),
-            write_wait=per_second("write_seconds"),
-            transactions=per_second("transactions"),
-            active=per_second("active_seconds"),
-        ),
+        database=interval.database_rates(),
         roles=interval.role_rates(),
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from connectors.base import ObjectGone
-from connectors.model import Bundle, Home, Inspection, Locked, NoRoute, Route, Step, UnitKind
+from connectors.effects import Locked
+from connectors.model import Bundle, Home, Inspection, NoRoute, Route, Step, UnitKind
 from connectors.simulated.language import quote
 from connectors.simulated.placement import ONLINE_ROOM, WORD
 from connectors.simulated.world import World

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.base import TimedOut
+from connectors.containers import Container
 from connectors.model import I64, Catalog, Role, RoleFigures, Sample, Space, UnitTable
 from connectors.simulated.faults import FaultKind
 from connectors.simulated.units import COUNTERS
@@ -45,6 +46,15 @@ def _spaces(world: World) -> tuple[Space, ...]:
             used_bytes=int(used[row]),
             free_bytes=int(free[row]),
             capacity_bytes=space.capacity_bytes,
+            containers=(
+                Container(
+                    name=space.path,
+                    path=space.path,
+                    size_bytes=int(used[row]),
+                    used_bytes=int(used[row]),
+                    growth_bytes=int(free[row]),
+                ),
+            ),
         )
         for row, space in enumerate(world.placement.spaces)
     )

@@ -24,6 +24,7 @@ from connectors.sqlserver.catalog import exact_sizes, read_catalog, read_files
 from connectors.sqlserver.definition import Definition, find
 from connectors.sqlserver.disks import homes
 from connectors.sqlserver.file_move import file_route
+from connectors.sqlserver.file_removal import removal_route
 from connectors.sqlserver.freshness import foreseen
 from connectors.sqlserver.keys import name_of
 from connectors.sqlserver.mover import SqlserverMover
@@ -158,6 +159,22 @@ class SqlserverConnector:
         known = resident_note(self._session, definition, self._settings)
         open_ways = tuple(replace(route, notes=(*route.notes, *known)) for route, reason in asked if reason is None)
         return open_ways or next(reason for _, reason in asked if reason is not None)
+
+    def routes_out(self, bundle: Bundle) -> Route | NoRoute:
+        """See ``file_removal``."""
+        facts = self._facts()
+        found = removal_route(
+            bundle,
+            read_files(self._session),
+            database=facts.database,
+            server=self._server(),
+            replicated=facts.group is not None,
+            writable=facts.writable,
+            settings=self._settings,
+        )
+        if isinstance(found, NoRoute):
+            return found
+        return self._against(found) or found
 
     def inspect(self, route: Route) -> Inspection:
         """By name, because a rebuild may change numbers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from connectors.model import Space
-from connectors.sqlserver.spaces import PAGE, File, Volume
+from connectors.sqlserver.spaces import PAGE, File, Volume, container_of
 
 Disks = Mapping[str, str]  # name -> folder, as the server spells it, with its last separator
 
@@ -57,6 +57,7 @@ def _space(name: str, folder: str, files: list[File], volumes: Mapping[int, Volu
         used_bytes=used,
         free_bytes=free,
         capacity_bytes=None if free is None else used + free,
+        containers=tuple(container_of(file, volumes) for file in files),
     )
 
 

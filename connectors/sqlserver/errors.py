@@ -14,6 +14,7 @@ from connectors.base import (
     AuthenticationFailed,
     CannotConnect,
     ConnectorError,
+    DriverMissing,
     Interrupted,
     LockNotObtained,
     ObjectGone,
@@ -25,6 +26,8 @@ from connectors.base import (
 )
 
 TIMED_OUT, CANCELLED = "HYT00", "HY008"  # SQLSTATEs that the drivers make themselves
+NO_SUCH_DRIVER = frozenset({"IM002", "IM003", "IM004"})  # of the driver manager: unknown name, not loaded, not set up
+LIBRARY_NOT_OPENED = "01000"  # of unixODBC, without a number; FreeTDS gives it to errors of its own, which have one
 GONE_OR_FORBIDDEN = frozenset({1088, 3701, 4902, 15151})  # the server will not say which
 NOTHING_TO_PAUSE = frozenset({10638, 10641})  # no such build, or it does not run
 MISSING_VIEW_RIGHT = frozenset({229, 262, 297, 300, 371})
@@ -35,6 +38,10 @@ _FALL_BACK = "This edition or version cannot do it that way; take another route.
 _GRANT = "Run hotplace doctor: it prints the GRANT."
 _GONE = "It was dropped or renamed; plan again."
 _LOGIN = "Check the user and where its password comes from."
+_DRIVER = (
+    "Install that driver, or set driver to one that odbcinst -q -d lists or to a library's path: Microsoft's "
+    "msodbcsql18, or FreeTDS (Debian: tdsodbc), which wants encrypt: no or trust_server_certificate."
+)
 _ROOM = "Make room in the target, or choose another filegroup."
 
 Meaning = tuple[type[ConnectorError], str]
@@ -140,8 +147,10 @@ def outcome_unknown(seen: Diagnosis, doing: str) -> OutcomeUnknown:
     )
 
 
-def cannot_connect(seen: Diagnosis, where: str) -> CannotConnect:
-    """A refused or failed connection; the driver's words never hold the password."""
+def cannot_connect(seen: Diagnosis, where: str) -> CannotConnect | DriverMissing:
+    """A refused or failed connection, or no driver to try it with; the driver's words never hold the password."""
+    if seen.state in NO_SUCH_DRIVER or (seen.state == LIBRARY_NOT_OPENED and not seen.numbers):
+        return DriverMissing(f"cannot connect to {where}: {seen.words}", advice=_DRIVER, native_code=seen.code)
     kind, advice = _BY_NUMBER.get(seen.number, (CannotConnect, "Check host and port, and that the server runs."))
     if seen.state == "28000":
         kind, advice = AuthenticationFailed, _LOGIN

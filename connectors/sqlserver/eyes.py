@@ -117,8 +117,8 @@ class FileEye:
 
     def against(self) -> str:
         """A filegroup has another file by now, or not one of those that were approved."""
-        if not self._files.filegroup:
-            return ""  # it only tidies up
+        if not (self._files.filegroup and self._files.old):
+            return ""  # it only tidies up, or one file goes or comes and the others stay
         own = self._own()
         strange = own.keys() - {*self._files.old, *self._files.new}
         if strange:

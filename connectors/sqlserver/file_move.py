@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from connectors.model import Bundle, Locked, NoRoute, Route, Step
+from connectors.effects import Locked
+from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.sqlserver.ddl import untext
 from connectors.sqlserver.disks import disk_of, folder_of
 from connectors.sqlserver.keys import IDENTIFIER, unquoted
@@ -32,13 +33,14 @@ _FORMS = {
         rf"TO FILEGROUP ({IDENTIFIER})$"
     ),
     "empty": re.compile(rf"DBCC SHRINKFILE \({_TEXT}, EMPTYFILE\)"),
+    "grow": re.compile(rf"ALTER DATABASE {IDENTIFIER} MODIFY FILE \(NAME = ({IDENTIFIER}), SIZE = \d+MB\)$"),
     "remove": re.compile(rf"ALTER DATABASE {IDENTIFIER} REMOVE FILE ({IDENTIFIER})$"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class FileStep:
-    """What a statement does to which file: add, empty or remove."""
+    """What a statement does to which file: add, empty, grow or remove."""
 
     action: str
     file: str
@@ -175,14 +177,14 @@ def _way(database: str, filegroup: str, own: Sequence[File], folder: str, major:
     return Way(
         "files of the filegroup",
         (
-            *(_add(database, file, name, folder) for file, name in zip(own, new, strict=True)),
-            *_emptied(database, old, major),
+            *(add_like(database, file, name, folder) for file, name in zip(own, new, strict=True)),
+            *emptied(database, old, major),
         ),
         (
-            *(_add(database, f, n, folder_of(str(f.path))) for f, n in zip(own, back, strict=True)),
-            *_emptied(database, new, major),
+            *(add_like(database, f, n, folder_of(str(f.path))) for f, n in zip(own, back, strict=True)),
+            *emptied(database, new, major),
         ),
-        tidy=_emptied(database, new, major),
+        tidy=emptied(database, new, major),
         notes=(
             f"everything in filegroup {filegroup} goes with it",
             "it can be stopped at any time, and what has moved stays moved; indexes end up fragmented",
@@ -192,8 +194,8 @@ def _way(database: str, filegroup: str, own: Sequence[File], folder: str, major:
     )
 
 
-def _add(database: str, like: File, name: str, folder: str) -> Act:
-    """A file that grows as the old one does."""
+def add_like(database: str, like: File, name: str, folder: str) -> Act:
+    """A file that grows as the old one does, with room for what is in it."""
     pages = like.used_pages if like.used_pages is not None else (like.size_pages or 0)
     sql = add_file(database, like.space, name, folder, size_pages=pages, more=_growth(like))
     return Act(sql, f"a file in {folder} in the place of {like.name}")
@@ -207,7 +209,7 @@ def _growth(like: File) -> str:
     return f"{limit}, FILEGROWTH = {step}"
 
 
-def _emptied(database: str, files: Sequence[str], major: int) -> tuple[Act, ...]:
+def emptied(database: str, files: Sequence[str], major: int) -> tuple[Act, ...]:
     """All of them emptied before the first is removed: what is left of one must not go into another old one."""
     return (
         *(_empty(file, major) for file in files),
@@ -218,7 +220,7 @@ def _emptied(database: str, files: Sequence[str], major: int) -> tuple[Act, ...]
 def _empty(file: str, major: int) -> Act:
     """Held by cancelling it, which no statement does; the words stand in its place in the journal."""
     sql = empty_file(file, major)
-    return Act(sql, f"move the pages of {file} to the new files", pause=f"-- cancels: {sql}", resume=sql)
+    return Act(sql, f"move the pages of {file} to the other files", pause=f"-- cancels: {sql}", resume=sql)
 
 
 def is_pause_by_cancel(step: Step) -> bool:

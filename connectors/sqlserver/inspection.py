@@ -8,6 +8,7 @@ from connectors.sqlserver.definition import Definition, find
 from connectors.sqlserver.doctor import read_rights
 from connectors.sqlserver.emptying import inspect_files
 from connectors.sqlserver.file_move import file_route_of
+from connectors.sqlserver.file_removal import inspect_container
 from connectors.sqlserver.holding import of_route, operations
 from connectors.sqlserver.keys import name_of
 from connectors.sqlserver.routes import tag_of
@@ -25,6 +26,8 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
         ConnectorError: a subclass that says what may be done.
     """
     running = _running(session, route)
+    if route.bundle.container:
+        return inspect_container(session, route, running=running)
     files = file_route_of(route)
     if files is not None:
         return inspect_files(session, route, files, running=running)

@@ -9,7 +9,8 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from connectors.model import Bundle, FollowUp, Locked, NoRoute, Route, Step
+from connectors.effects import FollowUp, Locked
+from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.sqlserver import ddl
 from connectors.sqlserver.definition import NONCLUSTERED, NONCLUSTERED_COLUMNSTORE, Definition, IndexDefinition
 from connectors.sqlserver.online import Server, may_be_paused, may_build_online, may_have_twin

@@ -46,6 +46,7 @@ def open_connection(settings: SqlserverSettings, *, name: str) -> pyodbc.Connect
     Raises:
         AuthenticationFailed: the server does not let this user in.
         CannotConnect: it did not answer, or refused for another reason.
+        DriverMissing: there is no ODBC driver of that name here.
         SecretUnavailable: the password's place is empty.
     """
     wish, failure = settings.wish(), None

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from connectors.containers import Container
 from connectors.model import Space
 
 PAGE = 8192
@@ -74,6 +75,23 @@ def _space(name: str, rows: list[File], volumes: Mapping[int, Volume], in_units:
         used_bytes=used,
         free_bytes=free,
         capacity_bytes=None if free is None else used + free,
+        containers=tuple(container_of(file, volumes) for file in files),
+    )
+
+
+def container_of(file: File, volumes: Mapping[int, Volume]) -> Container:
+    """One file of a filegroup."""
+    volume, limit = volumes.get(file.file_id or 0), growth_limit(file)
+    available = None if volume is None else volume.available
+    usable = file.state == "ONLINE" and not file.read_only
+    return Container(
+        name=str(file.name),
+        path=str(file.path),
+        size_bytes=(file.size_pages or 0) * PAGE,
+        used_bytes=None if file.used_pages is None else file.used_pages * PAGE,
+        growth_bytes=0 if not (limit and usable) else None if available is None else min(limit, available),
+        device="" if volume is None else repr(volume.identity),
+        holder=file.space,
     )
 
 

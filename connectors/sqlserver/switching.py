@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from connectors.model import Bundle, Locked, NoRoute
+from connectors.effects import Locked
+from connectors.model import Bundle, NoRoute
 from connectors.sqlserver import ddl, switch_ddl
 from connectors.sqlserver.ddl import Build
 from connectors.sqlserver.definition import (

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from connectors.model import Bundle, Locked, NoRoute
+from connectors.effects import Locked
+from connectors.model import Bundle, NoRoute
 from connectors.sqlserver import ddl
 from connectors.sqlserver.definition import (
     CLUSTERED,

@@ -86,6 +86,12 @@ def remove_file(database: str, file: str) -> str:
     return f"ALTER DATABASE {quoted(database)} REMOVE FILE {quoted(file)}"
 
 
+def grow_file(database: str, file: str, size_pages: int) -> str:
+    """ALTER DATABASE ... MODIFY FILE to at least so many pages; a file that was being emptied takes new data again."""
+    size = max(1, -(-size_pages // PAGES_IN_MB))
+    return f"ALTER DATABASE {quoted(database)} MODIFY FILE (NAME = {quoted(file)}, SIZE = {size}MB)"
+
+
 def tempdb_files(files: Iterable[TempdbFile]) -> tuple[Step, ...]:
     """Tempdb to another disk: it is made anew there when the service starts."""
     return _steps(

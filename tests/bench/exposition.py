@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from agent.ledger import Ledger
 from agent.metrics import AgentCollector
-from agent.ranking import Ranking
+from agent.ranking import RANKING, Ranking, ranking_from_arrays
 from agent.watch import Watch
 from connectors.simulated.clock import VirtualClock
 from tests.bench.agent_cost import UNITS, configuration
@@ -36,8 +36,9 @@ def inside(kind: str) -> list[Measurement]:
     """One rendering, in this process."""
     with tempfile.TemporaryDirectory() as name:
         watch, ledger = _watched(Path(name))
-        ranking = watch.snapshot.ranking
-        assert ranking is not None
+        stored = ledger.load_arrays(watch.database.name, RANKING)
+        assert stored is not None
+        ranking = ranking_from_arrays(stored[1])
         before = rss_mib(os.getpid())
         registry = CollectorRegistry()
         if kind == "ours":

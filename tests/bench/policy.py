@@ -158,7 +158,7 @@ def inside(label: str, what: str) -> list[Measurement]:
     units = SIZES[label]
     if what == "heat":
         before, after = samples(units)
-        state = heat_cycle(before, after, empty_heat())
+        state = heat_cycle(before, after, empty_heat())  # the first finds no heat; each later one uses it up
         seconds = timed(lambda: heat_cycle(before, after, state), RUNS[label])
     else:
         picture = situation(units)

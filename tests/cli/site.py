@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 from typer.testing import CliRunner
 
-from agent.cli.main import app
+from agent.cli.main import whole_app
 
 SECONDS = 60.0  # that any command may take at most
 
@@ -80,7 +80,7 @@ class Site:
 
     def run(self, *arguments: str, typed: str | None = None) -> Finished:
         """Run a command in this process, with no terminal."""
-        result = CliRunner().invoke(app, ["--config", str(self.path), *arguments], input=typed)
+        result = CliRunner().invoke(whole_app(), ["--config", str(self.path), *arguments], input=typed)
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
         return Finished(result.exit_code, result.stdout, result.stderr)
 

@@ -31,6 +31,21 @@ def test_drain_is_shown_and_proposed(site: Site) -> None:
     assert "nothing to move" in site.good("balance", "--type", "drain", "--space", "ssd").out
 
 
+def test_the_only_container_stands_for_its_space(site: Site) -> None:
+    """The same moves as without it: the units leave the space."""
+    space = ("balance", "--type", "drain", "--space", "ssd")
+    path = _only_container(site)
+    assert site.good(*space, "--container", path).out == site.good(*space).out
+    document = site.good(*space, "--container", path, "--json").document
+    assert {move["reason"] for move in document["moves"]} == {"drain"}
+
+
+def _only_container(site: Site) -> str:
+    """As the refusal of a wrong name lists it."""
+    refused = site.run("balance", "--type", "drain", "--space", "ssd", "--container", "no such thing")
+    return " ".join(refused.err.split()).partition("there are ")[2].partition(" ")[0]
+
+
 def test_what_a_drain_leaves_is_named(site: Site) -> None:
     """Hdd holds more than ssd can take: each unit that stays is listed with its reason, in both forms."""
     document = site.good("balance", "--type", "drain", "--space", "hdd", "--json").document
@@ -131,6 +146,10 @@ def test_preference_and_the_state_of_pins(site: Site) -> None:
     [
         (["--type", "drain"], 2, "--space"),
         (["--type", "drain", "--space", "tape"], 7, "no space is named 'tape'"),
+        (["--type", "drain", "--container", "/ssd"], 2, "--space"),
+        (["--type", "drain", "--space", "ssd", "--container", "/ssd", "--trace"], 2, "takes no --trace"),
+        (["--type", "drain", "--space", "ssd", "--container", "/tape"], 7, "no container of ssd is named '/tape'"),
+        (["--type", "usage", "--container", "/ssd"], 2, "takes no --container"),
         (["--type", "usage", "--tier", "tape"], 7, "no tier is named 'tape'"),
         (["--type", "usage", "--space", "ssd"], 2, "takes no --space"),
         (["--subtype", "hdd", "--free-share", "10%"], 2, "takes no"),

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from agent.cli.exit_codes import ExitCode, exit_code_of
-from agent.cli.main import app
+from agent.cli.main import whole_app
 from agent.clock import SystemClock
 from agent.ledger import Ledger
 from agent.ranking import RANKING
@@ -76,7 +76,7 @@ def test_a_space_that_does_not_exist(site: Site) -> None:
 
 def test_init_into_a_folder_that_is_not_there(tmp_path: Path) -> None:
     """A file that cannot be written is a clear message."""
-    result = CliRunner().invoke(app, ["init", "--output", str(tmp_path / "no" / "x.yaml")])
+    result = CliRunner().invoke(whole_app(), ["init", "--output", str(tmp_path / "no" / "x.yaml")])
     assert result.exit_code == 3
     assert "cannot write" in result.stderr
 
@@ -295,6 +295,6 @@ def test_classes_of_errors(error: Any, code: int) -> None:
 
 def test_codes_are_those_of_the_help() -> None:
     """Every code stands in the help with its meaning."""
-    text = CliRunner().invoke(app, ["--help"]).stdout
+    text = CliRunner().invoke(whole_app(), ["--help"]).stdout
     for code in ExitCode:
         assert f"{code.value:>3}  {code.meaning}" in text

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from agent.cli.main import app
+from agent.cli.main import whole_app
 from agent.config import load
 from tests.cli.site import Site
 
@@ -18,16 +18,16 @@ def test_init_writes_a_valid_private_file_once(tmp_path: Path) -> None:
     """The file is valid as it stands, readable by its owner only, and only --force writes over it."""
     target = tmp_path / "new.yaml"
     command = ["init", "--engine", "simulated", "--output", str(target)]
-    first = CliRunner().invoke(app, command)
+    first = CliRunner().invoke(whole_app(), command)
     assert first.exit_code == 0
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     assert load(target).databases[0].engine == "simulated"
     target.write_text("mine")
-    again = CliRunner().invoke(app, command)
+    again = CliRunner().invoke(whole_app(), command)
     assert (again.exit_code, target.read_text()) == (6, "mine")
     assert "exists already" in again.stderr
     assert "--force" in again.stderr
-    assert CliRunner().invoke(app, [*command, "--force", "--json"]).exit_code == 0
+    assert CliRunner().invoke(whole_app(), [*command, "--force", "--json"]).exit_code == 0
     assert yaml.safe_load(target.read_text())["databases"]
     assert [p.name for p in tmp_path.iterdir()] == ["new.yaml"]
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from agent.cli.main import app
+from agent.cli.main import COMMANDS as MODULES
+from agent.cli.main import whole_app
 from tests.cli.site import Site
 
 
 def commands() -> Iterator[tuple[str, ...]]:
     """Every command as its words."""
-    root = get_command(app)
+    root = get_command(whole_app())
     for name, command in root.commands.items():  # type: ignore[attr-defined]  # a group has them
         inner = getattr(command, "commands", None)
         yield from ((name, sub) for sub in inner) if inner else [(name,)]
@@ -27,7 +30,7 @@ COMMANDS = list(commands())
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_help_of_every_command(words: tuple[str, ...]) -> None:
     """It has a summary of one sentence, an example that begins with the command, and the common options."""
-    result = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200", "TERMINAL_WIDTH": "200"})
+    result = CliRunner().invoke(whole_app(), [*words, "--help"], env={"COLUMNS": "200", "TERMINAL_WIDTH": "200"})
     assert result.exit_code == 0
     lines = [line.strip() for line in result.stdout.splitlines() if line.strip()]
     assert lines[0].startswith(f"Usage: hotplace {' '.join(words)}")
@@ -39,12 +42,12 @@ def test_help_of_every_command(words: tuple[str, ...]) -> None:
 
 def test_version() -> None:
     """--version prints name and version."""
-    assert CliRunner().invoke(app, ["--version"]).stdout.startswith("hotplace 0")
+    assert CliRunner().invoke(whole_app(), ["--version"]).stdout.startswith("hotplace 0")
 
 
 def test_nothing_said_is_help() -> None:
     """Without a command the help is shown, as wrong use."""
-    result = CliRunner().invoke(app, [])
+    result = CliRunner().invoke(whole_app(), [])
     assert result.exit_code == 2
     assert "Usage: hotplace" in result.stdout + result.stderr
 
@@ -58,4 +61,23 @@ def test_common_options_before_and_after(site: Site) -> None:
 
 def test_completion_is_offered() -> None:
     """The shell can be taught the commands."""
-    assert "--install-completion" in CliRunner().invoke(app, ["--help"]).stdout
+    assert "--install-completion" in CliRunner().invoke(whole_app(), ["--help"]).stdout
+
+
+def test_every_command_is_listed_with_its_module() -> None:
+    """A command line loads the module under which its command is listed: so that must be the one that has it."""
+    listed = {name: f"agent.cli.{module}" for module, names in MODULES.items() for name in names}
+    root = get_command(whole_app())
+    found = {
+        name: {inner.callback.__module__ for inner in getattr(command, "commands", {"": command}).values()}
+        for name, command in root.commands.items()  # type: ignore[attr-defined]  # a group has them
+    }
+    assert found == {name: {module} for name, module in listed.items()}
+
+
+def test_a_daemon_loads_nothing_that_draws() -> None:
+    """What reports, the demonstration and tables need stays on the disk."""
+    code = "import sys; from agent.cli.main import app_for; app_for(['status']); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "agent.cli.running" in loaded
+    assert not {"agent.cli.reporting", "agent.demo.story", "jinja2", "rich", "alembic"} & set(loaded)

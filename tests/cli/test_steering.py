@@ -13,13 +13,14 @@ import pytest
 
 from tests.cli.site import SECONDS, Site, finish, simulated
 
-SLOW = 4  # virtual seconds per second: the first copies take from a few seconds to twenty
+SLOW = 4  # virtual seconds per second: the first copy takes twenty seconds
+SLOWER = 1  # longer than anybody waits for it
 
 
 @pytest.fixture
-def slow_site(tmp_path: Path) -> Site:
+def slow_site(tmp_path: Path, request: pytest.FixtureRequest) -> Site:
     """Copies last long enough to be caught; the daemon plans nothing by itself."""
-    values = simulated(tmp_path, speed=SLOW)
+    values = simulated(tmp_path, speed=getattr(request, "param", SLOW))
     return Site(tmp_path, {**values, "plan_every": "1h", "policy": {"minimum_history": "0s", "regret": 0}})
 
 
@@ -81,6 +82,7 @@ def test_a_move_is_held_survives_a_kill_and_goes_on(slow_site: Site, daemon: sub
     assert slow_site.good("audit", "verify").code == 0
 
 
+@pytest.mark.parametrize("slow_site", [SLOWER], indirect=True)
 def test_progress_is_seen_from_outside(slow_site: Site, daemon: subprocess.Popen[str]) -> None:
     """status, show and top tell how far the copy of the daemon is; then cancel rolls it back."""
     wait_until("it runs", is_in(slow_site, "running"))

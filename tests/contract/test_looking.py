@@ -44,6 +44,10 @@ def test_catalog_is_well_formed(harness: EngineHarness, connector: Connector, ta
     assert catalog.taken_at.utcoffset() == timedelta(0)
     assert len({space.name for space in catalog.spaces}) == len(catalog.spaces)
     assert {harness.source_space, harness.target_space} <= {space.name for space in catalog.spaces}
+    for space in catalog.spaces:
+        assert len({container.name for container in space.containers}) == len(space.containers)
+        assert all(container.path and container.size_bytes >= 0 for container in space.containers)
+    assert any(space.containers for space in catalog.spaces)
     assert table.keys <= set(units.key)
 
 

@@ -18,7 +18,8 @@ from connectors.base import (
     SpaceFull,
     StatementFailed,
 )
-from connectors.model import Home, Locked, LogVolume, NoRoute, Route, Step
+from connectors.effects import Locked, LogVolume
+from connectors.model import Home, NoRoute, Route, Step
 from tests.contract.asking import bundle_of, route_to, run
 from tests.contract.harness import Ability, EngineHarness, Pausing, PlayTable
 

@@ -19,7 +19,6 @@ from tests.labs.db2.text import DATABASE
 SCHEMA, TABLE = "APP", "ORDERS"
 KEY = f"{SCHEMA}.{TABLE}"
 ENDED = {"placed", "settling", "kept", "undone", "failed", "skipped", "approved"}
-LEDGER_ALONE = frozenset({"init", "history", "show", "approve", "outcomes", "audit"})  # commands that ask nothing else
 
 
 class Life:
@@ -56,12 +55,16 @@ class Life:
         return self.site.database
 
     def run(self, *arguments: str) -> Finished:
-        """One command to its end, in a process of its own where it talks to the server."""
-        return self.site.run(*arguments) if arguments[0] in LEDGER_ALONE else finish(self.site.start(*arguments))
+        """One command to its end, in this process."""
+        return self.site.run(*arguments)
 
     def good(self, *arguments: str) -> Finished:
         """One that has to end well."""
-        done = self.run(*arguments)
+        return self.site.good(*arguments)
+
+    def apart(self, *arguments: str) -> Finished:
+        """One that has to end well in a process of its own, which has loaded the driver and lets go of it."""
+        done = finish(self.site.start(*arguments))
         assert done.code == 0, (arguments, done)
         return done
 

@@ -79,7 +79,7 @@ def test_statements_are_read_back() -> None:
 @pytest.mark.parametrize(
     "broken",
     [
-        "ALTER TABLESPACE \"TS\" ADD (FILE '/a' 1)",  # half of it is no swap
+        "ALTER TABLESPACE \"TS\" ADD (FILE '/a' 1) DROP",  # half of it is no swap
         'ALTER TABLESPACE "TS" MANAGED BY AUTOMATIC STORAGE USING STOGROUP "G" REBALANCE',
         'ALTER TABLESPACE "TS" MANAGED BY DATABASE USING STOGROUP "G"',
     ],

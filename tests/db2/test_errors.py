@@ -40,6 +40,7 @@ def test_codes_and_words() -> None:
         (-952, "57014", TimedOut),
         (-289, "57011", SpaceFull),
         (-968, "57011", SpaceFull),
+        (-20170, "57059", SpaceFull),
         (-964, "57011", StatementFailed),
         (-290, "55039", StatementFailed),
         (-551, "42501", PrivilegeMissing),

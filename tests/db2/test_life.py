@@ -14,6 +14,7 @@ from tests.labs.db2.server import FAST, SLOW, TS_FAST
 pytestmark = [pytest.mark.db2, pytest.mark.slow, pytest.mark.xdist_group("db2 life")]
 PHASES = ("INIT", "COPY", "REPLAY", "SWAP", "CLEANUP")
 SLOW_EXTENTS = 0.5  # a second, of 72: a rebalance that is caught in the middle however slow the machine is
+LONG = 60.0  # seconds that a phase takes which is caught in the middle, unless it is let go
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,9 @@ def _table(db2: Db2) -> Iterator[None]:
     db2.lab.create_space("TS_OWN", SLOW)
     db2.lab.create_table(SCHEMA, TABLE, "ORDERS_PK", "TS_OWN", 2000)
     yield
-    db2.lab.behave(phase_seconds=0.0, extents_per_second=1e9, rebalance_starts=True, looks_for_clients=False)
+    db2.lab.behave(
+        phase_seconds=0.0, slow_phase="", extents_per_second=1e9, rebalance_starts=True, looks_for_clients=False
+    )
     db2.lab.drop_table(SCHEMA, TABLE)
     db2.lab.drop_space("TS_OWN")
 
@@ -52,17 +55,20 @@ def pinned(life: Life) -> Life:
 
 
 def test_emulated_server_life_of_a_table(db2: Db2, tmp_path: Path) -> None:
-    """Found hot, proposed, approved by its digest, moved phase by phase, measured, taken back; the audit verifies."""
+    """Found hot, proposed, approved by its digest, moved phase by phase, measured, taken back; the audit verifies.
+
+    What looks and what acts are processes of their own here, as at a site.
+    """
     life = by_table(db2, tmp_path)
-    life.good("doctor")
+    life.apart("doctor")
     with load(db2):
         at = len(db2.lab.sent())
-        document = life.good("plan", "--observe", "1.5", "--propose", "--json").document
+        document = life.apart("plan", "--observe", "1.5", "--propose", "--json").document
         moves = {move["unit"]: move["statements"][0]["sql"] for move in document["moves"]}
         assert moves[KEY].startswith("CALL SYSPROC.ADMIN_MOVE_TABLE('APP','ORDERS','TS_FAST',")
         assert db2.lab.sent()[at:] == []  # a plan changes nothing
         life.good("approve", str(document["proposal"]["id"]), "--digest", document["proposal"]["digest"])
-        life.good("run", "--once")
+        life.apart("run", "--once")
         assert db2.lab.home(SCHEMA, TABLE)[0] == TS_FAST
         life.good("run", "--once")
         life.good("run", "--once")
@@ -168,8 +174,10 @@ def test_emulated_server_pitfall_20_killed_in_a_phase(db2: Db2, tmp_path: Path, 
     life = pinned(by_table(db2, tmp_path))
     life.approved()
     at = len(db2.lab.sent())
-    db2.lab.behave(phase_seconds=1.5, looks_for_clients=noticed)
+    db2.lab.behave(phase_seconds=LONG, slow_phase=phase, looks_for_clients=noticed)
     life.kill_when(phase, lambda: any(f"'{phase}'" in text for _, text in _running(db2)))
+    if not noticed:
+        db2.lab.behave(phase_seconds=0.0)
     wait_until(lambda: not db2.lab.running(), "the server has ended it")
     db2.lab.behave(phase_seconds=0.0)
     assert (db2.lab.home(SCHEMA, TABLE)[0] == TS_FAST) is (phase == "CLEANUP" or (phase == "SWAP" and not noticed))
@@ -242,10 +250,10 @@ def test_emulated_server_killed_in_the_statement(db2: Db2, tmp_path: Path) -> No
     life = pinned(by_space(db2, tmp_path))
     life.approved()
     at = len(db2.lab.sent())
-    db2.lab.behave(phase_seconds=2.0)
+    db2.lab.behave(phase_seconds=LONG)
     life.kill_when("the statement", lambda: any("STOGROUP" in text for _, text in _running(db2)))
-    wait_until(lambda: not db2.lab.running(), "the server has ended it")
     db2.lab.behave(phase_seconds=0.0)
+    wait_until(lambda: not db2.lab.running(), "the server has ended it")
     assert db2.lab.containers("TS_OWN") == ["/db2/slow"]
     assert life.go_on()["state"] in {"placed", "settling", "kept"}
     assert life.sent(at) == ['USING STOGROUP "FAST"'] * 2

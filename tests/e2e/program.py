@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 from typer.testing import CliRunner
 
-from agent.cli.main import app
+from agent.cli.main import whole_app
 from agent.demo.server import PrivateServer
 
 PROGRAM = Path(sys.executable).with_name("hotplace")
@@ -44,7 +44,7 @@ class Shop:
 
     def answer(self, *arguments: str) -> Any:
         """The JSON document of a command that must succeed, run in this process: tests ask again and again."""
-        done = CliRunner().invoke(app, ["--config", str(self.config), *arguments, "--json"])
+        done = CliRunner().invoke(whole_app(), ["--config", str(self.config), *arguments, "--json"])
         assert done.exit_code == 0, done.stderr
         return json.loads(done.stdout)
 

@@ -135,7 +135,7 @@ def test_a_reading_session_says_who_it_is_and_cannot_write(cluster: Cluster, dbn
 
 def test_reading_ends_at_its_limit(cluster: Cluster, dbname: str, cleanup: ExitStack) -> None:
     """A query that takes too long is a time-out, and the session goes on."""
-    connector = cluster.connector(dbname, statement_timeout="100ms")
+    connector = cluster.connector(dbname, statement_timeout="1s")
     cleanup.callback(connector.close)
     with pytest.raises(TimedOut):
         connector._session.rows(b"SELECT pg_sleep(5)", doing="sleeping")

@@ -96,8 +96,35 @@ def test_vacuum_makes_nothing_hot() -> None:
     assert of(demand, Signal.SYNC_READ, INDEX) == pytest.approx(30)
 
 
+def test_a_bitmap_scan_explains_what_its_rows_fill() -> None:
+    """25,000 rows at 50 a block are a run of 500 blocks; beside 500 look-ups half of those 500 misses is a run's."""
+    demand = only({"blocks_fetched": 800, "rows_fetched": 25_000}, shape())
+    assert of(demand, Signal.PREFETCHED_READ) == pytest.approx(500)
+    looked_up = {"rows_fetched": 500.0, "scans": 500.0}
+    beside = interval({TABLE: {"blocks_fetched": 800, "rows_fetched": 25_000}, INDEX: looked_up})
+    demand = classify(beside, shape(), new_blocks_missed=False)
+    assert of(demand, Signal.PREFETCHED_READ) == pytest.approx(250)
+
+
+def test_rows_that_lie_apart_are_single_reads() -> None:
+    """A bitmap scan that found 100 rows in 100 blocks read at random: its rows would fill 2."""
+    demand = only({"blocks_fetched": 100, "rows_fetched": 100}, shape())
+    assert of(demand, Signal.SYNC_READ) == pytest.approx(98)
+
+
+def test_leaves_of_a_range_are_a_run() -> None:
+    """25,000 entries at 500 a leaf are 50 leaves one after the other; 200 look-ups of one entry hardly any."""
+    demand = classify(
+        interval({INDEX: {"blocks_fetched": 53, "rows_scanned": 25_000, "scans": 1}}), shape(), new_blocks_missed=False
+    )
+    assert of(demand, Signal.PREFETCHED_READ, INDEX) == pytest.approx(50 * 50 / 51)
+    looked_up = {"blocks_fetched": 150.0, "rows_scanned": 200.0, "scans": 200.0, "rows_fetched": 200.0}
+    demand = classify(interval({INDEX: looked_up}), shape(), new_blocks_missed=False)
+    assert of(demand, Signal.SYNC_READ, INDEX) == pytest.approx(150, rel=0.001)
+
+
 def test_index_misses_are_waited_for() -> None:
-    """An index is never scanned in storage order by sessions."""
+    """An index of which no entries are known to have been read in order was looked into."""
     demand = classify(interval({INDEX: {"blocks_fetched": 70, "blocks_hit": 20}}), shape(), new_blocks_missed=False)
     assert of(demand, Signal.SYNC_READ, INDEX) == pytest.approx(50)
 

@@ -68,4 +68,4 @@ def test_a_null_is_refused() -> None:
     with pytest.raises(ValueError, match="NULL"):
         bigint_rows([null], 1)
     nothing = bigint_rows([copied([])], 4)
-    assert [(column.dtype.name, len(column)) for column in nothing] == [("int64", 0)] * 4
+    assert [len(column) for column in nothing] == [0] * 4

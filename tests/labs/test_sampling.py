@@ -102,6 +102,20 @@ def test_look_ups_are_waited_for(dba: psycopg.Connection, connector: PostgresqlC
     assert demand.database.read_wait >= 0
 
 
+def test_a_bitmap_scan_is_a_run(dba: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """Half of a table by a bitmap scan, in the order of its blocks: read ahead, as if it were a sequential scan."""
+    unit = filled(dba, "mapped", rows=8000)
+
+    def load() -> None:
+        dba.execute("SET enable_seqscan = off; SET enable_indexscan = off")
+        dba.execute("SELECT sum(length(filler)) FROM mapped WHERE id <= 4000")
+        flush(dba)
+
+    demand = demand_of(connector, load)
+    assert reads(demand, Signal.PREFETCHED_READ, unit) >= 500
+    assert reads(demand, Signal.SYNC_READ, unit) <= 0.05 * reads(demand, Signal.PREFETCHED_READ, unit)
+
+
 def test_vacuum_and_analyze_are_no_demand(dba: psycopg.Connection, connector: PostgresqlConnector) -> None:
     """VACUUM and ANALYZE of a cold table read it, and no session waits for that."""
     unit = filled(dba, "cold")

@@ -296,6 +296,21 @@ def test_a_life_by_data_files(lab: OracleHarness, site: Site) -> None:
     assert _paths(lab) == [HDD, HDD]
 
 
+def test_one_file_of_several_is_written_out(lab: OracleHarness, site: Site) -> None:
+    """Emulated server, command line: the statements and why they are not sent; nothing is stored, nothing changes."""
+    drain = ("balance", "--type", "drain", "--space", HDD, "--container", f"{HDD}/sales02.dbf")
+    document = site.good(*drain, "--propose", "--json").document
+    written = document["by_hand"]["statements"]
+    assert (document["moves"], document["proposal"], document["container"]["bytes"]) == ([], None, 64 * MIB)
+    assert "ALTER DATABASE MOVE DATAFILE 900 TO '+FAST'" in written
+    assert f"ALTER TABLESPACE \"SALES\" DROP DATAFILE '{HDD}/sales02.dbf'" in written
+    text = site.good(*drain).out
+    assert all(statement in text for statement in written)
+    assert "hotplace does not do it: no statement empties a data file" in text
+    assert site.good("proposals", "--json").document["proposals"] == []
+    assert all(not file.moving for file in lab.database.tablespaces["SALES"].files)
+
+
 def test_killed_between_two_files(lab: OracleHarness, site: Site) -> None:
     """Emulated server: kill -9 while the second file is copied; the server ends that copy, the agent finds both."""
     number, digest = site.propose()
@@ -307,10 +322,12 @@ def test_killed_between_two_files(lab: OracleHarness, site: Site) -> None:
         assert time.monotonic() < until, "the second file was never begun"
         assert agent.poll() is None, finish(agent)
         time.sleep(0.02)
+    lab.database.seconds_per_gb = SLOW_SECONDS_PER_GB / 5  # however slow the machine is, it is caught in the middle
     agent.kill()
     finish(agent)
     assert sorted(_paths(lab)) == ["+FAST", HDD]
     lab.database.seconds_per_gb = 0.0
+    until = time.monotonic() + 60
     while {m["state"] for m in site.good("history", "--json").document["moves"]} != {"settling"}:
         site.run("run", "--once")
         assert time.monotonic() < until, site.good("history").out

@@ -207,7 +207,7 @@ def test_progress_is_seen_and_ends(lab: OracleHarness, connector: Connector) -> 
     route = route_to(connector, table.key, "FAST")
     seen: list[str] = []
     lab.database.long_operations.clear()
-    lab.database.seconds_per_gb = SLOW_SECONDS_PER_GB / 10
+    lab.database.seconds_per_gb = SLOW_SECONDS_PER_GB
     ended = threading.Event()
     try:
         with connector.open_mover() as mover:
@@ -220,6 +220,7 @@ def test_progress_is_seen_and_ends(lab: OracleHarness, connector: Connector) -> 
                     if found is not None:
                         assert 0 <= found.done_bytes <= found.total_bytes
                         seen.append(found.sentence)
+                        lab.database.seconds_per_gb = 0.0  # it has been seen and may end
 
             looker = threading.Thread(target=look)
             looker.start()

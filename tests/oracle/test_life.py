@@ -143,6 +143,7 @@ def test_a_kill_in_the_middle(site: Site, lab: OracleHarness) -> None:
     process.kill()
     finish(process)
     lab.database.seconds_per_gb = 0.0
+    until = time.monotonic() + WAIT_SECONDS
     while _homes(lab)["MAILS"] != "FAST" or _homes(lab)["P1"] != "FAST":
         done = site.run("run", "--once", "--json")
         assert time.monotonic() < until, done

@@ -10,12 +10,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from connectors.model import DatabaseDemand
 from policies.balancer import make_plan
+from policies.benefit import wait_per_hour
 from policies.plan import Pin
 from policies.sizing import Sizing, sizing
 from tests.property.strategies import Case, bare_cases, cases
 
 TINY = 1e-3  # seconds per hour: waits are counted in whole microseconds per hour
+
+
+def at_work(sessions: float, waiting: float, rate: float) -> DatabaseDemand:
+    """So many sessions, of which that share waits for reads."""
+    return DatabaseDemand(reads=100.0, read_wait=sessions * waiting, transactions=rate, active=sessions)
+
+
+DATABASES = st.one_of(
+    st.just(DatabaseDemand()),
+    st.builds(at_work, st.floats(1.0, 500.0), st.floats(0.01, 0.999), st.floats(0.1, 1e5)),
+)
+
+
+@st.composite
+def loaded_cases(draw: st.DrawFn) -> Case:
+    """Cases whose sessions are counted, or not."""
+    case = draw(cases())
+    return replace(case, site=replace(case.site, database=draw(DATABASES)))
 
 
 def curve(case: Case) -> Sizing:
@@ -24,7 +44,7 @@ def curve(case: Case) -> Sizing:
 
 
 @settings(deadline=None, max_examples=60)
-@given(cases())
+@given(loaded_cases())
 def test_more_room_never_saves_less(case: Case) -> None:
     """Both curves rise with the size, the reachable one never above the other, nor filled past its size."""
     z = curve(case)
@@ -34,13 +54,15 @@ def test_more_room_never_saves_less(case: Case) -> None:
         assert before.bound_per_hour <= after.bound_per_hour + TINY
     for point in z.points:
         assert 0 <= point.saved_per_hour <= point.bound_per_hour + TINY
+        assert point.saved_per_hour <= point.most_per_hour + TINY
+        assert point.today_per_hour <= point.most_per_hour + TINY
         assert point.used_bytes <= point.size_bytes
         assert 0 <= z.share(point) <= 1 + 1e-9
     assert z.at(100).saved_per_hour == pytest.approx(z.all_fast_per_hour)
 
 
 @settings(deadline=None, max_examples=60)
-@given(cases())
+@given(loaded_cases())
 def test_the_upper_curve_is_concave(case: Case) -> None:
     """Beyond what is pinned each further byte saves no more than the one before, and the price says how much."""
     z = curve(case)
@@ -50,6 +72,19 @@ def test_the_upper_curve_is_concave(case: Case) -> None:
         slope = (after.bound_per_hour - before.bound_per_hour) / gib
         assert slope <= before.shadow_price * (1 + 1e-6) + TINY / gib
         assert slope >= after.shadow_price * (1 - 1e-6) - TINY / gib
+
+
+@settings(deadline=None, max_examples=60)
+@given(loaded_cases())
+def test_no_tier_saves_more_than_is_waited(case: Case) -> None:
+    """From everything on the slow tier: no less than at today's latencies, and never beyond the wait that there is."""
+    case = replace(case, units=tuple(replace(unit, space="slow") for unit in case.units))
+    situation = case.situation()
+    speeds = [tier.speed for tier in situation.tiers]
+    ceiling = wait_per_hour(situation.heat.rates, speeds, case.settings)[-1].sum()
+    for point in curve(case).points:
+        assert point.saved_per_hour >= point.today_per_hour * 0.98 - TINY, "a computing session is taken off the wait"
+        assert max(point.saved_per_hour, point.most_per_hour) <= ceiling * 1.02 + TINY
 
 
 @settings(deadline=None, max_examples=60)
@@ -76,12 +111,12 @@ def test_a_plan_saves_what_the_curve_says(case: Case) -> None:
     """From everything on the slow tier, the plan for the present size saves what the curve has there."""
     case = replace(case, units=tuple(replace(unit, space="slow") for unit in case.units))
     z, plan = curve(case), make_plan(case.situation(), case.settings)
-    assert plan.wait_saved_per_hour == pytest.approx(z.present.saved_per_hour, abs=TINY)
+    assert plan.wait_saved_per_hour == pytest.approx(z.present.today_per_hour, abs=TINY)
     assert plan.bound_per_hour <= z.present.bound_per_hour + TINY
 
 
 @settings(deadline=None, max_examples=40)
-@given(cases(), st.randoms(use_true_random=False))
+@given(loaded_cases(), st.randoms(use_true_random=False))
 def test_the_order_of_units_changes_nothing(case: Case, random: Random) -> None:
     """However the engine lists its units, the curve is the same."""
     shuffled = list(case.units)
@@ -123,14 +158,15 @@ def test_more_load_changes_no_share(case: Case, factor: float) -> None:
 
 
 @settings(deadline=None, max_examples=40)
-@given(cases())
+@given(loaded_cases())
 def test_pins_hold_at_every_size(case: Case) -> None:
     """Wherever there is room for all that must be fast it is there, and what must never be adds nothing."""
     z = curve(case)
     kept = [unit for unit in case.units if unit.pin is not Pin.NEVER]
     if all(unit.bundle is not None and unit.bundle >= 10**6 for unit in case.units):
         without = sizing(case.site.situation(kept), case.settings)
-        assert z.all_fast_per_hour == pytest.approx(without.all_fast_per_hour, abs=TINY)
+        everything, rest = z.points[-1].today_per_hour, without.points[-1].today_per_hour
+        assert everything == pytest.approx(rest, abs=TINY), "they only stand in the queue"
     for point in z.points:
         if point.size_bytes >= z.pinned_bytes:
             assert point.used_bytes >= z.pinned_bytes

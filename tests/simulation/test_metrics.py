@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from agent.metrics import OTHER, AgentCollector
+from agent.ranking import SUMMED, Standing
 from agent.snapshot import Snapshot
 from tests.simulation.site import Site
 
@@ -55,9 +56,21 @@ def test_units_beyond_the_top_are_summed(snapshot: Snapshot) -> None:
     """Five units and ``other``, and together they are all."""
     shown = rows(exposition(snapshot, top=5), "hotplace_unit_size_bytes")
     assert len(shown) == 6
-    assert snapshot.ranking is not None
-    assert sum(shown.values()) == snapshot.ranking.size_bytes.sum()
+    assert snapshot.standing is not None
+    assert sum(shown.values()) == snapshot.standing.top.size_bytes.sum()
     assert any(OTHER in labels for labels in shown)
+
+
+def test_a_standing_knows_what_is_beyond_its_top(snapshot: Snapshot) -> None:
+    """The top and what is beyond it are all units, wherever the line is drawn and however many are kept."""
+    assert snapshot.standing is not None
+    whole = snapshot.standing.top
+    kept = Standing.of(whole, 4)
+    assert (len(kept.top), kept.units, kept.by_verdict) == (4, len(whole), snapshot.standing.by_verdict)
+    for column in SUMMED:
+        values = getattr(whole, column)
+        assert kept.beyond(column, 3) == pytest.approx(values[3:].sum())
+        assert kept.beyond(column, 4) == pytest.approx(values[4:].sum())
 
 
 def test_all_units_fit_when_there_are_few(snapshot: Snapshot) -> None:
@@ -72,8 +85,8 @@ def test_moves_and_verdicts_are_counted(snapshot: Snapshot) -> None:
     placed = rows(text, "hotplace_moves_total")
     assert placed[("sim", "placed")] > 0
     assert rows(text, "hotplace_moved_bytes_total")[("sim",)] == snapshot.moved_bytes > 0
-    assert snapshot.ranking is not None
-    assert sum(rows(text, "hotplace_units_by_verdict").values()) == len(snapshot.ranking)
+    assert snapshot.standing is not None
+    assert sum(rows(text, "hotplace_units_by_verdict").values()) == snapshot.standing.units
     assert rows(text, "hotplace_proposals")[("sim", "approved")] == 1
 
 

@@ -9,6 +9,7 @@ from connectors.base import (
     AuthenticationFailed,
     CannotConnect,
     ConnectorError,
+    DriverMissing,
     Interrupted,
     LockNotObtained,
     ObjectGone,
@@ -20,6 +21,7 @@ from connectors.base import (
 )
 from connectors.sqlserver.drivers import DriverKind, connection_string, is_that_driver, kind_of
 from connectors.sqlserver.errors import cannot_connect, connection_broke, diagnose, translate
+from connectors.sqlserver.session import open_connection
 from tests.sqlserver.made import settings
 
 pyodbc = pytest.importorskip("pyodbc")
@@ -190,6 +192,16 @@ def test_a_broken_session_is_known_by_either(state: str, number: int) -> None:
     """Link failures by state, a killed session by number."""
     assert connection_broke(diagnose(pyodbc.Error(state, f"[{state}] [x]words ({number}) (SQLExecDirectW)")))
     assert not connection_broke(diagnose(pyodbc.Error("HYT00", "[HYT00] [x]Timeout expired (20003) (SQLExecDirectW)")))
+
+
+@pytest.mark.parametrize("name", ["FreeTDS of nobody", "/nowhere/libtdsodbc.so"])
+def test_a_driver_that_is_not_here_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the host nor the port is at fault: the advice is about drivers, and so is the error."""
+    monkeypatch.setenv("SECRET", "x")
+    found = settings(driver=name, encrypt="no")
+    with pytest.raises(DriverMissing) as caught:
+        open_connection(found, name="test")
+    assert "odbcinst -q -d" in caught.value.advice
 
 
 @pytest.mark.parametrize(

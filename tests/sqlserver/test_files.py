@@ -22,7 +22,7 @@ from connectors.sqlserver.settings import SqlserverSettings
 from connectors.sqlserver.spaces import File, Volume
 from tests.contract.asking import bundle_of, run
 from tests.labs.sqlserver.instance import Account
-from tests.labs.sqlserver.lab import Lab, running_lab, wait_until
+from tests.labs.sqlserver.lab import FIRST_PAGES_SOON, Lab, running_lab, wait_until
 from tests.labs.sqlserver.world import MOVER, OWNER, SLOW, add_table
 from tests.labs.tds.drivers import OdbcDriver
 from tests.sqlserver.made import bundle, settings
@@ -235,7 +235,7 @@ def half_way(lab: Lab, connector: Connector) -> Route:
 
         progress: list[object] = []
         holding = threading.Thread(target=hold)
-        with lab.slow(3.0):
+        with lab.slow(FIRST_PAGES_SOON):
             holding.start()
             with pytest.raises(Paused):
                 mover.execute(emptying)

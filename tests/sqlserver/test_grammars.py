@@ -30,6 +30,7 @@ from connectors.sqlserver.definition import (
     IndexColumn,
 )
 from connectors.sqlserver.file_move import file_route
+from connectors.sqlserver.file_removal import removal_route
 from connectors.sqlserver.keys import Name
 from connectors.sqlserver.online import Server
 from connectors.sqlserver.queries import query, query_names
@@ -156,7 +157,13 @@ def statements(major: int, edition: int = 3) -> list[str]:
         "HDD", bundle(), "fast", [file], database="a]pp", server=server, replicated=False, settings=wishes
     )
     assert isinstance(route, Route)
-    found += [*_of(route), *_written(file, major)]
+    other = replace(file, file_id=4, name="other")
+    taken = replace(bundle(), unit_keys=(), physical_ids=(), container="it's]")
+    gone = removal_route(
+        taken, [file, other], database="a]pp", server=server, replicated=False, writable=True, settings=wishes
+    )
+    assert isinstance(gone, Route)
+    found += [*_of(route), *_of(gone), *_written(file, major)]
     return list({re.sub(r"/\*.*?\*/|hotplace_\w+", "", sql): sql for sql in found}.values())
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from connectors.model import Locked, NoRoute, Route
+from connectors.effects import Locked
+from connectors.model import NoRoute, Route
 from connectors.sqlserver.definition import (
     CLUSTERED_COLUMNSTORE,
     HEAP,

@@ -213,7 +213,12 @@ def test_failures_leave_everything_where_it_was(connector: SqlserverConnector, l
         mover.prepare(route)
         for step in route.steps[:6]:
             mover.execute(step)
-        stopping = threading.Timer(0.3, mover.interrupt)
+
+        def stop() -> None:
+            lab.running(route.steps[6].sql)
+            mover.interrupt()
+
+        stopping = threading.Thread(target=stop)
         stopping.start()
         with pytest.raises(Interrupted):
             mover.execute(route.steps[6])

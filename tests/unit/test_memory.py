@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import platform
 
 import pytest
 
-from agent.memory import return_large_blocks
+from agent.memory import return_free_blocks, return_large_blocks
+from tests.bench.processes import rss_mib
 
 
 def test_glibc_is_told() -> None:
@@ -18,3 +20,15 @@ def test_a_library_that_has_no_such_setting_is_left_alone(monkeypatch: pytest.Mo
     """As musl's, which has no mallopt: nothing is set, and nothing fails."""
     monkeypatch.setattr("ctypes.CDLL", lambda _: object())
     assert not return_large_blocks()
+    assert not return_free_blocks()
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library decides for itself")
+def test_what_lies_free_between_blocks_is_given_back() -> None:
+    """Small blocks freed below one that stays: the process shrinks by most of them when it is asked to."""
+    blocks = [b"x" * 100_000 for _ in range(300)]
+    last, blocks = blocks[-1], []
+    held = rss_mib(os.getpid())
+    assert return_free_blocks()
+    assert rss_mib(os.getpid()) < held - 20
+    assert last

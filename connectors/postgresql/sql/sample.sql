@@ -9,8 +9,9 @@ SELECT c.oid::bigint,
        (CASE WHEN c.relnamespace <> 'pg_toast'::regnamespace THEN 0 WHEN c.relkind = 't' THEN 1 ELSE 2 END)::bigint,
        pg_stat_get_blocks_fetched(c.oid),
        pg_stat_get_blocks_hit(c.oid),
-       CASE WHEN c.relkind = 'i' THEN 0 ELSE pg_stat_get_numscans(c.oid) END,
-       CASE WHEN c.relkind = 'i' THEN 0 ELSE pg_stat_get_tuples_returned(c.oid) END,
+       pg_stat_get_numscans(c.oid),
+       pg_stat_get_tuples_returned(c.oid),
+       pg_stat_get_tuples_fetched(c.oid), -- a table's own are those of bitmap scans, an index's those of all others
        CASE WHEN c.relkind = 'i' THEN 0 ELSE pg_stat_get_tuples_inserted(c.oid) END,
        CASE WHEN c.relkind = 'i' THEN 0
             ELSE pg_stat_get_tuples_updated(c.oid) + pg_stat_get_tuples_deleted(c.oid) END,

@@ -6,6 +6,7 @@ COMPLETE at the end.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -64,12 +65,9 @@ class _Phase:
             else:
                 self._check(phase)
         utility = self._enlist()
-        seconds, began = self._world.behaviour.phase_seconds, time.monotonic()
+        began = time.monotonic()
         try:
-            if phase == "COPY":
-                self._session.wait(lambda: self._copied((time.monotonic() - began) / max(seconds, 1e-9)), seconds)
-            else:
-                self._session.wait(lambda: False, seconds)
+            self._session.wait(lambda: self._advanced(phase, began), math.inf)
             if phase == "SWAP":
                 self._wait_for_lock()
             with self._world.lock:
@@ -79,13 +77,18 @@ class _Phase:
                 del self._world.utilities[utility.id]
                 self._world.touch()
 
-    def _copied(self, share: float) -> bool:
-        """Tell how many rows are there; never true, because COPY takes its time."""
-        with self._world.lock:
-            rows = str(int(self._table().rows * min(1.0, share)))
-            self._world.moves[self._key].protocol["COPY_TOTAL_ROWS"] = rows
-            self._world.touch()
-        return False
+    def _advanced(self, phase: str, began: float) -> bool:
+        """Whether its time is over; how many rows are there is told meanwhile."""
+        if phase == "COPY":
+            share = self._world.behaviour.copied_share
+            if share is None:
+                share = (time.monotonic() - began) / max(self._world.behaviour.phase_seconds, 1e-9)
+            with self._world.lock:
+                self._world.moves[self._key].protocol["COPY_TOTAL_ROWS"] = str(
+                    int(self._table().rows * min(1.0, share))
+                )
+                self._world.touch()
+        return self._world.is_over(phase, began)
 
     def _act(self, phase: str) -> None:
         if phase == "INIT":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -81,9 +83,13 @@ class Statements:
             raise refusals.no_access(space.name)
         return space
 
+    def _take_time(self, session: Session) -> None:
+        began = time.monotonic()
+        session.wait(lambda: self._world.is_over("ALTER", began), math.inf)
+
     def _use_group(self, session: Session, space_token: str, group_token: str) -> None:
         """Takes effect at the commit; without room nothing begins."""
-        session.wait(lambda: False, self._world.behaviour.phase_seconds)
+        self._take_time(session)
         with self._world.lock:
             self._world.tick()
             space = self._space_to_alter(session, space_token)
@@ -121,7 +127,7 @@ class Statements:
 
     def _change_files(self, session: Session, said: list[str]) -> None:
         """Containers of its own in and out."""
-        session.wait(lambda: False, self._world.behaviour.phase_seconds)
+        self._take_time(session)
         added, dropped = read_change(said)
         with self._world.lock:
             self._world.tick()

@@ -182,7 +182,9 @@ class Behaviour:
     mon_obj_metrics: str = "EXTENDED"
     extents_per_second: float = 1e9
     rebalance_starts: bool = True  # by itself, at the commit of USING STOGROUP
-    phase_seconds: float = 0.0  # how long a phase of ADMIN_MOVE_TABLE takes, and USING STOGROUP itself
+    phase_seconds: float = 0.0  # that a phase of ADMIN_MOVE_TABLE takes, and USING STOGROUP itself; heard meanwhile
+    slow_phase: str = ""  # the only phase that takes that long; "": each
+    copied_share: float | None = None  # of the rows, where COPY is; None: as far as its time has passed
     lock_seconds: float = 1.0  # LOCKTIMEOUT
     silent: bool = False  # the server takes requests and answers none
     cut_mid_answer: bool = False  # connections end in the middle of the next rows
@@ -232,6 +234,11 @@ class World:
                 space.waiting_from, space.rebalance = moving.source, None
             elif moving.processed >= moving.extents:
                 space.rebalance, space.leaving = None, {}
+
+    def is_over(self, phase: str, began: float) -> bool:
+        """Whether a phase, or a change of a table space, that began then has taken its time."""
+        slow = self.behaviour.slow_phase in ("", phase)
+        return not slow or time.monotonic() - began >= self.behaviour.phase_seconds
 
     def table(self, schema: str, name: str) -> Table:
         """The table of that name.

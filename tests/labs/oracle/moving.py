@@ -190,16 +190,15 @@ def _copy(session: EmulatedSession, copies: list[Copy], target: str, name: str) 
 
 
 def _take_time(session: EmulatedSession, total: int, target: str, name: str) -> None:
-    """Take the time it takes, visibly and in small pieces."""
+    """Take the time it takes, visibly and in small pieces; a test may change the pace meanwhile."""
     database = session.database
     operation = LongOperation(
         session.session_id, session.serial, session.user.name, name, target, max(1, total // BLOCK), session.now()
     )
-    pause = database.seconds_per_gb * total / 2**30 / SLICES
     with database.changed:
         database.long_operations.append(operation)
     for piece in range(1, SLICES + 1):
-        session.pause(pause)
+        session.pause(database.seconds_per_gb * total / 2**30 / SLICES)
         operation.done_blocks = operation.total_blocks * piece // SLICES
 
 

@@ -213,8 +213,14 @@ def test_blocking_ddl_gives_up_at_once() -> None:
     assert refused(of, sql) == 54
     mover = session(of)
     mover.execute("ALTER SESSION SET DDL_LOCK_TIMEOUT = 30", [], 1)
-    threading.Timer(0.1, writer.commit).start()
+
+    def end() -> None:
+        _until(lambda: mover.blocked_by == writer.session_id)
+        writer.commit()
+
+    thread = _in_background(end)
     mover.execute(sql, [], 1)
+    thread.join()
     assert of.tables["APP", "ORDERS"].segments[0].tablespace == "FAST"
 
 

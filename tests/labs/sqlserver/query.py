@@ -7,19 +7,18 @@ Only documented columns exist. What is not understood fails: 208 an object, 207 
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Mapping
 
 import duckdb
-import numpy as np
 from sqlglot import exp
 
-from tests.labs.sql.duck import Errors, parsed, store, telling, translated
+from tests.labs.sql.duck import Errors, parsed, telling, translated
 from tests.labs.sqlserver.dialect import NOT_EMULATED, rewrite
-from tests.labs.sqlserver.documented import View, documented, duckdb_type
-from tests.labs.sqlserver.relations import Row, Viewer
+from tests.labs.sqlserver.documented import View, documented
+from tests.labs.sqlserver.relations import Viewer
 from tests.labs.sqlserver.relations_server import RELATIONS
 from tests.labs.sqlserver.rights import check_view
+from tests.labs.sqlserver.tables import Tables, tables
 from tests.labs.tds.backend import Rows, ServerError
 from tests.labs.tds.values import Column, Kind, Value
 
@@ -54,43 +53,31 @@ def select(viewer: Viewer, sql: str, variables: Mapping[str, Value]) -> Rows:
         ServerError: it cannot be run, or not by this login.
     """
     tree = parsed(sql, "tsql", ERRORS)
-    connection = _connection()
-    filled: set[str] = set()
-    try:
-        rewrite(tree, viewer, _bind(tree, viewer, connection, filled))
-        used = {p.name for p in tree.find_all(exp.Parameter)}
-        values = {name: value for name, value in variables.items() if name in used}
-        if missing := used - values.keys():
-            raise ServerError(137, f'Must declare the scalar variable "@{sorted(missing)[0]}".', severity=15)
-        with telling(ERRORS):
-            return _rows(connection.execute(translated(tree, ERRORS), values))
-    finally:
-        for name in filled:
-            connection.execute(f'DROP TABLE IF EXISTS "{name}"')
+    kept = tables()
+    with kept.lock:
+        try:
+            rewrite(tree, viewer, _bind(tree, viewer, kept))
+            used = {p.name for p in tree.find_all(exp.Parameter)}
+            values = {name: value for name, value in variables.items() if name in used}
+            if missing := used - values.keys():
+                raise ServerError(137, f'Must declare the scalar variable "@{sorted(missing)[0]}".', severity=15)
+            with telling(ERRORS):
+                return _rows(kept.connection.execute(translated(tree, ERRORS), values))
+        finally:
+            kept.tidy()
 
 
-_OWN = threading.local()
-
-
-def _connection() -> duckdb.DuckDBPyConnection:
-    """One for each thread, that is for each session: opening one takes as long as a small query."""
-    if not hasattr(_OWN, "connection"):
-        _OWN.connection = duckdb.connect(":memory:", config={"threads": 1})
-        _OWN.connection.execute("SET default_collation = 'NOCASE'")
-    found: duckdb.DuckDBPyConnection = _OWN.connection
-    return found
-
-
-def _bind(tree: exp.Query, viewer: Viewer, connection: duckdb.DuckDBPyConnection, filled: set[str]) -> dict[str, View]:
+def _bind(tree: exp.Query, viewer: Viewer, kept: Tables) -> dict[str, View]:
     """Put a filled relation in the place of every view and function; alias -> view."""
     bound: dict[str, View] = {}
+    filled: dict[str, str] = {}  # a view shows the same wherever the query names it
     common = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     for lateral in list(tree.find_all(exp.Lateral)):
         dotted = lateral.this
         assert isinstance(dotted, exp.Dot), f"APPLY to {dotted.sql()}"
         call = dotted.expression
-        bound[lateral.alias.lower()] = view = _fill(f"{dotted.this.name}.{call.name}", viewer, connection, filled)
-        lateral.set("this", exp.Subquery(this=_called(view, call.expressions)))
+        bound[lateral.alias.lower()] = view = _fill(f"{dotted.this.name}.{call.name}", viewer, kept, filled)
+        lateral.set("this", exp.Subquery(this=_called(view, filled[view.name], call.expressions)))
         join = lateral.parent
         assert isinstance(join, exp.Join), "APPLY joins"
         join.set("on", exp.true())
@@ -102,9 +89,9 @@ def _bind(tree: exp.Query, viewer: Viewer, connection: duckdb.DuckDBPyConnection
         if table.catalog.lower() not in ("", viewer.database.name.lower()):
             raise ServerError(NOT_EMULATED, f"the emulated server does not look into {table.catalog} from here")
         call = table.this if isinstance(table.this, exp.Anonymous) else None
-        view = _fill(f"{table.db}.{call.name if call else table.name}", viewer, connection, filled)
+        view = _fill(f"{table.db}.{call.name if call else table.name}", viewer, kept, filled)
         bound[table.alias_or_name.lower()] = view
-        source = _called(view, call.expressions if call else [])
+        source = _called(view, filled[view.name], call.expressions if call else [])
         table.replace(source.subquery(table.alias_or_name or view.name.partition(".")[2]))
     return bound
 
@@ -112,8 +99,8 @@ def _bind(tree: exp.Query, viewer: Viewer, connection: duckdb.DuckDBPyConnection
 DUCKDB_SCHEMA = "main"
 
 
-def _fill(name: str, viewer: Viewer, connection: duckdb.DuckDBPyConnection, filled: set[str]) -> View:
-    """Create and fill the relation of that view, unless it is there already."""
+def _fill(name: str, viewer: Viewer, kept: Tables, filled: dict[str, str]) -> View:
+    """Have a table with what the view shows now, once a query."""
     view = documented(name.lower(), viewer.instance.major)
     if view is None:
         raise ServerError(208, f"Invalid object name '{name}'.")
@@ -121,26 +108,18 @@ def _fill(name: str, viewer: Viewer, connection: duckdb.DuckDBPyConnection, fill
         raise ServerError(NOT_EMULATED, f"the emulated server has no rows for {view.name}")
     check_view(viewer.account, view, viewer.instance.major, viewer.database.name)
     if view.name not in filled:
-        filled.add(view.name)
         with viewer.instance.lock:
             rows = list(RELATIONS[view.name](viewer))
-        _load(view, rows, connection)
+        filled[view.name] = kept.put(view, rows)
     return view
 
 
-def _load(view: View, rows: list[Row], connection: duckdb.DuckDBPyConnection) -> None:
-    kinds = {**dict.fromkeys(view.arguments, "varbinary"), **view.columns}
-    names = [name for name in rows[0] if name in kinds] if rows else list(kinds)  # no others in this version
-    columns = {name: np.array([row[name] for row in rows], dtype=object) for name in names}
-    store(connection, view.name, {name: duckdb_type(kinds[name]) for name in names}, columns)
-
-
-def _called(view: View, arguments: list[exp.Expr]) -> exp.Select:
+def _called(view: View, table: str, arguments: list[exp.Expr]) -> exp.Select:
     """What a function gives for its arguments; a view is one without any."""
     if len(arguments) != len(view.arguments):
         number = 313 if len(arguments) < len(view.arguments) else 8144
         raise ServerError(number, f"{view.name} takes {len(view.arguments)} arguments, not {len(arguments)}.")
-    source = exp.select("*").from_(exp.table_(view.name, db=DUCKDB_SCHEMA, quoted=True))
+    source = exp.select("*").from_(exp.table_(table, db=DUCKDB_SCHEMA, quoted=True))
     for (name, null_is_all), argument in zip(view.arguments.items(), arguments, strict=True):
         column = exp.column(name, quoted=True)
         wanted: exp.Expr = exp.EQ(this=column, expression=argument.copy())

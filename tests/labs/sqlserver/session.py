@@ -30,6 +30,7 @@ from tests.labs.sqlserver.statements import (
     Drop,
     DropIndex,
     EmptyFile,
+    ModifyFile,
     RemoveFile,
     read_statement,
 )
@@ -66,6 +67,7 @@ _RUN: dict[type[Any], Callable[[Work, Any], Rows | None]] = {
     Drop: spaces.drop,
     AddFile: spaces.add_file,
     RemoveFile: spaces.remove_file,
+    ModifyFile: spaces.modify_file,
     EmptyFile: spaces.empty_file,
     CreateTable: partitions.create_table,
     AddKey: partitions.add_key,

@@ -5,7 +5,15 @@ from __future__ import annotations
 from tests.labs.sqlserver.instance import all_indexes
 from tests.labs.sqlserver.objects import PartitionFunction, PartitionScheme
 from tests.labs.sqlserver.rights import may_alter
-from tests.labs.sqlserver.statements import AddFile, CreateFunction, CreateScheme, Drop, EmptyFile, RemoveFile
+from tests.labs.sqlserver.statements import (
+    AddFile,
+    CreateFunction,
+    CreateScheme,
+    Drop,
+    EmptyFile,
+    ModifyFile,
+    RemoveFile,
+)
 from tests.labs.sqlserver.storage import AllocationUnit, DataFile, Volume
 from tests.labs.sqlserver.work import POLL_SECONDS, SCHEMA_MODIFICATION, Work
 from tests.labs.tds.backend import Rows, ServerError
@@ -114,6 +122,15 @@ def remove_file(work: Work, asked: RemoveFile) -> None:
     if file.used:
         raise ServerError(5042, f"The file '{file.name}' cannot be removed because it is not empty.")
     del work.database.storage.files[file.file_id]
+
+
+def modify_file(work: Work, asked: ModifyFile) -> None:
+    """ALTER DATABASE MODIFY FILE: larger, and open to new data although it was being emptied."""
+    _check_alter_database(work)
+    file = _file(work, asked.name)
+    if asked.size <= file.size:
+        raise ServerError(5039, "MODIFY FILE failed. Specified size is less than or equal to current size.")
+    file.size, file.closed = asked.size, False
 
 
 def empty_file(work: Work, asked: EmptyFile) -> Rows:

@@ -114,6 +114,14 @@ class RemoveFile:
 
 
 @dataclass(frozen=True, slots=True)
+class ModifyFile:
+    """ALTER DATABASE ... MODIFY FILE (NAME, SIZE). Size in pages."""
+
+    name: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class EmptyFile:
     """DBCC SHRINKFILE (name or number, EMPTYFILE)."""
 
@@ -130,6 +138,7 @@ Statement = (
     | Drop
     | AddFile
     | RemoveFile
+    | ModifyFile
     | EmptyFile
     | CreateTable
     | AddKey
@@ -238,6 +247,13 @@ def _alter_database(parser: Parser, _: int) -> Statement:
     parser.name()
     if parser.take("REMOVE", "FILE"):
         return RemoveFile(parser.name())
+    if parser.take("MODIFY", "FILE"):
+        parser.need("(", "NAME", "=")
+        name = _label(parser)
+        parser.need(",", "SIZE", "=")
+        size = _size(parser)
+        parser.need(")")
+        return ModifyFile(name, size)
     parser.need("ADD", "FILE", "(")
     given: dict[str, str | int] = {"SIZE": 1024, "MAXSIZE": -1, "FILEGROWTH": 8192}
     percent = False

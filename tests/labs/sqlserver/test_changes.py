@@ -9,7 +9,7 @@ import pytds
 import pytest
 
 from tests.labs.sqlserver.conftest import Ask, connect
-from tests.labs.sqlserver.lab import Lab, running_lab, wait_until
+from tests.labs.sqlserver.lab import FIRST_PAGES_SOON, Lab, running_lab, wait_until
 from tests.labs.sqlserver.objects import Options, Table
 from tests.labs.sqlserver.storage import IN_ROW, LOB
 from tests.labs.sqlserver.world import FAST, READER, SLOW, add_scheme, add_table
@@ -141,6 +141,7 @@ def test_a_heap_moves_by_an_index(lab: Lab, ask: Ask) -> None:
         ("ALTER DATABASE shop REMOVE FILE shop_hdd", 5042),
         ("DBCC SHRINKFILE (shop_PRIMARY, EMPTYFILE)", 2555),
         ("DBCC SHRINKFILE (shop_hdd, EMPTYFILE)", 1105),
+        ("ALTER DATABASE shop MODIFY FILE (NAME = shop_hdd, SIZE = 1MB)", 5039),
         ("DBCC SHRINKFILE (no_such, EMPTYFILE)", 8985),
     ],
 )
@@ -266,7 +267,7 @@ def test_a_lost_session_rolls_back(lab: Lab, orders: Table) -> None:
 def test_a_resumable_build(lab: Lab, orders: Table, ask: Ask, number_of: NumberOf) -> None:
     """Pitfall 20: a lost session only pauses it; it is seen, blocks other builds (10637), resumes, or is aborted."""
     building = threading.Thread(target=_quietly, args=(lab, NEW))
-    with lab.slow(2.0):
+    with lab.slow(FIRST_PAGES_SOON):
         building.start()
         wait_until(lambda: any(o.copied_pages for o in lab.shop.operations), "it has copied something")
         lab.running(NEW).cut.set()
@@ -283,7 +284,7 @@ def test_a_resumable_build(lab: Lab, orders: Table, ask: Ask, number_of: NumberO
 def test_pause_and_abort(lab: Lab, orders: Table, ask: Ask) -> None:
     """PAUSE from another session ends the building statement; ABORT forgets what it had."""
     building = threading.Thread(target=_quietly, args=(lab, NEW))
-    with lab.slow(2.0):
+    with lab.slow(FIRST_PAGES_SOON):
         building.start()
         wait_until(lambda: any(o.copied_pages for o in lab.shop.operations), "it has copied something")
         ask("ALTER INDEX fresh ON orders PAUSE")
@@ -297,7 +298,7 @@ def test_a_paused_build_keeps_its_room(lab: Lab, orders: Table, ask: Ask) -> Non
     """The builder hears 1219, then 596, and its session ends; the pages stay until ABORT."""
     caught: list[int] = []
     building = threading.Thread(target=_noting, args=(lab, NEW, caught))
-    with lab.slow(2.0):
+    with lab.slow(FIRST_PAGES_SOON):
         building.start()
         wait_until(lambda: any(o.copied_pages for o in lab.shop.operations), "it has copied something")
         ask("ALTER INDEX fresh ON orders PAUSE")
@@ -372,7 +373,7 @@ def test_an_interrupted_emptyfile_keeps_its_work(lab: Lab, orders: Table, ask: A
     before, sql = old.used, "DBCC SHRINKFILE (3, EMPTYFILE)"
     emptying = threading.Thread(target=_quietly, args=(lab, sql))
     asked = "SELECT MAX(percent_complete) AS p FROM sys.dm_exec_requests"
-    with lab.slow(5.0):
+    with lab.slow():
         emptying.start()
         wait_until(lambda: ask(asked)[0][0] > 0, "percent_complete rises")
         lab.running(sql).cut.set()

@@ -46,10 +46,11 @@ EVERY_TYPE: tuple[tuple[Column, Value], ...] = (
 class EchoSession:
     """Understands four words and gives parameters back."""
 
-    def __init__(self, database: str) -> None:
+    def __init__(self, database: str, waiting: threading.Event) -> None:
         self.database = database
         self.cancelled = threading.Event()
         self.ended = False
+        self.waiting = waiting
 
     def run(self, sql: str, parameters: Mapping[str, Value]) -> Iterator[Result]:
         """TYPES, NULLS, MANY, WAIT, FAIL; anything else echoes its parameters."""
@@ -64,6 +65,7 @@ class EchoSession:
                 (Column("n", Kind.INT), Column("t", Kind.NVARCHAR, 20)), [(n, f"row {n}") for n in range(20_000)]
             )
         elif word == "WAIT":
+            self.waiting.set()
             if self.cancelled.wait(20):
                 raise Cancelled
         elif word == "FAIL":
@@ -90,11 +92,14 @@ class EchoBackend:
     name = "ECHO"
     version = (16, 0, 4000)
 
+    def __init__(self) -> None:
+        self.waiting = threading.Event()  # a session has come to its WAIT
+
     def login(self, login: Login, spid: int, cut: threading.Event) -> EchoSession:
         """By password."""
         if (login.user, login.password) != ("me", PASSWORD):
             raise LoginRefused(18456, f"Login failed for user '{login.user}'.", severity=14)
-        return EchoSession(login.database or "master")
+        return EchoSession(login.database or "master", self.waiting)
 
 
 def _driver(which: OdbcDriver) -> OdbcDriver:
@@ -110,9 +115,15 @@ def driver(request: pytest.FixtureRequest) -> OdbcDriver:
 
 
 @pytest.fixture
-def server() -> Iterator[TdsServer]:
+def backend() -> EchoBackend:
+    """What the server asks."""
+    return EchoBackend()
+
+
+@pytest.fixture
+def server(backend: EchoBackend) -> Iterator[TdsServer]:
     """Without TLS."""
-    with running_server(EchoBackend()) as running:
+    with running_server(backend) as running:
         yield running
 
 
@@ -179,15 +190,16 @@ def test_a_timeout_cancels(driver: OdbcDriver, server: TdsServer) -> None:
     connection.timeout = 1
     with pytest.raises(pyodbc.Error, match="HYT00"):
         connection.cursor().execute("WAIT")
+    connection.timeout = 0  # what follows may take its time
     assert connection.cursor().execute("MANY").fetchone()[0] == 0
     connection.close()
 
 
-def test_cancel_from_another_thread(cursor: Any) -> None:
+def test_cancel_from_another_thread(cursor: Any, backend: EchoBackend) -> None:
     """Cursor.cancel() ends the statement with HY008, and the cursor goes on."""
     import pyodbc
 
-    canceller = threading.Timer(0.3, cursor.cancel)
+    canceller = threading.Thread(target=lambda: backend.waiting.wait(20) and cursor.cancel())
     canceller.start()
     with pytest.raises(pyodbc.Error, match="HY008"):
         cursor.execute("WAIT")

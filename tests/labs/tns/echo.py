@@ -21,6 +21,7 @@ class EchoSession:
         self.database = database
         self.client = client
         self.cancelled = threading.Event()
+        self.waiting = threading.Event()  # it has come to its long statement
         self.open = False
         self.ended: list[str] = []
 

@@ -200,6 +200,7 @@ def test_errors_have_their_number() -> None:
 
 def _slow(session: EchoSession, sql: str, *_: object) -> Answer:
     if "slow" in sql:
+        session.waiting.set()
         session.wait(30)
     return rows([("N", NUMBER)], [(1,)])
 
@@ -207,19 +208,28 @@ def _slow(session: EchoSession, sql: str, *_: object) -> Answer:
 def test_a_call_timeout_leaves_the_connection_usable() -> None:
     """Emulated server: DPY-4024 after the time, the statement cancelled, the next one answered."""
     with talking(_slow) as (connection, _, _):
-        connection.call_timeout = 200
+        connection.call_timeout = 1000  # the server's answer to the break has to come within it, too
         with pytest.raises(oracledb.Error) as caught:
             connection.cursor().execute("ALTER slow")
         assert _code(caught) == "DPY-4024"
+        connection.call_timeout = 0
         assert connection.cursor().execute("SELECT 1 FROM dual").fetchall() == [(1,)]
 
 
 def test_a_cancel_from_another_thread() -> None:
     """Emulated server: ORA-01013, and the connection goes on."""
-    with talking(_slow) as (connection, _, _):
-        threading.Timer(0.2, connection.cancel).start()
+    with talking(_slow) as (connection, _, database):
+        (session,) = database.sessions
+
+        def cancel() -> None:
+            assert session.waiting.wait(10)
+            connection.cancel()
+
+        canceller = threading.Thread(target=cancel)
+        canceller.start()
         with pytest.raises(oracledb.Error) as caught:
             connection.cursor().execute("ALTER slow")
+        canceller.join()
         assert _code(caught) == "ORA-01013"
         assert connection.cursor().execute("SELECT 1 FROM dual").fetchall() == [(1,)]
 

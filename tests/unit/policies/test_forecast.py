@@ -62,6 +62,16 @@ def test_a_scan_keeps_its_pace_and_its_share() -> None:
     assert scanned.transactions > alone.transactions  # the scan went to the ssd with its table
 
 
+def test_what_is_read_ahead_takes_its_share_unwaited_for() -> None:
+    """However little sessions wait for a scan, it keeps the disk busy for as long as its reads take."""
+    settings = PolicySettings(prefetched_wait_share=0.0)
+    with_scan, without = (
+        forecast(two_equals(measured(), prefetched=rate), settings, np.array([0, 1], dtype=np.int64)).transactions
+        for rate in (20_000.0, 0.0)
+    )
+    assert with_scan > 1.05 * without
+
+
 @pytest.mark.parametrize("unknown", [{"transactions": math.nan}, {"active": math.nan}, {"transactions": 0.0}])
 def test_what_was_not_measured_is_not_predicted(unknown: dict[str, float]) -> None:
     """Without transactions or session time there is nothing to go on."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from connectors.model import DatabaseDemand
 from policies.benefit import HOUR
 from policies.plan import Pin
 from policies.sizing import Sizing, sizing
@@ -68,6 +69,52 @@ def test_a_giant_object_does_not_block_the_others() -> None:
     assert z.at(10).saved_per_hour == pytest.approx(50 * PER_READ)
     assert z.at(10).bound_per_hour == pytest.approx(100 * PER_READ)
     assert z.at(60).saved_per_hour == pytest.approx(600 * PER_READ)
+
+
+def crowded(sessions: float, waiting: float) -> Site:
+    """So many sessions at a hundred transactions a second, of which so many wait for the hdd at a time."""
+    return Site(database=DatabaseDemand(reads=180.0, read_wait=waiting, transactions=100.0, active=sessions))
+
+
+EQUALS = [Unit(key="a", size=50 * MIB, sync=90), Unit(key="b", size=50 * MIB, sync=90)]
+
+
+def test_a_full_queue_stays_full() -> None:
+    """Eight sessions that only wait: with half of the reads gone they ask twice as often, and each waits half as long.
+
+    Did they ask no more often, there would hardly be a queue.
+    """
+    z = curve(EQUALS, crowded(8.0, 7.9))
+    half = z.at(50)
+    assert z.sessions_known
+    assert z.share(half) == pytest.approx(0.5, abs=0.03)
+    assert half.today_per_hour == pytest.approx(90 * PER_READ)
+    assert half.most_per_hour / z.all_fast_per_hour > 0.85
+
+
+def test_a_queue_that_goes_saves_more_than_what_left() -> None:
+    """Half of eight sessions wait; the other half's work is the limit once reads go, so the queue for the rest ends."""
+    z = curve(EQUALS, crowded(8.0, 4.0))
+    half = z.at(50)
+    assert 0.60 < z.share(half) < half.most_per_hour / z.all_fast_per_hour
+    assert z.at(100).saved_per_hour == pytest.approx(180 * PER_READ, rel=0.02)
+
+
+def test_one_session_has_no_queue() -> None:
+    """Nobody stands before it, so what leaves is all that is saved."""
+    half = curve(EQUALS, crowded(1.0, 0.5)).at(50)
+    assert half.saved_per_hour == pytest.approx(90 * PER_READ, rel=0.02)
+    assert half.most_per_hour == pytest.approx(90 * PER_READ, rel=0.02)
+
+
+def test_without_sessions_an_idle_disks_latency_is_the_upper_end() -> None:
+    """Reads of 5.5 ms where an idle disk takes 2.75: half busy, so with half of the reads left one takes 3.67."""
+    hdd = replace(HDD, idle_read_seconds=HDD.random_read_seconds / 2)
+    z = curve(EQUALS, Site(tiers=(("ssd", SSD, ("fast",)), ("hdd", hdd, ("slow",)))))
+    half = z.at(50)
+    assert not z.sessions_known
+    assert half.saved_per_hour == half.today_per_hour
+    assert half.most_per_hour == pytest.approx(90 * PER_READ + 90 * HDD.random_read_seconds / 3 * HOUR)
 
 
 def test_where_things_are_now_is_another_question() -> None:

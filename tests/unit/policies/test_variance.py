@@ -48,7 +48,7 @@ def test_a_burst_is_never_sure() -> None:
 def test_nothing_seen_is_unknown_and_an_unseen_interval_changes_nothing() -> None:
     """Slots that were not watched keep every figure."""
     spread = seen_once_more(empty_spread(2), BOTH, np.array([3.0, 4.0]), SEEN, 0.1)
-    later = seen_once_more(spread, BOTH[:1], np.array([9.0]), np.array([True, False]), 0.1)
+    later = seen_once_more(spread.copy(), BOTH[:1], np.array([9.0]), np.array([True, False]), 0.1)
     assert error_ratio(empty_spread(1)).tolist() == [UNKNOWN_ERROR]
     np.testing.assert_array_equal(later[:, 1], spread[:, 1])
     assert not np.array_equal(later[:, 0], spread[:, 0])

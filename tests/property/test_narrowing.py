@@ -1,0 +1,66 @@
+"""A plan from the units that it can depend on is the plan from all of them."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from connectors.model import Signal
+from policies import narrowing
+from policies.balancer import make_plan
+from policies.narrowing import make_narrow_plan
+from policies.plan import Plan, PolicySettings, Situation
+from tests.bench.policy import situation as large_situation
+from tests.property.strategies import Case, cases
+
+INEXACT = {"wait_saved_low_per_hour", "wait_saved_high_per_hour", "saved_ratio_low", "saved_ratio_high"}
+
+
+def assert_same(narrow: Plan, whole: Plan) -> None:
+    """Field by field; only intervals may differ, in the last digits: fewer zeros were added up."""
+    for name in (field.name for field in fields(Plan)):
+        ours, theirs = getattr(narrow, name), getattr(whole, name)
+        if name in INEXACT:
+            assert ours == pytest.approx(theirs, rel=1e-12, nan_ok=True), name
+        else:
+            np.testing.assert_equal(ours, theirs, err_msg=name)
+
+
+def both(situation: Situation, rules: PolicySettings, *, demote: bool = True) -> tuple[Plan, Plan]:
+    """The narrow plan, however little is left out, and the whole one."""
+    with patch.object(narrowing, "WORTH_NARROWING", 1.0), patch.object(narrowing, "AT_ONCE", 3):
+        narrow = make_narrow_plan(situation, rules, demote=demote)
+    return narrow, make_plan(situation, rules, demote=demote)
+
+
+@settings(deadline=None, max_examples=150)
+@given(cases(), st.sets(st.integers(0, 13)), st.booleans())
+def test_what_is_left_out_changes_nothing(case: Case, hits_only: set[int], demote: bool) -> None:
+    """With pins, cool-downs, bundles, spaces without a tier, three tiers: moves, figures and verdicts are the same."""
+    alone = replace(case, units=tuple(replace(unit, wide="") for unit in case.units))
+    situation = alone.situation()
+    rates = situation.heat.rates.copy()
+    rows = [row for row in hits_only if row < rates.shape[1]]
+    for signal in Signal:
+        rates[signal, rows] *= signal == Signal.LOGICAL_READ
+    situation = replace(situation, heat=replace(situation.heat, rates=rates))
+    assert_same(*both(situation, case.settings, demote=demote))
+
+
+def test_a_database_of_which_little_is_busy_is_planned_alike() -> None:
+    """3,000 units, an eighth of them with I/O, fast storage full: the same 50 moves, and far fewer units weighed."""
+    full = large_situation(3000)
+    busy = np.random.default_rng(5).random(3000) < 0.125
+    rates = np.where(busy | (full.units.space == 0), full.heat.rates, 0.0)
+    situation = replace(full, heat=replace(full.heat, rates=rates))
+    narrow, whole = both(situation, PolicySettings())
+    assert_same(narrow, whole)
+    assert len(whole.moves) > 10
+    with patch.object(narrowing, "make_plan", wraps=make_plan) as made:
+        make_narrow_plan(situation, PolicySettings())
+    assert len(made.call_args.args[0].units) < 2000
