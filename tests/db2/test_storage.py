@@ -33,7 +33,7 @@ def state(member: int, total: int, used: int, free: int, **flags: object) -> tup
         "state": "NORMAL",
         "mode": "NO_REBAL",
     }
-    return (4, member, 4096, total, used, free, 0, *{**usual, **flags}.values(), None)
+    return (4, member, 4096, total, used, free, 0, *{**usual, **flags}.values(), None, used + 4)
 
 
 def test_pitfall_10_caching_by_the_system_is_inverted() -> None:
@@ -54,6 +54,7 @@ def test_pitfall_04_sizes_are_summed_but_not_on_purescale() -> None:
     rows = [state(0, 100, 60, 40), state(1, 100, 60, 40)]
     assert _space(CATALOG, rows, [], shared=False).used_bytes == 120 * 4096
     assert _space(CATALOG, rows, [], shared=True).used_bytes == 60 * 4096
+    assert _space(CATALOG, rows, [], shared=False).top_page == 64  # each member has a high-water mark of its own
     pages = [("S", "T", None, 0, 10, 4, 0, 0, 0, 0), ("S", "T", None, 1, 10, 4, 0, 0, 0, 0)]
     assert pages_of(pages, shared=False)[("S", "T", 0)].data == 20
     assert pages_of(pages, shared=True)[("S", "T", 0)].data == 10
