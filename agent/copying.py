@@ -14,6 +14,7 @@ from connectors.model import Space
 from policies.board import capacity_bytes
 from policies.costs import Copy
 from policies.plan import MoveReason, Tier
+from policies.turnover import undrained
 from policies.windows import Opening
 
 LEARN_WITHIN = timedelta(days=90)
@@ -21,7 +22,6 @@ FEWEST = 3  # moves of one kind that teach a rate
 LATEST = 20  # of them count
 REMEMBERED = 50  # moves of all kinds that teach the costs of a plan, the newest
 DAY = timedelta(days=1)
-WEEK = timedelta(days=7)
 ARRIVED = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT, MoveState.UNDO_PROPOSED, MoveState.UNDONE})
 
 Kind = tuple[str, str, str]  # route, tier it left, tier it came to
@@ -78,7 +78,7 @@ def copies_of(sent: Iterable[SentRow]) -> list[Copy]:
         Copy(
             size_bytes=rows[0].move.size_bytes,
             started_at=rows[0].intended_at,
-            ended_at=max(row.ended_at for row in rows if row.ended_at is not None),
+            ended_at=_ended(rows),
         )
         for rows in smooth
     ][-REMEMBERED:]
@@ -116,24 +116,33 @@ def worn(tiers: Iterable[Tier], sent: Sequence[SentRow], now: datetime) -> tuple
     )
 
 
-def turned_over(tiers: Sequence[Tier], spaces: Iterable[Space], sent: Iterable[SentRow], now: datetime) -> float:
-    """Share of the fastest tier's bytes that gave way to others within the last week; 0 where its size is not known."""
+def turned_over(
+    tiers: Sequence[Tier], spaces: Iterable[Space], sent: Iterable[SentRow], now: datetime, per_week: float
+) -> float:
+    """Share of the fastest tier's bytes that gave way to others and has not drained since, ``turnover.undrained``.
+
+    0 where the size of that tier is not known.
+    """
     if not tiers:
         return 0.0
     own = set(tiers[0].spaces)
     capacity = sum(capacity_bytes(space) for space in spaces if space.name in own)
-    late = [row for row in sent if row.ended_at is not None and row.ended_at > now - WEEK]
-    gone = sum(
-        rows[0].move.size_bytes
-        for rows in _arrived(late)
+    gone = (
+        ((now - _ended(rows)).total_seconds(), rows[0].move.size_bytes / capacity)
+        for rows in _arrived(row for row in sent if row.ended_at is not None)
         if rows[0].move.reason == MoveReason.MAKE_ROOM and rows[0].move.from_tier == tiers[0].name
     )
-    return gone / capacity if capacity > 0 else 0.0
+    return undrained(gone, per_week) if capacity > 0 else 0.0
 
 
 def _arrived(sent: Iterable[SentRow]) -> Iterable[list[SentRow]]:
     """The statements of each move that arrived and had something to copy, in the order the moves began."""
     return _by_move(row for row in sent if row.move_state in ARRIVED and row.move.size_bytes > 0).values()
+
+
+def _ended(rows: Iterable[SentRow]) -> datetime:
+    """When the last statement of a move that arrived was over."""
+    return max(row.ended_at for row in rows if row.ended_at is not None)
 
 
 def _by_move(sent: Iterable[SentRow]) -> dict[int, list[SentRow]]:

@@ -105,7 +105,7 @@ def make_planning(
     situation = replace(
         situation,
         tiers=worn(situation.tiers, sent, now),
-        turned_over_ratio=turned_over(situation.tiers, situation.spaces, sent, now),
+        turned_over_ratio=turned_over(situation.tiers, situation.spaces, sent, now, settings.turnover_per_week),
     )
     wanted, plain = mode or Hsm(), mode is None and time_limit_seconds == math.inf
     reweighed = 0

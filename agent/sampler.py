@@ -19,7 +19,7 @@ from agent.role_figures import ROLES, roles_document, roles_from_document
 from agent.trace import Tracer, traced_heat
 from connectors.base import Clock, Connector
 from connectors.model import F64, I64, Catalog, DatabaseDemand, Demand, Interval, RoleFigures, Sample, Signal
-from policies import device, heat, heirs, season
+from policies import device, drift, heat, heirs, season
 from policies.costs import Disturbed
 from policies.demand import Gap, difference
 from policies.plan import HeatView, Tier
@@ -33,6 +33,7 @@ LONGEST_INTERVAL_SECONDS = 3600.0
 WORK_KEPT = 20_000  # intervals of database-wide work kept in memory for outcomes
 HISTORY_SIGNALS = (Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE)
 HEAT, SPEED, SEASONS, UNITS = "heat", "tier speed", "seasons", "known units"  # names of the stored arrays
+DRIFT = "drift"  # one more
 WORK = "work of the database"  # name of the stored document
 
 
@@ -83,6 +84,7 @@ class Sampler:
         self._tracer = Tracer(database.name, ledger)
         self._heat = self._load_heat()
         self._seasons = self._load_seasons()
+        self._drift = self._load_drift()
         self._units = self._load_units()
         self._devices = device.empty_devices(len(database.tiers))
 
@@ -148,7 +150,7 @@ class Sampler:
         """Heat by unit, with what seasons promise for the time in which a move is to pay."""
         hours = self._settings.horizon_seconds / 3600
         ahead = season.promised(self._seasons, self._slots, self._local(self._clock.now()), hours)
-        return replace(heat.view(self._heat, self._slots), expected=ahead)
+        return replace(drift.leaning(heat.view(self._heat, self._slots), self._drift.share), expected=ahead)
 
     def traced(self) -> HeatView | None:
         """What the trace has collected, aligned with the units of the picture; None where nothing was."""
@@ -173,6 +175,7 @@ class Sampler:
             self._ledger.save_document(self._database.name, WORK, known)
             self._ledger.save_document(self._database.name, ROLES, roles_document(self.roles()))
         self._ledger.save_arrays(self._database.name, SEASONS, now, season.season_arrays(self._seasons))
+        self._ledger.save_arrays(self._database.name, DRIFT, now, drift.drift_arrays(self._drift))
         if self._units is not None:
             self._ledger.save_arrays(self._database.name, UNITS, now, heirs.known_arrays(self._units))
         self._saved_at = self._clock.monotonic()
@@ -250,7 +253,7 @@ class Sampler:
         counts = self._is_measured(interval)
         if counts:
             self._heat = heat.update(self._heat, demand, slots, self._slots, self._settings)
-            self._learn_season(demand, slots)
+            self._learn_habits(demand, slots)
         work = WorkInterval(seconds=demand.seconds, demand=demand.database, roles=demand.roles)
         self._work.append((demand.ended_at, work))
         self._recent = self._recent.then(work, self._settings.half_life_seconds)
@@ -266,8 +269,8 @@ class Sampler:
         calendar = self._database.measuring
         return calendar.always or calendar.open_seconds(since, until) >= (until - since).total_seconds()
 
-    def _learn_season(self, demand: Demand, slots: I64) -> None:
-        """Note when the units that matter were busy."""
+    def _learn_habits(self, demand: Demand, slots: I64) -> None:
+        """Note when the units that matter were busy, and which horizon foretold it."""
         used, first = np.unique(np.where(demand.observed, slots, -1), return_inverse=True)
         index = np.bincount(first, weights=index_of(demand.rates), minlength=len(used)).astype(np.float64)
         seen = np.zeros(len(self._heat), dtype=np.bool_)
@@ -275,6 +278,7 @@ class Sampler:
         seen[slots[(slots >= 0) & ~demand.observed]] = False
         middle = self._local(demand.ended_at - timedelta(seconds=demand.seconds / 2))
         self._seasons = season.learnt(self._seasons, middle, demand.seconds, used, index, seen)
+        self._drift = drift.watched(self._drift, self._heat, demand.seconds, used, index, seen)
 
     def _local(self, at: datetime) -> datetime:
         """By the wall clock of the place: habits go by that."""
@@ -320,6 +324,10 @@ class Sampler:
     def _load_seasons(self) -> season.SeasonState:
         stored = self._ledger.load_arrays(self._database.name, SEASONS)
         return season.empty_seasons() if stored is None else season.seasons_from_arrays(stored[1])
+
+    def _load_drift(self) -> drift.DriftState:
+        stored = self._ledger.load_arrays(self._database.name, DRIFT)
+        return drift.no_drift() if stored is None else drift.drift_from_arrays(stored[1])
 
     def _load_units(self) -> heirs.KnownUnits | None:
         stored = self._ledger.load_arrays(self._database.name, UNITS)

@@ -16,16 +16,17 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from agent.allowance import Limits, budget_of
-from agent.copying import WEEK
 from agent.decisions import recall
 from agent.ledger import HistoryRow, Ledger, NotFound
 from agent.sampler import HISTORY_SIGNALS
 from connectors.model import F64, I32, I64, SIGNALS, Demand
-from policies import heat
+from policies import drift, heat
 from policies.benefit import wait_weights
 from policies.board import capacity_bytes
 from policies.modes import plan_mode
 from policies.plan import MoveReason, PlannedMove, PolicySettings, Situation
+from policies.turnover import undrained
+from policies.variance import index_of
 
 
 class NothingRecorded(NotFound):
@@ -84,6 +85,7 @@ class _World:
     space: I32  # row of the space of each unit
     slots: I64
     state: heat.HeatState = field(default_factory=heat.empty_heat)
+    drift: drift.DriftState = field(default_factory=drift.no_drift)
     moved_at: dict[int, datetime] = field(default_factory=dict)  # row of a unit -> when
     under_way: list[tuple[datetime, PlannedMove]] = field(default_factory=list)
     moves: list[SimulatedMove] = field(default_factory=list)
@@ -98,6 +100,8 @@ class _World:
             observed=np.ones(len(row.slots), dtype=np.bool_), estimated=frozenset(), database=self.situation.database,
         )  # fmt: skip
         self.state = heat.update(self.state, demand, row.slots, self.slots, self.settings)
+        seen = np.ones(len(self.state), dtype=np.bool_)
+        self.drift = drift.watched(self.drift, self.state, row.seconds, row.slots, index_of(rates), seen)
         at = np.full(max(int(self.slots.max(initial=-1)), int(row.slots.max(initial=-1))) + 1, -1, dtype=np.int64)
         at[self.slots] = np.arange(len(self.slots))
         known = at[row.slots] >= 0  # units that were dropped since are left out
@@ -127,7 +131,7 @@ class _World:
             self.situation,
             units=units,
             spaces=spaces,
-            heat=heat.decided(heat.view(self.state, self.slots), resident),
+            heat=heat.decided(drift.leaning(heat.view(self.state, self.slots), self.drift.share), resident),
             cooling_seconds=cooling,
             turned_over_ratio=self._turned_over(at),
         )
@@ -136,8 +140,8 @@ class _World:
         """As ``copying.turned_over``, by the moves of the simulation."""
         spaces = zip(self.situation.spaces, self.situation.tier_of_space, strict=True)
         capacity = sum(capacity_bytes(space) for space, tier in spaces if tier == 0)
-        gone = sum(size for when, size in self.gave_way if when > at - WEEK)
-        return gone / capacity if capacity else 0.0
+        gone = (((at - when).total_seconds(), size / capacity) for when, size in self.gave_way)
+        return undrained(gone, self.settings.turnover_per_week) if capacity else 0.0
 
     def plan(self, at: datetime) -> None:
         """Make a plan and begin it, unless an earlier one is still under way."""

@@ -22,7 +22,7 @@ from policies.sizing import Point, Sizing, sizing
 
 KNEE_MEANS = (
     "the point of the upper curve farthest from the straight line between its ends: "
-    "from there the next GiB saves less than the average GiB of the database would"
+    "from there the next object saves less by the byte than the average of the database"
 )
 QUEUES_MEAN = (
     "savings reckon with the queues that remain, while as many sessions as now ask again the sooner; "

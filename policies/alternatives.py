@@ -40,6 +40,9 @@ class Ways:
     wide: Offers  # one item a group
     group: I64  # (n,) item of ``wide`` that holds each of ``narrow`` too, or ALONE
 
+    def __len__(self) -> int:
+        return len(self.narrow) + len(self.wide)
+
     def offers(self, whole: Bools) -> tuple[Offers, I64, I64]:
         """The ordinary question: those groups as a whole, everything else by itself; and which items that leaves."""
         alone = np.flatnonzero((self.group == ALONE) | ~np.append(whole, False)[self.group])  # ALONE reads the last
@@ -103,8 +106,7 @@ class _Tries:
 
     def left(self) -> int:
         """How many more questions there is time for."""
-        items = max(1, len(self.ways.narrow) + len(self.ways.wide))
-        return int(np.clip(_ITEMS_TRIED // items, *_TRIES)) - len(self.bounds)
+        return int(np.clip(_ITEMS_TRIED // max(1, len(self.ways)), *_TRIES)) - len(self.bounds)
 
 
 def decide(ways: Ways) -> Decided:

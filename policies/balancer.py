@@ -18,6 +18,7 @@ from math import inf
 import numpy as np
 
 from connectors.model import F64, I8, Bools
+from policies.alternatives import decide, shared_dual
 from policies.asking import question
 from policies.benefit import ceiling_ratio, wait_weights
 from policies.board import Board, Group, Hop
@@ -25,14 +26,17 @@ from policies.bundles import MICRO, Bundles, bundles_of
 from policies.costs import dearness
 from policies.draft import Balance, Draft, Names
 from policies.guards import first_of, why_not
-from policies.hsm import best_groups, pin_groups, value_bound
+from policies.hsm import best_groups, pin_groups, proven_bound, value_bound
 from policies.interval import Interval, Placed, Shift, plan_interval, ratio_interval
 from policies.movements import planned_moves
 from policies.order import tables_first
 from policies.plan import LeftBehind, Pin, Plan, PolicySettings, Situation, Verdict
 from policies.relief import reliefs
 from policies.turnover import within_turnover
-from policies.ways import Groups, Side, aligned, decided, groups_of, shared_bound
+from policies.ways import Groups, Side, aligned, both_ways, decided, groups_of
+
+FEW_ITEMS = 500
+WIDE_GAP = 0.001  # of the limit
 
 
 def make_plan(
@@ -54,8 +58,24 @@ def make_plan(
     groups = groups_of(situation)
     if groups is None or not groups.open.any():
         only = situation if groups is None else groups.of(np.zeros_like(groups.open))
-        return _finished([_sketched(begin(only), time_limit_seconds)], 0.0)
+        sketch = _sketched(begin(only), time_limit_seconds)
+        return _finished([sketch], sketch.limit)
     return _finished(*_sketches(groups, begin, time_limit_seconds))
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What no plan beats, microseconds per hour."""
+
+    gain: float  # by prices alone, which is near where items are many
+    items: int
+    closer: Callable[[], float]  # by searching too, which takes as long as the plan itself
+
+    def above(self, saved: float) -> float:
+        """The limit over a plan that saves so much, looked at closely where few items leave a gap worth explaining."""
+        if saved <= 0 or self.items > FEW_ITEMS or self.gain - saved <= WIDE_GAP * self.gain:
+            return self.gain
+        return min(self.gain, max(saved, self.closer()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +97,7 @@ class _Sketch:
     pinned: int  # groups that pins ask for
     groups: list[Group]
     staying: I8
-    limit: float
+    limit: Limit  # of plans that go the same ways
 
     def worth(self) -> tuple[int, float]:
         """What ranks plans of one situation: pins first, then what is saved less what it costs."""
@@ -103,22 +123,24 @@ def _sketched(begun: _Begun, seconds: float) -> _Sketch:
     bundles, settings = draft.bundles, draft.settings
     asked = question(draft, situation.tiers, open_to)
     limit, more = value_bound(asked)
+    pins = _saved(begun.pinned)
     board = _after(_fresh_board(situation, bundles, settings), begun.pinned)
     groups = [*begun.pinned, *_ordered(best_groups(draft, situation.tiers, open_to, asked), board)]
-    ordered = tables_first(groups, bundles, situation.units, _fresh_board(situation, bundles, settings))
-    kept = within_turnover(within_limits(ordered, settings, seconds), draft, situation)
-    full = (bundles.size > draft.left_bytes) | more | (draft.left < 1) | (len(kept) < len(ordered))
+    fresh = partial(_fresh_board, situation, bundles, settings)
+    paying = within_turnover(groups, draft, situation, fresh())
+    kept = within_limits(tables_first(paying, bundles, situation.units, fresh()), settings, seconds)
+    full = (bundles.size > draft.left_bytes) | more | (draft.left < 1) | (len(kept) < len(groups))
     return _Sketch(
         situation=situation,
         draft=draft,
         pinned=len(begun.pinned),
         groups=kept,
         staying=_staying(bundles, begun.reasons[0], settings, full=full),
-        limit=_saved(begun.pinned) + limit,
+        limit=Limit(pins + limit, len(asked.bundle), lambda: pins + proven_bound(asked)),
     )
 
 
-def _sketches(groups: Groups, begin: Callable[[Situation], _Begun], seconds: float) -> tuple[list[_Sketch], float]:
+def _sketches(groups: Groups, begin: Callable[[Situation], _Begun], seconds: float) -> tuple[list[_Sketch], Limit]:
     """Plans with the groups that deserve it as a whole, with none and with all; and what no plan of any kind beats."""
     none, every = np.zeros_like(groups.open), groups.open
     tiers = groups.situation.tiers
@@ -128,19 +150,19 @@ def _sketches(groups: Groups, begin: Callable[[Situation], _Begun], seconds: flo
     )
     sides = single.side, Side(draft=aligned(single.side.draft, fresh), open_to=whole.side.open_to)
     taken = decided(groups, *sides, tiers)
-    limit = _saved(single.pinned) + shared_bound(groups, *sides, tiers)
+    ways, pins = both_ways(groups, *sides, tiers), _saved(single.pinned)
+    limit = Limit(pins + shared_dual(ways).bound, len(ways), lambda: pins + decide(ways).placement.bound)
     begun = [single, whole]
     if taken.any() and not np.array_equal(taken, every):
         begun.insert(0, begin(groups.of(taken)))
     return [_sketched(each, seconds) for each in begun], limit
 
 
-def _finished(sketches: list[_Sketch], limit: float) -> Plan:
+def _finished(sketches: list[_Sketch], limit: Limit) -> Plan:
     """The best of some sketches."""
     best = max(sketches, key=_Sketch.worth)  # of equals the first
-    return plan_of(
-        best.situation, best.draft.bundles, best.draft.settings, best.groups, best.staying, max(limit, best.limit)
-    )
+    nothing_beats = limit.above(_saved(best.groups))
+    return plan_of(best.situation, best.draft.bundles, best.draft.settings, best.groups, best.staying, nothing_beats)
 
 
 def reasons_of(
@@ -334,24 +356,12 @@ def _ordered(groups: Sequence[Group], board: Board) -> list[Group]:
     waiting = sorted(groups, key=lambda group: -group.saved / max(1, group.size))  # stable: ties keep the draft's order
     done: list[Group] = []
     while waiting:
-        ready = [_carried_out(group, board) for group in waiting]
+        ready = [board.carry_out(group) for group in waiting]
         done += [group for group, fits in zip(waiting, ready, strict=True) if fits]
         waiting = [group for group, fits in zip(waiting, ready, strict=True) if not fits]
         if not any(ready):
             return list(groups)
     return done
-
-
-def _carried_out(group: Group, board: Board) -> bool:
-    """Do the group's hops if every one finds room at its turn; otherwise leave the board as it was."""
-    done: list[Hop] = []
-    for hop in group.hops:
-        if not board.fits(hop):
-            board.undo(done)
-            return False
-        board.do(hop)
-        done.append(hop)
-    return True
 
 
 def _staying(bundles: Bundles, reasons: I8, settings: PolicySettings, *, full: Bools) -> I8:

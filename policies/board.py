@@ -81,6 +81,17 @@ class Board:
         self._shift(hop.bundle, hop.source, hop.target)
         self._strain(hop, 1)
 
+    def carry_out(self, group: Group) -> bool:
+        """Do the group's hops if every one finds room at its turn; otherwise leave the board as it was."""
+        done: list[Hop] = []
+        for hop in group.hops:
+            if not self.fits(hop):
+                self.undo(done)
+                return False
+            self.do(hop)
+            done.append(hop)
+        return True
+
     def undo(self, hops: Iterable[Hop]) -> None:
         """Take hops back, the last one first."""
         for hop in reversed(list(hops)):

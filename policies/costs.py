@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from math import exp, log
 
 import numpy as np
 
@@ -24,7 +25,8 @@ PRIOR_SLOW_SECONDS = 20.0  # of copying at the configured slow-down
 MOST_SLOW_DOWN = 3.0  # more than all work lost means that other work was in the way
 _WRITES = [Signal.ASYNC_WRITE, Signal.SYNC_WRITE]
 SHORTEST_COPY_SECONDS = 0.05  # shorter ones measure the round trip
-MOST_DEAR = 1e6  # times its cost: what brings more than that is worth passing the budget
+DEAR = 1000.0  # times its cost that giving way counts where a week's turnover is just used up
+MOST_DEAR = 1e6  # times its cost at most, however much was turned over
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,15 +101,17 @@ def learnt(
 def dearness(turned_over_ratio: float, settings: PolicySettings) -> float:
     """How many times its cost a resident's going counts, 1 or more.
 
-    A week's turnover is a budget with a price: the less of it is left, the more a swap must bring to be worth it. So a
-    load that changes all the time is followed where that matters most, and no week copies without end.
+    A week's turnover is a budget with a price: the less of it is left, the more a swap must bring to be worth it. The
+    price doubles with every so many bytes and falls likewise while they drain, so it finds by itself the height at
+    which just as much gives way as may (as bids are paced to a budget), whatever copies cost and whatever there is to
+    gain. There is no wall: one large swap does not keep the next good one out for days.
 
     Args:
-        turned_over_ratio: share of the fastest tier's bytes that gave way within the last week.
-        settings: with the share that may.
+        turned_over_ratio: share of the fastest tier's bytes that gave way lately, see ``turnover.undrained``.
+        settings: with the share that may in a week.
     """
-    left = 1.0 - turned_over_ratio / settings.turnover_per_week
-    return 1.0 / max(left, 1.0 / MOST_DEAR)
+    share = max(0.0, turned_over_ratio) / settings.turnover_per_week
+    return exp(min(share * log(DEAR), log(MOST_DEAR)))
 
 
 def route_cost(route: Route, rows: Sequence[int], situation: Situation, settings: PolicySettings) -> RouteCost:

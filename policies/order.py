@@ -37,7 +37,7 @@ def tables_first(groups: Sequence[Group], bundles: Bundles, units: UnitTable, bo
             table = _table_of(group.hops[0].bundle, bundles, units)
             place[at] = max(place[at], position.get(table, -1) + 0.5)
     order = [groups[at] for at in sorted(range(len(groups)), key=lambda at: (place[at], at))]
-    return order if _finds_room(order, board) else list(groups)
+    return order if all(board.carry_out(group) for group in order) else list(groups)
 
 
 def _coming(group: Group) -> tuple[int, ...]:
@@ -53,12 +53,3 @@ def _table_of(bundle: int, bundles: Bundles, units: UnitTable) -> int:
     parent = int(units.parent[lead])
     row = int(units.rows_of(np.array([parent], dtype=np.int64))[0])
     return int(bundles.of_row[row]) if row >= 0 else -1
-
-
-def _finds_room(groups: Sequence[Group], board: Board) -> bool:
-    for group in groups:
-        for hop in group.hops:
-            if not board.fits(hop):
-                return False
-            board.do(hop)
-    return True

@@ -121,7 +121,7 @@ class PolicySettings:
     minimum_wait_saved_per_hour: float = 1.0  # seconds per hour; below it a move is not worth anybody's attention
     payback_limit_seconds: float = 24 * 3600.0
     resident_bonus: float = 1.05  # a unit on the fast tier counts this much more against one that wants its room
-    turnover_per_week: float = 0.25  # share of the fast tier that may give way in a week; the nearer, the dearer
+    turnover_per_week: float = 0.3  # share of the fast tier that may give way in a week; the nearer, the dearer
     prefer_bonus: float = 1.5  # Pin.PREFER
     cool_down_seconds: float = 24 * 3600.0
     copy_bytes_per_second: float = 50e6  # until moves have taught a better rate
@@ -186,7 +186,7 @@ class Situation:
     cooling_seconds: F64  # (n,) cool-down left, 0: free to move
     database: DatabaseDemand
     no_route: Mapping[str, str] = field(default_factory=dict)  # bundle's leading unit key -> why it cannot move
-    turned_over_ratio: float = 0.0  # of the fastest tier's bytes, gave way to others within the last week
+    turned_over_ratio: float = 0.0  # of the fastest tier's bytes, gave way to others lately, see ``turnover.undrained``
     no_wide: Mapping[str, str] = field(default_factory=dict)  # of UnitTable.wide_names -> why it cannot as a whole
     whole: I32 | None = None  # (n,) row in wide_names that each unit is to be judged with, see ``ways``; None: alone
     # -- the model

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from connectors.model import I64, NO_WIDE, Bools, UnitTable
-from policies.alternatives import ALONE, Ways, decide, shared_dual
+from policies.alternatives import ALONE, Ways, decide
 from policies.asking import Question, question
 from policies.draft import Draft
 from policies.plan import Pin, Situation, Tier
@@ -156,9 +156,9 @@ def decided(groups: Groups, single: Side, whole: Side, tiers: Sequence[Tier]) ->
     return taken
 
 
-def shared_bound(groups: Groups, single: Side, whole: Side, tiers: Sequence[Tier]) -> float:
-    """Microseconds per hour that no placement of either kind beats; see ``hsm.value_bound``."""
-    return shared_dual(_both(groups, single, whole, tiers, plain=True)[0]).bound
+def both_ways(groups: Groups, single: Side, whole: Side, tiers: Sequence[Tier]) -> Ways:
+    """What placements of either kind save in waits alone; see ``hsm.value_bound``."""
+    return _both(groups, single, whole, tiers, plain=True)[0]
 
 
 def _asked(side: Side, tiers: Sequence[Tier], *, plain: bool) -> Question:

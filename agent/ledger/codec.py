@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from agent.ledger.rows import Values
 from connectors.model import I64
 
-LEVEL = 3
+LEVEL = 3  # of history, which is kept
+ARRAYS_LEVEL = 1  # of what is soon replaced; byte planes of heat get no smaller at 3, for twice the time
 FORMAT = 1
 _HEAD = struct.Struct("<BBHI")  # format, value type, signals, units
 _TYPES: dict[int, np.dtype[Any]] = {
@@ -57,7 +58,7 @@ def encode_history(slots: I64, values: Values) -> bytes:
         raise ValueError("slots of one interval are not negative and each comes once")
     head = _HEAD.pack(FORMAT, code, values.shape[0], len(slots))
     size = len(head) + len(gaps) * _GAP.itemsize + values.nbytes
-    return _compress(chain((head, _planes(gaps.astype(_GAP))), (_planes(row[order]) for row in values)), size)
+    return _compress(chain((head, _planes(gaps.astype(_GAP))), (_planes(row[order]) for row in values)), size, LEVEL)
 
 
 def decode_history(blob: bytes) -> tuple[I64, Values]:
@@ -117,7 +118,7 @@ def encode_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     head = struct.pack("<BI", FORMAT, len(text)) + text
     size = len(head) + sum(array.nbytes for array in arrays.values())
     bodies = (_planes(np.ascontiguousarray(array).reshape(-1)) for array in arrays.values())
-    return _compress(chain((head,), bodies), size)
+    return _compress(chain((head,), bodies), size, ARRAYS_LEVEL)
 
 
 def decode_arrays(blob: bytes) -> dict[str, NDArray[Any]]:
@@ -160,9 +161,9 @@ def _from_planes(raw: bytes, offset: int, dtype: np.dtype[Any], count: int) -> N
     return np.array(planes.reshape(dtype.itemsize, count).T, order="C").view(dtype).reshape(count)
 
 
-def _compress(parts: Iterable[bytes], size: int) -> bytes:
+def _compress(parts: Iterable[bytes], size: int, level: int) -> bytes:
     """One frame of some parts, which come to ``size`` bytes; only one of them is held at a time."""
-    packer = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True).compressobj(size=size)
+    packer = zstandard.ZstdCompressor(level=level, write_checksum=True).compressobj(size=size)
     packed = BytesIO()  # hands over what it holds; joining parts would hold all of it twice
     for part in parts:
         packed.write(packer.compress(part))

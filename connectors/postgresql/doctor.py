@@ -8,6 +8,7 @@ from typing import Any
 from connectors.model import Catalog, Finding, Severity
 from connectors.postgresql.queries import query
 from connectors.postgresql.session import ReadSession, Row
+from connectors.postgresql.unknown_files import unknown_files
 
 OLDEST = 140000
 NEWEST_TRIED = 189999
@@ -39,7 +40,7 @@ def examine(session: ReadSession, catalog: Catalog) -> tuple[Finding, ...]:
     found = [check(facts) for check in _CHECKS]
     found += [_may_create(row) for row in spaces]
     found += [_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces]
-    return tuple(found)
+    return (*found, *unknown_files(session))
 
 
 def read_facts(session: ReadSession) -> Facts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 
 import pytest
@@ -76,6 +77,39 @@ def test_settings_that_blind_us(cluster: Cluster, dbname: str, cleanup: ExitStac
     assert "ALTER SYSTEM SET track_io_timing = on" in found["track_io_timing_off"].remedy
     missing = {c.name for c in connector.capabilities() if not c.available}
     assert missing == {"object_counters", "read_times", "see_files"}
+
+
+def test_files_that_no_relation_knows(cluster: Cluster, dbname: str, cleanup: ExitStack) -> None:
+    """What a killed move left is named with its size; what is known, young or another's is not."""
+    connector = cluster.connector(dbname)
+    cleanup.callback(connector.close)
+    with cluster.session(dbname) as dba:
+        dba.execute("CREATE TABLE known TABLESPACE fast AS SELECT repeat('x', 1000) FROM generate_series(1, 50)")
+        dba.execute("CHECKPOINT")
+        row = dba.execute("SELECT pg_relation_filepath('known')").fetchone()
+    assert row is not None
+    known = cluster.server.data / row[0]
+    left, young = known.with_name("4000000001.1"), known.with_name("4000000002")
+    for path in (left, young):
+        cleanup.callback(path.unlink)
+        path.write_bytes(bytes(3 * 2**20))
+        cluster.server.own(path)
+    for path in (left, known):
+        os.utime(path, (1e9, 1e9))
+    found = [f for f in connector.doctor() if f.code.startswith("files_")]
+    assert [f.code for f in found] == ["files_unknown"]
+    assert found[0].values["space"] == "fast"
+    assert found[0].values["bytes"] == str(3 * 2**20)
+    assert found[0].values["example"].endswith("/4000000001.1")
+    assert "3.0 MiB" in found[0].sentence
+
+
+def test_who_may_not_list_folders_is_told(cluster: Cluster, dbname: str, cleanup: ExitStack) -> None:
+    """A login that may only watch hears that such files would stay hidden, and nothing fails."""
+    connector = cluster.connector(dbname, user="looker")
+    cleanup.callback(connector.close)
+    found = [f for f in connector.doctor() if f.code.startswith("files_")]
+    assert [(f.code, f.severity) for f in found] == [("files_hidden", Severity.INFO)]
 
 
 def test_a_standby_is_only_watched(cluster: Cluster, cleanup: ExitStack) -> None:

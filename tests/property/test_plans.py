@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.balancer import make_plan
+from policies.balancer import WIDE_GAP, make_plan
 from policies.explain import explain
 from policies.plan import MoveReason, Pin, Plan, Verdict
 from tests.property.strategies import TWO, Case, bare_cases, cases
@@ -124,6 +124,7 @@ def test_two_ways_are_never_worse_than_one(case: Case, ways: list[str]) -> None:
         assert both.wait_saved_per_hour >= one.wait_saved_per_hour - TINY
         assert both.bound_per_hour >= one.wait_saved_per_hour - TINY
     assert both.wait_saved_per_hour <= both.bound_per_hour + TINY
+    assert both.gap_ratio <= WIDE_GAP or not both.moves, "few enough to be proven best"
 
 
 @settings(deadline=None, max_examples=100)
@@ -171,12 +172,13 @@ def test_constant_load_comes_to_rest(case: Case) -> None:
 @settings(deadline=None, max_examples=100)
 @given(bare_cases())
 def test_small_plans_are_optimal(case: Case) -> None:
-    """With two tiers and nothing but capacity to respect, no placement of ten units waits less."""
+    """With two tiers and nothing but capacity to respect, no placement of ten units waits less, and the gap says so."""
     situation = case.situation()
     plan = make_plan(situation, case.settings)
     best = best_wait(situation, case.settings)
     assert plan.wait_per_hour - plan.wait_saved_per_hour == pytest.approx(best, abs=TINY)
     assert plan.wait_per_hour - best <= plan.bound_per_hour + TINY
+    assert plan.gap_ratio <= WIDE_GAP or not plan.moves
 
 
 @settings(deadline=None, max_examples=60)

@@ -74,8 +74,11 @@ def test_the_wear_of_a_day_is_what_was_copied_to_the_tier_in_it() -> None:
     assert slow == tiers[1]
 
 
-def test_what_gave_way_within_the_week_is_turned_over() -> None:
-    """Of a tier of 60,000 bytes one unit of 6,000 gave way this week; older ones, pins and arrivals do not count."""
+def test_what_gave_way_lately_is_turned_over() -> None:
+    """Of a tier of 60,000 bytes one unit of 6,000 gave way just now; one of four days ago has drained in half.
+
+    Pins and arrivals do not count.
+    """
     tiers = (Tier(name="ssd", speed=SSD, spaces=("a",)), Tier(name="hdd", speed=HDD, spaces=("b",)))
     spaces = [
         Space(name=name, path="", used_bytes=20_000, free_bytes=40_000, capacity_bytes=capacity)
@@ -86,11 +89,12 @@ def test_what_gave_way_within_the_week_is_turned_over() -> None:
         return replace(sent(number, start, 1), move=replace(MOVE, from_tier="ssd", to_tier="hdd", reason=reason.value))
 
     rows = [
-        down(1, -8 * 24 * 60, MoveReason.MAKE_ROOM),
+        down(1, -4 * 24 * 60 - 1, MoveReason.MAKE_ROOM),
         sent(2, -60, 1),
         down(3, -50, MoveReason.PIN),
-        down(4, -40, MoveReason.MAKE_ROOM),
+        down(4, -1, MoveReason.MAKE_ROOM),
     ]
-    assert turned_over(tiers, spaces, rows, MADE_AT) == pytest.approx(0.1)
-    assert turned_over((), spaces, rows, MADE_AT) == 0.0
-    assert turned_over(tiers, spaces[1:], rows, MADE_AT) == 0.0
+    per_week = 0.05 * 7 / 4
+    assert turned_over(tiers, spaces, rows, MADE_AT, per_week) == pytest.approx(0.1 + 0.05)
+    assert turned_over((), spaces, rows, MADE_AT, per_week) == 0.0
+    assert turned_over(tiers, spaces[1:], rows, MADE_AT, per_week) == 0.0

@@ -155,6 +155,30 @@ def test_the_more_has_given_way_this_week_the_more_a_swap_must_bring() -> None:
     assert moved(units, 0.99, free=MIB) == ["challenger"]
 
 
+def test_what_has_no_part_in_a_swap_that_is_too_dear_comes_all_the_same() -> None:
+    """Once one swap has used up the week the next waits, and the small unit comes into free room behind it.
+
+    Where the second swap were to make that room, the small unit waits as well.
+    """
+    settings = replace(NO_HEAD_ROOM, copy_bytes_per_second=20_000.0, payback_limit_seconds=1e6)
+
+    def moved(second: int, free: int, turnover: float) -> list[str]:
+        units = [
+            Unit(key="first out", size=10 * MIB, space="fast", sync=0.1),
+            Unit(key="second out", size=second, space="fast", sync=0.5),
+            Unit(key="first in", size=10 * MIB, sync=60.0),
+            Unit(key="second in", size=10 * MIB, sync=30.0),
+            Unit(key="small", size=MIB, sync=1.0),
+        ]
+        return [move.key for move in planned(units, room(free), replace(settings, turnover_per_week=turnover)).moves]
+
+    swapped = ["first out", "first in"]
+    assert moved(10 * MIB, MIB, 10.0) == [*swapped, "second out", "second in", "small"]
+    assert moved(11 * MIB, 0, 10.0) == [*swapped, "second out", "second in", "small"]
+    assert moved(10 * MIB, MIB, 0.25) == [*swapped, "small"]
+    assert moved(11 * MIB, 0, 0.25) == swapped
+
+
 def test_head_room_is_kept() -> None:
     """Of a space of 1000 bytes with 200 free, 100 are head-room: a unit of 101 does not fit, one of 100 does."""
     full = Unit(key="full", size=800, space="fast", sync=1000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import timedelta
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from connectors.model import DatabaseDemand
 from policies.benefit import move_cost_seconds
-from policies.costs import MOST_DEAR, Copy, Disturbed, copy_rate, dearness, learnt, slow_down
+from policies.costs import DEAR, MOST_DEAR, Copy, Disturbed, copy_rate, dearness, learnt, slow_down
 from policies.plan import PolicySettings
 from tests.unit.policies.situations import MIB, NOON
 
@@ -94,7 +95,10 @@ def test_what_was_learnt_is_charged_whoever_waits_now() -> None:
 
 
 def test_giving_way_gets_dearer_as_the_week_is_used_up() -> None:
-    """With none of the 40 % used a resident's going counts once, with half of it twice, with all of it beyond any."""
+    """With half of the 40 % used thirty times, with all of it a thousand times, and there is no wall there."""
     settings = PolicySettings(turnover_per_week=0.4)
-    assert [dearness(used, settings) for used in (0.0, 0.2, 0.3)] == pytest.approx([1.0, 2.0, 4.0])
-    assert dearness(0.4, settings) == dearness(5.0, settings) == MOST_DEAR
+    used = (0.0, 0.2, 0.4, 0.6)
+    assert [dearness(each, settings) for each in used] == pytest.approx(
+        [1.0, math.sqrt(DEAR), DEAR, DEAR * math.sqrt(DEAR)]
+    )
+    assert dearness(1e9, settings) == pytest.approx(MOST_DEAR)
