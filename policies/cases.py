@@ -18,6 +18,7 @@ from policies.offers import STAY, Offers
 from policies.prices import Prices, doubts, prices
 
 _SPLITS = 3
+_WINNERS = 2  # cases that are looked at closely
 Solve = Callable[[Offers, Prices], tuple[I64 | None, float]]  # the best choice found and what none beats
 
 
@@ -36,12 +37,14 @@ class _Case:
         return np.where(self.fixed != STAY, self.fixed, choice)
 
     def widest(self, floor: float) -> tuple[int, int] | None:
-        """Option and item of the open item that weighs most at the prices; None: nobody is open."""
+        """Option and item of the most doubtful items' that weighs most at the prices; None: nobody is open."""
         reduced = self.found.reduced
-        item = np.flatnonzero(doubts(reduced) <= self.bound - floor)
+        doubt = doubts(reduced)
+        item = np.flatnonzero(doubt <= self.bound - floor)
         item = item[np.isfinite(self.offers.gain[:, item]).any(axis=0)]
         if not len(item):
             return None
+        item = item[np.argsort(doubt[item], kind="stable")[: len(self.found.price) + 1]]
         option = reduced[:, item].argmax(axis=0)
         weight = self.found.price @ np.abs(self.offers.use[:, option, item])
         at = int(weight.argmax())
@@ -69,7 +72,7 @@ def by_cases(
 ) -> tuple[I64, float]:
     """The best choice of all cases, and what no choice beats.
 
-    Cases are sketched; the one that gave the best choice is looked at closely in the end.
+    Cases are sketched; the last ones that gave a better choice than any before are looked at closely in the end.
 
     Args:
         offers: all of them.
@@ -84,7 +87,7 @@ def by_cases(
     nobody = np.full(len(offers), STAY, dtype=np.int64)
     cases = [_Case(offers=offers, found=found, fixed=nobody, settled=0.0, bound=limit)]
     whole = -np.inf  # bound of cases that nothing splits
-    winner: _Case | None = None
+    winners: list[_Case] = []
     for _ in range(_SPLITS):
         at = int(np.argmax(_bounds(cases))) if cases else STAY
         if at == STAY or cases[at].bound - gain <= near * limit:
@@ -99,10 +102,10 @@ def by_cases(
                 continue
             choice, most = sketch(half.offers, half.found)
             if choice is not None and offers.gained(half.whole(choice)) > gain:
-                winner, best = half, half.whole(choice)
+                winners, best = [*winners, half], half.whole(choice)
                 gain = offers.gained(best)
             cases.append(replace(half, bound=min(half.bound, half.settled + most)))
-    if winner is not None:
+    for winner in winners[-_WINNERS:]:
         choice, _ = solve(winner.offers, winner.found)
         best = best if choice is None else max(best, winner.whole(choice), key=offers.gained)
     return best, max(offers.gained(best), whole, float(_bounds(cases).max(initial=-np.inf)))

@@ -23,7 +23,7 @@ from policies.prices import MANY, Prices, doubts, nearest, prices
 from policies.search import search
 
 CORE = 600  # items that a search goes through
-_SEARCHES = 2
+_SKETCH = 300  # items that a quick search goes through
 _STATES = 200_000  # items times states, in one search
 _WIDTH = (64, 32768)
 _PRICES = 6  # of those tried on the way
@@ -31,7 +31,7 @@ _ALL_DEARER = (1.0, 1.01, 1.1, 1.3, 2.0, 1e6)
 _ONE_DEARER = (0.9, 1.1)
 _CLOSE = 2e-5  # of the bound: nearer to it, a search is not worth its time
 _FAR = 1e-3  # of the bound: farther from it, the neighbourhood of the best choice is searched too
-_VERY_FAR = 1e-2  # of the bound: farther from it, the largest items are decided one after the other
+_VERY_FAR = 2e-3  # of the bound: farther from it, the largest items are decided one after the other
 _NEIGHBOURS = 300  # items
 _NEAR = 1e-3  # of the bound: a choice that loses less is open
 _WORTH = 1e-3  # of the bound: a resource that is worth less holds nothing up
@@ -65,7 +65,7 @@ def place(offers: Offers) -> Placement:
         placed = _among_near(scarce, found)
         if placed is not None:
             return placed
-    best, limit = _by_cases(scarce, found, *_solved(scarce, found))
+    best, limit = _solved(scarce, found)
     choice = _nothing(scarce) if best is None else best
     gain = scarce.gained(choice)
     return Placement(choice=choice, gain=gain, bound=max(limit, gain), near=everybody)
@@ -79,7 +79,7 @@ def _among_near(offers: Offers, found: Prices) -> Placement | None:
     settled = offers.gained(choice)
     inner = replace(offers.only(near), room=offers.room - offers.used(choice))
     prices_ = replace(found, bound=found.bound - settled, reduced=found.reduced[:, near])
-    best, limit = _by_cases(inner, prices_, *_solved(inner, prices_))
+    best, limit = _solved(inner, prices_)
     if best is None:
         return None
     choice[near] = best
@@ -125,39 +125,41 @@ def _overdrawn(offers: Offers) -> Placement:
     found = prices(scarce)
     if found.bound <= 0:
         return as_it_is
-    best, limit = _improved(scarce, found, None)
+    best, limit = _searched_thrice(scarce, found)
     if best is not None and scarce.gained(best) > as_it_is.gain:
         as_it_is = replace(as_it_is, choice=best, gain=scarce.gained(best), near=np.arange(len(offers)))
     return replace(as_it_is, bound=max(as_it_is.bound, limit, as_it_is.gain))
 
 
-def _improved(offers: Offers, found: Prices, best: I64 | None) -> tuple[I64 | None, float]:
-    """The best choice after the searches, and what no choice beats."""
-    limit, by_price = found.bound, best_options(found.reduced)[0]
-    for at in range(_SEARCHES):
-        floor = -np.inf if best is None else offers.gained(best)
-        if limit - floor <= _CLOSE * limit:
-            break
-        order = _open(offers, found, floor, at)
-        best, proven = _searched(offers, found, order[:CORE], by_price, best)
-        limit = min(limit, proven) if len(order) <= CORE else limit
+def _solved(offers: Offers, found: Prices) -> tuple[I64 | None, float]:
+    """The best choice that prices, searches and cases find, and what no choice beats."""
+    best, limit = _searched_thrice(offers, found)
+    if best is None or limit - offers.gained(best) <= _VERY_FAR * limit:
+        return best, limit
+    return by_cases(offers, found, best, limit, sketch=_sketched, solve=_searched_thrice, near=_VERY_FAR)
+
+
+def _searched_thrice(offers: Offers, found: Prices) -> tuple[I64 | None, float]:
+    """The best choice after searches in both orders, and after one around the best choice."""
+    best, limit = _rounded(offers, found), found.bound
+    for order_ in range(2):
+        best, limit = _looked(offers, found, best, limit, order_)
     if best is not None and limit - offers.gained(best) > _FAR * limit:
         order = _open(offers, found, offers.gained(best), 0)
-        touched = (best[order] != STAY) | (by_price[order] != STAY)
+        touched = (best[order] != STAY) | (best_options(found.reduced)[0][order] != STAY)
         near = np.sort(np.concatenate((np.flatnonzero(touched), np.flatnonzero(~touched)))[:_NEIGHBOURS])
         best, _ = _searched(offers, found, order[near], best, best)
     return best, limit
 
 
-def _solved(offers: Offers, found: Prices) -> tuple[I64 | None, float]:
-    return _improved(offers, found, _rounded(offers, found))
-
-
-def _by_cases(offers: Offers, found: Prices, best: I64 | None, limit: float) -> tuple[I64 | None, float]:
-    """The same, looked at more closely where that is still far from the bound."""
-    if best is None or limit - offers.gained(best) <= _VERY_FAR * limit:
+def _looked(offers: Offers, found: Prices, best: I64 | None, limit: float, order_: int) -> tuple[I64 | None, float]:
+    """The best choice after one more search, where it is not near enough yet, and what no choice beats."""
+    floor = -np.inf if best is None else offers.gained(best)
+    if limit - floor <= _CLOSE * limit:
         return best, limit
-    return by_cases(offers, found, best, limit, sketch=_sketched, solve=_solved, near=_VERY_FAR)
+    order = _open(offers, found, floor, order_)
+    best, proven = _searched(offers, found, order[:CORE], best_options(found.reduced)[0], best)
+    return best, min(limit, proven) if len(order) <= CORE else limit
 
 
 def _sketched(offers: Offers, found: Prices) -> tuple[I64 | None, float]:
@@ -165,8 +167,8 @@ def _sketched(offers: Offers, found: Prices) -> tuple[I64 | None, float]:
     best = _rounded(offers, found)
     order = _open(offers, found, -np.inf if best is None else offers.gained(best), 1)
     by_price = best_options(found.reduced)[0]
-    best, proven = _searched(offers, found, order[:CORE], by_price, best, _STATES // 10)
-    return best, min(found.bound, proven) if len(order) <= CORE else found.bound
+    best, proven = _searched(offers, found, order[:_SKETCH], by_price, best, _STATES // 10)
+    return best, min(found.bound, proven) if len(order) <= _SKETCH else found.bound
 
 
 def _nothing(offers: Offers) -> I64:

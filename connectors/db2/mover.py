@@ -22,8 +22,8 @@ from connectors.db2.progress import progress_of
 from connectors.db2.rebalancing import Signals, SpaceChanger
 from connectors.db2.session import Connection, DriverError, ReadSession, close_quietly, open_connection, send_once
 from connectors.db2.settings import Db2Settings
-from connectors.db2.statements import CANCEL, Phase, change_of, phase_of
-from connectors.db2.tables import MoveProtocol, find_table, read_protocol
+from connectors.db2.statements import CANCEL, Homes, Phase, change_of, phase_of
+from connectors.db2.tables import MoveProtocol, TableFacts, find_table, read_protocol
 from connectors.model import Progress, Route, Step
 
 # How far a move is by its STATUS, which names the phase that comes next; a phase below it is done.
@@ -161,10 +161,13 @@ class Db2Mover:
         if phase.operation != CANCEL:
             protocol = read_protocol(self._eye, phase.schema, phase.table)
             self._refuse_strangers(protocol, phase)
+            if phase.operation == "INIT" and protocol.status == "CLEANUP" and not self._is_home(phase):
+                self._tidy("CLEANUP")  # what an earlier move, to somewhere else, has left; this one has not begun
+                protocol = read_protocol(self._eye, phase.schema, phase.table)
             if is_done(phase, protocol):
                 return
             if phase.operation == "INIT" and protocol.open:
-                self._cancel()  # it stopped within INIT or within CANCEL, from where nothing goes on
+                self._tidy(CANCEL)  # it stopped within INIT or within CANCEL, from where nothing goes on
         self._call(step, phase)
 
     def _call(self, step: Step, phase: Phase) -> None:
@@ -194,11 +197,14 @@ class Db2Mover:
             )
         if phase.operation != "INIT" or protocol.status not in _BEFORE_SWAP:
             return  # after SWAP the table called TARGET is the old one
+        table = find_table(self._eye, phase.schema, phase.table)
         target = find_table(self._eye, phase.schema, protocol.target) if protocol.target else None
-        if target is not None and target.space != phase.homes.data:
+        if table is None or target is None:
+            return
+        for what, there, wanted in differences(table, target, phase.homes):
             raise StatementFailed(
-                f"a move of {name} to {target.space} is open",
-                advice=f"CANCEL it, or let it end, before moving {name} to {phase.homes.data}.",
+                f"a move of {name} is open, with its {what} to {there}",
+                advice=f"CANCEL it, or let it end, before moving the {what} of {name} to {wanted}.",
             )
 
     def _step_back(self, phase: Phase, error: ConnectorError) -> None:
@@ -209,7 +215,7 @@ class Db2Mover:
         """
         try:
             if read_protocol(self._eye, phase.schema, phase.table).open:
-                self._cancel()
+                self._tidy(CANCEL)
         except ConnectorError as second:
             raise StatementFailed(
                 f"{error}; and the move could not be cancelled: {second}",
@@ -217,8 +223,13 @@ class Db2Mover:
                 native_code=error.native_code,
             ) from error
 
-    def _cancel(self) -> None:
-        for step in tidy_for(self._route, CANCEL) if self._route is not None else ():
+    def _is_home(self, phase: Phase) -> bool:
+        """Whether the table, its indexes and its LOBs are where INIT would say."""
+        table = find_table(self._eye, phase.schema, phase.table)
+        return table is not None and not differences(table, table, phase.homes)
+
+    def _tidy(self, operation: str) -> None:
+        for step in tidy_for(self._route, operation) if self._route is not None else ():
             self._send(step.sql, step.purpose)
 
     def _send(self, statement: str, doing: str) -> None:
@@ -232,6 +243,22 @@ def _send(connection: Connection, statement: str, doing: str) -> None:
     except DriverError as error:
         found = diagnose(str(error))
         raise (outcome_unknown(found, doing) if found.broke else translate(found, doing)) from error
+
+
+def differences(table: TableFacts, target: TableFacts, wanted: Homes) -> list[tuple[str, str, str]]:
+    """What an open move takes elsewhere than it should go: its name, the target's table space, the right one.
+
+    Args:
+        table: that is moved; what it does not have is nowhere wrong.
+        target: that is being filled.
+        wanted: where INIT of the new move would say.
+    """
+    parts = (
+        (True, "rows", target.space, wanted.data),
+        (bool(table.indexes), "indexes", target.index_space, wanted.index),
+        (table.lobs, "LOBs", target.lob_space, wanted.lob),
+    )
+    return [(what, there, right) for has, what, there, right in parts if has and there != right]
 
 
 def is_done(phase: Phase, protocol: MoveProtocol) -> bool:

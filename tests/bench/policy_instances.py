@@ -155,18 +155,25 @@ def _situation(size: I64, tier: I64, reads: F64, capacity: F64, movable: Bools, 
     )  # fmt: skip
 
 
-def referee(of: Instance, *, gap: float = 1e-4, seconds: float = 120.0, relaxed: bool = False) -> Answer:
-    """HiGHS's answer, proven to ``gap`` if the time suffices.
+@dataclass(frozen=True)
+class Program:
+    """An instance as the referee states it: ``v`` binaries, one per unit that may move and tier it may go to."""
 
-    Args:
-        of: the instance.
-        gap: relative, at which it may stop.
-        seconds: of time.
-        relaxed: allow parts of units: the linear relaxation, quick at any size.
-    """
+    gain: F64  # (v,) seconds per hour less what the move is charged
+    use: F64  # (k, v) of the room of each tier but the slowest, and of the bytes of the plan, in budgets
+    room: F64  # (k,)
+    unit: I64  # (v,) of one unit only one binary is taken
+
+    def only(self, which: I64 | Bools) -> Program:
+        """Some of the binaries."""
+        return Program(gain=self.gain[which], use=self.use[:, which], room=self.room, unit=self.unit[which])
+
+
+def program(of: Instance) -> Program:
+    """The instance from its columns alone."""
     rows = np.flatnonzero(of.movable & (of.size <= of.budget))
     size, tiers = of.size[rows], len(of.wait)
-    gains, uses, groups = [], [], []
+    gains, uses, units = [], [], []
     for target in range(tiers):
         goes = np.flatnonzero(of.tier[rows] != target)
         here = of.tier[rows[goes]]
@@ -178,18 +185,42 @@ def referee(of: Instance, *, gap: float = 1e-4, seconds: float = 120.0, relaxed:
         for tier in range(tiers - 1):
             use[tier] -= np.where(here == tier, size[goes], 0.0)
         uses.append(use)
-        groups.append(goes)
-    gain, use, group = np.concatenate(gains), np.concatenate(uses, axis=1), np.concatenate(groups)
+        units.append(goes)
     held = np.bincount(of.tier, weights=of.size, minlength=tiers)[:-1]
-    scale, unit = of.budget, float(np.abs(gain).max())
-    limits = [LinearConstraint(csr_array(use / scale), ub=np.append(of.capacity - held, of.budget) / scale)]
-    if tiers > 2:
-        one = csr_array((np.ones(len(group)), (group, np.arange(len(group)))), shape=(len(rows), len(group)))
-        limits.append(LinearConstraint(vstack([one]), ub=np.ones(len(rows))))
+    return Program(
+        gain=np.concatenate(gains),
+        use=np.concatenate(uses, axis=1) / of.budget,
+        room=np.append(of.capacity - held, of.budget) / of.budget,
+        unit=np.concatenate(units),
+    )
+
+
+def rows_of(asked: Program) -> tuple[csr_array, F64]:
+    """Left and right sides of all that limits a program's binaries: resources, and one binary a unit."""
+    _, group = np.unique(asked.unit, return_inverse=True)
+    count = int(group.max(initial=-1)) + 1
+    if count == len(group):
+        return csr_array(asked.use), asked.room
+    one = csr_array((np.ones(len(group)), (group, np.arange(len(group)))), shape=(count, len(group)))
+    return csr_array(vstack([csr_array(asked.use), one])), np.append(asked.room, np.ones(count))
+
+
+def referee(of: Instance, *, gap: float = 1e-4, seconds: float = 120.0, relaxed: bool = False) -> Answer:
+    """HiGHS's answer, proven to ``gap`` if the time suffices.
+
+    Args:
+        of: the instance.
+        gap: relative, at which it may stop.
+        seconds: of time.
+        relaxed: allow parts of units: the linear relaxation, quick at any size.
+    """
+    asked = program(of)
+    unit = float(np.abs(asked.gain).max())
+    left, right = rows_of(asked)
     done = milp(
-        -gain / unit,
-        constraints=limits,
-        integrality=np.zeros(len(gain)) if relaxed else np.ones(len(gain)),
+        -asked.gain / unit,
+        constraints=[LinearConstraint(left, ub=right)],
+        integrality=np.full(len(asked.gain), 0.0 if relaxed else 1.0),
         bounds=Bounds(0, 1),
         options={"mip_rel_gap": gap, "time_limit": seconds},
     )

@@ -6,12 +6,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from agent.cli.main import whole_app
@@ -51,6 +54,22 @@ def simulated(folder: Path, **connection: Any) -> dict[str, Any]:
     }
 
 
+@cache
+def _main() -> Callable[..., object]:
+    """The command line with every command, made once: to make it takes longer than most commands."""
+    return get_command(whole_app()).main
+
+
+def run_here(*arguments: str, typed: str | None = None) -> Finished:
+    """Run a command line in this process, with no terminal."""
+    with CliRunner().isolation(input=typed) as (out, err, _):
+        with pytest.raises(SystemExit) as ended:
+            _main()(args=arguments, prog_name="hotplace")
+        sys.stdout.flush()
+        sys.stderr.flush()
+        return Finished(int(ended.value.code or 0), out.getvalue().decode(), err.getvalue().decode())
+
+
 class Site:
     """Where one test works."""
 
@@ -80,9 +99,7 @@ class Site:
 
     def run(self, *arguments: str, typed: str | None = None) -> Finished:
         """Run a command in this process, with no terminal."""
-        result = CliRunner().invoke(whole_app(), ["--config", str(self.path), *arguments], input=typed)
-        assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
-        return Finished(result.exit_code, result.stdout, result.stderr)
+        return run_here("--config", str(self.path), *arguments, typed=typed)
 
     def good(self, *arguments: str) -> Finished:
         """Run a command that has to end well."""

@@ -76,21 +76,37 @@ def test_emulated_server_pitfall_20_a_move_belongs_to_who_began_it(lab: Any, con
         mover.execute(route.tidy_steps[0])
 
 
-def test_emulated_server_an_open_move_elsewhere_is_not_taken_over(lab: Any, connect: Connect) -> None:
-    """A move of the table to another table space is open: the new one does not go on with that, but says so."""
+@pytest.mark.parametrize("key", [KEY, "index APP.ORDERS_PK"])
+def test_emulated_server_an_open_move_elsewhere_is_not_taken_over(lab: Any, connect: Connect, key: str) -> None:
+    """A move of it to another table space is open: the new one does not go on with that, but says so."""
     lab.create_space("TS_OTHER", FAST)
     try:
         connector = connect()
-        first, second = route_to(connector, KEY, "TS_OTHER"), route_to(connector, KEY, TS_FAST)
+        first, second = route_to(connector, key, "TS_OTHER"), route_to(connector, key, TS_FAST)
         with connector.open_mover() as mover:
             mover.prepare(first)
             mover.execute(first.steps[0])
             mover.prepare(second)
-            with pytest.raises(StatementFailed, match="to TS_OTHER is open"):
+            with pytest.raises(StatementFailed, match=r"is open, with its (rows|indexes) to TS_OTHER"):
                 mover.execute(second.steps[0])
             mover.execute(first.tidy_steps[0])
     finally:
         lab.drop_space("TS_OTHER")
+
+
+def test_emulated_server_what_was_swapped_and_not_cleaned_up_goes_back(lab: Any, connect: Connect) -> None:
+    """Killed between SWAP and CLEANUP, and then another move of it: what is left goes first, then all of the phases."""
+    connector = connect()
+    route = route_to(connector, KEY, TS_FAST)
+    with connector.open_mover() as killed:
+        killed.prepare(route)
+        for step in route.steps[:4]:
+            killed.execute(step)
+    back = route_to(connector, KEY, TS_SLOW)
+    before = len(lab.sent())
+    run(connector, back)
+    assert connector.inspect(back).home is Home.TARGET
+    assert calls(lab, before) == ["CLEANUP", *PHASES]
 
 
 def test_emulated_server_a_failed_copy_leaves_nothing(lab: Any, connect: Connect) -> None:

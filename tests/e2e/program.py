@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -15,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from typer.testing import CliRunner
 
-from agent.cli.main import whole_app
 from agent.demo.server import PrivateServer
+from tests.cli.site import run_here
 
 PROGRAM = Path(sys.executable).with_name("hotplace")
 SETTINGS = {
@@ -44,9 +42,9 @@ class Shop:
 
     def answer(self, *arguments: str) -> Any:
         """The JSON document of a command that must succeed, run in this process: tests ask again and again."""
-        done = CliRunner().invoke(whole_app(), ["--config", str(self.config), *arguments, "--json"])
-        assert done.exit_code == 0, done.stderr
-        return json.loads(done.stdout)
+        done = run_here("--config", str(self.config), *arguments, "--json")
+        assert done.code == 0, done.err
+        return done.document
 
     @contextmanager
     def daemon(self) -> Iterator[subprocess.Popen[str]]:

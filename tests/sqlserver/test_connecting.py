@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +17,9 @@ from connectors.settings import SecretSource
 from connectors.sqlserver.connector import SqlserverConnector
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.labs.sqlserver.instance import Instance
-from tests.labs.sqlserver.session import SqlserverBackend
+from tests.labs.sqlserver.session import SqlserverBackend, SqlserverSession
 from tests.labs.sqlserver.world import READER, make_instance
+from tests.labs.tds.backend import Login
 from tests.labs.tds.certificate import make_certificate, tls_context
 from tests.labs.tds.drivers import OdbcDriver
 from tests.labs.tds.login import Encryption
@@ -79,6 +81,23 @@ def test_awkward_passwords(
     """Each reaches the server as it is, over either driver."""
     instance.accounts[READER.name] = replace(READER, password=password)
     assert identify(server, driver, tmp_path, password, trust_server_certificate=True).database == "shop"
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+def test_who_is_content_with_a_secondary_says_so(
+    instance: Instance, driver: OdbcDriver, tmp_path: Path, wanted: bool
+) -> None:
+    """The login itself carries the intent, with either driver; otherwise a listener leads to the primary."""
+    seen: list[bool] = []
+
+    class Noting(SqlserverBackend):
+        def login(self, login: Login, spid: int, cut: threading.Event) -> SqlserverSession:
+            seen.append(login.read_only)
+            return super().login(login, spid, cut)
+
+    with running_server(Noting(instance)) as server:
+        identify(server, driver, tmp_path, READER.password, encrypt="no", read_intent=wanted)
+    assert set(seen) == {wanted}
 
 
 def test_a_closed_port_does_not_keep_us_long(driver: OdbcDriver, server: TdsServer, tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ class Login:
     database: str
     program: str
     host: str
+    read_only: bool = False  # ApplicationIntent=ReadOnly: would be content with a secondary
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from enum import IntEnum
 from tests.labs.tds.backend import Login
 
 ENCRYPTION_OPTION, END_OF_OPTIONS = 1, 0xFF
+READ_ONLY_FLAG = 0x20  # in TypeFlags
 EXTENSION_FLAG = 0x10  # in OptionFlags3
 
 
@@ -74,6 +75,7 @@ def read_login(data: bytes) -> LoginPacket:
         password=_password(data[offset : offset + 2 * length]),
         program=text(48),
         database=text(68),
+        read_only=bool(data[26] & READ_ONLY_FLAG),
     )
     packet_bytes = struct.unpack_from("<I", data, 8)[0]
     return LoginPacket(login, packet_bytes or 4096, bool(data[27] & EXTENSION_FLAG))
