@@ -1,4 +1,7 @@
-"""One event format for the whole agent: a name and key=value pairs, for people on a console or as JSON lines."""
+"""One event format for the whole agent: a name and key=value pairs, for people on a console or as JSON lines.
+
+By the standard library's logging: structlog, which we had, loads rich and Pygments, 4 MiB that a daemon never needs.
+"""
 
 from __future__ import annotations
 
