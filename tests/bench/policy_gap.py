@@ -34,10 +34,10 @@ EXACT_SECONDS = 40.0  # that HiGHS gets to prove more than its relaxation does, 
 
 
 def gap(of: Instance, answer: Answer) -> tuple[float, float]:
-    """Gap of our plan against a bound, and the seconds that it took."""
-    started = time.perf_counter()
+    """Gap of our plan against a bound, and the processor time that it took, since others are judged beside it."""
+    started = time.process_time()
     plan = make_plan(of.situation, of.settings)
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     value = of.value(plan)
     assert value >= 0
     return (1.0 - value / answer.bound if answer.bound > 0 else 0.0), seconds
@@ -93,7 +93,7 @@ def _lines(label: str, tiers: int, found: list[tuple[float, float, float]]) -> l
         Measurement(
             name=f"policy.gap_plan_seconds.{suffix}", value=seconds[-1], unit="s", better="lower", command=COMMAND,
             spread=f"median {seconds[middle]:.2g}, {len(found)} instances",
-            note="slowest whole plan of the same instances, no limit of moves",
+            note="slowest whole plan of the same instances, no limit of moves; processor time",
         ),
     ]  # fmt: skip
 
