@@ -217,10 +217,14 @@ class Watch:
             name = self.database.name
             for row in self._ledger.moves(database=name, states={MoveState.PLACED}):
                 self._ledger.transition(row.id, MoveState.SETTLING, "caches warm up before anything is measured")
-            settle_undos(name, self._ledger)
+            self.snapshot.undone += settle_undos(name, self._ledger)
             settling = self._ledger.moves(database=name, states={MoveState.SETTLING})
             outcomes = [self._verify_proposal(number, settling) for number in {row.proposal_id for row in settling}]
-            return tuple(outcome for outcome in outcomes if outcome is not None)
+            measured = tuple(outcome for outcome in outcomes if outcome is not None)
+            for outcome in measured:
+                self.snapshot.outcomes[outcome.verdict] += 1
+                self.snapshot.last_outcome = outcome
+            return measured
 
     def hold_lease(self) -> None:
         """Become the one agent that acts here.

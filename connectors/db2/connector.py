@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from connectors.base import Clock, Lease, Mover
@@ -21,7 +23,7 @@ from connectors.db2.sizes import exact_sizes
 from connectors.db2.space_move import Instance, space_route
 from connectors.db2.storage import Storage, TableSpace, read_storage
 from connectors.db2.table_move import room_of, table_route
-from connectors.db2.tables import find_table_of
+from connectors.db2.tables import TableFacts, find_table_of, read_protocol
 from connectors.model import (
     I64,
     Bundle,
@@ -123,7 +125,7 @@ class Db2Connector:
 
     def _table_route(self, bundle: Bundle, to_space: str) -> Route | NoRoute:
         storage = read_storage(self._session, shared=self._shared(), folders=self._settings.folders)
-        table = find_table_of(self._session, parse_key(bundle.key))
+        table = self._table_of(bundle)
         room = room_of(storage, self._known_server())
         if not self._settings.by_group:
             source, target = storage.space_named(bundle.space), storage.space_named(to_space)
@@ -135,6 +137,13 @@ class Db2Connector:
             return landing
         found = table_route(table, bundle, homes[0] if homes else None, landing, self._settings, room)
         return landed(found, to_space, landing, [space.name for space in homes])
+
+    def _table_of(self, bundle: Bundle) -> TableFacts | None:
+        """The table that moves; while a move of it is open, some of its triggers are that move's and will go."""
+        table = find_table_of(self._session, parse_key(bundle.key))
+        if table is None or not table.triggers or not read_protocol(self._session, table.schema, table.name).open:
+            return table
+        return replace(table, triggers=())
 
     def _homes_of(self, bundle: Bundle, storage: Storage) -> list[TableSpace]:
         """The table space that the catalog saw each unit in; empty where it does not hold them all."""

@@ -167,7 +167,20 @@ def _topology(server: Server) -> Finding:
     )
 
 
-_CHECKS: tuple[Callable[[Server], Finding], ...] = (_version, _objects, _requests, _role, _topology)
+def _revalidation(server: Server) -> Finding:
+    """A move drops views and makes them again: what uses them has to come back by itself."""
+    if server.auto_reval != "DISABLED":
+        return Finding(severity=Severity.OK, code="auto_reval", sentence="what a move made invalid is validated at use")
+    return Finding(
+        severity=Severity.WARNING,
+        code="auto_reval_off",
+        sentence="auto_reval is DISABLED: ADMIN_MOVE_TABLE fails (SQL0478N) where a function uses a view of the table",
+        remedy=f"UPDATE DB CFG FOR {server.database} USING AUTO_REVAL DEFERRED",
+        about_moving=True,
+    )
+
+
+_CHECKS: tuple[Callable[[Server], Finding], ...] = (_version, _objects, _requests, _role, _topology, _revalidation)
 
 
 def _granted(session: ReadSession, settings: Db2Settings, name: str) -> Finding:

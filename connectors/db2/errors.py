@@ -52,6 +52,12 @@ _BY_CODE: dict[int, tuple[type[ConnectorError], str]] = {
     -1092: (PrivilegeMissing, "This needs membership of the instance's SYSCTRL_GROUP; see doctor."),
     -204: (ObjectGone, "It was dropped or renamed; plan again."),
     -440: (ObjectGone, "This version has no such routine; see doctor."),
+    -478: (StatementFailed, "A function uses a view of it: UPDATE DB CFG USING AUTO_REVAL DEFERRED, then again."),
+    -668: (StatementFailed, "The table is restricted: reason 7 asks for REORG TABLE, 1 and 10 for SET INTEGRITY."),
+    -2103: (
+        StatementFailed,
+        "ADMIN_MOVE_TABLE does not move such a table (reason 6: row protection): move its table space instead.",
+    ),
     -2104: (
         StatementFailed,
         "ADMIN_MOVE_TABLE does not move this table; see the reason code in the message reference.",

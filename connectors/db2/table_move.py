@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from connectors.db2.belongings import belongings
 from connectors.db2.names import Part, parse_key, parts_of, readable, whole_of
+from connectors.db2.restrictions import refusal, remarks
 from connectors.db2.server import Server
 from connectors.db2.settings import Db2Settings
 from connectors.db2.statements import CANCEL, KEEP, PHASES, Homes, Tagged, move_table, reduce_space
 from connectors.db2.storage import NEVER_TOUCHED, Storage, TableSpace
-from connectors.db2.tables import TableFacts, refusal
+from connectors.db2.tables import TableFacts
 from connectors.db2.written import detach_attach
 from connectors.effects import FollowUp, Locked
 from connectors.model import Bundle, NoRoute, Route
@@ -145,7 +147,8 @@ def _route(
         transient_bytes=round(STAGING_RATIO * bundle.size_bytes),
         rewrites=f"{readable(table.schema)}.{readable(table.name)}",
         combines=True,
-        notes=(*_notes(table, bundle, source, settings), *_log_note(bundle, room)),
+        notes=(*_notes(table, bundle, source, settings), *remarks(table), *_log_note(bundle, room)),
+        keeps=belongings(table),
     )
 
 
@@ -193,8 +196,6 @@ def _notes(table: TableFacts, bundle: Bundle, source: TableSpace, settings: Db2S
         notes.append(f"the whole table is copied within {table.space}, which needs that room once more meanwhile")
     elif Part.INDEX not in parts:
         notes.append(f"its indexes are built anew in {table.index_space}, which needs their room once more meanwhile")
-    if not table.unique:
-        notes.append("there is no unique index: replay has to compare whole rows")
     if table.column_organised:
         notes.append("writers are shut out while it is copied; COPY_USE_LOAD is not recoverable: take a backup")
     if settings.keep_original:
