@@ -106,12 +106,12 @@ class Session:
 
     def watch(self) -> Watch:
         """The database with nothing that could write: a dry run. The caller closes it."""
-        return Watch(self.database, self.ledger, self.clock, level=Level.PROPOSE, dry_run=True)
+        return Watch(self.database, self.ledger, self.clock, level=Level.PROPOSE, dry_run=True, asked_by=actor().who)
 
 
 def actor() -> Actor:
     """The user of the operating system, the one behind sudo included, and the terminal or process."""
-    user, behind = getpass.getuser(), os.environ.get("SUDO_USER")
+    user, behind = _user(), os.environ.get("SUDO_USER")
     who = f"{user} (sudo by {behind})" if behind and behind != user else user
     return Actor(who=who, origin=f"{socket.gethostname()} {_terminal() or f'pid {os.getpid()}'}")
 
@@ -119,6 +119,13 @@ def actor() -> Actor:
 def interactive() -> bool:
     """Whether a person can be asked."""
     return sys.stdin.isatty()
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may run under a number that has no name
+        return f"uid {os.getuid()}"
 
 
 def _terminal() -> str:
