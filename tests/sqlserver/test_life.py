@@ -1,4 +1,4 @@
-"""The command line over the ODBC drivers by turns, an emulated server behind: what it proves is our side of the wire."""
+"""The command line over the ODBC drivers by turns, before an emulated server: what it proves is our side of the wire."""
 
 from __future__ import annotations
 
@@ -312,7 +312,8 @@ def test_a_held_build_is_cancelled_by_hand(pausing: Site, lab: Lab, hot: Table, 
         try:
             wait_until(lambda: copying(lab), "the hot table is built anew")
             pausing.good("pause", move, "--wait", "30s")
-            (asked,) = pausing.good("cancel", move, "--reason", "wrong week", "--wait", "30s", "--json").document["asked"]
+            done = pausing.good("cancel", move, "--reason", "wrong week", "--wait", "30s", "--json")
+            (asked,) = done.document["asked"]
             assert (asked["state"], asked["answer"]) == ("cancelled", "the move is cancelled")
         finally:
             agent.terminate()
