@@ -1,4 +1,4 @@
-"""The command line over the ODBC drivers by turns, before an emulated server: what it proves is our side of the wire."""
+"""The command line over the ODBC drivers by turns, before an emulated server: this proves our side of the wire."""
 
 from __future__ import annotations
 
