@@ -50,7 +50,7 @@ test: components ## everything: unit, property, contract, real PostgreSQL, end t
 lint: $(DEV) ## ruff, mypy strict, import contracts
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
+	@$(BIN)/mypy --num-workers 2
 	@$(BIN)/lint-imports
 
 bench: components ## measures and writes tests/bench/RESULTS.md and results.json
