@@ -56,7 +56,7 @@ class Picture:
 
     catalog: Catalog
     storage: Storage  # tiers carry calibrated speeds
-    heat: HeatView
+    heat: HeatView  # that decisions are made on
     work: DatabaseDemand  # averaged over the half-life
     sampled_at: datetime
     roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, averaged likewise
@@ -124,10 +124,11 @@ class Sampler:
         storage = self.storage()
         if self._before is None or self._catalog is None or storage is None:
             return None
+        resident = storage.tier_of_space[self._catalog.units.space] == 0
         return Picture(
             catalog=self._catalog,
             storage=storage,
-            heat=self._view(),
+            heat=heat.decided(self._view(), resident),
             work=self._recent.mean(),
             sampled_at=self._before.taken_at,
             roles=self.roles(),
