@@ -105,7 +105,7 @@ class Session:
 
     def watch(self) -> Watch:
         """The database with nothing that could write: a dry run. The caller closes it."""
-        return Watch(self.database, self.ledger, self.clock, level=Level.PROPOSE, dry_run=True)
+        return Watch(self.database, self.ledger, self.clock, level=Level.PROPOSE, dry_run=True, asked_by=actor().who)
 
 
 def actor() -> Actor:

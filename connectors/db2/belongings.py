@@ -13,13 +13,13 @@ from connectors.db2.tables import IndexFacts, TableFacts
 from connectors.effects import Kept
 
 INDEX, STATISTICS = "index ", "statistics of "
-COLLECTED = "collected"
+COLLECTED, GRANTED = "collected", "granted"
 _RULES = {"P": "primary key", "U": "unique", "D": "duplicates allowed"}
 _VALID = {"Y": "valid", "N": "invalid", "X": "inoperative"}
 
 
 def belongings(table: TableFacts) -> tuple[Kept, ...]:
-    """Indexes, triggers, views, statistics, check constraints and the owner, each with what must not change of it."""
+    """Indexes, triggers, views, statistics, check constraints, owner and grants, each with what must not change."""
     return tuple(Kept(what=what, how=how) for what, how in _all_of(table))
 
 
@@ -67,6 +67,8 @@ def _all_of(table: TableFacts) -> Iterator[tuple[str, str]]:
         yield f"{STATISTICS}{name}", COLLECTED
     if table.checks:
         yield f"check constraints of {name}", str(table.checks)
+    for grant in table.grants:
+        yield grant, GRANTED
     if table.owner:
         yield f"owner of {name}", table.owner
 

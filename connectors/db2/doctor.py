@@ -8,6 +8,7 @@ import numpy as np
 
 from connectors.base import ObjectGone, PrivilegeMissing, StatementFailed
 from connectors.db2.figures import skew
+from connectors.db2.grants import unreadable
 from connectors.db2.lease import MAKE_IT, TABLE
 from connectors.db2.names import identifier
 from connectors.db2.pools import pool_findings
@@ -81,6 +82,7 @@ def examine(session: ReadSession, settings: Db2Settings, server: Server, *, shar
     """
     found = [check(server) for check in _CHECKS]
     found += [_granted(session, settings, name) for name in FUNCTIONS]
+    found += unreadable(session, settings)
     found += [_may_move(session, settings), _lease(session)]
     found += _unfinished(session)
     found += _skewed(session, server)

@@ -1,7 +1,7 @@
 """What ADMIN_MOVE_TABLE does not move, and what of a table it moves has to be known beforehand. Pure.
 
-Where each restriction comes from stands in the README. Those that only general knowledge knows refuse all the same: the
-table space can move instead, and a refused move costs nothing.
+Where each restriction comes from stands in the README. What is only general knowledge refuses all the same: the table
+space can move instead, and a refused move costs nothing.
 """
 
 from __future__ import annotations

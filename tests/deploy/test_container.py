@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import pwd
 import re
 import shlex
 import subprocess
@@ -18,10 +16,8 @@ from dockerfile_parse import DockerfileParser
 from prometheus_client import CollectorRegistry
 
 from agent.cli.main import whole_app
-from agent.cli.session import actor
 from agent.config.models import LedgerConfig, MetricsConfig
 from agent.httpd import MetricsServer
-from agent.ledger.ledger import default_actor
 from tests.deploy.places import CONTAINERFILE, ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -92,18 +88,6 @@ def test_it_runs_as_a_user_of_its_own_over_a_volume_for_the_ledger() -> None:
     assert json.loads(values("VOLUME")[0]) == [folder]
     assert f"--home-dir {folder} " in accounts
     assert f"-m 0700 {folder}" in accounts
-
-
-def test_a_user_without_a_name_can_decide(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a cluster gives a user of its own choice, the chain has its number, or the name that $LOGNAME says."""
-    monkeypatch.setattr(os, "geteuid", lambda: 12345)
-    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)
-    for variable in ("LOGNAME", "USER", "LNAME", "USERNAME", "SUDO_USER"):
-        monkeypatch.delenv(variable, raising=False)
-    assert actor().who == "user 12345"
-    assert default_actor().startswith("user 12345@")
-    monkeypatch.setenv("LOGNAME", "ann")
-    assert actor().who == "ann"
 
 
 def test_it_starts_the_documented_command() -> None:

@@ -337,13 +337,13 @@ def test_partitions_of_one_index_take_turns(site: Site, lab: Lab, load: None) ->
 
 @contextmanager
 def reading(lab: Lab, table: Table) -> Iterator[None]:
-    """Sessions look up rows of all but the first partition inside, and wait for each."""
+    """Sessions look up rows of all but the first partition inside, and wait for each: enough to teach both speeds."""
     done = threading.Event()
 
     def read() -> None:
         while not done.wait(0.02):
             for partition in table.base.partitions[1:]:
-                lab.instance.read_randomly(lab.shop, partition, 40)
+                lab.instance.read_randomly(lab.shop, partition, 200)
 
     reader = threading.Thread(target=read)
     reader.start()

@@ -19,6 +19,8 @@ FILLED: dict[str, Callable[[World], rows.Rows]] = {
     "SYSCAT.TABDEP": relations.dependents,
     "SYSCAT.INVALIDOBJECTS": relations.invalid_objects,
     "SYSCAT.TRIGGERS": relations.triggers,
+    "SYSCAT.TABAUTH": relations.grants,
+    "SYSCAT.PACKAGEDEP": relations.package_dependencies,
     "SYSCAT.EVENTTABLES": relations.event_tables,
     "SYSCAT.XSROBJECTDEP": relations.xml_schemas,
     "SYSCAT.PERIODS": relations.periods,

@@ -31,8 +31,9 @@ TS_FAST, TS_SLOW = "TS_FAST", "TS_SLOW"
 ADMIN = User("db2inst1", "right-and-secret", administrator=True)
 SUCCESSOR = User("db2inst2", "right-too", administrator=True)
 LOOKER = User("looker", "may-look")
-BLIND = User("blind", "may-not-look", may_not_execute=frozenset({"MON_GET_TABLE", "MON_GET_TABLESPACE"}))
-USERS = {user.name: user for user in (ADMIN, SUCCESSOR, LOOKER, BLIND)}
+BLIND = User("blind", "may-not-look", may_not_use=frozenset({"MON_GET_TABLE", "MON_GET_TABLESPACE"}))
+NARROW = User("narrow", "may-look-little", may_not_use=frozenset({"TRIGGERS", "STOGROUPS"}))
+USERS = {user.name: user for user in (ADMIN, SUCCESSOR, LOOKER, BLIND, NARROW)}
 SET_UP = (f"CREATE TABLE {SCHEMA}.NOTHING (ID INTEGER)", "CREATE TABLE HOTPLACE.LEASE (HOLDER VARCHAR(200))")
 KEY = b"lab"
 

@@ -151,6 +151,8 @@ class Table:
     dependents: dict[str, str] = field(default_factory=dict)  # views and query tables in its schema: DTYPE by name
     invalid: set[str] = field(default_factory=set)  # of its views
     triggers: dict[str, str] = field(default_factory=dict)  # VALID by name
+    grants: dict[str, str] = field(default_factory=dict)  # of each role, by SYSCAT.TABAUTH: "SELECT=Y INSERT=G"
+    packages: list[str] = field(default_factory=list)  # of static SQL that use it
     monitors: list[str] = field(default_factory=list)  # event monitors that write to it
     xml_schemas: list[str] = field(default_factory=list)
     history_of: str = ""  # a temporal table of its schema
