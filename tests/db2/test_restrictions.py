@@ -81,7 +81,8 @@ def test_belongings_by_hand() -> None:
     }
 
 
-BEFORE = table(indexes=(INDEX, PLAIN_INDEX), triggers=(("APP.T", "Y"),), views=("APP.V",), checks=3)
+UNTIL_USED = "was valid and is invalid until it is used, or at once CALL SYSPROC.ADMIN_REVALIDATE_DB_OBJECTS"
+BEFORE = table(indexes=(INDEX, PLAIN_INDEX), triggers=(("APP.T", "Y"),), views=('APP."it\'s"',), checks=3)
 
 
 @pytest.mark.parametrize(
@@ -99,9 +100,16 @@ BEFORE = table(indexes=(INDEX, PLAIN_INDEX), triggers=(("APP.T", "Y"),), views=(
             ("index APP.ORDERS_PK was primary key, on +ID, REG and is unique, on +ID, REG",),
         ),
         ({"triggers": ()}, ("trigger APP.T (valid) is gone",)),
-        ({"triggers": (("APP.T", "N"),)}, ("trigger APP.T was valid and is invalid",)),
-        ({"invalid_views": frozenset({"APP.V"})}, ("view APP.V was valid and is invalid",)),
-        ({"views": ()}, ("view APP.V (valid) is gone",)),
+        ({"triggers": (("APP.T", "X"),)}, ("trigger APP.T was valid and is inoperative",)),
+        (
+            {"triggers": (("APP.T", "N"),)},
+            (f"trigger APP.T {UNTIL_USED}('TRIGGER', 'APP', 'T')",),
+        ),
+        (
+            {"invalid_views": frozenset({'APP."it\'s"'})},
+            (f"view APP.\"it's\" {UNTIL_USED}('VIEW', 'APP', 'it''s')",),
+        ),
+        ({"views": ()}, ('view APP."it\'s" (valid) is gone',)),
         ({"checks": 2}, ("check constraints of APP.ORDERS was 3 and is 2",)),
         ({"owner": "MOVER"}, ("owner of APP.ORDERS was SALES and is MOVER",)),
         (
