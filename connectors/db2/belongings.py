@@ -78,7 +78,7 @@ def _all_of(table: TableFacts) -> Iterator[tuple[str, str]]:
     if table.analysed:
         yield f"{STATISTICS}{name}", COLLECTED
     if table.checks:
-        yield f"check constraints of {name}", str(table.checks)
+        yield f"number of check constraints of {name}", str(table.checks)
     for grant in table.grants:
         yield grant, GRANTED
     if table.owner:

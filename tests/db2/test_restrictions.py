@@ -110,7 +110,7 @@ BEFORE = table(indexes=(INDEX, PLAIN_INDEX), triggers=(("APP.T", "Y"),), views=(
             (f"view APP.\"it's\" {UNTIL_USED}('VIEW', 'APP', 'it''s')",),
         ),
         ({"views": ()}, ('view APP."it\'s" (valid) is gone',)),
-        ({"checks": 2}, ("check constraints of APP.ORDERS was 3 and is 2",)),
+        ({"checks": 2}, ("number of check constraints of APP.ORDERS was 3 and is 2",)),
         ({"owner": "MOVER"}, ("owner of APP.ORDERS was SALES and is MOVER",)),
         (
             {"analysed": False},
