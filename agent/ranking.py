@@ -192,7 +192,7 @@ def ranking_of(planning: Planning) -> Ranking:
 
 
 def ranking_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Ranking:
-    """Inverse of ``ranking_arrays``."""
+    """Inverse of ``Ordered.arrays``."""
     texts = {name: json.loads(arrays[name].tobytes().decode()) for name in _TEXTS}
     texts["space_names"], texts["tier_names"] = tuple(texts["space_names"]), tuple(texts["tier_names"])
     columns: dict[str, Any] = {name: arrays[name] for name in _COLUMNS}

@@ -196,7 +196,8 @@ class Sampler:
         if self._storage is None:
             self._devices = self._load_devices(storage.tiers)
         self._storage = storage
-        self._slots = self._ledger.slots(self._database.name, catalog.units.key)
+        if self._catalog is None or catalog.units.key is not self._catalog.units.key:
+            self._slots = self._ledger.slots(self._database.name, catalog.units.key)
         self._heat = heat.grown(self._heat, int(self._slots.max(initial=-1)) + 1)
         self._hand_on(catalog)
         self._catalog = catalog
