@@ -14,6 +14,7 @@ from agent.containers import put_back
 from agent.ledger import Ledger, MoveRow
 from agent.planner import rows_of_keys
 from agent.proposals import Proposal, ProposedMove
+from agent.purposes import purpose_of_undo
 from agent.states import MoveState
 from connectors.base import Connector, HotplaceError
 from connectors.model import Bundle, Catalog, NoRoute, Route, UnitKind
@@ -28,7 +29,13 @@ class CannotUndo(HotplaceError):
 
 
 def propose_undo(
-    rows: Sequence[MoveRow], database: DatabaseConfig, connector: Connector, ledger: Ledger, now: datetime
+    rows: Sequence[MoveRow],
+    database: DatabaseConfig,
+    connector: Connector,
+    ledger: Ledger,
+    now: datetime,
+    *,
+    asked_by: str = "",
 ) -> int:
     """Store a proposal that takes the moves back, and return its number. Changes nothing in the database.
 
@@ -55,6 +62,8 @@ def propose_undo(
             gap_ratio=0.0,
             ceiling_ratio=None,
             moves=moves,
+            purpose=purpose_of_undo(row.id for row in rows),
+            asked_by=asked_by,
         )
     )
     for row in backwards:

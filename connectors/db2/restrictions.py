@@ -1,7 +1,7 @@
 """What ADMIN_MOVE_TABLE does not move, and what of a table it moves has to be known beforehand. Pure.
 
-Where each restriction comes from stands in the README. Those that only general knowledge knows refuse all the same: the
-table space can move instead, and a refused move costs nothing.
+Where each restriction comes from stands in the README. What is only general knowledge refuses all the same: the table
+space can move instead, and a refused move costs nothing.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _of_kind(table: TableFacts) -> Iterator[_Reason]:
 
 def _of_relations(table: TableFacts) -> Iterator[_Reason]:
     yield table.referred_by > 0, "referenced", f"is referred to by {table.referred_by} foreign key(s); {INSTEAD}"
-    keys = f"has {table.refers_to} foreign key(s), which a move would lose; {INSTEAD}"
+    keys = f"has {table.refers_to} foreign key(s), which a move may lose; {INSTEAD}"
     yield table.refers_to > 0, "references", keys
     made = _counted(table.materialized, "materialized query table")
     yield bool(table.materialized), "materialized", f"has {made} made of it; {INSTEAD}"

@@ -13,6 +13,8 @@ UNIQUE_RULES = frozenset({"P", "U"})
 MATERIALIZED, STAGING = "S", "T"  # SYSCAT.TABDEP.DTYPE
 VIEWS = frozenset({"V", "W"})
 LARGE = frozenset({"BLOB", "CLOB", "DBCLOB", "LONG VARCHAR", "LONG VARGRAPHIC", "XML"})
+RIGHTS = ("CONTROL", "ALTER", "DELETE", "INDEX", "INSERT", "REFERENCES", "SELECT", "UPDATE")  # as in table_grants.sql
+_GRANTEES = {"U": "USER", "G": "GROUP", "R": "ROLE"}
 _ORDER = {"A": "+", "D": "-", "I": "include "}  # SYSCAT.INDEXCOLUSE.COLORDER; others as they are
 
 
@@ -63,6 +65,7 @@ class TableFacts:
     checks: int = 0  # check constraints
     generated: int = 0  # columns worked out from others
     owner: str = ""
+    grants: tuple[str, ...] = ()  # "SELECT to ROLE READERS", and once more where it may be passed on
     analysed: bool = False  # statistics were collected
 
     @property
@@ -113,6 +116,7 @@ def find_table(session: ReadSession, schema: str, name: str) -> TableFacts | Non
         monitors=tuple(sorted(str(row[0]) for row in session.rows("table_monitors", me, doing=doing))),
         history_of=", ".join(_named(session.optional_rows("history_of", me, doing=doing) or [])),
         xml_schemas=_named(session.rows("xml_schemas", me, doing=doing)),
+        grants=_grants(session.rows("table_grants", me, doing=doing)),
         **_own(rows[0]),
         **_dependents(session, me, doing),
     )
@@ -162,6 +166,15 @@ def _named(rows: Iterable[Row]) -> tuple[str, ...]:
     return tuple(sorted(map(written, rows)))
 
 
+def _grants(rows: Iterable[Row]) -> tuple[str, ...]:
+    found = set()
+    for grantee, kind, *given in rows:
+        for right, how in zip(RIGHTS, given, strict=True):
+            said = f"{right} to {_GRANTEES.get(kind, kind)} {readable(grantee)}"
+            found |= {"Y": {said}, "G": {said, f"{said} with grant option"}}.get(how, set())
+    return tuple(sorted(found))
+
+
 def _indexes(session: ReadSession, table: tuple[str, str], doing: str) -> tuple[IndexFacts, ...]:
     """Its indexes, by name."""
     columns: dict[str, list[str]] = {}
@@ -193,6 +206,16 @@ def find_table_of(session: ReadSession, key: Key) -> TableFacts | None:
         return find_table(session, key.schema, key.name)
     rows = session.rows("index", (key.schema, key.name), doing=f"looking up {key}")
     return find_table(session, rows[0][0], rows[0][1]) if rows else None
+
+
+def packages_of(session: ReadSession, space: str) -> tuple[str, ...]:
+    """Packages of static SQL that use a table of that table space; none where that may not be read, see doctor.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    rows = session.optional_rows("packages", (space,), doing=f"looking for packages that use {space}")
+    return _named(rows or [])
 
 
 def read_protocol(session: ReadSession, schema: str, name: str) -> MoveProtocol:

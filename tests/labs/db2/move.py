@@ -67,6 +67,7 @@ LOSSES: dict[str, Callable[[Table], None]] = {
     "trigger": lambda table: table.triggers.clear(),
     "view": lambda table: table.invalid.update(table.dependents),
     "statistics": _lose_statistics,
+    "grant": lambda table: table.grants.clear(),
 }
 
 

@@ -78,6 +78,47 @@ def triggers(world: World) -> Rows:
             }  # fmt: skip
 
 
+def grants(world: World) -> Rows:
+    """SYSCAT.TABAUTH; the owner has CONTROL."""
+    for table in world.tables.values():
+        for grantee, rights in {"DB2INST1": "CONTROL=Y", **table.grants}.items():
+            given = dict(right.split("=") for right in rights.split())
+            kinds = ("CONTROL", "ALTER", "DELETE", "INDEX", "INSERT", "REF", "SELECT", "UPDATE")
+            yield f"{table.schema}.{table.name}.{grantee}", {
+                "TABSCHEMA": table.schema, "TABNAME": table.name, "GRANTEE": grantee,
+                "GRANTEETYPE": "U" if grantee == "DB2INST1" else "R", **{f"{k}AUTH": given.get(k, "N") for k in kinds},
+            }  # fmt: skip
+
+
+def package_dependencies(world: World) -> Rows:
+    """SYSCAT.PACKAGEDEP."""
+    for table in world.tables.values():
+        for name in table.packages:
+            yield f"{table.schema}.{table.name}.{name}", {
+                "PKGSCHEMA": table.schema, "PKGNAME": name, "BTYPE": "T", "BSCHEMA": table.schema, "BNAME": table.name,
+            }  # fmt: skip
+
+
+def authorities(world: World) -> Rows:
+    """SYSCAT.DBAUTH."""
+    for grantee, rights in world.authorities.items():
+        yield grantee, {
+            "GRANTEE": grantee, "GRANTEETYPE": "G" if grantee == "PUBLIC" else "U",
+            **{f"{right}AUTH": "Y" if right in rights else "N" for right in ("DBADM", "SQLADM", "CREATETAB")},
+        }  # fmt: skip
+
+
+def space_uses(world: World) -> Rows:
+    """SYSCAT.TBSPACEAUTH."""
+    for grantee, rights in world.authorities.items():
+        for right in sorted(rights):
+            if right.startswith("USE "):
+                yield f"{grantee} {right}", {
+                    "GRANTEE": grantee, "GRANTEETYPE": "G" if grantee == "PUBLIC" else "U", "USEAUTH": "Y",
+                    "TBSPACE": right.removeprefix("USE "),
+                }  # fmt: skip
+
+
 def event_tables(world: World) -> Rows:
     """SYSCAT.EVENTTABLES."""
     for table in world.tables.values():

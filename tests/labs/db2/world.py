@@ -151,6 +151,8 @@ class Table:
     dependents: dict[str, str] = field(default_factory=dict)  # views and query tables in its schema: DTYPE by name
     invalid: set[str] = field(default_factory=set)  # of its views
     triggers: dict[str, str] = field(default_factory=dict)  # VALID by name
+    grants: dict[str, str] = field(default_factory=dict)  # of each role, by SYSCAT.TABAUTH: "SELECT=Y INSERT=G"
+    packages: list[str] = field(default_factory=list)  # of static SQL that use it
     monitors: list[str] = field(default_factory=list)  # event monitors that write to it
     xml_schemas: list[str] = field(default_factory=list)
     history_of: str = ""  # a temporal table of its schema
@@ -231,6 +233,7 @@ class World:
         self.utilities: dict[int, Utility] = {}
         self.locked: set[tuple[str, str]] = set()
         self.behaviour = Behaviour()
+        self.authorities: dict[str, set[str]] = {}  # of each user and PUBLIC: DBADM, SQLADM, CREATETAB, "USE TS_FAST"
         self.started = datetime.now(UTC)
         self.activated: dict[int, datetime] = {}  # members that were activated later than that
         self.database: Counts = counts()
