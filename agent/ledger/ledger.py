@@ -386,8 +386,12 @@ class Ledger:
 
 def default_actor() -> str:
     """Which process this is: ``user@host, process 4711``."""
+    return f"{user_name()}@{socket.gethostname()}, process {os.getpid()}"
+
+
+def user_name() -> str:
+    """The user of the operating system by $LOGNAME or account; ``uid 10001`` where a container's has no name."""
     try:
-        user = getpass.getuser()
-    except (KeyError, OSError):  # a container's user may have no name
-        user = f"user {os.geteuid()}"
-    return f"{user}@{socket.gethostname()}, process {os.getpid()}"
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"

@@ -23,6 +23,7 @@ from tests.sqlserver.test_files import file
 from tests.sqlserver.test_life import connection, emptying
 
 STANDARD = Server(major=15, edition=2)
+pytestmark = pytest.mark.by_turns
 ONE, TWO = file(3, "one"), file(4, "it's", growth=10, percent_growth=1)
 
 
