@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from connectors.db2.names import parse_key
 from connectors.db2.restrictions import written_name
 from connectors.db2.tables import IndexFacts, TableFacts
+from connectors.db2.written import revalidate
 from connectors.effects import Kept
 
 INDEX, STATISTICS = "index ", "statistics of "
 COLLECTED, GRANTED = "collected", "granted"
 _RULES = {"P": "primary key", "U": "unique", "D": "duplicates allowed"}
-_VALID = {"Y": "valid", "N": "invalid", "X": "inoperative"}
+INVALID = "invalid"
+_VALID = {"Y": "valid", "N": INVALID, "X": "inoperative"}
 
 
 def belongings(table: TableFacts) -> tuple[Kept, ...]:
@@ -43,7 +46,7 @@ def changes(before: Sequence[Kept], table: TableFacts) -> tuple[str, ...]:
         elif kept.what not in now:
             found.append(_lost(kept, written_name(table)))
         elif now[kept.what] != kept.how:
-            found.append(f"{kept.what} was {kept.how} and is {now[kept.what]}")
+            found.append(_another(kept, now[kept.what]))
     return tuple(found)
 
 
@@ -51,6 +54,15 @@ def _lost(kept: Kept, table: str) -> str:
     if kept.what.startswith(STATISTICS):
         return f"{kept.what} are gone: RUNSTATS ON TABLE {table} AND INDEXES ALL"
     return f"{kept.what} ({kept.how}) is gone"
+
+
+def _another(kept: Kept, now: str) -> str:
+    told = f"{kept.what} was {kept.how} and is {now}"
+    if now != INVALID:
+        return told
+    kind, _, name = kept.what.partition(" ")
+    key = parse_key(name)
+    return f"{told} until it is used, or at once {revalidate(kind.upper(), key.schema, key.name)}"
 
 
 def _all_of(table: TableFacts) -> Iterator[tuple[str, str]]:
@@ -66,7 +78,7 @@ def _all_of(table: TableFacts) -> Iterator[tuple[str, str]]:
     if table.analysed:
         yield f"{STATISTICS}{name}", COLLECTED
     if table.checks:
-        yield f"check constraints of {name}", str(table.checks)
+        yield f"number of check constraints of {name}", str(table.checks)
     for grant in table.grants:
         yield grant, GRANTED
     if table.owner:

@@ -79,7 +79,7 @@ def _of_kind(table: TableFacts) -> Iterator[_Reason]:
 
 def _of_relations(table: TableFacts) -> Iterator[_Reason]:
     yield table.referred_by > 0, "referenced", f"is referred to by {table.referred_by} foreign key(s); {INSTEAD}"
-    keys = f"has {table.refers_to} foreign key(s), which a move would lose; {INSTEAD}"
+    keys = f"has {table.refers_to} foreign key(s), which a move may lose; {INSTEAD}"
     yield table.refers_to > 0, "references", keys
     made = _counted(table.materialized, "materialized query table")
     yield bool(table.materialized), "materialized", f"has {made} made of it; {INSTEAD}"

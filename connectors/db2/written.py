@@ -51,6 +51,11 @@ def rebinds(packages: Sequence[str]) -> str:
     return "; ".join(f"REBIND PACKAGE {package}" for package in packages)
 
 
+def revalidate(kind: str, schema: str, name: str) -> str:
+    """A call that validates one VIEW or TRIGGER, which its next use would do too unless auto_reval is DISABLED."""
+    return f"CALL SYSPROC.ADMIN_REVALIDATE_DB_OBJECTS({literal(kind)}, {literal(schema)}, {literal(name)})"
+
+
 def packages_to_rebind(space: str) -> str:
     """The list of static packages that keep their old access plans until they are bound again."""
     return PACKAGES + literal(space)

@@ -20,7 +20,7 @@ from tests.contract.asking import bundle_of, route_to, run
 from tests.db2.conftest import Connect
 from tests.db2.facts import FAST_SPACE, INDEX, PLAIN_INDEX, SETTINGS, SPACE, TABLE, bundle, table
 from tests.labs.db2.client import Db2, running_db2
-from tests.labs.db2.server import FAST, NARROW, TS_FAST, TS_SLOW
+from tests.labs.db2.server import FAST, LOOKER, NARROW, TS_FAST, TS_SLOW
 
 pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2 restrictions")]
 KEY = "APP.ORDERS"
@@ -81,7 +81,8 @@ def test_belongings_by_hand() -> None:
     }
 
 
-BEFORE = table(indexes=(INDEX, PLAIN_INDEX), triggers=(("APP.T", "Y"),), views=("APP.V",), checks=3)
+UNTIL_USED = "was valid and is invalid until it is used, or at once CALL SYSPROC.ADMIN_REVALIDATE_DB_OBJECTS"
+BEFORE = table(indexes=(INDEX, PLAIN_INDEX), triggers=(("APP.T", "Y"),), views=('APP."it\'s"',), checks=3)
 
 
 @pytest.mark.parametrize(
@@ -99,10 +100,17 @@ BEFORE = table(indexes=(INDEX, PLAIN_INDEX), triggers=(("APP.T", "Y"),), views=(
             ("index APP.ORDERS_PK was primary key, on +ID, REG and is unique, on +ID, REG",),
         ),
         ({"triggers": ()}, ("trigger APP.T (valid) is gone",)),
-        ({"triggers": (("APP.T", "N"),)}, ("trigger APP.T was valid and is invalid",)),
-        ({"invalid_views": frozenset({"APP.V"})}, ("view APP.V was valid and is invalid",)),
-        ({"views": ()}, ("view APP.V (valid) is gone",)),
-        ({"checks": 2}, ("check constraints of APP.ORDERS was 3 and is 2",)),
+        ({"triggers": (("APP.T", "X"),)}, ("trigger APP.T was valid and is inoperative",)),
+        (
+            {"triggers": (("APP.T", "N"),)},
+            (f"trigger APP.T {UNTIL_USED}('TRIGGER', 'APP', 'T')",),
+        ),
+        (
+            {"invalid_views": frozenset({'APP."it\'s"'})},
+            (f"view APP.\"it's\" {UNTIL_USED}('VIEW', 'APP', 'it''s')",),
+        ),
+        ({"views": ()}, ('view APP."it\'s" (valid) is gone',)),
+        ({"checks": 2}, ("number of check constraints of APP.ORDERS was 3 and is 2",)),
         ({"owner": "MOVER"}, ("owner of APP.ORDERS was SALES and is MOVER",)),
         (
             {"analysed": False},
@@ -283,6 +291,37 @@ def test_emulated_server_views_that_may_not_be_read_are_named(lab: Any, connect:
         route_to(connector, KEY, TS_FAST)
     assert caught.value.advice == missing["SYSCAT.TRIGGERS"]
     assert [f.code for f in connect().doctor() if f.code in {"catalog_views", "select_missing"}] == ["catalog_views"]
+
+
+@pytest.mark.parametrize(
+    ("rights", "missing"),
+    [
+        ((), {"may_not_move": 'GRANT SQLADM ON DATABASE TO USER "LOOKER"; see deploy/privileges/db2-move.sql'}),
+        (("DBADM",), {}),
+        (("SQLADM", "CREATETAB", f"USE {TS_FAST}", f"USE {TS_SLOW}"), {}),
+        (
+            ("SQLADM", f"USE {TS_SLOW}"),
+            {
+                "createtab_missing": 'GRANT CREATETAB ON DATABASE TO USER "LOOKER"',
+                "use_missing": f'GRANT USE OF TABLESPACE "{TS_FAST}" TO USER "LOOKER"',
+            },
+        ),
+    ],
+)
+def test_emulated_server_rights_to_move_are_named(
+    lab: Any, connect: Connect, rights: tuple[str, ...], missing: dict[str, str]
+) -> None:
+    """Each right that the moving account lacks, with its GRANT; DBADM needs no other."""
+    lab.grant("LOOKER", *rights)
+    try:
+        found = {f.code: f for f in connect(LOOKER).doctor() if f.about_moving and f.code != "auto_reval_off"}
+        assert {code: f.remedy for code, f in found.items()} == missing
+        if "use_missing" in missing:
+            lab.grant("PUBLIC", "CREATETAB", f"USE {TS_FAST}")
+            assert not [f for f in connect(LOOKER).doctor() if f.about_moving]
+    finally:
+        lab.grant("LOOKER")
+        lab.grant("PUBLIC")
 
 
 def test_emulated_server_auto_reval_is_looked_at(lab: Any, connect: Connect) -> None:

@@ -21,6 +21,8 @@ FILLED: dict[str, Callable[[World], rows.Rows]] = {
     "SYSCAT.TRIGGERS": relations.triggers,
     "SYSCAT.TABAUTH": relations.grants,
     "SYSCAT.PACKAGEDEP": relations.package_dependencies,
+    "SYSCAT.DBAUTH": relations.authorities,
+    "SYSCAT.TBSPACEAUTH": relations.space_uses,
     "SYSCAT.EVENTTABLES": relations.event_tables,
     "SYSCAT.XSROBJECTDEP": relations.xml_schemas,
     "SYSCAT.PERIODS": relations.periods,

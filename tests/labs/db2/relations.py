@@ -99,6 +99,26 @@ def package_dependencies(world: World) -> Rows:
             }  # fmt: skip
 
 
+def authorities(world: World) -> Rows:
+    """SYSCAT.DBAUTH."""
+    for grantee, rights in world.authorities.items():
+        yield grantee, {
+            "GRANTEE": grantee, "GRANTEETYPE": "G" if grantee == "PUBLIC" else "U",
+            **{f"{right}AUTH": "Y" if right in rights else "N" for right in ("DBADM", "SQLADM", "CREATETAB")},
+        }  # fmt: skip
+
+
+def space_uses(world: World) -> Rows:
+    """SYSCAT.TBSPACEAUTH."""
+    for grantee, rights in world.authorities.items():
+        for right in sorted(rights):
+            if right.startswith("USE "):
+                yield f"{grantee} {right}", {
+                    "GRANTEE": grantee, "GRANTEETYPE": "G" if grantee == "PUBLIC" else "U", "USEAUTH": "Y",
+                    "TBSPACE": right.removeprefix("USE "),
+                }  # fmt: skip
+
+
 def event_tables(world: World) -> Rows:
     """SYSCAT.EVENTTABLES."""
     for table in world.tables.values():

@@ -51,7 +51,9 @@ def new_world(version: tuple[int, ...]) -> World:
         TableSpace(3, TS_FAST, FAST),
         TableSpace(4, "SYSTOOLSPACE", SLOW),
     ]
-    return World(groups, spaces, version)
+    world = World(groups, spaces, version)
+    world.authorities = {user.authid: {"DBADM"} for user in USERS.values() if user.administrator}
+    return world
 
 
 class Lab:
@@ -151,6 +153,14 @@ class Lab:
         with self._world.lock:
             for field, value in changes.items():
                 setattr(self._world.table(schema, name).indexes[-1], field, value)
+            self._world.touch()
+
+    def grant(self, grantee: str, *rights: str) -> None:
+        """These and no other: DBADM, SQLADM, CREATETAB, "USE TS_FAST"; none takes the grantee's row away."""
+        with self._world.lock:
+            self._world.authorities.pop(grantee, None)
+            if rights:
+                self._world.authorities[grantee] = set(rights)
             self._world.touch()
 
     def read_randomly(self, schema: str, name: str, reads: int, member: int = 0) -> None:

@@ -233,6 +233,7 @@ class World:
         self.utilities: dict[int, Utility] = {}
         self.locked: set[tuple[str, str]] = set()
         self.behaviour = Behaviour()
+        self.authorities: dict[str, set[str]] = {}  # of each user and PUBLIC: DBADM, SQLADM, CREATETAB, "USE TS_FAST"
         self.started = datetime.now(UTC)
         self.activated: dict[int, datetime] = {}  # members that were activated later than that
         self.database: Counts = counts()
