@@ -1,4 +1,4 @@
-"""The bucket that prices giving way: what weeks of quiet save, and what that does for a load that comes once a month."""
+"""The bucket that prices giving way: what quiet weeks save, and what that does for a load that comes once a month."""
 
 from __future__ import annotations
 
