@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from agent.config import ConfigError
+from agent.config import ConfigError, NothingToSize
 from agent.httpd import CannotListen
 from agent.ledger import LedgerBusy, LedgerError, NotFound, Refused
-from agent.sizing import NothingToSize
 from agent.undo import CannotUndo
 from connectors.base import CannotConnect, DriverMissing, HotplaceError, LeaseHeld, PrivilegeMissing, UnknownEngine
 from connectors.settings import SecretUnavailable
@@ -32,7 +31,7 @@ class ExitCode(IntEnum):
     CANNOT_CONNECT = 4, "the database does not answer or refuses the login"
     NOT_ALLOWED = 5, "a privilege or driver is missing, or doctor found an error"
     REFUSED = 6, "refused: expired, another digest, another state, or not confirmed"
-    NOT_FOUND = 7, "there is no such proposal, move, unit or pin"
+    NOT_FOUND = 7, "there is no such proposal, move, unit, pin, space or container"
     MOVE_FAILED = 8, "a move failed"
     BUSY = 9, "another agent has the database, or the address or the ledger is taken"
     LEDGER_UNUSABLE = 10, "the ledger is damaged or cannot be opened or written"
