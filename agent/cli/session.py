@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import socket
 import sys
@@ -16,7 +15,7 @@ from typing import Self
 from agent.cli.output import Output
 from agent.clock import SystemClock
 from agent.config import Config, DatabaseConfig, Level, find_config, load
-from agent.ledger import Ledger
+from agent.ledger import Ledger, user_name
 from agent.watch import Watch
 from connectors.base import Clock
 
@@ -111,7 +110,7 @@ class Session:
 
 def actor() -> Actor:
     """The user of the operating system, the one behind sudo included, and the terminal or process."""
-    user, behind = _user(), os.environ.get("SUDO_USER")
+    user, behind = user_name(), os.environ.get("SUDO_USER")
     who = f"{user} (sudo by {behind})" if behind and behind != user else user
     return Actor(who=who, origin=f"{socket.gethostname()} {_terminal() or f'pid {os.getpid()}'}")
 
@@ -119,13 +118,6 @@ def actor() -> Actor:
 def interactive() -> bool:
     """Whether a person can be asked."""
     return sys.stdin.isatty()
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container may run under a number that has no name
-        return f"uid {os.getuid()}"
 
 
 def _terminal() -> str:

@@ -5,6 +5,7 @@ the tables, ``database`` the connection and why it syncs as it does, ``audit`` t
 blobs.
 """
 
+from agent.ledger.codec import Column, Later
 from agent.ledger.errors import (
     DigestMismatch,
     LedgerBusy,
@@ -21,7 +22,7 @@ from agent.ledger.errors import (
     Refused,
     WrongState,
 )
-from agent.ledger.ledger import Ledger
+from agent.ledger.ledger import Ledger, user_name
 from agent.ledger.rows import (
     Ask,
     AskRow,
@@ -46,10 +47,12 @@ __all__ = [
     "AuditReport",
     "AuditRow",
     "ClosedSpaceRow",
+    "Column",
     "DigestMismatch",
     "FoldReport",
     "HistoryRow",
     "HistorySettings",
+    "Later",
     "Ledger",
     "LedgerBusy",
     "LedgerCorrupt",
@@ -71,4 +74,5 @@ __all__ = [
     "StepRow",
     "StepState",
     "WrongState",
+    "user_name",
 ]

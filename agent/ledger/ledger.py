@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from agent.ledger.arrivals import Arrivals
 from agent.ledger.asks import Asks
 from agent.ledger.audit import CREATED, AuditChain
+from agent.ledger.codec import Column
 from agent.ledger.database import BUSY_SECONDS, Database
 from agent.ledger.history import History
 from agent.ledger.moves import Moves
@@ -326,7 +327,7 @@ class Ledger:
 
     # -- small state ---------------------------------------------------------------------------------------------
 
-    def save_arrays(self, database: str, name: str, at: datetime, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def save_arrays(self, database: str, name: str, at: datetime, arrays: Mapping[str, Column]) -> None:
         """Keep named arrays, exact to the bit; replaces those of the same name.
 
         Raises:
@@ -386,8 +387,12 @@ class Ledger:
 
 def default_actor() -> str:
     """Which process this is: ``user@host, process 4711``."""
+    return f"{user_name()}@{socket.gethostname()}, process {os.getpid()}"
+
+
+def user_name() -> str:
+    """The user of the operating system by $LOGNAME or account; ``uid 10001`` where a container's has no name."""
     try:
-        user = getpass.getuser()
-    except (KeyError, OSError):  # a container's user may have no name
-        user = f"user {os.geteuid()}"
-    return f"{user}@{socket.gethostname()}, process {os.getpid()}"
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"

@@ -5,11 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Self
 
 from connectors.base import (
     Clock,
+    Closing,
     ConnectorError,
     Interrupted,
     LockNotObtained,
@@ -39,7 +38,7 @@ _BEFORE_SWAP = frozenset({"COPY", "REPLAY"})
 _GOES_ON = frozenset({"COPY", "REPLAY", "CLEANUP"})
 
 
-class Db2Mover:
+class Db2Mover(Closing):
     """Executes steps, each in a transaction of its own. What is done is not repeated, what fails is cancelled."""
 
     def __init__(self, settings: Db2Settings, clock: Clock, *, shared: bool) -> None:
@@ -147,14 +146,6 @@ class Db2Mover:
         self._eye.close()
         with self._asking:
             self._asked.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     # -- ADMIN_MOVE_TABLE
 

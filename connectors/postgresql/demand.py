@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from connectors.demands import demand_of
 from connectors.model import F64, I64, NO_PARENT, SIGNALS, Bools, Demand, Interval, Signal
 from connectors.postgresql.catalog import Shape
 
@@ -40,13 +41,14 @@ def classify(interval: Interval, shape: Shape, *, new_blocks_missed: bool) -> De
     """
     at = shape.rows_of(interval.physical_id)
     known = at >= 0
-    blocks = np.where(known, shape.blocks[at], 0.0) if len(shape.physical_id) else np.zeros(len(at))
-    rows = np.where(known, shape.rows[at], np.nan) if len(shape.physical_id) else np.full(len(at), np.nan)
+    blocks, rows = np.zeros(len(at)), np.full(len(at), np.nan)
+    blocks[known], rows[known] = shape.blocks[at[known]], shape.rows[at[known]]
     added = _added_blocks(interval, blocks, rows)
     missed = np.maximum(0.0, interval.deltas["blocks_fetched"] - interval.deltas["blocks_hit"])
     if new_blocks_missed:
         missed = np.maximum(0.0, missed - added)
-    parent = np.where(known, shape.parent[at], NO_PARENT) if len(shape.physical_id) else np.full(len(at), NO_PARENT)
+    parent = np.full(len(at), NO_PARENT, dtype=np.int64)
+    parent[known] = shape.parent[at[known]]
     ahead = _read_ahead(interval, missed, blocks, rows, parent)
     counts = np.zeros((SIGNALS, len(at)))
     counts[Signal.LOGICAL_READ] = interval.deltas["blocks_fetched"]
@@ -54,16 +56,7 @@ def classify(interval: Interval, shape: Shape, *, new_blocks_missed: bool) -> De
     counts[Signal.PREFETCHED_READ] = ahead
     counts[Signal.ASYNC_WRITE] = added + np.minimum(interval.deltas["rows_changed"], blocks)
     observed = known & ~interval.restarted
-    return Demand(
-        ended_at=interval.ended_at,
-        seconds=interval.seconds,
-        physical_id=interval.physical_id,
-        rates=np.where(observed, counts, 0.0) / interval.seconds,
-        observed=observed,
-        estimated=ESTIMATED,
-        database=interval.database_rates(),
-        roles=interval.role_rates(),
-    )
+    return demand_of(interval, counts, observed, estimated=ESTIMATED)
 
 
 def _added_blocks(interval: Interval, blocks: F64, rows: F64) -> F64:

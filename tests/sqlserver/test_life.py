@@ -330,7 +330,7 @@ def test_partitions_of_one_index_take_turns(site: Site, lab: Lab, load: None) ->
     moved = []
     for _ in range(2):
         with reading(lab, days):
-            found = site.good("plan", "--observe", "1.5", "--propose", "--json").document
+            found = site.good("plan", "--observe", "0.5", "--propose", "--json").document
         own = [move["unit"] for move in found["moves"] if move["unit"].startswith("[dbo].[days] partition")]
         assert len(own) == 1, found["moves"]
         moved += own
