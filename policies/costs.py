@@ -15,7 +15,8 @@ from math import exp, log
 import numpy as np
 
 from connectors.effects import Locked
-from connectors.model import I64, DatabaseDemand, Role, RoleFigures, Route, Signal
+from connectors.figures import Role, RoleFigures
+from connectors.model import I64, DatabaseDemand, Route, Signal
 from policies.benefit import waiting_sessions
 from policies.plan import PolicySettings, RouteCost, Situation
 from policies.roles import own_waits

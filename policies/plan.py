@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
-from connectors.model import F64, I8, I32, Bools, DatabaseDemand, RoleFigures, Space, UnitTable
+from connectors.figures import RoleFigures
+from connectors.model import F64, I8, I32, Bools, DatabaseDemand, Space, UnitTable
 
 
 class Pin(IntEnum):
