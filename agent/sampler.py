@@ -18,7 +18,8 @@ from agent.ledger import Ledger
 from agent.role_figures import ROLES, roles_document, roles_from_document
 from agent.trace import Tracer, traced_heat
 from connectors.base import Clock, Connector
-from connectors.model import F64, I64, Catalog, DatabaseDemand, Demand, Interval, RoleFigures, Sample, Signal
+from connectors.figures import RoleFigures
+from connectors.model import F64, I64, Catalog, DatabaseDemand, Demand, Interval, Sample, Signal
 from policies import device, drift, heat, heirs, season
 from policies.costs import Disturbed
 from policies.demand import Gap, difference

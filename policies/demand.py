@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from connectors.model import F64, I64, ROLE_FIGURES, Bools, Counts, Interval, RoleFigures, Sample, SpaceFigures
+from connectors.figures import ROLE_FIGURES, RoleFigures, SpaceFigures
+from connectors.model import F64, I64, Bools, Counts, Interval, Sample
 
 OTHER_EPOCH = "other_epoch"
 CLOCK_STOOD_STILL = "clock_stood_still"
