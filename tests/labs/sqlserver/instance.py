@@ -189,6 +189,8 @@ class Instance:
     def read_randomly(self, database: Database, partition: Partition, reads: int) -> None:
         """Look-ups that miss the buffer pool: each waits for one page of one file, as long as its disk takes."""
         with self.lock:
+            if not partition.pages:
+                return  # a move has put another in its place while the reader was on its way
             file = _file_of(database, partition)
             waited = round(reads * file.volume.random_read_ms)
             partition.counters.update(
