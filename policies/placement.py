@@ -165,7 +165,7 @@ def _looked(offers: Offers, found: Prices, best: I64 | None, limit: float, order
 def _sketched(offers: Offers, found: Prices) -> tuple[I64 | None, float]:
     """The answer of one quick search."""
     best = _rounded(offers, found)
-    order = _open(offers, found, -np.inf if best is None else offers.gained(best), 1)
+    order = _open(offers, found, -np.inf if best is None else offers.gained(best), 1, _SKETCH)
     by_price = best_options(found.reduced)[0]
     best, proven = _searched(offers, found, order[:_SKETCH], by_price, best, _STATES // 10)
     return best, min(found.bound, proven) if len(order) <= _SKETCH else found.bound
@@ -187,7 +187,7 @@ def _rounded(offers: Offers, found: Prices) -> I64 | None:
     return best if possible else None
 
 
-def _open(offers: Offers, found: Prices, floor: float, search_: int) -> I64:
+def _open(offers: Offers, found: Prices, floor: float, search_: int, most: int = CORE) -> I64:
     """The items that a search goes through, those first that matter most and are least certain.
 
     An item is settled where any other choice than its best costs more than all that could still be won.
@@ -198,9 +198,14 @@ def _open(offers: Offers, found: Prices, floor: float, search_: int) -> I64:
     weight = np.where(np.isfinite(offers.gain[:, items]), weight, 0.0).max(axis=0)
     weight = np.maximum(weight, _TINY * stake)
     doubt = doubt[items]
-    by_stake = -weight / (doubt + _NEAR * stake)
-    rank = by_stake if search_ == 0 else doubt / weight - _LARGE * np.log(weight)
-    return items[np.argsort(rank, kind="stable")]
+    if search_ == 0:
+        return items[np.argsort(-weight / (doubt + _NEAR * stake), kind="stable")]
+    rank = np.argsort(doubt / weight - _LARGE * np.log(weight), kind="stable")
+    cheap, rest = rank[: most // 2], rank[most // 2 :]
+    small = rest[np.argsort(doubt[rest], kind="stable")]
+    mixed = np.concatenate((cheap, small[: most - len(cheap)]))
+    mixed = mixed[np.argsort(-weight[mixed], kind="stable")]
+    return items[np.concatenate((mixed, small[most - len(cheap) :]))]
 
 
 def _searched(
