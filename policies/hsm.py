@@ -23,7 +23,7 @@ from policies.plan import MoveReason, Pin, Tier
 from policies.schedule import scheduled
 
 _ROUNDS = 4  # of asking the solver again with the moves and the room that are left
-_MISSED = 1e-4  # of an answer's gain: less is not worth another
+_MISSED = 5e-4  # of an answer's gain: less is not worth another
 
 
 def pin_groups(draft: Draft, wanted: Bools) -> list[Group]:

@@ -2,10 +2,10 @@
 
 A multiple-choice knapsack with several resources. Prices for the resources come first (``prices``: the dual, which is
 also the bound); they decide all items but those near the threshold or so large that prices say little about them. Those
-are searched through (``search``), twice, in two orders, and once more around the best choice where that is still far
-from the bound; where even that leaves much open, the largest items are decided one way and the other (``cases``). What
-is then left of the room is filled, and what was given up without need is taken back. The best of all that was met is
-the answer; staying put is always among it.
+are searched through (``search``) for more than a share of what the bound promises, a smaller share each time until
+something is found, in two orders; and once more around the best choice where that is still far from the bound. What is
+then left of the room is filled, and what was given up without need is taken back. The best of all that was met is the
+answer; staying put is always among it.
 
 Up to some dozen items the answer is the optimum and says so: its bound is its gain.
 """
@@ -22,6 +22,7 @@ from policies.prices import MANY, Prices, doubts, nearest, prices
 from policies.search import search
 
 CORE = 600  # items that a search goes through
+_IN_VIEW = 8000  # items that it may look at beside them
 _STATES = 200_000  # items times states, in one search
 _WIDTH = (64, 32768)
 _PRICES = 6  # of those tried on the way
@@ -29,7 +30,7 @@ _ALL_DEARER = (1.0, 1.01, 1.1, 1.3, 2.0, 1e6)
 _ONE_DEARER = (0.9, 1.1)
 _CLOSE = 2e-5  # of the bound: nearer to it, a search is not worth its time
 _FAR = 1e-3  # of the bound: farther from it, the neighbourhood of the best choice is searched too
-_GIVEN_UP = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.3, np.inf)  # of the limit, by one search after the other
+_GIVEN_UP = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.3, 1e9)  # of the limit, by one search after the other
 _LOOKS = ((0, True), (1, False), (1, True))  # order, and whether all items are in view, not only those that are decided
 _NEIGHBOURS = 300  # items
 _NEAR = 1e-3  # of the bound: a choice that loses less is open
@@ -169,7 +170,7 @@ def _looked(
     With the whole of the items in view it proves something; without those that it does not decide it fills gaps better.
     """
     order = _open(offers, found, floor, order_)
-    whole |= len(order) <= CORE
+    whole = len(order) <= (_IN_VIEW if whole else CORE)
     asked = order if whole else order[:CORE]
     best, proven = _searched(offers, found, asked, best_options(found.reduced)[0], best, floor)
     return best, min(limit, max(proven, _gained(offers, best))) if whole else limit

@@ -4,7 +4,9 @@ Items are decided one after the other. Every state - what was decided so far - i
 Each price says how much the rest can still bring at most (a bound), and what the rest would choose; where that fits, it
 is a whole choice and its gain is certain. States whose bound is no better than the best certain gain are dropped for
 good. Where more states are left than the width allows, half of those kept have the best bounds and half the best
-certain gains: either alone loses its way, one among hopes that end in nothing, the other at the first hill.
+certain gains: either alone loses its way, one among hopes that end in nothing, the other at the first hill. Once the
+large items are decided other prices are the best ones, so they are asked for anew on the way, for the state that
+promises most.
 
 As long as nothing was dropped for width the answer is the optimum; what was dropped is remembered as its best bound, so
 the answer always comes with a proven limit of what it may miss.
