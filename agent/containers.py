@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from agent.config import DatabaseConfig
 from agent.proposals import Proposal, ProposedMove
+from agent.purposes import purpose_of_container
 from agent.units_of_measure import format_bytes
 from connectors.base import Connector, TakesOut
 from connectors.containers import ByHand, Container, named, others, room_in
@@ -32,7 +33,13 @@ class TakingOut:
 
 
 def take_out(
-    database: DatabaseConfig, connector: Connector, space_name: str, container_name: str, now: datetime
+    database: DatabaseConfig,
+    connector: Connector,
+    space_name: str,
+    container_name: str,
+    now: datetime,
+    *,
+    asked_by: str = "",
 ) -> TakingOut | None:
     """What there is to do; None where the container is the only one, so that the space itself is to be drained.
 
@@ -42,6 +49,7 @@ def take_out(
         space_name: as the catalog has it.
         container_name: name or path of one of its containers.
         now: the instant.
+        asked_by: who wants it.
 
     Raises:
         UnknownName: there is no such space, or no such container in it.
@@ -65,7 +73,7 @@ def take_out(
     if isinstance(answer, Route):
         seconds = answer.bundle.size_bytes / database.policy_settings().copy_bytes_per_second
         move = _move(answer, "" if tier < 0 else storage.tiers[tier].name, seconds)
-        proposal = _proposal(database, connector.identify().fingerprint, move, now)
+        proposal = _proposal(database, connector.identify().fingerprint, move, now, asked_by)
     return TakingOut(space=space, container=container, answer=answer, proposal=proposal)
 
 
@@ -143,7 +151,7 @@ def _move(route: Route, tier: str, copy_seconds: float) -> ProposedMove:
     )
 
 
-def _proposal(database: DatabaseConfig, fingerprint: str, move: ProposedMove, now: datetime) -> Proposal:
+def _proposal(database: DatabaseConfig, fingerprint: str, move: ProposedMove, now: datetime, asked_by: str) -> Proposal:
     return Proposal(
         database=database.name,
         fingerprint=fingerprint,
@@ -155,4 +163,6 @@ def _proposal(database: DatabaseConfig, fingerprint: str, move: ProposedMove, no
         gap_ratio=0.0,
         ceiling_ratio=None,
         moves=(move,),
+        purpose=purpose_of_container(move.from_space, move.route.bundle.container),
+        asked_by=asked_by,
     )

@@ -227,7 +227,7 @@ class Executor:
         ask, start = self._wishes.of(row.id, fresh=True), self._where_held(row)
         if ask is not None and ask.kind is Ask.CANCEL:
             row = self._reconciler.give_up_held(row, start.ordinal, reason_of(ask))
-            self._wishes.answer(row.id, f"the move is {row.state}")
+            self._wishes.answer_to(ask, f"the move is {row.state}")  # which may have ended, and no ask in force then
             return row
         self._wishes.answer(row.id, "it goes on")
         row = self._to(row, MoveState.RUNNING, "goes on where it was held" if ask is None else reason_of(ask))

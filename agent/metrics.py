@@ -6,19 +6,24 @@ them asks ``hotplace units --json``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from agent.outcomes import OutcomeVerdict
 from agent.ranking import Standing
 from agent.snapshot import Snapshot
+from agent.states import MoveState
 from policies.benefit import HOUR
 from policies.roles import measured, waited_seconds
 
 OTHER = "other"
 DATABASE_LABELS = ("database", "engine")
+# Counted from 0, so that the first one of a kind is an increase.
+ENDS = (MoveState.PLACED, MoveState.FAILED, MoveState.SKIPPED, MoveState.CANCELLED, MoveState.UNDONE)
 
 
 class AgentCollector(Collector):
@@ -53,6 +58,7 @@ class AgentCollector(Collector):
         yield from _spaces(snapshots)
         yield from _roles(snapshots)
         yield from _plans(snapshots)
+        yield from _outcomes(snapshots)
         yield from _units(snapshots, self._top_units)
 
     def _agent(self, snapshots: list[Snapshot]) -> Iterator[Metric]:
@@ -152,13 +158,35 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
             left.add_metric([snapshot.database, snapshot.running.unit], snapshot.running.left_seconds)
         for state, count in (snapshot.proposals or {}).items():
             proposals.add_metric([snapshot.database, state], count)
-        for state, count in (snapshot.moves or {}).items():
+        ended: dict[str, int] = {**dict.fromkeys(ENDS, 0), **(snapshot.moves or {})}
+        ended[MoveState.UNDONE] = snapshot.undone
+        for state, count in ended.items():
             moves.add_metric([snapshot.database, state], count)
         if snapshot.worth is not None:
             wait.add_metric([snapshot.database], snapshot.worth.wait_per_hour)
             saved.add_metric([snapshot.database], snapshot.worth.wait_saved_per_hour)
             gap.add_metric([snapshot.database], snapshot.worth.gap_ratio)
     yield from (wait, saved, gap, proposals, moves, moved, running, left)
+
+
+def _outcomes(snapshots: list[Snapshot]) -> Iterator[Metric]:
+    """What was measured after moves, and the last of it beside what was predicted."""
+    verdicts = CounterMetricFamily(
+        "hotplace_outcomes", "Proposals measured after their moves, by verdict.", labels=("database", "verdict")
+    )
+    saved = GaugeMetricFamily(
+        "hotplace_outcome_saved_ratio",
+        "Share of the wait per transaction that the last measured proposal saved, and was predicted to.",
+        labels=("database", "source"),
+    )
+    for snapshot in snapshots:
+        for verdict in OutcomeVerdict:
+            verdicts.add_metric([snapshot.database, verdict], snapshot.outcomes[verdict])
+        last = snapshot.last_outcome
+        if last is not None and not math.isnan(last.saved_ratio):
+            saved.add_metric([snapshot.database, "predicted"], last.predicted_saved_ratio)
+            saved.add_metric([snapshot.database, "measured"], last.saved_ratio)
+    yield from (verdicts, saved)
 
 
 def _units(snapshots: list[Snapshot], top: int) -> Iterator[Metric]:

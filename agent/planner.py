@@ -21,7 +21,8 @@ from agent.config import DatabaseConfig
 from agent.copying import since_for, turned_over, worn
 from agent.experience import experienced
 from agent.ledger import Ledger
-from agent.proposals import Proposal, ProposedMove
+from agent.proposals import BALANCE, Proposal, ProposedMove
+from agent.purposes import purpose_of
 from agent.routing import routed
 from agent.sampler import Picture
 from connectors.base import Connector
@@ -66,6 +67,7 @@ class Planning:
     made_at: datetime
     pins: tuple[Wish, ...] = ()  # that the plan obeyed, the last that matches a unit wins
     plain: bool = True  # made in the default mode without a time limit, so situation and settings alone say it all
+    purpose: str = BALANCE
 
 
 def make_planning(
@@ -128,12 +130,13 @@ def make_planning(
             continue
         return Planning(
             situation=situation, settings=settings, plan=plan, routes=routes, costs=costs, made_at=now, pins=pins,
-            plain=plain,
+            plain=plain, purpose=purpose_of(wanted),
         )  # fmt: skip
     nothing = _without_moves(situation, plan)
     return Planning(
-        situation=situation, settings=settings, plan=nothing, routes=(), costs=(), made_at=now, pins=pins, plain=False
-    )
+        situation=situation, settings=settings, plan=nothing, routes=(), costs=(), made_at=now, pins=pins, plain=False,
+        purpose=purpose_of(wanted),
+    )  # fmt: skip
 
 
 def _costs(
@@ -271,7 +274,9 @@ def _with_exact_sizes(situation: Situation, plan: Plan, connector: Connector) ->
     return replace(situation, units=replace(units, size_bytes=sizes))
 
 
-def proposal_of(planning: Planning, database: DatabaseConfig, fingerprint: str) -> Proposal | None:
+def proposal_of(
+    planning: Planning, database: DatabaseConfig, fingerprint: str, *, asked_by: str = ""
+) -> Proposal | None:
     """The plan as an immutable proposal; None when there is nothing to move."""
     plan = planning.plan
     if not plan.moves:
@@ -297,6 +302,8 @@ def proposal_of(planning: Planning, database: DatabaseConfig, fingerprint: str) 
         saved_ratio_low=_finite(plan.saved_ratio_low),
         saved_ratio_high=_finite(plan.saved_ratio_high),
         relief_per_hour=plan.relief_per_hour,
+        purpose=planning.purpose,
+        asked_by=asked_by,
     )
 
 

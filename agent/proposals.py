@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 from connectors.model import Route
 from policies.plan import RouteCost
 
+BALANCE = "hsm"  # Proposal.purpose of the plans that the agent makes again and again
 DIGEST_SHOWN = 12  # characters that lists show and that approve --digest accepts at least
 
 
@@ -65,6 +66,8 @@ class Proposal:
     saved_ratio_low: float | None = None  # the same of the share of all wait
     saved_ratio_high: float | None = None
     relief_per_hour: float | None = None  # that what stays behind may be spared in shorter queues
+    purpose: str = BALANCE  # the question that it answers, see agent.purposes
+    asked_by: str = ""  # who asked for it by a command; "": the agent made it by itself
 
     @property
     def digest(self) -> str:

@@ -102,7 +102,7 @@ class Sampler:
             self.save()
         return Cycle(
             taken_at=sample.taken_at,
-            units=len(self._known_catalog().units),
+            units=len(self.catalog.units),
             active_units=0 if demand is None else int(np.count_nonzero(demand.rates.any(axis=0))),
             server_seconds=sample.server_seconds,
             seconds=self._clock.monotonic() - started,
@@ -132,6 +132,12 @@ class Sampler:
             sampled_at=self._before.taken_at,
             roles=self.roles(),
         )
+
+    @property
+    def catalog(self) -> Catalog:
+        """As last read; there is one once a sample was taken."""
+        assert self._catalog is not None, "cycle() reads the catalog first"
+        return self._catalog
 
     def storage(self) -> Storage | None:
         """Spaces and tiers, the speeds calibrated by what was measured; None before the first sample."""
@@ -206,14 +212,10 @@ class Sampler:
             self._heat = heat.handed_on(self._heat, *heirs.successors(units, slots, blank), share=heirs.LENT)
         self._units = heirs.known_units(units, slots)
 
-    def _known_catalog(self) -> Catalog:
-        assert self._catalog is not None, "cycle() reads the catalog first"
-        return self._catalog
-
     def _learn(self, sample: Sample) -> tuple[str, Demand | None]:
         """Turn the sample into heat; a sentence about it, and the demand if the interval counted."""
         before, self._before = self._before, sample
-        met, self._met = self._met, self._known_catalog().units.physical_id
+        met, self._met = self._met, self.catalog.units.physical_id
         if before is None:
             return "first sample: the next one shows what happens in between", None
         longest = max(LONGEST_INTERVAL_SECONDS, LONGEST_INTERVAL_SAMPLES * self._database.sample_seconds)
@@ -229,7 +231,7 @@ class Sampler:
 
     def _learn_cost(self, interval: Interval) -> None:
         """Note how much work was done while moves ran, beside what is done in calm times."""
-        during = self._connector.classify(interval, self._known_catalog()).database.transactions
+        during = self._connector.classify(interval, self.catalog).database.transactions
         calm = self._recent.mean().transactions
         if during >= 0 and calm > 0:
             seen = Disturbed(
@@ -243,7 +245,7 @@ class Sampler:
             self._ledger.save_document(name, DISTURBED, disturbed_document(known))
 
     def _absorb(self, interval: Interval) -> tuple[str, Demand | None]:
-        catalog = self._known_catalog()
+        catalog = self.catalog
         demand = self._connector.classify(interval, catalog)
         rows = catalog.units.rows_of(demand.physical_id)
         slots = np.where(rows >= 0, self._slots[rows], -1)
@@ -295,7 +297,7 @@ class Sampler:
     def _calibrate(self, demand: Demand, rows: I64) -> None:
         """Let measured read times correct the configured speed of each tier."""
         assert self._storage is not None
-        space = self._known_catalog().units.space[rows]
+        space = self.catalog.units.space[rows]
         tier = np.where(rows >= 0, self._storage.tier_of_space[space], -1).astype(np.int64)
         configured = [each.speed for each in self._storage.tiers]
         if demand.spaces is not None:

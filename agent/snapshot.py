@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import socket
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Self
 
 from agent.config import Storage
+from agent.outcomes import Outcome, OutcomeVerdict
 from agent.progress import RunningMove
 from agent.ranking import Standing
 from agent.sampler import Cycle
@@ -54,7 +56,10 @@ class Snapshot:
     error: str = ""
     moved_bytes: int = 0
     moves: Mapping[str, int] | None = None  # state -> how many ended there since start
+    undone: int = 0  # moves that another one took back, since start
     proposals: Mapping[str, int] | None = None  # state -> how many are open
+    outcomes: Counter[OutcomeVerdict] = field(default_factory=Counter)  # measured proposals since start
+    last_outcome: Outcome | None = None
 
 
 def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from agent.containers import put_back
 from agent.ledger import Ledger, MoveRow
 from agent.planner import rows_of_keys
 from agent.proposals import Proposal, ProposedMove
+from agent.purposes import purpose_of_undo
 from agent.states import MoveState
 from connectors.base import Connector, HotplaceError
 from connectors.model import Bundle, Catalog, NoRoute, Route, UnitKind
@@ -28,7 +29,13 @@ class CannotUndo(HotplaceError):
 
 
 def propose_undo(
-    rows: Sequence[MoveRow], database: DatabaseConfig, connector: Connector, ledger: Ledger, now: datetime
+    rows: Sequence[MoveRow],
+    database: DatabaseConfig,
+    connector: Connector,
+    ledger: Ledger,
+    now: datetime,
+    *,
+    asked_by: str = "",
 ) -> int:
     """Store a proposal that takes the moves back, and return its number. Changes nothing in the database.
 
@@ -55,6 +62,8 @@ def propose_undo(
             gap_ratio=0.0,
             ceiling_ratio=None,
             moves=moves,
+            purpose=purpose_of_undo(row.id for row in rows),
+            asked_by=asked_by,
         )
     )
     for row in backwards:
@@ -64,19 +73,22 @@ def propose_undo(
     return number
 
 
-def settle_undos(database: str, ledger: Ledger) -> None:
-    """Let moves whose undo was proposed know what became of it."""
+def settle_undos(database: str, ledger: Ledger) -> int:
+    """Let moves whose undo was proposed know what became of it; returns how many were taken back."""
     waiting = ledger.moves(database=database, states={MoveState.UNDO_PROPOSED})
     if not waiting:
-        return
+        return 0
+    undone = 0
     undos = [row for row in ledger.moves(database=database) if row.move.undoes is not None]
     for row in waiting:
         last = max((undo for undo in undos if undo.move.undoes == row.id), key=lambda undo: undo.id, default=None)
         if last is not None and last.state in UNDOABLE:
             ledger.transition(row.id, MoveState.UNDONE, f"move {last.id} took it back")
+            undone += 1
         elif last is None or last.state in _ENDED:
             why = "there is no such proposal" if last is None else f"it is {last.state}: {last.reason}"
             ledger.transition(row.id, MoveState.KEPT, f"not taken back, {why}")
+    return undone
 
 
 _ENDED = frozenset(

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from datetime import timedelta
 
 from agent.advice import ADVICE, advice_document, advice_on
+from agent.basis import asked_for, end_without_basis
 from agent.config import MOST_TOP_UNITS, DatabaseConfig, Level
 from agent.containers import CONTAINER, TakingOut, take_out
 from agent.decisions import decision_of_proposal, keep
@@ -50,6 +51,7 @@ class Watch:
         level: Level,
         dry_run: bool,
         listener: Listener | None = None,
+        asked_by: str = "",
     ) -> None:
         """Wire it up; connects on first use.
 
@@ -60,6 +62,7 @@ class Watch:
             level: how far the agent goes by itself.
             dry_run: approved moves are not carried out; no session that could write is ever opened.
             listener: told of everything that happens to a move.
+            asked_by: who gave the command that this is part of; "": nobody, it is the agent itself.
         """
         self.database = database
         self.dry_run = dry_run
@@ -67,6 +70,7 @@ class Watch:
         self._ledger = ledger
         self._clock = clock
         self._listener = listener
+        self._asked_by = asked_by
         self._lock = threading.RLock()
         self._connector: Connector | None = None
         self._sampler: Sampler | None = None
@@ -145,12 +149,17 @@ class Watch:
         self._ledger.save_arrays(self.database.name, RANKING, planning.made_at, ranking_arrays(ranking))
         self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ranking, MOST_TOP_UNITS)
 
-    def propose(self, planning: Planning) -> int | None:
-        """Store the plan as a proposal and return its number.
+    def proposal(self, planning: Planning) -> Proposal | None:
+        """The plan as a proposal, not stored; None where there is nothing to move."""
+        return proposal_of(planning, self.database, self.identity.fingerprint, asked_by=self._asked_by)
 
-        None where there is nothing to move, the level forbids it, or approved moves are still to be done.
+    def propose(self, planning: Planning) -> int | None:
+        """Store the plan as a proposal and return its number; None as ``offer``.
+
+        What waits for a decision and has nothing left to do, by the facts of the plan, is ended first.
         """
-        number = self.offer(proposal_of(planning, self.database, self.identity.fingerprint))
+        end_without_basis(self._ledger, self.database.name, self.identity.fingerprint, self.sampler.catalog)
+        number = self.offer(self.proposal(planning))
         if number is None:
             return None
         if planning.plain and self._ledger.load_arrays(self.database.name, decision_of_proposal(number)) is None:
@@ -165,14 +174,20 @@ class Watch:
             ConnectorError: the engine did not answer.
         """
         with self._lock:
-            return take_out(self.database, self.connector, space, container, self._clock.now())
+            return take_out(self.database, self.connector, space, container, self._clock.now(), asked_by=self._asked_by)
 
     def offer(self, proposal: Proposal | None) -> int | None:
-        """Store a proposal, if there is one, and return its number; None as ``propose``."""
+        """Store a proposal and return its number.
+
+        None where there is none, the level forbids it, approved moves are still to be done, an undo waits for its
+        answer, or, of what the agent proposes by itself, somebody has asked the same question and has yet to decide.
+        """
         if proposal is None or self.level is Level.OBSERVE:
             return None
         if self._ledger.moves(database=self.database.name, states=ACTIONABLE | {MoveState.UNDO_PROPOSED}):
-            return None  # what was approved, and an undo that waits for its answer, come first
+            return None
+        if not proposal.asked_by and proposal.purpose in asked_for(self._ledger, self.database.name):
+            return None
         return self._ledger.store_proposal(proposal)
 
     # -- acting --------------------------------------------------------------------------------------------------
@@ -202,10 +217,14 @@ class Watch:
             name = self.database.name
             for row in self._ledger.moves(database=name, states={MoveState.PLACED}):
                 self._ledger.transition(row.id, MoveState.SETTLING, "caches warm up before anything is measured")
-            settle_undos(name, self._ledger)
+            self.snapshot.undone += settle_undos(name, self._ledger)
             settling = self._ledger.moves(database=name, states={MoveState.SETTLING})
             outcomes = [self._verify_proposal(number, settling) for number in {row.proposal_id for row in settling}]
-            return tuple(outcome for outcome in outcomes if outcome is not None)
+            measured = tuple(outcome for outcome in outcomes if outcome is not None)
+            for outcome in measured:
+                self.snapshot.outcomes[outcome.verdict] += 1
+                self.snapshot.last_outcome = outcome
+            return measured
 
     def hold_lease(self) -> None:
         """Become the one agent that acts here.
@@ -318,7 +337,7 @@ class Watch:
         if not plain or self.level is Level.OBSERVE:
             return
         try:
-            propose_undo(plain, self.database, self.connector, self._ledger, self._clock.now())
+            propose_undo(plain, self.database, self.connector, self._ledger, self._clock.now(), asked_by=self._asked_by)
         except CannotUndo as error:
             self._ledger.record("undo.impossible", f"proposal {plain[0].proposal_id}", why=str(error))
 

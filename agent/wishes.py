@@ -35,7 +35,12 @@ class Wishes:
     def answer(self, move_id: int, sentence: str) -> None:
         """Say what became of the ask in force, unless that was said."""
         ask = self.of(move_id, fresh=True)
-        if ask is not None and not ask.answer:
+        if ask is not None:
+            self.answer_to(ask, sentence)
+
+    def answer_to(self, ask: AskRow, sentence: str) -> None:
+        """Say what became of this very ask, unless that was said."""
+        if not ask.answer:
             self._ledger.asks.answer(ask.id, sentence)
             self._read_at = -math.inf
 

@@ -19,6 +19,7 @@ what a person does next::
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from datetime import datetime
 from enum import StrEnum
 from types import TracebackType
@@ -233,6 +234,22 @@ class Mover(Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+
+
+class Closing(ABC):
+    """The part of a Mover that ends it with the ``with`` block around its work."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the session."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 class Unpausable:

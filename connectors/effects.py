@@ -1,4 +1,4 @@
-"""What a move does beside copying: whom it holds up, what it logs, what it leaves to do."""
+"""What a move does beside copying: whom it holds up, what it logs, what it leaves to do, what has to survive it."""
 
 from __future__ import annotations
 
@@ -38,3 +38,11 @@ class FollowUp:
 
     what: str  # one sentence without a full stop
     seconds: float | None  # of a session's time, estimated; None: nobody can say
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """Something that belongs to what a move makes anew, and has to be there as it was when it has arrived."""
+
+    what: str  # "index APP.ORDERS_PK"
+    how: str  # what must not have changed of it: "primary key on +ID"

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from connectors.containers import Container
-from connectors.effects import FollowUp, Locked, LogVolume
+from connectors.effects import FollowUp, Kept, Locked, LogVolume
 
 F64 = NDArray[np.float64]
 F32 = NDArray[np.float32]
@@ -342,6 +342,7 @@ class Route:
     locked: Locked | None = None  # None: stored before routes told
     lock_seconds: float = 0.0  # others queue behind it for so long at most, where it has to wait for its lock
     follow_up: tuple[FollowUp, ...] = ()
+    keeps: tuple[Kept, ...] = ()  # inspect() tells what of it is not as it was; empty: nothing is compared
 
     @property
     def log_volume(self) -> LogVolume:

@@ -58,6 +58,13 @@ class Draft:
             self.left += len(group.hops)
             self.left_bytes += group.size
 
+    def redo(self, groups: Sequence[Group]) -> None:
+        """Do and keep groups again that were taken back, the board as it was before them."""
+        for group in groups:
+            for hop in group.hops:
+                self.board.do(hop)
+            self.keep(group)
+
     def affords(self, hops: Sequence[Hop]) -> bool:
         """Whether that many hops and bytes may still be added."""
         return len(hops) <= self.left and sum(int(self.bundles.size[hop.bundle]) for hop in hops) <= self.left_bytes

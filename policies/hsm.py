@@ -17,8 +17,10 @@ from connectors.model import F64, I64, Bools
 from policies.asking import Question, question
 from policies.board import Group
 from policies.draft import Draft, by_density
+from policies.elbow_room import told
+from policies.exchange import Aim, exchanged
 from policies.offers import STAY, Offers
-from policies.placement import bound, place
+from policies.placement import Placement, bound, place
 from policies.plan import MoveReason, Pin, Tier
 from policies.schedule import scheduled
 
@@ -82,6 +84,7 @@ class _Outcome:
     groups: list[Group]
     refused: list[int]  # bundles that were to come and could not
     near: I64  # items worth asking about again
+    choice: I64  # the answer
     gain: float
     missed: float  # of the answer's gain, because it could not be carried out as it is
     elsewhere: tuple[I64, I64]  # options and items that were chosen and not done
@@ -91,30 +94,42 @@ def _carried_out(draft: Draft, asked: Question) -> _Outcome:
     """What comes of a question.
 
     Where the answer cannot be carried out as it is - two full tiers that would exchange what neither has room for - the
-    question is put again without what went elsewhere, and the better outcome stays.
+    question is put again, and tells what was in the way. The better outcome stays.
     """
     first = _answered(draft, asked, asked.offers)
     if first.missed <= _MISSED * first.gain or len(asked.offers.gain) < 2:
         return first
     draft.take_back(first.groups)
-    gain = asked.offers.gain.copy()
-    gain[first.elsewhere] = -np.inf
-    second = _answered(draft, asked, replace(asked.offers, gain=gain))
+    second = _answered(draft, asked, told(draft, asked, first.choice, first.elsewhere))
     if second.gain > first.gain:
         return second
     draft.take_back(second.groups)
-    for group in first.groups:
-        for hop in group.hops:
-            draft.board.do(hop)
-        draft.keep(group)
+    draft.redo(first.groups)
     return first
 
 
 def _answered(draft: Draft, asked: Question, offers: Offers) -> _Outcome:
-    """What comes of some offers of a question."""
+    """What comes of some offers of a question: swap after swap, or else in one order for all."""
     placed = place(offers)
     items = np.flatnonzero(placed.choice != STAY)
-    groups, refused = scheduled(draft, asked.bundle[items], asked.target[placed.choice[items], items])
+    bundle, target = asked.bundle[items], asked.target[placed.choice[items], items]
+    groups, refused = scheduled(draft, bundle, target)
+    outcome = _outcome(draft, asked, placed, groups, refused)
+    if outcome.missed <= _MISSED * outcome.gain:
+        return outcome
+    draft.take_back(groups)
+    others = exchanged(draft, [Aim(*aim) for aim in zip(bundle.tolist(), target.tolist(), strict=True)])
+    refused = [each for each in bundle[target < draft.bundles.tier[bundle]].tolist() if not draft.moved[each]]
+    other = _outcome(draft, asked, placed, others, refused)
+    if other.gain > outcome.gain:
+        return other
+    draft.take_back(others)
+    draft.redo(groups)
+    return outcome
+
+
+def _outcome(draft: Draft, asked: Question, placed: Placement, groups: list[Group], refused: list[int]) -> _Outcome:
+    items = np.flatnonzero(placed.choice != STAY)
     went = _went(draft, asked, items, groups)
     moved = went != STAY
     gain = float(asked.offers.gain[went[moved], items[moved]].sum())
@@ -123,6 +138,7 @@ def _answered(draft: Draft, asked: Question, offers: Offers) -> _Outcome:
         groups=groups,
         refused=refused,
         near=placed.near,
+        choice=placed.choice,
         gain=gain,
         missed=placed.gain - gain,
         elsewhere=(placed.choice[other], other),

@@ -41,8 +41,7 @@ class Found:
 class _States:
     """What was decided, one column per state."""
 
-    hope: F64  # (prices, m) gain so far, and the value of the room that is left, at each price
-    gain: F64  # (m,)
+    gain: F64  # (m,) so far
     left: F64  # (k, m) of each resource
     parent: I64  # (m,) column among the states one item earlier
     taken: I64  # (m,) option of the last item, STAY for none
@@ -50,34 +49,42 @@ class _States:
     def __len__(self) -> int:
         return len(self.gain)
 
-    def only(self, which: I64 | Bools) -> _States:
-        return _States(
-            self.hope[:, which], self.gain[which], self.left[:, which], self.parent[which], self.taken[which]
-        )
+    def only(self, which: I64) -> _States:
+        return _States(self.gain[which], self.left[:, which], self.parent[which], self.taken[which])
+
+    def bound(self, price: F64, worth: F64) -> F64:
+        """No state brings more, shape ``(m,)``: gain so far, the room that is left and what the rest is worth.
+
+        Args:
+            price: shape ``(prices, k)``.
+            worth: of the items that are left at each price, shape ``(prices,)``.
+        """
+        hope = price @ self.left
+        hope += worth[:, np.newaxis]
+        return np.asarray(hope.min(axis=0) + self.gain, dtype=np.float64)
 
 
 class _Rest:
     """What the items from the ``t``-th on would choose at each price, added up from the end."""
 
     def __init__(self, offers: Offers, price: F64) -> None:
-        nothing, n, resources = np.zeros((0, len(offers) + 1)), len(offers), len(offers.room)
-        self.reduced = np.zeros((0, *offers.gain.shape))  # (prices, o, n)
+        resources, n = len(offers.room), len(offers)
+        self.price = np.zeros((0, resources))
         self.choice = np.zeros((0, n), dtype=np.int64)  # (prices, n)
-        self.worth, self.gain = nothing, nothing  # (prices, n + 1)
+        self.worth = self.gain = np.zeros((0, n + 1))  # (prices, n + 1)
         self.use = np.zeros((resources, 0, n + 1))
         self.given = _from_the_end(np.maximum(-offers.use.min(axis=1), 0.0))  # (k, n + 1)
         self.judge(offers, price)
 
     def judge(self, offers: Offers, price: F64) -> None:
-        """Take in more prices, shape ``(prices, k)``."""
-        reduced = offers.gain[np.newaxis] - np.tensordot(price, offers.use, 1)
-        chosen = [best_options(at_price) for at_price in reduced]
+        """Ask at more prices, shape ``(prices, k)``."""
+        chosen = [best_options(offers.reduced(at_price)) for at_price in price]
         choice = np.array([choice for choice, _ in chosen], dtype=np.int64)
         takes = choice != STAY
         option, item = np.maximum(choice, 0), np.arange(len(offers))
         gain = _from_the_end(np.where(takes, offers.gain[option, item], 0.0))
         use = _from_the_end(np.where(takes, offers.use[:, option, item], 0.0))
-        self.reduced = np.concatenate((self.reduced, reduced))
+        self.price = np.concatenate((self.price, price))
         self.choice = np.concatenate((self.choice, choice))
         self.worth = np.concatenate((self.worth, _from_the_end(np.array([worth for _, worth in chosen]))))
         self.gain = np.concatenate((self.gain, gain))
@@ -96,83 +103,74 @@ def search(offers: Offers, price: F64, width: int, floor: float = -np.inf, depth
     """
     depth = len(offers) if depth is None else min(depth, len(offers))
     rest, same = _Rest(offers, price), _same_as_before(offers)
-    states = _start(offers, price)
+    states = _start(offers)
     trail: list[tuple[I64, I64]] = []
     best: tuple[int, int, int] | None = None  # item, state and price of the best certain gain
     gain, missed = floor, -np.inf
     for item in range(depth):
-        states = _decided(states, offers, rest, item, same=bool(same[item]))
-        bound = (states.hope + rest.worth[:, item + 1, np.newaxis]).min(axis=0)
+        states = _decided(states, offers, item, same=bool(same[item]))
+        bound = states.bound(rest.price, rest.worth[:, item + 1])
         alive = np.flatnonzero((bound > gain) & _possible(states, rest, item + 1))
         states, bound = states.only(alive), bound[alive]
         if len(states) > width or item % _LOOK_EVERY == 0 or item == depth - 1:
-            certain, at_price = _certain(states, rest, item + 1)
+            certain = _certain(states, rest, item + 1)
             at = int(certain.argmax()) if len(certain) else _NO_STATE
             kept = np.arange(len(states))
             if at != _NO_STATE and certain[at] > gain:
-                gain, best = float(certain[at]), (item, at, int(at_price[at]))
+                gain, best = float(certain[at]), (item, at, _at_price(states, rest, item + 1, at))
                 trail.append((states.parent, states.taken))
                 found = _traced(trail, best, rest, len(offers))
                 trail.pop()
                 kept = np.flatnonzero(bound > gain)
             if len(kept) > width:
                 narrow = _narrowed(bound[kept], certain[kept], width)
-                missed = max(missed, float(np.delete(bound[kept], narrow).max()))
+                missed = max(missed, float(bound[kept[~narrow]].max()))
                 kept = kept[narrow]
             states = states.only(kept)
         trail.append((states.parent, states.taken))
         if not len(states):
             break
         if item in _ASKED_ANEW and item < depth - 1 and len(offers) <= _ASKED_AT_MOST:
-            _judged_anew(states, offers, rest, item + 1)
+            _judge_anew(states, offers, rest, item + 1)
     if depth < len(offers) and len(states):
-        missed = max(missed, float((states.hope + rest.worth[:, depth, np.newaxis]).min(axis=0).max()))
+        missed = max(missed, float(states.bound(rest.price, rest.worth[:, depth]).max()))
     return Found(choice=None if best is None else found, gain=gain, bound=max(gain, missed))
 
 
-def _judged_anew(states: _States, offers: Offers, rest: _Rest, item: int) -> None:
+def _judge_anew(states: _States, offers: Offers, rest: _Rest, item: int) -> None:
     """Judge at one more price: the best one for what the most hopeful state leaves open."""
-    hopeful = int((states.hope + rest.worth[:, item, np.newaxis]).min(axis=0).argmax())
+    hopeful = int(states.bound(rest.price, rest.worth[:, item]).argmax())
     open_ = Offers(gain=offers.gain[:, item:], use=offers.use[:, :, item:], room=states.left[:, hopeful])
-    price = prices(open_).price
-    rest.judge(offers, price[np.newaxis])
-    states.hope = np.vstack((states.hope, states.gain + price @ states.left))
+    rest.judge(offers, prices(open_).price[np.newaxis])
 
 
-def _start(offers: Offers, price: F64) -> _States:
+def _start(offers: Offers) -> _States:
     zero = np.zeros(1, dtype=np.int64)
-    return _States((price @ offers.room)[:, np.newaxis], np.zeros(1), offers.room[:, np.newaxis], zero, zero + STAY)
+    return _States(np.zeros(1), offers.room[:, np.newaxis], zero, zero + STAY)
 
 
-def _decided(states: _States, offers: Offers, rest: _Rest, item: int, *, same: bool) -> _States:
+def _decided(states: _States, offers: Offers, item: int, *, same: bool) -> _States:
     """Every state with every option of an item.
 
     Args:
         states: before the item.
         offers: of the search.
-        rest: of the offers.
         item: that is decided.
         same: it is like the item before it in everything, so of the two the earlier one goes first.
     """
+    options = [STAY, *np.flatnonzero(np.isfinite(offers.gain[:, item])).tolist()]
     here = np.arange(len(states), dtype=np.int64)
-    parts = [_States(states.hope, states.gain, states.left, here, np.full(len(states), STAY, dtype=np.int64))]
-    for option in np.flatnonzero(np.isfinite(offers.gain[:, item])):
-        from_ = np.flatnonzero(states.taken >= option) if same else here
-        parts.append(
-            _States(
-                states.hope[:, from_] + rest.reduced[:, option, item, np.newaxis],
-                states.gain[from_] + offers.gain[option, item],
-                states.left[:, from_] - offers.use[:, option, item, np.newaxis],
-                from_,
-                np.full(len(from_), option, dtype=np.int64),
-            )
-        )
+    from_ = [np.flatnonzero(states.taken >= option) if same and option != STAY else here for option in options]
+    gain, left = [states.gain], [states.left]
+    for option, which in zip(options[1:], from_[1:], strict=True):
+        before = states.only(which) if same else states
+        gain.append(before.gain + offers.gain[option, item])
+        left.append(before.left - offers.use[:, option, item, np.newaxis])
     return _States(
-        np.concatenate([part.hope for part in parts], axis=1),
-        np.concatenate([part.gain for part in parts]),
-        np.concatenate([part.left for part in parts], axis=1),
-        np.concatenate([part.parent for part in parts]),
-        np.concatenate([part.taken for part in parts]),
+        np.concatenate(gain),
+        np.concatenate(left, axis=1),
+        np.concatenate(from_),
+        np.repeat(np.array(options, dtype=np.int64), [len(which) for which in from_]),
     )
 
 
@@ -181,23 +179,30 @@ def _possible(states: _States, rest: _Rest, item: int) -> Bools:
     return np.asarray((states.left + rest.given[:, item, np.newaxis] >= -SLACK).all(axis=0), dtype=np.bool_)
 
 
-def _certain(states: _States, rest: _Rest, item: int) -> tuple[F64, I64]:
-    """The best gain that each state is sure of with what the rest would choose at one of the prices, and which."""
+def _certain(states: _States, rest: _Rest, item: int) -> F64:
+    """The best gain that each state is sure of, with what the rest would choose at one of the prices."""
     fits = np.ones((len(rest.gain), len(states)), dtype=np.bool_)
     for left, use in zip(states.left, rest.use, strict=True):
-        fits &= left[np.newaxis] + SLACK >= use[:, item, np.newaxis]
-    gain = np.where(fits, states.gain[np.newaxis] + rest.gain[:, item, np.newaxis], -np.inf)
-    at_price = gain.argmax(axis=0)
-    return np.take_along_axis(gain, at_price[np.newaxis], axis=0)[0], at_price
+        fits &= left + SLACK >= use[:, item, np.newaxis]
+    more = np.where(fits, rest.gain[:, item, np.newaxis], -np.inf)
+    return np.asarray(states.gain + more.max(axis=0), dtype=np.float64)
 
 
-def _narrowed(bound: F64, certain: F64, width: int) -> I64:
-    """Positions of the states that are kept, in rising order."""
+def _at_price(states: _States, rest: _Rest, item: int, at: int) -> int:
+    """The price at which what the rest would choose gives one state its best certain gain."""
+    fits = (states.left[:, at, np.newaxis] + SLACK >= rest.use[:, :, item]).all(axis=0)
+    return int(np.where(fits, rest.gain[:, item], -np.inf).argmax())
+
+
+def _narrowed(bound: F64, certain: F64, width: int) -> Bools:
+    """Which states are kept."""
     hopeful = width // 2
     by_bound = np.argpartition(-bound, hopeful)
     others = by_bound[hopeful:]
-    sure = others[np.argpartition(-certain[others], width - hopeful)[: width - hopeful]]
-    return np.sort(np.concatenate((by_bound[:hopeful], sure)))
+    kept = np.zeros(len(bound), dtype=np.bool_)
+    kept[by_bound[:hopeful]] = True
+    kept[others[np.argpartition(-certain[others], width - hopeful)[: width - hopeful]]] = True
+    return kept
 
 
 def _traced(trail: list[tuple[I64, I64]], best: tuple[int, int, int], rest: _Rest, items: int) -> I64:

@@ -28,7 +28,7 @@ from agent.cli.spaces import print_spaces, spaces_document
 from agent.cli.wording import print_moves, print_value, seconds_per_hour
 from agent.ledger import ProposalRow
 from agent.pins import PinReport, pin_reports
-from agent.planner import Planning, proposal_of
+from agent.planner import Planning
 from agent.proposals import Proposal
 from agent.units_of_measure import exact_bytes, format_bytes, format_seconds, parse_ratio, parse_seconds
 from policies.modes import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, UnknownName, Usage
@@ -65,7 +65,8 @@ def balance(
     tier: Annotated[str | None, typer.Option(help="usage, capacity: only this tier.")] = None,
     space: Annotated[str | None, typer.Option(help="drain: the space to be emptied.")] = None,
     container: Annotated[
-        str | None, typer.Option(help="drain: only this file, device or folder of the space, by name or path.")
+        str | None,
+        typer.Option(help="drain: only this file, device or folder of the space, as `hotplace containers` lists it."),
     ] = None,
     free_share: Annotated[
         str | None, typer.Option(metavar="RATIO", help="hsm ssd: share to be free; default 20%.")
@@ -90,18 +91,20 @@ def balance(
             return
         look(session, watch, observe)
         planning = _planned(watch.plan(wanted, limit, traced=trace))
-        proposal = proposal_of(planning, session.database, watch.identity.fingerprint)
+        proposal = watch.proposal(planning)
         number = watch.propose(planning) if propose else None
         stored = None if number is None else session.ledger.proposal(number)
     except UnknownName as error:
         raise CommandError(
-            str(error), code=ExitCode.NOT_FOUND, advice="`hotplace status` lists spaces with their tiers."
+            str(error),
+            code=ExitCode.NOT_FOUND,
+            advice=f"`hotplace {'containers' if container else 'status'}` lists what there is.",
         ) from error
     finally:
         watch.close(save=observe is not None)
     reports = pin_reports(planning) if mode is ModeType.PREFERENCE else ()
     _print(session.out, mode, planning, proposal, reports)
-    print_next(session.out, stored, propose=propose)
+    print_next(session.out, proposal, stored, propose=propose)
     session.out.document(_document(session, mode, planning, proposal, reports, stored, propose=propose))
 
 

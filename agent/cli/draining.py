@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agent.cli.containers import container_document
 from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.output import Output
 from agent.cli.planning import print_next, print_statements, stored_document
@@ -47,7 +48,7 @@ def _print(out: Output, found: TakingOut, stored: ProposalRow | None, *, propose
         out.facts([("copies", format_bytes(move.size_bytes)), ("copying takes", format_seconds(move.copy_seconds))])
         print_moves(out, found.proposal.moves)
         print_statements(out, found.proposal)
-        print_next(out, stored, propose=propose)
+        print_next(out, found.proposal, stored, propose=propose)
     elif isinstance(found.answer, ByHand):
         out.heading(f"drain: {found.container.name} is taken out of {found.space.name} by hand")
         out.line(f"hotplace does not do it: {found.answer.because}")
@@ -65,13 +66,7 @@ def _document(session: Session, found: TakingOut, stored: ProposalRow | None, *,
         "type": "drain",
         "dry_run": not propose,
         "space": found.space.name,
-        "container": {
-            "name": found.container.name,
-            "path": found.container.path,
-            "bytes": found.container.size_bytes,
-            "used_bytes": found.container.used_bytes,
-            "free_bytes": found.container.free_bytes,
-        },
+        "container": container_document(found.container),
         "proposal": stored_document(stored),
         "by_hand": None if by_hand is None else {"statements": list(by_hand.statements), "because": by_hand.because},
         **({"moves": []} if found.proposal is None else proposal_document(found.proposal)),

@@ -18,6 +18,7 @@ from agent.cli.app import app as frame
 COMMANDS = {
     "balancing": ("balance",),
     "closing": ("close", "reopen"),
+    "containers": ("containers",),
     "deciding": ("approve", "reject", "strike"),
     "demo": ("demo",),
     "looking": ("units", "explain"),

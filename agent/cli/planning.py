@@ -23,7 +23,7 @@ from agent.cli.wording import (
     short_digest,
 )
 from agent.ledger import ProposalRow
-from agent.planner import Planning, proposal_of
+from agent.planner import Planning
 from agent.proposals import Proposal
 from agent.ranking import Ranking, ranking_of
 from agent.units_of_measure import format_bytes, format_seconds
@@ -59,14 +59,14 @@ def plan(
         look(session, watch, observe)
         planning = watch.plan()
         assert planning is not None, "there is a sample"
-        proposal = proposal_of(planning, session.database, watch.identity.fingerprint)
+        proposal = watch.proposal(planning)
         number = watch.propose(planning) if propose else None
         stored = None if number is None else session.ledger.proposal(number)
     finally:
         watch.close(save=observe is not None)
     ranking = ranking_of(planning)
     _print(session.out, planning, ranking, proposal)
-    print_next(session.out, stored, propose=propose)
+    print_next(session.out, proposal, stored, propose=propose)
     session.out.document(
         {
             "database": session.database.name,
@@ -153,15 +153,17 @@ def _speeds(planning: Planning) -> str:
     )
 
 
-def print_next(out: Output, stored: ProposalRow | None, *, propose: bool) -> None:
+def print_next(out: Output, proposal: Proposal | None, stored: ProposalRow | None, *, propose: bool) -> None:
     """What was stored and how to approve it, or how to store it."""
     out.line()
     if stored is not None:
         digest = short_digest(stored.digest)
         out.line(f"proposal {stored.id}, digest {digest}, {expiry(stored.proposal)}")
         out.line(f"next: hotplace approve {stored.id} --digest {digest}")
-    elif propose:
+    elif propose and proposal is None:
         out.line("there is nothing to propose")
+    elif propose:
+        out.line("not stored: what is approved, or an undo that waits for its answer, comes first; see hotplace status")
     else:
         out.line("dry run: nothing was changed in the database; --propose stores the plan for approval")
 

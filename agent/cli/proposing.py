@@ -19,6 +19,7 @@ from agent.cli.wording import (
     print_moves,
     print_value,
     proposal_document,
+    question,
     short_digest,
 )
 from agent.ledger import MoveRow, ProposalRow
@@ -26,7 +27,7 @@ from agent.states import MoveState
 from agent.units_of_measure import format_bytes, format_seconds, format_when
 
 COLUMNS = (
-    Column("id", number=True), Column("digest"), Column("state"), Column("moves", number=True),
+    Column("id", number=True), Column("digest"), Column("state"), Column("for"), Column("moves", number=True),
     Column("size", number=True), Column("saves/h", number=True), Column("proposed"), Column("expires"), Column("why"),
 )  # fmt: skip
 MOST = 1000  # proposals in a list
@@ -81,6 +82,7 @@ def print_proposal(out: Output, row: ProposalRow, moves: Sequence[MoveRow]) -> N
     decided = f" at {format_when(row.decided_at)} by {row.decided_by}" if row.decided_at else ""
     out.facts(
         [
+            ("for", question(row.proposal)),
             ("state", f"{row.state}{decided}{f': {row.reason}' if row.reason else ''}"),
             ("digest", row.digest),
             ("proposed", f"{format_when(row.proposal.created_at)}, {expiry(row.proposal)}"),
@@ -99,6 +101,7 @@ def _cells(row: ProposalRow) -> tuple[str, ...]:
         str(row.id),
         short_digest(row.digest),
         row.state.value,
+        question(row.proposal),
         str(len(row.proposal.moves)),
         format_bytes(row.proposal.bytes_moved),
         format_seconds(row.proposal.wait_saved_per_hour),
@@ -114,6 +117,8 @@ def _head(row: ProposalRow) -> dict[str, Any]:
         "digest": row.digest,
         "state": row.state,
         "reason": row.reason or None,
+        "purpose": row.proposal.purpose,
+        "asked_by": row.proposal.asked_by or None,
         "decided_at": row.decided_at,
         "decided_by": row.decided_by or None,
         "moves": len(row.proposal.moves),

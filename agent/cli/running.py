@@ -16,7 +16,7 @@ from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.output import Column, Output
 from agent.cli.session import Session
 from agent.cli.under_way import UnderWay, under_way_document, under_way_of
-from agent.cli.wording import count_of_moves, expiry, seconds_per_hour, short_digest
+from agent.cli.wording import count_of_moves, expiry, question, seconds_per_hour, short_digest
 from agent.config import DatabaseConfig
 from agent.daemon import STALE_SAMPLES, Daemon
 from agent.ledger import Ledger, MoveRow, ProposalRow
@@ -190,9 +190,10 @@ def _print_status(
 
 def _print_proposals(out: Output, proposals: list[ProposalRow]) -> None:
     for row in proposals:
+        saved = seconds_per_hour(row.proposal.wait_saved_per_hour)
         out.line(
-            f"proposal {row.id} ({short_digest(row.digest)}) is {row.state}: {count_of_moves(row.proposal)}, "
-            f"saves {seconds_per_hour(row.proposal.wait_saved_per_hour)}, {expiry(row.proposal)}"
+            f"proposal {row.id} ({short_digest(row.digest)}; {question(row.proposal)}) is {row.state}: "
+            f"{count_of_moves(row.proposal)}, saves {saved}, {expiry(row.proposal)}"
         )
 
 
@@ -232,6 +233,8 @@ def _proposal_document(row: ProposalRow) -> dict[str, Any]:
         "id": row.id,
         "digest": row.digest,
         "state": row.state,
+        "purpose": row.proposal.purpose,
+        "asked_by": row.proposal.asked_by or None,
         "moves": len(row.proposal.moves),
         "wait_saved_per_hour_seconds": row.proposal.wait_saved_per_hour,
         "expires_at": row.proposal.expires_at,

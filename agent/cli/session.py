@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import socket
 import sys
@@ -16,7 +15,7 @@ from typing import Self
 from agent.cli.output import Output
 from agent.clock import SystemClock
 from agent.config import Config, DatabaseConfig, Level, find_config, load
-from agent.ledger import Ledger
+from agent.ledger import Ledger, user_name
 from agent.watch import Watch
 from connectors.base import Clock
 
@@ -106,12 +105,12 @@ class Session:
 
     def watch(self) -> Watch:
         """The database with nothing that could write: a dry run. The caller closes it."""
-        return Watch(self.database, self.ledger, self.clock, level=Level.PROPOSE, dry_run=True)
+        return Watch(self.database, self.ledger, self.clock, level=Level.PROPOSE, dry_run=True, asked_by=actor().who)
 
 
 def actor() -> Actor:
     """The user of the operating system, the one behind sudo included, and the terminal or process."""
-    user, behind = getpass.getuser(), os.environ.get("SUDO_USER")
+    user, behind = user_name(), os.environ.get("SUDO_USER")
     who = f"{user} (sudo by {behind})" if behind and behind != user else user
     return Actor(who=who, origin=f"{socket.gethostname()} {_terminal() or f'pid {os.getpid()}'}")
 

@@ -9,7 +9,7 @@ import typer
 from agent.cli.app import Group, command
 from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.proposing import print_proposal
-from agent.cli.session import Session
+from agent.cli.session import Session, actor
 from agent.cli.wording import proposal_document, short_digest
 from agent.ledger import MoveRow
 from agent.undo import UNDOABLE, propose_undo
@@ -31,7 +31,9 @@ def undo(
     rows = _rows(session, moves or [], proposal)
     watch = session.watch()
     try:
-        number = propose_undo(rows, session.database, watch.connector, session.ledger, session.clock.now())
+        number = propose_undo(
+            rows, session.database, watch.connector, session.ledger, session.clock.now(), asked_by=actor().who
+        )
     finally:
         watch.close(save=False)
     stored = session.ledger.proposal(number)

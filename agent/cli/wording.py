@@ -30,6 +30,11 @@ def count_of_moves(proposal: Proposal) -> str:
     return f"{count} move{'' if count == 1 else 's'}"
 
 
+def question(proposal: Proposal) -> str:
+    """What it is for and who wants it: ``drain old_ssd, asked by ann``."""
+    return f"{proposal.purpose}, asked by {proposal.asked_by}" if proposal.asked_by else proposal.purpose
+
+
 def short_digest(digest: str) -> str:
     """What lists show of a digest, and what --digest takes at least."""
     return digest[:DIGEST_SHOWN]

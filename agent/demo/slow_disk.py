@@ -31,6 +31,7 @@ from agent.demo.server import as_server_user, own
 from connectors.base import HotplaceError
 
 SOURCE = Path(__file__).with_name("slow_disk.c")
+LIBRARY = "slow_disk.so"
 COMPILERS = ("cc", "gcc", "clang")
 CONTROL_VARIABLE = "HOTPLACE_SLOW_DISK"
 PROBE = "/bin/true"  # a dynamically linked program that every system has
@@ -247,7 +248,7 @@ def build(folder: Path) -> SlowDisk:
     can, why = available()
     if not can:
         raise SlowDiskUnavailable(why)
-    library, control = folder / "slow_disk.so", folder / "control"
+    library, control = folder / LIBRARY, folder / "control"
     if set(str(library)) & set(" :\n"):
         raise SlowDiskUnavailable(f"LD_PRELOAD cannot name {library}: it holds a blank or a colon")
     _compile(library)

@@ -23,7 +23,7 @@ from agent.httpd import MetricsServer
 from agent.ledger import MoveRow
 from agent.metrics import AgentCollector
 from agent.outcomes import Outcome, outcome_json
-from agent.planner import Planning, proposal_of
+from agent.planner import Planning
 from agent.proposals import Proposal
 from agent.ranking import Ranking, ranking_of
 from agent.states import MoveState
@@ -140,7 +140,7 @@ class Story:
         watch = self._company.watch
         planning = watch.plan()
         assert planning is not None, "there are samples"
-        proposal = proposal_of(planning, watch.database, watch.identity.fingerprint)
+        proposal = watch.proposal(planning)
         if proposal is None:
             raise NothingToMove("nothing is worth moving", advice="The ranking above says why, unit by unit.")
         return planning, ranking_of(planning), proposal

@@ -21,7 +21,7 @@ from agent.ledger.errors import (
     Refused,
     WrongState,
 )
-from agent.ledger.ledger import Ledger
+from agent.ledger.ledger import Ledger, user_name
 from agent.ledger.rows import (
     Ask,
     AskRow,
@@ -71,4 +71,5 @@ __all__ = [
     "StepRow",
     "StepState",
     "WrongState",
+    "user_name",
 ]

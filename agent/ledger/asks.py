@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 
 from agent.ledger.audit import AuditChain, subject_of
 from agent.ledger.database import Database, inserted
@@ -20,6 +20,13 @@ from agent.states import UNFINISHED, MoveState
 from connectors.base import Clock
 
 BEFORE_ITS_END = UNFINISHED | {MoveState.APPROVED}
+_NEWEST = select(func.max(asks.c.id)).group_by(asks.c.move_id)
+_IN_FORCE = (  # made once: it is asked twice a second while a move runs
+    select(asks)
+    .join(moves, asks.c.move_id == moves.c.id)
+    .join(proposals, moves.c.proposal_id == proposals.c.id)
+    .where(proposals.c.database == bindparam("of"), moves.c.state.in_(tuple(BEFORE_ITS_END)), asks.c.id.in_(_NEWEST))
+)
 
 
 class Asks:
@@ -74,15 +81,8 @@ class Asks:
 
     def in_force(self, database: str) -> dict[int, AskRow]:
         """The newest ask of every move of the database that has not ended, by the move's number."""
-        newest = select(func.max(asks.c.id)).group_by(asks.c.move_id)
-        query = (
-            select(asks)
-            .join(moves, asks.c.move_id == moves.c.id)
-            .join(proposals, moves.c.proposal_id == proposals.c.id)
-            .where(proposals.c.database == database, moves.c.state.in_(tuple(BEFORE_ITS_END)), asks.c.id.in_(newest))
-        )
         with self._database.read() as connection:
-            return {row.move_id: _row(row._asdict()) for row in connection.execute(query)}
+            return {row.move_id: _row(row._asdict()) for row in connection.execute(_IN_FORCE, {"of": database})}
 
     def of_move(self, move_id: int) -> list[AskRow]:
         """Every ask of one move, the oldest first."""

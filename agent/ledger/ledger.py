@@ -124,15 +124,24 @@ class Ledger:
     # -- proposals -----------------------------------------------------------------------------------------------
 
     def store_proposal(self, proposal: Proposal) -> int:
-        """Store a proposal and return its number; older undecided ones of that database are superseded.
+        """Store a proposal and return its number; older undecided ones of that database and purpose are superseded.
 
-        Where one that would do the same (same statements for the same bundles in the same order) still waits or is
-        approved and not finished, nothing is stored and its number is returned.
+        What the agent made by itself supersedes nothing that somebody asked for. Where one that would do the same (same
+        statements for the same bundles) still waits or is approved and not finished, nothing is stored and its number
+        is returned, unless somebody asks for what until now was the agent's own.
 
         Raises:
             ValueError: it has no moves, or does not survive being written down.
         """
         return self._proposals.store(proposal)
+
+    def end_proposal(self, proposal_id: int, reason: str) -> None:
+        """Mark one that still waits for a decision superseded; any other stays as it is.
+
+        Raises:
+            NotFound, ProposalTampered: as ``proposal``.
+        """
+        self._proposals.end(proposal_id, reason)
 
     def proposals(
         self, *, database: str | None = None, states: Collection[ProposalState] | None = None, limit: int = 100
@@ -377,8 +386,12 @@ class Ledger:
 
 def default_actor() -> str:
     """Which process this is: ``user@host, process 4711``."""
+    return f"{user_name()}@{socket.gethostname()}, process {os.getpid()}"
+
+
+def user_name() -> str:
+    """The user of the operating system by $LOGNAME or account; ``uid 10001`` where a container's has no name."""
     try:
-        user = getpass.getuser()
-    except (KeyError, OSError):  # a container's user may have no name
-        user = f"user {os.geteuid()}"
-    return f"{user}@{socket.gethostname()}, process {os.getpid()}"
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"

@@ -37,12 +37,20 @@ class Proposals:
         with self._database.write() as connection:
             self._expire_due(connection)
             live = proposals.c.database == proposal.database, proposals.c.state.in_(LIVE)
-            known = select(proposals.c.id).where(*live, proposals.c.same_work == same_work)
-            number = connection.execute(known.order_by(proposals.c.id.desc())).scalar()
-            if number is None:
-                number = self._insert(connection, proposal, text, same_work)
-                self._supersede(connection, proposal.database, number)
+            query = select(proposals).where(*live, proposals.c.same_work == same_work).order_by(proposals.c.id.desc())
+            same = load_proposals(connection, query)
+            known = next((row.id for row in same if _stands_for(row, proposal)), None)
+            if known is not None:
+                return known
+            number = self._insert(connection, proposal, text, same_work)
+            self._supersede(connection, proposal, number, {row.id for row in same})
             return number
+
+    def end(self, number: int, reason: str) -> None:
+        """End one that waits for a decision; see ``Ledger.end_proposal``."""
+        with self._database.write() as connection:
+            if load_proposal(connection, number).state is ProposalState.PROPOSED:
+                self._give_way(connection, number, reason)
 
     def rows(self, database: str | None, states: Collection[ProposalState] | None, limit: int) -> list[ProposalRow]:
         """The newest first."""
@@ -153,15 +161,19 @@ class Proposals:
         )  # fmt: skip
         return number
 
-    def _supersede(self, connection: Connection, database: str, by: int) -> None:
-        older = select(proposals.c.id).where(
-            proposals.c.database == database, proposals.c.state == ProposalState.PROPOSED, proposals.c.id < by
+    def _supersede(self, connection: Connection, proposal: Proposal, by: int, same: Collection[int]) -> None:
+        """End older undecided ones that the new one answers better, or that would send the ``same`` statements."""
+        older = select(proposals).where(
+            proposals.c.database == proposal.database, proposals.c.state == ProposalState.PROPOSED, proposals.c.id < by
         )
-        reason = f"proposal {by} takes its place"
-        for number in connection.execute(older.order_by(proposals.c.id)).scalars().all():
-            pending = load_moves(connection, [moves.c.proposal_id == number, moves.c.state == MoveState.PROPOSED])
-            self._set_moves(connection, pending, MoveState.SUPERSEDED, reason)
-            self._set_state(connection, number, ProposalState.SUPERSEDED, reason)
+        for row in load_proposals(connection, older.order_by(proposals.c.id)):
+            if row.id in same or _answered_again(row.proposal, proposal):
+                self._give_way(connection, row.id, f"proposal {by} takes its place")
+
+    def _give_way(self, connection: Connection, number: int, reason: str) -> None:
+        pending = load_moves(connection, [moves.c.proposal_id == number, moves.c.state == MoveState.PROPOSED])
+        self._set_moves(connection, pending, MoveState.SUPERSEDED, reason)
+        self._set_state(connection, number, ProposalState.SUPERSEDED, reason)
 
     def _overdue_exists(self) -> bool:
         with self._database.read() as connection:
@@ -237,6 +249,16 @@ def _same_work(proposal: Proposal) -> str:
         ],
     ]
     return hashlib.sha256(json.dumps(work, ensure_ascii=False).encode()).hexdigest()
+
+
+def _stands_for(row: ProposalRow, proposal: Proposal) -> bool:
+    """Whether one of the same work makes a new one needless: not where it may vanish and the new one may not."""
+    return row.state is ProposalState.APPROVED or bool(row.proposal.asked_by) or not proposal.asked_by
+
+
+def _answered_again(old: Proposal, new: Proposal) -> bool:
+    """Whether the new one takes the old one's place; never, by itself, that of one which somebody asked for."""
+    return old.purpose == new.purpose and (bool(new.asked_by) or not old.asked_by)
 
 
 def _named(who: str, origin: str) -> None:

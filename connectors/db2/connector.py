@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from connectors.base import Clock, Lease, Mover
@@ -12,16 +14,16 @@ from connectors.db2.containers import route_out
 from connectors.db2.inspection import inspect
 from connectors.db2.landing import landed, landing_in
 from connectors.db2.mover import Db2Mover
-from connectors.db2.names import parse_key, whole_of
+from connectors.db2.names import Part, parse_key, whole_of
 from connectors.db2.sampler import MonitorSampler
 from connectors.db2.server import Server, read_server
 from connectors.db2.session import ReadSession
 from connectors.db2.settings import Db2Settings
-from connectors.db2.sizes import exact_sizes
+from connectors.db2.sizes import exact_sizes, loading, table_sizes
 from connectors.db2.space_move import Instance, space_route
 from connectors.db2.storage import Storage, TableSpace, read_storage
-from connectors.db2.table_move import room_of, table_route
-from connectors.db2.tables import find_table_of
+from connectors.db2.table_move import Room, made_beside, room_of, table_route
+from connectors.db2.tables import TableFacts, find_table_of, packages_of, read_protocol
 from connectors.model import (
     I64,
     Bundle,
@@ -123,18 +125,36 @@ class Db2Connector:
 
     def _table_route(self, bundle: Bundle, to_space: str) -> Route | NoRoute:
         storage = read_storage(self._session, shared=self._shared(), folders=self._settings.folders)
-        table = find_table_of(self._session, parse_key(bundle.key))
-        room = room_of(storage, self._known_server())
+        table = self._table_of(bundle)
         if not self._settings.by_group:
             source, target = storage.space_named(bundle.space), storage.space_named(to_space)
-            return table_route(table, bundle, source, target, self._settings, room)
+            return table_route(
+                table, bundle, source, target, self._settings, self._room(storage, table, bundle, target)
+            )
         homes = self._homes_of(bundle, storage)
         wanted = [whole_of(name) for name in bundle.homes]
         landing = landing_in(storage, to_space, homes[0] if homes else None, self._settings, wanted)
         if isinstance(landing, NoRoute):
             return landing
+        room = self._room(storage, table, bundle, landing)
         found = table_route(table, bundle, homes[0] if homes else None, landing, self._settings, room)
         return landed(found, to_space, landing, [space.name for space in homes])
+
+    def _table_of(self, bundle: Bundle) -> TableFacts | None:
+        """The table that moves; while a move of it is open, some of its triggers are that move's and will go."""
+        table = find_table_of(self._session, parse_key(bundle.key))
+        if table is None or not table.triggers or not read_protocol(self._session, table.schema, table.name).open:
+            return table
+        return replace(table, triggers=())
+
+    def _room(self, storage: Storage, table: TableFacts | None, bundle: Bundle, target: TableSpace | None) -> Room:
+        """What there is for the log, the protocol, and what of the table is made anew without moving."""
+        beside: dict[str, int] = {}
+        if table is not None and target is not None and (table.schema, table.name) not in loading(self._session):
+            sizes = table_sizes(self._session, table.schema, table.name, shared=self._shared())
+            whole = {part: sum(partition[part] for partition in sizes.values()) for part in Part}
+            beside = made_beside(table, bundle, target.name, whole)
+        return room_of(storage, self._known_server(), beside)
 
     def _homes_of(self, bundle: Bundle, storage: Storage) -> list[TableSpace]:
         """The table space that the catalog saw each unit in; empty where it does not hold them all."""
@@ -152,7 +172,8 @@ class Db2Connector:
         space: TableSpace | None = storage.spaces[int(homes.space[list(catalog.units.key).index(bundle.key)])]
         if bundle.wide:
             space = storage.space_named(whole_of(bundle.wide))
-        return space_route(storage, space, bundle, to_space, self._settings, self._kind())
+        packages = () if space is None else packages_of(self._session, space.name)
+        return space_route(storage, space, bundle, to_space, self._settings, self._kind(), packages)
 
     def _kind(self) -> Instance:
         server = self._known_server()

@@ -16,6 +16,7 @@ import numpy as np
 
 from connectors.db2.catalog import Homes
 from connectors.db2.sampler import BACKUPS, UNCOUNTED, space_key
+from connectors.demands import demand_of
 from connectors.model import F64, I64, SIGNALS, Bools, Demand, Interval, Signal, SpaceFigures
 
 ESTIMATED = frozenset({Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE})
@@ -41,17 +42,7 @@ def classify(interval: Interval, homes: Homes) -> Demand:
     counts[Signal.DIRECT_READ] = interval.deltas["direct_read_requests"]
     counts[Signal.ASYNC_WRITE] = _written(interval, home)
     observed = _observed(interval, home)
-    return Demand(
-        ended_at=interval.ended_at,
-        seconds=interval.seconds,
-        physical_id=interval.physical_id,
-        rates=np.where(observed, counts, 0.0) / interval.seconds,
-        observed=observed,
-        estimated=ESTIMATED,
-        database=interval.database_rates(),
-        spaces=_space_rates(interval),
-        roles=interval.role_rates(),
-    )
+    return demand_of(interval, counts, observed, estimated=ESTIMATED, spaces=_space_rates(interval))
 
 
 def _nothing_known(interval: Interval, homes: Homes) -> Demand:

@@ -8,6 +8,7 @@ import numpy as np
 
 from connectors.base import ObjectGone, PrivilegeMissing, StatementFailed
 from connectors.db2.figures import skew
+from connectors.db2.grants import moving_rights, unreadable
 from connectors.db2.lease import MAKE_IT, TABLE
 from connectors.db2.names import identifier
 from connectors.db2.pools import pool_findings
@@ -81,7 +82,8 @@ def examine(session: ReadSession, settings: Db2Settings, server: Server, *, shar
     """
     found = [check(server) for check in _CHECKS]
     found += [_granted(session, settings, name) for name in FUNCTIONS]
-    found += [_may_move(session, settings), _lease(session)]
+    found += unreadable(session, settings)
+    found += [*moving_rights(session, settings), _lease(session)]
     found += _unfinished(session)
     found += _skewed(session, server)
     found += pool_findings(session)
@@ -167,7 +169,20 @@ def _topology(server: Server) -> Finding:
     )
 
 
-_CHECKS: tuple[Callable[[Server], Finding], ...] = (_version, _objects, _requests, _role, _topology)
+def _revalidation(server: Server) -> Finding:
+    """A move drops views and makes them again: what uses them has to come back by itself."""
+    if server.auto_reval != "DISABLED":
+        return Finding(severity=Severity.OK, code="auto_reval", sentence="what a move made invalid is validated at use")
+    return Finding(
+        severity=Severity.WARNING,
+        code="auto_reval_off",
+        sentence="auto_reval is DISABLED: ADMIN_MOVE_TABLE fails (SQL0478N) where a function uses a view of the table",
+        remedy=f"UPDATE DB CFG FOR {server.database} USING AUTO_REVAL DEFERRED",
+        about_moving=True,
+    )
+
+
+_CHECKS: tuple[Callable[[Server], Finding], ...] = (_version, _objects, _requests, _role, _topology, _revalidation)
 
 
 def _granted(session: ReadSession, settings: Db2Settings, name: str) -> Finding:
@@ -196,31 +211,6 @@ def _granted(session: ReadSession, settings: Db2Settings, name: str) -> Finding:
         code="execute",
         sentence=f"{function} answers",
         values={"function": function, "query": name},
-    )
-
-
-def _may_move(session: ReadSession, settings: Db2Settings) -> Finding:
-    user = settings.user.upper()
-    rows = session.optional_rows("authorities", (user,), doing="looking at authorities")
-    if rows is None:
-        return Finding(
-            severity=Severity.WARNING,
-            code="may_move_unknown",
-            sentence=f"SYSCAT.DBAUTH does not answer: whether {settings.user} may move anything shows when it tries",
-            remedy=f"GRANT SQLADM ON DATABASE TO USER {identifier(user)}; see deploy/privileges/db2-move.sql",
-            about_moving=True,
-        )
-    if any("Y" in row for row in rows):
-        return Finding(
-            severity=Severity.OK, code="may_move_tables", sentence=f"{settings.user} may call ADMIN_MOVE_TABLE"
-        )
-    return Finding(
-        severity=Severity.WARNING,
-        code="may_not_move",
-        sentence=f"{settings.user} itself has neither SQLADM nor DBADM: it may watch, and moves will be refused "
-        "unless a group or role grants them",
-        remedy=f"GRANT SQLADM ON DATABASE TO USER {identifier(user)}; see deploy/privileges/db2-move.sql",
-        about_moving=True,
     )
 
 

@@ -21,6 +21,7 @@ from connectors.base import (
     StatementFailed,
     TimedOut,
 )
+from connectors.db2.names import identifier
 
 _CODE = re.compile(r"SQLCODE\s*=\s*(-?\d+)")
 _STATE = re.compile(r"SQLSTATE\s*=\s*([0-9A-Z]{5})")
@@ -32,7 +33,9 @@ _NOISE = re.compile(
     r"|\[IBM\]\[CLI Driver\](?:\[[^\]]+\])?\s*|\s*SQLSTATE=\w+|\s*SQLCODE=-?\d+"
 )
 
+_TOKENS = re.compile(r'"([^"]*)"')  # of SQL0551N: who, what, of what; in this order in every wording
 CANCELLED = -952
+NOT_ALLOWED = -551
 MISSING_CODES = frozenset({-204, -440, -443})  # no such table, no such function, a routine that failed inside
 _FULL = "Make room in the target, or choose another space."
 _AGAIN = "It is tried again later."
@@ -52,6 +55,12 @@ _BY_CODE: dict[int, tuple[type[ConnectorError], str]] = {
     -1092: (PrivilegeMissing, "This needs membership of the instance's SYSCTRL_GROUP; see doctor."),
     -204: (ObjectGone, "It was dropped or renamed; plan again."),
     -440: (ObjectGone, "This version has no such routine; see doctor."),
+    -478: (StatementFailed, "A function uses a view of it: UPDATE DB CFG USING AUTO_REVAL DEFERRED, then again."),
+    -668: (StatementFailed, "The table is restricted: reason 7 asks for REORG TABLE, 1 and 10 for SET INTEGRITY."),
+    -2103: (
+        StatementFailed,
+        "ADMIN_MOVE_TABLE does not move such a table (reason 6: row protection): move its table space instead.",
+    ),
     -2104: (
         StatementFailed,
         "ADMIN_MOVE_TABLE does not move this table; see the reason code in the message reference.",
@@ -63,6 +72,11 @@ _BY_CODE: dict[int, tuple[type[ConnectorError], str]] = {
     -1598: (CannotConnect, "This server needs a Db2 Connect licence; Db2 for Linux, UNIX and Windows does not."),
     -20576: (CannotConnect, "The server's certificate is not for this host: name the host as the certificate does."),
     -30081: (CannotConnect, "Check host and port, and that the instance listens (db2set DB2COMM=TCPIP)."),
+}
+_PROCEDURE = "ADMIN_MOVE_TABLE"
+_GRANTS = {
+    "SELECT": "GRANT SELECT ON {of} TO USER {who}",
+    "EXECUTE": "GRANT EXECUTE ON {routine} {of} TO USER {who}",
 }
 _BY_STATE: dict[str, tuple[type[ConnectorError], str]] = {
     "40001": _BY_CODE[-911],
@@ -124,7 +138,19 @@ def translate(found: Diagnosis, doing: str) -> ConnectorError:
         doing: what was tried, to begin the message with; holds no secret.
     """
     kind, advice = _BY_CODE.get(found.code) or _BY_STATE.get(found.state) or (StatementFailed, "")
+    if found.code == NOT_ALLOWED:
+        advice = _grant(found.words) or advice
     return kind(f"{doing}: {found.words}", advice=advice, native_code=found.native)
+
+
+def _grant(words: str) -> str:
+    """The GRANT that SQL0551N asks for; "" where it does not say, or it is about something that is changed."""
+    tokens = _TOKENS.findall(words)
+    if len(tokens) < len(("who", "what", "of what")) or tokens[1] not in _GRANTS:
+        return ""
+    who, what, of = tokens[:3]
+    routine = "PROCEDURE" if of.endswith(_PROCEDURE) else "FUNCTION"
+    return _GRANTS[what].format(of=of, who=identifier(who), routine=routine)
 
 
 def outcome_unknown(found: Diagnosis, doing: str) -> OutcomeUnknown:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from connectors.db2.belongings import changes
 from connectors.db2.names import Key, Part, parse_key, parts_of, whole_of
 from connectors.db2.session import ReadSession
 from connectors.db2.sizes import loading
@@ -55,9 +56,13 @@ def inspect_table(
     parts, storage = parts_of(route.bundle), read_storage(session, shared=shared, folders=folders)
     homes = homes_of(table, parts, storage)
     home, sentence = home_among(homes, route, storage), _table_sentence(key, homes, protocol, running=running)
-    stale = would_go_astray(storage, route) or would_move_back(table, parts, route)
+    under_way = running or (protocol.open and protocol.status != "CLEANUP")  # which comes after SWAP
+    differs = () if under_way else changes(route.keeps, table)
+    stale = would_go_astray(storage, route) or would_move_back(table, parts, route) or _since_planned(differs)
     if home is Home.SOURCE and not protocol.open and stale:
         home, sentence = Home.ELSEWHERE, f"{sentence}; {stale}"
+    elif home is Home.TARGET and differs:
+        sentence = f"{sentence}; not as it was: {'; '.join(differs)}"
     return Inspection(
         home=home,
         sentence=sentence,
@@ -68,6 +73,11 @@ def inspect_table(
         leftovers=() if running else leftovers_of(route, protocol),
         running=running,
     )
+
+
+def _since_planned(differs: Sequence[str]) -> str:
+    """What was approved is not what there is; "" where it is."""
+    return f"since this was planned {'; '.join(differs)}: plan again" if differs else ""
 
 
 def would_move_back(table: TableFacts, parts: frozenset[Part], route: Route) -> str:
@@ -119,7 +129,7 @@ def homes_of(table: TableFacts, parts: frozenset[Part], storage: Storage) -> tup
     """Names of the table spaces that hold these parts of it."""
     found: set[str] = set()
     if Part.INDEX in parts:
-        found |= {storage.spaces[number].name for number in table.indexes if number in storage.spaces}
+        found |= {storage.spaces[index.space].name for index in table.indexes if index.space in storage.spaces}
     if Part.TABLE in parts:
         found.add(table.space)
     if Part.LOB in parts and table.lobs:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Self
 
 from connectors.base import (
     Clock,
+    Closing,
     ConnectorError,
     Interrupted,
     LockNotObtained,
@@ -20,6 +19,7 @@ from connectors.db2.errors import diagnose, outcome_unknown, translate
 from connectors.db2.inspection import move_runs, read_rebalance, tidy_for
 from connectors.db2.progress import progress_of
 from connectors.db2.rebalancing import Signals, SpaceChanger
+from connectors.db2.restrictions import refusal
 from connectors.db2.session import Connection, DriverError, ReadSession, close_quietly, open_connection, send_once
 from connectors.db2.settings import Db2Settings
 from connectors.db2.statements import CANCEL, Homes, Phase, change_of, phase_of
@@ -34,7 +34,7 @@ _BEFORE_SWAP = frozenset({"COPY", "REPLAY"})
 _GOES_ON = frozenset({"COPY", "REPLAY", "CLEANUP"})
 
 
-class Db2Mover:
+class Db2Mover(Closing):
     """Executes steps, each in a transaction of its own. What is done is not repeated, what fails is cancelled."""
 
     def __init__(self, settings: Db2Settings, clock: Clock, *, shared: bool) -> None:
@@ -142,14 +142,6 @@ class Db2Mover:
         with self._asking:
             self._asked.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     # -- ADMIN_MOVE_TABLE
 
     def _run_phase(self, step: Step, phase: Phase) -> None:
@@ -168,6 +160,8 @@ class Db2Mover:
                 return
             if phase.operation == "INIT" and protocol.open:
                 self._tidy(CANCEL)  # it stopped within INIT or within CANCEL, from where nothing goes on
+            if phase.operation == "INIT":
+                self._refuse_restricted(step, phase)
         self._call(step, phase)
 
     def _call(self, step: Step, phase: Phase) -> None:
@@ -206,6 +200,13 @@ class Db2Mover:
                 f"a move of {name} is open, with its {what} to {there}",
                 advice=f"CANCEL it, or let it end, before moving the {what} of {name} to {wanted}.",
             )
+
+    def _refuse_restricted(self, step: Step, phase: Phase) -> None:
+        """What was allowed when it was planned may no longer be: a foreign key, an event monitor, access control."""
+        table = find_table(self._eye, phase.schema, phase.table)
+        against = None if table is None else refusal(table)
+        if against is not None:
+            raise StatementFailed(f"{step.purpose}: {against[1]}", advice="Plan again.")
 
     def _step_back(self, phase: Phase, error: ConnectorError) -> None:
         """Cancel the move, so that nothing has changed.

@@ -30,6 +30,7 @@ class Server:
     request_metrics: tuple[str, ...]
     hadr_role: str
     archive_log: str
+    auto_reval: str = ""  # "": not to be read
     log_bytes: int | None = None  # that one member's active log may take; None: endless, or not to be read
 
     @property
@@ -94,6 +95,7 @@ def read_server(session: ReadSession) -> Server:
         request_metrics=_values(settings, "mon_req_metrics"),
         hadr_role=next(iter(_values(settings, "hadr_db_role")), "STANDARD"),
         archive_log=next(iter(_values(settings, "logarchmeth1")), "OFF"),
+        auto_reval=next(iter(_values(settings, "auto_reval")), ""),
         log_bytes=_log_bytes(settings),
     )
 

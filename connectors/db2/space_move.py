@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from connectors.db2.names import identifier
@@ -9,7 +10,7 @@ from connectors.db2.settings import Db2Settings
 from connectors.db2.statements import Tagged, rebalance, reduce_space, swap_containers, to_automatic, using_group
 from connectors.db2.storage import AT_REST, NEVER_TOUCHED, Group, Storage, TableSpace
 from connectors.db2.table_move import lock_timeout
-from connectors.db2.written import packages_to_rebind, redirected, temporary_space
+from connectors.db2.written import packages_to_rebind, rebinds, redirected, temporary_space
 from connectors.effects import FollowUp, Locked
 from connectors.model import Bundle, NoRoute, Route, Step
 
@@ -25,7 +26,13 @@ class Instance:
 
 
 def space_route(
-    storage: Storage, space: TableSpace | None, bundle: Bundle, target: str, settings: Db2Settings, server: Instance
+    storage: Storage,
+    space: TableSpace | None,
+    bundle: Bundle,
+    target: str,
+    settings: Db2Settings,
+    server: Instance,
+    packages: Sequence[str] = (),
 ) -> Route | NoRoute:
     """The route, or why there is none.
 
@@ -36,6 +43,7 @@ def space_route(
         target: name of the storage group, or of the folder for containers of its own, to move it to.
         settings: limits.
         server: what kind of instance it is.
+        packages: of static SQL that use what is in it, as a person writes them.
     """
     group, folder = storage.groups.get(target), storage.folders.get(target)
     found = _refusal(storage, space, bundle, target, server)
@@ -43,9 +51,13 @@ def space_route(
         return found
     assert space is not None, "a missing table space is refused above"
     if folder is not None:
-        return _swap(space, target, folder, bundle, settings)
-    assert group is not None, "a target that is neither is refused above"
-    return (_using_group if space.automatic else _convert)(space, group, bundle, settings)
+        route = _swap(space, target, folder, bundle, settings)
+    else:
+        assert group is not None, "a target that is neither is refused above"
+        route = (_using_group if space.automatic else _convert)(space, group, bundle, settings)
+    if packages:
+        route = replace(route, notes=(*route.notes, f"{len(packages)} package(s) now: {rebinds(packages)}"))
+    return route
 
 
 def _refusal(

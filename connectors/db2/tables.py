@@ -1,19 +1,40 @@
-"""One table as a move needs to know it, and why ADMIN_MOVE_TABLE would not move it. The reasons are pure."""
+"""One table as a move needs to know it: what it is, what hangs on it, and where a move of it stands."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from connectors.db2.names import Key, Part
-from connectors.db2.session import ReadSession
+from connectors.db2.names import Key, Part, readable
+from connectors.db2.session import ReadSession, Row
 
 UNIQUE_RULES = frozenset({"P", "U"})
+MATERIALIZED, STAGING = "S", "T"  # SYSCAT.TABDEP.DTYPE
+VIEWS = frozenset({"V", "W"})
+LARGE = frozenset({"BLOB", "CLOB", "DBCLOB", "LONG VARCHAR", "LONG VARGRAPHIC", "XML"})
+RIGHTS = ("CONTROL", "ALTER", "DELETE", "INDEX", "INSERT", "REFERENCES", "SELECT", "UPDATE")  # as in table_grants.sql
+_GRANTEES = {"U": "USER", "G": "GROUP", "R": "ROLE"}
+_ORDER = {"A": "+", "D": "-", "I": "include "}  # SYSCAT.INDEXCOLUSE.COLORDER; others as they are
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexFacts:
+    """A row of SYSCAT.INDEXES with its columns."""
+
+    name: str  # with its schema, as a person writes it
+    space: int  # number of its table space
+    rule: str  # UNIQUERULE
+    kind: str = "REG"  # INDEXTYPE
+    compressed: bool = False
+    columns: tuple[str, ...] = ()  # "+ID", "-DAY", "include NAME"
+    analysed: bool = False  # statistics were collected
+    on_expression: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFacts:
-    """A row of SYSCAT.TABLES and what hangs on it."""
+    """A row of SYSCAT.TABLES and what hangs on it. Other objects are named with their schema, as a person writes it."""
 
     schema: str
     name: str
@@ -25,13 +46,32 @@ class TableFacts:
     lob_space: str
     column_organised: bool
     temporal: bool
-    unique: bool
     lobs: bool
-    indexes: tuple[int, ...]  # table space number of each
+    indexes: tuple[IndexFacts, ...]
     referred_by: int  # foreign keys of other tables
     refers_to: int
-    materialized: int  # query tables that depend on it
     partitions: int
+    materialized: tuple[str, ...] = ()  # query tables that depend on it
+    views: tuple[str, ...] = ()
+    invalid_views: frozenset[str] = frozenset()
+    triggers: tuple[tuple[str, str], ...] = ()  # name, SYSCAT.TRIGGERS.VALID
+    monitors: tuple[str, ...] = ()  # event monitors that write to it
+    history_of: str = ""  # the temporal table
+    xml_schemas: tuple[str, ...] = ()
+    staging: bool = False  # of a materialized query table
+    access_control: str = ""  # R rows, C columns, B both
+    label_protection: str = ""  # likewise, by security labels
+    captured: bool = False  # for replication
+    checks: int = 0  # check constraints
+    generated: int = 0  # columns worked out from others
+    owner: str = ""
+    grants: tuple[str, ...] = ()  # "SELECT to ROLE READERS", and once more where it may be passed on
+    analysed: bool = False  # statistics were collected
+
+    @property
+    def unique(self) -> bool:
+        """Whether it has a unique index."""
+        return any(index.rule in UNIQUE_RULES for index in self.indexes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,33 +97,103 @@ def find_table(session: ReadSession, schema: str, name: str) -> TableFacts | Non
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    doing = f"looking up {schema}.{name}"
-    rows = session.rows("table", (schema, name), doing=doing)
+    me, doing = (schema, name), f"looking up {schema}.{name}"
+    rows = session.rows("table", me, doing=doing)
     if not rows:
         return None
-    _, _, kind, status, access, space, index_space, long_space, _, organisation, temporal = rows[0]
-    indexes = session.rows("table_indexes", (schema, name), doing=doing)
-    references = session.rows("references", (schema, name, schema, name), doing=doing)
-    dependents = session.rows("dependents", (schema, name), doing=doing)
+    references = session.rows("references", (*me, *me), doing=doing)
+    columns = session.rows("table_columns", me, doing=doing)
     return TableFacts(
         schema=schema,
         name=name,
-        kind=kind,
-        status=status,
-        access=access,
-        space=space or "",
-        index_space=index_space or space or "",
-        lob_space=long_space or space or "",
-        column_organised=organisation == "C",
-        temporal=temporal not in (None, "", "N"),
-        unique=any(row[5] in UNIQUE_RULES for row in indexes),
-        lobs=bool(session.rows("table_lobs", (schema, name), doing=doing)),
-        indexes=tuple(int(row[3]) for row in indexes),
-        referred_by=sum((row[2], row[3]) == (schema, name) for row in references),
-        refers_to=sum((row[0], row[1]) == (schema, name) for row in references),
-        materialized=sum(row[2] == "S" for row in dependents),
-        partitions=len(session.rows("table_partitions", (schema, name), doing=doing)),
+        lobs=any(row[1] in LARGE for row in columns),
+        generated=sum(row[2] in ("A", "D") and row[3] != "Y" for row in columns),
+        indexes=_indexes(session, me, doing),
+        referred_by=sum((row[2], row[3]) == me for row in references),
+        refers_to=sum((row[0], row[1]) == me for row in references),
+        partitions=len(session.rows("table_partitions", me, doing=doing)),
+        triggers=tuple(sorted((written(row), str(row[2])) for row in session.rows("table_triggers", me, doing=doing))),
+        monitors=tuple(sorted(str(row[0]) for row in session.rows("table_monitors", me, doing=doing))),
+        history_of=", ".join(_named(session.optional_rows("history_of", me, doing=doing) or [])),
+        xml_schemas=_named(session.rows("xml_schemas", me, doing=doing)),
+        grants=_grants(session.rows("table_grants", me, doing=doing)),
+        **_own(rows[0]),
+        **_dependents(session, me, doing),
     )
+
+
+def _own(row: Row) -> dict[str, Any]:
+    """Fields of TableFacts from its row of SYSCAT.TABLES."""
+    _, _, kind, status, access, space, index_space, long_space, _, organisation, temporal = row[:11]
+    control, protection, capture, checks, owner, analysed = row[11:]
+    return {
+        "kind": kind,
+        "status": status,
+        "access": access,
+        "space": space or "",
+        "index_space": index_space or space or "",
+        "lob_space": long_space or space or "",
+        "column_organised": organisation == "C",
+        "temporal": temporal not in (None, "", "N"),
+        "access_control": control or "",
+        "label_protection": protection or "",
+        "captured": capture not in (None, "", "N"),
+        "checks": int(checks or 0),
+        "owner": owner or "",
+        "analysed": analysed is not None,
+    }
+
+
+def _dependents(session: ReadSession, table: tuple[str, str], doing: str) -> dict[str, Any]:
+    """Fields of TableFacts that tell what is made of it."""
+    rows = session.rows("dependents", (*table, *table), doing=doing)
+    views = _named(row for row in rows if row[2] in VIEWS)
+    invalid = _named(session.rows("invalid_views", doing=doing)) if views else ()
+    return {
+        "materialized": _named(row for row in rows if row[2] == MATERIALIZED),
+        "views": views,
+        "invalid_views": frozenset(views) & frozenset(invalid),
+        "staging": (*table, STAGING) in rows,
+    }
+
+
+def written(row: Row) -> str:
+    """Schema and name of an object, as a person writes them."""
+    return f"{readable(str(row[0]))}.{readable(str(row[1]))}"
+
+
+def _named(rows: Iterable[Row]) -> tuple[str, ...]:
+    return tuple(sorted(map(written, rows)))
+
+
+def _grants(rows: Iterable[Row]) -> tuple[str, ...]:
+    found = set()
+    for grantee, kind, *given in rows:
+        for right, how in zip(RIGHTS, given, strict=True):
+            said = f"{right} to {_GRANTEES.get(kind, kind)} {readable(grantee)}"
+            found |= {"Y": {said}, "G": {said, f"{said} with grant option"}}.get(how, set())
+    return tuple(sorted(found))
+
+
+def _indexes(session: ReadSession, table: tuple[str, str], doing: str) -> tuple[IndexFacts, ...]:
+    """Its indexes, by name."""
+    columns: dict[str, list[str]] = {}
+    for row in session.rows("index_columns", table, doing=doing):
+        columns.setdefault(written(row), []).append(f"{_ORDER.get(row[3], row[3])}{readable(row[2])}")
+    found = (
+        IndexFacts(
+            name=written(row),
+            space=int(row[3]),
+            rule=row[5],
+            kind=row[6],
+            compressed=row[7] == "Y",
+            columns=tuple(columns.get(written(row), ())),
+            analysed=row[8] is not None,
+            on_expression=bool(row[9]),
+        )
+        for row in session.rows("table_indexes", table, doing=doing)
+    )
+    return tuple(sorted(found, key=lambda index: index.name))
 
 
 def find_table_of(session: ReadSession, key: Key) -> TableFacts | None:
@@ -96,6 +206,16 @@ def find_table_of(session: ReadSession, key: Key) -> TableFacts | None:
         return find_table(session, key.schema, key.name)
     rows = session.rows("index", (key.schema, key.name), doing=f"looking up {key}")
     return find_table(session, rows[0][0], rows[0][1]) if rows else None
+
+
+def packages_of(session: ReadSession, space: str) -> tuple[str, ...]:
+    """Packages of static SQL that use a table of that table space; none where that may not be read, see doctor.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    rows = session.optional_rows("packages", (space,), doing=f"looking for packages that use {space}")
+    return _named(rows or [])
 
 
 def read_protocol(session: ReadSession, schema: str, name: str) -> MoveProtocol:
@@ -120,41 +240,3 @@ def protocol_of(rows: Sequence[tuple[str, str]]) -> MoveProtocol:
         original=found.get("ORIGINAL", ""),
         copied_rows=int(count) if count.isdigit() else 0,
     )
-
-
-def refusal(table: TableFacts) -> tuple[str, str] | None:
-    """Code and sentence of why ADMIN_MOVE_TABLE would not move it, None when nothing is known against it."""
-    name = f"{table.schema}.{table.name}"
-    reasons = (
-        (table.kind == "U", "typed_table", f"{name} is a typed table, which ADMIN_MOVE_TABLE does not move"),
-        (table.kind != "T", "not_a_table", f"{name} is a materialized query table; drop and create it in the target"),
-        (table.temporal, "temporal_table", f"{name} is a temporal table: its history would be parted from it"),
-        (table.status != "N", "not_normal", f"{name} is in status {table.status}; SET INTEGRITY first"),
-        (table.access != "F", "no_full_access", f"{name} is not fully accessible (ACCESS_MODE {table.access})"),
-        (
-            table.referred_by > 0,
-            "referenced",
-            f"{table.referred_by} foreign key(s) refer to {name}; move its table space instead",
-        ),
-        (
-            table.refers_to > 0,
-            "references",
-            f"{name} has {table.refers_to} foreign key(s), which a move would lose; move its table space instead",
-        ),
-        (
-            table.materialized > 0,
-            "materialized",
-            f"{table.materialized} materialized query table(s) depend on {name}; move its table space instead",
-        ),
-        (
-            table.lobs and not table.unique,
-            "lobs_need_unique_index",
-            f"{name} has LOBs and no unique index, without which ADMIN_MOVE_TABLE cannot replay changes",
-        ),
-        (
-            table.partitions > 1 or not table.space,
-            "partitioned",
-            f"{name} is partitioned: one partition moves with its table space",
-        ),
-    )
-    return next(((code, sentence) for applies, code, sentence in reasons if applies), None)

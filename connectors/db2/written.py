@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from connectors.db2.names import identifier, literal
 
 PACKAGES = (
@@ -42,6 +44,16 @@ def detach_attach(schema: str, table: str, partition: str, target: str) -> str:
             f"DROP TABLE {out}",
         )
     )
+
+
+def rebinds(packages: Sequence[str]) -> str:
+    """A command for each package of static SQL, to be given after the move."""
+    return "; ".join(f"REBIND PACKAGE {package}" for package in packages)
+
+
+def revalidate(kind: str, schema: str, name: str) -> str:
+    """A call that validates one VIEW or TRIGGER, which its next use would do too unless auto_reval is DISABLED."""
+    return f"CALL SYSPROC.ADMIN_REVALIDATE_DB_OBJECTS({literal(kind)}, {literal(schema)}, {literal(name)})"
 
 
 def packages_to_rebind(space: str) -> str:

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from connectors.demands import demand_of
 from connectors.model import F64, I64, SIGNALS, Bools, Catalog, Demand, Interval, Signal, SpaceFigures
 from connectors.oracle.catalog import Shape
 from connectors.oracle.sampler import BATCH_WAITS, SEGMENT, SINGLE_WAITS
@@ -71,17 +72,7 @@ def classify(interval: Interval, catalog: Catalog, shape: Shape) -> Demand:
     counts[Signal.ASYNC_WRITE] = delta["blocks_written"] - written_direct
     counts[Signal.SYNC_WRITE] = written_direct
     observed = known & ~interval.restarted & ~_replaced(interval, shape, at)
-    return Demand(
-        ended_at=interval.ended_at,
-        seconds=interval.seconds,
-        physical_id=interval.physical_id,
-        rates=np.where(observed, counts, 0.0) / interval.seconds,
-        observed=observed,
-        estimated=ESTIMATED,
-        database=interval.database_rates(),
-        spaces=_space_rates(interval),
-        roles=interval.role_rates(),
-    )
+    return demand_of(interval, counts, observed, estimated=ESTIMATED, spaces=_space_rates(interval))
 
 
 def single_block_reads(blocks: F64, calls: F64, largest: F64, space: I64, files: F64) -> F64:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from types import TracebackType
-from typing import Self
 
-from connectors.base import Clock, ConnectorError, Interrupted, LockNotObtained, TimedOut, Unpausable
+from connectors.base import Clock, Closing, ConnectorError, Interrupted, LockNotObtained, TimedOut, Unpausable
 from connectors.model import Progress, Route, Step
 from connectors.oracle import file_moves
 from connectors.oracle.catalog import find_entries
@@ -24,7 +22,7 @@ BACKSTOP_SECONDS = 60.0  # the driver's own limit comes that much later than our
 POLL_SECONDS = 1.0
 
 
-class OracleMover(Unpausable):
+class OracleMover(Closing, Unpausable):
     """Executes steps one by one; every DDL statement commits by itself, before and after."""
 
     def __init__(self, driver: Driver, settings: OracleSettings, clock: Clock) -> None:
@@ -105,14 +103,6 @@ class OracleMover(Unpausable):
         end(self._driver, self._connection)
         with self._watching:
             self._watch.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _send(self, statement: str, doing: str, watcher: Watcher | None = None) -> None:
         """One statement, its failures told apart."""

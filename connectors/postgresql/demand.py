@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from connectors.demands import demand_of
 from connectors.model import F64, I64, NO_PARENT, SIGNALS, Bools, Demand, Interval, Signal
 from connectors.postgresql.catalog import Shape
 
@@ -54,16 +55,7 @@ def classify(interval: Interval, shape: Shape, *, new_blocks_missed: bool) -> De
     counts[Signal.PREFETCHED_READ] = ahead
     counts[Signal.ASYNC_WRITE] = added + np.minimum(interval.deltas["rows_changed"], blocks)
     observed = known & ~interval.restarted
-    return Demand(
-        ended_at=interval.ended_at,
-        seconds=interval.seconds,
-        physical_id=interval.physical_id,
-        rates=np.where(observed, counts, 0.0) / interval.seconds,
-        observed=observed,
-        estimated=ESTIMATED,
-        database=interval.database_rates(),
-        roles=interval.role_rates(),
-    )
+    return demand_of(interval, counts, observed, estimated=ESTIMATED)
 
 
 def _added_blocks(interval: Interval, blocks: F64, rows: F64) -> F64:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import threading
-from types import TracebackType
-from typing import Self
 
 import psycopg
 from psycopg import sql
 
-from connectors.base import Clock, ConnectorError, Unpausable
+from connectors.base import Clock, Closing, ConnectorError, Unpausable
 from connectors.model import Progress, Route, Step
 from connectors.postgresql.errors import (
     QUERY_CANCELED,
@@ -25,7 +23,7 @@ from connectors.postgresql.settings import PostgresqlSettings
 CANCEL_TRIES, CANCEL_EVERY_SECONDS, CANCEL_TIMEOUT_SECONDS = 20, 0.25, 5.0
 
 
-class PostgresqlMover(Unpausable):
+class PostgresqlMover(Closing, Unpausable):
     """Executes steps in autocommit; each statement is its own transaction, as REINDEX CONCURRENTLY demands."""
 
     def __init__(self, settings: PostgresqlSettings, clock: Clock) -> None:
@@ -108,14 +106,6 @@ class PostgresqlMover(Unpausable):
         self._session.close()
         with self._watching:
             self._watch.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _send(self, statement: str, doing: str, limit_seconds: float) -> None:
         """One statement, its failures told apart."""

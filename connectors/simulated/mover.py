@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 from connectors.base import (
     CannotConnect,
     Clock,
+    Closing,
     Interrupted,
     LockNotObtained,
     ObjectGone,
@@ -42,7 +41,7 @@ class _Blows:
     after: bool
 
 
-class Session:
+class Session(Closing):
     """A session that runs statements of the engine's language, if it may."""
 
     def __init__(self, world: World, clock: Clock, *, read_only: bool, may_move: bool = True) -> None:
@@ -257,11 +256,3 @@ class Session:
     def close(self) -> None:
         """End the session."""
         self._open = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

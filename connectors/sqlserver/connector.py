@@ -23,7 +23,7 @@ from connectors.sqlserver import demand, doctor, guards, inspection, lease, rout
 from connectors.sqlserver.catalog import exact_sizes, read_catalog, read_files
 from connectors.sqlserver.definition import Definition, find
 from connectors.sqlserver.disks import homes
-from connectors.sqlserver.file_move import file_route
+from connectors.sqlserver.file_move import FilePlace, file_route
 from connectors.sqlserver.file_removal import removal_route
 from connectors.sqlserver.freshness import foreseen
 from connectors.sqlserver.keys import name_of
@@ -162,16 +162,7 @@ class SqlserverConnector:
 
     def routes_out(self, bundle: Bundle) -> Route | NoRoute:
         """See ``file_removal``."""
-        facts = self._facts()
-        found = removal_route(
-            bundle,
-            read_files(self._session),
-            database=facts.database,
-            server=self._server(),
-            replicated=facts.group is not None,
-            writable=facts.writable,
-            settings=self._settings,
-        )
+        found = removal_route(bundle, read_files(self._session), self._file_place())
         if isinstance(found, NoRoute):
             return found
         return self._against(found) or found
@@ -216,22 +207,21 @@ class SqlserverConnector:
     def _server(self) -> Server:
         return Server(major=self._session.major, edition=self._facts().engine_edition)
 
-    def _file_routes(self, bundle: Bundle, to_disk: str) -> tuple[Route, ...] | NoRoute:
-        """Of the filegroup that the bundle is."""
-        definition = find(self._session, name_of(bundle.key))
-        at = frozenset() if definition is None else definition.homes()
+    def _file_place(self) -> FilePlace:
         facts = self._facts()
-        found = file_route(
-            next(iter(at), None),
-            bundle,
-            to_disk,
-            read_files(self._session),
+        return FilePlace(
             database=facts.database,
-            server=self._server(),
+            server=Server(major=self._session.major, edition=facts.engine_edition),
             replicated=facts.group is not None,
             writable=facts.writable,
             settings=self._settings,
         )
+
+    def _file_routes(self, bundle: Bundle, to_disk: str) -> tuple[Route, ...] | NoRoute:
+        """Of the filegroup that the bundle is."""
+        definition = find(self._session, name_of(bundle.key))
+        at = frozenset() if definition is None else definition.homes()
+        found = file_route(next(iter(at), None), bundle, to_disk, read_files(self._session), self._file_place())
         if isinstance(found, NoRoute):
             return found
         return self._against(found) or (found,)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from connectors.demands import demand_of
 from connectors.model import F64, I64, SIGNALS, Catalog, DatabaseDemand, Demand, Interval, Signal, SpaceFigures
 from connectors.sqlserver.sampler import BACKUP, BYTES_FIGURE, SWEEP
 from connectors.sqlserver.spaces import PAGE
@@ -47,17 +48,9 @@ def classify(interval: Interval, catalog: Catalog, *, read_ahead_bytes: int) -> 
     counts[Signal.PREFETCHED_READ] = _shared(pieces, space, deltas["scans"] * np.maximum(pages, 1.0))
     counts[Signal.ASYNC_WRITE] = np.minimum(deltas["inserted"] + deltas["changed"], np.maximum(pages, 1.0))
     observed = known & ~interval.restarted & (not interval.database.get(SWEEP, 0.0))
-    return Demand(
-        ended_at=interval.ended_at,
-        seconds=interval.seconds,
-        physical_id=interval.physical_id,
-        rates=np.where(observed, counts, 0.0) / interval.seconds,
-        observed=observed,
-        estimated=ESTIMATED,
-        database=_database_demand(interval),
-        spaces=None if files is None else _space_rates(files, random, catalog, interval.seconds),
-        roles=interval.role_rates(),
-    )
+    spaces = None if files is None else _space_rates(files, random, catalog, interval.seconds)
+    database = _database_demand(interval)
+    return demand_of(interval, counts, observed, estimated=ESTIMATED, database=database, spaces=spaces)
 
 
 def random_part(reads: F64, read_bytes: F64, read_ahead_bytes: int) -> F64:

@@ -58,6 +58,17 @@ class FileRoute:
     old: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePlace:
+    """What decides of a way by files beside the files."""
+
+    database: str  # its name
+    server: Server
+    replicated: bool  # the database is in an availability group
+    writable: bool = True  # it can be changed here; a readable secondary shows the primary's paths
+    settings: SqlserverSettings  # disks and limits
+
+
 def file_step_of(sql: str) -> FileStep | None:
     """What the statement does, by its own words; None where it is none of this way."""
     bare = sql.partition("*/ ")[2]
@@ -85,16 +96,7 @@ def file_route_of(route: Route) -> FileRoute | None:
 
 
 def file_route(
-    filegroup: str | None,
-    bundle: Bundle,
-    to_disk: str,
-    files: Sequence[File],
-    *,
-    database: str,
-    server: Server,
-    replicated: bool,
-    writable: bool = True,
-    settings: SqlserverSettings,
+    filegroup: str | None, bundle: Bundle, to_disk: str, files: Sequence[File], place: FilePlace
 ) -> Route | NoRoute:
     """The route of everything in one filegroup, or why there is none.
 
@@ -103,25 +105,28 @@ def file_route(
         bundle: everything in it.
         to_disk: name of a configured disk.
         files: of the database.
-        database: its name.
-        server: what it takes.
-        replicated: the database is in an availability group.
-        writable: it can be changed here; a readable secondary shows the primary's paths.
-        settings: disks and limits.
+        place: where they are.
     """
     own = [file for file in files if file.space == filegroup and file.file_id is not None]
-    if not writable:
+    if not place.writable:
         return NoRoute(code="standby", sentence="the database is read-only here; moves happen on the primary")
-    for applies, code, sentence in _against(filegroup, bundle, to_disk, own, server, replicated, settings):
+    for applies, code, sentence in _against(filegroup, bundle, to_disk, own, place):
         if applies:
             return NoRoute(code=code, sentence=sentence)
     assert filegroup is not None, "a missing filegroup is refused above"
-    way = _way(database, filegroup, own, settings.disks[to_disk], server.major)
+    way = _way(place.database, filegroup, own, place.settings.disks[to_disk], place.server.major)
+    return route_by_files(way, bundle, to_disk, place.settings)
+
+
+def route_by_files(
+    way: Way, bundle: Bundle, to_space: str, settings: SqlserverSettings, *, undo_bytes: int | None = None
+) -> Route:
+    """The route of a way that empties files; ``undo_bytes``: that its undo copies, None: as many as the way there."""
     number, limit = number_of(way), settings.move_timeout
     return Route(
-        name="files of the filegroup",
+        name=way.name,
         bundle=bundle,
-        to_space=to_disk,
+        to_space=to_space,
         prologue=(lock_timeout_statement(settings.lock_timeout),),
         steps=tagged(number, "step", way.there, limit),
         undo_steps=tagged(number, "undo", way.back, limit),
@@ -132,23 +137,19 @@ def file_route(
         lock_seconds=settings.lock_timeout,
         log_bytes=round(bundle.size_bytes * LOG_FACTOR),
         transient_bytes=0,
+        undo_bytes=undo_bytes,
         notes=way.notes,
     )
 
 
 def _against(
-    filegroup: str | None,
-    bundle: Bundle,
-    to_disk: str,
-    own: Sequence[File],
-    server: Server,
-    replicated: bool,
-    settings: SqlserverSettings,
+    filegroup: str | None, bundle: Bundle, to_disk: str, own: Sequence[File], place: FilePlace
 ) -> Iterator[tuple[bool, str, str]]:
-    there = {disk_of(str(file.path), settings.disks) for file in own}
+    disks = place.settings.disks
+    there = {disk_of(str(file.path), disks) for file in own}
     yield filegroup is None, "gone", f"{bundle.key} no longer exists"
-    yield to_disk not in settings.disks, "no_space", f"{to_disk} is none of the configured disks"
-    yield server.edition in CLOUD, "no_files", "the service itself decides where files lie"
+    yield to_disk not in disks, "no_space", f"{to_disk} is none of the configured disks"
+    yield place.server.edition in CLOUD, "no_files", "the service itself decides where files lie"
     yield not own, "no_files", f"filegroup {filegroup} has no file"
     yield there == {to_disk}, "already_there", f"filegroup {filegroup} is already on {to_disk}"
     yield (
@@ -158,12 +159,12 @@ def _against(
     )
     yield any(file.read_only for file in own), "read_only_space", f"filegroup {filegroup} is read-only"
     yield (
-        replicated and server.major < REPLICAS_STAY_SINCE,
+        place.replicated and place.server.major < REPLICAS_STAY_SINCE,
         "replicas",
         "on this version SHRINKFILE may suspend a replica (KB 3173471)",
     )
     yield (
-        replicated and not settings.disks_on_replicas,
+        place.replicated and not place.settings.disks_on_replicas,
         "replicas",
         "the folder has to be there on every replica, or ADD FILE suspends it: disks_on_replicas: true says that it is",
     )

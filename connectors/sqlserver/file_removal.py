@@ -10,79 +10,50 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from connectors.effects import Locked
 from connectors.model import Bundle, Home, Inspection, NoRoute, Route
 from connectors.sqlserver.catalog import read_files
 from connectors.sqlserver.disks import folder_of
 from connectors.sqlserver.emptying import EMPTY_PAGES
-from connectors.sqlserver.file_move import LOG_FACTOR, REPLICAS_STAY_SINCE, add_like, emptied, file_route_of
-from connectors.sqlserver.online import CLOUD, Server
-from connectors.sqlserver.routes import number_of, tagged
-from connectors.sqlserver.session import ReadSession, lock_timeout_statement
-from connectors.sqlserver.settings import SqlserverSettings
+from connectors.sqlserver.file_move import (
+    REPLICAS_STAY_SINCE,
+    FilePlace,
+    add_like,
+    emptied,
+    file_route_of,
+    route_by_files,
+)
+from connectors.sqlserver.online import CLOUD
+from connectors.sqlserver.session import ReadSession
 from connectors.sqlserver.spaces import PAGE, File
 from connectors.sqlserver.ways import MADE, Act, Way
 from connectors.sqlserver.written import PAGES_IN_MB, PRIMARY_FILE, grow_file
 
-NAME = "empty and remove a file"
 _SIZE = re.compile(r"SIZE = (\d+)MB\)$")
 
 
-def removal_route(
-    bundle: Bundle,
-    files: Sequence[File],
-    *,
-    database: str,
-    server: Server,
-    replicated: bool,
-    writable: bool,
-    settings: SqlserverSettings,
-) -> Route | NoRoute:
+def removal_route(bundle: Bundle, files: Sequence[File], place: FilePlace) -> Route | NoRoute:
     """The way of the file ``bundle.container`` out of its filegroup, or why there is none.
 
     Args:
         bundle: names a file of the database.
         files: of the database.
-        database: its name.
-        server: what it takes.
-        replicated: the database is in an availability group.
-        writable: it can be changed here.
-        settings: limits.
+        place: where they are.
     """
     file = next((each for each in files if each.name == bundle.container), None)
     if file is None:
         return NoRoute(code="gone", sentence=f"no filegroup has a file {bundle.container}")
-    for applies, code, sentence in _against(file, files, server, replicated, writable):
+    for applies, code, sentence in _against(file, files, place):
         if applies:
             return NoRoute(code=code, sentence=sentence)
-    way = _way(database, file, server.major)
-    number, limit = number_of(way), settings.move_timeout
-    return Route(
-        name=NAME,
-        bundle=bundle,
-        to_space=bundle.space,
-        prologue=(lock_timeout_statement(settings.lock_timeout),),
-        steps=tagged(number, "step", way.there, limit),
-        undo_steps=tagged(number, "undo", way.back, limit),
-        tidy_steps=tagged(number, "tidy", way.tidy, limit),
-        online=True,
-        locks="none on its tables but for a moment: pages are moved some at a time, in small transactions",
-        locked=Locked.BRIEFLY,
-        lock_seconds=settings.lock_timeout,
-        log_bytes=round(bundle.size_bytes * LOG_FACTOR),
-        transient_bytes=0,
-        undo_bytes=0,
-        notes=way.notes,
-    )
+    way = _way(place.database, file, place.server.major)
+    return route_by_files(way, bundle, bundle.space, place.settings, undo_bytes=0)
 
 
-def _against(
-    file: File, files: Sequence[File], server: Server, replicated: bool, writable: bool
-) -> Iterator[tuple[bool, str, str]]:
+def _against(file: File, files: Sequence[File], place: FilePlace) -> Iterator[tuple[bool, str, str]]:
     rest = [each for each in files if each.space == file.space and each.name != file.name]
     usable = [each for each in rest if each.state == "ONLINE" and not each.read_only]
-    yield not writable, "standby", "the database is read-only here; files are removed on the primary"
-    yield server.edition in CLOUD, "no_files", "the service itself decides where files lie"
+    yield not place.writable, "standby", "the database is read-only here; files are removed on the primary"
+    yield place.server.edition in CLOUD, "no_files", "the service itself decides where files lie"
     yield (
         file.file_id == PRIMARY_FILE,
         "primary_file",
@@ -91,7 +62,7 @@ def _against(
     yield bool(file.read_only), "read_only_space", f"filegroup {file.space} is read-only"
     yield not usable, "no_other", f"filegroup {file.space} has no other file that can take its pages"
     yield (
-        replicated and server.major < REPLICAS_STAY_SINCE,
+        place.replicated and place.server.major < REPLICAS_STAY_SINCE,
         "replicas",
         "on this version SHRINKFILE may suspend a replica (KB 3173471)",
     )
@@ -102,7 +73,7 @@ def _way(database: str, file: File, major: int) -> Way:
     name, folder = str(file.name), folder_of(str(file.path))
     again = add_like(database, replace(file, used_pages=file.size_pages), f"{MADE}_back_1", folder)
     return Way(
-        NAME,
+        "empty and remove a file",
         emptied(database, [name], major),
         (Act(again.sql, f"a file in {folder} in the place of {name}, which fills with what comes"),),
         tidy=(Act(grow_file(database, name, _reopened(file)), f"let {name} take new data again"),),

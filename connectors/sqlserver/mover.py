@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import threading
-from types import TracebackType
-from typing import Self
 
 import pyodbc
 
 from connectors.base import (
     Clock,
+    Closing,
     ConnectorError,
     Interrupted,
     LockNotObtained,
@@ -43,7 +42,7 @@ CANCEL_TRIES, CANCEL_EVERY_SECONDS = 20, 0.25
 HELD_TRIES, HELD_EVERY_SECONDS = 40, 0.25  # how long the server may take to say that a build is paused
 
 
-class SqlserverMover:
+class SqlserverMover(Closing):
     """Executes steps in autocommit: an index build in a transaction would keep its lock to the end of it."""
 
     def __init__(self, settings: SqlserverSettings, clock: Clock) -> None:
@@ -161,14 +160,6 @@ class SqlserverMover:
         self._hand.close()
         with self._watching:
             self._watch.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _run(self, step: Step, statement: str) -> None:
         self._interrupted = self._pausing = False

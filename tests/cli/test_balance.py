@@ -31,19 +31,28 @@ def test_drain_is_shown_and_proposed(site: Site) -> None:
     assert "nothing to move" in site.good("balance", "--type", "drain", "--space", "ssd").out
 
 
+def test_a_drain_outlives_what_is_planned_meanwhile(site: Site) -> None:
+    """Asked for, then a cycle of the agent with a plan of its own: both are open, told apart; the drain still goes."""
+    asked = site.good("balance", "--type", "drain", "--space", "ssd", "--propose", "--json").document["proposal"]
+    site.good("run", "--once")
+    own, drain = site.good("proposals", "--json").document["proposals"]
+    assert (drain["id"], drain["purpose"], bool(drain["asked_by"])) == (asked["id"], "drain ssd", True)
+    assert (own["purpose"], own["asked_by"]) == ("hsm", None)
+    for shown in (("proposals",), ("status",), ("show", str(drain["id"]))):
+        assert f"drain ssd, asked by {drain['asked_by']}" in site.good(*shown).out
+    site.good("approve", str(drain["id"]), "--yes")
+    assert "comes first" in site.good("plan", "--propose").out
+    site.good("run", "--once")
+    assert {m["state"] for m in site.good("show", str(drain["id"]), "--json").document["moves"]} == {"placed"}
+
+
 def test_the_only_container_stands_for_its_space(site: Site) -> None:
     """The same moves as without it: the units leave the space."""
     space = ("balance", "--type", "drain", "--space", "ssd")
-    path = _only_container(site)
+    path = site.good("containers", "--space", "ssd", "--json").document["spaces"][0]["containers"][0]["name"]
     assert site.good(*space, "--container", path).out == site.good(*space).out
     document = site.good(*space, "--container", path, "--json").document
     assert {move["reason"] for move in document["moves"]} == {"drain"}
-
-
-def _only_container(site: Site) -> str:
-    """As the refusal of a wrong name lists it."""
-    refused = site.run("balance", "--type", "drain", "--space", "ssd", "--container", "no such thing")
-    return " ".join(refused.err.split()).partition("there are ")[2].partition(" ")[0]
 
 
 def test_what_a_drain_leaves_is_named(site: Site) -> None:

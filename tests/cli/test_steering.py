@@ -49,7 +49,7 @@ def wait_until(what: str, holds: Callable[[], object]) -> None:
     until = time.monotonic() + SECONDS
     while not holds():
         assert time.monotonic() < until, f"never: {what}"
-        time.sleep(0.1)
+        time.sleep(0.25)  # a whole command each time
 
 
 def move(site: Site) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from agent.cli.session import actor
 from tests.cli.site import SECONDS, Finished, Site, finish
 
 HOME = b"\x1b[H"  # before each screen
@@ -70,6 +71,14 @@ def test_who_decided(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     (row,) = [r for r in site.good("audit", "list", "--json").document["audit"] if r["event"] == "proposal.rejected"]
     assert row["facts"]["who"].endswith("(sudo by erika)")
     assert row["facts"]["origin"].endswith(name)
+
+
+def test_a_user_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container may run under a number that nobody has named: then the number is who decided."""
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME", "SUDO_USER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 2**31 - 7)
+    assert actor().who == f"uid {2**31 - 7}"
 
 
 @pytest.mark.parametrize("end", ["q", "Ctrl-C"])

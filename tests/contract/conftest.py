@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
-from itertools import count
+from itertools import compress, count
 
 import pytest
 
@@ -59,10 +59,10 @@ NEVER = _never()
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what does not exist for an engine; what a machine lacks is skipped instead, in words."""
-    kept = [item for item in items if not _needs(item) & NEVER.get(_engine_of(item), {}).keys()]
-    if len(kept) < len(items):
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
-        items[:] = kept
+    never = [bool(_needs(item) & NEVER.get(_engine_of(item), {}).keys()) for item in items]
+    if any(never):
+        config.hook.pytest_deselected(items=list(compress(items, never)))
+        items[:] = [item for item, is_never in zip(items, never, strict=True) if not is_never]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from connectors.db2.settings import Db2Settings
 from connectors.db2.storage import Group, Storage, TableSpace
-from connectors.db2.tables import TableFacts
+from connectors.db2.tables import IndexFacts, TableFacts
 from connectors.model import Bundle, UnitKind
 
 SETTINGS = Db2Settings(host="db.test", dbname="APP", user="hotmove")
@@ -25,10 +25,12 @@ SPACE = TableSpace(
 )  # fmt: skip
 FAST_SPACE = replace(SPACE, number=5, name="TS_FAST", group="FAST")
 STORAGE = Storage({4: SPACE, 5: FAST_SPACE}, {"SLOW": SLOW, "FAST": FAST})
+INDEX = IndexFacts(name="APP.ORDERS_PK", space=4, rule="P", columns=("+ID",), analysed=True)
+PLAIN_INDEX = replace(INDEX, name="APP.BY_DAY", rule="D", columns=("-DAY", "include NAME"))
 TABLE = TableFacts(
     schema="APP", name="ORDERS", kind="T", status="N", access="F", space="TS_SLOW", index_space="TS_SLOW",
-    lob_space="TS_SLOW", column_organised=False, temporal=False, unique=True, lobs=False, indexes=(4,), referred_by=0,
-    refers_to=0, materialized=0, partitions=1,
+    lob_space="TS_SLOW", column_organised=False, temporal=False, lobs=False, indexes=(INDEX,), referred_by=0,
+    refers_to=0, partitions=1, owner="SALES", analysed=True,
 )  # fmt: skip
 
 

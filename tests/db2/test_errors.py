@@ -58,6 +58,32 @@ def test_by_code(code: int, state: str, kind: type[ConnectorError]) -> None:
     assert str(error).startswith("moving: ")
 
 
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (
+            '"ME" does not have the required authorization to perform operation "SELECT" on object "SYSCAT.T".',
+            'GRANT SELECT ON SYSCAT.T TO USER "ME"',
+        ),
+        (
+            'The statement failed. Authorization ID: "ME". Operation: "EXECUTE". Object: "SYSPROC.MON_GET_TABLE".',
+            'GRANT EXECUTE ON FUNCTION SYSPROC.MON_GET_TABLE TO USER "ME"',
+        ),
+        (
+            '"ME" lacks "EXECUTE" on "SYSPROC.ADMIN_MOVE_TABLE".',
+            'GRANT EXECUTE ON PROCEDURE SYSPROC.ADMIN_MOVE_TABLE TO USER "ME"',
+        ),
+        ('"ME" lacks "INSERT" on "APP.T".', "Run hotplace doctor: it prints the GRANT."),
+        ("no names", "Run hotplace doctor: it prints the GRANT."),
+    ],
+)
+def test_a_missing_right_names_its_grant(words: str, advice: str) -> None:
+    """Whoever may not even connect far enough for doctor reads the GRANT in the error; by its quoted words alone."""
+    error = translate(diagnose(f"[IBM][CLI Driver] SQL0551N  {words} SQLSTATE=42501 SQLCODE=-551"), "looking")
+    assert type(error) is PrivilegeMissing
+    assert error.advice == advice
+
+
 def test_by_state_where_there_is_no_known_code() -> None:
     """Another code with a known state is what the state says."""
     assert type(translate(diagnose("SQL0969N x SQLSTATE=42501 SQLCODE=-969"), "x")) is PrivilegeMissing

@@ -31,7 +31,12 @@ def _table(db2: Db2) -> Iterator[None]:
     db2.lab.create_table(SCHEMA, TABLE, "ORDERS_PK", "TS_OWN", 2000)
     yield
     db2.lab.behave(
-        phase_seconds=0.0, slow_phase="", extents_per_second=1e9, rebalance_starts=True, looks_for_clients=False
+        phase_seconds=0.0,
+        slow_phase="",
+        extents_per_second=1e9,
+        rebalance_starts=True,
+        looks_for_clients=False,
+        swap_loses=(),
     )
     db2.lab.drop_table(SCHEMA, TABLE)
     db2.lab.drop_space("TS_OWN")
@@ -82,7 +87,9 @@ def test_emulated_server_life_of_a_table(db2: Db2, tmp_path: Path) -> None:
 
 
 def test_emulated_server_a_table_and_its_indexes_in_one_move(db2: Db2, tmp_path: Path) -> None:
-    """Chosen both, they go with one ADMIN_MOVE_TABLE, and come back with one."""
+    """Chosen both, they go with one ADMIN_MOVE_TABLE, and come back with one. A trigger that the move loses is told."""
+    db2.lab.alter_table(SCHEMA, TABLE, triggers={"NOTE": "Y"})
+    db2.lab.behave(swap_loses=("trigger",))
     life = by_table(db2, tmp_path)
     life.database["pins"] = [{"unit": KEY, "pin": "must"}, {"unit": f"index {SCHEMA}.ORDERS_PK", "pin": "must"}]
     life.site.write()
@@ -93,6 +100,8 @@ def test_emulated_server_a_table_and_its_indexes_in_one_move(db2: Db2, tmp_path:
     life.good("run", "--once")
     assert db2.lab.home(SCHEMA, TABLE) == [TS_FAST, TS_FAST]
     assert life.sent(at) == list(PHASES)
+    assert any("1 trigger (APP.NOTE) on it" in note for note in move["notes"])
+    assert "not as it was: trigger APP.NOTE (valid) is gone" in life.moves()[0]["reason"]
     life.undo()
     assert db2.lab.home(SCHEMA, TABLE) == ["TS_OWN", "TS_OWN"]
 

@@ -27,7 +27,7 @@ from connectors.db2.storage import Storage, TableSpace
 from connectors.db2.table_move import table_route
 from connectors.db2.tables import TableFacts
 from connectors.model import NoRoute, Route, UnitKind
-from tests.db2.facts import FAST_SPACE, SETTINGS, SPACE, STORAGE, TABLE, bundle, space, table
+from tests.db2.facts import FAST_SPACE, INDEX, PLAIN_INDEX, SETTINGS, SPACE, STORAGE, TABLE, bundle, space, table
 
 
 def to_fast(facts: TableFacts | None = TABLE, settings: Db2Settings = SETTINGS) -> Route | NoRoute:
@@ -110,8 +110,18 @@ def test_pitfall_19_load_only_where_there_is_no_other_way() -> None:
         (table(access="N"), "no_full_access"),
         (table(referred_by=1), "referenced"),
         (table(refers_to=1), "references"),
-        (table(materialized=2), "materialized"),
-        (table(lobs=True, unique=False), "lobs_need_unique_index"),
+        (table(materialized=("APP.SUMS",)), "materialized"),
+        (table(lobs=True, indexes=(PLAIN_INDEX,)), "lobs_need_unique_index"),
+        (table(kind="L"), "not_a_table"),
+        (table(staging=True), "staging_table"),
+        (table(history_of="APP.NOW"), "history_table"),
+        (table(indexes=(replace(INDEX, kind="RCT"),)), "range_clustered"),
+        (table(monitors=("LOCKS",)), "event_monitor"),
+        (table(xml_schemas=("APP.BILL",)), "xml_schema"),
+        (table(access_control="C"), "access_control"),
+        (table(label_protection="B"), "label_protected"),
+        (table(indexes=(INDEX, replace(PLAIN_INDEX, on_expression=True))), "expression_index"),
+        (table(indexes=(INDEX, replace(PLAIN_INDEX, kind="TEXT"))), "text_index"),
         (table(partitions=2, space=""), "partitioned"),
     ],
 )

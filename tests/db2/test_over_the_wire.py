@@ -311,14 +311,16 @@ def test_emulated_server_pitfall_08_indexes_are_known_by_number(lab: Any, connec
 
 
 def test_emulated_server_pitfall_14_tenants_move_together(lab: Any, connect: Connect) -> None:
-    """Whoever else lives in the table space is in the bundle, and the route says so; the system's never move."""
+    """Whoever else lives there is in the bundle; the route says so, and what packages use; the system's never move."""
     lab.create_table("APP", "TENANT", "TENANT_PK", TS_SLOW, 10)
+    lab.alter_table("APP", "TENANT", packages=["BILLING"])
     try:
         connector = connect(move_by="table_space")
         bundle = bundle_of(connector.catalog(), KEY)
         assert {KEY, "APP.TENANT", "index APP.TENANT_PK"} <= set(bundle.unit_keys)
         route = route_to(connector, KEY, FAST)
         assert f"everything in {TS_SLOW} moves with it" in route.notes
+        assert route.notes[-1] == "1 package(s) now: REBIND PACKAGE APP.BILLING"
     finally:
         lab.drop_table("APP", "TENANT")
     assert not {"SYSCATSPACE", "SYSTOOLSPACE"} & {space.name for space in connect().catalog().spaces}

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from connectors.base import StatementFailed
 from connectors.db2.catalog import pages_of
+from connectors.db2.doctor import insist_on_object_metrics
 from connectors.db2.inspection import Rebalance, is_moving, space_arrived, space_home
 from connectors.db2.mover import is_done
-from connectors.db2.server import unpacked
+from connectors.db2.server import Server, unpacked
 from connectors.db2.space_move import Instance, space_route
 from connectors.db2.statements import Homes, Phase, SpaceChange
 from connectors.db2.storage import Storage, TableSpace, _Live, _room, _space, lies_under
@@ -213,3 +215,15 @@ def test_versions_are_packed() -> None:
     """VVRRMMFF."""
     assert unpacked(12010400) == (12, 1, 4, 0)
     assert unpacked(10050900) == (10, 5, 9, 0)
+
+
+def test_pitfall_01_one_member_that_does_not_count_is_enough() -> None:
+    """EXTENDED on one member and BASE on the other: that one's reads would look like none, so nothing is sampled."""
+    server = Server(
+        version=(11, 5, 0, 0), database="APP", created="", edition="", members=2, partitions=2, purescale=False,
+        object_metrics=("EXTENDED", "BASE"), request_metrics=("BASE",), hadr_role="STANDARD", archive_log="OFF",
+    )  # fmt: skip
+    assert not server.counts_objects
+    with pytest.raises(StatementFailed, match="BASE/EXTENDED"):
+        insist_on_object_metrics(server)
+    insist_on_object_metrics(replace(server, object_metrics=("EXTENDED", "EXTENDED")))

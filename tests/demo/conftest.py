@@ -12,7 +12,7 @@ import pytest
 
 from agent.demo.schema import SERVER_SETTINGS, DemoSchema, build
 from agent.demo.server import PrivateServer, debian_installations, embedded_installations, private_server
-from agent.demo.slow_disk import HDD, SSD, SlowDisk, available
+from agent.demo.slow_disk import HDD, LIBRARY, SSD, SlowDisk, available
 from agent.demo.slow_disk import build as build_disk
 
 SCALE = 0.1
@@ -27,15 +27,21 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
-@pytest.fixture
-def disk(folder: Path) -> SlowDisk:
-    """A slow disk with no folder on it, switched off."""
+@pytest.fixture(scope="session")
+def library() -> Iterator[Path]:
+    """The compiled library of the slow disk."""
     can, why = available()
     if not can:
         pytest.skip(why)
-    laboratory = folder / "laboratory"
-    laboratory.mkdir()
-    return build_disk(laboratory)
+    with tempfile.TemporaryDirectory(prefix="hotplace-test-") as made:
+        build_disk(Path(made))
+        yield Path(made) / LIBRARY
+
+
+@pytest.fixture
+def disk(folder: Path, library: Path) -> SlowDisk:
+    """A slow disk with no folder on it, switched off."""
+    return SlowDisk(library, folder / "control")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,7 @@ from agent.ledger import (
     Refused,
     WrongState,
 )
+from agent.proposals import Proposal, proposal_from_text, proposal_text
 from agent.states import MoveState, ProposalState
 from tests.ledger.conftest import DIGITS, StillClock, Tamper, approved, stored
 from tests.unit.samples import a_move, a_proposal
@@ -75,6 +78,60 @@ def test_other_work_supersedes_what_waits_for_that_database(ledger: Ledger) -> N
     ]  # fmt: skip
     assert set(_states(ledger, old)) == {MoveState.SUPERSEDED}
     assert str(kept) in ledger.proposal(old).reason
+
+
+def open_after(ledger: Ledger, *proposals: Proposal) -> list[Proposal]:
+    """Which of them wait for a decision once all were stored, the oldest first."""
+    for proposal in proposals:
+        ledger.store_proposal(proposal)
+    return [row.proposal for row in reversed(ledger.proposals(states={ProposalState.PROPOSED}))]
+
+
+def of(key: str, **changes: Any) -> Proposal:
+    """A proposal of one move of that unit."""
+    return a_proposal(a_move(1, key=key), **changes)
+
+
+def test_another_question_supersedes_nothing(ledger: Ledger) -> None:
+    """The next plan of the agent leaves a drain alone, and a drain leaves that plan and other drains alone."""
+    plan, drain, other = of("a"), of("b", purpose="drain old", asked_by="anna"), of("c", purpose="drain older")
+    newer = of("d")
+    assert open_after(ledger, plan, drain, other, newer) == [drain, other, newer]
+
+
+def test_only_people_supersede_what_people_asked_for(ledger: Ledger) -> None:
+    """Asked again with another answer, by whomever, the newest stands; the agent's own never takes its place."""
+    asked, own, again = of("a", asked_by="anna"), of("b"), of("c", asked_by="ben")
+    assert open_after(ledger, asked, own) == [asked, own]
+    assert open_after(ledger, again) == [again]
+
+
+def test_what_the_agent_proposed_stays_once_somebody_asks_for_it(ledger: Ledger) -> None:
+    """The same work asked for is a proposal of its own; asked for once more, or planned again, it is that one."""
+    own, asked = of("a"), of("a", asked_by="anna")
+    first, second = ledger.store_proposal(own), ledger.store_proposal(asked)
+    assert ledger.proposal(first).state is ProposalState.SUPERSEDED
+    assert {ledger.store_proposal(again) for again in (own, asked, of("a", asked_by="ben"))} == {second}
+    assert open_after(ledger, of("b")) == [asked, of("b")]
+
+
+def test_what_has_lost_its_basis_is_ended(ledger: Ledger) -> None:
+    """With the reason and in the audit, as long as nobody has decided; what is approved has prechecks for that."""
+    waiting, kept = ledger.store_proposal(of("b", purpose="drain old")), approved(ledger)
+    for number in (waiting, kept, waiting):
+        ledger.end_proposal(number, "b is gone")
+    assert [ledger.proposal(number).state for number in (waiting, kept)] == [
+        ProposalState.SUPERSEDED, ProposalState.APPROVED,
+    ]  # fmt: skip
+    assert _states(ledger, waiting) == [MoveState.SUPERSEDED]
+    assert (ledger.audit(1)[0].event, ledger.audit(1)[0].facts) == ("proposal.superseded", {"reason": "b is gone"})
+
+
+def test_what_older_versions_stored_was_the_agents_own(ledger: Ledger) -> None:
+    """A stored text without purpose and asker reads as a plan that the agent made by itself."""
+    plain = json.loads(proposal_text(of("a")))
+    del plain["purpose"], plain["asked_by"]
+    assert proposal_from_text(json.dumps(plain)) == of("a")
 
 
 def test_a_proposal_needs_moves_with_different_numbers(ledger: Ledger) -> None:

@@ -87,11 +87,11 @@ def workload(lab: OracleHarness) -> Iterator[None]:
     worker.join()
 
 
-def _wait_for(what: str, happened: Callable[[], object]) -> None:
+def _wait_for(what: str, happened: Callable[[], object], every_seconds: float = 0.05) -> None:
     until = time.monotonic() + WAIT_SECONDS
     while not happened():
         assert time.monotonic() < until, f"never: {what}"
-        time.sleep(0.05)
+        time.sleep(every_seconds)
 
 
 def _states(site: Site, number: int) -> set[str]:
@@ -180,7 +180,7 @@ def test_a_whole_life(site: Site, lab: OracleHarness, tmp_path: Path) -> None:
     lab.database.seconds_per_gb = 0.0
 
     agent = site.start("run")
-    _wait_for("an outcome", lambda: _states(site, number) == {"kept"})
+    _wait_for("an outcome", lambda: _states(site, number) == {"kept"}, every_seconds=0.5)  # a whole command each time
     agent.send_signal(signal.SIGTERM)
     assert finish(agent).code == 0
     assert _homes(lab) == {"P1": "FAST", "P2": "SLOW", "MAILS": "FAST", "BODY": "FAST"}

@@ -10,8 +10,10 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from agent.metrics import OTHER, AgentCollector
+from agent.outcomes import OutcomeVerdict
 from agent.ranking import SUMMED, Standing
 from agent.snapshot import Snapshot
+from agent.undo import propose_undo
 from tests.simulation.site import Site
 
 
@@ -108,3 +110,29 @@ def test_waits_for_the_log_are_exported(snapshot: Snapshot) -> None:
     shown = rows(exposition(snapshot), "hotplace_role_wait_per_hour_seconds")
     assert list(shown) == [("sim", "log", "log")]
     assert shown["sim", "log", "log"] > 0
+
+
+def test_outcomes_and_undone_moves_are_counted(tmp_path: Path) -> None:
+    """What was measured stands beside what was predicted; a move that was taken back counts from 0 to 1."""
+    site = Site(tmp_path, policy="maximum_moves: 1")
+    with site.agent() as (watch, ledger):
+        number = site.approved(watch, ledger)
+        watch.act()
+        assert rows(exposition(watch.snapshot), "hotplace_moves_total")[("sim", "undone")] == 0
+        assert not rows(exposition(watch.snapshot), "hotplace_outcome_saved_ratio")
+        assert not watch.verify()  # it has to settle
+        site.observe(watch)
+        (outcome,) = watch.verify()
+        text = exposition(watch.snapshot)
+        verdicts = rows(text, "hotplace_outcomes_total")
+        assert verdicts == {("sim", verdict): float(verdict is outcome.verdict) for verdict in OutcomeVerdict}
+        assert rows(text, "hotplace_outcome_saved_ratio") == {
+            ("sim", "predicted"): outcome.predicted_saved_ratio, ("sim", "measured"): outcome.saved_ratio
+        }  # fmt: skip
+        moves = ledger.moves(proposal_id=number)
+        back = propose_undo(moves, watch.database, watch.connector, ledger, site.clock.now())
+        ledger.approve(back, who="ann", origin="test", digest=ledger.proposal(back).digest)
+        watch.act()
+        watch.verify()
+        watch.verify()
+        assert rows(exposition(watch.snapshot), "hotplace_moves_total")[("sim", "undone")] == len(moves) == 1

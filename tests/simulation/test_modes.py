@@ -8,9 +8,10 @@ import pytest
 
 from agent.ledger import Ledger
 from agent.pins import PIN_REPORTS, PinReport, pin_reports, reports_from_document
-from agent.states import MoveState
+from agent.sampler import CATALOG_EVERY_SECONDS
+from agent.states import MoveState, ProposalState
 from agent.watch import Watch
-from policies.modes import Drain, Mode, Preference, UnknownName
+from policies.modes import Drain, Hsm, Mode, Preference, UnknownName
 from policies.plan import Pin
 from tests.simulation.site import Site
 
@@ -52,6 +53,68 @@ def test_a_drained_space_is_empty_in_the_catalog(site: Site) -> None:
         assert again is not None
         assert (again.plan.moves, again.plan.left_behind) == ((), ())
     assert site.homes() == dict.fromkeys(before, "hdd")
+
+
+def asked(site: Site, mode: Mode) -> int:
+    """What somebody asks for by a command while the agent runs; the number of the proposal."""
+    config = site.config
+    with Ledger.open(config.ledger.path, site.clock) as ledger:
+        watch = Watch(config.database(), ledger, site.clock, level=config.level, dry_run=True, asked_by="ann")
+        watch.sample()
+        planning = watch.plan(mode)
+        assert planning is not None
+        number = watch.propose(planning)
+        watch.close(save=False)
+    assert number is not None
+    return number
+
+
+def replanned(site: Site, watch: Watch, minutes: int = 5) -> int | None:
+    """The number of what the agent proposes after some more minutes."""
+    site.observe(watch, minutes)
+    planning = watch.plan()
+    assert planning is not None
+    return watch.propose(planning)
+
+
+def test_a_drain_waits_for_its_answer_while_the_agent_plans_on(site: Site) -> None:
+    """Beside it the agent's own plan is proposed and replaced; approved an hour later the drain is carried out."""
+    with site.agent() as (watch, ledger):
+        site.observe(watch)
+        number = asked(site, Drain(space="ssd"))
+        own = replanned(site, watch)
+        assert own not in {None, number}
+        replanned(site, watch, minutes=55)
+        row = ledger.proposal(number)
+        assert (row.state, row.proposal.asked_by, row.proposal.purpose) == (ProposalState.PROPOSED, "ann", "drain ssd")
+        ledger.approve(number, who="ann", origin="test", digest=row.digest)
+        assert {move.state for move in watch.act()} == {MoveState.PLACED}
+    assert "ssd" not in site.homes().values()
+
+
+def test_what_somebody_asked_is_answered_once(site: Site) -> None:
+    """While a plan that was asked for waits, the agent stores none of its own for the same question; then it does."""
+    with site.agent() as (watch, ledger):
+        site.observe(watch)
+        number = asked(site, Hsm())
+        ledger.pin("sim", ORDERS, Pin.NEVER, who="ann", reason="", until=None)  # so that the next plan is another
+        assert replanned(site, watch) is None
+        ledger.reject(number, who="ann", origin="test", reason="not now")
+        assert (replanned(site, watch) or 0) > number
+
+
+def test_a_drain_of_what_has_left_ends(site: Site) -> None:
+    """Somebody else empties the space: the next plan with a fresh catalog ends the proposal and says why."""
+    with site.agent() as (watch, ledger):
+        site.observe(watch)
+        number = asked(site, Drain(space="ssd"))
+        with site.world.turn():
+            site.world.placement.units.space[:] = site.world.placement.space_row("hdd")
+        site.clock.sleep(CATALOG_EVERY_SECONDS)
+        replanned(site, watch)
+        row = ledger.proposal(number)
+        assert row.state is ProposalState.SUPERSEDED
+        assert "nothing of it is left to do" in row.reason
 
 
 def test_a_drain_without_room_names_what_stays(site: Site) -> None:

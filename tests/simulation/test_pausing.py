@@ -162,6 +162,7 @@ def test_a_held_move_can_be_cancelled(site: Site) -> None:
         row = ledger.move(held.id)
         assert row.state is MoveState.CANCELLED
         assert "cancelled by ann" in row.reason
+        assert ledger.asks.of_move(held.id)[-1].answer == "the move is cancelled"
         assert ledger.steps(held.id)[-1].sql.endswith(f"ABORT MOVE {held.move.key}")
     assert site.homes()[held.move.key] == before[held.move.key]
     assert not site.world.placement.running

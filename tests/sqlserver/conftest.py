@@ -1,8 +1,13 @@
-"""The drivers and the usual server. Without a usable ODBC there is nothing to try here, and the summary says so."""
+"""The drivers and the usual server. Without a usable ODBC there is nothing to try here, and the summary says so.
+
+What a driver makes of our statements, of what the server answers and of a session that ends is tried over each of them
+by the contract and by the tests here. Modules marked ``by_turns`` are about what is done with them: the same is sent
+over each, so one driver a test will do, and by turns none is left out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -24,9 +29,27 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(WHY)
 
 
-@pytest.fixture(params=drivers(), ids=lambda driver: f"emulated server, {driver.name}")
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the folder's own marker known."""
+    config.addinivalue_line("markers", "by_turns: one ODBC driver is enough; the next test has the other one")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each ODBC driver, or by turns one of those that are here."""
+    if "driver" not in metafunc.fixturenames:
+        return
+    offered: Sequence[OdbcDriver] = drivers()
+    if any(metafunc.definition.iter_markers("by_turns")):
+        here = [driver for driver in offered if not driver.missing] or offered
+        tests = [name for name in vars(metafunc.module) if name.startswith("test_")]
+        offered = [here[tests.index(metafunc.function.__name__) % len(here)]]
+    names = [f"emulated server, {driver.name}" for driver in offered]
+    metafunc.parametrize("driver", offered, ids=names, indirect=True)
+
+
+@pytest.fixture
 def driver(request: pytest.FixtureRequest) -> OdbcDriver:
-    """Each ODBC driver that is here."""
+    """The ODBC driver that ``pytest_generate_tests`` gives to the test."""
     found: OdbcDriver = request.param
     if found.missing:
         pytest.skip(found.missing)

@@ -29,7 +29,7 @@ MICROSOFT, FREETDS = "ODBC Driver 18 for SQL Server", "FreeTDS"
 
 
 @pytest.mark.parametrize(
-    ("driver", "kind"),
+    ("name", "kind"),
     [
         (MICROSOFT, DriverKind.MICROSOFT_18),
         ("ODBC Driver 17 for SQL Server", DriverKind.MICROSOFT_17),
@@ -39,9 +39,9 @@ MICROSOFT, FREETDS = "ODBC Driver 18 for SQL Server", "FreeTDS"
         ("SQL Server", DriverKind.UNKNOWN),
     ],
 )
-def test_the_family_of_a_driver(driver: str, kind: DriverKind) -> None:
+def test_the_family_of_a_driver(name: str, kind: DriverKind) -> None:
     """By name or by library; what is neither is not guessed."""
-    assert kind_of(driver) is kind
+    assert kind_of(name) is kind
 
 
 def test_pitfall_31_encryption_is_always_stated() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from connectors.model import NoRoute, Route
 from connectors.sqlserver.emptying import EMPTY_PAGES
+from connectors.sqlserver.file_move import FilePlace
 from connectors.sqlserver.file_removal import removal_route
 from connectors.sqlserver.online import Server
 from connectors.sqlserver.spaces import PAGE, File, Volume, spaces_of
@@ -22,6 +23,7 @@ from tests.sqlserver.test_files import file
 from tests.sqlserver.test_life import connection, emptying
 
 STANDARD = Server(major=15, edition=2)
+pytestmark = pytest.mark.by_turns
 ONE, TWO = file(3, "one"), file(4, "it's", growth=10, percent_growth=1)
 
 
@@ -32,10 +34,8 @@ def out(name: str, *files: File, server: Server = STANDARD, replicated: bool = F
         key=f"{name} of HDD", physical_ids=(), unit_keys=(), kind=taken.kind, size_bytes=taken.size_bytes, space="HDD",
         container=name,
     )  # fmt: skip
-    return removal_route(
-        taken, files, database="a]pp", server=server, replicated=replicated, writable=given.get("writable", True),
-        settings=settings(),
-    )  # fmt: skip
+    place = FilePlace(database="a]pp", server=server, replicated=replicated, settings=settings(), **given)
+    return removal_route(taken, files, place)
 
 
 @pytest.fixture(autouse=True)
@@ -226,6 +226,10 @@ def test_the_room_is_gone_by_then(site: Site, lab: Lab) -> None:
 
 def test_names(site: Site) -> None:
     """What does not exist is named with what does; the only file of a space stands for it; options that clash."""
+    listed = site.good("containers", "--space", SLOW, "--json").document["spaces"][0]["containers"]
+    assert [(each["name"], each["path"]) for each in listed] == [
+        (f"shop_{SLOW}", f"D:\\shop_{SLOW}.ndf"), ("second", "D:\\second.ndf"),
+    ]  # fmt: skip
     site.database["tiers"][0]["spaces"] = [SLOW, "PRIMARY"]
     site.write()
     for space, container, words in (

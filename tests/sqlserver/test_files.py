@@ -16,7 +16,7 @@ from connectors.settings import SecretSource
 from connectors.sqlserver.connector import SqlserverConnector
 from connectors.sqlserver.disks import disk_of, disk_spaces, homes
 from connectors.sqlserver.emptying import EMPTY_PAGES
-from connectors.sqlserver.file_move import FileStep, file_route, file_step_of
+from connectors.sqlserver.file_move import FilePlace, FileStep, file_route, file_step_of
 from connectors.sqlserver.online import Server
 from connectors.sqlserver.settings import SqlserverSettings
 from connectors.sqlserver.spaces import File, Volume
@@ -41,7 +41,8 @@ def found(*files: File, server: Server = STANDARD, to_disk: str = "fast", replic
     """The route of filegroup HDD."""
     moved = bundle(space="slow", size=12801 * 8192)
     own = settings(move_by="filegroup", disks=DISKS)
-    return file_route("HDD", moved, to_disk, files, database="a]pp", server=server, replicated=replicated, settings=own)
+    place = FilePlace(database="a]pp", server=server, replicated=replicated, settings=own)
+    return file_route("HDD", moved, to_disk, files, place)
 
 
 @pytest.fixture(autouse=True)
@@ -117,9 +118,8 @@ def test_pitfall_44_old_versions_suspend_replicas(major: int, allowed: bool) -> 
     own = settings(move_by="filegroup", disks=DISKS, disks_on_replicas=True)
     moved = bundle(space="slow")
     server = Server(major=major, edition=3)
-    answer = file_route(
-        "HDD", moved, "fast", [file(3, "f")], database="app", server=server, replicated=True, settings=own
-    )
+    place = FilePlace(database="app", server=server, replicated=True, settings=own)
+    answer = file_route("HDD", moved, "fast", [file(3, "f")], place)
     assert isinstance(answer, Route) is allowed
 
 

@@ -29,7 +29,7 @@ from connectors.sqlserver.definition import (
     Definition,
     IndexColumn,
 )
-from connectors.sqlserver.file_move import file_route
+from connectors.sqlserver.file_move import FilePlace, file_route
 from connectors.sqlserver.file_removal import removal_route
 from connectors.sqlserver.keys import Name
 from connectors.sqlserver.online import Server
@@ -153,15 +153,12 @@ def statements(major: int, edition: int = 3) -> list[str]:
         found += [sql for route in alone for sql in _of(route)]
     file = File(2, "HDD", 0, 3, "it's]", "D:\\x.ndf", 12900, 25600, 10, "ONLINE", 12801, 1)
     wishes = settings(move_by="filegroup", disks={"fast": "S:\\"})
-    route = file_route(
-        "HDD", bundle(), "fast", [file], database="a]pp", server=server, replicated=False, settings=wishes
-    )
+    place = FilePlace(database="a]pp", server=server, replicated=False, settings=wishes)
+    route = file_route("HDD", bundle(), "fast", [file], place)
     assert isinstance(route, Route)
     other = replace(file, file_id=4, name="other")
     taken = replace(bundle(), unit_keys=(), physical_ids=(), container="it's]")
-    gone = removal_route(
-        taken, [file, other], database="a]pp", server=server, replicated=False, writable=True, settings=wishes
-    )
+    gone = removal_route(taken, [file, other], place)
     assert isinstance(gone, Route)
     found += [*_of(route), *_of(gone), *_written(file, major)]
     return list({re.sub(r"/\*.*?\*/|hotplace_\w+", "", sql): sql for sql in found}.values())

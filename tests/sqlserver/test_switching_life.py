@@ -1,4 +1,4 @@
-"""One partition, and two that change places, through the command line over FreeTDS, against an emulated server."""
+"""One partition, and two that change places, through the command line, an emulated server behind."""
 
 from __future__ import annotations
 
@@ -12,21 +12,13 @@ from tests.labs.sqlserver.lab import Lab, wait_until
 from tests.labs.sqlserver.objects import PartitionScheme, Table
 from tests.labs.sqlserver.storage import IN_ROW
 from tests.labs.sqlserver.world import FAST, MOVER, READER, SLOW, add_scheme, add_table
-from tests.labs.tds.drivers import OdbcDriver, drivers
+from tests.labs.tds.drivers import OdbcDriver
 from tests.sqlserver.test_life import connection, reading, states
 
+pytestmark = pytest.mark.by_turns
 SWITCHER = Account(
     "switcher", "S3cret of the copier", MOVER.server_rights, MOVER.database_rights | {"SELECT", "INSERT"}
 )
-
-
-@pytest.fixture
-def driver() -> OdbcDriver:
-    """One is enough: what is sent is the same, and test_life has both."""
-    found = drivers()[0]
-    if found.missing:
-        pytest.skip(found.missing)
-    return found
 
 
 @pytest.fixture

@@ -4,5 +4,5 @@ SELECT C.NAME,
        C.VALUE
   FROM TABLE(SYSPROC.DB_GET_CFG(-2)) AS C
  WHERE C.NAME IN ('mon_obj_metrics', 'mon_req_metrics', 'hadr_db_role', 'logarchmeth1', 'logfilsiz', 'logprimary',
-                  'logsecond')
+                  'logsecond', 'auto_reval')
   WITH UR

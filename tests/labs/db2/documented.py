@@ -1,7 +1,7 @@
 """The emulated catalog's shape: views, functions and columns as Db2's documentation gives them, by version.
 
-``documented.json`` was collected from public sources and knows nothing of the connector; what it lacks does not exist
-in the lab either. Types that no source states are given here, by the name of the column.
+``documented.json`` and ``catalog_views.json`` were collected from public sources and know nothing of the connector;
+what both lack does not exist in the lab either. Types that no source states are given here, by the name of the column.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _LATER = (
     (re.compile(r"(^|_)COL_"), (10, 5)),
     (re.compile(r"CACHING_?TIER|TIER_WRITE|COMPACTION|LOB_PREFETCH|TENANT_ID|EXT_TABLE"), (12, 1)),
     (re.compile(r"^STORAGE_GROUP_|^TBSP_DATATAG$|^SG(NAME|ID)$|^DATATAG$|_XDA_GBP_|^OBJECT_|^TEMPORALTYPE$"), (10, 1)),
-    (re.compile(r"^TABLEORG$|^TAB_ORGANIZATION$"), (10, 5)),
+    (re.compile(r"^CONTROL$"), (10, 1)),
+    (re.compile(r"^TABLEORG$|^TAB_ORGANIZATION$|^VIEW(SCHEMA|NAME)$"), (10, 5)),
 )
 _UNSEEN = (
     (re.compile(r"^(MEMBER|COORD_MEMBER|DBPARTITIONNUM)$"), "SMALLINT"),
@@ -83,10 +84,10 @@ def views(version: tuple[int, ...]) -> dict[str, View]:
     Args:
         version: such as (11, 5).
     """
-    described = {
-        **json.loads((_HERE / "documented.json").read_text())["views"],
-        **json.loads((_HERE / "recalled.json").read_text())["views"],
-    }
+    described = json.loads((_HERE / "documented.json").read_text())["views"]
+    for name, more in json.loads((_HERE / "catalog_views.json").read_text())["views"].items():
+        told = described.setdefault(name, {**more, "columns": {}})
+        told["columns"] |= more["columns"]
     found = {}
     for name, told in described.items():
         since = _since(told["since"], (9, 7))

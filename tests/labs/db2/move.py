@@ -34,7 +34,7 @@ def move_table(world: World, session: Session, arguments: list[str]) -> None:
     """One call: a phase, or all of them for MOVE.
 
     Raises:
-        Refusal: SQL0204N, SQL0440N, SQL0551N, SQL0289N, SQL0911N, SQL2104N, SQL2105N, SQL1224N.
+        Refusal: SQL0204N, SQL0440N, SQL0551N, SQL0289N, SQL0911N, SQL2103N, SQL2104N, SQL2105N, SQL1224N.
     """
     if len(arguments) != ARGUMENTS:
         raise refusals.Refusal(-440, "42884", "SYSPROC.ADMIN_MOVE_TABLE", "PROCEDURE")
@@ -46,6 +46,36 @@ def move_table(world: World, session: Session, arguments: list[str]) -> None:
         raise refusals.wrong_phase(1)
     for phase in ("INIT", "COPY", "REPLAY", "SWAP", "CLEANUP") if operation == "MOVE" else (operation,):
         _Phase(world, session, schema, name).run(phase, arguments)
+
+
+def _lose_index(table: Table) -> None:
+    del table.indexes[-1]
+
+
+def _reorder_index(table: Table) -> None:
+    table.indexes[-1].columns = table.indexes[-1].columns.replace("+", "-")
+
+
+def _lose_statistics(table: Table) -> None:
+    table.analysed = False
+
+
+# what a faulty SWAP may do to the new table
+LOSSES: dict[str, Callable[[Table], None]] = {
+    "index": _lose_index,
+    "order": _reorder_index,
+    "trigger": lambda table: table.triggers.clear(),
+    "view": lambda table: table.invalid.update(table.dependents),
+    "statistics": _lose_statistics,
+    "grant": lambda table: table.grants.clear(),
+}
+
+
+def unsupported(table: Table) -> bool:
+    """What SQL2103N speaks of."""
+    indexes = any(index.kind in ("RCT", "TEXT") or index.on_expression for index in table.indexes)
+    hidden = bool(table.control) or table.protection in ("R", "B")
+    return indexes or hidden or bool(table.monitors or table.xml_schemas or table.history_of or table.staging)
 
 
 class _Phase:
@@ -126,6 +156,8 @@ class _Phase:
             raise refusals.phase_failed(9)
         if table.type != "T" or table.parents or table.children or len(table.parts) > 1:
             raise refusals.phase_failed(3)
+        if unsupported(table):
+            raise refusals.unsupported(6)
         part = table.parts[0]
         data, index, long = arguments[2:5]
         for space in filter(None, (data, index, long)):
@@ -175,6 +207,8 @@ class _Phase:
         for index in table.indexes:
             index.counts = counts()
         table.parts, move.target.parts = move.target.parts, table.parts
+        for what in self._world.behaviour.swap_loses:
+            LOSSES[what](table)
         move.protocol |= {"SWAP_START": _now(), "SWAP_END": _now(), "STATUS": "CLEANUP"}
 
     def _cleanup(self, move: Move) -> None:

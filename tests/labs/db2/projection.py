@@ -9,8 +9,9 @@ from itertools import groupby
 from pathlib import Path
 
 from tests.labs.db2.documented import NEWEST, View, views
+from tests.labs.db2.filled import FILLED
 from tests.labs.db2.requester import Requester
-from tests.labs.db2.rows import FILLED, Row, Value
+from tests.labs.db2.rows import Row, Value
 from tests.labs.db2.world import World
 
 SCHEMA = "LAB"

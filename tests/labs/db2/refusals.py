@@ -79,6 +79,11 @@ def no_access(space: str) -> Refusal:
     return Refusal(-290, "55039", space)
 
 
+def unsupported(reason: int) -> Refusal:
+    """SQL2103N: ADMIN_MOVE_TABLE does not support some aspect of the table; 6 is row protection."""
+    return Refusal(-2103, "5UA0M", str(reason))
+
+
 def phase_failed(reason: int) -> Refusal:
     """SQL2104N: a phase of ADMIN_MOVE_TABLE could not be done."""
     return Refusal(-2104, "5UA0M", str(reason))

@@ -6,7 +6,7 @@ A column that a row leaves out is zero or null. Keys are unique within a view; t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from tests.labs.db2.documented import NEWEST, views
@@ -73,6 +73,8 @@ def tables(world: World) -> Rows:
             "TABSCHEMA": table.schema, "TABNAME": table.name, "TYPE": table.type, "STATUS": "N", "ACCESS_MODE": "F",
             "TABLEORG": table.organized, "TEMPORALTYPE": "N", "CARD": table.rows, "TABLEID": part.file_id % 32768,
             "FPAGES": sum(p.pages for p in table.parts), "NPAGES": sum(p.pages for p in table.parts),
+            "CONTROL": table.control, "PROTECTIONGRANULARITY": table.protection, "DATACAPTURE": table.capture,
+            "CHECKCOUNT": table.checks, "OWNER": "DB2INST1", "STATS_TIME": CREATED if table.analysed else None,
             **(spaces if len(table.parts) == 1 else {}),
             "TBSPACEID": _id(world, part.data) if len(table.parts) == 1 else -6,
         }  # fmt: skip
@@ -93,8 +95,9 @@ def indexes(world: World) -> Rows:
     for table, index in _indexes(world):
         yield f"{table.schema}.{table.name}.{index.iid}", {
             "INDSCHEMA": index.schema, "INDNAME": index.name, "TABSCHEMA": table.schema, "TABNAME": table.name,
-            "IID": index.iid, "TBSPACEID": _id(world, table.parts[0].index), "NLEAF": index.pages, "INDEXTYPE": "REG ",
-            "UNIQUERULE": index.unique, "NLEVELS": 3,
+            "IID": index.iid, "TBSPACEID": _id(world, table.parts[0].index), "NLEAF": index.pages,
+            "INDEXTYPE": f"{index.kind:4}", "UNIQUERULE": index.unique, "NLEVELS": 3, "COMPRESSION": "N",
+            "VIEWNAME": "KEYS" if index.on_expression else None, "STATS_TIME": CREATED if index.analysed else None,
         }  # fmt: skip
 
 
@@ -268,6 +271,7 @@ def protocol(world: World) -> Rows:
 def configuration(world: World) -> Rows:
     """DB_GET_CFG."""
     values = {"mon_obj_metrics": world.behaviour.mon_obj_metrics, "mon_req_metrics": "BASE", "logarchmeth1": "OFF"}
+    values["auto_reval"] = world.behaviour.auto_reval
     values["hadr_db_role"] = world.behaviour.hadr_role
     values |= dict(zip(("logfilsiz", "logprimary", "logsecond"), map(str, world.behaviour.log_files), strict=True))
     for member in _members(world):
@@ -298,61 +302,3 @@ def facilities(world: World) -> Rows:
     """SYSIBMADM.DB2_CF: any row means pureScale."""
     if world.behaviour.pure_scale:
         yield "1", {"ID": 128}
-
-
-def references(world: World) -> Rows:
-    """SYSCAT.REFERENCES: who refers to a table is called CHILD here, whom it refers to PARENT."""
-    for table in world.tables.values():
-        me, pairs = (table.schema, table.name), []
-        pairs += [((table.schema, f"CHILD{n}"), me) for n in range(table.children)]
-        pairs += [(me, (table.schema, f"PARENT{n}")) for n in range(table.parents)]
-        for child, parent in pairs:
-            yield f"{child}{parent}", {
-                "TABSCHEMA": child[0], "TABNAME": child[1], "REFTABSCHEMA": parent[0], "REFTABNAME": parent[1],
-            }  # fmt: skip
-
-
-def columns(world: World) -> Rows:
-    """SYSCAT.COLUMNS: a key, and a CLOB where the table has any."""
-    for table in world.tables.values():
-        kinds = ["INTEGER", *(["CLOB"] if any(part.lob_pages for part in table.parts) else [])]
-        for number, kind in enumerate(kinds):
-            yield (
-                f"{table.schema}.{table.name}.{number}",
-                {
-                    "TABSCHEMA": table.schema,
-                    "TABNAME": table.name,
-                    "COLNAME": f"C{number}",
-                    "COLNO": number,
-                    "TYPESCHEMA": "SYSIBM",
-                    "TYPENAME": kind,
-                    "NULLS": "N",
-                },
-            )
-
-
-FILLED: dict[str, Callable[[World], Rows]] = {
-    "SYSCAT.TABLESPACES": tablespaces,
-    "SYSCAT.STOGROUPS": stogroups,
-    "SYSCAT.TABLES": tables,
-    "SYSCAT.DATAPARTITIONS": data_partitions,
-    "SYSCAT.INDEXES": indexes,
-    "SYSCAT.REFERENCES": references,
-    "SYSCAT.COLUMNS": columns,
-    "MON_GET_TABLE": mon_table,
-    "MON_GET_INDEX": mon_index,
-    "MON_GET_TABLESPACE": mon_tablespace,
-    "MON_GET_CONTAINER": mon_container,
-    "MON_GET_BUFFERPOOL": mon_bufferpool,
-    "MON_GET_DATABASE": mon_database,
-    "MON_GET_REBALANCE_STATUS": rebalances,
-    "MON_GET_UTILITY": utilities,
-    "ADMIN_GET_STORAGE_PATHS": storage_paths,
-    "ADMIN_GET_TAB_INFO": table_info,
-    "SYSTOOLS.ADMIN_MOVE_TABLE": protocol,
-    "SYSPROC.DB_GET_CFG": configuration,
-    "SYSIBM.SYSVERSIONS": versions,
-    "SYSIBMADM.ENV_INST_INFO": instance,
-    "SYSIBMADM.ENV_PROD_INFO": products,
-    "SYSIBMADM.DB2_CF": facilities,
-}

@@ -24,15 +24,16 @@ from tests.labs.db2.requester import Requester
 from tests.labs.db2.sessions import User
 from tests.labs.db2.shim import Shared, Shim
 from tests.labs.db2.text import DATABASE
-from tests.labs.db2.world import MEGABYTE, StorageGroup, TableSpace, Utility, World
+from tests.labs.db2.world import MEGABYTE, Index, StorageGroup, TableSpace, Utility, World
 
 FAST, SLOW = "FAST", "SLOW"  # storage groups
 TS_FAST, TS_SLOW = "TS_FAST", "TS_SLOW"
 ADMIN = User("db2inst1", "right-and-secret", administrator=True)
 SUCCESSOR = User("db2inst2", "right-too", administrator=True)
 LOOKER = User("looker", "may-look")
-BLIND = User("blind", "may-not-look", may_not_execute=frozenset({"MON_GET_TABLE", "MON_GET_TABLESPACE"}))
-USERS = {user.name: user for user in (ADMIN, SUCCESSOR, LOOKER, BLIND)}
+BLIND = User("blind", "may-not-look", may_not_use=frozenset({"MON_GET_TABLE", "MON_GET_TABLESPACE"}))
+NARROW = User("narrow", "may-look-little", may_not_use=frozenset({"TRIGGERS", "STOGROUPS"}))
+USERS = {user.name: user for user in (ADMIN, SUCCESSOR, LOOKER, BLIND, NARROW)}
 SET_UP = (f"CREATE TABLE {SCHEMA}.NOTHING (ID INTEGER)", "CREATE TABLE HOTPLACE.LEASE (HOLDER VARCHAR(200))")
 KEY = b"lab"
 
@@ -50,7 +51,9 @@ def new_world(version: tuple[int, ...]) -> World:
         TableSpace(3, TS_FAST, FAST),
         TableSpace(4, "SYSTOOLSPACE", SLOW),
     ]
-    return World(groups, spaces, version)
+    world = World(groups, spaces, version)
+    world.authorities = {user.authid: {"DBADM"} for user in USERS.values() if user.administrator}
+    return world
 
 
 class Lab:
@@ -125,10 +128,39 @@ class Lab:
             load.drop_table(self._world, schema, name)
 
     def alter_table(self, schema: str, name: str, **changes: Any) -> None:
-        """Change fields of ``Table``: type, parents, children, organized, rows."""
+        """Change fields of ``Table``: type, parents, children, organized, rows, triggers, dependents and others."""
         with self._world.lock:
             for field, value in changes.items():
                 setattr(self._world.table(schema, name), field, value)
+            self._world.touch()
+
+    def add_index(self, schema: str, name: str, index: str, columns: str, unique: str = "D") -> None:
+        """One more index of a table: "+A -B" in that order, UNIQUERULE D, U or P."""
+        with self._world.lock:
+            indexes = self._world.table(schema, name).indexes
+            indexes.append(Index(len(indexes) + 1, schema, index, 10, unique, columns))
+            self._world.touch()
+
+    def drop_index(self, schema: str, name: str, index: str) -> None:
+        """One of a table's indexes, by its name."""
+        with self._world.lock:
+            table = self._world.table(schema, name)
+            table.indexes = [one for one in table.indexes if one.name != index]
+            self._world.touch()
+
+    def alter_index(self, schema: str, name: str, **changes: Any) -> None:
+        """Change fields of the last ``Index`` of a table: kind, columns, on_expression."""
+        with self._world.lock:
+            for field, value in changes.items():
+                setattr(self._world.table(schema, name).indexes[-1], field, value)
+            self._world.touch()
+
+    def grant(self, grantee: str, *rights: str) -> None:
+        """These and no other: DBADM, SQLADM, CREATETAB, "USE TS_FAST"; none takes the grantee's row away."""
+        with self._world.lock:
+            self._world.authorities.pop(grantee, None)
+            if rights:
+                self._world.authorities[grantee] = set(rights)
             self._world.touch()
 
     def read_randomly(self, schema: str, name: str, reads: int, member: int = 0) -> None:

@@ -17,7 +17,7 @@ class User:
     name: str  # as it logs in
     password: str
     administrator: bool = False  # SYSADM and DBADM
-    may_not_execute: frozenset[str] = frozenset()  # functions
+    may_not_use: frozenset[str] = frozenset()  # functions and views of the catalog, without their schema
 
     @property
     def authid(self) -> str:

@@ -214,8 +214,9 @@ class Shim:
             view = self._shared.views[name]
             if name == "SYSTOOLS.ADMIN_MOVE_TABLE" and not self._shared.world.protocol_exists:
                 raise refusals.undefined(name)
-            if view.plain in user.may_not_execute:
-                raise refusals.not_allowed(user.authid, "EXECUTE", f"SYSPROC.{view.plain}")
+            if view.plain in user.may_not_use:
+                what = ("EXECUTE", f"SYSPROC.{view.plain}") if view.function else ("SELECT", view.name)
+                raise refusals.not_allowed(user.authid, *what)
         self._shared.projection.refresh(rewriter.asked)
         return found
 

@@ -9,8 +9,8 @@ import pytest
 from tests.labs.db2.calls import call_text
 from tests.labs.db2.documented import NEWEST, views
 from tests.labs.db2.dss import OBJECT, SEGMENT, Code, Dss, obj, objects, read_dss
+from tests.labs.db2.filled import FILLED
 from tests.labs.db2.refusals import Refusal
-from tests.labs.db2.rows import FILLED
 from tests.labs.db2.server import new_world
 from tests.labs.db2.sqlca import Sqlca, read_sqlca, sqlcard
 from tests.labs.db2.statements import is_ours

@@ -128,6 +128,10 @@ class Index:
     name: str
     pages: int
     unique: str = "U"
+    columns: str = "+C0"  # of the key, with their order
+    kind: str = "REG"
+    on_expression: bool = False
+    analysed: bool = True  # statistics were collected
     counts: Counts = field(default_factory=counts)
 
 
@@ -144,6 +148,21 @@ class Table:
     organized: str = "R"
     parents: int = 0  # referential constraints
     children: int = 0
+    dependents: dict[str, str] = field(default_factory=dict)  # views and query tables in its schema: DTYPE by name
+    invalid: set[str] = field(default_factory=set)  # of its views
+    triggers: dict[str, str] = field(default_factory=dict)  # VALID by name
+    grants: dict[str, str] = field(default_factory=dict)  # of each role, by SYSCAT.TABAUTH: "SELECT=Y INSERT=G"
+    packages: list[str] = field(default_factory=list)  # of static SQL that use it
+    monitors: list[str] = field(default_factory=list)  # event monitors that write to it
+    xml_schemas: list[str] = field(default_factory=list)
+    history_of: str = ""  # a temporal table of its schema
+    staging: bool = False
+    control: str = ""  # row and column access control
+    protection: str = ""  # by security labels
+    capture: str = "N"
+    checks: int = 0
+    generated: int = 0  # columns
+    analysed: bool = True
 
     def pages_by_space(self) -> Counter[str]:
         """Everything it takes, by table space."""
@@ -191,6 +210,8 @@ class Behaviour:
     end_with: int = 0  # the next statement gets that SQLCODE (-1024 ...), and its connection ends
     end_next_change_with: int = 0  # likewise of the next statement that changes the emulated database
     looks_for_clients: bool = False  # a statement whose client is gone ends; otherwise it runs to its end
+    swap_loses: tuple[str, ...] = ()  # of move.LOSSES: what a SWAP does not bring along
+    auto_reval: str = "DEFERRED"
     rebalance_fails: bool = False  # half-way, as when the new paths fill up: old and new containers stay
     pure_scale: bool = False
     members: int = 1
@@ -212,6 +233,7 @@ class World:
         self.utilities: dict[int, Utility] = {}
         self.locked: set[tuple[str, str]] = set()
         self.behaviour = Behaviour()
+        self.authorities: dict[str, set[str]] = {}  # of each user and PUBLIC: DBADM, SQLADM, CREATETAB, "USE TS_FAST"
         self.started = datetime.now(UTC)
         self.activated: dict[int, datetime] = {}  # members that were activated later than that
         self.database: Counts = counts()

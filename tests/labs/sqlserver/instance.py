@@ -13,9 +13,7 @@ from tests.labs.sqlserver.objects import Index, Partition, PartitionFunction, Pa
 from tests.labs.sqlserver.storage import AllocationUnit, DataFile, FileCounters, Filegroup, Storage, Volume
 
 STARTED = datetime(2026, 1, 2, 3, 4, 5)  # the server's own time has no zone
-RANDOM_READ_MS = 8
 READ_AHEAD_PAGES = 64
-SCAN_READ_MS = 4
 STATE_RIGHTS = frozenset({"VIEW SERVER STATE", "VIEW SERVER PERFORMANCE STATE", "VIEW SERVER SECURITY STATE"})
 
 
@@ -189,23 +187,24 @@ class Instance:
         return database
 
     def read_randomly(self, database: Database, partition: Partition, reads: int) -> None:
-        """Look-ups that miss the buffer pool: each waits for one page of one file."""
+        """Look-ups that miss the buffer pool: each waits for one page of one file, as long as its disk takes."""
         with self.lock:
+            file = _file_of(database, partition)
+            waited = round(reads * file.volume.random_read_ms)
             partition.counters.update(
-                singleton_lookup_count=reads,
-                page_io_latch_wait_count=reads,
-                page_io_latch_wait_in_ms=reads * RANDOM_READ_MS,
+                singleton_lookup_count=reads, page_io_latch_wait_count=reads, page_io_latch_wait_in_ms=waited
             )
-            self._read(database, partition, reads, 1, RANDOM_READ_MS)
+            file.counters.read(reads, reads, waited)
             self.performance.update({"Page lookups/sec": reads * 3, "Page reads/sec": reads})
             database.transactions += reads
 
     def scan(self, database: Database, partition: Partition) -> None:
         """Read it all in order, 64 pages ahead: nobody waits but for the first page."""
         with self.lock:
-            pages = partition.pages
+            pages, file = partition.pages, _file_of(database, partition)
+            pieces = -(-pages // READ_AHEAD_PAGES)
             partition.counters.update(range_scan_count=1, page_io_latch_wait_count=1, page_io_latch_wait_in_ms=1)
-            self._read(database, partition, -(-pages // READ_AHEAD_PAGES), READ_AHEAD_PAGES, SCAN_READ_MS)
+            file.counters.read(pieces, pieces * READ_AHEAD_PAGES, round(pieces * file.volume.scan_read_ms))
             counted = {"Page lookups/sec": pages, "Page reads/sec": pages, "Readahead pages/sec": pages - 1}
             self.performance.update(counted)
             database.transactions += 1
@@ -229,14 +228,6 @@ class Instance:
             temp.bytes_written, temp.bytes_read = temp.bytes_written + pages * 8192, temp.bytes_read + pages * 8192
             temp.write_ms, temp.read_ms = temp.write_ms + stalled, temp.read_ms + stalled
             self.waits.update({"IO_COMPLETION": 2 * stalled, "IO_COMPLETION/n": 2 * calls})
-
-    def _read(self, database: Database, partition: Partition, reads: int, pages: int, milliseconds: int) -> None:
-        unit = next(iter(partition.units.values()))
-        files = sorted(unit.pages)
-        counters = database.storage.files[files[0]].counters
-        counters.reads += reads
-        counters.bytes_read += reads * pages * 8192
-        counters.read_ms += reads * milliseconds
 
     def join_group(self, database: Database) -> None:
         """Put it into an availability group of two, of which this server is the primary; the other keeps up."""
@@ -274,3 +265,8 @@ class Instance:
 def all_indexes(database: Database) -> list[Index]:
     """Heaps and indexes of every table."""
     return [index for table in database.tables.values() for index in table.indexes.values()]
+
+
+def _file_of(database: Database, partition: Partition) -> DataFile:
+    """The file that a partition's rows are read from: the first of those it has pages in."""
+    return database.storage.files[min(next(iter(partition.units.values())).pages)]

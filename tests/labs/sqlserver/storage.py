@@ -22,6 +22,16 @@ class Volume:
     available_bytes: int
     seeks: bool
 
+    @property
+    def random_read_ms(self) -> float:
+        """What one page takes that somebody waits for."""
+        return 8.0 if self.seeks else 0.2
+
+    @property
+    def scan_read_ms(self) -> float:
+        """What 64 pages in order take."""
+        return 4.0 if self.seeks else 1.0
+
 
 @dataclass(slots=True)
 class FileCounters:
@@ -33,6 +43,12 @@ class FileCounters:
     writes: int = 0
     bytes_written: int = 0
     write_ms: int = 0
+
+    def read(self, reads: int, pages: int, milliseconds: int) -> None:
+        """Count reads of so many pages in all, which took so long."""
+        self.reads += reads
+        self.bytes_read += pages * PAGE
+        self.read_ms += milliseconds
 
 
 @dataclass(slots=True)

@@ -1,46 +1,16 @@
-"""What deploy/ ships agrees with what the agent does."""
+"""The service of systemd agrees with what the agent does."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from agent.cli.exit_codes import ExitCode
-from agent.metrics import AgentCollector
 from connectors.settings import SecretSource
+from tests.deploy.places import DEPLOY
 
-DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
-RULES = DEPLOY / "prometheus" / "hotplace.rules.yml"
 UNIT = DEPLOY / "systemd" / "hotplace.service"
-
-
-def rules() -> list[dict[str, Any]]:
-    """Every alert."""
-    return [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
-
-
-def exported() -> set[str]:
-    """The names of all samples that the agent's collector can yield."""
-    families = AgentCollector(list, top_units=1).collect()
-    return {f"{family.name}_total" if family.type == "counter" else family.name for family in families}
-
-
-def test_alerts_ask_for_metrics_that_exist() -> None:
-    """A renamed metric would silence its alert without a word."""
-    asked = {name for rule in rules() for name in re.findall(r"\bhotplace_\w+", rule["expr"])}
-    assert asked
-    assert asked <= exported()
-
-
-@pytest.mark.parametrize("rule", rules(), ids=lambda rule: str(rule["alert"]))
-def test_every_alert_says_what_happened_and_how_bad_it_is(rule: dict[str, Any]) -> None:
-    """A summary, a description with what to do next, and a severity."""
-    assert {"summary", "description"} <= set(rule["annotations"])
-    assert rule["labels"]["severity"] in {"info", "warning", "critical"}
 
 
 def unit() -> dict[str, list[str]]:

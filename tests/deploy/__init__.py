@@ -1,0 +1,1 @@
+"""What deploy/ ships agrees with what the agent is."""

@@ -1,0 +1,43 @@
+"""One scrape of a real registry, with a row in every family."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from prometheus_client import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from agent.daemon import Daemon
+from agent.progress import RunningMove
+from tests.deploy.promql import Labels
+from tests.simulation.site import MINUTE, Site
+
+NOW = datetime(2026, 1, 5, tzinfo=UTC)
+RUNNING = RunningMove(
+    move=1, proposal=1, unit="u", to_space="ssd", started_at=NOW, at=NOW.replace(minute=1), sentence="",
+    total_bytes=100, done_bytes=40, done_before=0,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def exposed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Labels]:
+    """Labels of every metric of the daemon's own registry, after moves of a simulated site were measured."""
+    site = Site(tmp_path_factory.mktemp("site"))
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        watch.act()
+        for _ in range(15):
+            site.clock.sleep(MINUTE)
+            watch.sample()
+            watch.verify()
+        watch.plan()
+        watch.snapshot.running = RUNNING
+        daemon = Daemon(site.config, None, ledger, site.clock)
+        daemon._watches = {"sim": watch}
+        text = generate_latest(daemon._registry()).decode()
+    found: dict[str, Labels] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            found[sample.name] = found.get(sample.name, frozenset()) | set(sample.labels)
+    return found

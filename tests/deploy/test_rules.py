@@ -1,0 +1,68 @@
+"""The alert rules ask for what is there."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from agent.metrics import AgentCollector
+from tests.deploy.places import rules
+from tests.deploy.promql import Labels, WrongQuery, labels_of
+
+EXPOSED = {"a": frozenset({"database", "tier"}), "b": frozenset({"database"})}
+
+
+def test_the_scrape_that_these_tests_know_is_whole(exposed: dict[str, Labels]) -> None:
+    """Every family of the collector has a row in it, so that no metric is missed for want of an occasion."""
+    families = AgentCollector(list, top_units=1).collect()
+    assert {f"{f.name}_total" if f.type == "counter" else f.name for f in families} <= set(exposed)
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: str(rule["alert"]))
+def test_alerts_ask_for_what_is_exposed(rule: dict[str, Any], exposed: dict[str, Labels]) -> None:
+    """A renamed metric or label would silence its alert without a word; what its texts name is there, too."""
+    labels = labels_of(rule["expr"], exposed)
+    said = " ".join(rule["annotations"].values())
+    assert set(re.findall(r"\$labels\.(\w+)", said)) <= labels
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: str(rule["alert"]))
+def test_every_alert_says_what_happened_and_how_bad_it_is(rule: dict[str, Any]) -> None:
+    """A summary, a description with what to do next, and a severity."""
+    assert {"summary", "description"} <= set(rule["annotations"])
+    assert rule["labels"]["severity"] in {"info", "warning", "critical"}
+
+
+@pytest.mark.parametrize(
+    ("query", "labels"),
+    [
+        ("a > 1", {"database", "tier", "job", "instance"}),
+        ("sum by (database) (rate(a[5m]))", {"database"}),
+        ("sum without (tier, job, instance) (a)", {"database"}),
+        ("topk(3, a{tier!=''})", {"database", "tier", "job", "instance"}),
+        ("a / on (database, job) b", {"database", "job"}),
+        ("a and on (database) b", {"database", "tier", "job", "instance"}),
+        ("absent(b)", set()),
+        ("b or (b unless b offset 1h)", {"database", "job", "instance"}),
+    ],
+)
+def test_labels_are_worked_out_as_prometheus_does(query: str, labels: set[str]) -> None:
+    """Aggregations keep what they name, joins what they join on, set operators the left side."""
+    assert labels_of(query, EXPOSED) == labels
+
+
+@pytest.mark.parametrize(
+    "query", ["c", "a{space='x'}", "sum by (space) (a)", "a / b", "a / on (tier) b", "a / ignoring (tier) b"]
+)
+def test_queries_that_can_only_be_empty_are_found(query: str) -> None:
+    """A metric or a label that is not there, and two sides that never match."""
+    with pytest.raises(WrongQuery):
+        labels_of(query, EXPOSED)
+
+
+def test_what_is_not_promql_is_found() -> None:
+    """The parser refuses what Prometheus would refuse."""
+    with pytest.raises(ValueError, match=r"."):
+        labels_of("sum(a", EXPOSED)
