@@ -24,7 +24,7 @@ from policies.prices import prices
 
 _LOOK_EVERY = 4  # items, at certain gains, while all states fit the width
 _NO_STATE = -1
-_ASKED_AT_MOST = 4000  # items
+_ASKED_AT_MOST = 20_000  # uses, so that prices are quickly found
 _ASKED_ANEW = (7, 23, 63, 159)  # items after which states are judged at one more price
 
 
@@ -130,7 +130,7 @@ def search(offers: Offers, price: F64, width: int, floor: float = -np.inf, depth
         trail.append((states.parent, states.taken))
         if not len(states):
             break
-        if item in _ASKED_ANEW and item < depth - 1 and len(offers) <= _ASKED_AT_MOST:
+        if item in _ASKED_ANEW and item < depth - 1 and offers.use.size <= _ASKED_AT_MOST:
             _judge_anew(states, offers, rest, item + 1)
     if depth < len(offers) and len(states):
         missed = max(missed, float(states.bound(rest.price, rest.worth[:, depth]).max()))

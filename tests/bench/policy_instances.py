@@ -5,12 +5,12 @@ a fifth of the units exchange their heat; a plan may copy a tenth of the fast ti
 hundred is pinned where it is. Light tails: sigma 1.8, heavy tails: 2.8. With three tiers the middle one holds 20 %.
 
 The referee states the same instance as a mixed integer program - one binary per unit and tier it may go to - from the
-columns alone, and gives it to HiGHS (scipy). It judges where everything ends and, of the way there, one thing (promises 4
-and 7: a source counts as occupied until its copy is done, and nothing moves twice). Where two tiers are full, a unit
-passes from one to the other only if it finds room for a second copy of itself. What is free in all limited tiers
-together is never more than what was free in them at the start and what has left them, since passing between them frees
-nothing and coming in takes. So no unit passes that is larger than that, and a row for each that is larger than what was
-free at the start cuts away no end that some order of moves reaches: the bound holds for every plan that there is.
+columns alone, and gives it to HiGHS (scipy). It judges where everything ends and, of the way there, one thing
+(promises 4 and 7: a source counts as occupied until its copy is done, and nothing moves twice). Where two tiers are
+full, a unit passes from one to the other only if it finds room for a second copy of itself. What is free in all limited
+tiers together is never more than what was free in them at the start and what has left them, since passing between them
+frees nothing and coming in takes. So no unit passes that is larger than that, and a row for each that is larger than
+what was free at the start cuts away no end that some order of moves reaches: the bound holds for every plan there is.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def program(of: Instance) -> Program:
 
 @dataclass(frozen=True)
 class Rows:
-    """All that limits a program's binaries: ``left @ x <= right``, the last of ``x`` what passing finds free at most."""
+    """All that limits a program's binaries: ``left @ x <= right``, the last of ``x`` what passing finds free."""
 
     left: csr_array  # (rows, v + 1)
     right: F64
@@ -233,7 +233,7 @@ class Rows:
 
 
 def rows_of(asked: Program) -> Rows:
-    """Resources, one binary a unit, and what is free when a unit passes that is larger than what is free at the start."""
+    """Resources, one binary a unit, and no unit passes that is larger than what is free first and what leaves."""
     _, group = np.unique(asked.unit, return_inverse=True)
     count, binaries = int(group.max(initial=-1)) + 1, np.arange(len(group))
     large = np.flatnonzero(asked.passes > asked.free)
