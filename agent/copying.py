@@ -119,7 +119,7 @@ def worn(tiers: Iterable[Tier], sent: Sequence[SentRow], now: datetime) -> tuple
 def turned_over(
     tiers: Sequence[Tier], spaces: Iterable[Space], sent: Iterable[SentRow], now: datetime, per_week: float
 ) -> float:
-    """Share of the fastest tier's bytes that gave way to others and has not drained since, ``turnover.undrained``.
+    """Share of the fastest tier's bytes that gave way and has not drained since, or was saved: ``turnover.undrained``.
 
     0 where the size of that tier is not known.
     """

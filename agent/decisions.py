@@ -19,7 +19,8 @@ from pydantic import ConfigDict, TypeAdapter
 from agent.ledger import Ledger
 from agent.planner import Planning
 from agent.states import ProposalState
-from connectors.model import DatabaseDemand, RoleFigures, Space, UnitTable
+from connectors.figures import RoleFigures
+from connectors.model import DatabaseDemand, Space, UnitTable
 from connectors.texts import Texts
 from policies.modes import plan_mode
 from policies.plan import HeatView, Plan, PolicySettings, RouteCost, Situation, Tier

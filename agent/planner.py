@@ -29,7 +29,6 @@ from connectors.base import Connector
 from connectors.model import F64, I8, I64, Route, Space
 from policies.benefit import move_cost_seconds
 from policies.costs import route_cost
-from policies.heat import decided
 from policies.modes import Hsm, Mode, plan_mode
 from policies.plan import HeatView, Pin, Plan, PlannedMove, PolicySettings, RouteCost, Situation, Verdict
 
@@ -194,10 +193,9 @@ def situation_of(
 ) -> Situation:
     """Everything a plan may depend on, put together from the picture, the pins and the record of past moves."""
     units = picture.catalog.units
-    resident = picture.storage.tier_of_space[units.space] == 0
     return Situation(
         units=units,
-        heat=decided(picture.heat, resident),
+        heat=picture.heat,
         spaces=_closed(picture.storage.spaces, ledger, database.name),
         tiers=picture.storage.tiers,
         tier_of_space=picture.storage.tier_of_space,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agent.ledger import Column, Later
 from agent.planner import Planning
 from connectors.model import F64, I8, I32, I64, Signal
 from connectors.texts import Texts
@@ -90,47 +92,18 @@ class Standing:
     units: int
 
     @classmethod
-    def of(cls, ranking: Ranking, shown: int) -> Self:
-        """So many units of a ranking one by one, copied so that the whole can go."""
-        values, counts = np.unique(ranking.verdict, return_counts=True)
-        columns = {name: getattr(ranking, name)[:shown].copy() for name in _COLUMNS}
+    def of(cls, ordered: Ordered, shown: int) -> Self:
+        """So many units of an order one by one."""
         return cls(
-            top=replace(ranking, key=ranking.key[:shown], **columns),
-            others={name: float(getattr(ranking, name)[shown:].sum()) for name in SUMMED},
-            by_verdict={Verdict(int(value)).code: int(count) for value, count in zip(values, counts, strict=True)},
-            units=len(ranking),
+            top=ordered.ranking(shown),
+            others={name: float(ordered.column(name, shown).sum()) for name in SUMMED},
+            by_verdict=ordered.by_verdict(),
+            units=len(ordered),
         )
 
     def beyond(self, column: str, shown: int) -> float:
         """Sum of a column over all units but so many of the top."""
         return float(getattr(self.top, column)[shown:].sum()) + self.others[column]
-
-
-def ranking_of(planning: Planning) -> Ranking:
-    """Order the units of a planning by what fast storage is worth to them; ties by logical reads, then key."""
-    situation, plan = planning.situation, planning.plan
-    units, rates = situation.units, situation.heat.rates
-    order = np.lexsort((-rates[Signal.LOGICAL_READ], -plan.benefit_per_hour))
-    space = units.space[order]
-    return Ranking(
-        key=Texts.of(units.key).take(order),
-        size_bytes=units.size_bytes[order],
-        kind=units.kind[order],
-        space=space,
-        tier=situation.tier_of_space[space].astype(np.int32),
-        verdict=plan.verdict[order],
-        logical_reads=rates[Signal.LOGICAL_READ][order],
-        sync_reads=rates[Signal.SYNC_READ][order],
-        prefetched_reads=rates[Signal.PREFETCHED_READ][order],
-        writes=(rates[Signal.ASYNC_WRITE] + rates[Signal.SYNC_WRITE])[order],
-        benefit_per_hour=plan.benefit_per_hour[order],
-        saved_if_moved=plan.wait_saved_if_moved[order],
-        observed_seconds=situation.heat.observed_seconds[order],
-        confidence=situation.heat.confidence[order],
-        space_names=tuple(s.name for s in situation.spaces),
-        tier_names=tuple(t.name for t in situation.tiers),
-        sentence=[explain(situation, plan, int(row), planning.settings) for row in order[:EXPLAINED]],
-    )
 
 
 _COLUMNS = (
@@ -140,17 +113,86 @@ _COLUMNS = (
 _TEXTS = ("space_names", "tier_names", "sentence")
 
 
-def ranking_arrays(ranking: Ranking) -> dict[str, NDArray[Any]]:
-    """The ranking as arrays for the ledger; the few texts as the bytes of a JSON list."""
-    arrays: dict[str, NDArray[Any]] = {name: getattr(ranking, name) for name in _COLUMNS} | ranking.key.arrays("key")
-    for name in _TEXTS:
-        text = json.dumps(list(getattr(ranking, name)), ensure_ascii=False)
-        arrays[name] = np.frombuffer(text.encode(), dtype=np.uint8)
-    return arrays
+class Ordered:
+    """The units of a planning, ordered by what fast storage is worth to them; ties by logical reads, then key.
+
+    Its columns are put in order one at a time, when they are asked for: all of them at once would be as much as a
+    quarter of what the whole agent knows.
+    """
+
+    def __init__(self, planning: Planning) -> None:
+        self._planning = planning
+        rates, plan = planning.situation.heat.rates, planning.plan
+        self._rows: I64 = np.lexsort((-rates[Signal.LOGICAL_READ], -plan.benefit_per_hour))
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def ranking(self, shown: int | None = None) -> Ranking:
+        """The first so many units with their numbers; None: all."""
+        columns: dict[str, Any] = {name: self._picked(name, self._rows[:shown]) for name in _COLUMNS}
+        return Ranking(key=self._keys(shown), **columns, **self._texts())
+
+    def column(self, name: str, first: int) -> NDArray[Any]:
+        """The figures of all units from a place in the order on."""
+        return self._picked(name, self._rows[first:])
+
+    def by_verdict(self) -> dict[str, int]:
+        """How many units have each verdict, by its word."""
+        values, counts = np.unique(self._planning.plan.verdict, return_counts=True)
+        return {Verdict(int(value)).code: int(count) for value, count in zip(values, counts, strict=True)}
+
+    def arrays(self) -> dict[str, Column]:
+        """The ranking for the ledger; the few texts as the bytes of a JSON list."""
+        arrays: dict[str, Column] = {name: Later(partial(self._picked, name), self._rows) for name in _COLUMNS}
+        arrays |= self._keys().arrays("key")
+        for name, texts in self._texts().items():
+            arrays[name] = np.frombuffer(json.dumps(list(texts), ensure_ascii=False).encode(), dtype=np.uint8)
+        return arrays
+
+    def _picked(self, name: str, rows: I64) -> NDArray[Any]:
+        """A column of ``Ranking`` of some rows of the unit table."""
+        situation, plan = self._planning.situation, self._planning.plan
+        units, heat = situation.units, situation.heat
+        match name:
+            case "tier":
+                return situation.tier_of_space[units.space[rows]].astype(np.int32)
+            case "writes":
+                return np.asarray(heat.rates[Signal.ASYNC_WRITE][rows] + heat.rates[Signal.SYNC_WRITE][rows])
+        columns: dict[str, NDArray[Any]] = {
+            "size_bytes": units.size_bytes,
+            "kind": units.kind,
+            "space": units.space,
+            "verdict": plan.verdict,
+            "logical_reads": heat.rates[Signal.LOGICAL_READ],
+            "sync_reads": heat.rates[Signal.SYNC_READ],
+            "prefetched_reads": heat.rates[Signal.PREFETCHED_READ],
+            "benefit_per_hour": plan.benefit_per_hour,
+            "saved_if_moved": plan.wait_saved_if_moved,
+            "observed_seconds": heat.observed_seconds,
+            "confidence": heat.confidence,
+        }
+        return np.asarray(columns[name][rows])
+
+    def _keys(self, shown: int | None = None) -> Texts:
+        return Texts.of(self._planning.situation.units.key).take(self._rows[:shown])
+
+    def _texts(self) -> dict[str, Any]:
+        situation, plan, settings = self._planning.situation, self._planning.plan, self._planning.settings
+        return {
+            "space_names": tuple(s.name for s in situation.spaces),
+            "tier_names": tuple(t.name for t in situation.tiers),
+            "sentence": [explain(situation, plan, int(row), settings) for row in self._rows[:EXPLAINED]],
+        }
+
+
+def ranking_of(planning: Planning) -> Ranking:
+    """All units of a planning in their order."""
+    return Ordered(planning).ranking()
 
 
 def ranking_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Ranking:
-    """Inverse of ``ranking_arrays``."""
+    """Inverse of ``Ordered.arrays``."""
     texts = {name: json.loads(arrays[name].tobytes().decode()) for name in _TEXTS}
     texts["space_names"], texts["tier_names"] = tuple(texts["space_names"]), tuple(texts["tier_names"])
     columns: dict[str, Any] = {name: arrays[name] for name in _COLUMNS}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from connectors.model import ROLE_FIGURES, Role, RoleFigures
+from connectors.figures import ROLE_FIGURES, Role, RoleFigures
 
 ROLES = "logs, temporary and undo spaces"  # name of the stored document
 

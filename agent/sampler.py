@@ -18,7 +18,8 @@ from agent.ledger import Ledger
 from agent.role_figures import ROLES, roles_document, roles_from_document
 from agent.trace import Tracer, traced_heat
 from connectors.base import Clock, Connector
-from connectors.model import F64, I64, Catalog, DatabaseDemand, Demand, Interval, RoleFigures, Sample, Signal
+from connectors.figures import RoleFigures
+from connectors.model import F64, I64, Catalog, DatabaseDemand, Demand, Interval, Sample, Signal
 from policies import device, drift, heat, heirs, season
 from policies.costs import Disturbed
 from policies.demand import Gap, difference
@@ -56,7 +57,7 @@ class Picture:
 
     catalog: Catalog
     storage: Storage  # tiers carry calibrated speeds
-    heat: HeatView
+    heat: HeatView  # that decisions are made on
     work: DatabaseDemand  # averaged over the half-life
     sampled_at: datetime
     roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, averaged likewise
@@ -124,10 +125,11 @@ class Sampler:
         storage = self.storage()
         if self._before is None or self._catalog is None or storage is None:
             return None
+        resident = storage.tier_of_space[self._catalog.units.space] == 0
         return Picture(
             catalog=self._catalog,
             storage=storage,
-            heat=self._view(),
+            heat=heat.decided(self._view(), resident),
             work=self._recent.mean(),
             sampled_at=self._before.taken_at,
             roles=self.roles(),
@@ -195,7 +197,8 @@ class Sampler:
         if self._storage is None:
             self._devices = self._load_devices(storage.tiers)
         self._storage = storage
-        self._slots = self._ledger.slots(self._database.name, catalog.units.key)
+        if self._catalog is None or catalog.units.key is not self._catalog.units.key:
+            self._slots = self._ledger.slots(self._database.name, catalog.units.key)
         self._heat = heat.grown(self._heat, int(self._slots.max(initial=-1)) + 1)
         self._hand_on(catalog)
         self._catalog = catalog

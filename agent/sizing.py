@@ -10,11 +10,11 @@ import io
 from dataclasses import dataclass
 from typing import Any
 
-from agent.config import DatabaseConfig, Level
+from agent.config import DatabaseConfig, Level, NothingToSize
 from agent.ledger import Ledger
 from agent.planner import situation_of
 from agent.watch import Watch
-from connectors.base import Clock, HotplaceError
+from connectors.base import Clock
 from policies.limits import DAY
 from policies.plan import Tier
 from policies.purchase import TierPrice, cost_per_year, drives_for, io_cost_per_year, wear_ratio
@@ -31,10 +31,6 @@ QUEUES_MEAN = (
 QUEUES_UNKNOWN = (
     "savings are at today's latencies: nobody counts sessions here, so what shorter queues add has only an upper end"
 )
-
-
-class NothingToSize(HotplaceError):
-    """The configuration names no two tiers to compare."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,8 @@ from agent.outcomes import Outcome, OutcomeVerdict
 from agent.progress import RunningMove
 from agent.ranking import Standing
 from agent.sampler import Cycle
-from connectors.model import Identity, RoleFigures
+from connectors.figures import RoleFigures
+from connectors.model import Identity
 from policies.plan import Plan
 
 STATUS = "status"  # name under which the ledger keeps the document

@@ -24,7 +24,7 @@ from agent.pins import PIN_REPORTS, pin_reports, reports_document
 from agent.planner import Planning, make_planning, proposal_of
 from agent.progress import PROGRESS, RunningMove, progress_document
 from agent.proposals import Proposal
-from agent.ranking import RANKING, Standing, ranking_arrays, ranking_of
+from agent.ranking import RANKING, Ordered, Standing
 from agent.sampler import Cycle, Sampler
 from agent.snapshot import Snapshot, Worth
 from agent.states import UNFINISHED, MoveState, ProposalState
@@ -145,9 +145,9 @@ class Watch:
 
     def _rank(self, planning: Planning) -> None:
         """Leave the ranking in the ledger and its top in memory."""
-        ranking = ranking_of(planning)
-        self._ledger.save_arrays(self.database.name, RANKING, planning.made_at, ranking_arrays(ranking))
-        self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ranking, MOST_TOP_UNITS)
+        ordered = Ordered(planning)
+        self._ledger.save_arrays(self.database.name, RANKING, planning.made_at, ordered.arrays())
+        self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ordered, MOST_TOP_UNITS)
 
     def proposal(self, planning: Planning) -> Proposal | None:
         """The plan as a proposal, not stored; None where there is nothing to move."""

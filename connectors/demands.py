@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from connectors.model import F64, Bools, DatabaseDemand, Demand, Interval, Signal, SpaceFigures
+from connectors.figures import SpaceFigures
+from connectors.model import F64, Bools, DatabaseDemand, Demand, Interval, Signal
 
 
 def demand_of(

@@ -9,7 +9,7 @@ Times are aware and in UTC, durations are seconds, sizes are bytes, rates are pe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum, StrEnum
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from connectors.containers import Container
 from connectors.effects import FollowUp, Kept, Locked, LogVolume
+from connectors.figures import RoleFigures, SpaceFigures
 
 F64 = NDArray[np.float64]
 F32 = NDArray[np.float32]
@@ -145,59 +146,6 @@ class Catalog:
             if space.name == name:
                 return row
         raise LookupError(f"no space is named {name!r}; there are {', '.join(s.name for s in self.spaces)}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpaceFigures:
-    """I/O per space, for engines that time it there: totals in a Sample, differences in an Interval, rates in a Demand.
-
-    A figure that the engine does not keep is NaN.
-    """
-
-    name: tuple[str, ...]  # of Space
-    reads: F64  # random ones that sessions waited for
-    read_seconds: F64  # how long they waited for those
-    writes: F64
-    write_seconds: F64
-
-    def __post_init__(self) -> None:
-        lengths = {len(c) for c in (self.name, self.reads, self.read_seconds, self.writes, self.write_seconds)}
-        if len(lengths) > 1:
-            raise ValueError(f"columns of space figures differ in length: {sorted(lengths)}")
-
-
-class Role(StrEnum):
-    """What a device does for the database beside holding units."""
-
-    LOG = "log"
-    TEMP = "temp"  # sorts and temporary tables
-    UNDO = "undo"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoleFigures:
-    """I/O of a log, temporary or undo space: totals in a Sample, differences in an Interval, rates in a Demand.
-
-    A figure that the engine does not keep is NaN.
-    """
-
-    role: Role
-    name: str  # the engine's own word for it, or the space
-    reads: float = float("nan")
-    read_seconds: float = float("nan")
-    writes: float = float("nan")
-    write_seconds: float = float("nan")
-    waited_seconds: float = float("nan")  # that sessions waited for it, of either kind
-    written_bytes: float = float("nan")
-    active_seconds: float = float("nan")  # that all sessions it serves spent executing; NaN: it serves this database
-    note: str = ""  # what must be known of these figures: a bound, what is not timed and why
-
-    def per_second(self, seconds: float) -> RoleFigures:
-        """Differences as rates."""
-        return replace(self, **{name: getattr(self, name) / seconds for name in ROLE_FIGURES})
-
-
-ROLE_FIGURES = tuple(f.name for f in fields(RoleFigures) if f.name not in ("role", "name", "note"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

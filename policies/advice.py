@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from connectors.model import Bools, Role, UnitKind
+from connectors.figures import Role
+from connectors.model import Bools, UnitKind
 from policies.benefit import wait_per_hour
 from policies.plan import Advice, AdviceCode, Plan, PolicySettings, Situation
 from policies.purchase import GIB

@@ -15,7 +15,8 @@ from math import exp, log
 import numpy as np
 
 from connectors.effects import Locked
-from connectors.model import I64, DatabaseDemand, Role, RoleFigures, Route, Signal
+from connectors.figures import Role, RoleFigures
+from connectors.model import I64, DatabaseDemand, Route, Signal
 from policies.benefit import waiting_sessions
 from policies.plan import PolicySettings, RouteCost, Situation
 from policies.roles import own_waits
@@ -107,7 +108,8 @@ def dearness(turned_over_ratio: float, settings: PolicySettings) -> float:
     gain. There is no wall: one large swap does not keep the next good one out for days.
 
     Args:
-        turned_over_ratio: share of the fastest tier's bytes that gave way lately, see ``turnover.undrained``.
+        turned_over_ratio: share of the fastest tier's bytes that gave way lately, see ``turnover.undrained``; what was
+            saved, a negative one, is spent at no more than its cost.
         settings: with the share that may in a week.
     """
     share = max(0.0, turned_over_ratio) / settings.turnover_per_week

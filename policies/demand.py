@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from connectors.model import F64, I64, ROLE_FIGURES, Bools, Counts, Interval, RoleFigures, Sample, SpaceFigures
+from connectors.figures import ROLE_FIGURES, RoleFigures, SpaceFigures
+from connectors.model import F64, I64, Bools, Counts, Interval, Sample
 
 OTHER_EPOCH = "other_epoch"
 CLOCK_STOOD_STILL = "clock_stood_still"
@@ -52,27 +53,27 @@ def difference(before: Sample, after: Sample, *, longest_seconds: float, known: 
     gap = _gap(before, after, longest_seconds)
     if gap is not None:
         return gap
-    ids, was, now = _joined(before.physical_id, after.physical_id)
-    restarted = np.zeros(len(ids), dtype=np.bool_)
-    if known is not None and was is not None:
-        restarted |= (was < 0) & ~_contains(known, ids)
+    pair = _joined(before.physical_id, after.physical_id)
+    restarted = np.zeros(len(pair.ids), dtype=np.bool_)
+    if known is not None:
+        fresh = pair.only_after()
+        restarted[fresh] = ~_contains(known, pair.ids[fresh])
     moved = restarted.copy()
     names = sorted(before.counters.keys() & after.counters.keys())
     for name in names:
-        rise = _taken(after.counters[name], now) - _taken(before.counters[name], was)
+        rise = pair.rise(before.counters[name], after.counters[name])
         restarted |= rise < 0
         moved |= rise != 0
     rows = np.flatnonzero(moved)  # few of many: subtracting theirs again is less than keeping every difference
-    was, now = (rows if each is None else each[rows] for each in (was, now))
+    some = pair.of(rows)
     deltas = {
-        name: np.where(restarted[rows], 0.0, _taken(after.counters[name], now) - _taken(before.counters[name], was))
-        for name in names
+        name: np.where(restarted[rows], 0.0, some.rise(before.counters[name], after.counters[name])) for name in names
     }
     return Interval(
         started_at=before.taken_at,
         ended_at=after.taken_at,
         seconds=after.monotonic_seconds - before.monotonic_seconds,
-        physical_id=ids[rows],
+        physical_id=some.ids,
         deltas=deltas,
         restarted=restarted[rows],
         database={
@@ -149,16 +150,44 @@ def _gap(before: Sample, after: Sample, longest_seconds: float) -> Gap | None:
     return None
 
 
-def _joined(before: I64, after: I64) -> tuple[I64, I64 | None, I64 | None]:
-    """Union of two ascending id columns, and the row of each id in either, -1 where it is absent; None: as they are."""
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Ids of two samples, and which rows of each speak of them."""
+
+    ids: I64  # ascending
+    was: I64 | None  # row in the earlier sample of each id, -1 where it is absent; None: the ids are its own
+    now: I64 | None  # the same of the later one
+
+    def only_after(self) -> I64:
+        """Rows of the ids that the earlier sample does not hold."""
+        return np.zeros(0, np.int64) if self.was is None else np.flatnonzero(self.was < 0)
+
+    def of(self, rows: I64) -> _Pair:
+        """Some of the ids."""
+        was, now = (rows if each is None else each[rows] for each in (self.was, self.now))
+        return _Pair(self.ids[rows], was, now)
+
+    def rise(self, before: Counts, after: Counts) -> Counts:
+        """How much a counter rose for each id."""
+        return np.subtract(_taken(after, self.now), _taken(before, self.was), dtype=np.int64)
+
+
+def _joined(before: I64, after: I64) -> _Pair:
+    """All ids of two ascending columns. Nearly always a sample knows all that the one before knew, and few more."""
     if np.array_equal(before, after):
-        return after, None, None
-    ids = np.concatenate((before, after))
-    ids.sort(kind="stable")  # two ascending runs: a merge, not a sort
-    first = np.ones(len(ids), dtype=np.bool_)
-    first[1:] = ids[1:] != ids[:-1]
-    ids = ids[first]
-    return ids, _rows(before, ids), _rows(after, ids)
+        return _Pair(after, None, None)
+    ids = after
+    at = _rows(ids, before)
+    if bool((at < 0).any()):
+        ids = np.concatenate((before, after))
+        ids.sort(kind="stable")  # two ascending runs: a merge, not a sort
+        first = np.ones(len(ids), dtype=np.bool_)
+        first[1:] = ids[1:] != ids[:-1]
+        ids = ids[first]
+        at = np.searchsorted(ids, before)
+    was = np.full(len(ids), -1, dtype=np.int64)
+    was[at] = np.arange(len(before))
+    return _Pair(ids, was, None if ids is after else _rows(after, ids))
 
 
 def _rows(column: I64, ids: I64) -> I64:
@@ -178,4 +207,6 @@ def _taken(counter: Counts, rows: I64 | None) -> Counts:
         return counter
     if not len(counter):
         return np.zeros(len(rows), dtype=np.int64)
-    return np.where(rows >= 0, counter[rows], 0).astype(np.int64)
+    taken = counter[rows]
+    taken[rows < 0] = 0
+    return taken

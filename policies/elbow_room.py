@@ -1,53 +1,98 @@
-"""What the solver is told about exchanges once an answer could not be carried out: a large unit needs room to pass.
+"""What the solver is told about exchanges once an answer could not be carried out: a unit needs room to pass.
 
-Offers say what is there in the end. On the way a unit that goes from one full tier to another is in both, and all the
-room that it can find is what is free on these tiers and what others free by leaving for the slowest. That is one more
-resource for each such unit: its size is taken of the free bytes, and who leaves for the slowest tier gives back.
+Offers say what is there in the end. On the way a unit that goes from one full tier to another is in both. Where no
+order was found, nobody of those that are left over finds room for as long as none of them goes. So each needs what is
+free where it goes to now, and what others free there: one more resource, of which its size is taken and to which those
+others give back. Who is larger than all that is free on these tiers together is helped only by those that leave for the
+slowest.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from connectors.model import I64
+from connectors.model import F64, I64, Bools
 from policies.asking import Question
 from policies.draft import Draft
 from policies.offers import STAY, Offers
+from policies.passage import Aim
 
 _PASSING = 4  # units that get a resource each
 
 
-def told(draft: Draft, asked: Question, choice: I64, elsewhere: tuple[I64, I64]) -> Offers:
+def told(
+    draft: Draft, asked: Question, offers: Offers, choice: I64, left: Sequence[Aim], elsewhere: tuple[I64, I64]
+) -> Offers:
     """The offers of a question as they are put again.
 
-    The largest units of the answer that cannot find room to pass get a resource each, and all that are as large and not
-    of the answer are barred. Where that is not what was in the way, options are barred that were chosen and not done.
+    The largest units that were left over get a resource each, those first that are too large for all room that the
+    answer gives; as large ones that are not of the answer are barred. Where nobody was left over, options are barred
+    that were chosen and not done.
+
+    Args:
+        draft: as it was when the question was asked.
+        asked: the question.
+        offers: of the question, with what was told before.
+        choice: the answer to them.
+        left: those of the answer that found no room in any order.
+        elsewhere: options and items of it that were not done.
+    """
+    size = draft.bundles.size[asked.bundle]
+    too_large = _too_large(draft, asked, choice)
+    barred = too_large.copy()
+    barred[choice[choice != STAY], np.flatnonzero(choice != STAY)] = False
+    if not left:
+        barred[elsewhere] = True
+    of = {bundle: item for item, bundle in enumerate(asked.bundle.tolist())}
+    items = np.array([of[aim.bundle] for aim in left], dtype=np.int64)
+    large = items[too_large[choice[items], items]]
+    passing = large if len(large) else items
+    passing = passing[np.argsort(-size[passing], kind="stable")][:_PASSING]
+    found = [_passing(draft, asked, choice, items, int(item), alone=not len(large)) for item in passing]
+    return replace(
+        offers,
+        gain=np.where(barred, -np.inf, offers.gain),
+        use=np.concatenate((offers.use, np.array([use for use, _ in found]).reshape(-1, *asked.target.shape))),
+        room=np.append(offers.room, [room for _, room in found]),
+    )
+
+
+def _too_large(draft: Draft, asked: Question, choice: I64) -> Bools:
+    """Options between the upper tiers of what is larger than all that is free there once an answer's falls are done."""
+    slowest, size = draft.board.tiers - 1, draft.bundles.size[asked.bundle]
+    items = np.flatnonzero(choice != STAY)
+    gone = items[asked.target[choice[items], items] == slowest]
+    between = (asked.target < slowest) & (draft.tier()[asked.bundle] < slowest)
+    free = sum(_free(draft, tier) for tier in range(slowest)) + int(size[gone].sum())
+    return np.asarray(between & (size > free), dtype=np.bool_)
+
+
+def _passing(draft: Draft, asked: Question, choice: I64, left: I64, item: int, *, alone: bool) -> tuple[F64, float]:
+    """What each option takes of the room in which one item is to pass, and how much there is now.
 
     Args:
         draft: as it was when the question was asked.
         asked: the question.
         choice: the answer.
-        elsewhere: options and items of it that were not done.
+        left: items that were left over.
+        item: one of them.
+        alone: the room of the tier where it goes to is what it needs, otherwise all of the upper tiers.
     """
-    board, slowest = draft.board, draft.board.tiers - 1
-    free = sum(max(0, board.room[space]) for tier in range(slowest) for space in board.spaces(tier))
-    size, items = draft.bundles.size[asked.bundle], np.flatnonzero(choice != STAY)
-    down = asked.target == slowest
-    gone = items[down[choice[items], items]]
-    large = ~down & (draft.tier()[asked.bundle] < slowest) & (size > free + int(size[gone].sum()))
-    passing = items[large[choice[items], items]]
-    passing = passing[np.argsort(-size[passing], kind="stable")][:_PASSING]
-    barred = large.copy()
-    barred[choice[items], items] = False
-    if not len(passing):
-        barred[elsewhere] = True
-    use = np.where(down, -size.astype(np.float64), 0.0)[np.newaxis].repeat(len(passing), axis=0)
-    use[np.arange(len(passing)), choice[passing], passing] = size[passing]
-    return replace(
-        asked.offers,
-        gain=np.where(barred, -np.inf, asked.offers.gain),
-        use=np.concatenate((asked.offers.use, use)),
-        room=np.append(asked.offers.room, np.full(len(passing), float(free))),
-    )
+    slowest, size = draft.board.tiers - 1, draft.bundles.size[asked.bundle].astype(np.float64)
+    option = int(choice[item])
+    tier = int(asked.target[option, item])
+    if alone:
+        gives, room = np.broadcast_to(draft.tier()[asked.bundle] == tier, asked.target.shape).copy(), _free(draft, tier)
+        gives[choice[left], left] = False
+    else:
+        gives, room = asked.target == slowest, sum(_free(draft, each) for each in range(slowest))
+    use = np.where(gives, -size, 0.0)
+    use[option, item] = size[item]
+    return use, float(room)
+
+
+def _free(draft: Draft, tier: int) -> int:
+    return sum(max(0, draft.board.room[space]) for space in draft.board.spaces(tier))

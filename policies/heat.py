@@ -88,15 +88,20 @@ def update(state: HeatState, demand: Demand, slots: I64, known: I64, settings: P
     state = grown(state, highest + 1)
     seen = _seen(len(state), demand, slots, known)
     columns = np.flatnonzero((slots >= 0) & seen[slots]) if len(state) else np.zeros(0, np.int64)
-    at, rates = slots[columns], demand.rates[:, columns]
+    at = slots[columns]
     short, long = (
         _share(demand.seconds, half) for half in (settings.half_life_seconds, settings.long_half_life_seconds)
     )
-    _decay(state.sums, state.weight, seen, at, rates, short)
-    _decay(state.long_sums, state.long_weight, seen, at, rates, long)
+    _decay(state.sums, state.weight, seen, short)
+    _decay(state.long_sums, state.long_weight, seen, long)
+    for signal, rates in enumerate(demand.rates):
+        if rates.any():  # most engines leave some signals at nothing
+            arrived = rates[columns]
+            np.add.at(state.sums[signal], at, (arrived * short).astype(np.float32))
+            np.add.at(state.long_sums[signal], at, (arrived * long).astype(np.float32))
     observed = state.observed_seconds
     observed += seen * demand.seconds
-    return replace(state, spread=seen_once_more(state.spread, at, index_of(rates), seen, long))
+    return replace(state, spread=seen_once_more(state.spread, at, index_of(demand.rates)[columns], seen, long))
 
 
 def _share(seconds: float, half_life: float) -> float:
@@ -104,15 +109,13 @@ def _share(seconds: float, half_life: float) -> float:
     return -expm1(-log(2.0) * seconds / half_life)
 
 
-def _decay(sums: F32, weight: F64, seen: Bools, at: I64, rates: F64, arriving: float) -> None:
-    """Let an interval pass over sums and weight of one horizon."""
+def _decay(sums: F32, weight: F64, seen: Bools, arriving: float) -> None:
+    """Let an interval pass over sums and weight of one horizon; what arrives is not in the sums yet."""
     keeping = np.where(seen, np.float32(1.0 - arriving), np.float32(1.0))
-    for line, arrived in zip(sums, rates, strict=True):
-        if line.any():  # most engines leave some signals at nothing
+    for line in sums:
+        if line.any():
             line *= keeping
             np.putmask(line, line < FAINTEST, np.float32(0.0))
-        if arrived.any():
-            np.add.at(line, at, (arrived * arriving).astype(np.float32))
     weight *= np.where(seen, 1.0 - arriving, 1.0)
     weight += seen * arriving
 

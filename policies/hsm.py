@@ -18,14 +18,17 @@ from policies.asking import Question, question
 from policies.board import Group
 from policies.draft import Draft, by_density
 from policies.elbow_room import told
-from policies.exchange import Aim, exchanged
+from policies.exchange import exchanged
 from policies.offers import STAY, Offers
+from policies.passage import Aim, stuck
 from policies.placement import Placement, bound, place
 from policies.plan import MoveReason, Pin, Tier
 from policies.schedule import scheduled
 
 _ROUNDS = 4  # of asking the solver again with the moves and the room that are left
-_MISSED = 5e-4  # of an answer's gain: less is not worth another
+_TOLD = 6  # times that few items are asked about again with what was in the way told; many once
+_FEW = 500  # items
+_MISSED = 1e-4  # of an answer's gain: less is not worth another
 
 
 def pin_groups(draft: Draft, wanted: Bools) -> list[Group]:
@@ -85,27 +88,32 @@ class _Outcome:
     refused: list[int]  # bundles that were to come and could not
     near: I64  # items worth asking about again
     choice: I64  # the answer
-    gain: float
+    placed: float  # gain of the answer
+    gain: float  # of the groups
     missed: float  # of the answer's gain, because it could not be carried out as it is
     elsewhere: tuple[I64, I64]  # options and items that were chosen and not done
+    left: Sequence[Aim] = ()  # those of the answer that find room in no order
 
 
 def _carried_out(draft: Draft, asked: Question) -> _Outcome:
     """What comes of a question.
 
     Where the answer cannot be carried out as it is - two full tiers that would exchange what neither has room for - the
-    question is put again, and tells what was in the way. The better outcome stays.
+    question is put again, and tells what was in the way. The best outcome stays.
     """
-    first = _answered(draft, asked, asked.offers)
-    if first.missed <= _MISSED * first.gain or len(asked.offers.gain) < 2:
-        return first
-    draft.take_back(first.groups)
-    second = _answered(draft, asked, told(draft, asked, first.choice, first.elsewhere))
-    if second.gain > first.gain:
-        return second
-    draft.take_back(second.groups)
-    draft.redo(first.groups)
-    return first
+    best = last = _answered(draft, asked, asked.offers)
+    offers = asked.offers
+    for _ in range(_TOLD if len(asked.bundle) <= _FEW else 1):
+        if last.missed <= _MISSED * last.gain or last.placed <= best.gain or len(offers.gain) < 2:
+            break
+        draft.take_back(last.groups)
+        offers = told(draft, asked, offers, last.choice, last.left, last.elsewhere)
+        last = _answered(draft, asked, offers)
+        best = max(best, last, key=lambda outcome: outcome.gain)
+    if best is not last:
+        draft.take_back(last.groups)
+        draft.redo(best.groups)
+    return best
 
 
 def _answered(draft: Draft, asked: Question, offers: Offers) -> _Outcome:
@@ -118,14 +126,16 @@ def _answered(draft: Draft, asked: Question, offers: Offers) -> _Outcome:
     if outcome.missed <= _MISSED * outcome.gain:
         return outcome
     draft.take_back(groups)
-    others = exchanged(draft, [Aim(*aim) for aim in zip(bundle.tolist(), target.tolist(), strict=True)])
+    aims = [Aim(*aim) for aim in zip(bundle.tolist(), target.tolist(), strict=True)]
+    left = stuck(draft.board, aims)
+    others = exchanged(draft, aims)
     refused = [each for each in bundle[target < draft.bundles.tier[bundle]].tolist() if not draft.moved[each]]
     other = _outcome(draft, asked, placed, others, refused)
     if other.gain > outcome.gain:
-        return other
+        return replace(other, left=left)
     draft.take_back(others)
     draft.redo(groups)
-    return outcome
+    return replace(outcome, left=left)
 
 
 def _outcome(draft: Draft, asked: Question, placed: Placement, groups: list[Group], refused: list[int]) -> _Outcome:
@@ -139,6 +149,7 @@ def _outcome(draft: Draft, asked: Question, placed: Placement, groups: list[Grou
         refused=refused,
         near=placed.near,
         choice=placed.choice,
+        placed=placed.gain,
         gain=gain,
         missed=placed.gain - gain,
         elsewhere=(placed.choice[other], other),

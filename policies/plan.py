@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
-from connectors.model import F64, I8, I32, Bools, DatabaseDemand, RoleFigures, Space, UnitTable
+from connectors.figures import RoleFigures
+from connectors.model import F64, I8, I32, Bools, DatabaseDemand, Space, UnitTable
 
 
 class Pin(IntEnum):
@@ -186,7 +187,7 @@ class Situation:
     cooling_seconds: F64  # (n,) cool-down left, 0: free to move
     database: DatabaseDemand
     no_route: Mapping[str, str] = field(default_factory=dict)  # bundle's leading unit key -> why it cannot move
-    turned_over_ratio: float = 0.0  # of the fastest tier's bytes, gave way to others lately, see ``turnover.undrained``
+    turned_over_ratio: float = 0.0  # of the fastest tier's bytes, gave way lately; < 0: saved; ``turnover.undrained``
     no_wide: Mapping[str, str] = field(default_factory=dict)  # of UnitTable.wide_names -> why it cannot as a whole
     whole: I32 | None = None  # (n,) row in wide_names that each unit is to be judged with, see ``ways``; None: alone
     # -- the model

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from connectors.model import DatabaseDemand, Role, RoleFigures
+from connectors.figures import Role, RoleFigures
+from connectors.model import DatabaseDemand
 from policies.benefit import HOUR
 from policies.explain import bytes_text
 from policies.plan import Advice, AdviceCode, PolicySettings, Situation, TierSpeed

@@ -13,7 +13,7 @@ for a habit of the Tuesday on which it happened to fall.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -45,8 +45,8 @@ class SeasonState:
     """Cells of the units that matter."""
 
     slot: I64  # (k,) ascending
-    demand: F32  # (k, CELLS) index times seconds
-    seconds: F32  # (k, CELLS) watched
+    demand: F32  # (CELLS, room) index times seconds, of which the first k columns are used
+    seconds: F32  # (CELLS, room) watched
 
     def __len__(self) -> int:
         return len(self.slot)
@@ -67,10 +67,12 @@ class Outlook:
         return np.where((peak | trough) & (self.repetitions >= ENOUGH), self.demand, np.nan)
 
 
-def empty_seasons() -> SeasonState:
-    """No unit matters yet."""
+def empty_seasons(room: int = MOST_UNITS) -> SeasonState:
+    """No unit matters yet; columns for so many. A cell takes no memory before its hour or day has come."""
     return SeasonState(
-        slot=np.zeros(0, np.int64), demand=np.zeros((0, CELLS), np.float32), seconds=np.zeros((0, CELLS), np.float32)
+        slot=np.zeros(0, np.int64),
+        demand=np.zeros((CELLS, room), np.float32),
+        seconds=np.zeros((CELLS, room), np.float32),
     )
 
 
@@ -100,13 +102,13 @@ def learnt(state: SeasonState, at: datetime, seconds: float, slots: I64, index: 
     place = np.minimum(np.searchsorted(state.slot, slots), len(state) - 1)
     known = state.slot[place] == slots
     now[place[known]] = index[known]
-    demand, spent = state.demand, state.seconds
     for cell in cells_of(at):
-        demand[watched, cell] += (now[watched] * seconds).astype(np.float32)
-        spent[watched, cell] += np.float32(seconds)
-        full = spent[:, cell] > MOST_REPETITIONS * _CELL_HOURS[cell] * 3600
-        demand[full, cell] /= 2
-        spent[full, cell] /= 2
+        demand, spent = state.demand[cell, : len(state)], state.seconds[cell, : len(state)]
+        demand[watched] += (now[watched] * seconds).astype(np.float32)
+        spent[watched] += np.float32(seconds)
+        full = spent > MOST_REPETITIONS * _CELL_HOURS[cell] * 3600
+        demand[full] /= 2
+        spent[full] /= 2
     return state
 
 
@@ -118,22 +120,17 @@ def _admitted(state: SeasonState, slots: I64) -> SeasonState:
     kept = np.arange(len(state))
     if len(state) + len(fresh) > MOST_UNITS:
         fresh = fresh[: MOST_UNITS // 2]
-        busiest = np.argsort(-state.demand[:, :HOURS].sum(axis=1), kind="stable")
+        busiest = np.argsort(-state.demand[:HOURS, : len(state)].sum(axis=0), kind="stable")
         kept = np.sort(busiest[: MOST_UNITS - len(fresh)])
     slot = np.concatenate((state.slot[kept], fresh))
     slot.sort()
     place = np.searchsorted(slot, state.slot[kept])
-    demand, seconds = (_moved(cells, kept, place, len(slot)) for cells in (state.demand, state.seconds))
-    return SeasonState(slot=slot, demand=demand, seconds=seconds)
-
-
-def _moved(cells: F32, kept: I64, place: I64, count: int) -> F32:
-    """Some rows of the cells at other places among so many; the others are blank."""
-    moved = np.zeros((count, CELLS), np.float32)
-    for first in range(0, len(kept), _AT_ONCE):
-        some = slice(first, first + _AT_ONCE)
-        moved[place[some]] = cells[kept[some]]
-    return moved
+    for line in (*state.demand, *state.seconds):  # in place: two copies of all cells would be the peak of a cycle
+        if line.any():
+            moved = np.zeros(len(slot), np.float32)
+            moved[place] = line[kept]
+            line[: len(slot)] = moved
+    return replace(state, slot=slot)
 
 
 def outlook(state: SeasonState, slots: I64, since: datetime, hours: float) -> Outlook:
@@ -176,23 +173,28 @@ def _all_expected(state: SeasonState, ahead: I64) -> F64:
     found = np.empty((3, len(state)))
     for first in range(0, len(state), _AT_ONCE):
         some = slice(first, first + _AT_ONCE)
-        few = SeasonState(slot=state.slot[some], demand=state.demand[some], seconds=state.seconds[some])
-        found[:, some] = _expected(few, ahead)
+        demand, seconds = (
+            np.ascontiguousarray(cells[:, : len(state)][:, some].T, dtype=np.float64)
+            for cells in (state.demand, state.seconds)
+        )
+        found[:, some] = _expected(demand, seconds, ahead)
     return found
 
 
-def _expected(state: SeasonState, ahead: I64) -> tuple[F64, F64, F64]:
-    """Demand ahead, mean demand and repetitions of every unit with cells; ``ahead``: cells by calendar and hour."""
-    demand, seconds = state.demand.astype(np.float64), state.seconds.astype(np.float64)
+def _expected(demand: F64, seconds: F64, ahead: I64) -> tuple[F64, F64, F64]:
+    """Demand ahead, mean demand and repetitions of units by their cells, shape ``(m, CELLS)``.
+
+    ``ahead``: cells by calendar and hour.
+    """
     week = CALENDARS[0]
     watched = seconds[:, week].sum(axis=1)
-    mean = np.divide(demand[:, week].sum(axis=1), watched, out=np.full(len(state), np.nan), where=watched > 0)
+    mean = np.divide(demand[:, week].sum(axis=1), watched, out=np.full(len(demand), np.nan), where=watched > 0)
     own = np.divide(demand, seconds, out=np.repeat(mean[:, np.newaxis], CELLS, axis=1), where=seconds > 0)
     seen = seconds / (_CELL_HOURS * 3600)
     shrunk = mean[:, np.newaxis] + (own - mean[:, np.newaxis]) * np.minimum(1.0, seen / REPETITIONS)
     telling = [_telling(shrunk[:, cells], seconds[:, cells], mean) for cells in CALENDARS[1:]]
     best = np.argmax([_weekly(shrunk[:, week], seconds[:, week], mean), *telling], axis=0)
-    rows = np.arange(len(state))[:, np.newaxis]
+    rows = np.arange(len(demand))[:, np.newaxis]
     expected = shrunk[rows, ahead[best]].mean(axis=1)
     repetitions = seen[rows, ahead[best]].mean(axis=1) * np.where(best == 0, OF_AN_HOUR, 1.0)
     return np.minimum(expected, mean * MOST_FACTOR), mean, repetitions
@@ -218,20 +220,26 @@ def _telling(cells: F64, seconds: F64, mean: F64) -> F64:
 
 def season_arrays(state: SeasonState) -> dict[str, NDArray[Any]]:
     """The cells as named arrays, for storing."""
-    return {"slot": state.slot, "demand": state.demand, "seconds": state.seconds}
+    used = slice(len(state))
+    return {"slot": state.slot, "cell_demand": state.demand[:, used], "cell_seconds": state.seconds[:, used]}
 
 
 def seasons_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> SeasonState:
-    """The cells that ``season_arrays`` took apart.
+    """The cells that ``season_arrays`` took apart. What older versions stored is by unit and not by cell.
 
     Raises:
         ValueError: an array is missing or the shapes do not belong together.
     """
-    missing = {"slot", "demand", "seconds"} - arrays.keys()
+    if "demand" in arrays and "seconds" in arrays:
+        arrays = {**arrays, "cell_demand": arrays["demand"].T, "cell_seconds": arrays["seconds"].T}
+    missing = {"slot", "cell_demand", "cell_seconds"} - arrays.keys()
     if missing:
         raise ValueError(f"stored seasons lack {', '.join(sorted(missing))}")
     slot = np.asarray(arrays["slot"], dtype=np.int64)
-    demand, seconds = (np.asarray(arrays[name], dtype=np.float32) for name in ("demand", "seconds"))
-    if demand.shape != (len(slot), CELLS) or seconds.shape != demand.shape:
+    demand, seconds = arrays["cell_demand"], arrays["cell_seconds"]
+    if demand.shape != (CELLS, len(slot)) or seconds.shape != demand.shape:
         raise ValueError(f"stored seasons of {len(slot)} units have shapes {demand.shape}, {seconds.shape}")
-    return SeasonState(slot=slot, demand=demand, seconds=seconds)
+    state = empty_seasons(max(MOST_UNITS, len(slot)))
+    for cell in np.flatnonzero(seconds.any(axis=1)):
+        state.demand[cell, : len(slot)], state.seconds[cell, : len(slot)] = demand[cell], seconds[cell]
+    return replace(state, slot=slot)

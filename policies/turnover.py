@@ -6,12 +6,15 @@ with every resident that goes (``costs.dearness``), so that no single plan spend
 What has given way is a bucket that drains: each byte of a resident fills it, and a week drains as much as may give way
 in one. So prices rise until no more gives way than that, fall while nothing does, and a large swap is made up for in
 time. A count over the last seven days was all spent on the first, and a drifting load was followed one day in seven.
+
+What a quiet week drains beyond empty is saved, for four weeks at most, and spent before the price rises. So a load that
+changes places once a month has room for the way out and for the way back; a bucket that forgot what was not used made
+the way back as dear as if somebody had wanted the room every day, and kept what had gone quiet for ten days.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import inf
 
 from policies.board import Board, Group, capacity_bytes
 from policies.costs import dearness
@@ -19,6 +22,7 @@ from policies.draft import Balance, Draft
 from policies.plan import MoveReason, Situation
 
 WEEK_SECONDS = 7 * 24 * 3600.0
+SAVED_WEEKS = 4.0  # whose turnover is kept at most where it was not used: what comes once a month finds a month's
 
 
 def within_turnover(groups: Sequence[Group], draft: Draft, situation: Situation, board: Board) -> list[Group]:
@@ -49,17 +53,22 @@ def within_turnover(groups: Sequence[Group], draft: Draft, situation: Situation,
 
 
 def undrained(gave_way: Iterable[tuple[float, float]], per_week: float) -> float:
-    """How full the bucket is now, as a share of the fastest tier.
+    """How full the bucket is now, as a share of the fastest tier; negative: so much was saved in quiet weeks.
 
     Args:
-        gave_way: how many seconds ago, and what share of the tier; in any order.
+        gave_way: how many seconds ago, and what share of the tier; in any order. Nothing is saved before the first.
         per_week: share that drains in a week.
     """
-    level, before = 0.0, inf
+    level, before = 0.0, None
     for age, share in sorted(gave_way, reverse=True):
-        level = max(0.0, level - per_week * (before - age) / WEEK_SECONDS) + share
+        level = (level if before is None else _drained(level, before - age, per_week)) + share
         before = age
-    return max(0.0, level - per_week * max(0.0, before) / WEEK_SECONDS) if before < inf else 0.0
+    return 0.0 if before is None else _drained(level, max(0.0, before), per_week)
+
+
+def _drained(level: float, seconds: float, per_week: float) -> float:
+    """The level after so long in which nothing gave way."""
+    return max(-SAVED_WEEKS * per_week, level - per_week * seconds / WEEK_SECONDS)
 
 
 def fastest_bytes(situation: Situation) -> int:

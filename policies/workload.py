@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from connectors.model import ROLE_FIGURES, DatabaseDemand, Role, RoleFigures
+from connectors.figures import ROLE_FIGURES, Role, RoleFigures
+from connectors.model import DatabaseDemand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

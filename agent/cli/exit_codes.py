@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from agent.config import ConfigError
+from agent.config import ConfigError, NothingToSize
 from agent.httpd import CannotListen
 from agent.ledger import LedgerBusy, LedgerError, NotFound, Refused
-from agent.sizing import NothingToSize
 from agent.undo import CannotUndo
 from connectors.base import CannotConnect, DriverMissing, HotplaceError, LeaseHeld, PrivilegeMissing, UnknownEngine
 from connectors.settings import SecretUnavailable

@@ -187,6 +187,7 @@ def _route_document(route: Route) -> dict[str, Any]:
         "log_bytes": route.log_bytes,
         "log_volume": route.log_volume,
         "follow_up": [asdict(work) for work in route.follow_up],
+        "keeps": [asdict(kept) for kept in route.keeps],
         "transient_bytes": route.transient_bytes,
         "notes": list(route.notes),
         "prologue": list(route.prologue),

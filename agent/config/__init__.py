@@ -4,7 +4,7 @@ Read in this order: ``errors``, ``quantities``, ``tiers``, ``policy``, ``spaces`
 ``mistakes``, ``checks``, ``files``, ``sample``.
 """
 
-from agent.config.errors import ConfigError, Problem
+from agent.config.errors import ConfigError, NothingToSize, Problem
 from agent.config.files import find_config, load, parse
 from agent.config.models import MOST_TOP_UNITS, Config, DatabaseConfig, Level, PinConfig
 from agent.config.sample import sample
@@ -17,6 +17,7 @@ __all__ = [
     "ConfigError",
     "DatabaseConfig",
     "Level",
+    "NothingToSize",
     "PinConfig",
     "Problem",
     "Storage",

@@ -40,6 +40,10 @@ class ConfigError(HotplaceError):
         super().__init__("\n".join([head, *(f"  {problem}" for problem in self.problems)]), advice=advice)
 
 
+class NothingToSize(HotplaceError):
+    """The configuration names no two tiers to compare."""
+
+
 class SettingsInvalid(ValueError):
     """The settings of an engine did not validate; carries pydantic's error through the one around it.
 

@@ -5,6 +5,7 @@ the tables, ``database`` the connection and why it syncs as it does, ``audit`` t
 blobs.
 """
 
+from agent.ledger.codec import Column, Later
 from agent.ledger.errors import (
     DigestMismatch,
     LedgerBusy,
@@ -46,10 +47,12 @@ __all__ = [
     "AuditReport",
     "AuditRow",
     "ClosedSpaceRow",
+    "Column",
     "DigestMismatch",
     "FoldReport",
     "HistoryRow",
     "HistorySettings",
+    "Later",
     "Ledger",
     "LedgerBusy",
     "LedgerCorrupt",

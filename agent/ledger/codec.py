@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import BytesIO
 from itertools import chain
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import zstandard
@@ -35,6 +35,51 @@ _TYPES: dict[int, np.dtype[Any]] = {
 }
 _CODES = {dtype: code for code, dtype in _TYPES.items()}
 _GAP = np.dtype("<u4")
+
+
+class Column(Protocol):
+    """An array, or what becomes one when it is packed."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of its elements."""
+        ...
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Elements in each direction."""
+        ...
+
+    @property
+    def nbytes(self) -> int:
+        """Of all elements."""
+        ...
+
+    def __array__(self) -> NDArray[Any]: ...
+
+
+class Later:
+    """A column that is made when it is packed: of many such columns only one is held at a time."""
+
+    def __init__(self, make: Callable[[I64], NDArray[Any]], rows: I64) -> None:
+        """Nothing is made yet.
+
+        Args:
+            make: the elements of some rows, in their order.
+            rows: all that are wanted.
+        """
+        self._make, self._rows = make, rows
+        self.dtype: np.dtype[Any] = make(rows[:0]).dtype
+        self.shape: tuple[int, ...] = rows.shape
+
+    @property
+    def nbytes(self) -> int:
+        """Of all elements."""
+        return len(self._rows) * self.dtype.itemsize
+
+    def __array__(self, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> NDArray[Any]:
+        """All elements, made anew."""
+        return np.asarray(self._make(self._rows), dtype=dtype)
 
 
 def encode_history(slots: I64, values: Values) -> bytes:
@@ -58,7 +103,8 @@ def encode_history(slots: I64, values: Values) -> bytes:
         raise ValueError("slots of one interval are not negative and each comes once")
     head = _HEAD.pack(FORMAT, code, values.shape[0], len(slots))
     size = len(head) + len(gaps) * _GAP.itemsize + values.nbytes
-    return _compress(chain((head, _planes(gaps.astype(_GAP))), (_planes(row[order]) for row in values)), size, LEVEL)
+    columns = chain((gaps.astype(_GAP),), (row[order] for row in values))
+    return _compress(chain((head,), chain.from_iterable(map(_planes, columns))), size, LEVEL)
 
 
 def decode_history(blob: bytes) -> tuple[I64, Values]:
@@ -103,7 +149,7 @@ def merge_history(parts: list[tuple[I64, Values]]) -> tuple[I64, Values]:
     return merged, sums.astype(_TYPES[0]) if fits else sums
 
 
-def encode_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def encode_arrays(arrays: Mapping[str, Column]) -> bytes:
     """Pack named arrays of plain types (numbers, truth values, times, fixed-width text), any shape.
 
     Raises:
@@ -117,7 +163,7 @@ def encode_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     text = json.dumps(index, ensure_ascii=False).encode()
     head = struct.pack("<BI", FORMAT, len(text)) + text
     size = len(head) + sum(array.nbytes for array in arrays.values())
-    bodies = (_planes(np.ascontiguousarray(array).reshape(-1)) for array in arrays.values())
+    bodies = chain.from_iterable(_planes(np.ascontiguousarray(array).reshape(-1)) for array in arrays.values())
     return _compress(chain((head,), bodies), size, ARRAYS_LEVEL)
 
 
@@ -146,11 +192,13 @@ def decode_arrays(blob: bytes) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _planes(column: NDArray[Any]) -> bytes:
-    """The bytes of a one-dimensional array, all first bytes before all second bytes."""
+def _planes(column: NDArray[Any]) -> Iterator[bytes]:
+    """The bytes of a one-dimensional array: all first bytes, all second bytes and so on, one of these at a time."""
     if not column.size or not column.dtype.itemsize:
-        return b""
-    return np.ascontiguousarray(column).view(np.uint8).reshape(len(column), column.dtype.itemsize).T.tobytes()
+        return
+    planes = np.ascontiguousarray(column).view(np.uint8).reshape(len(column), column.dtype.itemsize).T
+    for plane in planes:
+        yield plane.tobytes()
 
 
 def _from_planes(raw: bytes, offset: int, dtype: np.dtype[Any], count: int) -> NDArray[Any]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from agent.ledger.arrivals import Arrivals
 from agent.ledger.asks import Asks
 from agent.ledger.audit import CREATED, AuditChain
+from agent.ledger.codec import Column
 from agent.ledger.database import BUSY_SECONDS, Database
 from agent.ledger.history import History
 from agent.ledger.moves import Moves
@@ -326,7 +327,7 @@ class Ledger:
 
     # -- small state ---------------------------------------------------------------------------------------------
 
-    def save_arrays(self, database: str, name: str, at: datetime, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def save_arrays(self, database: str, name: str, at: datetime, arrays: Mapping[str, Column]) -> None:
         """Keep named arrays, exact to the bit; replaces those of the same name.
 
         Raises:

@@ -25,14 +25,14 @@ class Slots:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known: dict[str, KeyIndex] = {}
+        self._known: dict[str, Texts] = {}
         self._lock = threading.Lock()
 
     def of(self, database: str, keys: Sequence[str]) -> I64:
         """Slot of each key, shape ``(len(keys),)``; keys never seen get the next free ones, in their order."""
         wanted = Texts.of(keys)
         with self._lock:
-            known = self._known.get(database) or KeyIndex(Texts.of(()))
+            known = KeyIndex(self._known.get(database, Texts.of(())))  # asked for when units come or go, not held
             slots = known.rows(wanted)
             if bool((slots < 0).any()):
                 known = self._learnt(database, known)
@@ -40,9 +40,7 @@ class Slots:
             if bool((slots < 0).any()):
                 known = self._assigned(database, known, wanted)
                 slots = known.rows(wanted)
-            if known.keys == wanted:
-                known.keys = wanted  # the catalog keeps these anyway
-            self._known[database] = known
+            self._known[database] = wanted if known.keys == wanted else known.keys  # the catalog keeps these anyway
             return slots
 
     def _learnt(self, database: str, known: KeyIndex) -> KeyIndex:

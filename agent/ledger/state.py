@@ -13,7 +13,7 @@ from typing import Any
 from numpy.typing import NDArray
 from sqlalchemy import Row, Table, delete, insert, select
 
-from agent.ledger.codec import decode_arrays, encode_arrays
+from agent.ledger.codec import Column, decode_arrays, encode_arrays
 from agent.ledger.database import Database
 from agent.ledger.errors import corrupt
 from agent.ledger.schema import arrays, documents
@@ -25,7 +25,7 @@ class SmallState:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def save_arrays(self, database: str, name: str, at: datetime, columns: Mapping[str, NDArray[Any]]) -> None:
+    def save_arrays(self, database: str, name: str, at: datetime, columns: Mapping[str, Column]) -> None:
         """Replace the arrays of that name."""
         self._replace(arrays, database, name, at, encode_arrays(columns))
 

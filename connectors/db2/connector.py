@@ -14,15 +14,16 @@ from connectors.db2.containers import route_out
 from connectors.db2.inspection import inspect
 from connectors.db2.landing import landed, landing_in
 from connectors.db2.mover import Db2Mover
-from connectors.db2.names import Part, parse_key, whole_of
+from connectors.db2.names import parse_key, whole_of
 from connectors.db2.sampler import MonitorSampler
 from connectors.db2.server import Server, read_server
 from connectors.db2.session import ReadSession
 from connectors.db2.settings import Db2Settings
-from connectors.db2.sizes import exact_sizes, loading, table_sizes
+from connectors.db2.sizes import bytes_beside, exact_sizes
 from connectors.db2.space_move import Instance, space_route
 from connectors.db2.storage import Storage, TableSpace, read_storage
-from connectors.db2.table_move import Room, made_beside, room_of, table_route
+from connectors.db2.table_move import table_route
+from connectors.db2.table_room import Room, homes_after, room_of
 from connectors.db2.tables import TableFacts, find_table_of, packages_of, read_protocol
 from connectors.model import (
     I64,
@@ -150,11 +151,10 @@ class Db2Connector:
     def _room(self, storage: Storage, table: TableFacts | None, bundle: Bundle, target: TableSpace | None) -> Room:
         """What there is for the log, the protocol, and what of the table is made anew without moving."""
         beside: dict[str, int] = {}
-        if table is not None and target is not None and (table.schema, table.name) not in loading(self._session):
-            sizes = table_sizes(self._session, table.schema, table.name, shared=self._shared())
-            whole = {part: sum(partition[part] for partition in sizes.values()) for part in Part}
-            beside = made_beside(table, bundle, target.name, whole)
-        return room_of(storage, self._known_server(), beside)
+        if table is not None and target is not None:
+            after = homes_after(table, bundle, target.name)
+            beside = bytes_beside(self._session, table, after, shared=self._shared())
+        return room_of(storage, self._known_server(), target, beside)
 
     def _homes_of(self, bundle: Bundle, storage: Storage) -> list[TableSpace]:
         """The table space that the catalog saw each unit in; empty where it does not hold them all."""

@@ -17,7 +17,8 @@ import numpy as np
 from connectors.db2.catalog import Homes
 from connectors.db2.sampler import BACKUPS, UNCOUNTED, space_key
 from connectors.demands import demand_of
-from connectors.model import F64, I64, SIGNALS, Bools, Demand, Interval, Signal, SpaceFigures
+from connectors.figures import SpaceFigures
+from connectors.model import F64, I64, SIGNALS, Bools, Demand, Interval, Signal
 
 ESTIMATED = frozenset({Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE})
 NOWHERE = -1

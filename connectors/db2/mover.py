@@ -13,6 +13,7 @@ from connectors.base import (
     Interrupted,
     LockNotObtained,
     OutcomeUnknown,
+    SpaceFull,
     StatementFailed,
 )
 from connectors.db2.errors import diagnose, outcome_unknown, translate
@@ -22,7 +23,10 @@ from connectors.db2.rebalancing import Signals, SpaceChanger
 from connectors.db2.restrictions import refusal
 from connectors.db2.session import Connection, DriverError, ReadSession, close_quietly, open_connection, send_once
 from connectors.db2.settings import Db2Settings
+from connectors.db2.sizes import bytes_beside
 from connectors.db2.statements import CANCEL, Homes, Phase, change_of, phase_of
+from connectors.db2.storage import read_storage
+from connectors.db2.table_room import Room, cramped, free_in
 from connectors.db2.tables import MoveProtocol, TableFacts, find_table, read_protocol
 from connectors.model import Progress, Route, Step
 
@@ -44,6 +48,7 @@ class Db2Mover(Closing):
             CannotConnect: or AuthenticationFailed, as for any connection.
         """
         self._settings = settings
+        self._shared = shared
         self._connection = open_connection(settings, statement_seconds=settings.move_timeout, autocommit=False)
         self._eye = ReadSession(settings)
         self._asked = ReadSession(settings)  # a connection serves one thread: this one serves progress()
@@ -202,11 +207,17 @@ class Db2Mover(Closing):
             )
 
     def _refuse_restricted(self, step: Step, phase: Phase) -> None:
-        """What was allowed when it was planned may no longer be: a foreign key, an event monitor, access control."""
+        """What was allowed when it was planned may no longer be, and what stays of the table needs room once more."""
         table = find_table(self._eye, phase.schema, phase.table)
-        against = None if table is None else refusal(table)
+        if table is None:
+            return
+        against = refusal(table)
         if against is not None:
             raise StatementFailed(f"{step.purpose}: {against[1]}", advice="Plan again.")
+        beside = bytes_beside(self._eye, table, phase.homes, shared=self._shared)
+        free = free_in(read_storage(self._eye, shared=self._shared), beside)
+        for short in cramped(table, Room(beside=beside, free=free)):
+            raise SpaceFull(f"{step.purpose}: {short}", advice="Or let a plan move the whole table at once.")
 
     def _step_back(self, phase: Phase, error: ConnectorError) -> None:
         """Cancel the move, so that nothing has changed.

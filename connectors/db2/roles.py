@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from connectors.db2.figures import MILLISECONDS, SpaceTotals
 from connectors.db2.session import Row
-from connectors.model import F64, Role, RoleFigures
+from connectors.figures import Role, RoleFigures
+from connectors.model import F64
 
 TEMPORARY = frozenset({"SYSTEMP", "USRTEMP"})
 LOG = "transaction log"

@@ -18,7 +18,8 @@ from connectors.db2.names import Part, physical_id
 from connectors.db2.queries import query
 from connectors.db2.roles import log_figures, temporary_figures
 from connectors.db2.session import ReadSession, Row
-from connectors.model import F64, I64, RoleFigures, Sample, SpaceFigures
+from connectors.figures import RoleFigures, SpaceFigures
+from connectors.model import F64, I64, Sample
 
 COUNTERS = (
     "logical_reads",

@@ -6,6 +6,9 @@ import numpy as np
 
 from connectors.db2.names import Part, parse_key
 from connectors.db2.session import ReadSession
+from connectors.db2.statements import Homes
+from connectors.db2.table_room import made_beside
+from connectors.db2.tables import TableFacts
 from connectors.model import I64, NO_PARENT, Catalog, UnitKind
 
 KILOBYTE = 1024
@@ -95,6 +98,18 @@ def table_sizes(session: ReadSession, schema: str, name: str, *, shared: bool) -
             for part, size in here.items():
                 before[part] = max(before[part], size) if shared else before[part] + size
     return found
+
+
+def bytes_beside(session: ReadSession, table: TableFacts, after: Homes, *, shared: bool) -> dict[str, int]:
+    """What stays of a table and is made anew too, see ``made_beside``; empty while a LOAD works on it: nobody can say.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    if (table.schema, table.name) in loading(session):
+        return {}
+    sizes = table_sizes(session, table.schema, table.name, shared=shared)
+    return made_beside(table, after, {part: sum(each[part] for each in sizes.values()) for part in Part})
 
 
 def _partition_number(session: ReadSession, table: tuple[str, str], name: str) -> int:

@@ -29,7 +29,8 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.demands import demand_of
-from connectors.model import F64, I64, SIGNALS, Bools, Catalog, Demand, Interval, Signal, SpaceFigures
+from connectors.figures import SpaceFigures
+from connectors.model import F64, I64, SIGNALS, Bools, Catalog, Demand, Interval, Signal
 from connectors.oracle.catalog import Shape
 from connectors.oracle.sampler import BATCH_WAITS, SEGMENT, SINGLE_WAITS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import nan
 
-from connectors.model import Role, RoleFigures
+from connectors.figures import Role, RoleFigures
 from connectors.oracle.session import Row
 
 MICROSECONDS = 1e-6

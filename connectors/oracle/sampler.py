@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from connectors.base import Clock, ConnectorError, PrivilegeMissing
-from connectors.model import F64, I64, RoleFigures, Sample, SpaceFigures
+from connectors.figures import RoleFigures, SpaceFigures
+from connectors.model import F64, I64, Sample
 from connectors.oracle.instances import Instances
 from connectors.oracle.roles import role_figures
 from connectors.oracle.server import CONTAINERS_SINCE, Server

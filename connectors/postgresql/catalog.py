@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from connectors.containers import Container
-from connectors.model import F64, I64, NO_PARENT, Catalog, Space, UnitTable
+from connectors.model import F32, F64, I8, I32, I64, NO_PARENT, Catalog, Counts, Space, UnitTable
 from connectors.postgresql.queries import query
 from connectors.postgresql.rows import bigint_and_text_rows
 from connectors.postgresql.session import ReadSession, Row
+from connectors.texts import Texts
 
+Kept = TypeVar("Kept", I8, I32, I64)
 BLOCK_BYTES = 8192  # of every build that is in use; only estimates depend on it
 _UNIT_COLUMNS = 7
 
@@ -26,8 +29,8 @@ class Shape:
 
     physical_id: I64
     parent: I64  # table of an index, NO_PARENT for the others
-    blocks: F64  # of the unit itself, TOAST not counted
-    rows: F64  # NaN where the table was never analyzed; of an index: its entries
+    blocks: F32 | F64  # of the unit itself, TOAST not counted; whole numbers that mostly come from the catalog
+    rows: F32 | F64  # NaN where the table was never analyzed; of an index: its entries; PostgreSQL keeps a real
 
     def rows_of(self, physical_id: I64) -> I64:
         """Row of each given id, or -1. Shape ``(len(physical_id),)``."""
@@ -55,8 +58,16 @@ def shape_of(units: UnitTable, read: Shape | None) -> Shape:
     return Shape(physical_id=units.physical_id, parent=units.parent, blocks=blocks, rows=rows)
 
 
-def read_catalog(session: ReadSession, taken_at: datetime, *, local: bool) -> tuple[Catalog, Shape]:
+def read_catalog(
+    session: ReadSession, taken_at: datetime, *, local: bool, before: Catalog | None = None
+) -> tuple[Catalog, Shape]:
     """Two set-based queries and, when the server is local, one look at the file system for each space.
+
+    Args:
+        session: to ask over.
+        taken_at: the instant.
+        local: the server is on this machine.
+        before: the last catalog; columns that are still the same are its very objects, so that nothing is held twice.
 
     Raises:
         ConnectorError: a subclass that says what may be done.
@@ -64,25 +75,43 @@ def read_catalog(session: ReadSession, taken_at: datetime, *, local: bool) -> tu
     found = session.rows(query("spaces"), doing="reading tablespaces")
     take = partial(bigint_and_text_rows, columns=_UNIT_COLUMNS)
     numbers, keys = session.copy(query("units"), take, doing="reading the catalog")
-    ids, kind, size, space_oid, parent, pages, rows = numbers
+    units, shape = _units(numbers, keys, [row[0] for row in found], None if before is None else before.units)
+    in_units = np.bincount(units.space, weights=units.size_bytes, minlength=len(found))
+    spaces = tuple(_space(row, int(held), local=local) for row, held in zip(found, in_units, strict=True))
+    return Catalog(taken_at=taken_at, spaces=spaces, units=units), shape
+
+
+def _units(numbers: list[Counts], keys: Texts, space_oids: list[int], old: UnitTable | None) -> tuple[UnitTable, Shape]:
+    """Units and their shape. Takes the columns off ``numbers``, in the order of the query, one after the other."""
+
+    def same(name: str, column: Kept) -> Kept:
+        """The old column where nothing in it has changed."""
+        kept: Kept = column if old is None else getattr(old, name)
+        return kept if old is not None and np.array_equal(kept, column) else column
+
+    ids = same("physical_id", numbers.pop(0).astype(np.int64))
+    kind = same("kind", numbers.pop(0).astype(np.int8))
+    size = numbers.pop(0).astype(np.int64)
+    space = same("space", _space_rows(np.array(space_oids, dtype=np.int64), numbers.pop(0)))
+    parent = numbers.pop(0).astype(np.int64)
+    parent[parent == 0] = NO_PARENT
+    pages, rows = numbers
     units = UnitTable(
         physical_id=ids,
-        key=keys,
-        kind=kind.astype(np.int8),
+        key=old.key if old is not None and old.key == keys else keys,
+        kind=kind,
         size_bytes=size,
-        space=_space_rows(np.array([row[0] for row in found], dtype=np.int64), space_oid),
+        space=space,
         bundle=ids,
-        parent=np.where(parent == 0, NO_PARENT, parent),
+        parent=same("parent", parent),
     )
-    in_units = np.bincount(units.space, weights=size, minlength=len(found))
-    spaces = tuple(_space(row, int(held), local=local) for row, held in zip(found, in_units, strict=True))
     shape = Shape(
         physical_id=ids,
         parent=units.parent,
-        blocks=np.where(pages > 0, pages, size / BLOCK_BYTES),
-        rows=np.where((rows > 0) | ((rows == 0) & (size == 0)), rows.astype(np.float64), np.nan),
+        blocks=np.where(pages > 0, pages, size / BLOCK_BYTES).astype(np.float32),
+        rows=np.where((rows > 0) | ((rows == 0) & (size == 0)), rows, np.nan).astype(np.float32),
     )
-    return Catalog(taken_at=taken_at, spaces=spaces, units=units), shape
+    return units, shape
 
 
 def exact_sizes(session: ReadSession, physical_ids: I64) -> I64:
@@ -96,7 +125,7 @@ def exact_sizes(session: ReadSession, physical_ids: I64) -> I64:
     return np.array([bytes_of.get(int(oid), -1) for oid in physical_ids], dtype=np.int64)
 
 
-def _space_rows(space_oids: I64, wanted: I64) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+def _space_rows(space_oids: I64, wanted: Counts) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
     """Row of each tablespace oid; the query gives them in ascending order, and every unit has one."""
     return np.searchsorted(space_oids, wanted).astype(np.int32)
 

@@ -41,6 +41,7 @@ class PostgresqlConnector:
         self._clock = clock
         self._session = ReadSession(settings)
         self._sampler = StatisticsSampler(self._session, clock)
+        self._catalog: Catalog | None = None
         self._shape: Shape | None = None
         self._version_number: int | None = None
 
@@ -74,8 +75,10 @@ class PostgresqlConnector:
 
     def catalog(self) -> Catalog:
         """Tablespaces, and every table, partition, materialized view and index with storage."""
-        found, self._shape = read_catalog(self._session, self._clock.now(), local=self._is_local())
-        return found
+        self._catalog, self._shape = read_catalog(
+            self._session, self._clock.now(), local=self._is_local(), before=self._catalog
+        )
+        return self._catalog
 
     def sample(self) -> Sample:
         """Counters of ``sampler.COUNTERS`` by unit, TOAST within its table."""

@@ -41,13 +41,14 @@ def classify(interval: Interval, shape: Shape, *, new_blocks_missed: bool) -> De
     """
     at = shape.rows_of(interval.physical_id)
     known = at >= 0
-    blocks = np.where(known, shape.blocks[at], 0.0) if len(shape.physical_id) else np.zeros(len(at))
-    rows = np.where(known, shape.rows[at], np.nan) if len(shape.physical_id) else np.full(len(at), np.nan)
+    blocks, rows = np.zeros(len(at)), np.full(len(at), np.nan)
+    blocks[known], rows[known] = shape.blocks[at[known]], shape.rows[at[known]]
     added = _added_blocks(interval, blocks, rows)
     missed = np.maximum(0.0, interval.deltas["blocks_fetched"] - interval.deltas["blocks_hit"])
     if new_blocks_missed:
         missed = np.maximum(0.0, missed - added)
-    parent = np.where(known, shape.parent[at], NO_PARENT) if len(shape.physical_id) else np.full(len(at), NO_PARENT)
+    parent = np.full(len(at), NO_PARENT, dtype=np.int64)
+    parent[known] = shape.parent[at[known]]
     ahead = _read_ahead(interval, missed, blocks, rows, parent)
     counts = np.zeros((SIGNALS, len(at)))
     counts[Signal.LOGICAL_READ] = interval.deltas["blocks_fetched"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from connectors.model import Role, RoleFigures
+from connectors.figures import Role, RoleFigures
 from connectors.postgresql.session import Row
 
 LOG_BY_OBJECT, TEMPORARY_TABLES = 180000, 160000  # versions whose pg_stat_io knows the log, and temporary tables

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from connectors.model import I64, Counts
+from connectors.model import Counts
 from connectors.texts import Texts
 
 Parts = Iterable[bytes | bytearray | memoryview]  # as they arrive, cut anywhere
@@ -31,25 +31,22 @@ def bigint_rows(parts: Parts, columns: int) -> list[Counts]:
     Raises:
         ValueError: the data has another shape.
     """
-    values, width = _Columns(columns, narrow=True), 2 + columns * _FIELD_BYTES
+    values, width = _Columns(columns), 2 + columns * _FIELD_BYTES
     for held in _blocks(parts):
         rows = (len(held) - len(TRAILER)) // width
         values.add(held[: rows * width])
         del held[: rows * width]
-    return [
-        np.frombuffer(column, dtype=np.int32) if narrow else np.frombuffer(column, dtype=np.int64)
-        for column, narrow in zip(values.bytes, values.narrow, strict=True)
-    ]
+    return values.arrays()
 
 
-def bigint_and_text_rows(parts: Parts, columns: int) -> tuple[list[I64], Texts]:
-    """Rows of that many bigint fields and one text field, none of them NULL, as columns.
+def bigint_and_text_rows(parts: Parts, columns: int) -> tuple[list[Counts], Texts]:
+    """Rows of that many bigint fields and one text field, none of them NULL, as columns; numbers as ``bigint_rows``.
 
     Raises:
         ValueError: the data has another shape.
     """
     fixed = 2 + columns * _FIELD_BYTES
-    values, texts, ends = _Columns(columns, narrow=False), bytearray(), bytearray()
+    values, texts, ends = _Columns(columns), bytearray(), bytearray()
     for held in _blocks(parts):
         numbers, at = bytearray(), 0
         while (text := at + fixed + _LENGTH.size) <= len(held):
@@ -62,35 +59,41 @@ def bigint_and_text_rows(parts: Parts, columns: int) -> tuple[list[I64], Texts]:
             at = text + length
         values.add(numbers)
         del held[:at]
-    arrays = [np.frombuffer(column, dtype=np.int64) for column in values.bytes]
-    return arrays, Texts(bytes(texts), np.frombuffer(ends, dtype=np.int64))
+    return values.arrays(), Texts(bytes(texts), np.frombuffer(ends, dtype=np.int64))
 
 
 class _Columns:
-    """Bigint columns that grow block by block; narrow ones widen when a value comes that does not fit."""
+    """Bigint columns that grow block by block: narrow ones, which widen when a value comes that does not fit."""
 
-    def __init__(self, columns: int, *, narrow: bool) -> None:
+    def __init__(self, columns: int) -> None:
         wire = [("fields", ">i2")]
         for column in range(columns):
             wire += [(f"length{column}", ">i4"), (f"value{column}", ">i8")]
         self._row = np.dtype(wire)
-        self.bytes = [bytearray() for _ in range(columns)]
-        self.narrow = [narrow] * columns
+        self._bytes = [bytearray() for _ in range(columns)]
+        self._narrow = [True] * columns
+
+    def arrays(self) -> list[Counts]:
+        """What has been taken in."""
+        return [
+            np.frombuffer(column, dtype=np.int32) if narrow else np.frombuffer(column, dtype=np.int64)
+            for column, narrow in zip(self._bytes, self._narrow, strict=True)
+        ]
 
     def add(self, block: bytearray) -> None:
         """Take in whole rows as they are on the wire: of equal width, big-endian."""
         rows = np.frombuffer(block, dtype=self._row)
-        for column, held in enumerate(self.bytes):
+        for column, held in enumerate(self._bytes):
             if bool((rows[f"length{column}"] != 8).any()):
                 raise ValueError("a field is NULL or no bigint")
             values = rows[f"value{column}"].astype(np.int64)
-            if self.narrow[column] and not fits_narrow(values):
+            if self._narrow[column] and not fits_narrow(values):
                 held[:] = np.frombuffer(bytes(held), dtype=np.int32).astype(np.int64).tobytes()
-                self.narrow[column] = False
-            held += values.astype(np.int32).tobytes() if self.narrow[column] else values.tobytes()
+                self._narrow[column] = False
+            held += values.astype(np.int32).tobytes() if self._narrow[column] else values.tobytes()
 
 
-def fits_narrow(values: I64) -> bool:
+def fits_narrow(values: Counts) -> bool:
     """Whether 32 bits hold each of them."""
     limits = np.iinfo(np.int32)
     return bool(values.min(initial=0) >= limits.min and values.max(initial=0) <= limits.max)

@@ -78,24 +78,29 @@ class StatisticsSampler:
     def _by_unit(self, wire: list[Counts]) -> tuple[I64, dict[str, Counts]]:
         """Fold relations into units: ids ascending, the counters aligned with them. Takes the columns off ``wire``."""
         oid, role = wire.pop(0), wire.pop(0)
+        own = np.flatnonzero(role == _UNIT)
+        own = own[np.argsort(oid[own], kind="stable")]
+        ids = oid[own].astype(np.int64)
         toast = np.flatnonzero(role != _UNIT)
-        unit, known = oid.astype(np.int64), np.ones(len(oid), dtype=np.bool_)
-        unit[toast], known[toast] = self._owners(unit[toast])
-        unit = unit[known]
-        ids = np.unique(unit)
-        at = np.searchsorted(ids, unit)
-        own = known & (role == _UNIT)
-        chunks = known & (role == _TOAST_TABLE)
+        owner, known = self._owners(oid[toast].astype(np.int64))
+        toast, owner = toast[known], owner[known]
+        chunks = role[toast] == _TOAST_TABLE
+        at: I64 | None = None  # where the units' own rows belong; None: there are no others
+        if not np.isin(owner, ids).all():
+            at, ids = ids, np.union1d(ids, owner)
+            at = np.searchsorted(ids, at)
+        place = np.searchsorted(ids, owner)
         folded: dict[str, Counts] = {}
         toast_chunks = np.zeros(len(ids), dtype=np.int64)
         for name in COUNTERS[:-1]:
             values = wire.pop(0)  # one counter at a time, gone when it is folded: all at once would be twice the memory
-            adds = known if name in _OF_TOAST_TOO else own  # scans, rows and runs are the table's own
-            column = np.zeros(len(ids), dtype=np.int64)
-            np.add.at(column, at[adds[known]], values[adds].astype(np.int64))
+            column = values[own] if at is None else _spread(values[own], at, len(ids))
+            if name in _OF_TOAST_TOO and len(toast):  # scans, rows and runs are the table's own
+                column = column.astype(np.int64)
+                np.add.at(column, place, values[toast].astype(np.int64))
             folded[name] = _narrowed(column)
             if name in _CHUNKS:
-                np.add.at(toast_chunks, at[chunks[known]], values[chunks].astype(np.int64))
+                np.add.at(toast_chunks, place[chunks], values[toast[chunks]].astype(np.int64))
         return ids, {**folded, "toast_chunks": _narrowed(toast_chunks)}
 
     def _owners(self, toast: I64) -> tuple[I64, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
@@ -122,6 +127,13 @@ class StatisticsSampler:
         self._toast_id, self._toast_owner = (column[order].astype(np.int64) for column in (ids, owners))
 
 
-def _narrowed(column: I64) -> Counts:
+def _spread(values: Counts, at: I64, count: int) -> Counts:
+    """Values at their places among so many, 0 elsewhere."""
+    column = np.zeros(count, dtype=values.dtype)
+    column[at] = values
+    return column
+
+
+def _narrowed(column: Counts) -> Counts:
     """The column in half the width where its values allow it: one sample is kept until the next has come."""
-    return column.astype(np.int32) if fits_narrow(column) else column
+    return column.astype(np.int32) if column.dtype != np.int32 and fits_narrow(column) else column

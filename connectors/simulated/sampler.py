@@ -6,7 +6,8 @@ import numpy as np
 
 from connectors.base import TimedOut
 from connectors.containers import Container
-from connectors.model import I64, Catalog, Role, RoleFigures, Sample, Space, UnitTable
+from connectors.figures import Role, RoleFigures
+from connectors.model import I64, Catalog, Sample, Space, UnitTable
 from connectors.simulated.faults import FaultKind
 from connectors.simulated.units import COUNTERS
 from connectors.simulated.world import World

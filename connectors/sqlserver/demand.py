@@ -20,7 +20,8 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.demands import demand_of
-from connectors.model import F64, I64, SIGNALS, Catalog, DatabaseDemand, Demand, Interval, Signal, SpaceFigures
+from connectors.figures import SpaceFigures
+from connectors.model import F64, I64, SIGNALS, Catalog, DatabaseDemand, Demand, Interval, Signal
 from connectors.sqlserver.sampler import BACKUP, BYTES_FIGURE, SWEEP
 from connectors.sqlserver.spaces import PAGE
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from connectors.model import Role, RoleFigures
+from connectors.figures import Role, RoleFigures
 from connectors.sqlserver.session import Row
 
 MILLISECONDS = 1e-3

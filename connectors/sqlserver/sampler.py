@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from connectors.base import Clock, ConnectorError, PrivilegeMissing, TimedOut
-from connectors.model import F64, I64, Sample, SpaceFigures
+from connectors.figures import SpaceFigures
+from connectors.model import F64, I64, Sample
 from connectors.sqlserver.keys import unit_ids
 from connectors.sqlserver.roles import role_figures
 from connectors.sqlserver.session import ReadSession, Row

@@ -113,6 +113,15 @@ def agent(
     folder: Path, server: PrivateServer, observer: psycopg.Connection, every: float, plan_every: float
 ) -> Iterator[tuple[Program, str]]:
     """``hotplace run`` over that server with two tiers; samples and plans so often; with the address of its metrics."""
+    config, url = configured(folder, server, observer, every=every, plan_every=plan_every)
+    with _running([str(PROGRAM), "--config", str(config), "run"], url) as process:
+        yield Program(process, "hotplace", observer), url
+
+
+def configured(
+    folder: Path, server: PrivateServer, observer: psycopg.Connection, *, every: float, plan_every: float
+) -> tuple[Path, str]:
+    """The agent's configuration for that server, with a role and two tiers, and the address of its metrics."""
     observer.execute("CREATE ROLE hotplace LOGIN IN ROLE pg_monitor")
     observer.execute(f"CREATE TABLESPACE fast LOCATION '{server.make_folder('fast')}'".encode())
     port = free_port()
@@ -133,10 +142,7 @@ databases:
 """,
         encoding="utf-8",
     )
-    command = [str(PROGRAM), "--config", str(config), "run"]
-    url = f"http://127.0.0.1:{port}/metrics"
-    with _running(command, url) as process:
-        yield Program(process, "hotplace", observer), url
+    return config, f"http://127.0.0.1:{port}/metrics"
 
 
 def cycles(page: bytes) -> int:

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from connectors.base import Connector
-from connectors.model import Demand, Role, RoleFigures
+from connectors.figures import Role, RoleFigures
+from connectors.model import Demand
 from policies.advice import advice_of
 from policies.balancer import make_plan
 from policies.plan import AdviceCode, PolicySettings

@@ -170,7 +170,9 @@ def life(db2: Db2, tmp_path: Path) -> Iterator[Life]:
 @pytest.mark.slow
 @pytest.mark.xdist_group("db2 life")
 def test_emulated_server_a_file_leaves_and_comes_back(db2: Db2, life: Life) -> None:
-    """Approved by its digest, verified in the catalog, taken back; while it is gone nobody finds it."""
+    """Listed, approved by its digest, verified in the catalog, taken back; while it is gone nobody finds it."""
+    (space,) = life.good("containers", "--space", "TS_FILES", "--json").document["spaces"]
+    assert sorted(each["name"] for each in space["containers"]) == sorted(SITE_FILES)
     document = life.good(*DRAIN, B_FILE, "--propose", "--json").document
     (move,) = document["moves"]
     assert move["statements"][0]["sql"].startswith(f"ALTER TABLESPACE \"TS_FILES\" DROP (FILE '{B_FILE}')")

@@ -101,6 +101,7 @@ def test_emulated_server_a_table_and_its_indexes_in_one_move(db2: Db2, tmp_path:
     assert db2.lab.home(SCHEMA, TABLE) == [TS_FAST, TS_FAST]
     assert life.sent(at) == list(PHASES)
     assert any("1 trigger (APP.NOTE) on it" in note for note in move["notes"])
+    assert {"what": "trigger APP.NOTE", "how": "valid"} in move["keeps"]
     assert "not as it was: trigger APP.NOTE (valid) is gone" in life.moves()[0]["reason"]
     life.undo()
     assert db2.lab.home(SCHEMA, TABLE) == ["TS_OWN", "TS_OWN"]

@@ -19,7 +19,8 @@ from connectors.db2.queries import query
 from connectors.db2.sampler import column_names
 from connectors.db2.space_move import Instance, space_route
 from connectors.db2.storage_doctor import storage_findings
-from connectors.db2.table_move import Room, table_route
+from connectors.db2.table_move import table_route
+from connectors.db2.table_room import Room
 from connectors.model import NoRoute, Route
 from tests.db2.facts import FAST_SPACE, SETTINGS, SPACE, STORAGE, TABLE, bundle, space
 from tests.db2.test_columns import KNOWN, NAMES

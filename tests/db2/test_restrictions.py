@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from connectors.base import PrivilegeMissing, StatementFailed
+from connectors.base import PrivilegeMissing, SpaceFull, StatementFailed
 from connectors.db2.belongings import belongings, changes
 from connectors.db2.names import Part
 from connectors.db2.restrictions import refusal, remarks
-from connectors.db2.table_move import Room, made_beside, table_route
+from connectors.db2.table_move import table_route
+from connectors.db2.table_room import Room, homes_after, made_beside
 from connectors.db2.tables import find_table
 from connectors.effects import Kept
 from connectors.model import Home, NoRoute, Route, UnitKind
@@ -132,15 +133,16 @@ def test_parts_that_stay_are_made_anew_too() -> None:
     """Of 6 MB of rows, 2 of indexes and 1 of LOBs: moving the indexes needs 7 MB more where the rest stays."""
     sizes = {Part.TABLE: 6_000_000, Part.INDEX: 2_000_000, Part.LOB: 1_000_000}
     indexes = bundle("index APP.ORDERS_PK", UnitKind.INDEX)
-    assert made_beside(table(lobs=True), indexes, "TS_FAST", sizes) == {"TS_SLOW": 7_000_000}
-    assert made_beside(table(lobs=True), bundle(), "TS_FAST", sizes) == {"TS_SLOW": 2_000_000}
-    beside = {"TS_SLOW": 7_000_000}
-    tight = table_route(TABLE, indexes, SPACE, FAST_SPACE, SETTINGS, Room(beside=beside, free={"TS_SLOW": 6_999_999}))
-    assert isinstance(tight, NoRoute)
-    assert tight.code == "no_room_beside"
-    wide = table_route(TABLE, indexes, SPACE, FAST_SPACE, SETTINGS, Room(beside=beside, free={"TS_SLOW": 7_000_000}))
-    assert isinstance(wide, Route)
-    assert wide.log_bytes == round(1.1 * 7_400_000)  # all of it is inserted anew, not the indexes alone
+    with_lobs = table(lobs=True)
+    beside = made_beside(with_lobs, homes_after(with_lobs, indexes, "TS_FAST"), sizes)
+    assert beside == {"TS_SLOW": 7_000_000}
+    assert made_beside(with_lobs, homes_after(with_lobs, bundle(), "TS_FAST"), sizes) == {"TS_SLOW": 2_000_000}
+    for free, told in ((6_999_999, 1), (7_000_000, 0), (None, 0)):
+        room = Room(beside=beside, free={"TS_SLOW": free})
+        route = table_route(TABLE, indexes, SPACE, FAST_SPACE, SETTINGS, room)
+        assert isinstance(route, Route)
+        assert sum("7 MiB of APP.ORDERS are made anew in TS_SLOW" in note for note in route.notes) == told
+        assert route.log_bytes == round(1.1 * 7_400_000)  # all of it is inserted anew, not the indexes alone
 
 
 # -- over the wire
@@ -265,18 +267,26 @@ def test_emulated_server_triggers_of_an_open_move_are_nobodys(lab: Any, connect:
 
 
 def test_emulated_server_what_stays_needs_room(lab: Any, connect: Connect) -> None:
-    """The indexes alone leave a storage group without room for a second self of the rows: no route; with room, one."""
+    """The indexes alone leave a storage group without room for a second self of the rows: told, and never begun."""
     lab.create_table("APP", "ORDERS", "ORDERS_PK", TS_FAST, 500)
     connector = connect()
     key = "index APP.ORDERS_PK"
-    assert route_to(connector, key, TS_SLOW).log_bytes == round(1.1 * 550 * 4096)
+    route = route_to(connector, key, TS_SLOW)
+    assert (route.log_bytes, route.transient_bytes) == (round(1.1 * 550 * 4096), round(0.05 * 50 * 4096))
+    lab.create_space("TS_BESIDE", FAST)  # of the same storage group: there the rows take room meanwhile
+    try:
+        assert route_to(connect(), key, "TS_BESIDE").transient_bytes == round(0.05 * 50 * 4096) + 500 * 4096
+    finally:
+        lab.drop_space("TS_BESIDE")
+    before = len(lab.sent())
     lab.fill(FAST, True)
     try:
-        found = connector.routes(bundle_of(connector.catalog(), key), TS_SLOW)
+        assert any("made anew in TS_FAST meanwhile" in note for note in route_to(connector, key, TS_SLOW).notes)
+        with pytest.raises(SpaceFull, match="made anew in TS_FAST meanwhile, which has 0 MiB left"):
+            run(connector, route)
+        assert not [text for text in lab.sent()[before:] if "ADMIN_MOVE_TABLE" in text]
     finally:
         lab.fill(FAST, False)
-    assert isinstance(found, NoRoute)
-    assert found.code == "no_room_beside"
 
 
 def test_emulated_server_views_that_may_not_be_read_are_named(lab: Any, connect: Connect) -> None:

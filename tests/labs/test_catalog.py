@@ -196,3 +196,18 @@ def test_a_shape_for_another_catalog(dba: psycopg.Connection, connector: Postgre
     assert shape.blocks.tolist() == (older.units.size_bytes / BLOCK_BYTES).tolist()
     assert bool(np.isnan(shape.rows).all())
     assert shape_of(older.units, None).blocks.tolist() == shape.blocks.tolist()
+
+
+def test_what_has_not_changed_is_not_held_twice(dba: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """Read again, a catalog is made of the old columns where they are the same, and of new ones where they are not."""
+    dba.execute("CREATE TABLE one (id int PRIMARY KEY)")
+    first, second = connector.catalog().units, connector.catalog().units
+    for name in ("physical_id", "key", "kind", "space", "parent"):
+        assert getattr(second, name) is getattr(first, name)
+    dba.execute("ALTER TABLE one RENAME TO two")
+    third = connector.catalog().units
+    assert third.physical_id is first.physical_id
+    assert "public.two" in third.key
+    assert "public.one" in first.key
+    dba.execute("CREATE TABLE three (id int)")
+    assert len(connector.catalog().units) == len(first) + 1

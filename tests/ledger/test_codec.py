@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from agent.ledger.codec import decode_arrays, decode_history, encode_arrays, encode_history, merge_history
+from agent.ledger.codec import Later, decode_arrays, decode_history, encode_arrays, encode_history, merge_history
 from agent.ledger.rows import Values
 from connectors.model import I64
 
@@ -143,3 +143,18 @@ def test_one_kind_of_blob_is_not_the_other() -> None:
         decode_history(arrays)
     with pytest.raises(ValueError):
         decode_arrays(history)
+
+
+def test_columns_made_late_are_packed_like_others() -> None:
+    """A column that is made when it is packed leaves the same bytes as the array, and is not made before."""
+    figures, rows = np.linspace(0.0, 9.0, 10), np.array([3, 1, 9], dtype=np.int64)
+    made: list[int] = []
+
+    def make(some: I64) -> NDArray[Any]:
+        made.append(len(some))
+        return np.asarray(figures[some])
+
+    late = Later(make, rows)
+    assert sum(made) == 0
+    assert encode_arrays({"a": late}) == encode_arrays({"a": figures[rows]})
+    assert sum(made) == len(rows)

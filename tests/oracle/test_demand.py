@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from connectors.model import Catalog, Demand, Interval, Signal, Space, SpaceFigures, UnitTable
+from connectors.figures import SpaceFigures
+from connectors.model import Catalog, Demand, Interval, Signal, Space, UnitTable
 from connectors.oracle import demand
 from connectors.oracle.catalog import Shape
 from connectors.oracle.demand import share_of_waits

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from connectors.model import Role, RoleFigures, Severity
+from connectors.figures import Role, RoleFigures
+from connectors.model import Severity
 from connectors.oracle.roles import role_figures
 from policies.demand import Gap, difference
 from tests.labs.oracle.harness import PASSWORD, OracleHarness, running_harness

@@ -16,12 +16,12 @@ from policies.balancer import make_plan
 from policies.board import Board, Group
 from policies.draft import Draft
 from policies.plan import MoveReason, Plan, PolicySettings, Situation
-from policies.turnover import WEEK_SECONDS, undrained, within_turnover
+from policies.turnover import SAVED_WEEKS, WEEK_SECONDS, undrained, within_turnover
 from tests.property.strategies import RATES, TWO, Case, cases, units_in
 from tests.unit.policies.referee import carried_out, present, wait_of
 from tests.unit.policies.situations import MIB, Site
 
-USED = st.sampled_from([0.0, 0.5, 1.0, 1.5, 3.0])  # of the week's turnover, already
+USED = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 1.5, 3.0])  # of the week's turnover, already; or saved
 
 
 def dearly(settings_: PolicySettings, turnover: float) -> PolicySettings:
@@ -120,7 +120,18 @@ def test_a_bucket_drains(moves: list[tuple[float, float]], per_week: float, rand
     shuffled = list(moves)
     random.shuffle(shuffled)
     assert undrained(shuffled, per_week) == level
-    assert 0 <= level <= sum(share for _, share in moves) + 1e-9
+    most_saved = -SAVED_WEEKS * per_week
+    assert most_saved <= level <= sum(share for _, share in moves) + 1e-9
     later = [(age + WEEK_SECONDS, share) for age, share in moves]
-    assert abs(undrained(later, per_week) - max(0.0, level - per_week)) < 1e-9
-    assert undrained([*moves, (0.0, 0.25)], per_week) >= 0.25
+    assert abs(undrained(later, per_week) - (max(most_saved, level - per_week) if moves else 0.0)) < 1e-9
+    assert undrained([*moves, (0.0, 0.25)], per_week) >= 0.25 + (most_saved if moves else 0.0)
+
+
+@settings(deadline=None, max_examples=200)
+@given(MOVES, st.floats(0.01, 2), st.integers(1, 60))
+def test_no_stretch_of_weeks_turns_over_more_than_was_saved_and_drained(
+    moves: list[tuple[float, float]], per_week: float, weeks: int
+) -> None:
+    """What gave way in the last weeks is at most what they drain, what was saved before, and what is left to drain."""
+    recently = sum(share for age, share in moves if age < weeks * WEEK_SECONDS)
+    assert recently <= (weeks + SAVED_WEEKS) * per_week + max(0.0, undrained(moves, per_week)) + 1e-9

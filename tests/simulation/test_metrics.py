@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from agent.metrics import OTHER, AgentCollector
 from agent.outcomes import OutcomeVerdict
-from agent.ranking import SUMMED, Standing
+from agent.ranking import RANKING, SUMMED, Ordered, Standing, ranking_from_arrays, ranking_of
 from agent.snapshot import Snapshot
 from agent.undo import propose_undo
 from tests.simulation.site import Site
@@ -63,16 +63,35 @@ def test_units_beyond_the_top_are_summed(snapshot: Snapshot) -> None:
     assert any(OTHER in labels for labels in shown)
 
 
-def test_a_standing_knows_what_is_beyond_its_top(snapshot: Snapshot) -> None:
+def test_a_standing_knows_what_is_beyond_its_top(tmp_path: Path) -> None:
     """The top and what is beyond it are all units, wherever the line is drawn and however many are kept."""
-    assert snapshot.standing is not None
-    whole = snapshot.standing.top
-    kept = Standing.of(whole, 4)
-    assert (len(kept.top), kept.units, kept.by_verdict) == (4, len(whole), snapshot.standing.by_verdict)
+    site = Site(tmp_path)
+    with site.agent() as (watch, _):
+        site.observe(watch)
+        planning = watch.plan()
+        assert planning is not None
+        ordered = Ordered(planning)
+        whole, kept = ordered.ranking(), Standing.of(ordered, 4)
+    assert watch.snapshot.standing is not None
+    assert (len(kept.top), kept.units, kept.by_verdict) == (4, len(whole), watch.snapshot.standing.by_verdict)
+    assert list(kept.top.key) == list(whole.key[:4])
     for column in SUMMED:
         values = getattr(whole, column)
         assert kept.beyond(column, 3) == pytest.approx(values[3:].sum())
         assert kept.beyond(column, 4) == pytest.approx(values[4:].sum())
+
+
+def test_what_is_stored_is_the_whole_ranking(tmp_path: Path) -> None:
+    """Columns that are put in order one by one while they are packed come back as they would be all at once."""
+    site = Site(tmp_path)
+    with site.agent() as (watch, ledger):
+        site.observe(watch)
+        planning = watch.plan()
+        assert planning is not None
+        stored = ledger.load_arrays(watch.database.name, RANKING)
+    assert stored is not None
+    ranking, whole = ranking_from_arrays(stored[1]), ranking_of(planning)
+    assert [ranking.document(row) for row in range(len(ranking))] == [whole.document(row) for row in range(len(whole))]
 
 
 def test_all_units_fit_when_there_are_few(snapshot: Snapshot) -> None:

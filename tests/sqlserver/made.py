@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from connectors.model import Bundle, Catalog, Interval, Space, SpaceFigures, UnitKind, UnitTable
+from connectors.figures import SpaceFigures
+from connectors.model import Bundle, Catalog, Interval, Space, UnitKind, UnitTable
 from connectors.settings import SecretSource
 from connectors.sqlserver.definition import (
     CLUSTERED,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isnan
 
-from connectors.model import Role
+from connectors.figures import Role
 from connectors.sqlserver.roles import role_figures
 
 LOG = ("log", "shop_log", 3, 6, 100, 400, 102_400)

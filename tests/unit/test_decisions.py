@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from agent.decisions import decision_arrays, decision_from_arrays
 from agent.ledger.codec import decode_arrays, encode_arrays
-from connectors.model import Role, RoleFigures
+from connectors.figures import Role, RoleFigures
 from policies.explain import explain
 from policies.figures import figures_of
 from policies.modes import plan_mode

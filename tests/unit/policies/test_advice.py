@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from connectors.model import DatabaseDemand, Role, RoleFigures, UnitKind
+from connectors.figures import Role, RoleFigures
+from connectors.model import DatabaseDemand, UnitKind
 from policies.advice import advice_of, cached_wait
 from policies.balancer import make_plan
 from policies.demand import Gap, difference

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from connectors.model import Interval, SpaceFigures
+from connectors.figures import SpaceFigures
+from connectors.model import Interval
 from policies.demand import CLOCK_STOOD_STILL, CLOCKS_DISAGREE, OTHER_EPOCH, TOO_LATE, Gap, difference
 from tests.unit.policies.situations import sample
 

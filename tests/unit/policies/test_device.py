@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from connectors.model import DatabaseDemand, SpaceFigures
+from connectors.figures import SpaceFigures
+from connectors.model import DatabaseDemand
 from policies.device import (
     PRIOR_ERROR,
     DeviceState,

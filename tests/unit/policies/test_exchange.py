@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from connectors.model import I64
 from policies.balancer import make_plan
@@ -56,6 +57,26 @@ def test_one_that_gives_way_serves_two_that_come() -> None:
     assert sorted(hops(plan)[1:]) == [("hot", "fast"), ("warm", "fast")]
 
 
+def test_who_finds_no_room_to_pass_is_asked_about_again() -> None:
+    """The best end is out of reach: cold and hot would change tiers, and neither finds room before the other has left.
+
+    The solver, told so, finds the best of the ends that can be reached.
+    """
+    units = [
+        Unit(key="hot", size=36, space="middle", sync=95),
+        Unit(key="cool", size=43, space="middle", sync=2),
+        Unit(key="cold", size=60, space="fast", sync=10),
+        Unit(key="warm", size=27, space="slow", sync=5),
+        Unit(key="small", size=1, space="fast", sync=6),
+    ]
+    situation = site(10, 8).situation(units)
+    plan = planned(situation)
+    best = best_wait_on_the_way(situation, BARE)
+    assert plan.wait_per_hour - plan.wait_saved_per_hour == pytest.approx(best)
+    assert plan.wait_saved_per_hour > 0
+    assert plan.wait_saved_per_hour < plan.bound_per_hour * 0.9
+
+
 def random_units(seed: int, count: int) -> tuple[Site, list[Unit]]:
     """Units of every size, two thirds of them on two nearly full tiers."""
     random = np.random.default_rng(seed)
@@ -69,7 +90,7 @@ def random_units(seed: int, count: int) -> tuple[Site, list[Unit]]:
 
 
 def test_hardly_a_plan_misses_what_can_be_reached() -> None:
-    """Of fifty situations with two full tiers, 48 plans are as good as any order of moves can make them; 46 without."""
+    """Of fifty situations with two full tiers, 49 plans are as good as any order of moves can make them."""
     reached = 0
     for seed in range(50):
         where, units = random_units(seed, 5)
@@ -79,4 +100,4 @@ def test_hardly_a_plan_misses_what_can_be_reached() -> None:
         best = plan.wait_per_hour - best_wait_on_the_way(situation, BARE)
         assert plan.wait_saved_per_hour <= best * (1 + 1e-9) + 1e-3
         reached += plan.wait_saved_per_hour >= best * (1 - 1e-3) - 1e-3
-    assert reached >= 48
+    assert reached >= 49

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connectors.effects import FollowUp, Locked, LogVolume
-from connectors.model import Bundle, DatabaseDemand, Role, RoleFigures, Route, UnitKind
+from connectors.figures import Role, RoleFigures
+from connectors.model import Bundle, DatabaseDemand, Route, UnitKind
 from policies.balancer import make_plan
 from policies.benefit import move_cost_seconds
 from policies.costs import log_rate, route_cost

@@ -123,7 +123,26 @@ def test_stored_seasons_come_back() -> None:
     state = lived(3, lambda _: 1.0)
     again = seasons_from_arrays(season_arrays(state))
     assert all(np.array_equal(season_arrays(again)[name], array) for name, array in season_arrays(state).items())
-    with pytest.raises(ValueError, match="lack seconds"):
+    with pytest.raises(ValueError, match="lack cell_demand, cell_seconds"):
         seasons_from_arrays({"slot": state.slot, "demand": state.demand})
     with pytest.raises(ValueError, match="shapes"):
-        seasons_from_arrays({**season_arrays(state), "demand": np.zeros((1, END), np.float32)})
+        seasons_from_arrays({**season_arrays(state), "cell_demand": np.zeros((1, END), np.float32)})
+
+
+def test_seasons_of_older_versions_come_back() -> None:
+    """They stored a row for each unit, not for each cell."""
+    stored = season_arrays(lived(3, lambda _: 1.0))
+    older = {"slot": stored["slot"], "demand": stored["cell_demand"].T, "seconds": stored["cell_seconds"].T}
+    again = season_arrays(seasons_from_arrays(older))
+    assert all(np.array_equal(again[name], array) for name, array in stored.items())
+
+
+def test_cells_go_with_their_units() -> None:
+    """Whoever comes in between or is met once more, each unit's demand stays its own."""
+    state, everyone = empty_seasons(), np.ones(10, dtype=np.bool_)
+    for hour, slots in enumerate(([7], [3, 7], [1, 3, 9], [7])):
+        index = np.array(slots, dtype=np.float64)
+        state = learnt(state, MONDAY + timedelta(hours=hour), 60.0, np.array(slots, dtype=np.int64), index, everyone)
+    assert state.slot.tolist() == [1, 3, 7, 9]
+    hours = (state.demand[:4, :4] / 60.0).T
+    assert hours.tolist() == [[0, 0, 1, 0], [0, 3, 3, 0], [7, 7, 0, 7], [0, 0, 9, 0]]
