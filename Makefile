@@ -40,13 +40,17 @@ demo: $(DEMO) ## the main job on a private PostgreSQL; ARGS="--yes --json" are p
 components: $(DEV)
 	@$(BIN)/python -m tests.components >&2
 
+# One worker more than two cores have: many tests wait for a server, a disk or a clock.
+WORKERS ?= 3
+
+# Where the environment forbids to keep compiled modules, each of the many programs that tests start would compile ours.
 test: components ## everything: unit, property, contract, real PostgreSQL, end to end
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 lint: $(DEV) ## ruff, mypy strict, import contracts
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
+	@$(BIN)/mypy --num-workers 2
 	@$(BIN)/lint-imports
 
 bench: components ## measures and writes tests/bench/RESULTS.md and results.json

@@ -29,8 +29,8 @@ def told(
     """The offers of a question as they are put again.
 
     The largest units that were left over get a resource each, those first that are too large for all room that the
-    answer gives; as large ones that are not of the answer are barred. Where nobody was left over, options are barred
-    that were chosen and not done.
+    answer gives; as large ones that are not of the answer are barred. Where that leaves the answer as good as it was,
+    one of them has to stay. Where nobody was left over, options are barred that were chosen and not done.
 
     Args:
         draft: as it was when the question was asked.
@@ -43,7 +43,8 @@ def told(
     size = draft.bundles.size[asked.bundle]
     too_large = _too_large(draft, asked, choice)
     barred = too_large.copy()
-    barred[choice[choice != STAY], np.flatnonzero(choice != STAY)] = False
+    chosen = np.flatnonzero(choice != STAY)
+    barred[choice[chosen], chosen] = False
     if not left:
         barred[elsewhere] = True
     of = {bundle: item for item, bundle in enumerate(asked.bundle.tolist())}
@@ -51,13 +52,22 @@ def told(
     large = items[too_large[choice[items], items]]
     passing = large if len(large) else items
     passing = passing[np.argsort(-size[passing], kind="stable")][:_PASSING]
-    found = [_passing(draft, asked, choice, items, int(item), alone=not len(large)) for item in passing]
+    rows = [_passing(draft, asked, choice, items, int(item), alone=not len(large)) for item in passing]
+    if len(items) and all(use[choice[chosen], chosen].sum() <= room for use, room in rows):
+        rows.append(_not_all(asked, choice, items))
     return replace(
         offers,
         gain=np.where(barred, -np.inf, offers.gain),
-        use=np.concatenate((offers.use, np.array([use for use, _ in found]).reshape(-1, *asked.target.shape))),
-        room=np.append(offers.room, [room for _, room in found]),
+        use=np.concatenate((offers.use, np.array([use for use, _ in rows]).reshape(-1, *asked.target.shape))),
+        room=np.append(offers.room, [room for _, room in rows]),
     )
+
+
+def _not_all(asked: Question, choice: I64, left: I64) -> tuple[F64, float]:
+    """The same for a resource of which all that were left over would take one too many."""
+    use = np.zeros(asked.target.shape)
+    use[choice[left], left] = 1.0
+    return use, len(left) - 1.0
 
 
 def _too_large(draft: Draft, asked: Question, choice: I64) -> Bools:

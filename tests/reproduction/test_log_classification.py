@@ -117,11 +117,11 @@ def test_row_26_a_tenth_of_the_log_is_enough() -> None:
 
 
 def test_row_26_a_million_accesses_in_less_than_a_second() -> None:
-    """Published: below a second. Ours: a million accesses of 10,000 units into heat and sorted, the best of three."""
+    """Published: below a second. Ours: a million of 10,000 units into heat and sorted, in the best of three runs."""
     accesses = log(4)
     seconds = []
     for _ in range(3):
-        started = time.perf_counter()
+        started = time.process_time()
         hottest(smoothed(accesses))
-        seconds.append(time.perf_counter() - started)
+        seconds.append(time.process_time() - started)
     assert min(seconds) < 1.0

@@ -79,6 +79,7 @@ def test_a_heap(lab: Lab, connector: Connector) -> None:
     assert sorted(table.indexes) == [0, 2]
 
 
+@pytest.mark.by_turns
 def test_large_objects_follow_their_table(lab: Lab, connector: Connector) -> None:
     """Pitfall 16: table and large objects through a partition scheme, which is gone afterwards."""
     add_table(lab.shop, "mails", pages=1000, lob_pages=500)
@@ -135,6 +136,7 @@ def test_a_scheme_without_its_index_is_a_leftover(lab: Lab, connector: Connector
     assert connector.inspect(route).leftovers == ()
 
 
+@pytest.mark.by_turns
 def test_every_stage_of_the_large_object_way_can_be_tidied(lab: Lab, connector: Connector) -> None:
     """Stopped after any of its six statements, the leftovers bring the table off the scheme and the helpers away."""
     for stop in range(1, 7):
@@ -213,6 +215,7 @@ def paused_halfway(lab: Lab, connector: Connector) -> Route:
     return route
 
 
+@pytest.mark.by_turns
 def test_a_paused_build_goes_on_after_a_restart(lab: Lab, pausing: Connector) -> None:
     """Its pages stay, the catalog says that it is held, another session goes on; nothing is left behind."""
     route = paused_halfway(lab, pausing)
@@ -283,6 +286,7 @@ def test_an_index_that_was_built_and_not_used_is_a_leftover(lab: Lab, connector:
     assert sorted(index.name or "" for index in table.indexes.values()) == ["ix_orders", "pk_orders"]
 
 
+@pytest.mark.by_turns
 def test_progress_of_a_resumable_build_is_its_pages(lab: Lab, pausing: Connector) -> None:
     """Bytes that it has allocated of those that the index has, before and after a pause; and a time that is left."""
     route = paused_halfway(lab, pausing)

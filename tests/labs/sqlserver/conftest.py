@@ -31,7 +31,7 @@ def connect(lab: Lab, account: Account = ADMINISTRATOR, **options: Any) -> Any:
         user=account.name,
         password=account.password,
         database=lab.shop.name,
-        **{"autocommit": True, "timeout": 20, "login_timeout": 5, **options},
+        **{"autocommit": True, "timeout": 60, "login_timeout": 60, **options},
     )
 
 

@@ -7,7 +7,8 @@ Only documented columns exist. What is not understood fails: 208 an object, 207 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
 
 import duckdb
 from sqlglot import exp
@@ -38,6 +39,8 @@ _KINDS = {
     "BLOB": Kind.VARBINARY,
 }
 
+MOST_PREPARED = 2000
+
 ERRORS = Errors(
     syntax=lambda text: ServerError(102, f"Incorrect syntax: {text}", severity=15),
     column=lambda name: ServerError(207, f"Invalid column name '{name}'."),
@@ -52,32 +55,75 @@ def select(viewer: Viewer, sql: str, variables: Mapping[str, Value]) -> Rows:
     Raises:
         ServerError: it cannot be run, or not by this login.
     """
-    tree = parsed(sql, "tsql", ERRORS)
     kept = tables()
     with kept.lock:
         try:
-            rewrite(tree, viewer, _bind(tree, viewer, kept))
-            used = {p.name for p in tree.find_all(exp.Parameter)}
-            values = {name: value for name, value in variables.items() if name in used}
-            if missing := used - values.keys():
+            prepared = _prepare(sql, viewer)
+            values = {name: value for name, value in variables.items() if name in prepared.variables}
+            if missing := prepared.variables - values.keys():
                 raise ServerError(137, f'Must declare the scalar variable "@{sorted(missing)[0]}".', severity=15)
+            text = prepared.text
+            for view in prepared.views:
+                text = text.replace(f'"{_place(view)}"', f'"{_fill(view, viewer, kept)}"')
             with telling(ERRORS):
-                return _rows(kept.connection.execute(translated(tree, ERRORS), values))
+                return _rows(kept.connection.execute(text, values))
         finally:
             kept.tidy()
 
 
-def _bind(tree: exp.Query, viewer: Viewer, kept: Tables) -> dict[str, View]:
-    """Put a filled relation in the place of every view and function; alias -> view."""
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A query in DuckDB's words, but for where its views' rows are."""
+
+    text: str  # each view by ``_place``
+    views: tuple[View, ...]
+    variables: frozenset[str]
+
+
+_PREPARED: dict[tuple[Hashable, ...], Prepared] = {}  # most queries come again and again; for the holder of the lock
+
+
+def _prepare(sql: str, viewer: Viewer) -> Prepared:
+    """Translate it, unless that was done for somebody who sees the same.
+
+    Raises:
+        ServerError: it cannot be run, or not by this login.
+    """
+    key = (sql, *_facts(sql, viewer))
+    if key not in _PREPARED:
+        tree = parsed(sql, "tsql", ERRORS)
+        bound = _bind(tree, viewer)
+        rewrite(tree, viewer, bound)
+        variables = frozenset(p.name for p in tree.find_all(exp.Parameter))
+        views = {view.name: view for view in bound.values()}
+        if len(_PREPARED) >= MOST_PREPARED:
+            _PREPARED.clear()
+        _PREPARED[key] = Prepared(translated(tree, ERRORS), tuple(views.values()), variables)
+    return _PREPARED[key]
+
+
+def _facts(sql: str, viewer: Viewer) -> Iterator[Hashable]:
+    """Everything that ``rewrite`` and ``check_view`` look at."""
+    instance, account = viewer.instance, viewer.account
+    yield from (instance.name, instance.version, instance.engine_edition, bool(instance.replicas))
+    yield from (account.name, account.server_rights, account.database_rights, account.administrator, account.denied)
+    yield viewer.database.name
+    yield tuple((d.name, d.database_id, d.updateability, d.recovery_model) for d in instance.databases.values())
+    if "APPLOCK" in sql.upper() or "@@SPID" in sql.upper():
+        yield viewer.connected.spid
+        yield frozenset(instance.app_locks.items())
+
+
+def _bind(tree: exp.Query, viewer: Viewer) -> dict[str, View]:
+    """Put a place for rows where a view or function is; alias -> view."""
     bound: dict[str, View] = {}
-    filled: dict[str, str] = {}  # a view shows the same wherever the query names it
     common = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     for lateral in list(tree.find_all(exp.Lateral)):
         dotted = lateral.this
         assert isinstance(dotted, exp.Dot), f"APPLY to {dotted.sql()}"
         call = dotted.expression
-        bound[lateral.alias.lower()] = view = _fill(f"{dotted.this.name}.{call.name}", viewer, kept, filled)
-        lateral.set("this", exp.Subquery(this=_called(view, filled[view.name], call.expressions)))
+        bound[lateral.alias.lower()] = view = _view(f"{dotted.this.name}.{call.name}", viewer)
+        lateral.set("this", exp.Subquery(this=_called(view, call.expressions)))
         join = lateral.parent
         assert isinstance(join, exp.Join), "APPLY joins"
         join.set("on", exp.true())
@@ -89,9 +135,9 @@ def _bind(tree: exp.Query, viewer: Viewer, kept: Tables) -> dict[str, View]:
         if table.catalog.lower() not in ("", viewer.database.name.lower()):
             raise ServerError(NOT_EMULATED, f"the emulated server does not look into {table.catalog} from here")
         call = table.this if isinstance(table.this, exp.Anonymous) else None
-        view = _fill(f"{table.db}.{call.name if call else table.name}", viewer, kept, filled)
+        view = _view(f"{table.db}.{call.name if call else table.name}", viewer)
         bound[table.alias_or_name.lower()] = view
-        source = _called(view, filled[view.name], call.expressions if call else [])
+        source = _called(view, call.expressions if call else [])
         table.replace(source.subquery(table.alias_or_name or view.name.partition(".")[2]))
     return bound
 
@@ -99,27 +145,35 @@ def _bind(tree: exp.Query, viewer: Viewer, kept: Tables) -> dict[str, View]:
 DUCKDB_SCHEMA = "main"
 
 
-def _fill(name: str, viewer: Viewer, kept: Tables, filled: dict[str, str]) -> View:
-    """Have a table with what the view shows now, once a query."""
+def _place(view: View) -> str:
+    """What stands for the table with its rows; no query names a table so."""
+    return f"<{view.name}>"
+
+
+def _view(name: str, viewer: Viewer) -> View:
+    """The view or function of that name, which this login may look at."""
     view = documented(name.lower(), viewer.instance.major)
     if view is None:
         raise ServerError(208, f"Invalid object name '{name}'.")
     if view.name not in RELATIONS:
         raise ServerError(NOT_EMULATED, f"the emulated server has no rows for {view.name}")
     check_view(viewer.account, view, viewer.instance.major, viewer.database.name)
-    if view.name not in filled:
-        with viewer.instance.lock:
-            rows = list(RELATIONS[view.name](viewer))
-        filled[view.name] = kept.put(view, rows)
     return view
 
 
-def _called(view: View, table: str, arguments: list[exp.Expr]) -> exp.Select:
+def _fill(view: View, viewer: Viewer, kept: Tables) -> str:
+    """Name of a table with what the view shows now: the same wherever the query names it."""
+    with viewer.instance.lock:
+        rows = list(RELATIONS[view.name](viewer))
+    return kept.put(view, rows)
+
+
+def _called(view: View, arguments: list[exp.Expr]) -> exp.Select:
     """What a function gives for its arguments; a view is one without any."""
     if len(arguments) != len(view.arguments):
         number = 313 if len(arguments) < len(view.arguments) else 8144
         raise ServerError(number, f"{view.name} takes {len(view.arguments)} arguments, not {len(arguments)}.")
-    source = exp.select("*").from_(exp.table_(table, db=DUCKDB_SCHEMA, quoted=True))
+    source = exp.select("*").from_(exp.table_(_place(view), db=DUCKDB_SCHEMA, quoted=True))
     for (name, null_is_all), argument in zip(view.arguments.items(), arguments, strict=True):
         column = exp.column(name, quoted=True)
         wanted: exp.Expr = exp.EQ(this=column, expression=argument.copy())

@@ -92,7 +92,10 @@ class TdsServer:
         if agreed is not Encryption.NOT_SUPPORTED:
             assert self._tls is not None, "a server without a certificate agreed to encrypt"
             channel.start_tls(self._tls)
-        packet = read_login(channel.read_message()[1])
+        kind, login = channel.read_message()
+        if kind is not PacketType.LOGIN:
+            raise Disconnected(f"{kind.name} where the login should be")  # an attention of a client that gave up
+        packet = read_login(login)
         if agreed is Encryption.LOGIN_ONLY:
             channel.end_tls()
         cut = threading.Event()

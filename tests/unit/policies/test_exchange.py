@@ -77,6 +77,21 @@ def test_who_finds_no_room_to_pass_is_asked_about_again() -> None:
     assert plan.wait_saved_per_hour < plan.bound_per_hour * 0.9
 
 
+def test_an_answer_that_fits_all_that_was_told_is_not_given_again() -> None:
+    """Whoever is left over finds room if others went, who find none either: then one of them has to stay."""
+    homes = {"middle": [(59, 535), (37, 127), (33, 106)], "fast": [(67, 22), (31, 48), (47, 3)], "slow": [(21, 5)]}
+    units = [
+        Unit(key=f"{space} {size}", size=size, space=space, sync=sync)
+        for space, here in homes.items()
+        for size, sync in here
+    ]
+    situation = site(1, 19).situation(units)
+    plan = make_plan(situation, BARE)
+    best = best_wait_on_the_way(situation, BARE)
+    assert best < plan.wait_per_hour
+    assert plan.wait_per_hour - plan.wait_saved_per_hour == pytest.approx(best)
+
+
 def random_units(seed: int, count: int) -> tuple[Site, list[Unit]]:
     """Units of every size, two thirds of them on two nearly full tiers."""
     random = np.random.default_rng(seed)
