@@ -7,8 +7,8 @@ gives the same figure: the order in which an engine lists its units can change n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -57,6 +57,11 @@ class Bundles:
         """Row of each bundle's leading unit."""
         return self.rows[self.start[:-1]]
 
+    def some(self, which: slice) -> Bundles:
+        """Some bundles with their own columns; those of units stay the ones of all."""
+        columns: dict[str, Any] = {name: getattr(self, name)[..., which] for name in _BY_BUNDLE}
+        return replace(self, **columns)
+
     def members(self, bundle: int) -> tuple[int, ...]:
         """Rows of one bundle, the leading unit first."""
         return tuple(int(row) for row in self.rows[self.start[bundle] : self.start[bundle + 1]])
@@ -70,6 +75,12 @@ class Bundles:
     def surely_saved(self, target: int) -> F64:
         """The lower end of ``saved`` by the colder horizon: what must be worth a move. Shape ``(m,)``."""
         return np.asarray(np.rint(self.saved(target) * self.certain[target] * self.colder), dtype=np.float64)
+
+
+_BY_BUNDLE = (
+    "size", "space", "tier", "pin", "cooling", "observed", "routable", "rates", "wait", "cost", "hotter", "colder",
+    "error", "certain",
+)  # fmt: skip
 
 
 def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:

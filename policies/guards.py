@@ -24,6 +24,7 @@ CACHED_SHARE = 0.01  # ... less than this share of all wait, a promotion would b
 MINOR_SHARE = 0.5  # of the saving must come from reads that a session waited for
 WRITES_TO_LOGICAL = 0.1  # fewer writes than this per logical read: the unit is read, whatever storage sees
 NO_REASON = np.int8(-1)
+AT_ONCE = 8192  # bundles judged in one go: some twenty columns of work for each
 
 
 def wait_by_class(rates: F64, slow: F64, fast: F64) -> tuple[F64, F64, F64]:
@@ -80,6 +81,17 @@ def why_not(
         ``PROMOTE`` where nothing is against it (it may still not fit); bundles that are there already, or on a faster
         tier, get a verdict too, which means nothing.
     """
+    verdicts = [
+        _why_not(bundles.some(slice(first, first + AT_ONCE)), weights, target, total_wait, settings, limits)
+        for first in range(0, len(bundles), AT_ONCE)
+    ]
+    return np.concatenate([np.zeros(0, np.int8), *verdicts])
+
+
+def _why_not(
+    bundles: Bundles, weights: F64, target: int, total_wait: float, settings: PolicySettings, limits: TierLimits | None
+) -> I8:
+    """The same of a few bundles."""
     gain = bundles.saved(target)
     favour = np.where(bundles.pin == Pin.PREFER, settings.prefer_bonus, 1.0)
     counted = gain * favour * bundles.colder

@@ -13,13 +13,14 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from connectors.model import Counts
+from connectors.model import I64, Counts
 from connectors.texts import Texts
 
 Parts = Iterable[bytes | bytearray | memoryview]  # as they arrive, cut anywhere
 SIGNATURE = b"PGCOPY\n\xff\r\n\0"
 TRAILER = b"\xff\xff"
 BLOCK_BYTES = 2**18  # gathered before it is taken apart; the header is in the first
+ROOM = 2**18  # numbers of a column that there is room for at first
 _FIELD_BYTES = 12  # length word and a bigint
 _LENGTH = struct.Struct(">i")
 _END = struct.Struct("=q")
@@ -63,34 +64,53 @@ def bigint_and_text_rows(parts: Parts, columns: int) -> tuple[list[Counts], Text
 
 
 class _Columns:
-    """Bigint columns that grow block by block: narrow ones, which widen when a value comes that does not fit."""
+    """Bigint columns that grow block by block."""
 
     def __init__(self, columns: int) -> None:
         wire = [("fields", ">i2")]
         for column in range(columns):
             wire += [(f"length{column}", ">i4"), (f"value{column}", ">i8")]
         self._row = np.dtype(wire)
-        self._bytes = [bytearray() for _ in range(columns)]
-        self._narrow = [True] * columns
-
-    def arrays(self) -> list[Counts]:
-        """What has been taken in."""
-        return [
-            np.frombuffer(column, dtype=np.int32) if narrow else np.frombuffer(column, dtype=np.int64)
-            for column, narrow in zip(self._bytes, self._narrow, strict=True)
-        ]
+        self._columns = [_Column() for _ in range(columns)]
 
     def add(self, block: bytearray) -> None:
         """Take in whole rows as they are on the wire: of equal width, big-endian."""
         rows = np.frombuffer(block, dtype=self._row)
-        for column, held in enumerate(self._bytes):
-            if bool((rows[f"length{column}"] != 8).any()):
+        for number, column in enumerate(self._columns):
+            if bool((rows[f"length{number}"] != 8).any()):
                 raise ValueError("a field is NULL or no bigint")
-            values = rows[f"value{column}"].astype(np.int64)
-            if self._narrow[column] and not fits_narrow(values):
-                held[:] = np.frombuffer(bytes(held), dtype=np.int32).astype(np.int64).tobytes()
-                self._narrow[column] = False
-            held += values.astype(np.int32).tobytes() if self._narrow[column] else values.tobytes()
+            column.add(rows[f"value{number}"].astype(np.int64))
+
+    def arrays(self) -> list[Counts]:
+        """What has been taken in."""
+        return [column.values for column in self._columns]
+
+
+class _Column:
+    """Whole numbers in an array with room for more; a narrow one, which widens when a number comes that does not fit.
+
+    The room is that of a large block, which is a mapping of its own (``agent.memory``): its pages are taken as they are
+    filled and given back at once. Ten small blocks that grow in turn leave as much behind in holes as they hold.
+    """
+
+    def __init__(self) -> None:
+        self._room: Counts = np.empty(ROOM, dtype=np.int32)
+        self._count = 0
+
+    @property
+    def values(self) -> Counts:
+        """All of them."""
+        return self._room[: self._count]
+
+    def add(self, values: I64) -> None:
+        """Append some."""
+        count, wide = self._count + len(values), self._room.dtype != np.int32 or not fits_narrow(values)
+        if count > len(self._room) or wide != (self._room.dtype != np.int32):
+            held, room = self.values, max(len(self._room), 2 * count if count > len(self._room) else 0)
+            self._room = np.empty(room, dtype=np.int64) if wide else np.empty(room, dtype=np.int32)
+            self._room[: len(held)] = held
+        self._room[self._count : count] = values
+        self._count = count
 
 
 def fits_narrow(values: Counts) -> bool:

@@ -36,6 +36,7 @@ def _block(request: pytest.FixtureRequest) -> Iterator[None]:
     """Blocks that hold the header and end within a row, and one that holds all."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows, "BLOCK_BYTES", request.param)
+        patch.setattr(rows, "ROOM", 2)
         yield
 
 

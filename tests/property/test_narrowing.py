@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.model import Signal
-from policies import narrowing
+from policies import guards, narrowing
 from policies.balancer import make_plan
 from policies.narrowing import make_narrow_plan
 from policies.plan import Plan, PolicySettings, Situation
@@ -32,8 +32,12 @@ def assert_same(narrow: Plan, whole: Plan) -> None:
 
 
 def both(situation: Situation, rules: PolicySettings, *, demote: bool = True) -> tuple[Plan, Plan]:
-    """The narrow plan, however little is left out, and the whole one."""
-    with patch.object(narrowing, "WORTH_NARROWING", 1.0), patch.object(narrowing, "AT_ONCE", 3):
+    """The narrow plan, however little is left out, judged a few at a time, and the whole one."""
+    with (
+        patch.object(narrowing, "WORTH_NARROWING", 1.0),
+        patch.object(narrowing, "AT_ONCE", 3),
+        patch.object(guards, "AT_ONCE", 2),
+    ):
         narrow = make_narrow_plan(situation, rules, demote=demote)
     return narrow, make_plan(situation, rules, demote=demote)
 

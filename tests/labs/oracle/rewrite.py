@@ -22,6 +22,7 @@ _TOKEN = re.compile(
 _PLAIN = frozenset(("LOWER", "UPPER", "LENGTH", "INSTR", "REPLACE", "ABS", "FLOOR", "CEIL", "BITAND"))
 # SQL Language Reference, "Oracle SQL Reserved Words": neither an alias nor a bind may be called so.
 RESERVED = frozenset((Path(__file__).parent / "reserved_words.txt").read_text().split())
+MOST_KEPT = 2000
 _REFUSED = (exp.Connect, exp.Lateral, exp.Unnest, exp.MatchRecognize)
 
 
@@ -91,12 +92,40 @@ def view_name(table: exp.Table) -> str:
     return name
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A translation, and what it rests on besides the text."""
+
+    prepared: Prepared
+    contexts: dict[tuple[str, str], str | None]  # what SYS_CONTEXT answered
+    now: str  # "" where it does not matter
+
+
+_KEPT: dict[str, Kept] = {}  # most queries come again and again, and translating takes longer than running
+
+
 def prepare(sql: str, contexts: Contexts, now: str) -> Prepared:
-    """Translate one query. ``contexts`` answers SYS_CONTEXT, ``now`` is SYSDATE.
+    """Translate one query, or find it translated. ``contexts`` answers SYS_CONTEXT, ``now`` is SYSDATE.
 
     Raises:
         OracleError: ORA-00900 for what does not parse, ORA-03001 for what the lab does not know.
     """
+    kept = _KEPT.get(sql)
+    if kept is not None and kept.now in ("", now) and all(contexts(*a) == said for a, said in kept.contexts.items()):
+        return kept.prepared
+    answers: dict[tuple[str, str], str | None] = {}
+
+    def answer(namespace: str, name: str) -> str | None:
+        return answers.setdefault((namespace, name), contexts(namespace, name))
+
+    prepared = _prepared(sql, answer, now)
+    if len(_KEPT) >= MOST_KEPT:
+        _KEPT.clear()
+    _KEPT[sql] = Kept(prepared, answers, now if now in prepared.sql else "")
+    return prepared
+
+
+def _prepared(sql: str, contexts: Contexts, now: str) -> Prepared:
     tree = parsed(_scan(sql), "oracle", ERRORS)
     _reserved(tree, sql)
     for kind in _REFUSED:
