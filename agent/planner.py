@@ -25,6 +25,7 @@ from agent.proposals import BALANCE, Proposal, ProposedMove
 from agent.purposes import purpose_of
 from agent.routing import routed
 from agent.sampler import Picture
+from agent.states import MoveState
 from connectors.base import Connector
 from connectors.model import F64, I8, I64, Route, Space
 from policies.benefit import move_cost_seconds
@@ -103,8 +104,11 @@ def make_planning(
         picture = replace(picture, heat=trace)
         settings = replace(settings, minimum_history_seconds=0.0, regret_ratio=0.0)
     situation = situation_of(picture, database, ledger, settings, now)
+    failed = _last_failed(ledger, database.name, settings, now) if mode is None else {}
+    resting = _cooling_column(situation.units.key, failed, settings, now)
     situation = replace(
         situation,
+        cooling_seconds=np.maximum(situation.cooling_seconds, resting),
         tiers=worn(situation.tiers, sent, now),
         turned_over_ratio=turned_over(situation.tiers, situation.spaces, sent, now, settings.turnover_per_week),
     )
@@ -239,6 +243,16 @@ def governing_pins(keys: Sequence[str], pins: Sequence[Wish]) -> I64:
             if fnmatch.fnmatchcase(key, pin.pattern):
                 column[row] = at
     return column
+
+
+def _last_failed(ledger: Ledger, database: str, settings: PolicySettings, now: datetime) -> dict[str, datetime]:
+    """Unit key -> when a move of it failed, of all within the cool-down: tried again at once, it would fail again.
+
+    Who asks for a mode by a command has perhaps removed the cause, and is not held up.
+    """
+    since = now - timedelta(seconds=settings.cool_down_seconds)
+    rows = ledger.moves(database=database, states={MoveState.FAILED}, since=since)
+    return {key: row.updated_at for row in rows for key in row.move.route.bundle.unit_keys}
 
 
 def _cooling_column(

@@ -14,7 +14,7 @@ import numpy as np
 
 from agent.config import DatabaseConfig, Storage
 from agent.experience import DISTURBED, disturbed_document, disturbed_of, newest
-from agent.ledger import Ledger
+from agent.ledger import Ledger, narrowed
 from agent.role_figures import ROLES, roles_document, roles_from_document
 from agent.trace import Tracer, traced_heat
 from connectors.base import Clock, Connector
@@ -294,7 +294,7 @@ class Sampler:
         counts = np.rint(demand.rates[list(HISTORY_SIGNALS)] * demand.seconds)
         kept = (slots >= 0) & counts.any(axis=0)
         self._ledger.append_history(
-            self._database.name, demand.ended_at, demand.seconds, slots[kept], counts[:, kept].astype(np.uint32)
+            self._database.name, demand.ended_at, demand.seconds, slots[kept], narrowed(counts[:, kept])
         )
 
     def _calibrate(self, demand: Demand, rows: I64) -> None:

@@ -29,8 +29,8 @@ def told(
     """The offers of a question as they are put again.
 
     The largest units that were left over get a resource each, those first that are too large for all room that the
-    answer gives; as large ones that are not of the answer are barred. Where that leaves the answer as good as it was,
-    one of them has to stay. Where nobody was left over, options are barred that were chosen and not done.
+    answer gives. Where that leaves the answer as good as it was, one of them has to stay. Where nobody was left over,
+    options are barred that were chosen and not done.
 
     Args:
         draft: as it was when the question was asked.
@@ -41,15 +41,12 @@ def told(
         elsewhere: options and items of it that were not done.
     """
     size = draft.bundles.size[asked.bundle]
-    too_large = _too_large(draft, asked, choice)
-    barred = too_large.copy()
-    chosen = np.flatnonzero(choice != STAY)
-    barred[choice[chosen], chosen] = False
+    chosen, gain = np.flatnonzero(choice != STAY), offers.gain.copy()
     if not left:
-        barred[elsewhere] = True
+        gain[elsewhere] = -np.inf
     of = {bundle: item for item, bundle in enumerate(asked.bundle.tolist())}
     items = np.array([of[aim.bundle] for aim in left], dtype=np.int64)
-    large = items[too_large[choice[items], items]]
+    large = items[_too_large(draft, asked, choice)[choice[items], items]]
     passing = large if len(large) else items
     passing = passing[np.argsort(-size[passing], kind="stable")][:_PASSING]
     rows = [_passing(draft, asked, choice, items, int(item), alone=not len(large)) for item in passing]
@@ -57,7 +54,7 @@ def told(
         rows.append(_not_all(asked, choice, items))
     return replace(
         offers,
-        gain=np.where(barred, -np.inf, offers.gain),
+        gain=gain,
         use=np.concatenate((offers.use, np.array([use for use, _ in rows]).reshape(-1, *asked.target.shape))),
         room=np.append(offers.room, [room for _, room in rows]),
     )

@@ -25,7 +25,7 @@ _GENERAL = {
     Verdict.SEQUENTIAL: "stays: it is read sequentially, ahead of the sessions",
     Verdict.WRITE_DOMINATED: "stays: it is written more than read, and sessions do not wait for that",
     Verdict.PINNED: "stays because of its pin",
-    Verdict.COOLING_DOWN: "stays: it was moved not long ago",
+    Verdict.COOLING_DOWN: "stays: it was moved, or a move of it failed, not long ago",
     Verdict.NO_ROUTE: "stays: it cannot be moved",
     Verdict.NOT_ENOUGH_HISTORY: "stays: it has not been watched for long enough",
     Verdict.GAIN_BELOW_FLOOR: "stays: faster storage would save too little",
@@ -271,7 +271,9 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
         f"sessions do not wait for those writes, so {_would_save(f)}."
     ),
     Verdict.PINNED: _pinned,
-    Verdict.COOLING_DOWN: lambda f: f"{f.key} was moved not long ago and rests for another {seconds_text(f.cooling)}.",
+    Verdict.COOLING_DOWN: lambda f: (
+        f"{f.key} was moved, or a move of it failed, not long ago; it rests for another {seconds_text(f.cooling)}."
+    ),
     Verdict.NO_ROUTE: lambda f: (
         f"{f.key} would save {seconds_text(f.saves)} per hour, but it cannot be moved: {f.no_route}."
     ),

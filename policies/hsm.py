@@ -26,7 +26,7 @@ from policies.plan import MoveReason, Pin, Tier
 from policies.schedule import scheduled
 
 _ROUNDS = 4  # of asking the solver again with the moves and the room that are left
-_TOLD = 6  # times that few items are asked about again with what was in the way told; many once
+_TOLD = (6, 2)  # times that few items, and that many are asked about again with what was in the way told
 _FEW = 500  # items
 _MISSED = 1e-4  # of an answer's gain: less is not worth another
 
@@ -103,7 +103,7 @@ def _carried_out(draft: Draft, asked: Question) -> _Outcome:
     """
     best = last = _answered(draft, asked, asked.offers)
     offers = asked.offers
-    for _ in range(_TOLD if len(asked.bundle) <= _FEW else 1):
+    for _ in range(_TOLD[len(asked.bundle) > _FEW]):
         if last.missed <= _MISSED * last.gain or last.placed <= best.gain or len(offers.gain) < 2:
             break
         draft.take_back(last.groups)

@@ -2,10 +2,10 @@
 
 A multiple-choice knapsack with several resources. Prices for the resources come first (``prices``: the dual, which is
 also the bound); they decide all items but those near the threshold or so large that prices say little about them. Those
-are searched through (``search``), twice, in two orders, and once more around the best choice where that is still far
-from the bound; where even that leaves much open, the largest items are decided one way and the other (``cases``). What
-is then left of the room is filled, and what was given up without need is taken back. The best of all that was met is
-the answer; staying put is always among it.
+are searched through (``search``) for more than a share of what the bound promises, a smaller share each time until
+something is found, in two orders; and once more around the best choice where that is still far from the bound. What is
+then left of the room is filled, and what was given up without need is taken back. The best of all that was met is the
+answer; staying put is always among it.
 
 Up to some dozen items the answer is the optimum and says so: its bound is its gain.
 """
@@ -17,13 +17,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.cases import by_cases
 from policies.offers import SLACK, STAY, Offers, best_options, binding
 from policies.prices import MANY, Prices, doubts, nearest, prices
 from policies.search import search
 
 CORE = 600  # items that a search goes through
-_SKETCH = 300  # items that a quick search goes through
+_IN_VIEW = 8000  # items that it may look at beside them
 _STATES = 200_000  # items times states, in one search
 _WIDTH = (64, 32768)
 _PRICES = 6  # of those tried on the way
@@ -31,7 +30,8 @@ _ALL_DEARER = (1.0, 1.01, 1.1, 1.3, 2.0, 1e6)
 _ONE_DEARER = (0.9, 1.1)
 _CLOSE = 2e-5  # of the bound: nearer to it, a search is not worth its time
 _FAR = 1e-3  # of the bound: farther from it, the neighbourhood of the best choice is searched too
-_VERY_FAR = 2e-3  # of the bound: farther from it, the largest items are decided one after the other
+_GIVEN_UP = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.3, 1e9)  # of the limit, by one search after the other
+_LOOKS = ((0, True), (1, False), (1, True))  # order, and whether all items are in view, not only those that are decided
 _NEIGHBOURS = 300  # items
 _NEAR = 1e-3  # of the bound: a choice that loses less is open
 _WORTH = 1e-3  # of the bound: a resource that is worth less holds nothing up
@@ -125,50 +125,55 @@ def _overdrawn(offers: Offers) -> Placement:
     found = prices(scarce)
     if found.bound <= 0:
         return as_it_is
-    best, limit = _searched_thrice(scarce, found)
+    best, limit = _solved(scarce, found)
     if best is not None and scarce.gained(best) > as_it_is.gain:
         as_it_is = replace(as_it_is, choice=best, gain=scarce.gained(best), near=np.arange(len(offers)))
     return replace(as_it_is, bound=max(as_it_is.bound, limit, as_it_is.gain))
 
 
 def _solved(offers: Offers, found: Prices) -> tuple[I64 | None, float]:
-    """The best choice that prices, searches and cases find, and what no choice beats."""
-    best, limit = _searched_thrice(offers, found)
-    if best is None or limit - offers.gained(best) <= _VERY_FAR * limit:
-        return best, limit
-    return by_cases(offers, found, best, limit, sketch=_sketched, solve=_searched_thrice, near=_VERY_FAR)
+    """The best choice that prices and searches find, and what no choice beats.
 
-
-def _searched_thrice(offers: Offers, found: Prices) -> tuple[I64 | None, float]:
-    """The best choice after searches in both orders, and after one around the best choice."""
+    A search is at its best where it is asked for a little less than there is: whatever promises less is out of its way.
+    So first it is asked for nearly all that the limit promises, and then for less and less. Where it finds nothing it
+    often proves that there is nothing, and the limit comes down.
+    """
     best, limit = _rounded(offers, found), found.bound
-    for order_ in range(2):
-        best, limit = _looked(offers, found, best, limit, order_)
+    for share in _GIVEN_UP:
+        wanted = limit - share * abs(limit)
+        for order_, whole in _LOOKS:
+            floor = max(wanted, _gained(offers, best))
+            if limit - floor <= _CLOSE * limit or (order_ and whole and _gained(offers, best) > wanted):
+                break
+            best, limit = _looked(offers, found, best, limit, floor, order_, whole=whole)
+            if limit <= floor:
+                break
+        if _gained(offers, best) >= wanted:
+            break
     if best is not None and limit - offers.gained(best) > _FAR * limit:
         order = _open(offers, found, offers.gained(best), 0)
         touched = (best[order] != STAY) | (best_options(found.reduced)[0][order] != STAY)
         near = np.sort(np.concatenate((np.flatnonzero(touched), np.flatnonzero(~touched)))[:_NEIGHBOURS])
-        best, _ = _searched(offers, found, order[near], best, best)
+        best, _ = _searched(offers, found, order[near], best, best, offers.gained(best))
     return best, limit
 
 
-def _looked(offers: Offers, found: Prices, best: I64 | None, limit: float, order_: int) -> tuple[I64 | None, float]:
-    """The best choice after one more search, where it is not near enough yet, and what no choice beats."""
-    floor = -np.inf if best is None else offers.gained(best)
-    if limit - floor <= _CLOSE * limit:
-        return best, limit
+def _gained(offers: Offers, best: I64 | None) -> float:
+    return -np.inf if best is None else offers.gained(best)
+
+
+def _looked(
+    offers: Offers, found: Prices, best: I64 | None, limit: float, floor: float, order_: int, *, whole: bool
+) -> tuple[I64 | None, float]:
+    """The best choice after one more search for more than a floor, and what no choice beats.
+
+    With the whole of the items in view it proves something; without those that it does not decide it fills gaps better.
+    """
     order = _open(offers, found, floor, order_)
-    best, proven = _searched(offers, found, order[:CORE], best_options(found.reduced)[0], best)
-    return best, min(limit, proven) if len(order) <= CORE else limit
-
-
-def _sketched(offers: Offers, found: Prices) -> tuple[I64 | None, float]:
-    """The answer of one quick search."""
-    best = _rounded(offers, found)
-    order = _open(offers, found, -np.inf if best is None else offers.gained(best), 1)
-    by_price = best_options(found.reduced)[0]
-    best, proven = _searched(offers, found, order[:_SKETCH], by_price, best, _STATES // 10)
-    return best, min(found.bound, proven) if len(order) <= _SKETCH else found.bound
+    whole = len(order) <= (_IN_VIEW if whole else CORE)
+    asked = order if whole else order[:CORE]
+    best, proven = _searched(offers, found, asked, best_options(found.reduced)[0], best, floor)
+    return best, min(limit, max(proven, _gained(offers, best))) if whole else limit
 
 
 def _nothing(offers: Offers) -> I64:
@@ -187,7 +192,7 @@ def _rounded(offers: Offers, found: Prices) -> I64 | None:
     return best if possible else None
 
 
-def _open(offers: Offers, found: Prices, floor: float, search_: int) -> I64:
+def _open(offers: Offers, found: Prices, floor: float, search_: int, most: int = CORE) -> I64:
     """The items that a search goes through, those first that matter most and are least certain.
 
     An item is settled where any other choice than its best costs more than all that could still be won.
@@ -198,13 +203,18 @@ def _open(offers: Offers, found: Prices, floor: float, search_: int) -> I64:
     weight = np.where(np.isfinite(offers.gain[:, items]), weight, 0.0).max(axis=0)
     weight = np.maximum(weight, _TINY * stake)
     doubt = doubt[items]
-    by_stake = -weight / (doubt + _NEAR * stake)
-    rank = by_stake if search_ == 0 else doubt / weight - _LARGE * np.log(weight)
-    return items[np.argsort(rank, kind="stable")]
+    if search_ == 0:
+        return items[np.argsort(-weight / (doubt + _NEAR * stake), kind="stable")]
+    rank = np.argsort(doubt / weight - _LARGE * np.log(weight), kind="stable")
+    cheap, rest = rank[: most // 2], rank[most // 2 :]
+    small = rest[np.argsort(doubt[rest], kind="stable")]
+    mixed = np.concatenate((cheap, small[: most - len(cheap)]))
+    mixed = mixed[np.argsort(-weight[mixed], kind="stable")]
+    return items[np.concatenate((mixed, small[most - len(cheap) :]))]
 
 
 def _searched(
-    offers: Offers, found: Prices, order: I64, base: I64, best: I64 | None, states: int = _STATES
+    offers: Offers, found: Prices, order: I64, base: I64, best: I64 | None, floor: float
 ) -> tuple[I64 | None, float]:
     """The best choice so far, or a better one that differs from a base among some items; and a bound on all such.
 
@@ -214,19 +224,18 @@ def _searched(
         order: of the items that are searched through.
         base: what the others do.
         best: the best choice so far, None: none that fits.
-        states: items times states that it may look at.
+        floor: what is to be beaten, at least what the best choice gains.
     """
-    floor = -np.inf if best is None else offers.gained(best)
     base = base.copy()
     base[order] = STAY
     settled = offers.gained(base)
     inner = replace(offers.only(order), room=offers.room - offers.used(base))
-    width = int(np.clip(states // max(1, len(order)), *_WIDTH))
-    answer = search(inner, _judges(found), width, floor - settled)
+    width = int(np.clip(_STATES // max(1, min(CORE, len(order))), *_WIDTH))
+    answer = search(inner, _judges(found), width, floor - settled, CORE)
     if answer.choice is not None:
         base[order] = answer.choice
         base = _polished(offers, base, found.price)
-        best = base if offers.gained(base) > floor else best
+        best = base if offers.gained(base) > _gained(offers, best) else best
     return best, answer.bound + settled
 
 

@@ -78,7 +78,8 @@ class PinView:
                 return f"{key} is preferred: its heat counts more, and decides."
             case PinState.RESTING:
                 cooling = float(self.bundles.cooling[self.bundles.of_row[row]])
-                return f"{key} was moved not long ago and rests for another {seconds_text(cooling)}."
+                rest = f"it rests for another {seconds_text(cooling)}"
+                return f"{key} was moved, or a move of it failed, not long ago; {rest}."
             case PinState.WAITING_FOR_ROOM:
                 return (
                     f"{key} needs {bytes_text(self._size(row))} {self._where(row)}; it waits for room or a later plan."

@@ -4,7 +4,9 @@ Items are decided one after the other. Every state - what was decided so far - i
 Each price says how much the rest can still bring at most (a bound), and what the rest would choose; where that fits, it
 is a whole choice and its gain is certain. States whose bound is no better than the best certain gain are dropped for
 good. Where more states are left than the width allows, half of those kept have the best bounds and half the best
-certain gains: either alone loses its way, one among hopes that end in nothing, the other at the first hill.
+certain gains: either alone loses its way, one among hopes that end in nothing, the other at the first hill. Once the
+large items are decided other prices are the best ones, so they are asked for anew on the way, for the state that
+promises most.
 
 As long as nothing was dropped for width the answer is the optimum; what was dropped is remembered as its best bound, so
 the answer always comes with a proven limit of what it may miss.
@@ -18,9 +20,12 @@ import numpy as np
 
 from connectors.model import F64, I64, Bools
 from policies.offers import SLACK, STAY, Offers, best_options
+from policies.prices import prices
 
 _LOOK_EVERY = 4  # items, at certain gains, while all states fit the width
 _NO_STATE = -1
+_ASKED_AT_MOST = 20_000  # uses, so that prices are quickly found
+_ASKED_ANEW = (7, 23, 63, 159)  # items after which states are judged at one more price
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,17 +68,30 @@ class _Rest:
     """What the items from the ``t``-th on would choose at each price, added up from the end."""
 
     def __init__(self, offers: Offers, price: F64) -> None:
-        chosen = [best_options(offers.reduced(at_price)) for at_price in price]
-        self.choice = np.array([choice for choice, _ in chosen], dtype=np.int64)  # (prices, n)
-        self.worth = _from_the_end(np.array([worth for _, worth in chosen]))
-        takes = self.choice != STAY
-        option, item = np.maximum(self.choice, 0), np.arange(len(offers))
-        self.gain = _from_the_end(np.where(takes, offers.gain[option, item], 0.0))  # (prices, n + 1)
-        self.use = _from_the_end(np.where(takes, offers.use[:, option, item], 0.0))  # (k, prices, n + 1)
+        resources, n = len(offers.room), len(offers)
+        self.price = np.zeros((0, resources))
+        self.choice = np.zeros((0, n), dtype=np.int64)  # (prices, n)
+        self.worth = self.gain = np.zeros((0, n + 1))  # (prices, n + 1)
+        self.use = np.zeros((resources, 0, n + 1))
         self.given = _from_the_end(np.maximum(-offers.use.min(axis=1), 0.0))  # (k, n + 1)
+        self.judge(offers, price)
+
+    def judge(self, offers: Offers, price: F64) -> None:
+        """Ask at more prices, shape ``(prices, k)``."""
+        chosen = [best_options(offers.reduced(at_price)) for at_price in price]
+        choice = np.array([choice for choice, _ in chosen], dtype=np.int64)
+        takes = choice != STAY
+        option, item = np.maximum(choice, 0), np.arange(len(offers))
+        gain = _from_the_end(np.where(takes, offers.gain[option, item], 0.0))
+        use = _from_the_end(np.where(takes, offers.use[:, option, item], 0.0))
+        self.price = np.concatenate((self.price, price))
+        self.choice = np.concatenate((self.choice, choice))
+        self.worth = np.concatenate((self.worth, _from_the_end(np.array([worth for _, worth in chosen]))))
+        self.gain = np.concatenate((self.gain, gain))
+        self.use = np.concatenate((self.use, use), axis=1)
 
 
-def search(offers: Offers, price: F64, width: int, floor: float = -np.inf) -> Found:
+def search(offers: Offers, price: F64, width: int, floor: float = -np.inf, depth: int | None = None) -> Found:
     """The best choice, looked for with at most ``width`` states at a time.
 
     Args:
@@ -81,18 +99,20 @@ def search(offers: Offers, price: F64, width: int, floor: float = -np.inf) -> Fo
         price: at which states are judged, shape ``(prices, k)``; any prices are right, good ones are quick.
         width: states.
         floor: gain that is to be beaten.
+        depth: items that are decided, None: all; the others do what they would at one of the prices.
     """
+    depth = len(offers) if depth is None else min(depth, len(offers))
     rest, same = _Rest(offers, price), _same_as_before(offers)
     states = _start(offers)
     trail: list[tuple[I64, I64]] = []
     best: tuple[int, int, int] | None = None  # item, state and price of the best certain gain
     gain, missed = floor, -np.inf
-    for item in range(len(offers)):
+    for item in range(depth):
         states = _decided(states, offers, item, same=bool(same[item]))
-        bound = states.bound(price, rest.worth[:, item + 1])
+        bound = states.bound(rest.price, rest.worth[:, item + 1])
         alive = np.flatnonzero((bound > gain) & _possible(states, rest, item + 1))
         states, bound = states.only(alive), bound[alive]
-        if len(states) > width or item % _LOOK_EVERY == 0 or item == len(offers) - 1:
+        if len(states) > width or item % _LOOK_EVERY == 0 or item == depth - 1:
             certain = _certain(states, rest, item + 1)
             at = int(certain.argmax()) if len(certain) else _NO_STATE
             kept = np.arange(len(states))
@@ -110,7 +130,18 @@ def search(offers: Offers, price: F64, width: int, floor: float = -np.inf) -> Fo
         trail.append((states.parent, states.taken))
         if not len(states):
             break
+        if item in _ASKED_ANEW and item < depth - 1 and offers.use.size <= _ASKED_AT_MOST:
+            _judge_anew(states, offers, rest, item + 1)
+    if depth < len(offers) and len(states):
+        missed = max(missed, float(states.bound(rest.price, rest.worth[:, depth]).max()))
     return Found(choice=None if best is None else found, gain=gain, bound=max(gain, missed))
+
+
+def _judge_anew(states: _States, offers: Offers, rest: _Rest, item: int) -> None:
+    """Judge at one more price: the best one for what the most hopeful state leaves open."""
+    hopeful = int(states.bound(rest.price, rest.worth[:, item]).argmax())
+    open_ = Offers(gain=offers.gain[:, item:], use=offers.use[:, :, item:], room=states.left[:, hopeful])
+    rest.judge(offers, prices(open_).price[np.newaxis])
 
 
 def _start(offers: Offers) -> _States:

@@ -89,7 +89,7 @@ databases:
       resident_bonus: 1.05       # a unit on the fast tier counts this much more against one that wants its room
       turnover: 0.33             # share of the fast tier that may give way in a week; the nearer, the dearer a swap
       prefer_bonus: 1.5          # a unit pinned with prefer counts this much more
-      cool_down: 24h             # nothing moves twice within it, except to undo
+      cool_down: 24h             # nothing moves twice within it, except to undo; what could not be moved waits as long
       copy_rate: 50 MB/s         # until moves have taught a better rate
       log_rate: 50 MB/s          # that the device of the transaction log takes, unless it is seen to take more
       prefetched_wait_share: 30% # share of a prefetched read's time that sessions wait for

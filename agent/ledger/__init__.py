@@ -5,7 +5,7 @@ the tables, ``database`` the connection and why it syncs as it does, ``audit`` t
 blobs.
 """
 
-from agent.ledger.codec import Column, Later
+from agent.ledger.codec import Column, Later, narrowed
 from agent.ledger.errors import (
     DigestMismatch,
     LedgerBusy,
@@ -74,5 +74,6 @@ __all__ = [
     "StepRow",
     "StepState",
     "WrongState",
+    "narrowed",
     "user_name",
 ]

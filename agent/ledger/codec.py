@@ -22,7 +22,7 @@ import zstandard
 from numpy.typing import NDArray
 
 from agent.ledger.rows import Values
-from connectors.model import I64
+from connectors.model import F64, I64
 
 LEVEL = 3  # of history, which is kept
 ARRAYS_LEVEL = 1  # of what is soon replaced; byte planes of heat get no smaller at 3, for twice the time
@@ -80,6 +80,12 @@ class Later:
     def __array__(self, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> NDArray[Any]:
         """All elements, made anew."""
         return np.asarray(self._make(self._rows), dtype=dtype)
+
+
+def narrowed(counts: F64 | NDArray[np.uint64]) -> Values:
+    """Whole numbers from 0 in the narrower of two types that holds all: an interval may be as long as an outage was."""
+    fits = counts.max(initial=0) <= np.iinfo(_TYPES[0]).max
+    return counts.astype(_TYPES[0] if fits else np.uint64)
 
 
 def encode_history(slots: I64, values: Values) -> bytes:
@@ -145,8 +151,7 @@ def merge_history(parts: list[tuple[I64, Values]]) -> tuple[I64, Values]:
     if not len(merged):
         return merged, values.astype(_TYPES[0])
     sums = np.add.reduceat(values[:, order], starts, axis=1)
-    fits = not floats and int(sums.max(initial=0)) <= np.iinfo(_TYPES[0]).max
-    return merged, sums.astype(_TYPES[0]) if fits else sums
+    return merged, sums if floats else narrowed(sums)
 
 
 def encode_arrays(arrays: Mapping[str, Column]) -> bytes:

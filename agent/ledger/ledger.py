@@ -212,13 +212,14 @@ class Ledger:
         database: str | None = None,
         proposal_id: int | None = None,
         states: Collection[MoveState] | None = None,
+        since: datetime | None = None,
     ) -> list[MoveRow]:
-        """Moves in the order of execution.
+        """Moves in the order of execution; with ``since`` those whose state has changed since then.
 
         Raises:
             ProposalTampered: the proposal of one of them is not what was stored.
         """
-        return self._moves.rows(database, proposal_id, states)
+        return self._moves.rows(database, proposal_id, states, since)
 
     def move(self, move_id: int) -> MoveRow:
         """One move.

@@ -36,7 +36,11 @@ class Moves:
         self._proposals = proposals_
 
     def rows(
-        self, database: str | None, proposal_id: int | None, states: Collection[MoveState] | None
+        self,
+        database: str | None,
+        proposal_id: int | None,
+        states: Collection[MoveState] | None,
+        since: datetime | None,
     ) -> list[MoveRow]:
         """In the order of execution."""
         conditions = []
@@ -46,6 +50,8 @@ class Moves:
             conditions.append(moves.c.proposal_id == proposal_id)
         if states is not None:
             conditions.append(moves.c.state.in_(tuple(states)))
+        if since is not None:
+            conditions.append(moves.c.updated_at >= since)
         with self._database.read() as connection:
             return load_moves(connection, conditions)
 

@@ -5,11 +5,6 @@ is 1 - value / bound, the worst of all seeds. At 2,000 units the bound is the op
 10,000 and 100,000 it is the linear relaxation. Where that leaves more than 0.1 % open, up to 10,000 units, a proof by
 branch and bound is asked beside it (``policy_proof``): the relaxation of few heavy units may be far above any whole
 placement, and HiGHS alone may not say so in minutes.
-
-The referee judges where everything ends, not the way there. Two promises of every plan are not in it: the source counts
-as occupied until its copy is done, and nothing moves twice. With three tiers, of which two are full, that can put its
-optimum out of reach: units may change places between these two only if each finds room for a second copy of itself.
-So the gaps of three tiers are upper limits of what a plan misses.
 """
 
 from __future__ import annotations

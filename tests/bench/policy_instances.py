@@ -5,16 +5,21 @@ a fifth of the units exchange their heat; a plan may copy a tenth of the fast ti
 hundred is pinned where it is. Light tails: sigma 1.8, heavy tails: 2.8. With three tiers the middle one holds 20 %.
 
 The referee states the same instance as a mixed integer program - one binary per unit and tier it may go to - from the
-columns alone, and gives it to HiGHS (scipy).
+columns alone, and gives it to HiGHS (scipy). It judges where everything ends and, of the way there, one thing
+(promises 4 and 7: a source counts as occupied until its copy is done, and nothing moves twice). Where two tiers are
+full, a unit passes from one to the other only if it finds room for a second copy of itself. What is free in all limited
+tiers together is never more than what was free in them at the start and what has left them, since passing between them
+frees nothing and coming in takes. So no unit passes that is larger than that, and a row for each that is larger than
+what was free at the start cuts away no end that some order of moves reaches: the bound holds for every plan there is.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array, hstack, vstack
 
 from connectors.model import F64, I64, NO_PARENT, SIGNALS, Bools, DatabaseDemand, Signal, Space, UnitTable
 from policies.plan import HeatView, PolicySettings, Situation, Tier, TierSpeed
@@ -26,6 +31,7 @@ FAST_SHARE, MIDDLE_SHARE = 0.10, 0.20  # of all bytes, of two tiers and of the m
 THREE_FAST_SHARE = 0.05
 EXCHANGED, PINNED = 0.20, 0.01  # of the units
 BUDGET = 0.10  # of the fast tier, copied by one plan
+ROUNDING = 1e-9  # of a budget
 SPEEDS = {
     2: (("ssd", 0.0002), ("hdd", 0.0055)),
     3: (("nvme", 0.0001), ("ssd", 0.0005), ("hdd", 0.0055)),
@@ -51,19 +57,30 @@ class Instance:
         assert self.settings.maximum_bytes is not None
         return float(self.settings.maximum_bytes)
 
+    @property
+    def free(self) -> F64:
+        """Bytes free in each tier but the slowest before anything moves. Shape ``(tiers - 1,)``."""
+        return self.capacity - np.bincount(self.tier, weights=self.size, minlength=len(self.wait))[:-1]
+
     def value(self, plan: PlannedPlan) -> float:
-        """What a plan brings: seconds per hour saved, less what its moves are charged. Checks budget and capacity."""
+        """What a plan brings: seconds per hour saved, less what its moves are charged.
+
+        Checks budget and capacity, and that nothing moves twice or before there is room for it.
+        """
         tier = self.tier.copy()
         names = [name for name, _ in SPEEDS[len(self.wait)]]
+        free = np.append(self.free, np.inf)
         for move in plan.moves:
-            assert len(move.rows) == 1
-            assert self.movable[move.rows[0]]
-            tier[move.rows[0]] = names.index(move.to_tier)
+            (row,), to = move.rows, names.index(move.to_tier)
+            assert self.movable[row]
+            assert tier[row] == self.tier[row] != to
+            assert self.size[row] <= free[to]
+            free[to] -= self.size[row]
+            free[tier[row]] += self.size[row]
+            tier[row] = to
         rows = np.arange(len(tier))
         moved = tier != self.tier
-        held = np.bincount(tier, weights=self.size, minlength=len(self.wait))
         assert self.size[moved].sum() <= self.budget
-        assert np.all(held[:-1] <= self.capacity)
         return float((self.wait[self.tier, rows] - self.wait[tier, rows]).sum() - self.cost[moved].sum())
 
 
@@ -157,52 +174,79 @@ def _situation(size: I64, tier: I64, reads: F64, capacity: F64, movable: Bools, 
 
 @dataclass(frozen=True)
 class Program:
-    """An instance as the referee states it: ``v`` binaries, one per unit that may move and tier it may go to."""
+    """An instance as the referee states it: ``v`` binaries, one per unit that may move and tier it may go to.
+
+    All bytes are in budgets. Limited are all tiers but the slowest.
+    """
 
     gain: F64  # (v,) seconds per hour less what the move is charged
-    use: F64  # (k, v) of the room of each tier but the slowest, and of the bytes of the plan, in budgets
+    use: F64  # (k, v) of the room of each limited tier, and of the bytes of the plan
     room: F64  # (k,)
     unit: I64  # (v,) of one unit only one binary is taken
+    leaves: F64  # (v,) bytes that go from a limited tier to the slowest
+    passes: F64  # (v,) bytes that go from one limited tier to another
+    free: float  # in limited tiers together, with what is known to leave them
+    passed: float = 0.0  # largest that is known to pass
 
     def only(self, which: I64 | Bools) -> Program:
         """Some of the binaries."""
-        return Program(gain=self.gain[which], use=self.use[:, which], room=self.room, unit=self.unit[which])
+        columns = {name: getattr(self, name)[which] for name in ("gain", "unit", "leaves", "passes")}
+        return replace(self, use=self.use[:, which], **columns)
+
+    def affordable(self) -> Bools:
+        """Binaries beside which the budget still lets so much leave as they take of a full tier, or pass with."""
+        left = self.room[:, np.newaxis] - self.use
+        full = np.maximum(-left[:-1].min(axis=0), -left[:-1].sum(axis=0))
+        passing = np.maximum(self.passes, self.passed) - self.free - self.leaves
+        return np.asarray(np.maximum(np.maximum(full, passing), 0.0) <= left[-1] + ROUNDING, dtype=np.bool_)
 
 
 def program(of: Instance) -> Program:
     """The instance from its columns alone."""
     rows = np.flatnonzero(of.movable & (of.size <= of.budget))
-    size, tiers = of.size[rows], len(of.wait)
-    gains, uses, units = [], [], []
-    for target in range(tiers):
-        goes = np.flatnonzero(of.tier[rows] != target)
-        here = of.tier[rows[goes]]
-        gains.append(of.wait[here, rows[goes]] - of.wait[target, rows[goes]] - of.cost[rows[goes]])
-        use = np.zeros((tiers, len(goes)))
-        use[tiers - 1] = size[goes]  # of the budget; the slowest tier has room for all
-        if target < tiers - 1:
-            use[target] += size[goes]
-        for tier in range(tiers - 1):
-            use[tier] -= np.where(here == tier, size[goes], 0.0)
-        uses.append(use)
-        units.append(goes)
-    held = np.bincount(of.tier, weights=of.size, minlength=tiers)[:-1]
-    return Program(
-        gain=np.concatenate(gains),
-        use=np.concatenate(uses, axis=1) / of.budget,
-        room=np.append(of.capacity - held, of.budget) / of.budget,
-        unit=np.concatenate(units),
+    item, target = (side.ravel() for side in np.meshgrid(np.arange(len(rows)), np.arange(len(of.wait))))
+    here, slowest = of.tier[rows][item], len(of.wait) - 1
+    goes = here != target
+    item, here, target = item[goes], here[goes], target[goes]
+    row, size = rows[item], of.size[rows][item] / of.budget
+    room = [size * (target == tier) - size * (here == tier) for tier in range(slowest)]
+    asked = Program(
+        gain=of.wait[here, row] - of.wait[target, row] - of.cost[row],
+        use=np.array([*room, size]),
+        room=np.append(of.free / of.budget, 1.0),
+        unit=item,
+        leaves=np.where((here < slowest) & (target == slowest), size, 0.0),
+        passes=np.where((here < slowest) & (target < slowest), size, 0.0),
+        free=float(of.free.sum()) / of.budget,
     )
+    return asked.only(asked.affordable())
 
 
-def rows_of(asked: Program) -> tuple[csr_array, F64]:
-    """Left and right sides of all that limits a program's binaries: resources, and one binary a unit."""
+@dataclass(frozen=True)
+class Rows:
+    """All that limits a program's binaries: ``left @ x <= right``, the last of ``x`` what passing finds free."""
+
+    left: csr_array  # (rows, v + 1)
+    right: F64
+    lower: F64  # (v + 1,)
+    upper: F64
+
+
+def rows_of(asked: Program) -> Rows:
+    """Resources, one binary a unit, and no unit passes that is larger than what is free first and what leaves."""
     _, group = np.unique(asked.unit, return_inverse=True)
-    count = int(group.max(initial=-1)) + 1
-    if count == len(group):
-        return csr_array(asked.use), asked.room
-    one = csr_array((np.ones(len(group)), (group, np.arange(len(group)))), shape=(count, len(group)))
-    return csr_array(vstack([csr_array(asked.use), one])), np.append(asked.room, np.ones(count))
+    count, binaries = int(group.max(initial=-1)) + 1, np.arange(len(group))
+    large = np.flatnonzero(asked.passes > asked.free)
+    one = csr_array((np.ones(len(group)), (group, binaries)), shape=(count, len(group)))
+    found = csr_array((asked.passes[large], (np.arange(len(large)), large)), shape=(len(large), len(group)))
+    left = vstack([csr_array(asked.use), one, csr_array(-asked.leaves[np.newaxis]), found])
+    free = np.concatenate((np.zeros(len(asked.room) + count), [1.0], np.full(len(large), -1.0)))
+    return Rows(
+        left=csr_array(hstack([left, csr_array(free[:, np.newaxis])])),
+        right=np.concatenate((asked.room, np.ones(count), [asked.free], np.zeros(len(large)))),
+        lower=np.append(np.zeros(len(group)), asked.passed),
+        upper=np.append(np.ones(len(group)), np.inf),
+    )
 
 
 def referee(of: Instance, *, gap: float = 1e-4, seconds: float = 120.0, relaxed: bool = False) -> Answer:
@@ -216,12 +260,12 @@ def referee(of: Instance, *, gap: float = 1e-4, seconds: float = 120.0, relaxed:
     """
     asked = program(of)
     unit = float(np.abs(asked.gain).max())
-    left, right = rows_of(asked)
+    rows = rows_of(asked)
     done = milp(
-        -asked.gain / unit,
-        constraints=[LinearConstraint(left, ub=right)],
-        integrality=np.full(len(asked.gain), 0.0 if relaxed else 1.0),
-        bounds=Bounds(0, 1),
+        np.append(-asked.gain / unit, 0.0),
+        constraints=[LinearConstraint(rows.left, ub=rows.right)],
+        integrality=np.append(np.full(len(asked.gain), 0.0 if relaxed else 1.0), 0.0),
+        bounds=Bounds(rows.lower, rows.upper),
         options={"mip_rel_gap": gap, "time_limit": seconds},
     )
     value = float("nan") if done.x is None else -float(done.fun) * unit

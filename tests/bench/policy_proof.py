@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from connectors.model import F64, I64, Bools
-from tests.bench.policy_instances import Program, rows_of
+from tests.bench.policy_instances import ROUNDING, Program, rows_of
 
 _WHOLE = 1e-7  # nearer to 0 or 1 a binary is no part
 
@@ -33,7 +33,16 @@ class _Node:
     worth: F64  # (v,) reduced cost: what is lost by deciding the binary the other way
 
     def halves(self, threshold: float) -> Iterator[tuple[Program, float]]:
-        """The open rest and what is settled, with the largest part taken and without it."""
+        """The open rest and what is settled, split in two.
+
+        Where more passes than finds room: with room for the largest, and without anything as large. Otherwise with the
+        largest part taken, and without it.
+        """
+        size = self.too_large()
+        if size:
+            yield replace(self.asked, passed=size), self.settled
+            yield self.asked.only(self.asked.passes < size), self.settled
+            return
         parts = np.abs(self.taken - np.rint(self.taken)) > _WHOLE
         surely = (self.bound - np.abs(self.worth) < threshold) & ~parts
         largest = int(np.argmax(np.where(parts, np.abs(self.asked.use).max(axis=0), -1.0)))
@@ -45,9 +54,15 @@ class _Node:
             rest, more = _without(asked, take, here)
             yield rest, self.settled + settled + more
 
+    def too_large(self) -> float:
+        """The largest of which a part passes without as much free as it takes; 0 where there is none."""
+        found = self.asked.free + float(self.asked.leaves @ self.taken)
+        large = (self.taken > _WHOLE) & (self.asked.passes > found + _WHOLE)
+        return float(self.asked.passes[large].max(initial=0.0))
+
     def whole(self) -> bool:
         """Whether the relaxation takes no parts, so that its bound is reached."""
-        return bool(np.all(np.abs(self.taken - np.rint(self.taken)) <= _WHOLE))
+        return bool(np.all(np.abs(self.taken - np.rint(self.taken)) <= _WHOLE)) and not self.too_large()
 
 
 def proven_bound(asked: Program, value: float, *, near: float = 1e-4, seconds: float = 40.0) -> float:
@@ -83,20 +98,27 @@ def _gone(asked: Program, taken: Bools, decided: Bools) -> Bools:
 
 def _without(asked: Program, taken: Bools, decided: Bools) -> tuple[Program, float]:
     """The rest of a program once some binaries are decided, and the gain of those taken."""
-    room = asked.room - asked.use[:, taken].sum(axis=1)
     left: I64 = np.flatnonzero(~_gone(asked, taken, decided))
-    return replace(asked.only(left), room=room), float(asked.gain[taken].sum())
+    rest = replace(
+        asked.only(left),
+        room=asked.room - asked.use[:, taken].sum(axis=1),
+        free=asked.free + float(asked.leaves[taken].sum()),
+        passed=max(asked.passed, float(asked.passes[taken].max(initial=0.0))),
+    )
+    return rest, float(asked.gain[taken].sum())
 
 
 def _node(asked: Program, settled: float) -> _Node:
     """A program's relaxation; where it has no answer its bound is -inf."""
+    asked = asked.only(asked.affordable())
     unit = max(float(np.abs(asked.gain).max(initial=0.0)), 1e-300)
     if not len(asked.gain):
-        bound = settled if np.all(asked.room >= -1e-9) else -np.inf
-        return _Node(asked=asked, settled=settled, bound=bound, taken=asked.gain, worth=asked.gain)
-    left, right = rows_of(asked)
-    done = linprog(-asked.gain / unit, A_ub=left, b_ub=right, bounds=(0, 1), method="highs")
+        possible = np.all(asked.room >= -ROUNDING) and asked.passed <= asked.free + ROUNDING
+        return _Node(asked, settled, settled if possible else -np.inf, taken=asked.gain, worth=asked.gain)
+    rows = rows_of(asked)
+    cost, bounds = np.append(-asked.gain / unit, 0.0), np.column_stack((rows.lower, rows.upper))
+    done = linprog(cost, A_ub=rows.left, b_ub=rows.right, bounds=bounds, method="highs")
     if done.x is None:
-        return _Node(asked=asked, settled=settled, bound=-np.inf, taken=asked.gain, worth=asked.gain)
-    worth = (np.asarray(done.lower.marginals) - np.asarray(done.upper.marginals)) * unit
-    return _Node(asked=asked, settled=settled, bound=settled - float(done.fun) * unit, taken=done.x, worth=worth)
+        return _Node(asked, settled, -np.inf, taken=asked.gain, worth=asked.gain)
+    worth = (np.asarray(done.lower.marginals) - np.asarray(done.upper.marginals))[:-1] * unit
+    return _Node(asked, settled, settled - float(done.fun) * unit, taken=done.x[:-1], worth=worth)

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from agent.ledger.codec import Later, decode_arrays, decode_history, encode_arrays, encode_history, merge_history
+from agent.ledger.codec import (
+    Later,
+    decode_arrays,
+    decode_history,
+    encode_arrays,
+    encode_history,
+    merge_history,
+    narrowed,
+)
 from agent.ledger.rows import Values
 from connectors.model import I64
 
@@ -75,6 +83,14 @@ def test_folding_conserves_sums_of_rates(rows: list[list[float]]) -> None:
     merged, sums = merge_history([(slots, np.array([row])) for row in rows])
     assert merged.tolist() == [0, 4, 9]
     np.testing.assert_allclose(sums[0], np.array(rows).sum(axis=0)[[1, 0, 2]], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("most", "dtype"), [(0.0, np.uint32), (2.0**32 - 1, np.uint32), (2.0**32, np.uint64)])
+def test_counts_of_a_long_outage_stay_whole(most: float, dtype: type[np.unsignedinteger[Any]]) -> None:
+    """Counts take the narrower type while all fit, and the wider one beyond, whatever their size."""
+    counts = np.array([[1.0, most], [0.0, 7.0]])
+    assert narrowed(counts).dtype == dtype
+    assert np.array_equal(narrowed(counts).astype(np.float64), counts)
 
 
 def test_sums_do_not_overflow() -> None:

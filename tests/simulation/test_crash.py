@@ -14,6 +14,8 @@ import pytest
 from agent.ledger import Ledger
 from agent.states import TRANSITIONS, MoveState
 from connectors.simulated.faults import FaultKind
+from policies.modes import Hsm
+from policies.plan import Verdict
 from tests.simulation.site import Site
 
 POINTS = ("transition", "step_intent", "step_result")
@@ -130,6 +132,23 @@ def test_a_full_space_fails_the_move_and_nothing_else(tmp_path: Path) -> None:
     assert not TRANSITIONS[failed[0].state]
     assert site.homes()[failed[0].move.key] == before[failed[0].move.key]
     assert any(row.state is MoveState.PLACED for row in done)
+
+
+def test_what_could_not_be_moved_is_not_proposed_again_at_once(tmp_path: Path) -> None:
+    """The daemon's plan lets it rest; who asks by a command gets it planned, for the cause may be gone."""
+    site = Site(tmp_path, policy=FEW_MOVES)
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        site.world.faults.arm(FaultKind.SPACE_FULL)
+        failed = next(row.move.key for row in watch.act() if row.state is MoveState.FAILED)
+        site.observe(watch, 2)
+        unasked, asked = watch.plan(), watch.plan(Hsm())
+        assert unasked is not None
+        assert asked is not None
+        assert failed not in {move.key for move in unasked.plan.moves}
+        verdict = unasked.plan.verdict[unasked.situation.units.key.index(failed)]
+        assert verdict == Verdict.COOLING_DOWN
+        assert failed in {move.key for move in asked.plan.moves}
 
 
 def test_stopping_leaves_moves_approved(tmp_path: Path) -> None:

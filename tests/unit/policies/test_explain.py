@@ -53,7 +53,7 @@ def sentence(unit: Unit, site: Site | None = None, *others: Unit, settings: Poli
         ),
         (
             sentence(Unit(key="u", sync=50, cooling=7200.0)),
-            "u was moved not long ago and rests for another 2 h.",
+            "u was moved, or a move of it failed, not long ago; it rests for another 2 h.",
         ),
         (
             sentence(Unit(key="u", sync=50), Site(no_route={"u": "it is a system table"})),

@@ -13,7 +13,7 @@ from tests.bench.policy_proof import proven_bound
 
 
 def small(seed: int, units: int, options: int) -> Program:
-    """Units that come or leave, one of them nearly as large as all the room, with room and a budget of bytes."""
+    """Units that come, leave or pass, one of them nearly as large as all the room, with room and a budget of bytes."""
     random = np.random.default_rng(seed)
     size = random.lognormal(0.0, 1.5, units)
     size[0] = 0.4 * size.sum()
@@ -21,7 +21,16 @@ def small(seed: int, units: int, options: int) -> Program:
     comes = np.where(random.random(units * options) < 0.5, 1.0, -1.0)
     gain = comes * random.random(units * options) * 100 * size[unit]
     room = np.array([random.random() * 0.1, 0.4]) * size.sum()
-    return Program(gain=gain, use=np.array([comes * size[unit], size[unit]]), room=room, unit=unit)
+    way = random.integers(0, 3, units * options)
+    return Program(
+        gain=gain,
+        use=np.array([comes * size[unit], size[unit]]),
+        room=room,
+        unit=unit,
+        leaves=np.where(way == 0, size[unit], 0.0),
+        passes=np.where(way == 1, size[unit], 0.0),
+        free=float(room[0]),
+    )
 
 
 def best_of_all(asked: Program, options: int) -> float:
@@ -29,7 +38,8 @@ def best_of_all(asked: Program, options: int) -> float:
     units, best = len(asked.gain) // options, 0.0
     for choice in product(range(options + 1), repeat=units):
         taken = [option * units + at for at, option in enumerate(choice) if option < options]
-        if np.all(asked.use[:, taken].sum(axis=1) <= asked.room + 1e-9):
+        passing = asked.passes[taken].max(initial=0.0) <= asked.free + asked.leaves[taken].sum() + 1e-9
+        if passing and np.all(asked.use[:, taken].sum(axis=1) <= asked.room + 1e-9):
             best = max(best, float(asked.gain[taken].sum()))
     return best
 

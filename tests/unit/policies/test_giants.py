@@ -1,4 +1,4 @@
-"""Cases: one item as large as what is left needs an exact fit, which prices alone do not find."""
+"""Giants: one item as large as what is left needs an exact fit, which prices alone do not find."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from policies.balancer import make_plan
-from policies.cases import by_cases
-from policies.offers import STAY, Offers
-from policies.prices import prices
+from policies.offers import Offers
+from policies.placement import place
 from tests.bench.policy_instances import TAILS, instance
 
 
@@ -56,18 +55,21 @@ def test_a_giant_whose_swap_must_fit_exactly_is_found(tail: str, seed: int, unit
     assert of.value(make_plan(of.situation, of.settings)) >= 0.999 * proven
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10**6))
-def test_cases_never_lose_and_never_promise_too_little(seed: int) -> None:
-    """Beginning with nothing, cases give a choice that fits, no worse, below a bound that no choice beats."""
-    offers = swap_for_a_giant(6, seed)
-    nothing = np.full(len(offers), STAY, dtype=np.int64)
-    found = prices(offers)
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.integers(6, 12))
+def test_a_giant_is_brought_in_by_who_fits_exactly(seed: int, residents: int) -> None:
+    """Of some dozen items the choice is the optimum, and no choice beats the bound."""
+    offers = swap_for_a_giant(residents, seed)
+    answer, best = place(offers), optimum(offers)
+    assert offers.fits(answer.choice)
+    assert answer.gain >= best * (1 - 3e-5) - 1e-6
+    assert answer.bound >= best * (1 - 1e-9)
 
-    def nobody(_offers: Offers, _found: object) -> tuple[None, float]:
-        return None, np.inf
 
-    best, bound = by_cases(offers, found, nothing, found.bound, sketch=nobody, solve=nobody, near=1e-9)
-    assert (best == nothing).all()
-    assert bound >= optimum(offers) * (1 - 1e-9)
-    assert bound <= found.bound
+def test_three_tiers_find_the_exact_fit_too() -> None:
+    """Two units bring nearly all there is to gain, and what leaves two tiers for them must hit the budget within 0.1 %.
+
+    Searches for anything at all got 90 % of what is proven here, and HiGHS in half a minute 98.9 %.
+    """
+    of = instance(2000, TAILS["light"], 3, 3)
+    assert of.value(make_plan(of.situation, of.settings)) >= 0.998 * 22_126.0
