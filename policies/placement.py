@@ -143,7 +143,8 @@ def _solved(offers: Offers, found: Prices) -> tuple[I64 | None, float]:
         wanted = limit - share * abs(limit)
         for order_, whole in _LOOKS:
             floor = max(wanted, _gained(offers, best))
-            if limit - floor <= _CLOSE * limit or (order_ and whole and _gained(offers, best) > wanted):
+            found_enough = order_ and whole and _gained(offers, best) > wanted
+            if limit - floor <= (_FAR if found_enough else _CLOSE) * limit:
                 break
             best, limit = _looked(offers, found, best, limit, floor, order_, whole=whole)
             if limit <= floor:
