@@ -148,7 +148,7 @@ def test_a_log_bound_load_is_told_so(slow_log: PrivateServer, tmp_path: Path) ->
     assert 1800 < log["wait_saved_per_hour_seconds"] <= 3600
     assert "a write" in log["sentence"]
     with working(slow_log, SORT):
-        site.good("plan", "--observe", "1")
+        site.good("plan", "--observe", "3")  # a session reports its temporary files once a second
     told = site.good("explain", "temporary files")
     assert "unknown: the temporary space (temporary files) is used" in told.out
     assert "work_mem" in told.out
