@@ -1,7 +1,8 @@
 """What a command prints: tables and lines for people, one JSON document for programs.
 
 Text from a database is printed as it is, never as markup; characters that would steer a terminal are shown as escapes.
-Tables are drawn on a terminal and plain aligned columns elsewhere, so that they can be piped.
+Tables are drawn on a terminal, a paragraph a row where it is narrow, and are plain aligned columns elsewhere, so that
+they can be piped.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ class Output:
             return
         cells = [[printable(cell) for cell in row] for row in rows]
         if self.terminal:
-            self._out.print(_terminal().drawn(columns, cells))
+            self._out.print(_terminal().drawn(columns, cells, self._out.width))
         else:
             for text in _terminal().aligned(columns, cells):
                 self._out.print(_terminal().Text(text), soft_wrap=True)
