@@ -47,6 +47,7 @@ class Output:
         """
         self.as_json = as_json
         self._plain = no_color or bool(os.environ.get("NO_COLOR"))
+        self._documented = False
 
     @cached_property
     def _out(self) -> Console:
@@ -78,6 +79,7 @@ class Output:
         if self.as_json:
             text = json.dumps(plain_value(document), indent=2, ensure_ascii=False, allow_nan=False)
             sys.stdout.write(text + "\n")
+            self._documented = True
 
     def line(self, text: str = "", style: str = "") -> None:
         """One line for people."""
@@ -111,8 +113,17 @@ class Output:
         """Something to know that is not the result: on standard error."""
         self._err.print(_terminal().Text(printable(text), style="dim"), soft_wrap=True)
 
-    def problem(self, what: str, advice: str) -> None:
-        """What went wrong and what to do next, on standard error."""
+    def problem(self, what: str, advice: str, *, ends_with: int | None = None) -> None:
+        """What went wrong and what to do next, on standard error.
+
+        Args:
+            what: the error.
+            advice: the next step; "" for none.
+            ends_with: exit code of a command that this ends: then the one JSON document is the error, unless the answer
+                was printed already.
+        """
+        if ends_with is not None and not self._documented:
+            self.document({"error": {"exit_code": ends_with, "sentence": what, "next": advice or None}})
         self._err.print(_terminal().Text.assemble(("error: ", "bold red"), printable(what, keep="\n")), soft_wrap=True)
         if advice:
             self._err.print(_terminal().Text.assemble(("next: ", "bold"), printable(advice, keep="\n")), soft_wrap=True)

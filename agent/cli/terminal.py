@@ -36,7 +36,7 @@ def console(*, error: bool, plain: bool) -> Console:
 
 
 def drawn(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> RenderableType:
-    """Rows below their titles, for a terminal of so many cells; a paragraph a row where it is too narrow for columns."""
+    """Rows below their titles on a terminal of so many cells; a paragraph each where that is too few for columns."""
     return _table(columns, rows) if _least_width(columns, rows) <= width else _stacked(columns, rows, width)
 
 
@@ -54,9 +54,7 @@ def _table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Table:
 def _least_width(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
     """Cells that the table needs for numbers whole and texts in lines that can still be read."""
     widths = _widths(columns, [[column.title for column in columns], *rows])
-    needed = (
-        width if column.number else min(width, NARROWEST) for column, width in zip(columns, widths, strict=True)
-    )
+    needed = (width if column.number else min(width, NARROWEST) for column, width in zip(columns, widths, strict=True))
     return sum(needed) + len(GAP) * len(columns) + 1
 
 
