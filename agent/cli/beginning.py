@@ -9,7 +9,7 @@ hotplace finds the tables, indexes and partitions whose reads make sessions
 wait for disk, and moves them to fast storage once you approve.
 
   try it     hotplace demo                a private PostgreSQL; about a minute
-  set up     hotplace init                writes hotplace.yaml: what is ssd here?
+  set up     hotplace init                writes hotplace.yaml; say what is ssd
              hotplace doctor              what is missing, and what mends it
              hotplace run                 watches and proposes; dry run at first
   look       hotplace plan --observe 60   slow right now? watches for a minute,
@@ -21,10 +21,10 @@ wait for disk, and moves them to fast storage once you approve.
   decide     hotplace show 3              the statements, locks and gain
              hotplace approve 3           and then it moves; reject, strike
              hotplace cancel 12           stop a move; undo takes one back
-  look back  hotplace outcomes            predicted and measured; history, report
+  look back  hotplace outcomes            predicted and measured; report
 
 {here}
-all commands and exit codes: hotplace --help; one of them: hotplace plan --help
+all commands and exit codes: hotplace --help; of one: hotplace plan --help
 """
 
 
