@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import threading
+from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import timedelta
 
@@ -77,6 +78,7 @@ class Watch:
         self._executor: Executor | None = None
         self._acting: Connector | None = None
         self._lease: Lease | None = None
+        self._stopping = threading.Event()
         self.snapshot = Snapshot(database=database.name, engine=database.engine)
 
     # -- sampling and planning -----------------------------------------------------------------------------------
@@ -233,25 +235,29 @@ class Watch:
             LeaseHeld: another one is.
         """
         if self._lease is None or not self._lease.held():
+            if self._lease is not None:
+                self._lease.release()  # what is left of a session that no longer answers
             connector = self.connector if self.dry_run else self.acting
             self._lease = connector.acquire_lease(f"hotplace for {self.database.name}")
 
     def stop(self) -> None:
         """Cancel what runs and start nothing more."""
+        self._stopping.set()
         if self._executor is not None:
             self._executor.stop()
 
     def close(self, *, save: bool = True) -> None:
         """End every session, and save what was learnt unless somebody else watches the same database and knows more."""
-        with self._lock:
-            if self._sampler is not None and save:
-                self._sampler.save()
-            if self._lease is not None:
-                self._lease.release()
+        with self._lock, ExitStack() as ending:  # each of these although another one fails
             for connector in (self._connector, self._acting):
                 if connector is not None:
-                    connector.close()
+                    ending.callback(connector.close)
+            if self._lease is not None:
+                ending.callback(self._lease.release)
+            sampler = self._sampler if save else None
             self._connector = self._acting = self._sampler = self._executor = self._lease = None
+            if sampler is not None:
+                sampler.save()
 
     # -- the parts, made on first use ----------------------------------------------------------------------------
 
@@ -284,8 +290,11 @@ class Watch:
         if self._executor is None:
             self._executor = Executor(
                 self.database, self.acting, self._ledger, self._clock,
-                disturb=self.sampler.disturb, listener=self._listener, note=self._note_progress,
+                disturb=self.sampler.disturb, hold_lease=self.hold_lease, listener=self._listener,
+                note=self._note_progress,
             )  # fmt: skip
+            if self._stopping.is_set():  # by ``stop``, which found no executor to tell
+                self._executor.stop()
         return self._executor
 
     @property
