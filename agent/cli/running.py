@@ -23,9 +23,8 @@ from agent.ledger import Ledger, MoveRow, ProposalRow
 from agent.logs import set_up_logs
 from agent.memory import return_large_blocks
 from agent.snapshot import STATUS
-from agent.states import MoveState, ProposalState
+from agent.states import ACTIONABLE, MoveState, ProposalState
 from agent.units_of_measure import format_bytes, format_seconds, format_when
-from agent.watch import ACTIONABLE
 from connectors.base import HotplaceError
 
 UNDER_WAY = ACTIONABLE | {MoveState.PLACED, MoveState.SETTLING, MoveState.UNDO_PROPOSED}
