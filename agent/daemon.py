@@ -298,11 +298,18 @@ class Daemon:
             return_free_blocks()
 
     def _sample(self, watch: Watch) -> None:
-        cycle = watch.sample()
+        try:
+            cycle = watch.sample()
+        except HotplaceError:
+            self._note_status(watch)  # whoever asks for the status learns that it runs, and why it has no samples
+            raise
         log.debug("sampled", database=watch.database.name, sentence=cycle.sentence, seconds=round(cycle.seconds, 3))
         watch.count_proposals()
         for outcome in watch.verify():
             log.info("outcome", database=watch.database.name, verdict=str(outcome.verdict), sentence=outcome.sentence)
+        self._note_status(watch)
+
+    def _note_status(self, watch: Watch) -> None:
         document = status_document(watch.snapshot, self._clock.now(), os.getpid())
         self._ledger.save_document(watch.database.name, STATUS, document)
 
