@@ -29,7 +29,7 @@ from tests.bench.measurement import Measurement, of_runs
 
 COMMAND = "python -m tests.bench.postgresql_cost"
 WARM_UP = 2  # cycles, not measured: the agent's first reads the catalog, its second has the first demand
-WINDOWS = 5  # measured, each of several cycles
+WINDOWS, QUICK_WINDOWS = 5, 3  # measured, each of several cycles
 CYCLES_PER_WINDOW = 3
 AFTER = 2  # cycles, for their memory alone: those of the agent come after its plan
 
@@ -43,28 +43,28 @@ class Parties:
     size_query: Cost
 
 
-def compare(tables: int, every: float) -> Parties:
-    """All parties over so many tables; the agent samples every so many seconds."""
+def compare(tables: int, every: float, windows: int = WINDOWS) -> Parties:
+    """All parties over so many tables; the agent samples every so many seconds, in so many windows."""
     with (
         tempfile.TemporaryDirectory() as name,
         server_with(tables) as server,
         psycopg.connect(server.conninfo, autocommit=True) as observer,
     ):
         folder = Path(name)
-        plan_every = 3 * every * CYCLES_PER_WINDOW * WINDOWS  # after them, even on a busy machine
+        plan_every = 3 * every * CYCLES_PER_WINDOW * windows  # after them, even on a busy machine
         with beside.agent(folder, server, observer, every, plan_every) as (ours, url):
             cycles = partial(_await_cycles, url)
-            _measure(ours, cycles, partial(touch, observer, tables))
+            _measure(ours, cycles, windows, partial(touch, observer, tables))
             _await_plan(url)
             _measure_after(ours, cycles)
         theirs = None
         if beside.exporter_installed():
             with beside.exporter(folder, server, observer) as (peer, url):
                 scrapes = partial(_scrape, url)
-                _measure(peer, scrapes, partial(touch, observer, tables))
+                _measure(peer, scrapes, windows, partial(touch, observer, tables))
                 _measure_after(peer, scrapes)
                 theirs = peer.cost
-        return Parties(ours.cost, theirs, beside.size_query(server, WINDOWS))
+        return Parties(ours.cost, theirs, beside.size_query(server, windows))
 
 
 def _await_cycles(url: str, wanted: int) -> int:
@@ -88,10 +88,10 @@ def _scrape(url: str, wanted: int) -> int:
     return wanted
 
 
-def _measure(party: Program, cycles: Callable[[int], int], read: Callable[[int], None]) -> None:
+def _measure(party: Program, cycles: Callable[[int], int], windows: int, read: Callable[[int], None]) -> None:
     """Warm a party up, then measure it window by window; before each, ``read`` some tables, other ones each time."""
     cycles(WARM_UP)
-    for turn in range(WINDOWS):
+    for turn in range(windows):
         read(turn)
         party.measure(lambda: cycles(CYCLES_PER_WINDOW))
 
@@ -172,7 +172,7 @@ def measurements(*, quick: bool = False) -> list[Measurement]:
     if not beside.exporter_installed():
         print(f"no figures beside {beside.EXPORTER}: apt install {beside.EXPORTER}", file=sys.stderr)
     if quick:
-        return figures(2_000, compare(2_000, every=1.0))
+        return figures(2_000, compare(2_000, every=0.5, windows=QUICK_WINDOWS))
     small, large = figures(10_000, compare(10_000, every=3.0)), figures(50_000, compare(50_000, every=5.0))
     plain = [{**line, "name": line["name"].removesuffix(".50k")} for line in large if line["unit"] == "times"]
     return [*small, *large, *plain]  # type: ignore[list-item]  # a copy of a measurement is one
