@@ -101,7 +101,7 @@ def _place(disk: SlowDisk, device: DeviceModel, folder: Path) -> Path:
 
 def _fio(disk: SlowDisk, check: Check, file: Path, seconds: float) -> float:
     """Reads a second."""
-    runtime = f"{round(1000 * seconds)}ms"  # fio drops what is after a point: of less than a second nothing would be left
+    runtime = f"{round(1000 * seconds)}ms"  # fio drops fractions: of less than a second nothing is left
     done = subprocess.run(
         ["fio", "--name=check", f"--filename={file}", f"--rw={check.pattern}", f"--bs={BLOCK}", "--ioengine=psync",
          f"--numjobs={check.jobs}", f"--runtime={runtime}", "--time_based", "--randrepeat=0", "--norandommap",
