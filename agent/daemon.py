@@ -90,11 +90,6 @@ class Daemon:
         self._scheduler: BackgroundScheduler | None = None
         self._server: MetricsServer | None = None
 
-    @property
-    def metrics_url(self) -> str | None:
-        """Where /metrics is; None when it is not served."""
-        return None if self._server is None else self._server.url
-
     def run(self) -> None:
         """Run until asked to stop.
 

@@ -23,7 +23,7 @@ from agent.ledger import Ask, Ledger, MoveRow
 from agent.precheck import Facts, Refused, precheck
 from agent.progress import NOTE_EVERY_SECONDS, RunningMove, noted
 from agent.reconciler import Reconciler
-from agent.states import UNFINISHED, MoveState
+from agent.states import ACTIONABLE, UNFINISHED, MoveState
 from agent.wishes import Wishes, reason_of
 from connectors.base import Clock, Connector, ConnectorError, HotplaceError, Paused, Retry
 from connectors.model import Home
@@ -96,7 +96,7 @@ class Executor:
 
     def has_work(self) -> bool:
         """Whether ``run_approved`` would do anything; asks the ledger alone, and notes why what waits is waiting."""
-        rows = self._ledger.moves(database=self._database.name, states=UNFINISHED | {MoveState.APPROVED})
+        rows = self._ledger.moves(database=self._database.name, states=ACTIONABLE)
         unfinished = [row for row in rows if row.state in UNFINISHED]
         if any(row.state is MoveState.PAUSED and self._may_go_on(row) for row in unfinished):
             return True
@@ -158,7 +158,7 @@ class Executor:
                 done.append(self._to(row, MoveState.SKIPPED, decision.sentence))
                 continue
             done.append(self._run(row))
-            if done[-1].state in UNFINISHED | {MoveState.APPROVED}:
+            if done[-1].state in ACTIONABLE:
                 break
         return done
 

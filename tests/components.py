@@ -75,6 +75,12 @@ TSQL_FOLDER = "mssqlcli/mssqltoolsservice/bin/"
 DEPTH = TSQL_FOLDER.count("/")  # of what lies right in it
 
 
+def debian_installations() -> dict[int, Path]:
+    """Major version -> installation folder of every PostgreSQL server from Debian's packages."""
+    root = Path("/usr/lib/postgresql")
+    return {int(p.name): p for p in sorted(root.glob("*")) if p.name.isdigit() and (p / "bin" / "postgres").exists()}
+
+
 def missing(components: Iterable[Component] = COMPONENTS) -> tuple[Component, ...]:
     """What of them is not there."""
     return tuple(component for component in components if not component.present())

@@ -87,7 +87,6 @@ class MoveProtocol:
     authid: str = ""
     target: str = ""  # name of the table that is being filled
     warnings: str = ""
-    original: str = ""
     copied_rows: int = 0
 
     @property
@@ -252,6 +251,5 @@ def protocol_of(rows: Sequence[tuple[str, str]]) -> MoveProtocol:
         authid=found.get("AUTHID", ""),
         target=found.get("TARGET", ""),
         warnings=found.get("WARNINGS", ""),
-        original=found.get("ORIGINAL", ""),
         copied_rows=int(count) if count.isdigit() else 0,
     )

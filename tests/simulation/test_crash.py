@@ -29,10 +29,10 @@ class Killed(BaseException):
 class Doomed:
     """Counts the ledger's durable points and dies at the chosen one."""
 
-    def __init__(self, ledger: Ledger, *, at: int, after: bool) -> None:
+    def __init__(self, ledger: Ledger, *, at: int, after: bool, points: tuple[str, ...] = POINTS) -> None:
         self.count = 0
         self._at, self._after = at, after
-        for name in POINTS:
+        for name in points:
             setattr(ledger, name, self._wrapped(getattr(ledger, name)))
 
     def _wrapped(self, point: Callable[..., Any]) -> Callable[..., Any]:

@@ -280,7 +280,7 @@ def protocol(world: World) -> Rows:
 
 def configuration(world: World) -> Rows:
     """DB_GET_CFG."""
-    values = {"mon_obj_metrics": world.behaviour.mon_obj_metrics, "mon_req_metrics": "BASE", "logarchmeth1": "OFF"}
+    values = {"mon_obj_metrics": world.behaviour.mon_obj_metrics, "mon_req_metrics": "BASE"}
     values["auto_reval"] = world.behaviour.auto_reval
     values["hadr_db_role"] = world.behaviour.hadr_role
     values |= dict(zip(("logfilsiz", "logprimary", "logsecond"), map(str, world.behaviour.log_files), strict=True))
