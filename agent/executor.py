@@ -23,9 +23,10 @@ from agent.ledger import Ask, Ledger, MoveRow
 from agent.precheck import Facts, Refused, precheck
 from agent.progress import NOTE_EVERY_SECONDS, RunningMove, noted
 from agent.reconciler import Reconciler
-from agent.states import UNFINISHED, MoveState
+from agent.states import ACTIONABLE, UNFINISHED, MoveState
 from agent.wishes import Wishes, reason_of
 from connectors.base import Clock, Connector, ConnectorError, HotplaceError, Paused, Retry
+from connectors.model import Home
 from policies.plan import MoveReason
 
 FIRST_PAUSE_SECONDS = 0.5  # between tries; doubles, because whoever holds the lock needs time
@@ -59,6 +60,7 @@ class Executor:
         clock: Clock,
         *,
         disturb: Callable[[], None],
+        hold_lease: Callable[[], None],
         listener: Listener | None = None,
         note: Callable[[RunningMove | None], None] = lambda _: None,
     ) -> None:
@@ -70,6 +72,7 @@ class Executor:
             ledger: the journal.
             clock: time.
             disturb: called before and after every statement, so that our own I/O is not taken for demand.
+            hold_lease: called before every statement; raises ``LeaseHeld`` where another agent acts here by now.
             listener: told of everything that happens to a move.
             note: told every second how far the running statement is, and None when nothing runs any more.
         """
@@ -78,11 +81,12 @@ class Executor:
         self._ledger = ledger
         self._clock = clock
         self._disturb = disturb
+        self._hold_lease = hold_lease
         self._listener = listener
         self._note = note
         self._stopping = threading.Event()
         self._wishes = Wishes(database.name, ledger, clock)
-        self._reconciler = Reconciler(connector, ledger, self._tell)
+        self._reconciler = Reconciler(connector, ledger, self._tell, most_starts=database.retries)
         self._look_at = -math.inf  # when unfinished moves are worth a look, by the monotonic clock
         self._waiting: dict[str, str] = {}
         self._rates: CopyRates | None = None
@@ -92,7 +96,7 @@ class Executor:
 
     def has_work(self) -> bool:
         """Whether ``run_approved`` would do anything; asks the ledger alone, and notes why what waits is waiting."""
-        rows = self._ledger.moves(database=self._database.name, states=UNFINISHED | {MoveState.APPROVED})
+        rows = self._ledger.moves(database=self._database.name, states=ACTIONABLE)
         unfinished = [row for row in rows if row.state in UNFINISHED]
         if any(row.state is MoveState.PAUSED and self._may_go_on(row) for row in unfinished):
             return True
@@ -111,6 +115,7 @@ class Executor:
         and what comes after a move that waits waits with it, because plans are made in an order.
 
         Raises:
+            LeaseHeld: another agent has begun to act here; what runs is its to judge.
             ConnectorError: the engine did not answer before anything was started.
         """
         unfinished = [row for row in self.reconcile() if row.state in UNFINISHED]
@@ -136,10 +141,6 @@ class Executor:
         """Start nothing more and cancel what runs, within a moment; the engine rolls it back."""
         self._stopping.set()
 
-    def allow(self) -> None:
-        """Allow moves again after ``stop``."""
-        self._stopping.clear()
-
     # -- beginning -----------------------------------------------------------------------------------------------
 
     def _begin_approved(self) -> list[MoveRow]:
@@ -157,7 +158,7 @@ class Executor:
                 done.append(self._to(row, MoveState.SKIPPED, decision.sentence))
                 continue
             done.append(self._run(row))
-            if done[-1].state in UNFINISHED | {MoveState.APPROVED}:
+            if done[-1].state in ACTIONABLE:
                 break
         return done
 
@@ -275,6 +276,7 @@ class Executor:
         attempt = Attempt(
             row, self._connector, self._ledger, self._clock,
             want=lambda: self._want(row), tell=lambda sentence: self._tell(row, sentence),
+            hold_lease=self._hold_lease,
         )  # fmt: skip
         running: RunningMove | None = None
 
@@ -315,7 +317,10 @@ class Executor:
         if inspection.paused:
             row = self._held_by_fault(row, error, cancelled=cancelled)
             return self._go_on(row) if cancelled and not self._stopping.is_set() else row
-        self._reconciler.tidy(row, inspection)
+        inspection = self._reconciler.tidy(row, inspection)
+        if inspection.home not in {Home.SOURCE, Home.GONE}:  # it ended between two statements, or behind the last
+            self._wishes.answer(row.id, f"too late: {inspection.sentence}")
+            return self._reconciler.end_on_the_way(row, error, inspection)
         if ask is not None and cancelled:
             self._wishes.answer(row.id, "it was cancelled and rolled back")
             return self._to(row, MoveState.CANCELLED, reason_of(ask))

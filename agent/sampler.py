@@ -44,7 +44,6 @@ class Cycle:
 
     taken_at: datetime
     units: int
-    active_units: int  # with any demand in the interval
     server_seconds: float
     seconds: float  # the whole cycle, as the agent's clock saw it
     sentence: str
@@ -104,7 +103,6 @@ class Sampler:
         return Cycle(
             taken_at=sample.taken_at,
             units=len(self.catalog.units),
-            active_units=0 if demand is None else int(np.count_nonzero(demand.rates.any(axis=0))),
             server_seconds=sample.server_seconds,
             seconds=self._clock.monotonic() - started,
             sentence=sentence,
@@ -115,10 +113,6 @@ class Sampler:
         """A move of ours reads and writes now: the current interval is no evidence, and homes have changed."""
         self._disturbed = True
         self._catalog_at = -float("inf")
-
-    def reset_baseline(self) -> None:
-        """Forget the last sample, so that the next one starts a fresh interval."""
-        self._before = None
 
     def picture(self) -> Picture | None:
         """What is known now; None before the first sample."""
@@ -164,13 +158,10 @@ class Sampler:
         """What the trace has collected, aligned with the units of the picture; None where nothing was."""
         return traced_heat(self._ledger, self._database.name, self._slots)
 
-    def work_between(self, since: datetime | None, until: datetime | None) -> DatabaseDemand:
-        """Mean demand of the intervals that ended within (since, until]; None leaves that side open."""
-        return average(
-            work
-            for ended_at, work in list(self._work)  # a copy: the acting thread reads while the sampler appends
-            if (since is None or ended_at > since) and (until is None or ended_at <= until)
-        )
+    def work_since(self, since: datetime) -> tuple[DatabaseDemand, float]:
+        """Mean demand of the intervals that have ended since then, and how many seconds they lasted."""
+        seen = [work for ended_at, work in list(self._work) if ended_at > since]  # a copy: the sampler may append
+        return average(seen), sum(work.seconds for work in seen)
 
     def save(self) -> None:
         """Store heat and tier speeds, so that a restart goes on where this left off."""

@@ -23,7 +23,7 @@ from tests.bench.many_tables import server_with, touch
 from tests.bench.measurement import Measurement, of_runs
 
 COMMAND = "python -m tests.bench.postgresql_cost"
-WINDOWS = 5  # measured, each of several of the agent's cycles
+WINDOWS, QUICK_WINDOWS = 5, 3  # measured, each of several of the agent's cycles
 CYCLES_PER_WINDOW = 3
 
 
@@ -36,18 +36,18 @@ class Parties:
     size_query: Cost
 
 
-def compare(tables: int, every: float) -> Parties:
-    """All parties over so many tables; the agent samples every so many seconds."""
+def compare(tables: int, every: float, windows: int = WINDOWS) -> Parties:
+    """All parties over so many tables; the agent samples every so many seconds, in so many windows."""
     with (
         tempfile.TemporaryDirectory() as name,
         server_with(tables) as server,
         psycopg.connect(server.conninfo, autocommit=True) as observer,
     ):
         folder = Path(name)
-        plan_every = 3 * every * CYCLES_PER_WINDOW * WINDOWS  # after them, even on a busy machine
+        plan_every = 3 * every * CYCLES_PER_WINDOW * windows  # after them, even on a busy machine
         with beside.agent(folder, server, observer, every, plan_every) as (ours, url):
             _await_cycles(url, 2)  # the first reads the catalog, the second has the first demand
-            for turn in range(WINDOWS):
+            for turn in range(windows):
                 touch(observer, tables, turn)
                 ours.measure(lambda: _await_cycles(url, CYCLES_PER_WINDOW))
             _await_cycles_after_a_plan(url)
@@ -55,8 +55,8 @@ def compare(tables: int, every: float) -> Parties:
         theirs = None
         if beside.exporter_installed():
             with beside.exporter(folder, server, observer) as (peer, url):
-                theirs = _scraped(peer, url)
-        return Parties(ours.cost, theirs, beside.size_query(server, WINDOWS))
+                theirs = _scraped(peer, url, windows)
+        return Parties(ours.cost, theirs, beside.size_query(server, windows))
 
 
 def _await_cycles(url: str, wanted: int) -> int:
@@ -74,7 +74,7 @@ def _await_cycles_after_a_plan(url: str) -> None:
     _await_cycles(url, 2)
 
 
-def _scraped(peer: Program, url: str) -> Cost:
+def _scraped(peer: Program, url: str, windows: int) -> Cost:
     """The exporter, scraped once to warm up and then window by window."""
     beside.answer(url)
 
@@ -82,7 +82,7 @@ def _scraped(peer: Program, url: str) -> Cost:
         beside.answer(url)
         return 1
 
-    for _ in range(WINDOWS):
+    for _ in range(windows):
         peer.measure(scrape)
     return peer.cost
 
@@ -147,7 +147,7 @@ def measurements(*, quick: bool = False) -> list[Measurement]:
     if not beside.exporter_installed():
         print(f"no figures beside {beside.EXPORTER}: apt install {beside.EXPORTER}", file=sys.stderr)
     if quick:
-        return figures(2_000, compare(2_000, every=1.0))
+        return figures(2_000, compare(2_000, every=0.5, windows=QUICK_WINDOWS))
     small, large = figures(10_000, compare(10_000, every=3.0)), figures(50_000, compare(50_000, every=5.0))
     plain = [{**line, "name": line["name"].removesuffix(".50k")} for line in large if line["unit"] == "times"]
     return [*small, *large, *plain]  # type: ignore[list-item]  # a copy of a measurement is one
