@@ -15,7 +15,7 @@ from agent.cli.app import Group, command
 from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.output import Column, Output
 from agent.cli.session import Session
-from agent.cli.under_way import UnderWay, under_way_document, under_way_of
+from agent.cli.under_way import UnderWay, move_line, under_way_document, under_way_of
 from agent.cli.wording import count_of_moves, expiry, question, seconds_per_hour, short_digest
 from agent.config import DatabaseConfig
 from agent.daemon import STALE_SAMPLES, Daemon
@@ -198,8 +198,7 @@ def _print_proposals(out: Output, proposals: list[ProposalRow]) -> None:
 
 def _print_moves(out: Output, moves: list[MoveRow], under_way: UnderWay | None = None) -> None:
     for row in moves:
-        said = under_way.sentence(row) if under_way is not None else row.reason
-        out.line(f"move {row.id}: {row.move.key} to {row.move.to_space}, {row.state}{': ' if said else ''}{said}")
+        out.line(under_way.line(row) if under_way is not None else move_line(row, row.reason))
 
 
 def _room_cells(room: Mapping[str, Any]) -> tuple[str, ...]:

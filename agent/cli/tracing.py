@@ -82,16 +82,13 @@ def _check_document(session: Session, database: DatabaseConfig) -> dict[str, Any
     mark, figures = read_mark(ledger, database.name), read_figures(ledger, database.name)
     under_way = under_way_of(ledger, database, now)
     rows = ledger.moves(database=database.name, states=ACTIONABLE)
-    moves = [
-        f"move {row.id}: {row.move.key} to {row.move.to_space}, {row.state}: {under_way.sentence(row)}" for row in rows
-    ]
-    trace_line = _sentence(session, database, mark, figures)
+    lines = [_sentence(session, database, mark, figures), under_way.window, *map(under_way.line, rows)]
     return {
         "database": database.name,
         "trace": _document(mark, figures),
         **under_way_document(under_way),
         "moves": [{"id": row.id, "unit": row.move.key, "state": row.state} for row in rows],
-        "lines": [trace_line, under_way.window, *(moves or ["nothing moves and nothing is approved"])],
+        "lines": lines if rows else [*lines, "nothing moves and nothing is approved"],
     }
 
 
