@@ -16,7 +16,7 @@ from agent.basis import asked_for, end_without_basis
 from agent.config import MOST_TOP_UNITS, DatabaseConfig, Level
 from agent.containers import TakingOut, take_out
 from agent.decisions import decision_of_proposal, keep
-from agent.executor import Executor, Listener
+from agent.executor import Executor, Listener, Ties
 from agent.ledger import Ledger, MoveRow
 from agent.outcomes import Outcome
 from agent.pins import PIN_REPORTS, pin_reports, reports_document
@@ -283,11 +283,11 @@ class Watch:
     def executor(self) -> Executor:
         """The hands."""
         if self._executor is None:
-            self._executor = Executor(
-                self.database, self.acting, self._ledger, self._clock,
-                disturb=self.sampler.disturb, hold_lease=self.hold_lease, listener=self._listener,
-                note=self._note_progress,
+            ties = Ties(
+                disturb=self.sampler.disturb, hold_lease=self.hold_lease, note=self._note_progress,
+                listener=self._listener,
             )  # fmt: skip
+            self._executor = Executor(self.database, self.acting, self._ledger, self._clock, ties)
             if self._stopping.is_set():  # by ``stop``, which found no executor to tell
                 self._executor.stop()
         return self._executor
