@@ -15,7 +15,7 @@ from tests.db2.conftest import Connect, names_asked
 from tests.labs.db2.client import Db2, running_db2
 from tests.labs.db2.server import BLIND, FAST, SLOW, SUCCESSOR, TS_FAST, TS_SLOW
 
-pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2 wire")]
+pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2")]
 PHASES = ("INIT", "COPY", "REPLAY", "SWAP", "CLEANUP")
 KEY = "APP.ORDERS"
 

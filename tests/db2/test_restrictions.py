@@ -25,7 +25,7 @@ from tests.db2.facts import FAST_SPACE, INDEX, PLAIN_INDEX, SETTINGS, SPACE, TAB
 from tests.labs.db2.client import Db2, running_db2
 from tests.labs.db2.server import FAST, LOOKER, NARROW, TS_FAST, TS_SLOW
 
-pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2 restrictions")]
+pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2")]
 KEY = "APP.ORDERS"
 SURROUNDED = {
     "triggers": {"NOTE": "Y", "Check It": "Y"}, "dependents": {"OPEN_ORDERS": "V", "LATE": "V"}, "checks": 2,

@@ -248,6 +248,12 @@ class World:
         """Something changed: what was shown of it is out of date."""
         self.changed += 1
 
+    def replace(self, other: World) -> None:
+        """Become what another one is, but for the numbers that must not come twice."""
+        kept = {name: getattr(self, name) for name in ("lock", "changed", "_file_id")}
+        vars(self).update({**vars(other), **kept})
+        self.touch()
+
     def tick(self) -> None:
         """Let rebalances get on; the finished ones leave their old containers."""
         for space in self.spaces.values():
