@@ -242,7 +242,8 @@ def _searched(
 
 def _judges(found: Prices) -> F64:
     """Prices at which states are judged: the best ones, those on the way to them, and some around them."""
-    at = np.unique(np.geomspace(1, len(found.tried), _PRICES).astype(np.int64) - 1)
+    at = np.geomspace(1, len(found.tried), _PRICES).astype(np.int64) - 1
+    at = at[np.diff(at, prepend=-1) > 0]
     around = [found.price * factor for factor in _ALL_DEARER[1:]]
     for resource in range(len(found.price)):
         for factor in _ONE_DEARER:
