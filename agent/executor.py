@@ -49,6 +49,23 @@ class MoveEvent:
 Listener = Callable[[MoveEvent], None]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ties:
+    """What ties the executor to the watch around it.
+
+    Attributes:
+        disturb: called before and after every statement, so that our own I/O is not taken for demand.
+        hold_lease: called before every statement; raises ``LeaseHeld`` where another agent acts here by now.
+        note: told every second how far the running statement is, and None when nothing runs any more.
+        listener: told of everything that happens to a move.
+    """
+
+    disturb: Callable[[], None]
+    hold_lease: Callable[[], None]
+    note: Callable[[RunningMove | None], None]
+    listener: Listener | None
+
+
 class Executor:
     """The hands on one database. ``run_approved`` from one thread; ``stop`` from any."""
 
@@ -58,11 +75,7 @@ class Executor:
         connector: Connector,
         ledger: Ledger,
         clock: Clock,
-        *,
-        disturb: Callable[[], None],
-        hold_lease: Callable[[], None],
-        listener: Listener | None = None,
-        note: Callable[[RunningMove | None], None] = lambda _: None,
+        ties: Ties,
     ) -> None:
         """Wire it up.
 
@@ -71,19 +84,13 @@ class Executor:
             connector: over the moving account; reads here are the executor's own, not the sampler's.
             ledger: the journal.
             clock: time.
-            disturb: called before and after every statement, so that our own I/O is not taken for demand.
-            hold_lease: called before every statement; raises ``LeaseHeld`` where another agent acts here by now.
-            listener: told of everything that happens to a move.
-            note: told every second how far the running statement is, and None when nothing runs any more.
+            ties: to the watch around it.
         """
         self._database = database
         self._connector = connector
         self._ledger = ledger
         self._clock = clock
-        self._disturb = disturb
-        self._hold_lease = hold_lease
-        self._listener = listener
-        self._note = note
+        self._ties = ties
         self._stopping = threading.Event()
         self._wishes = Wishes(database.name, ledger, clock)
         self._reconciler = Reconciler(connector, ledger, self._tell, most_starts=database.retries)
@@ -225,7 +232,7 @@ class Executor:
 
     def _go_on(self, row: MoveRow) -> MoveRow:
         """Go on with a move that the engine holds, or give it up."""
-        ask, start = self._wishes.of(row.id, fresh=True), self._where_held(row)
+        ask, start = self._wishes.of(row.id, fresh=True), self._reconciler.where_held(row)
         if ask is not None and ask.kind is Ask.CANCEL:
             row = self._reconciler.give_up_held(row, start.ordinal, reason_of(ask))
             self._wishes.answer_to(ask, f"the move is {row.state}")  # which may have ended, and no ask in force then
@@ -248,12 +255,6 @@ class Executor:
         self._wishes.hold(row.id, str(error), who="the engine")
         return self._to(row, MoveState.PAUSED, f"{error}; hotplace resume {row.id} lets it go on")
 
-    def _where_held(self, row: MoveRow) -> Start:
-        """The statement that the journal speaks of last, of those that can be held."""
-        held = {ordinal for ordinal, step in enumerate(row.move.route.steps, start=1) if step.pausable}
-        known = [step.ordinal for step in self._ledger.steps(row.id) if step.ordinal in held]
-        return Start(ordinal=known[-1] if known else 1, held=True)
-
     # -- trying --------------------------------------------------------------------------------------------------
 
     def _try(self, row: MoveRow, start: Start) -> MoveRow:
@@ -268,7 +269,10 @@ class Executor:
                 return self._give_up(row, error, attempt)
             pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
             self._tell(row, f"{error}; try {attempt + 1} of {self._database.retries} in {pause:.1f} s")
-            start = self._where_now(row)
+            again = self._reconciler.where_now(row)
+            if again is None:
+                return self._arrived(row, "")
+            start = again
             self._clock.sleep(pause)
         raise AssertionError("the loop above always returns")
 
@@ -277,7 +281,7 @@ class Executor:
         attempt = Attempt(
             row, self._connector, self._ledger, self._clock,
             want=lambda: self._want(row), tell=lambda sentence: self._tell(row, sentence),
-            hold_lease=self._hold_lease,
+            hold_lease=self._ties.hold_lease,
         )  # fmt: skip
         running: RunningMove | None = None
 
@@ -285,24 +289,16 @@ class Executor:
             nonlocal running
             running = noted(row, attempt.progress(), self._clock.now(), running)
             with suppress(HotplaceError):  # nobody sees it for a second; the move goes on
-                self._note(running)
+                self._ties.note(running)
 
-        self._disturb()
+        self._ties.disturb()
         try:
             with beside(self._clock, NOTE_EVERY_SECONDS, look):
                 return attempt.run(start), attempt.not_held
         finally:
-            self._note(None)
+            self._ties.note(None)
             self._rates = None  # this one teaches too
-            self._disturb()
-
-    def _where_now(self, row: MoveRow) -> Start:
-        """Where the next try begins: at what the engine holds, or anew when what the last one left is tidied up."""
-        inspection = self._reconciler.inspect(row)
-        if inspection.paused:
-            return self._where_held(row)
-        self._reconciler.tidy(row, inspection)  # it would spoil the next try
-        return Start()
+            self._ties.disturb()
 
     def _arrived(self, row: MoveRow, not_held: str) -> MoveRow:
         ask = self._wishes.of(row.id, fresh=True)
@@ -381,8 +377,8 @@ class Executor:
         return self._reconciler.to(row, state, reason)
 
     def _tell(self, row: MoveRow, sentence: str) -> None:
-        if self._listener is not None:
-            self._listener(MoveEvent(move=row, sentence=sentence))
+        if self._ties.listener is not None:
+            self._ties.listener(MoveEvent(move=row, sentence=sentence))
 
 
 def need_of(row: MoveRow, rates: CopyRates, safety: float) -> Need:
