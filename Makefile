@@ -56,7 +56,8 @@ lint: $(DEV) ## ruff, mypy strict, import contracts
 bench: components ## measures and writes tests/bench/RESULTS.md and results.json
 	@$(BIN)/python -m tests.bench $(ARGS)
 
-bench-quick: components ## small versions of the benchmarks in about five minutes; prints, writes nothing
+bench-quick: $(DEV) ## small versions of the benchmarks in about five minutes; prints, writes nothing
+	@$(BIN)/python -m tests.components --laboratory >&2
 	@$(BIN)/python -m tests.bench --quick $(ARGS)
 
 docs: $(DEV) ## checks that every command, metric and key is documented

@@ -14,7 +14,17 @@ from enum import StrEnum
 
 from agent.clock import beside
 from agent.ledger import Ledger, MoveRow, StepState
-from connectors.base import Clock, Connector, ConnectorError, HotplaceError, Interrupted, Mover, OutcomeUnknown, Paused
+from connectors.base import (
+    Clock,
+    Connector,
+    ConnectorError,
+    HotplaceError,
+    Interrupted,
+    LeaseHeld,
+    Mover,
+    OutcomeUnknown,
+    Paused,
+)
 from connectors.model import Progress, Step
 
 TEND_EVERY_SECONDS = 0.1  # how soon what is wanted reaches the engine; asked again, as a call may come too early
@@ -50,6 +60,7 @@ class Attempt:
         *,
         want: Callable[[], Want],
         tell: Callable[[str], None],
+        hold_lease: Callable[[], None],
     ) -> None:
         """Wire it up.
 
@@ -60,6 +71,7 @@ class Attempt:
             clock: time.
             want: asked again and again what is wanted now.
             tell: hears what happens, in sentences.
+            hold_lease: called before each statement; raises where another agent acts here by now.
         """
         self.row = row
         self._connector = connector
@@ -67,6 +79,7 @@ class Attempt:
         self._clock = clock
         self._want = want
         self._tell = tell
+        self._hold_lease = hold_lease
         self._mover: Mover | None = None
         self._step: Step | None = None
         self._ordinal = 0
@@ -76,7 +89,11 @@ class Attempt:
         self._hold_again_seconds = HOLD_AGAIN_SECONDS
 
     def run(self, start: Start) -> ConnectorError | None:
-        """Send every statement from ``start`` on; the error that ended it, or None."""
+        """Send every statement from ``start`` on; the error that ended it, or None.
+
+        Raises:
+            LeaseHeld: another agent acts here by now. What is left of the move, and its state, are that one's.
+        """
         route = self.row.move.route
         try:
             with self._connector.open_mover() as mover:
@@ -87,6 +104,8 @@ class Attempt:
                         if ordinal >= start.ordinal:
                             held = start.held and ordinal == start.ordinal
                             self._journalled(ordinal, step, mover, held=held)
+        except LeaseHeld:
+            raise
         except ConnectorError as error:
             return error
         finally:
@@ -141,6 +160,7 @@ class Attempt:
         """Run one statement, or go on with it, between its intent and its result."""
         if self._want() is Want.STOP:
             raise Interrupted("it was stopped before a statement", advice="Nothing of that statement was sent.")
+        self._hold_lease()
         journal = self._ledger.step_intent(self.row.id, ordinal, step.resume_sql if held else step.sql)
         self._tell(f"goes on: {step.purpose}" if held else step.purpose)
         with self._tending:
@@ -152,7 +172,7 @@ class Attempt:
             else:
                 mover.execute(step)
         except ConnectorError as error:
-            self._end(journal, _state_after(error), str(error))
+            self._end(journal, state_after(error), str(error))
             raise
         self._end(journal, StepState.DONE, "")
 
@@ -162,7 +182,8 @@ class Attempt:
         self._ledger.step_result(journal, state, detail)
 
 
-def _state_after(error: ConnectorError) -> StepState:
+def state_after(error: ConnectorError) -> StepState:
+    """What the journal says of a statement that ended so."""
     if isinstance(error, OutcomeUnknown):
         return StepState.UNKNOWN
     return StepState.PAUSED if isinstance(error, Paused) else StepState.FAILED

@@ -6,13 +6,18 @@ and what was learnt is saved. SIGHUP reads the configuration again and keeps the
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import UTC, timedelta
+from enum import Enum, auto
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from types import FrameType
 
 from apscheduler.executors.pool import ThreadPoolExecutor
@@ -35,9 +40,31 @@ from connectors.base import Clock, ConnectorError, HotplaceError, LeaseHeld
 
 log = EventLog(__name__)
 ACT_EVERY_SECONDS = 1.0  # how soon an approval is noticed, and what people ask of a move that is held
+LONGEST_REST_SECONDS = 60.0  # between two tries to act that fail: each writes to the log, and may write to the ledger
 FOLD_EVERY_SECONDS = 3600.0
+LOOK_AT_CLOCK_SECONDS = 30.0
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 STALE_SAMPLES = 3  # /readyz fails after this many sampling periods without a sample
+
+
+class _Asked(Enum):
+    """What a signal asks of the daemon."""
+
+    STOP = auto()
+    RELOAD = auto()
+
+
+@dataclass(slots=True)
+class _Rest:
+    """How long a job that failed is left alone: twice as long with every failure in a row."""
+
+    seconds: float = 0.0
+    until: float = -math.inf  # on the monotonic clock
+
+    def after_failure(self, now: float) -> None:
+        """Rest from ``now`` on."""
+        self.seconds = min(LONGEST_REST_SECONDS, max(ACT_EVERY_SECONDS, 2 * self.seconds))
+        self.until = now + self.seconds
 
 
 class Daemon:
@@ -56,18 +83,12 @@ class Daemon:
         self._path = path
         self._ledger = ledger
         self._clock = clock
-        self._wake = threading.Event()
-        self._reload_asked = False
-        self._stop_asked = False
+        self._asked: SimpleQueue[_Asked] = SimpleQueue()  # put() is safe in a signal handler, Event.set() is not
         self._watches: dict[str, Watch] = {}
+        self._rests: defaultdict[str, _Rest] = defaultdict(_Rest)  # from acting, by database
         self._told: dict[str, int] = {}  # number of the last proposal that the log spoke of, by database
         self._scheduler: BackgroundScheduler | None = None
         self._server: MetricsServer | None = None
-
-    @property
-    def metrics_url(self) -> str | None:
-        """Where /metrics is; None when it is not served."""
-        return None if self._server is None else self._server.url
 
     def run(self) -> None:
         """Run until asked to stop.
@@ -78,12 +99,11 @@ class Daemon:
         with self._signals():
             try:
                 self._start()
-                while not self._stop_asked:
-                    self._wake.wait()
-                    self._wake.clear()
-                    if self._reload_asked:
-                        self._reload_asked = False
+                while (asked := self._next_asked()) is not _Asked.STOP:
+                    if asked is _Asked.RELOAD:
                         self._reload()
+                    else:
+                        self._mind_the_clock()
             finally:
                 self._shut_down()
 
@@ -108,13 +128,11 @@ class Daemon:
 
     def ask_to_stop(self) -> None:
         """End ``run`` soon. Safe from a signal handler and from any thread."""
-        self._stop_asked = True
-        self._wake.set()
+        self._asked.put(_Asked.STOP)
 
     def ask_to_reload(self) -> None:
         """Read the configuration again soon. Safe from a signal handler."""
-        self._reload_asked = True
-        self._wake.set()
+        self._asked.put(_Asked.RELOAD)
 
     def snapshots(self) -> list[Snapshot]:
         """What every watch knows now."""
@@ -133,11 +151,18 @@ class Daemon:
 
     # -- start and stop ------------------------------------------------------------------------------------------
 
+    def _next_asked(self) -> _Asked | None:
+        """What is asked next; None where nothing was for a while."""
+        try:
+            return self._asked.get(timeout=LOOK_AT_CLOCK_SECONDS)
+        except Empty:
+            return None
+
     def _start(self) -> None:
         self._watches = self._make_watches(self.config)
         for watch in self._watches.values():
             self._claim(watch)
-        if self.config.metrics.enabled and self._server is None:
+        if self.config.metrics.enabled:
             self._server = self._metrics_server()
             self._server.start()
             log.info("metrics", url=self._server.url)
@@ -172,7 +197,13 @@ class Daemon:
     def _make_watches(self, config: Config) -> dict[str, Watch]:
         return {
             database.name: Watch(
-                database, self._ledger, self._clock, level=config.level, dry_run=config.dry_run, listener=_log_move
+                database,
+                self._ledger,
+                self._clock,
+                level=config.level,
+                dry_run=config.dry_run,
+                listener=_log_move,
+                top_units=config.metrics.top_units,
             )
             for database in config.databases
         }
@@ -188,6 +219,7 @@ class Daemon:
         """Sampling and acting of a database never wait for each other; nothing runs twice at a time."""
         scheduler = BackgroundScheduler(
             executors={"default": ThreadPoolExecutor(2 + 2 * len(self._watches))},
+            timezone=UTC,  # only intervals are kept, and the machine's own zone takes a data base to find
             job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
         )
         soon = self._clock.now() + timedelta(seconds=0.1)
@@ -202,6 +234,16 @@ class Daemon:
                 scheduler.add_job(self._guarded, "interval", (job, watch), seconds=every, next_run_time=first)
         scheduler.add_job(self._fold, "interval", seconds=FOLD_EVERY_SECONDS)
         return scheduler
+
+    def _mind_the_clock(self) -> None:
+        """Bring jobs forward that a wall clock set back has left in the far future: the scheduler goes by that one."""
+        if self._scheduler is None:
+            return
+        now = self._clock.now()
+        for job in self._scheduler.get_jobs():
+            if job.next_run_time - now > job.trigger.interval + timedelta(seconds=LOOK_AT_CLOCK_SECONDS):
+                log.warning("the clock was set back", job=job.name, planned_for=str(job.next_run_time))
+                job.modify(next_run_time=now)
 
     def _shut_down(self) -> None:
         for watch in self._watches.values():
@@ -240,7 +282,14 @@ class Daemon:
             self._scheduler.shutdown(wait=True)
         self._close_watches()
         self.config = config
-        self._start()
+        self._watches = self._make_watches(config)
+        for watch in self._watches.values():
+            try:
+                self._claim(watch)
+            except LeaseHeld as error:  # the other databases go on; acting says so again when there is something to do
+                log.error("only watched", database=watch.database.name, error=str(error), advice=error.advice)
+        self._scheduler = self._schedule()
+        self._scheduler.start()
         log.info("configuration reloaded", path=str(self._path))
 
     # -- jobs ----------------------------------------------------------------------------------------------------
@@ -256,11 +305,18 @@ class Daemon:
             return_free_blocks()
 
     def _sample(self, watch: Watch) -> None:
-        cycle = watch.sample()
+        try:
+            cycle = watch.sample()
+        except HotplaceError:
+            self._note_status(watch)  # whoever asks for the status learns that it runs, and why it has no samples
+            raise
         log.debug("sampled", database=watch.database.name, sentence=cycle.sentence, seconds=round(cycle.seconds, 3))
         watch.count_proposals()
         for outcome in watch.verify():
             log.info("outcome", database=watch.database.name, verdict=str(outcome.verdict), sentence=outcome.sentence)
+        self._note_status(watch)
+
+    def _note_status(self, watch: Watch) -> None:
         document = status_document(watch.snapshot, self._clock.now(), os.getpid())
         self._ledger.save_document(watch.database.name, STATUS, document)
 
@@ -273,7 +329,16 @@ class Daemon:
                      wait_saved_per_hour=round(planning.plan.wait_saved_per_hour, 1))  # fmt: skip
 
     def _act(self, watch: Watch) -> None:
-        if watch.act():
+        rest = self._rests[watch.database.name]
+        if self._clock.monotonic() < rest.until:
+            return
+        try:
+            done = watch.act()
+        except HotplaceError:
+            rest.after_failure(self._clock.monotonic())
+            raise
+        rest.seconds = 0.0
+        if done:
             watch.plan()  # the ranking and the metrics show the new homes at once
 
     def _fold(self) -> None:

@@ -23,9 +23,10 @@ from agent.ledger import Ask, Ledger, MoveRow
 from agent.precheck import Facts, Refused, precheck
 from agent.progress import NOTE_EVERY_SECONDS, RunningMove, noted
 from agent.reconciler import Reconciler
-from agent.states import UNFINISHED, MoveState
+from agent.states import ACTIONABLE, UNFINISHED, MoveState
 from agent.wishes import Wishes, reason_of
 from connectors.base import Clock, Connector, ConnectorError, HotplaceError, Paused, Retry
+from connectors.model import Home
 from policies.plan import MoveReason
 
 FIRST_PAUSE_SECONDS = 0.5  # between tries; doubles, because whoever holds the lock needs time
@@ -48,6 +49,23 @@ class MoveEvent:
 Listener = Callable[[MoveEvent], None]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ties:
+    """What ties the executor to the watch around it.
+
+    Attributes:
+        disturb: called before and after every statement, so that our own I/O is not taken for demand.
+        hold_lease: called before every statement; raises ``LeaseHeld`` where another agent acts here by now.
+        note: told every second how far the running statement is, and None when nothing runs any more.
+        listener: told of everything that happens to a move.
+    """
+
+    disturb: Callable[[], None]
+    hold_lease: Callable[[], None]
+    note: Callable[[RunningMove | None], None]
+    listener: Listener | None
+
+
 class Executor:
     """The hands on one database. ``run_approved`` from one thread; ``stop`` from any."""
 
@@ -57,10 +75,7 @@ class Executor:
         connector: Connector,
         ledger: Ledger,
         clock: Clock,
-        *,
-        disturb: Callable[[], None],
-        listener: Listener | None = None,
-        note: Callable[[RunningMove | None], None] = lambda _: None,
+        ties: Ties,
     ) -> None:
         """Wire it up.
 
@@ -69,20 +84,16 @@ class Executor:
             connector: over the moving account; reads here are the executor's own, not the sampler's.
             ledger: the journal.
             clock: time.
-            disturb: called before and after every statement, so that our own I/O is not taken for demand.
-            listener: told of everything that happens to a move.
-            note: told every second how far the running statement is, and None when nothing runs any more.
+            ties: to the watch around it.
         """
         self._database = database
         self._connector = connector
         self._ledger = ledger
         self._clock = clock
-        self._disturb = disturb
-        self._listener = listener
-        self._note = note
+        self._ties = ties
         self._stopping = threading.Event()
         self._wishes = Wishes(database.name, ledger, clock)
-        self._reconciler = Reconciler(connector, ledger, self._tell)
+        self._reconciler = Reconciler(connector, ledger, self._tell, most_starts=database.retries)
         self._look_at = -math.inf  # when unfinished moves are worth a look, by the monotonic clock
         self._waiting: dict[str, str] = {}
         self._rates: CopyRates | None = None
@@ -92,7 +103,7 @@ class Executor:
 
     def has_work(self) -> bool:
         """Whether ``run_approved`` would do anything; asks the ledger alone, and notes why what waits is waiting."""
-        rows = self._ledger.moves(database=self._database.name, states=UNFINISHED | {MoveState.APPROVED})
+        rows = self._ledger.moves(database=self._database.name, states=ACTIONABLE)
         unfinished = [row for row in rows if row.state in UNFINISHED]
         if any(row.state is MoveState.PAUSED and self._may_go_on(row) for row in unfinished):
             return True
@@ -111,6 +122,7 @@ class Executor:
         and what comes after a move that waits waits with it, because plans are made in an order.
 
         Raises:
+            LeaseHeld: another agent has begun to act here; what runs is its to judge.
             ConnectorError: the engine did not answer before anything was started.
         """
         unfinished = [row for row in self.reconcile() if row.state in UNFINISHED]
@@ -136,10 +148,6 @@ class Executor:
         """Start nothing more and cancel what runs, within a moment; the engine rolls it back."""
         self._stopping.set()
 
-    def allow(self) -> None:
-        """Allow moves again after ``stop``."""
-        self._stopping.clear()
-
     # -- beginning -----------------------------------------------------------------------------------------------
 
     def _begin_approved(self) -> list[MoveRow]:
@@ -157,7 +165,7 @@ class Executor:
                 done.append(self._to(row, MoveState.SKIPPED, decision.sentence))
                 continue
             done.append(self._run(row))
-            if done[-1].state in UNFINISHED | {MoveState.APPROVED}:
+            if done[-1].state in ACTIONABLE:
                 break
         return done
 
@@ -224,33 +232,28 @@ class Executor:
 
     def _go_on(self, row: MoveRow) -> MoveRow:
         """Go on with a move that the engine holds, or give it up."""
-        ask, start = self._wishes.of(row.id, fresh=True), self._where_held(row)
+        ask, start = self._wishes.of(row.id, fresh=True), self._reconciler.where_held(row)
         if ask is not None and ask.kind is Ask.CANCEL:
             row = self._reconciler.give_up_held(row, start.ordinal, reason_of(ask))
             self._wishes.answer_to(ask, f"the move is {row.state}")  # which may have ended, and no ask in force then
             return row
-        self._wishes.answer(row.id, "it goes on")
         row = self._to(row, MoveState.RUNNING, "goes on where it was held" if ask is None else reason_of(ask))
+        self._wishes.answer_to(ask, "it goes on")
         return self._try(row, start)
 
     def _held(self, row: MoveRow, error: ConnectorError) -> MoveRow:
         """The engine holds the statement: at our word, at the end of the window, or at somebody else's."""
         ask = self._wishes.of(row.id, fresh=True)
         if ask is not None and ask.kind is Ask.PAUSE:
-            self._wishes.answer(row.id, "it is held")
-            return self._to(row, MoveState.PAUSED, reason_of(ask))
+            row = self._to(row, MoveState.PAUSED, reason_of(ask))
+            self._wishes.answer_to(ask, "it is held")
+            return row
         if not self._database.calendar.contains(self._clock.now()):
             return self._to(row, MoveState.PAUSED, "held at the end of its window; it goes on in the next")
         if self._stopping.is_set():
             return self._to(row, MoveState.PAUSED, f"{error}; it goes on after a restart")
         self._wishes.hold(row.id, str(error), who="the engine")
         return self._to(row, MoveState.PAUSED, f"{error}; hotplace resume {row.id} lets it go on")
-
-    def _where_held(self, row: MoveRow) -> Start:
-        """The statement that the journal speaks of last, of those that can be held."""
-        held = {ordinal for ordinal, step in enumerate(row.move.route.steps, start=1) if step.pausable}
-        known = [step.ordinal for step in self._ledger.steps(row.id) if step.ordinal in held]
-        return Start(ordinal=known[-1] if known else 1, held=True)
 
     # -- trying --------------------------------------------------------------------------------------------------
 
@@ -266,7 +269,10 @@ class Executor:
                 return self._give_up(row, error, attempt)
             pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
             self._tell(row, f"{error}; try {attempt + 1} of {self._database.retries} in {pause:.1f} s")
-            start = self._where_now(row)
+            again = self._reconciler.where_now(row)
+            if again is None:
+                return self._arrived(row, "")
+            start = again
             self._clock.sleep(pause)
         raise AssertionError("the loop above always returns")
 
@@ -275,6 +281,7 @@ class Executor:
         attempt = Attempt(
             row, self._connector, self._ledger, self._clock,
             want=lambda: self._want(row), tell=lambda sentence: self._tell(row, sentence),
+            hold_lease=self._ties.hold_lease,
         )  # fmt: skip
         running: RunningMove | None = None
 
@@ -282,29 +289,23 @@ class Executor:
             nonlocal running
             running = noted(row, attempt.progress(), self._clock.now(), running)
             with suppress(HotplaceError):  # nobody sees it for a second; the move goes on
-                self._note(running)
+                self._ties.note(running)
 
-        self._disturb()
+        self._ties.disturb()
         try:
             with beside(self._clock, NOTE_EVERY_SECONDS, look):
                 return attempt.run(start), attempt.not_held
         finally:
-            self._note(None)
+            self._ties.note(None)
             self._rates = None  # this one teaches too
-            self._disturb()
-
-    def _where_now(self, row: MoveRow) -> Start:
-        """Where the next try begins: at what the engine holds, or anew when what the last one left is tidied up."""
-        inspection = self._reconciler.inspect(row)
-        if inspection.paused:
-            return self._where_held(row)
-        self._reconciler.tidy(row, inspection)  # it would spoil the next try
-        return Start()
+            self._ties.disturb()
 
     def _arrived(self, row: MoveRow, not_held: str) -> MoveRow:
-        self._wishes.answer(row.id, f"too late: it has ended{'; ' if not_held else ''}{not_held}")
+        ask = self._wishes.of(row.id, fresh=True)
         closed = not self._database.calendar.contains(self._clock.now())
-        return self._reconciler.settle(row, f"It ended after its window: {not_held}." if closed and not_held else "")
+        row = self._reconciler.settle(row, f"It ended after its window: {not_held}." if closed and not_held else "")
+        self._wishes.answer_to(ask, f"too late: it has ended{'; ' if not_held else ''}{not_held}")
+        return row
 
     def _give_up(self, row: MoveRow, error: ConnectorError, attempts: int) -> MoveRow:
         if error.retry is Retry.RECONCILE:
@@ -315,17 +316,23 @@ class Executor:
         if inspection.paused:
             row = self._held_by_fault(row, error, cancelled=cancelled)
             return self._go_on(row) if cancelled and not self._stopping.is_set() else row
-        self._reconciler.tidy(row, inspection)
+        inspection = self._reconciler.tidy(row, inspection)
+        if inspection.home not in {Home.SOURCE, Home.GONE}:  # it ended between two statements, or behind the last
+            row = self._reconciler.end_on_the_way(row, error, inspection)
+            self._wishes.answer_to(ask, f"too late: {inspection.sentence}")
+            return row
         if ask is not None and cancelled:
-            self._wishes.answer(row.id, "it was cancelled and rolled back")
-            return self._to(row, MoveState.CANCELLED, reason_of(ask))
+            row = self._to(row, MoveState.CANCELLED, reason_of(ask))
+            self._wishes.answer_to(ask, "it was cancelled and rolled back")
+            return row
         if self._stopping.is_set():
             return self._to(row, MoveState.APPROVED, f"{error}; nothing changed, it goes on after a restart")
         if error.retry is Retry.LATER and self._want(row) is Want.HOLD:
             return self._to(row, MoveState.APPROVED, f"{error}; nothing changed, it is not tried again now")
-        self._wishes.answer(row.id, "too late: it has failed")
         tries = f" ({attempts} tries)" if attempts > 1 else ""
-        return self._to(row, MoveState.FAILED, " ".join(filter(None, (f"{error}{tries}.", error.advice))))
+        row = self._to(row, MoveState.FAILED, " ".join(filter(None, (f"{error}{tries}.", error.advice))))
+        self._wishes.answer_to(ask, "too late: it has failed")
+        return row
 
     def _held_by_fault(self, row: MoveRow, error: ConnectorError, *, cancelled: bool) -> MoveRow:
         """What went wrong left the statement held; unless the agent just stops, a person says how it goes on."""
@@ -370,8 +377,8 @@ class Executor:
         return self._reconciler.to(row, state, reason)
 
     def _tell(self, row: MoveRow, sentence: str) -> None:
-        if self._listener is not None:
-            self._listener(MoveEvent(move=row, sentence=sentence))
+        if self._ties.listener is not None:
+            self._ties.listener(MoveEvent(move=row, sentence=sentence))
 
 
 def need_of(row: MoveRow, rates: CopyRates, safety: float) -> Need:

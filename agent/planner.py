@@ -106,10 +106,11 @@ def make_planning(
         settings = replace(settings, minimum_history_seconds=0.0, regret_ratio=0.0)
     situation = situation_of(picture, database, ledger, settings, now)
     failed = _last_failed(ledger, database.name, settings, now) if mode is None else {}
-    resting = settings.cool_down_seconds - _seconds_since(situation.units.key, failed, now)
+    if failed:
+        resting = settings.cool_down_seconds - _seconds_since(situation.units.key, failed, now)
+        situation = replace(situation, cooling_seconds=np.maximum(situation.cooling_seconds, resting))
     situation = replace(
         situation,
-        cooling_seconds=np.maximum(situation.cooling_seconds, resting),
         tiers=worn(situation.tiers, sent, now),
         turned_over_ratio=turned_over(situation.tiers, situation.spaces, sent, now, settings.turnover_per_week),
     )
@@ -198,16 +199,21 @@ def situation_of(
 ) -> Situation:
     """Everything a plan may depend on, put together from the picture, the pins and the record of past moves."""
     units, tier_of_space = picture.catalog.units, picture.storage.tier_of_space
-    since = _seconds_since(units.key, ledger.last_moved(database.name), now)
-    guests = (since < settings.long_half_life_seconds * GUEST_HALF_LIVES) & (tier_of_space[units.space] == 0)
+    heat, cooling = picture.heat, np.zeros(len(units))
+    moved = ledger.last_moved(database.name)
+    if moved:
+        since = _seconds_since(units.key, moved, now)
+        lately = since < settings.long_half_life_seconds * GUEST_HALF_LIVES
+        heat = doubted(heat, lately & (tier_of_space[units.space] == 0))
+        cooling = np.maximum(0.0, settings.cool_down_seconds - since)
     return Situation(
         units=units,
-        heat=doubted(picture.heat, guests),
+        heat=heat,
         spaces=_closed(picture.storage.spaces, ledger, database.name),
         tiers=picture.storage.tiers,
         tier_of_space=tier_of_space,
         pin=pin_column(units.key, pins_of(database, ledger, now)),
-        cooling_seconds=np.maximum(0.0, settings.cool_down_seconds - since),
+        cooling_seconds=cooling,
         database=picture.work,
         roles=picture.roles,
     )

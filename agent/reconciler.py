@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import replace
 
+from agent.attempt import Start, state_after
 from agent.ledger import Ledger, MoveRow, StepState
 from agent.states import MoveState
 from connectors.base import Connector, ConnectorError
@@ -16,14 +17,16 @@ Tell = Callable[[MoveRow, str], None]
 class Reconciler:
     """Asks the catalog and believes it. For the executor's thread alone."""
 
-    def __init__(self, connector: Connector, ledger: Ledger, tell: Tell) -> None:
+    def __init__(self, connector: Connector, ledger: Ledger, tell: Tell, *, most_starts: int) -> None:
         """Wire it up.
 
         Args:
             connector: over the moving account.
             ledger: the journal.
             tell: hears what happens to a move.
+            most_starts: a move that began so often without anybody seeing it end is not begun again.
         """
+        self._most_starts = most_starts
         self._connector = connector
         self._ledger = ledger
         self._tell = tell
@@ -41,11 +44,22 @@ class Reconciler:
 
     def settle(self, row: MoveRow, remark: str = "") -> MoveRow:
         """Every statement succeeded: believe it only once the catalog says so."""
-        inspection = self.inspect(row)
-        self.tidy(row, inspection)
+        inspection = self.tidy(row, self.inspect(row))
         if inspection.home is Home.TARGET and inspection.on_disk is not False:
             return self.to(row, MoveState.PLACED, " ".join(filter(None, (inspection.sentence, remark))))
         return self.to(row, MoveState.FAILED, f"the statements succeeded, but {inspection.sentence}")
+
+    def end_on_the_way(self, row: MoveRow, error: ConnectorError, inspection: Inspection) -> MoveRow:
+        """Something ended it while statements were left, and the bundle is not where it was: say what the catalog does.
+
+        Args:
+            row: the move; RUNNING.
+            error: what ended it.
+            inspection: where the bundle is; neither at its source nor gone.
+        """
+        if inspection.home is Home.TARGET:
+            return self.to(row, MoveState.PLACED, f"{inspection.sentence} Not everything behind it was done: {error}")
+        return self.to(row, MoveState.FAILED, " ".join(filter(None, (f"{error}; {inspection.sentence}", error.advice))))
 
     def reconcile(self, row: MoveRow) -> MoveRow:
         """Bring an interrupted move into a state that agrees with the catalog."""
@@ -61,10 +75,14 @@ class Reconciler:
         if inspection.running:
             self._tell(row, "the server still works on it: asked again at the next cycle")
             return row
-        self.tidy(row, inspection)
+        inspection = self.tidy(row, inspection)
         match inspection.home:
             case Home.TARGET:
                 return self.to(row, MoveState.PLACED, f"found done: {inspection.sentence}")
+            case Home.SOURCE if row.attempts >= self._most_starts:
+                return self.to(
+                    row, MoveState.FAILED, f"begun {row.attempts} times and never done: {inspection.sentence}"
+                )
             case Home.SOURCE:
                 return self.to(row, MoveState.APPROVED, f"found not done: {inspection.sentence}")
             case _:
@@ -90,18 +108,48 @@ class Reconciler:
             return self.to(row, MoveState.CANCELLED, f"{reason}; {inspection.sentence}")
         return self.reconcile(row)
 
-    def tidy(self, row: MoveRow, inspection: Inspection) -> None:
-        """Remove what an interrupted run left behind, with statements that were part of the approval; name the rest."""
+    def tidy(self, row: MoveRow, inspection: Inspection) -> Inspection:
+        """Remove what an interrupted run left behind, with statements that were part of the approval; name the rest.
+
+        Returns:
+            What is true then: tidying may have brought back what had arrived already.
+        """
         tidy = self._approved_tidy(row, inspection)
         for step in inspection.leftovers:
             if step not in tidy:
                 self._tell(row, f"left behind, to be removed by hand: {step.sql}")
         if not tidy or not row.approved:
-            return
+            return inspection
         try:
             self._send(row, tidy, "tidied up")
         except ConnectorError as error:
             self._tell(row, f"could not tidy up ({error}); by hand: {'; '.join(step.sql for step in tidy)}")
+        return self.inspect(row)
+
+    def where_now(self, row: MoveRow) -> Start | None:
+        """Where the next try begins: at what the engine holds, or where the last one ended; None: tidying did the rest.
+
+        What has arrived is not copied again. Anew where nothing has, or where tidying has brought it back.
+        """
+        before = self.inspect(row)
+        if before.paused:
+            return self.where_held(row)
+        now = self.tidy(row, before)  # it would spoil the next try
+        tidied = bool(before.leftovers) and not now.leftovers
+        if now.home is Home.TARGET and tidied:
+            return None
+        if now.home is Home.TARGET or (now.home is Home.SPLIT and not before.leftovers):
+            return Start(ordinal=self._last_sent(row, range(1, len(row.move.route.steps) + 1)))
+        return Start()
+
+    def where_held(self, row: MoveRow) -> Start:
+        """The statement that the journal speaks of last, of those that can be held."""
+        held = {ordinal for ordinal, step in enumerate(row.move.route.steps, start=1) if step.pausable}
+        return Start(ordinal=self._last_sent(row, held), held=True)
+
+    def _last_sent(self, row: MoveRow, among: Container[int]) -> int:
+        """The ordinal of the last of these statements that was sent; 1 where none was."""
+        return next((step.ordinal for step in reversed(self._ledger.steps(row.id)) if step.ordinal in among), 1)
 
     @staticmethod
     def _approved_tidy(row: MoveRow, inspection: Inspection) -> tuple[Step, ...]:
@@ -116,5 +164,9 @@ class Reconciler:
             mover.prepare(replace(row.move.route, steps=steps))
             for ordinal, step in enumerate(steps, start=len(row.move.route.steps) + 1):
                 journal = self._ledger.step_intent(row.id, ordinal, step.sql)
-                mover.execute(step)
+                try:
+                    mover.execute(step)
+                except ConnectorError as error:
+                    self._ledger.step_result(journal, state_after(error), str(error))
+                    raise
                 self._ledger.step_result(journal, StepState.DONE, result)

@@ -8,7 +8,7 @@
      REJECTED   EXPIRED     SKIPPED     FAILED
      EXPIRED    CANCELLED               PLACED -> SETTLING -> KEPT
      SUPERSEDED                                      |
-                                                UNDO_PROPOSED -> UNDONE
+                                                UNDO_PROPOSED -> UNDONE    (from PLACED and KEPT too)
 
 A move that never started and is interrupted goes back to APPROVED: nothing happened to it.
 """
@@ -50,7 +50,7 @@ TRANSITIONS: dict[MoveState, frozenset[MoveState]] = {
     S.RUNNING: frozenset({S.PAUSED, S.PLACED, S.FAILED, S.UNKNOWN, S.APPROVED, S.CANCELLED}),
     S.PAUSED: frozenset({S.RUNNING, S.CANCELLED, S.FAILED, S.UNKNOWN}),
     S.UNKNOWN: frozenset({S.PLACED, S.FAILED, S.APPROVED, S.PAUSED}),
-    S.PLACED: frozenset({S.SETTLING}),
+    S.PLACED: frozenset({S.SETTLING, S.UNDO_PROPOSED}),
     S.SETTLING: frozenset({S.KEPT, S.UNDO_PROPOSED}),
     S.UNDO_PROPOSED: frozenset({S.UNDONE, S.KEPT}),
     S.KEPT: frozenset({S.UNDO_PROPOSED}),
@@ -63,6 +63,8 @@ TRANSITIONS: dict[MoveState, frozenset[MoveState]] = {
     S.FAILED: frozenset(),
 }
 UNFINISHED = frozenset({S.PRECHECK, S.RUNNING, S.PAUSED, S.UNKNOWN})  # what a restart must reconcile
+ARRIVED = frozenset({S.PLACED, S.SETTLING, S.KEPT, S.UNDO_PROPOSED, S.UNDONE})  # what it moved did move
+ACTIONABLE = UNFINISHED | {S.APPROVED}  # what the executor has yet to begin or to end
 
 
 class ProposalState(StrEnum):

@@ -50,7 +50,7 @@ def propose_undo(
     moves = tuple(
         _back(ordinal, row, _route_back(row, catalog, connector)) for ordinal, row in enumerate(backwards, start=1)
     )
-    number = ledger.store_proposal(
+    return ledger.store_proposal(
         Proposal(
             database=database.name,
             fingerprint=connector.identify().fingerprint,
@@ -66,11 +66,6 @@ def propose_undo(
             asked_by=asked_by,
         )
     )
-    for row in backwards:
-        if row.state is MoveState.PLACED:
-            ledger.transition(row.id, MoveState.SETTLING, "its undo is asked for before anything was measured")
-        ledger.transition(row.id, MoveState.UNDO_PROPOSED, f"proposal {number} would take it back")
-    return number
 
 
 def settle_undos(database: str, ledger: Ledger) -> int:

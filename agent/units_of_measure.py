@@ -139,11 +139,6 @@ def format_seconds(seconds: float) -> str:
     return sign + (_small_time(value) or _large_time(value))
 
 
-def format_rate(bytes_per_second: float) -> str:
-    """A rate for people: ``47.7 MiB/s``."""
-    return f"{format_bytes(bytes_per_second)}/s"
-
-
 def format_ratio(ratio: float) -> str:
     """A ratio for people, three digits: ``12.5%``; less than a thousandth of a per cent is ``0%``, NaN ``unknown``."""
     if math.isnan(ratio):

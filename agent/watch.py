@@ -9,34 +9,30 @@ from __future__ import annotations
 
 import math
 import threading
-from dataclasses import asdict
-from datetime import timedelta
+from contextlib import ExitStack
 
 from agent.advice import ADVICE, advice_document, advice_on
 from agent.basis import asked_for, end_without_basis
 from agent.config import MOST_TOP_UNITS, DatabaseConfig, Level
-from agent.containers import CONTAINER, TakingOut, take_out
+from agent.containers import TakingOut, take_out
 from agent.decisions import decision_of_proposal, keep
-from agent.executor import Executor, Listener
+from agent.executor import Executor, Listener, Ties
 from agent.ledger import Ledger, MoveRow
-from agent.outcomes import Outcome, OutcomeVerdict
+from agent.outcomes import Outcome
 from agent.pins import PIN_REPORTS, pin_reports, reports_document
 from agent.planner import Planning, make_planning, proposal_of
 from agent.progress import PROGRESS, RunningMove, progress_document
 from agent.proposals import Proposal
 from agent.ranking import RANKING, Ordered, Standing
 from agent.sampler import Cycle, Sampler
+from agent.settling import Settling
 from agent.snapshot import Snapshot, Worth
-from agent.states import UNFINISHED, MoveState, ProposalState
+from agent.states import ACTIONABLE, UNFINISHED, MoveState, ProposalState
 from agent.trace import NothingTraced
-from agent.undo import UNDO, CannotUndo, propose_undo, settle_undos
-from agent.verifier import measure
+from agent.undo import settle_undos
 from connectors.base import Clock, Connector, Lease
-from connectors.model import DatabaseDemand, Identity
+from connectors.model import Identity
 from policies.modes import Mode
-from policies.plan import MoveReason
-
-MEASURED_OVER_SETTLE = 1.0  # the outcome is measured for as long as the settle time lasted
 
 
 class Watch:
@@ -52,6 +48,7 @@ class Watch:
         dry_run: bool,
         listener: Listener | None = None,
         asked_by: str = "",
+        top_units: int = MOST_TOP_UNITS,
     ) -> None:
         """Wire it up; connects on first use.
 
@@ -63,6 +60,7 @@ class Watch:
             dry_run: approved moves are not carried out; no session that could write is ever opened.
             listener: told of everything that happens to a move.
             asked_by: who gave the command that this is part of; "": nobody, it is the agent itself.
+            top_units: that the snapshot tells of one by one.
         """
         self.database = database
         self.dry_run = dry_run
@@ -71,12 +69,15 @@ class Watch:
         self._clock = clock
         self._listener = listener
         self._asked_by = asked_by
+        self._top_units = top_units
+        self._settling = Settling(database, ledger, clock, level, asked_by=asked_by)
         self._lock = threading.RLock()
         self._connector: Connector | None = None
         self._sampler: Sampler | None = None
         self._executor: Executor | None = None
         self._acting: Connector | None = None
         self._lease: Lease | None = None
+        self._stopping = threading.Event()
         self.snapshot = Snapshot(database=database.name, engine=database.engine)
 
     # -- sampling and planning -----------------------------------------------------------------------------------
@@ -147,7 +148,7 @@ class Watch:
         """Leave the ranking in the ledger and its top in memory."""
         ordered = Ordered(planning)
         self._ledger.save_arrays(self.database.name, RANKING, planning.made_at, ordered.arrays())
-        self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ordered, MOST_TOP_UNITS)
+        self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ordered, self._top_units)
 
     def proposal(self, planning: Planning) -> Proposal | None:
         """The plan as a proposal, not stored; None where there is nothing to move."""
@@ -206,7 +207,7 @@ class Watch:
             return ()
         self.hold_lease()
         for proposal_id in {row.proposal_id for row in due}:
-            self._remember_before(proposal_id)
+            self._settling.remember_before(proposal_id, self.sampler)
         done = self.executor.run_approved()
         self._count(done)
         return done
@@ -214,13 +215,9 @@ class Watch:
     def verify(self) -> tuple[Outcome, ...]:
         """Move what is placed on to settling, and measure what has settled."""
         with self._lock:
-            name = self.database.name
-            for row in self._ledger.moves(database=name, states={MoveState.PLACED}):
-                self._ledger.transition(row.id, MoveState.SETTLING, "caches warm up before anything is measured")
-            self.snapshot.undone += settle_undos(name, self._ledger)
-            settling = self._ledger.moves(database=name, states={MoveState.SETTLING})
-            outcomes = [self._verify_proposal(number, settling) for number in {row.proposal_id for row in settling}]
-            measured = tuple(outcome for outcome in outcomes if outcome is not None)
+            self._settling.begin()
+            self.snapshot.undone += settle_undos(self.database.name, self._ledger)
+            measured = self._settling.judge(self.sampler, self.connector)
             for outcome in measured:
                 self.snapshot.outcomes[outcome.verdict] += 1
                 self.snapshot.last_outcome = outcome
@@ -233,25 +230,29 @@ class Watch:
             LeaseHeld: another one is.
         """
         if self._lease is None or not self._lease.held():
+            if self._lease is not None:
+                self._lease.release()  # what is left of a session that no longer answers
             connector = self.connector if self.dry_run else self.acting
             self._lease = connector.acquire_lease(f"hotplace for {self.database.name}")
 
     def stop(self) -> None:
         """Cancel what runs and start nothing more."""
+        self._stopping.set()
         if self._executor is not None:
             self._executor.stop()
 
     def close(self, *, save: bool = True) -> None:
         """End every session, and save what was learnt unless somebody else watches the same database and knows more."""
-        with self._lock:
-            if self._sampler is not None and save:
-                self._sampler.save()
-            if self._lease is not None:
-                self._lease.release()
+        with self._lock, ExitStack() as ending:  # each of these although another one fails
             for connector in (self._connector, self._acting):
                 if connector is not None:
-                    connector.close()
+                    ending.callback(connector.close)
+            if self._lease is not None:
+                ending.callback(self._lease.release)
+            sampler = self._sampler if save else None
             self._connector = self._acting = self._sampler = self._executor = self._lease = None
+            if sampler is not None:
+                sampler.save()
 
     # -- the parts, made on first use ----------------------------------------------------------------------------
 
@@ -282,10 +283,13 @@ class Watch:
     def executor(self) -> Executor:
         """The hands."""
         if self._executor is None:
-            self._executor = Executor(
-                self.database, self.acting, self._ledger, self._clock,
-                disturb=self.sampler.disturb, listener=self._listener, note=self._note_progress,
+            ties = Ties(
+                disturb=self.sampler.disturb, hold_lease=self.hold_lease, note=self._note_progress,
+                listener=self._listener,
             )  # fmt: skip
+            self._executor = Executor(self.database, self.acting, self._ledger, self._clock, ties)
+            if self._stopping.is_set():  # by ``stop``, which found no executor to tell
+                self._executor.stop()
         return self._executor
 
     @property
@@ -296,50 +300,12 @@ class Watch:
                 self.snapshot.identity = self.connector.identify()
             return self.snapshot.identity
 
+    # -- for the metrics ------------------------------------------------------------------------------------------
+
     def _note_progress(self, running: RunningMove | None) -> None:
         """For the metrics, and for whoever asks from another process."""
         self.snapshot.running = running
         self._ledger.save_document(self.database.name, PROGRESS, progress_document(running))
-
-    # -- outcome -------------------------------------------------------------------------------------------------
-
-    def _remember_before(self, proposal_id: int) -> None:
-        """Keep how much sessions waited before the first move, once per proposal: the agent may restart in between."""
-        if self._ledger.load_document(self.database.name, _before(proposal_id)) is None:
-            since = self._clock.now() - timedelta(seconds=self.database.policy_settings().half_life_seconds)
-            work = asdict(self.sampler.work_between(since, None))
-            plain = {name: value for name, value in work.items() if value == value}  # JSON knows no NaN
-            self._ledger.save_document(self.database.name, _before(proposal_id), plain)
-
-    def _verify_proposal(self, proposal_id: int, settling: tuple[MoveRow, ...] | list[MoveRow]) -> Outcome | None:
-        """Measure one proposal if all its moves are through and settled; None while it is too early."""
-        rows = [row for row in settling if row.proposal_id == proposal_id]
-        waiting = self._ledger.moves(proposal_id=proposal_id, states=ACTIONABLE)
-        settled_at = max(row.updated_at for row in rows) + timedelta(seconds=self.database.settle_seconds)
-        window = (self._clock.now() - settled_at).total_seconds()
-        if waiting or window < self.database.settle_seconds * MEASURED_OVER_SETTLE:
-            return None
-        stored = self._ledger.load_document(self.database.name, _before(proposal_id))
-        before = DatabaseDemand(**(stored[1] if stored else {}))
-        after = self.sampler.work_between(settled_at, None)
-        outcome = measure(self._ledger.proposal(proposal_id).proposal, before, after, window)
-        for row in rows:
-            self._ledger.record_outcome(row.id, outcome)
-            self._ledger.transition(row.id, MoveState.KEPT, outcome.sentence)
-        if outcome.verdict is OutcomeVerdict.HURT:
-            self._propose_undo(rows)
-        return outcome
-
-    def _propose_undo(self, rows: list[MoveRow]) -> None:
-        """What hurt is proposed to be taken back, for a person to approve; what somebody asked for is not."""
-        asked_for = (UNDO, CONTAINER, MoveReason.PIN, MoveReason.DRAIN)
-        plain = [self._ledger.move(row.id) for row in rows if row.move.reason not in asked_for]
-        if not plain or self.level is Level.OBSERVE:
-            return
-        try:
-            propose_undo(plain, self.database, self.connector, self._ledger, self._clock.now(), asked_by=self._asked_by)
-        except CannotUndo as error:
-            self._ledger.record("undo.impossible", f"proposal {plain[0].proposal_id}", why=str(error))
 
     def count_proposals(self) -> None:
         """Note how many proposals are open, for the metrics."""
@@ -358,8 +324,3 @@ class Watch:
 
 
 OPEN = (ProposalState.PROPOSED, ProposalState.APPROVED)
-ACTIONABLE = frozenset({MoveState.APPROVED, MoveState.PRECHECK, MoveState.RUNNING, MoveState.PAUSED, MoveState.UNKNOWN})
-
-
-def _before(proposal_id: int) -> str:
-    return f"work before proposal {proposal_id}"

@@ -8,7 +8,7 @@ from math import nan
 import numpy as np
 
 from connectors.model import I64, NO_WIDE
-from policies.benefit import HOUR, copy_seconds, move_cost_seconds, payback_seconds, wait_per_hour
+from policies.benefit import copy_seconds, move_cost_seconds, payback_seconds, wait_per_hour
 from policies.guards import hit_ratio
 from policies.interval import certain_share
 from policies.plan import Plan, PolicySettings, RouteCost, Situation, Verdict
@@ -39,7 +39,6 @@ class Figures:
     observed_seconds: float
     minimum_history_seconds: float
     cooling_seconds: float
-    confidence_ratio: float
 
 
 def figures_of(situation: Situation, plan: Plan, row: int, settings: PolicySettings) -> Figures:
@@ -80,7 +79,6 @@ def figures_of(situation: Situation, plan: Plan, row: int, settings: PolicySetti
         observed_seconds=float(heat.observed_seconds[together].min()),
         minimum_history_seconds=settings.minimum_history_seconds,
         cooling_seconds=float(situation.cooling_seconds[together].max()),
-        confidence_ratio=float(heat.confidence[row]),
     )
 
 
@@ -131,9 +129,3 @@ def surely(situation: Situation, together: I64, settings: PolicySettings) -> flo
 
 def _at(column: np.ndarray | None, row: int, otherwise: float) -> float:
     return otherwise if column is None else float(column[row])
-
-
-def lost_so_far(figures: Figures, settings: PolicySettings) -> float:
-    """Seconds of wait that a unit has cost where it is, as far as heat remembers: what ski rental weighs."""
-    remembered = min(figures.observed_seconds, settings.half_life_seconds / float(np.log(2.0)))
-    return figures.saves_per_hour * remembered / HOUR

@@ -1,5 +1,7 @@
 """Brings in the system packages that some tests need: run as ``python -m tests.components`` by ``make test``.
 
+``--laboratory`` (``make bench-quick``): only what the slow-disk laboratory needs.
+
 As root on Debian they are installed; anywhere else they are named in one line, and the tests that need them skip and
 say so.
 """
@@ -13,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,6 +33,7 @@ class Component:
     programs: tuple[str, ...] = ()
     pattern: str = ""  # a file below / that shows it is installed
     module: str = ""  # a Python package that shows it; its packages come from PyPI, for every user
+    laboratory: bool = False  # whether the slow-disk laboratory needs it
 
     def present(self) -> bool:
         """Whether it is there already."""
@@ -44,8 +48,14 @@ COMPONENTS = (
     ),
     Component(("tdsodbc", "unixodbc"), "FreeTDS against the SQL Server lab", pattern="usr/lib/*/odbc/libtdsodbc.so"),
     Component(("mssql-python",), "Microsoft's ODBC driver 18 against the SQL Server lab", module="mssql_python_odbc"),
-    Component(("gcc", "libc6-dev"), "the slow-disk shim of the demo", programs=("gcc",), pattern="usr/include/stdio.h"),
-    Component(("fio",), "the slow-disk laboratory's check of its own disks", programs=("fio",)),
+    Component(
+        ("gcc", "libc6-dev"),
+        "the slow-disk shim of the demo",
+        programs=("gcc",),
+        pattern="usr/include/stdio.h",
+        laboratory=True,
+    ),
+    Component(("fio",), "the slow-disk laboratory's check of its own disks", programs=("fio",), laboratory=True),
     Component(("nodejs", "npm"), "an independent client for the emulated Oracle", programs=("node", "npm")),
     Component(("default-jre-headless",), "the emulated Db2, which runs in Java", programs=("java",)),
     Component(("derby-tools",), "the emulated Db2: Apache Derby", pattern="usr/share/java/derbynet.jar"),
@@ -65,23 +75,32 @@ TSQL_FOLDER = "mssqlcli/mssqltoolsservice/bin/"
 DEPTH = TSQL_FOLDER.count("/")  # of what lies right in it
 
 
-def missing() -> tuple[Component, ...]:
-    """What is not there."""
-    return tuple(component for component in COMPONENTS if not component.present())
+def debian_installations() -> dict[int, Path]:
+    """Major version -> installation folder of every PostgreSQL server from Debian's packages."""
+    root = Path("/usr/lib/postgresql")
+    return {int(p.name): p for p in sorted(root.glob("*")) if p.name.isdigit() and (p / "bin" / "postgres").exists()}
 
 
-def main() -> int:
+def missing(components: Iterable[Component] = COMPONENTS) -> tuple[Component, ...]:
+    """What of them is not there."""
+    return tuple(component for component in components if not component.present())
+
+
+def main(arguments: Sequence[str] = ()) -> int:
     """Install or name what is missing; never a reason for ``make test`` to stop."""
-    absent = missing()
+    whole = "--laboratory" not in arguments
+    wanted = [component for component in COMPONENTS if whole or component.laboratory]
+    absent = missing(wanted)
     packages = [package for component in absent if not component.module for package in component.packages]
     if packages and os.geteuid() == 0 and shutil.which("apt-get"):
         _install(packages)
     _install_wheels([package for component in absent if component.module for package in component.packages])
-    _install_node_packages()
-    _install_older_driver()
-    _install_oracle_grammars()
-    _install_tsql_grammars()
-    still = missing()
+    if whole:
+        _install_node_packages()
+        _install_older_driver()
+        _install_oracle_grammars()
+        _install_tsql_grammars()
+    still = missing(wanted)
     if still:
         names = ", ".join(f"{' '.join(component.packages)} ({component.why})" for component in still)
         print(f"not installed, tests that need them skip: {names}", file=sys.stderr)  # noqa: T201
@@ -154,4 +173,4 @@ def _run(command: list[str]) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

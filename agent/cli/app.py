@@ -18,6 +18,7 @@ from typing import Annotated, Any, Concatenate, ParamSpec
 
 import typer
 
+from agent.cli.beginning import first_screen
 from agent.cli.exit_codes import ExitCode, exit_code_of, exit_code_table
 from agent.cli.session import Options, Session
 from agent.logs import set_up_logs
@@ -42,8 +43,8 @@ class Group(StrEnum):
 app = typer.Typer(
     name="hotplace",
     help="Finds the database objects that make sessions wait for disk, and moves them to fast storage once approved.",
-    epilog="Example: hotplace plan --dry-run\n\nExit codes:\n\n" + exit_code_table(),
-    no_args_is_help=True,
+    epilog="Example: hotplace plan --observe 60\n\nExit codes:\n\n" + exit_code_table(),
+    invoke_without_command=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -96,6 +97,9 @@ def remember(
 ) -> None:
     """Keep what was given before the command."""
     assert not show_version, "its callback ends the program"
+    if context.invoked_subcommand is None:
+        sys.stdout.write(first_screen())
+        raise typer.Exit(ExitCode.USAGE)
     context.obj = Options(config=config, database=database, as_json=as_json, debug=debug, no_color=no_color)
 
 
@@ -160,14 +164,15 @@ def run_guarded(options: Options, body: Callable[[Session], ExitCode | None]) ->
         _forget_standard_output()
         return ExitCode.OK  # the reader has seen enough
     except KeyboardInterrupt:
-        session.out.problem("interrupted", "")
+        session.out.problem("interrupted", "", ends_with=ExitCode.INTERRUPTED)
         return ExitCode.INTERRUPTED
     except HotplaceError as error:
-        session.out.problem(str(error), error.advice)
+        code = exit_code_of(error)
+        session.out.problem(str(error), error.advice, ends_with=code)
         _trace(options)
-        return exit_code_of(error)
+        return code
     except Exception as error:  # noqa: BLE001 (nothing is swallowed: it is said, and shown in full with --debug)
-        session.out.problem(f"{type(error).__name__}: {error}", INTERNAL_ADVICE)
+        session.out.problem(f"{type(error).__name__}: {error}", INTERNAL_ADVICE, ends_with=ExitCode.INTERNAL)
         _trace(options)
         return ExitCode.INTERNAL
 

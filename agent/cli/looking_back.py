@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import fnmatch
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -11,12 +13,17 @@ from agent.cli.app import Group, app, command
 from agent.cli.exit_codes import ExitCode
 from agent.cli.output import Column
 from agent.cli.session import Session
-from agent.ledger import AuditRow, MoveRow, OutcomeRow
+from agent.cli.wording import short_digest
+from agent.ledger import AuditReport, AuditRow, Ledger, MoveRow, OutcomeRow
 from agent.outcomes import outcome_json
+from agent.proposals import DIGEST_SHOWN
 from agent.units_of_measure import format_bytes, format_ratio, format_seconds, format_when
 
 SHOWN = 50
 MOST_OUTCOMES = 10_000
+MOST_ROWS = 1_000_000  # of the audit chain, half a GB: nobody has more
+NOTE_THE_HEAD = "note the head elsewhere; audit verify --head HASH tells later whether all of it still stands"
+BROKEN_ADVICE = "keep the file as evidence, restore a backup, and compare its head with one that a report noted"
 HISTORY_COLUMNS = (
     Column("move", number=True), Column("proposal", number=True), Column("unit"), Column("from"), Column("to"),
     Column("size", number=True), Column("state"), Column("since"), Column("why"), Column("outcome"),
@@ -73,11 +80,17 @@ def outcomes(session: Session, limit: Limit = SHOWN) -> None:
 
 
 @command(Group.LOOK_BACK, "hotplace audit verify", of=audit)
-def verify(session: Session) -> ExitCode:
+def verify(
+    session: Session,
+    head: Annotated[
+        str | None, typer.Option(metavar="HASH", help="A head that was noted earlier: the chain must still hold it.")
+    ] = None,
+) -> ExitCode:
     """Check every link of the audit chain and every stored proposal."""
-    report = session.ledger.verify_audit()
+    report = _holding(session.ledger, session.ledger.verify_audit(), head)
     session.out.line(report.sentence, style="" if report.ok else "bold red")
     session.out.line(f"head of the chain: {report.head}")
+    session.out.line(f"next: {NOTE_THE_HEAD if report.ok else BROKEN_ADVICE}")
     session.out.document(
         {
             "ok": report.ok,
@@ -90,10 +103,25 @@ def verify(session: Session) -> ExitCode:
     return ExitCode.OK if report.ok else ExitCode.LEDGER_UNUSABLE
 
 
-@command(Group.LOOK_BACK, "hotplace audit list --limit 20", name="list", of=audit)
-def list_(session: Session, limit: Limit = SHOWN) -> None:
-    """List the newest links of the audit chain."""
-    rows = session.ledger.audit(limit)
+def _holding(ledger: Ledger, report: AuditReport, head: str | None) -> AuditReport:
+    """The report, or what is wrong with a chain that fits but does not hold a head which was noted earlier."""
+    if head is None or not report.ok or any(row.hash == head for row in ledger.audit(report.rows)):
+        return report
+    sentence = f"all {report.rows} audit rows fit, but none is the head {head[:DIGEST_SHOWN]}: this is another chain"
+    return replace(report, ok=False, sentence=sentence)
+
+
+@command(Group.LOOK_BACK, "hotplace audit list --event proposal.approved", name="list", of=audit)
+def list_(
+    session: Session,
+    limit: Limit = SHOWN,
+    event: Annotated[
+        str, typer.Option(help="Only events that match; * and ? as in file names: proposal.*, move.asked.*")
+    ] = "*",
+) -> None:
+    """List the newest links of the audit chain; --json holds every fact and hash of them."""
+    newest = session.ledger.audit(limit if event == "*" else MOST_ROWS)
+    rows = [row for row in newest if fnmatch.fnmatchcase(row.event, event)][:limit]
     session.out.table(AUDIT_COLUMNS, [_audit_cells(row) for row in rows])
     session.out.document({"audit": [_audit_document(row) for row in rows]})
 
@@ -166,8 +194,28 @@ def _outcome_document(row: OutcomeRow) -> dict[str, Any]:
 
 
 def _audit_cells(row: AuditRow) -> tuple[str, ...]:
-    facts = json.dumps(dict(row.facts), ensure_ascii=False, sort_keys=True)
-    return (str(row.id), format_when(row.at), row.actor, row.event, row.subject, facts)
+    return (str(row.id), format_when(row.at), row.actor, row.event, row.subject, facts_text(row.facts))
+
+
+def facts_text(facts: Mapping[str, Any]) -> str:
+    """The facts of a link for people: who and why first, digests short, nothing that is empty.
+
+    >>> facts_text({"who": "eva", "origin": "db1 pid 7", "digest": "0123456789abcdef", "moves": [1, 2], "reason": ""})
+    'by eva from db1 pid 7; digest 0123456789ab; moves 1, 2'
+    """
+    if facts.get("sentence"):  # of an outcome: its figures are for programs
+        return str(facts["sentence"])
+    told = {name: value for name, value in facts.items() if value not in ("", None, [], {})}
+    who, origin, reason = (told.pop(name, "") for name in ("who", "origin", "reason"))
+    by = f"by {who} from {origin}" if origin else f"by {who}"
+    others = [f"{name} {_fact(name, value)}" for name, value in told.items()]
+    return "; ".join([*([by] if who else []), *([str(reason)] if reason else []), *others])
+
+
+def _fact(name: str, value: Any) -> str:  # noqa: ANN401  # JSON values
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return short_digest(str(value)) if name == "digest" else str(value)
 
 
 def _audit_document(row: AuditRow) -> dict[str, Any]:

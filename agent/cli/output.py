@@ -1,7 +1,8 @@
 """What a command prints: tables and lines for people, one JSON document for programs.
 
 Text from a database is printed as it is, never as markup; characters that would steer a terminal are shown as escapes.
-Tables are drawn on a terminal and plain aligned columns elsewhere, so that they can be piped.
+Tables are drawn on a terminal, a paragraph a row where it is narrow, and are plain aligned columns elsewhere, so that
+they can be piped.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ class Output:
         """
         self.as_json = as_json
         self._plain = no_color or bool(os.environ.get("NO_COLOR"))
+        self._documented = False
 
     @cached_property
     def _out(self) -> Console:
@@ -77,6 +79,7 @@ class Output:
         if self.as_json:
             text = json.dumps(plain_value(document), indent=2, ensure_ascii=False, allow_nan=False)
             sys.stdout.write(text + "\n")
+            self._documented = True
 
     def line(self, text: str = "", style: str = "") -> None:
         """One line for people."""
@@ -101,7 +104,7 @@ class Output:
             return
         cells = [[printable(cell) for cell in row] for row in rows]
         if self.terminal:
-            self._out.print(_terminal().drawn(columns, cells))
+            self._out.print(_terminal().drawn(columns, cells, self._out.width))
         else:
             for text in _terminal().aligned(columns, cells):
                 self._out.print(_terminal().Text(text), soft_wrap=True)
@@ -110,8 +113,17 @@ class Output:
         """Something to know that is not the result: on standard error."""
         self._err.print(_terminal().Text(printable(text), style="dim"), soft_wrap=True)
 
-    def problem(self, what: str, advice: str) -> None:
-        """What went wrong and what to do next, on standard error."""
+    def problem(self, what: str, advice: str, *, ends_with: int | None = None) -> None:
+        """What went wrong and what to do next, on standard error.
+
+        Args:
+            what: the error.
+            advice: the next step; "" for none.
+            ends_with: exit code of a command that this ends: then the one JSON document is the error, unless the answer
+                was printed already.
+        """
+        if ends_with is not None and not self._documented:
+            self.document({"error": {"exit_code": ends_with, "sentence": what, "next": advice or None}})
         self._err.print(_terminal().Text.assemble(("error: ", "bold red"), printable(what, keep="\n")), soft_wrap=True)
         if advice:
             self._err.print(_terminal().Text.assemble(("next: ", "bold"), printable(advice, keep="\n")), soft_wrap=True)

@@ -32,6 +32,9 @@ from policies.plan import Advice, Verdict
 
 HEAD = 10  # units of the ranking that are shown
 LONGEST_NAP_SECONDS = 0.25  # between looks at the progress bar
+NOTHING_WATCHED = (
+    "next: nothing was watched yet; look for a minute with hotplace plan --observe 60, or start hotplace run"
+)
 MOVED = frozenset({Verdict.PROMOTE, Verdict.DEMOTE})
 RANKING_COLUMNS = (
     Column("unit"), Column("tier"), Column("size", number=True), Column("benefit/h", number=True), Column("verdict"),
@@ -67,6 +70,8 @@ def plan(
     ranking = ranking_of(planning)
     _print(session.out, planning, ranking, proposal)
     print_next(session.out, proposal, stored, propose=propose)
+    if not ranking.observed_seconds.any():
+        session.out.line(NOTHING_WATCHED)
     session.out.document(
         {
             "database": session.database.name,

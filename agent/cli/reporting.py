@@ -53,6 +53,8 @@ def report(
 
 def _print(out: Output, found: Report) -> None:
     totals = found.totals
+    if not found.audit.ok:
+        out.line(f"{found.audit.sentence}: do not rely on this report; see hotplace audit verify", style="bold red")
     out.line(f"{found.database}, {format_when(found.since)} to {format_when(found.until)}", style="bold")
     out.facts(
         [

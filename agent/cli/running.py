@@ -15,7 +15,7 @@ from agent.cli.app import Group, command
 from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.output import Column, Output
 from agent.cli.session import Session
-from agent.cli.under_way import UnderWay, under_way_document, under_way_of
+from agent.cli.under_way import UnderWay, move_line, under_way_document, under_way_of
 from agent.cli.wording import count_of_moves, expiry, question, seconds_per_hour, short_digest
 from agent.config import DatabaseConfig
 from agent.daemon import STALE_SAMPLES, Daemon
@@ -23,9 +23,8 @@ from agent.ledger import Ledger, MoveRow, ProposalRow
 from agent.logs import set_up_logs
 from agent.memory import return_large_blocks
 from agent.snapshot import STATUS
-from agent.states import MoveState, ProposalState
+from agent.states import ACTIONABLE, MoveState, ProposalState
 from agent.units_of_measure import format_bytes, format_seconds, format_when
-from agent.watch import ACTIONABLE
 from connectors.base import HotplaceError
 
 UNDER_WAY = ACTIONABLE | {MoveState.PLACED, MoveState.SETTLING, MoveState.UNDO_PROPOSED}
@@ -171,7 +170,8 @@ def _print_status(
     for closed in under_way.closed:
         out.line(f"closed to arrivals: {closed.space}, by {closed.who}{': ' if closed.reason else ''}{closed.reason}")
     if daemon.status.get("error"):
-        out.line(f"its last error: {daemon.status['error']}", style="red")
+        out.line(f"its last sample failed: {daemon.status['error']}", style="red")
+        out.line("next: hotplace doctor says what mends it; the daemon tries again by itself")
     if daemon.status.get("last_cycle"):
         out.line(f"last cycle: {daemon.status['last_cycle']}")
     _print_proposals(out, proposals)
@@ -199,8 +199,7 @@ def _print_proposals(out: Output, proposals: list[ProposalRow]) -> None:
 
 def _print_moves(out: Output, moves: list[MoveRow], under_way: UnderWay | None = None) -> None:
     for row in moves:
-        said = under_way.sentence(row) if under_way is not None else row.reason
-        out.line(f"move {row.id}: {row.move.key} to {row.move.to_space}, {row.state}{': ' if said else ''}{said}")
+        out.line(under_way.line(row) if under_way is not None else move_line(row, row.reason))
 
 
 def _room_cells(room: Mapping[str, Any]) -> tuple[str, ...]:

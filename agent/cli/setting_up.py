@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +20,7 @@ from agent.doctor import examine
 from connectors.model import Finding, Severity
 from connectors.registry import engine_names
 
+WORST_FIRST = (Severity.ERROR, Severity.WARNING, Severity.INFO, Severity.OK)
 MARKS = {Severity.OK: "ok", Severity.INFO: "info", Severity.WARNING: "WARNING", Severity.ERROR: "ERROR"}
 
 
@@ -71,7 +73,7 @@ def doctor(session: Session) -> ExitCode:
     """Check connection, privileges, settings, tiers and room, each with what mends it."""
     found = {database.name: examine(session.config, database, session.clock) for database in session.databases}
     for name, findings in found.items():
-        session.out.heading(f"{name} ({session.config.database(name).engine})")
+        session.out.heading(f"{name} ({session.config.database(name).engine}): {_summary(findings)}")
         _print_findings(session.out, findings)
     broken = any(finding.severity is Severity.ERROR for findings in found.values() for finding in findings)
     session.out.line()
@@ -82,7 +84,15 @@ def doctor(session: Session) -> ExitCode:
     return ExitCode.NOT_ALLOWED if broken else ExitCode.OK
 
 
+def _summary(findings: Sequence[Finding]) -> str:
+    """How many findings of each severity, the worst first."""
+    counts = Counter(finding.severity for finding in findings)
+    return ", ".join(f"{counts[severity]} {MARKS[severity]}" for severity in WORST_FIRST if counts[severity])
+
+
 def _print_findings(out: Output, findings: Sequence[Finding]) -> None:
+    """What is wrong comes first; what mends it stands below."""
+    findings = sorted(findings, key=lambda finding: WORST_FIRST.index(finding.severity))
     out.table(
         (Column(""), Column("check"), Column("finding")), [(MARKS[f.severity], f.code, f.sentence) for f in findings]
     )

@@ -16,8 +16,7 @@ from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.running import daemon_of
 from agent.cli.session import Session, actor
 from agent.ledger import Ask, AskRow, WrongState
-from agent.ledger.asks import BEFORE_ITS_END
-from agent.states import MoveState
+from agent.states import ACTIONABLE, MoveState
 from agent.units_of_measure import parse_seconds
 
 POLL_SECONDS = 0.2
@@ -87,7 +86,7 @@ def _asked_of(session: Session, kind: Ask, numbers: list[int], reason: str) -> l
 def _asked_of_all(session: Session, kind: Ask, reason: str) -> list[AskRow]:
     """Ask every move that it means something to."""
     who, asked = actor(), []
-    for row in session.ledger.moves(database=session.database.name, states=BEFORE_ITS_END):
+    for row in session.ledger.moves(database=session.database.name, states=ACTIONABLE):
         try:
             asked.append(session.ledger.asks.ask(row.id, kind, who=who.who, origin=who.origin, reason=reason))
         except WrongState:

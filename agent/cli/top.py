@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
+from rich.cells import cell_len
 from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.live import Live
@@ -15,7 +16,7 @@ from rich.text import Text
 from agent.cli.app import Group, command
 from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.keys import pressed, single_keys
-from agent.cli.output import printable
+from agent.cli.output import Column, printable
 from agent.cli.running import UNDER_WAY, daemon_of
 from agent.cli.session import Session
 from agent.cli.under_way import under_way_document, under_way_of
@@ -25,7 +26,11 @@ from agent.units_of_measure import format_bytes, format_seconds, parse_seconds
 
 UNITS = 10
 ENOUGH = (b"q", b"Q", b"")  # keys that end the show; empty: the terminal has gone
-COLUMNS = ("unit", "tier", "size", "sync/s", "benefit/h", "verdict")
+COLUMNS = (
+    Column("unit"), Column("tier"), Column("size", number=True), Column("sync/s", number=True),
+    Column("benefit/h", number=True), Column("verdict"),
+)  # fmt: skip
+LEFT_OUT_FIRST = (1, 3, 2)  # columns, on a narrow terminal
 
 
 @command(Group.LOOK, "hotplace top --every 1s")
@@ -52,7 +57,8 @@ def _show(session: Session, seconds: float, limit: int) -> None:
     with single_keys() as listening, Live(console=session.out.console, screen=True, auto_refresh=False) as live:
         key: bytes | None = None
         while key not in ENOUGH:
-            parts = [_drawn(_document(session, database, limit)) for database in session.databases]
+            width = session.out.console.width
+            parts = [_drawn(_document(session, database, limit), width) for database in session.databases]
             live.update(Lines(*parts), refresh=True)
             if listening:
                 key = pressed(seconds)
@@ -87,7 +93,7 @@ def _document(session: Session, database: DatabaseConfig, limit: int) -> dict[st
         "moves": [
             {
                 "id": row.id, "unit": row.move.key, "to_space": row.move.to_space, "bytes": row.move.size_bytes,
-                "state": row.state, "sentence": under_way.sentence(row),
+                "state": row.state, "sentence": under_way.sentence(row), "line": under_way.line(row),
             }
             for row in rows
         ],
@@ -110,33 +116,42 @@ def _lines(ranking: Ranking, limit: int) -> list[tuple[str, ...]]:
     ]
 
 
-def _move_line(move: dict[str, Any]) -> str:
-    return f"move {move['id']}: {move['unit']} to {move['to_space']}, {move['state']}: {move['sentence']}"
-
-
 def _print(session: Session, document: dict[str, Any]) -> None:
     out = session.out
     out.line(f"{document['database']}: {document['daemon']['sentence']}", style="bold")
     out.line(document["window"]["sentence"])
     for move in document["moves"]:
-        out.line(_move_line(move))
+        out.line(move["line"])
     if not document["moves"]:
         out.line("nothing moves")
-    for line in document.pop("lines"):
-        out.line("  ".join(line))
+    out.table(COLUMNS, document.pop("lines"))
 
 
-def _drawn(document: dict[str, Any]) -> RenderableType:
-    """The same as something that a terminal redraws."""
+def _drawn(document: dict[str, Any], width: int) -> RenderableType:
+    """The same as something that a terminal of so many cells redraws."""
     head = [
         Text(printable(f"{document['database']}: {document['daemon']['sentence']}"), style="bold"),
         Text(printable(str(document["daemon"]["last_cycle"] or "no cycle yet"))),
         Text(printable(document["window"]["sentence"])),
-        *(Text(printable(_move_line(move))) for move in document["moves"]),
+        *(Text(printable(move["line"])) for move in document["moves"]),
     ]
+    lines = [[printable(cell) for cell in line] for line in document["lines"]]
+    shown = _shown(lines, width)
     table = Table(box=None, pad_edge=False)
-    for title in COLUMNS:
-        table.add_column(title, justify="right" if title in {"size", "sync/s", "benefit/h"} else "left", no_wrap=True)
-    for line in document["lines"]:
-        table.add_row(*(Text(printable(cell)) for cell in line))
+    for at in shown:
+        table.add_column(COLUMNS[at].title, justify="right" if COLUMNS[at].number else "left", no_wrap=True)
+    for line in lines:
+        table.add_row(*(Text(line[at]) for at in shown))
     return Lines(*head, Text(""), table, Text(""))
+
+
+def _shown(lines: list[list[str]], width: int) -> list[int]:
+    """The columns that the terminal has room for: unit, benefit and verdict say most and go last."""
+    cells = zip([column.title for column in COLUMNS], *lines, strict=True)
+    widths = [max(map(cell_len, column)) for column in cells]
+    shown = list(range(len(COLUMNS)))
+    for at in LEFT_OUT_FIRST:
+        if sum(widths[each] + 1 for each in shown) <= width:
+            break
+        shown.remove(at)
+    return shown

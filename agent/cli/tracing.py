@@ -13,9 +13,9 @@ from agent.cli.running import daemon_of
 from agent.cli.session import Session, actor
 from agent.cli.under_way import under_way_document, under_way_of
 from agent.config import DatabaseConfig
+from agent.states import ACTIONABLE
 from agent.trace import TraceFigures, TraceMark, read_figures, read_mark, write_mark
 from agent.units_of_measure import format_seconds, format_when, parse_seconds
-from agent.watch import ACTIONABLE
 
 trace = typer.Typer(no_args_is_help=True, epilog="Example: hotplace trace on --for 2h")
 app.add_typer(
@@ -82,16 +82,13 @@ def _check_document(session: Session, database: DatabaseConfig) -> dict[str, Any
     mark, figures = read_mark(ledger, database.name), read_figures(ledger, database.name)
     under_way = under_way_of(ledger, database, now)
     rows = ledger.moves(database=database.name, states=ACTIONABLE)
-    moves = [
-        f"move {row.id}: {row.move.key} to {row.move.to_space}, {row.state}: {under_way.sentence(row)}" for row in rows
-    ]
-    trace_line = _sentence(session, database, mark, figures)
+    lines = [_sentence(session, database, mark, figures), under_way.window, *map(under_way.line, rows)]
     return {
         "database": database.name,
         "trace": _document(mark, figures),
         **under_way_document(under_way),
         "moves": [{"id": row.id, "unit": row.move.key, "state": row.state} for row in rows],
-        "lines": [trace_line, under_way.window, *(moves or ["nothing moves and nothing is approved"])],
+        "lines": lines if rows else [*lines, "nothing moves and nothing is approved"],
     }
 
 

@@ -45,6 +45,20 @@ class UnderWay:
         """What happens to it now, or else the reason of its state."""
         return self.now(row) or row.reason
 
+    def line(self, row: MoveRow) -> str:
+        """The move, its state and what happens to it now, in one line."""
+        return move_line(row, self.sentence(row))
+
+
+def move_line(row: MoveRow, said: str) -> str:
+    """A move and its state in one line.
+
+    Args:
+        row: the move.
+        said: what there is to say about it; "" for nothing.
+    """
+    return f"move {row.id}: {row.move.key} to {row.move.to_space}, {row.state}{': ' if said else ''}{said}"
+
 
 def under_way_of(ledger: Ledger, database: DatabaseConfig, now: datetime) -> UnderWay:
     """What the ledger tells now."""
@@ -91,7 +105,7 @@ def under_way_document(under_way: UnderWay) -> dict[str, Any]:
 
 
 def progress_text(running: RunningMove) -> str:
-    """A bar, bytes and the time left, in one line."""
+    """A bar, bytes, the time left and what the engine is at, in one line: what is copied may still wait for a lock."""
     if running.ratio is None or running.done_bytes is None:
         return running.sentence or "runs; the engine does not tell how far it is"
     filled = round(BAR * min(1.0, running.ratio))
@@ -99,6 +113,7 @@ def progress_text(running: RunningMove) -> str:
     return (
         f"[{'#' * filled}{'.' * (BAR - filled)}] {format_ratio(running.ratio)}, {format_bytes(running.done_bytes)} of "
         f"{format_bytes(running.total_bytes)}{'' if left is None else f', about {format_seconds(left)} left'}"
+        f"{'; ' if running.sentence else ''}{running.sentence.replace(f': {running.unit} to {running.to_space}', '')}"
     )
 
 

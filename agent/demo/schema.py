@@ -65,11 +65,6 @@ class DemoSchema:
     partition_rows: int
     ssd_capacity_bytes: int
 
-    @property
-    def expected_up(self) -> frozenset[str]:
-        """What deserves the ssd."""
-        return frozenset({self.hot, self.hot_index, self.newest_partition, self.newest_partition_index})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Relation:

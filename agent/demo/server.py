@@ -37,12 +37,6 @@ def embedded_installations() -> dict[int, Path]:
     return {major: folder for major, folder in known.items() if (folder / "bin" / "postgres").exists()}
 
 
-def debian_installations() -> dict[int, Path]:
-    """Major version -> installation folder of every server from Debian's packages."""
-    root = Path("/usr/lib/postgresql")
-    return {int(p.name): p for p in sorted(root.glob("*")) if p.name.isdigit() and (p / "bin" / "postgres").exists()}
-
-
 def _reachable_by_others(path: Path) -> bool:
     """Whether a user without rights of its own can enter every folder above ``path``."""
     return all(folder.stat().st_mode & 0o001 for folder in path.resolve().parents)

@@ -16,16 +16,15 @@ from agent.ledger.proposals import Proposals
 from agent.ledger.rows import Ask, AskRow, MoveRow
 from agent.ledger.schema import asks, moves, proposals
 from agent.ledger.stored import load_move
-from agent.states import UNFINISHED, MoveState
+from agent.states import ACTIONABLE, MoveState
 from connectors.base import Clock
 
-BEFORE_ITS_END = UNFINISHED | {MoveState.APPROVED}
 _NEWEST = select(func.max(asks.c.id)).group_by(asks.c.move_id)
 _IN_FORCE = (  # made once: it is asked twice a second while a move runs
     select(asks)
     .join(moves, asks.c.move_id == moves.c.id)
     .join(proposals, moves.c.proposal_id == proposals.c.id)
-    .where(proposals.c.database == bindparam("of"), moves.c.state.in_(tuple(BEFORE_ITS_END)), asks.c.id.in_(_NEWEST))
+    .where(proposals.c.database == bindparam("of"), moves.c.state.in_(tuple(ACTIONABLE)), asks.c.id.in_(_NEWEST))
 )
 
 
@@ -107,7 +106,7 @@ class Asks:
 def _check(row: MoveRow, kind: Ask, newest: AskRow | None) -> None:
     """Refuse what means nothing to the move as it is."""
     held = newest is not None and newest.kind is Ask.PAUSE
-    if row.state not in BEFORE_ITS_END:
+    if row.state not in ACTIONABLE:
         raise WrongState(
             f"move {row.id} is {row.state}; only what is approved or has begun can be asked to {kind}",
             advice="hotplace history shows every move with its state.",

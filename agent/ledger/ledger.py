@@ -129,9 +129,11 @@ class Ledger:
 
         What the agent made by itself supersedes nothing that somebody asked for. Where one that would do the same (same
         statements for the same bundles) still waits or is approved and not finished, nothing is stored and its number
-        is returned, unless somebody asks for what until now was the agent's own.
+        is returned, unless somebody asks for what until now was the agent's own. Moves that it would take back are
+        UNDO_PROPOSED with the same transaction.
 
         Raises:
+            IllegalTransition: a move that it would take back was not placed, or is taken back already.
             ValueError: it has no moves, or does not survive being written down.
         """
         return self._proposals.store(proposal)

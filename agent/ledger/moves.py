@@ -7,7 +7,8 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, or_, select, update
+from sqlalchemy import Connection, or_, select, update
+from sqlalchemy.dialects.sqlite import insert
 
 from agent.ledger.audit import AuditChain, subject_of
 from agent.ledger.database import Database, inserted
@@ -199,10 +200,8 @@ def _statements(route: Route) -> set[str]:
 def _note_arrival(connection: Connection, row: MoveRow, now: datetime) -> None:
     keys = dict.fromkeys((row.move.key, *row.move.route.bundle.unit_keys))
     arrived = [{"database": row.database, "unit_key": key, "placed_at": now} for key in keys]
-    for values in arrived:
-        same = placements.c.database == row.database, placements.c.unit_key == values["unit_key"]
-        connection.execute(delete(placements).where(*same))
-    connection.execute(insert(placements), arrived)
+    query = insert(placements)
+    connection.execute(query.on_conflict_do_update(set_={"placed_at": query.excluded.placed_at}), arrived)
 
 
 def _outcome_row(values: dict[str, Any]) -> OutcomeRow:

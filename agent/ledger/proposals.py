@@ -40,10 +40,10 @@ class Proposals:
             query = select(proposals).where(*live, proposals.c.same_work == same_work).order_by(proposals.c.id.desc())
             same = load_proposals(connection, query)
             known = next((row.id for row in same if _stands_for(row, proposal)), None)
-            if known is not None:
-                return known
-            number = self._insert(connection, proposal, text, same_work)
-            self._supersede(connection, proposal, number, {row.id for row in same})
+            number = self._insert(connection, proposal, text, same_work) if known is None else known
+            if known is None:
+                self._supersede(connection, proposal, number, {row.id for row in same})
+            self._await_undo(connection, proposal, number)
             return number
 
     def end(self, number: int, reason: str) -> None:
@@ -160,6 +160,19 @@ class Proposals:
             database=proposal.database, digest=proposal.digest, moves=len(proposal.moves),
         )  # fmt: skip
         return number
+
+    def _await_undo(self, connection: Connection, proposal: Proposal, number: int) -> None:
+        """The moves that it would take back wait for what becomes of it: in one transaction, or neither is so."""
+        taken_back = [move.undoes for move in proposal.moves if move.undoes is not None]
+        if not taken_back:
+            return
+        reason = f"proposal {number} would take it back"
+        for row in load_moves(connection, [moves.c.id.in_(taken_back), moves.c.state != MoveState.UNDO_PROPOSED]):
+            self._set_moves(connection, [row], MoveState.UNDO_PROPOSED, reason)
+            self._chain.append(
+                connection, f"move.{MoveState.UNDO_PROPOSED}", subject_of("move", row.id),
+                was=row.state, reason=reason, digest=row.digest,
+            )  # fmt: skip
 
     def _supersede(self, connection: Connection, proposal: Proposal, by: int, same: Collection[int]) -> None:
         """End older undecided ones that the new one answers better, or that would send the ``same`` statements."""

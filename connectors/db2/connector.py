@@ -10,6 +10,7 @@ from connectors.base import Clock, Lease, Mover
 from connectors.containers import ByHand
 from connectors.db2 import demand, doctor, lease
 from connectors.db2.catalog import Homes, known_homes, read_catalog
+from connectors.db2.condition import with_condition
 from connectors.db2.containers import route_out
 from connectors.db2.inspection import inspect
 from connectors.db2.landing import landed, landing_in
@@ -143,8 +144,11 @@ class Db2Connector:
 
     def _table_of(self, bundle: Bundle) -> TableFacts | None:
         """The table that moves; while a move of it is open, some of its triggers are that move's and will go."""
-        table = find_table_of(self._session, parse_key(bundle.key))
-        if table is None or not table.triggers or not read_protocol(self._session, table.schema, table.name).open:
+        found = find_table_of(self._session, parse_key(bundle.key))
+        if found is None:
+            return None
+        table = with_condition(self._session, found)
+        if not table.triggers or not read_protocol(self._session, table.schema, table.name).open:
             return table
         return replace(table, triggers=())
 

@@ -56,7 +56,11 @@ _BY_CODE: dict[int, tuple[type[ConnectorError], str]] = {
     -204: (ObjectGone, "It was dropped or renamed; plan again."),
     -440: (ObjectGone, "This version has no such routine; see doctor."),
     -478: (StatementFailed, "A function uses a view of it: UPDATE DB CFG USING AUTO_REVAL DEFERRED, then again."),
-    -668: (StatementFailed, "The table is restricted: reason 7 asks for REORG TABLE, 1 and 10 for SET INTEGRITY."),
+    -668: (
+        StatementFailed,
+        "The table is restricted: reason 7 asks for REORG TABLE, 3 for LOAD ... TERMINATE, 1 and 10 for SET INTEGRITY.",
+    ),
+    -1477: (StatementFailed, "The table is not available: restore it, or drop it."),
     -2103: (
         StatementFailed,
         "ADMIN_MOVE_TABLE does not move such a table (reason 6: row protection): move its table space instead.",

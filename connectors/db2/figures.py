@@ -56,12 +56,6 @@ def space_totals(c: Columns) -> SpaceTotals:
     )
 
 
-def average_sync_read_ms(totals: SpaceTotals) -> F64:
-    """Milliseconds a session waited for one page; NaN where it never did."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(totals.sync > 0, totals.sync_read_seconds * MILLISECONDS / totals.sync, np.nan)
-
-
 def hit_ratio(c: Columns) -> F64:
     """Share of page requests that the local pool answered, by IBM's formula since 10.1; NaN where nothing was asked.
 

@@ -34,6 +34,7 @@ LOST = {
     "table_triggers": "tables cannot be moved: their triggers are not known",
     "packages": "which packages have to be bound again after a table space has moved is not known",
     "table_grants": "tables cannot be moved: their grants could not be compared afterwards",
+    "column_grants": "tables cannot be moved: their grants on columns could not be compared afterwards",
     "table_monitors": "tables cannot be moved: whether an event monitor writes to them is not known",
     "xml_schemas": "tables cannot be moved: whether XML schemas depend on them is not known",
     "history_of": "whether a table holds the history of another is not known",

@@ -16,6 +16,7 @@ from connectors.base import (
     SpaceFull,
     StatementFailed,
 )
+from connectors.db2.condition import with_condition
 from connectors.db2.errors import diagnose, outcome_unknown, translate
 from connectors.db2.inspection import move_runs, read_rebalance, tidy_for
 from connectors.db2.progress import progress_of
@@ -211,7 +212,7 @@ class Db2Mover(Closing):
         table = find_table(self._eye, phase.schema, phase.table)
         if table is None:
             return
-        against = refusal(table)
+        against = refusal(with_condition(self._eye, table))
         if against is not None:
             raise StatementFailed(f"{step.purpose}: {against[1]}", advice="Plan again.")
         beside = bytes_beside(self._eye, table, phase.homes, shared=self._shared)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from connectors.db2.names import readable
-from connectors.db2.tables import TableFacts
+from connectors.db2.tables import LOAD_RUNS, TableFacts
 
 INSTEAD = "move its table space instead"
 ROWS_HIDDEN = frozenset({"R", "B"})  # of label protection: by columns alone hides no row
@@ -56,6 +56,7 @@ def written_name(table: TableFacts) -> str:
 
 def _reasons(table: TableFacts) -> Iterator[_Reason]:
     yield from _of_kind(table)
+    yield from _of_condition(table)
     yield table.status != "N", "not_normal", f"is in status {table.status}; SET INTEGRITY first"
     yield table.access != "F", "no_full_access", f"is not fully accessible (ACCESS_MODE {table.access})"
     yield from _of_relations(table)
@@ -75,6 +76,17 @@ def _of_kind(table: TableFacts) -> Iterator[_Reason]:
     yield bool(table.history_of), "history_table", history
     clustered = any(index.kind == "RCT" for index in table.indexes)
     yield clustered, "range_clustered", f"is clustered by range, which ADMIN_MOVE_TABLE does not move; {INSTEAD}"
+
+
+def _of_condition(table: TableFacts) -> Iterator[_Reason]:
+    """Every copy would meet SQL0668N, or wait."""
+    yield table.load_status == LOAD_RUNS, "load_running", "is being loaded; wait until that LOAD has ended"
+    failed = f"has an unfinished LOAD ({table.load_status}); LOAD ... RESTART, or LOAD ... TERMINATE, first"
+    yield bool(table.load_status), "load_pending", failed
+    lost = "is not available (as after a rollforward through a LOAD that was not recoverable); restore or drop it"
+    yield not table.available, "unavailable", lost
+    changed = f"waits for a reorganization since it was altered; REORG TABLE {written_name(table)} first"
+    yield table.reorg_pending, "reorg_pending", changed
 
 
 def _of_relations(table: TableFacts) -> Iterator[_Reason]:

@@ -29,7 +29,6 @@ class Server:
     object_metrics: tuple[str, ...]  # mon_obj_metrics of each member
     request_metrics: tuple[str, ...]
     hadr_role: str
-    archive_log: str
     auto_reval: str = ""  # "": not to be read
     log_bytes: int | None = None  # that one member's active log may take; None: endless, or not to be read
 
@@ -94,7 +93,6 @@ def read_server(session: ReadSession) -> Server:
         object_metrics=_values(settings, "mon_obj_metrics"),
         request_metrics=_values(settings, "mon_req_metrics"),
         hadr_role=next(iter(_values(settings, "hadr_db_role")), "STANDARD"),
-        archive_log=next(iter(_values(settings, "logarchmeth1")), "OFF"),
         auto_reval=next(iter(_values(settings, "auto_reval")), ""),
         log_bytes=_log_bytes(settings),
     )

@@ -14,6 +14,8 @@ MATERIALIZED, STAGING = "S", "T"  # SYSCAT.TABDEP.DTYPE
 VIEWS = frozenset({"V", "W"})
 LARGE = frozenset({"BLOB", "CLOB", "DBCLOB", "LONG VARCHAR", "LONG VARGRAPHIC", "XML"})
 RIGHTS = ("CONTROL", "ALTER", "DELETE", "INDEX", "INSERT", "REFERENCES", "SELECT", "UPDATE")  # as in table_grants.sql
+COLUMN_RIGHTS = {"U": "UPDATE", "R": "REFERENCES"}  # SYSCAT.COLAUTH.PRIVTYPE
+LOAD_RUNS = "IN_PROGRESS"  # ADMIN_GET_TAB_INFO.LOAD_STATUS
 _GRANTEES = {"U": "USER", "G": "GROUP", "R": "ROLE"}
 _ORDER = {"A": "+", "D": "-", "I": "include "}  # SYSCAT.INDEXCOLUSE.COLORDER; others as they are
 
@@ -65,8 +67,11 @@ class TableFacts:
     checks: int = 0  # check constraints
     generated: int = 0  # columns worked out from others
     owner: str = ""
-    grants: tuple[str, ...] = ()  # "SELECT to ROLE READERS", and once more where it may be passed on
+    grants: tuple[str, ...] = ()  # "SELECT to ROLE READERS", "UPDATE of DAY to ..."; twice where it may be passed on
     analysed: bool = False  # statistics were collected
+    available: bool = True  # this and what follows: as ``condition`` finds it
+    reorg_pending: bool = False
+    load_status: str = ""
 
     @property
     def unique(self) -> bool:
@@ -82,7 +87,6 @@ class MoveProtocol:
     authid: str = ""
     target: str = ""  # name of the table that is being filled
     warnings: str = ""
-    original: str = ""
     copied_rows: int = 0
 
     @property
@@ -116,7 +120,7 @@ def find_table(session: ReadSession, schema: str, name: str) -> TableFacts | Non
         monitors=tuple(sorted(str(row[0]) for row in session.rows("table_monitors", me, doing=doing))),
         history_of=", ".join(_named(session.optional_rows("history_of", me, doing=doing) or [])),
         xml_schemas=_named(session.rows("xml_schemas", me, doing=doing)),
-        grants=_grants(session.rows("table_grants", me, doing=doing)),
+        grants=_all_grants(session, me, doing),
         **_own(rows[0]),
         **_dependents(session, me, doing),
     )
@@ -166,12 +170,22 @@ def _named(rows: Iterable[Row]) -> tuple[str, ...]:
     return tuple(sorted(map(written, rows)))
 
 
-def _grants(rows: Iterable[Row]) -> tuple[str, ...]:
+def _all_grants(session: ReadSession, table: tuple[str, str], doing: str) -> tuple[str, ...]:
+    """Of the whole table, and of single columns."""
+    rows = session.rows("table_grants", table, doing=doing)
+    given = [(right, how, row) for row in rows for right, how in zip(RIGHTS, row[2:], strict=True)]
+    for row in session.rows("column_grants", table, doing=doing):
+        right = f"{COLUMN_RIGHTS.get(row[3], row[3])} of {readable(row[2])}"
+        given.append((right, "G" if row[4] == "G" else "Y", row))
+    return _grants(given)
+
+
+def _grants(given: Iterable[tuple[str, str, Row]]) -> tuple[str, ...]:
+    """Each right with how it was given (Y: it is, G: and may be passed on) and a row that begins with to whom."""
     found = set()
-    for grantee, kind, *given in rows:
-        for right, how in zip(RIGHTS, given, strict=True):
-            said = f"{right} to {_GRANTEES.get(kind, kind)} {readable(grantee)}"
-            found |= {"Y": {said}, "G": {said, f"{said} with grant option"}}.get(how, set())
+    for right, how, (grantee, kind, *_) in given:
+        said = f"{right} to {_GRANTEES.get(kind, kind)} {readable(grantee)}"
+        found |= {"Y": {said}, "G": {said, f"{said} with grant option"}}.get(how, set())
     return tuple(sorted(found))
 
 
@@ -237,6 +251,5 @@ def protocol_of(rows: Sequence[tuple[str, str]]) -> MoveProtocol:
         authid=found.get("AUTHID", ""),
         target=found.get("TARGET", ""),
         warnings=found.get("WARNINGS", ""),
-        original=found.get("ORIGINAL", ""),
         copied_rows=int(count) if count.isdigit() else 0,
     )

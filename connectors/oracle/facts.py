@@ -18,7 +18,6 @@ class TableFacts:
     """The row of ``sql/table.sql``, in its order."""
 
     partitioned: str
-    iot_type: str | None
     cluster: str | None
     temporary: str
     nested: str

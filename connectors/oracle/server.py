@@ -21,7 +21,6 @@ class Server:
     cluster: bool
     dbid: int
     name: str
-    unique_name: str
     role: str  # PRIMARY, PHYSICAL STANDBY ...
     open_mode: str
     force_logging: bool
@@ -90,7 +89,7 @@ def read_server(session: ReadSession) -> Server:
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    version, product, parallel, dbid, name, unique, role, mode, forced, login, proxy = session.rows(
+    version, product, parallel, dbid, name, role, mode, forced, login, proxy = session.rows(
         query("identify"), doing="identifying"
     )[0]
     number = version_number(version)
@@ -109,7 +108,6 @@ def read_server(session: ReadSession) -> Server:
         cluster=parallel == "YES",
         dbid=int(dbid),
         name=name,
-        unique_name=unique,
         role=role,
         open_mode=mode,
         force_logging=forced == "YES",

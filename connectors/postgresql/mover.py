@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 import psycopg
 from psycopg import sql
@@ -20,6 +21,8 @@ from connectors.postgresql.queries import query
 from connectors.postgresql.session import ReadSession, Row, milliseconds, open_connection
 from connectors.postgresql.settings import PostgresqlSettings
 
+BLOCKERS_NAMED = 5
+UNSEEN: Row = (None, None, False, ())
 CANCEL_TRIES, CANCEL_EVERY_SECONDS, CANCEL_TIMEOUT_SECONDS = 20, 0.25, 5.0
 
 
@@ -56,7 +59,7 @@ class PostgresqlMover(Closing, Unpausable):
         self._route = route
         for statement in route.prologue:
             self._send(statement, f"preparing to move {route.bundle.key}", 0.0)
-        self._bytes_before, _, _ = self._look(route)
+        self._bytes_before, *_ = self._look(route)
 
     def execute(self, step: Step) -> None:
         """Run one step to its end."""
@@ -75,11 +78,11 @@ class PostgresqlMover(Closing, Unpausable):
         route = self._route
         if route is None or self._bytes_before is None or self._idle.is_set():
             return None
-        used, phase, waits = self._look(route)
+        used, phase, waits, blockers = self._look(route)
         if used is None:
             return None
         total = max(1, route.bundle.size_bytes)
-        doing = "waiting for a lock" if waits else phase or "copying"
+        doing = waiting_for(blockers) if waits else phase or "copying"
         return Progress(
             done_bytes=min(total, max(0, used - self._bytes_before)),
             total_bytes=total,
@@ -123,11 +126,23 @@ class PostgresqlMover(Closing, Unpausable):
         return translate(error, doing)
 
     def _look(self, route: Route) -> Row:
-        """Bytes in the target (None: nobody can tell), phase of an index build, whether it waits for a lock."""
+        """Bytes in the target (None: nobody can tell), phase of a build, whether it waits for a lock, and whose."""
         values = {"pid": self._pid, "space": route.to_space}
         try:
             with self._watching:
                 rows = self._watch.rows(query("progress"), values, doing="looking at progress")
         except ConnectorError:  # a move must not fail because nobody can see how far it is
-            return None, None, False
-        return rows[0] if rows else (None, None, False)
+            return UNSEEN
+        return rows[0] if rows else UNSEEN
+
+
+def waiting_for(blockers: Sequence[int]) -> str:
+    """What a statement waits for, by the processes of the server that hold it up; a few of them are named.
+
+    >>> waiting_for([17, 4])
+    'waiting for a lock that processes 17, 4 hold'
+    """
+    if not blockers:
+        return "waiting for a lock"
+    named = ", ".join(map(str, blockers[:BLOCKERS_NAMED])) + (", ..." if len(blockers) > BLOCKERS_NAMED else "")
+    return f"waiting for a lock that {f'process {named} holds' if len(blockers) == 1 else f'processes {named} hold'}"

@@ -17,7 +17,6 @@ from connectors.sqlserver.settings import Partitions
 from connectors.sqlserver.spaces import PAGE, File, Volume, spaces_of
 
 COLUMNSTORES = frozenset({5, 6})  # index types whose segments are stored as large objects and move with the index
-_CLUSTERED_COLUMNSTORE = 5
 
 
 @dataclass(frozen=True, slots=True)

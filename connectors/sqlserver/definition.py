@@ -45,7 +45,6 @@ class Column:
     """A row of ``sql/columns.sql``, in its order."""
 
     name: str
-    type_id: int
     type_name: str
     max_length: int
     precision: int
@@ -53,7 +52,6 @@ class Column:
     collation: str | None
     nullable: int
     computed: int
-    filestream: int
 
     @property
     def large(self) -> bool:

@@ -30,7 +30,6 @@ NO_SUCH_DRIVER = frozenset({"IM002", "IM003", "IM004"})  # of the driver manager
 LIBRARY_NOT_OPENED = "01000"  # of unixODBC, without a number; FreeTDS gives it to errors of its own, which have one
 GONE_OR_FORBIDDEN = frozenset({1088, 3701, 4902, 15151})  # the server will not say which
 NOTHING_TO_PAUSE = frozenset({10638, 10641})  # no such build, or it does not run
-MISSING_VIEW_RIGHT = frozenset({229, 262, 297, 300, 371})
 
 _LATER = "Somebody uses the object; it is tried again later."
 _PLAN = "The table or index is not what it was when this was planned; plan again."

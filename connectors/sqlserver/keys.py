@@ -91,13 +91,3 @@ def index_ids(physical_id: I64) -> I64:
 def object_ids(physical_id: I64) -> I64:
     """The object_id of each unit."""
     return physical_id >> (INDEX_BITS + PARTITION_BITS + _LOB_SHIFT)
-
-
-def is_lob(physical_id: I64) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Whether each unit is the large objects of another."""
-    return (physical_id & 1).astype(np.bool_)
-
-
-def without_lob(physical_id: I64) -> I64:
-    """The unit whose large objects these are."""
-    return physical_id & ~np.int64(1)

@@ -20,16 +20,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.bench.lab.__main__ import EXPERIMENTS, MINUTES
-from tests.bench.lab.pace import FULL, QUICK
+from tests.bench.lab.pace import FULL, ROUND
 from tests.bench.measurement import Measurement
 
 HERE = Path(__file__).parent
 LAB = tuple(f"lab.{name}" for name in EXPERIMENTS)
-SHORT = ("history", "agent_cost", "oracle_cost")  # seconds each
+SHORT = ("history", "agent_cost")  # seconds each
 QUICK_LAB = ("lab.disks", "lab.headline", "lab.kindness")  # the others take minutes even when small
 SMALL_TOO = (
     "policy_baselines",
     "postgresql_cost",
+    "oracle_cost",
     "history_week",
     "day",
 )  # have a small version: measurements(quick=True)
@@ -94,7 +95,7 @@ def _measured(name: str, *, quick: bool) -> list[Measurement]:
     """Run one benchmark in this process."""
     module = importlib.import_module(f"tests.bench.{name}")
     if name in LAB:
-        lines: list[Measurement] = module.measurements(QUICK if quick else FULL)
+        lines: list[Measurement] = module.measurements(ROUND if quick else FULL)
     elif name in SMALL_TOO:
         lines = module.measurements(quick=quick)
     else:

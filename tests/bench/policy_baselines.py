@@ -1,8 +1,8 @@
 """hotplace against what a site could do instead, on the same seeded workloads; the best fixed placement is the measure.
 
 Six kinds of workload, several seeds each, six weeks of hours (thirteen where months matter), 300 units, fast storage
-for a tenth of the bytes. Everybody starts from an empty fast tier and pays for every byte copied. ``--quick`` plays two
-weeks (five where months matter) with one seed. ``--show`` prints every play as it ends.
+for a tenth of the bytes. Everybody starts from an empty fast tier and pays for every byte copied. ``--quick`` plays
+eight days (a month and a day where months matter) with one seed. ``--show`` prints every play as it ends.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from tests.bench.policies.cache import play_cache
 from tests.bench.policies.hindsight import Hindsight
 from tests.bench.policies.product import Hotplace
 from tests.bench.policies.stage import Policy, Score, Stage
-from tests.workloads.patterns import SHAPES, WEEK, Workload, workload
+from tests.workloads.patterns import DAY, SHAPES, WEEK, Workload, workload
 
 COMMAND = "python -m tests.bench.policy_baselines"
-HOURS, QUICK_HOURS = 6 * WEEK, 2 * WEEK
-MONTHS, QUICK_MONTHS = 13 * WEEK, 5 * WEEK  # for what happens once a month
+HOURS, QUICK_HOURS = 6 * WEEK, WEEK + DAY
+MONTHS, QUICK_MONTHS = 13 * WEEK, 32 * DAY  # for what happens once a month
 SEEDS = (1, 2, 3)
 WORKERS = 2  # the figures do not depend on it
 PRODUCT = "hotplace"

@@ -11,6 +11,8 @@ full, a unit passes from one to the other only if it finds room for a second cop
 tiers together is never more than what was free in them at the start and what has left them, since passing between them
 frees nothing and coming in takes. So no unit passes that is larger than that, and a row for each that is larger than
 what was free at the start cuts away no end that some order of moves reaches: the bound holds for every plan there is.
+It may be a little more than orders reach, where two units change places that each find but half of what is free;
+``unit/policies/test_policy_referee`` compares with every order there is.
 """
 
 from __future__ import annotations

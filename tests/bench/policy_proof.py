@@ -1,68 +1,58 @@
 """A proof that no plan brings much more than a given value, where HiGHS alone finds none in minutes.
 
-Branch and bound (Land and Doig) over linear relaxations that HiGHS solves. What holds such instances up are one or two
+Branch and bound (Land and Doig) over linear relaxations (``policy_relaxation``). What holds such instances up are few
 units as large as all the room that is left: the relaxation takes a part of them, and every other unit stays open until
-it is said whether they move. So of all units of which a relaxation takes a part the largest is decided first, the node
-with the highest bound before the others; and whatever its reduced cost settles is left out of the nodes below.
+it is said whether they move. The node with the highest bound goes before the others. The first of them try every unit
+of which a part is taken, and keep the one that lowers the bounds most (strong branching); later ones decide the
+largest. What no longer fits beside what is decided is barred, and where more passes than finds room it is decided
+first how much does.
 """
 
 from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import linprog
 
-from connectors.model import F64, I64, Bools
-from tests.bench.policy_instances import ROUNDING, Program, rows_of
+from connectors.model import F64
+from tests.bench.policy_instances import Program
+from tests.bench.policy_relaxation import WHOLE, Decided, Relaxation
 
-_WHOLE = 1e-7  # nearer to 0 or 1 a binary is no part
+_STRONG = 150  # nodes that try every part
+_TRIED = 6  # parts at most
+_LEAST = 1e-9  # of a bound, as what a half lowers it by at least
 
 
 @dataclass(frozen=True)
 class _Node:
-    """What is still open, and its relaxation."""
+    """What is decided, and its relaxation."""
 
-    asked: Program
-    settled: float  # gain of what is decided
+    decided: Decided
     bound: float  # no answer of this node brings more
-    taken: F64  # (v,) of each binary by the relaxation
-    worth: F64  # (v,) reduced cost: what is lost by deciding the binary the other way
+    passing: float = 0.0  # the largest of which a part passes without room for it; 0: none
+    parts: tuple[int, ...] = ()  # binaries of which a part is taken, the largest first
 
-    def halves(self, threshold: float) -> Iterator[tuple[Program, float]]:
-        """The open rest and what is settled, split in two.
+    def ways(self, relaxation: Relaxation) -> list[list[Decided]]:
+        """Ways to split what is open in two; none where nothing is."""
+        if self.passing:
+            return [self._by_passing(relaxation)]
+        decided, ways = self.decided, []
+        for part in self.parts:
+            others = tuple((other, False) for other in relaxation.others(part))
+            halves = ((part, True), *others), ((part, False),)
+            ways.append([replace(decided, binaries=(*decided.binaries, *more)) for more in halves])
+        return ways
 
-        Where more passes than finds room: with room for the largest, and without anything as large. Otherwise with the
-        largest part taken, and without it.
-        """
-        size = self.too_large()
-        if size:
-            yield replace(self.asked, passed=size), self.settled
-            yield self.asked.only(self.asked.passes < size), self.settled
-            return
-        parts = np.abs(self.taken - np.rint(self.taken)) > _WHOLE
-        surely = (self.bound - np.abs(self.worth) < threshold) & ~parts
-        largest = int(np.argmax(np.where(parts, np.abs(self.asked.use).max(axis=0), -1.0)))
-        taken = surely & (self.taken > 0.5)
-        asked, settled = _without(self.asked, taken, surely)
-        here = np.arange(len(asked.gain)) == np.count_nonzero(~_gone(self.asked, taken, surely)[:largest])
-        nothing = np.zeros_like(here)
-        for take in (here, nothing):
-            rest, more = _without(asked, take, here)
-            yield rest, self.settled + settled + more
-
-    def too_large(self) -> float:
-        """The largest of which a part passes without as much free as it takes; 0 where there is none."""
-        found = self.asked.free + float(self.asked.leaves @ self.taken)
-        large = (self.taken > _WHOLE) & (self.asked.passes > found + _WHOLE)
-        return float(self.asked.passes[large].max(initial=0.0))
-
-    def whole(self) -> bool:
-        """Whether the relaxation takes no parts, so that its bound is reached."""
-        return bool(np.all(np.abs(self.taken - np.rint(self.taken)) <= _WHOLE)) and not self.too_large()
+    def _by_passing(self, relaxation: Relaxation) -> list[Decided]:
+        """With room for the largest that passes, and without anything as large."""
+        decided, largest, halves = self.decided, self.passing, []
+        if decided.passed < largest:
+            halves.append(replace(decided, passed=largest))
+        if max(decided.passed, float(relaxation.asked.passes[decided.taken()].max(initial=0.0))) < largest:
+            halves.append(replace(decided, below=largest))
+        return halves
 
 
 def proven_bound(asked: Program, value: float, *, near: float = 1e-4, seconds: float = 40.0) -> float:
@@ -72,53 +62,58 @@ def proven_bound(asked: Program, value: float, *, near: float = 1e-4, seconds: f
         asked: the program of an instance.
         value: of some plan.
         near: share of the value.
-        seconds: after which the highest bound of what is open counts.
+        seconds: of processor time, after which the highest bound of what is open counts.
     """
-    threshold, end = value * (1.0 + near), time.monotonic() + seconds
-    root = _node(asked, 0.0)
+    end, reached = time.process_time() + seconds, value * (1.0 + near)
+    relaxation = Relaxation(asked, reached)
+    root = _node(relaxation, Decided(), reached)
     nodes = [(-root.bound, 0, root)]
-    made, reached = 1, threshold
-    while nodes and -nodes[0][0] > reached and time.monotonic() < end:
-        node = heapq.heappop(nodes)[2]
-        if node.whole():
-            reached = max(reached, node.bound)
-            continue
-        for rest, settled in node.halves(threshold):
-            half = _node(rest, settled)
+    split, made = 0, 1
+    while nodes and -nodes[0][0] > reached and time.process_time() < end:
+        above, _, node = heapq.heappop(nodes)
+        halves = _halves(relaxation, node, reached, _TRIED if split < _STRONG else 1)
+        split += 1
+        if not halves:  # nothing is open: the bound is reached, or as good as
+            reached = max(reached, -above)
+        for half in halves:
             if half.bound > reached:
-                heapq.heappush(nodes, (-half.bound, made, half))
+                heapq.heappush(nodes, (max(-half.bound, above), made, half))
                 made += 1
     return max(reached, -nodes[0][0] if nodes else reached)
 
 
-def _gone(asked: Program, taken: Bools, decided: Bools) -> Bools:
-    """Binaries that are decided, and those of a unit of which another one is taken."""
-    return np.asarray(decided | np.isin(asked.unit, asked.unit[taken]), dtype=np.bool_)
+def _halves(relaxation: Relaxation, node: _Node, floor: float, tried: int) -> list[_Node]:
+    """The halves of a node, of some ways to split it those whose bounds are lowest."""
+    best, most = list[_Node](), -1.0
+    for way in node.ways(relaxation)[:tried]:
+        halves = [_node(relaxation, decided, floor) for decided in way]
+        lowered = [max(node.bound - max(half.bound, floor), _LEAST * abs(node.bound)) for half in halves]
+        if float(np.prod(lowered)) > most:
+            best, most = halves, float(np.prod(lowered))
+        if all(half.bound <= floor for half in halves):
+            break
+    return best
 
 
-def _without(asked: Program, taken: Bools, decided: Bools) -> tuple[Program, float]:
-    """The rest of a program once some binaries are decided, and the gain of those taken."""
-    left: I64 = np.flatnonzero(~_gone(asked, taken, decided))
-    rest = replace(
-        asked.only(left),
-        room=asked.room - asked.use[:, taken].sum(axis=1),
-        free=asked.free + float(asked.leaves[taken].sum()),
-        passed=max(asked.passed, float(asked.passes[taken].max(initial=0.0))),
-    )
-    return rest, float(asked.gain[taken].sum())
+def _node(relaxation: Relaxation, decided: Decided, floor: float) -> _Node:
+    """The node of what is decided, and of what that bars."""
+    while True:
+        relaxed = relaxation.solved(decided, floor)
+        if relaxed.taken is None:
+            return _Node(decided, relaxed.bound)
+        parts = np.flatnonzero(np.abs(relaxed.taken - np.rint(relaxed.taken)) > WHOLE)
+        passing = _too_large(relaxation.asked, relaxed.taken)
+        if passing or not len(parts):
+            return _Node(decided, relaxed.bound, passing=passing)
+        barred = parts[~relaxation.affordable(decided, parts)]
+        if not len(barred):
+            largest = np.argsort(-np.abs(relaxation.asked.use[:, parts]).max(axis=0), kind="stable")
+            return _Node(decided, relaxed.bound, parts=tuple(parts[largest].tolist()))
+        decided = replace(decided, binaries=(*decided.binaries, *((int(each), False) for each in barred)))
 
 
-def _node(asked: Program, settled: float) -> _Node:
-    """A program's relaxation; where it has no answer its bound is -inf."""
-    asked = asked.only(asked.affordable())
-    unit = max(float(np.abs(asked.gain).max(initial=0.0)), 1e-300)
-    if not len(asked.gain):
-        possible = np.all(asked.room >= -ROUNDING) and asked.passed <= asked.free + ROUNDING
-        return _Node(asked, settled, settled if possible else -np.inf, taken=asked.gain, worth=asked.gain)
-    rows = rows_of(asked)
-    cost, bounds = np.append(-asked.gain / unit, 0.0), np.column_stack((rows.lower, rows.upper))
-    done = linprog(cost, A_ub=rows.left, b_ub=rows.right, bounds=bounds, method="highs")
-    if done.x is None:
-        return _Node(asked, settled, -np.inf, taken=asked.gain, worth=asked.gain)
-    worth = (np.asarray(done.lower.marginals) - np.asarray(done.upper.marginals))[:-1] * unit
-    return _Node(asked, settled, settled - float(done.fun) * unit, taken=done.x[:-1], worth=worth)
+def _too_large(asked: Program, taken: F64) -> float:
+    """The largest of which a part passes without as much free as it takes; 0 where there is none."""
+    found = asked.free + float(asked.leaves @ taken)
+    large = (taken > WHOLE) & (asked.passes > found + WHOLE)
+    return float(asked.passes[large].max(initial=0.0))

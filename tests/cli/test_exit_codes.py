@@ -81,6 +81,18 @@ def test_init_into_a_folder_that_is_not_there(tmp_path: Path) -> None:
     assert "cannot write" in result.stderr
 
 
+@pytest.mark.parametrize(("command", "code"), [(["show", "7"], 7), (["audit", "verify"], 0), (["doctor"], 5)])
+def test_an_error_as_json(site: Site, command: list[str], code: int) -> None:
+    """With --json there is always one document: the answer, or else the error with its code and what to do next."""
+    if code == 5:
+        site.database["tiers"][0]["spaces"] = ["sdd"]
+        site.write()
+    done = site.run(*command, "--json")
+    assert done.code == code
+    assert (done.document.get("error") or {}).get("exit_code") == (7 if code == 7 else None)
+    assert code != 7 or done.document["error"]["next"] in done.err
+
+
 # -- wrong use -------------------------------------------------------------------------------------------------------
 
 

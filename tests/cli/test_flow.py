@@ -34,7 +34,10 @@ def test_init_writes_a_valid_private_file_once(tmp_path: Path) -> None:
 
 def test_doctor_is_content(site: Site) -> None:
     """A sound set-up ends with 0, and says in both forms what was looked at."""
-    assert "ready: hotplace run" in site.good("doctor").out
+    shown = site.good("doctor").out
+    assert "ready: hotplace run" in shown
+    marks = [line.split()[0] for line in shown.splitlines() if line.startswith(("ERROR ", "WARNING ", "info ", "ok "))]
+    assert marks == sorted(marks, key=["ERROR", "WARNING", "info", "ok"].index), "what is wrong comes first"
     document = site.good("doctor", "--json").document
     assert document["ok"] is True
     assert {"ledger_path", "connection", "room"} <= {f["code"] for f in document["databases"][0]["findings"]}
@@ -54,6 +57,7 @@ def test_nothing_is_known_before_the_first_run(site: Site) -> None:
     units = site.run("units")
     assert units.code == 7
     assert "nothing is ranked yet" in units.err
+    assert "hotplace plan --observe 60" in site.good("plan").out
 
 
 def test_from_samples_to_a_kept_move(site: Site) -> None:
@@ -166,6 +170,12 @@ def _look_back(site: Site, number: int) -> None:
     events = {row["event"] for row in site.good("audit", "list", "--limit", "1000", "--json").document["audit"]}
     assert {"proposal.approved", "move.struck"} <= events
     assert "proposal.approved" in site.good("audit", "list", "--limit", "1000").out
+    approvals = site.good("audit", "list", "--event", "proposal.appr*", "--json").document["audit"]
+    assert {row["event"] for row in approvals} == {"proposal.approved"}
+    assert all(f"digest {row['facts']['digest'][:12]};" in site.good("audit", "list").out for row in approvals)
+    assert site.good("audit", "verify", "--head", approvals[0]["hash"], "--json").document["ok"] is True
+    another = site.run("audit", "verify", "--head", "0" * 64)
+    assert (another.code, "another chain" in another.out) == (10, True)
 
 
 def test_reject(site: Site) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -45,11 +46,18 @@ def test_version() -> None:
     assert CliRunner().invoke(whole_app(), ["--version"]).stdout.startswith("hotplace 0")
 
 
-def test_nothing_said_is_help() -> None:
-    """Without a command the help is shown, as wrong use."""
+def test_nothing_said_is_a_beginning(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a command a short screen says what to type first, in commands that exist; it counts as wrong use."""
+    monkeypatch.chdir(site.folder)
     result = CliRunner().invoke(whole_app(), [])
     assert result.exit_code == 2
-    assert "Usage: hotplace" in result.stdout + result.stderr
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert len(result.stdout.splitlines()) <= 24
+    named = set(re.findall(r"hotplace ([a-z]+) ", result.stdout)) - {"finds"}
+    assert {"demo", "init", "status", "approve"} <= named <= {words[0] for words in COMMANDS}
+    assert f"configuration: {site.path.name}; " in result.stdout
+    monkeypatch.chdir(site.folder.parent)
+    assert "no configuration here yet" in CliRunner().invoke(whole_app(), []).stdout
 
 
 def test_common_options_before_and_after(site: Site) -> None:

@@ -47,6 +47,27 @@ def test_table_on_a_terminal() -> None:
     assert "\x1b[31m" not in screen.getvalue()
 
 
+UNIT_COLUMNS = (
+    Column("unit"), Column("tier"), Column("size", number=True), Column("benefit/h", number=True),
+    Column("saved/h", number=True), Column("why"),
+)  # fmt: skip
+UNIT = ("sales.orders", "hdd", "127.6 MiB", "3 h 39 min", "53 min 11 s", "cancelled by root: wrong week")
+
+
+@pytest.mark.parametrize("width", [24, 40, 60, 80, 100])
+def test_a_narrow_terminal_shows_every_cell(width: int) -> None:
+    """However narrow the terminal, no column is squeezed to nothing and no line is wider than it is."""
+    output = Output(as_json=False, no_color=True)
+    screen = io.StringIO()
+    output._out = Console(file=screen, force_terminal=True, color_system=None, width=width, markup=False)
+    output.table(UNIT_COLUMNS, [UNIT, ("x" * 70, *UNIT[1:-1], "")])
+    text = screen.getvalue()
+    assert max(map(len, text.splitlines())) <= width
+    assert all(cell in text for cell in UNIT[:-1])
+    assert all(word in text for word in UNIT[-1].split())
+    assert text.count("x") == 70
+
+
 def test_json_silences_text(capsys: pytest.CaptureFixture[str]) -> None:
     """With --json nothing but the document goes to standard output."""
     output = Output(as_json=True, no_color=False)

@@ -39,3 +39,16 @@ def connect(db2: Db2, tmp_path: Path) -> Iterator[Connect]:
     yield make
     for connector in made:
         connector.close()
+
+
+def names_asked(connector: Any) -> list[str]:
+    """Names of the queries that its own session is asked from now on; the list grows."""
+    asked: list[str] = []
+    rows = connector._session.rows
+
+    def noting(name: str, *values: Any, **more: Any) -> Any:
+        asked.append(name)
+        return rows(name, *values, **more)
+
+    connector._session.rows = noting
+    return asked

@@ -13,7 +13,7 @@ from tests.labs.db2.client import Db2, running_db2
 from tests.labs.db2.server import ADMIN, FAST, SLOW, TS_FAST, TS_SLOW
 from tests.labs.db2.text import DATABASE
 
-pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2 cli")]
+pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2")]
 
 
 @pytest.fixture(scope="module")

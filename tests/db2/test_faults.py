@@ -19,7 +19,7 @@ from tests.labs.db2.server import ADMIN, FAST, SLOW, TS_FAST
 from tests.labs.db2.tls import tls_in_front
 from tests.labs.tns.certificate import self_signed
 
-pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2 faults")]
+pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2")]
 KEY = "APP.ORDERS"
 SLOWLY = 0.5  # extents a second, of 72: a rebalance that ends when it is let go, however slow the machine is
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from connectors.db2.figures import KINDS, average_sync_read_ms, columns_of, hit_ratio, skew, space_totals
+from connectors.db2.figures import KINDS, columns_of, hit_ratio, skew, space_totals
 from connectors.db2.sampler import column_names
 
 ZERO = dict.fromkeys(column_names("sample_spaces"), 0)
@@ -30,7 +30,6 @@ def test_sync_reads_and_their_time() -> None:
     )
     assert (totals.physical[0], totals.asynchronous[0], totals.sync[0]) == (1000, 400, 600)
     assert totals.sync_read_seconds[0] == pytest.approx(3.6)
-    assert average_sync_read_ms(totals)[0] == pytest.approx(6.0)
 
 
 def test_pitfall_02_temporary_pages_belong_in() -> None:
@@ -58,9 +57,8 @@ def test_hit_ratio_leaves_prefetchers_out(kind: str) -> None:
 
 
 def test_nothing_asked_is_no_ratio() -> None:
-    """Neither a hit ratio nor a read time can be told of what nobody read."""
+    """No hit ratio can be told of what nobody read."""
     assert np.isnan(hit_ratio(one()))[0]
-    assert np.isnan(average_sync_read_ms(space_totals(one())))[0]
 
 
 def test_writes_by_who_waits() -> None:

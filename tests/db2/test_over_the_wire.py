@@ -11,11 +11,11 @@ import pytest
 from connectors.base import CannotConnect, ConnectorError, LockNotObtained, PrivilegeMissing, SpaceFull, StatementFailed
 from connectors.model import Home, NoRoute, Route, Severity
 from tests.contract.asking import bundle_of, route_to, run
-from tests.db2.conftest import Connect
+from tests.db2.conftest import Connect, names_asked
 from tests.labs.db2.client import Db2, running_db2
 from tests.labs.db2.server import BLIND, FAST, SLOW, SUCCESSOR, TS_FAST, TS_SLOW
 
-pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2 wire")]
+pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2")]
 PHASES = ("INIT", "COPY", "REPLAY", "SWAP", "CLEANUP")
 KEY = "APP.ORDERS"
 
@@ -349,14 +349,7 @@ def test_emulated_server_pitfall_22_a_table_that_is_loaded_is_not_asked(lab: Any
     lab.alter_table("APP", "ORDERS", rows=1)
     lab.utility("LOAD", "APP", "ORDERS")
     try:
-        asked: list[str] = []
-        rows = connector._session.rows
-
-        def noting(name: str, *values: Any, **more: Any) -> Any:
-            asked.append(name)
-            return rows(name, *values, **more)
-
-        connector._session.rows = noting
+        asked = names_asked(connector)
         assert connector.exact_sizes(number).tolist() == units.size_bytes[units.physical_id == number].tolist()
         assert connector.inspect(route).size_bytes == route.bundle.size_bytes
         assert "object_sizes" not in asked

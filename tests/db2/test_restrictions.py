@@ -4,30 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from connectors.base import PrivilegeMissing, SpaceFull, StatementFailed
 from connectors.db2.belongings import belongings, changes
+from connectors.db2.condition import with_condition
 from connectors.db2.names import Part
 from connectors.db2.restrictions import refusal, remarks
+from connectors.db2.session import ReadSession
 from connectors.db2.table_move import table_route
 from connectors.db2.table_room import Room, homes_after, made_beside
 from connectors.db2.tables import find_table
 from connectors.effects import Kept
 from connectors.model import Home, NoRoute, Route, UnitKind
 from tests.contract.asking import bundle_of, route_to, run
-from tests.db2.conftest import Connect
+from tests.db2.conftest import Connect, names_asked
 from tests.db2.facts import FAST_SPACE, INDEX, PLAIN_INDEX, SETTINGS, SPACE, TABLE, bundle, table
 from tests.labs.db2.client import Db2, running_db2
 from tests.labs.db2.server import FAST, LOOKER, NARROW, TS_FAST, TS_SLOW
 
-pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2 restrictions")]
+pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2")]
 KEY = "APP.ORDERS"
 SURROUNDED = {
     "triggers": {"NOTE": "Y", "Check It": "Y"}, "dependents": {"OPEN_ORDERS": "V", "LATE": "V"}, "checks": 2,
     "generated": 1, "capture": "Y", "grants": {"READERS": "SELECT=Y INSERT=G"},
+    "column_grants": {"CLERKS": "C0=U C1=RG"},
 }  # fmt: skip
 
 
@@ -66,6 +69,58 @@ def test_what_hangs_on_a_table_is_no_refusal_and_is_said() -> None:
 def test_labels_on_columns_alone_hide_no_row() -> None:
     """Column labels are no obstacle, says IBM: such a table moves."""
     assert refusal(table(label_protection="C")) is None
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        ({"reorg_pending": True}, "waits for a reorganization since it was altered; REORG TABLE APP.ORDERS first"),
+        ({"load_status": "PENDING"}, "unfinished LOAD (PENDING); LOAD ... RESTART, or LOAD ... TERMINATE, first"),
+        ({"load_status": "IN_PROGRESS", "reorg_pending": True}, "is being loaded; wait until that LOAD has ended"),
+        ({"available": False}, "is not available"),
+    ],
+)
+def test_a_state_that_forbids_a_copy_is_told_with_what_ends_it(state: dict[str, Any], told: str) -> None:
+    """The table is named, and what to do first."""
+    found = refusal(table(**state))
+    assert found is not None
+    assert found[1].startswith("APP.ORDERS ")
+    assert told in found[1]
+
+
+class Partitions:
+    """A session that has one answer for each query."""
+
+    def __init__(self, *rows: tuple[str | None, ...]) -> None:
+        self._rows = list(rows)
+
+    def rows(self, name: str, _values: object, *, doing: str) -> list[tuple[str | None, ...]]:
+        """Of the one query that may be asked."""
+        assert name == "table_state"
+        return self._rows
+
+    def optional_rows(self, name: str, *, doing: str) -> list[tuple[str | None, ...]]:
+        """No utility runs."""
+        assert name == "utilities"
+        return []
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        ([("Y", "N", None), ("Y", "N", "")], (True, False, "")),
+        ([("Y", "N", None), ("Y", "Y", None)], (True, True, "")),
+        ([("Y", "N", "PENDING"), ("Y", "N", "IN_PROGRESS")], (True, False, "IN_PROGRESS")),
+        ([("Y", "N", None), ("N", None, None)], (False, False, "")),
+        ([], (True, False, "")),
+    ],
+)
+def test_one_partition_that_is_not_fit_is_enough(
+    rows: list[tuple[str | None, ...]], found: tuple[bool, bool, str]
+) -> None:
+    """Of all data and database partitions the worst counts; a LOAD that runs is told before one that failed."""
+    seen = with_condition(cast(ReadSession, Partitions(*rows)), TABLE)
+    assert (seen.available, seen.reorg_pending, seen.load_status) == found
 
 
 def test_belongings_by_hand() -> None:
@@ -163,7 +218,8 @@ def test_emulated_server_reads_what_hangs_on_a_table(lab: Any, connect: Connect)
     assert (found.views, found.invalid_views) == (("APP.LATE", "APP.OPEN_ORDERS"), frozenset({"APP.LATE"}))
     assert found.grants == (
         "CONTROL to USER DB2INST1", "INSERT to ROLE READERS", "INSERT to ROLE READERS with grant option",
-        "SELECT to ROLE READERS",
+        "REFERENCES of C1 to ROLE CLERKS", "REFERENCES of C1 to ROLE CLERKS with grant option",
+        "SELECT to ROLE READERS", "UPDATE of C0 to ROLE CLERKS",
     )  # fmt: skip
     assert (found.checks, found.generated, found.captured, found.owner) == (2, 1, True, "DB2INST1")
     notes = " | ".join(route_to(connector, KEY, TS_FAST).notes)
@@ -181,6 +237,10 @@ def test_emulated_server_reads_what_hangs_on_a_table(lab: Any, connect: Connect)
         ({"xml_schemas": ["BILL"]}, "xml_schema"),
         ({"control": "R"}, "access_control"),
         ({"protection": "R"}, "label_protected"),
+        ({"reorg_pending": True}, "reorg_pending"),
+        ({"load_status": "PENDING"}, "load_pending"),
+        ({"load_status": "IN_PROGRESS"}, "load_running"),
+        ({"available": False}, "unavailable"),
         ({"kind": "RCT"}, "range_clustered"),
         ({"kind": "TEXT"}, "text_index"),
         ({"on_expression": True}, "expression_index"),
@@ -203,6 +263,42 @@ def test_emulated_server_restrictions_are_known_beforehand(
     assert not [text for text in lab.sent()[before:] if "ADMIN_MOVE_TABLE" in text]
 
 
+def test_emulated_server_a_table_that_is_loaded_is_refused_and_not_asked(lab: Any, connect: Connect) -> None:
+    """ADMIN_GET_TAB_INFO would wait for the LOAD: MON_GET_UTILITY tells of it, and no other state is asked for."""
+    connector = connect()
+    lab.alter_table("APP", "ORDERS", reorg_pending=True)
+    lab.utility("LOAD", "APP", "ORDERS")
+    try:
+        asked = names_asked(connector)
+        found = connector.routes(bundle_of(connector.catalog(), KEY), TS_FAST)
+        assert (found.code, "table_state" in asked) == ("load_running", False)
+    finally:
+        lab.utility("")
+    assert connector.routes(bundle_of(connector.catalog(), KEY), TS_FAST).code == "reorg_pending"
+    assert "table_state" in asked
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "advice"),
+    [
+        ({"reorg_pending": True}, "SQL0668N", "reason 7 asks for REORG TABLE"),
+        ({"load_status": "PENDING"}, "SQL0668N", "3 for LOAD ... TERMINATE"),
+        ({"available": False}, "SQL1477N", "restore it"),
+    ],
+)
+def test_emulated_server_refuses_a_table_whose_state_forbids_it(
+    lab: Any, connect: Connect, state: dict[str, Any], code: str, advice: str
+) -> None:
+    """Where it came about after the last look, INIT fails with a code that says what to do, and nothing is begun."""
+    connector = connect()
+    route = route_to(connector, KEY, TS_FAST)
+    lab.alter_table("APP", "ORDERS", **state)
+    with connector.open_mover() as mover, pytest.raises(StatementFailed, match=code) as caught:
+        mover._send(route.steps[0].sql, "trying")
+    assert advice in caught.value.advice
+    assert lab.status("APP", "ORDERS") == ""
+
+
 def test_emulated_server_a_refusal_of_its_own_says_what_to_do(lab: Any, db2: Db2, connect: Connect) -> None:
     """SQL2103N, whatever its reason: the table space can move instead."""
     connector = connect()
@@ -221,6 +317,7 @@ def test_emulated_server_a_refusal_of_its_own_says_what_to_do(lab: Any, db2: Db2
         (("order",), "index APP.BY_DAY was duplicates allowed, on -DAY +ID, REG and is "),
         (("trigger", "view", "statistics"), "trigger APP.NOTE (valid) is gone; "),
         (("grant",), "INSERT to ROLE READERS (granted) is gone; INSERT to ROLE READERS with grant option"),
+        (("column_grant",), "UPDATE of C0 to ROLE CLERKS (granted) is gone"),
     ],
 )
 def test_emulated_server_losses_of_a_move_are_told(
@@ -237,7 +334,8 @@ def test_emulated_server_losses_of_a_move_are_told(
     assert seen.home is Home.TARGET
     assert told in seen.sentence
     assert ("not as it was" in seen.sentence) is bool(loses)
-    assert seen.sentence.count("gone") == {"index": 1, "trigger": 3, "grant": 3}.get("".join(loses[:1]), 0)
+    gone = {"index": 1, "trigger": 3, "grant": 3, "column_grant": 3}
+    assert seen.sentence.count("gone") == gone.get("".join(loses[:1]), 0)
     assert seen.sentence.count("view APP.LATE was valid and is invalid") == ("view" in loses)
 
 

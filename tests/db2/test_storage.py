@@ -221,7 +221,7 @@ def test_pitfall_01_one_member_that_does_not_count_is_enough() -> None:
     """EXTENDED on one member and BASE on the other: that one's reads would look like none, so nothing is sampled."""
     server = Server(
         version=(11, 5, 0, 0), database="APP", created="", edition="", members=2, partitions=2, purescale=False,
-        object_metrics=("EXTENDED", "BASE"), request_metrics=("BASE",), hadr_role="STANDARD", archive_log="OFF",
+        object_metrics=("EXTENDED", "BASE"), request_metrics=("BASE",), hadr_role="STANDARD",
     )  # fmt: skip
     assert not server.counts_objects
     with pytest.raises(StatementFailed, match="BASE/EXTENDED"):

@@ -16,7 +16,7 @@ from tests.db2.conftest import Connect
 from tests.labs.db2.client import Db2, running_db2
 from tests.labs.db2.server import FAST, SLOW, TS_FAST, TS_SLOW
 
-pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2 topologies")]
+pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2")]
 KEY = "APP.ORDERS"
 PAGES = 2000
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from agent.demo.schema import SERVER_SETTINGS, DemoSchema, build
-from agent.demo.server import PrivateServer, debian_installations, embedded_installations, private_server
+from agent.demo.server import PrivateServer, embedded_installations, private_server
 from agent.demo.slow_disk import HDD, LIBRARY, SSD, SlowDisk, available
 from agent.demo.slow_disk import build as build_disk
+from tests.components import debian_installations
 
 SCALE = 0.1
 

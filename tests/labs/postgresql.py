@@ -22,12 +22,13 @@ import psycopg
 from psycopg import sql
 
 from agent.clock import SystemClock
-from agent.demo.server import PrivateServer, debian_installations, embedded_installations, private_server
+from agent.demo.server import PrivateServer, embedded_installations, private_server
 from connectors.base import Connector, Mover, StatementFailed
 from connectors.model import Step
 from connectors.postgresql.connector import PostgresqlConnector
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.settings import SecretSource
+from tests.components import debian_installations
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
 
 FAST_BYTES = 64 * 2**20

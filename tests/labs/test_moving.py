@@ -200,7 +200,7 @@ def test_a_cancelled_move(cluster: Cluster, dba: psycopg.Connection, dbname: str
                 wait_until(lambda: waits_for_lock(dba, route.steps[0]), "the move waits for its lock")
                 progress = mover.progress()
                 assert isinstance(progress, Progress)
-                assert "lock" in progress.sentence
+                assert f"waiting for a lock that process {reader.info.backend_pid} holds" in progress.sentence
                 assert connector.inspect(route).running
                 _cancel(who, mover, dba)
         assert [type(error) for error in raised] == [Interrupted]

@@ -24,7 +24,6 @@ def server(**changes: Any) -> Server:
         cluster=False,
         dbid=7,
         name="ORCL",
-        unique_name="ORCL",
         role="PRIMARY",
         open_mode="READ WRITE",
         force_logging=False,
@@ -51,7 +50,6 @@ def table(**changes: Any) -> TableFacts:
     """A plain heap table, with changes."""
     usual = TableFacts(
         partitioned="NO",
-        iot_type=None,
         cluster=None,
         temporary="N",
         nested="NO",

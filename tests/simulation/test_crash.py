@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agent.ledger import Ledger
+from agent.ledger import Ledger, LedgerFull
 from agent.states import TRANSITIONS, MoveState
 from connectors.simulated.faults import FaultKind
 from policies.modes import Hsm
@@ -29,10 +29,10 @@ class Killed(BaseException):
 class Doomed:
     """Counts the ledger's durable points and dies at the chosen one."""
 
-    def __init__(self, ledger: Ledger, *, at: int, after: bool) -> None:
+    def __init__(self, ledger: Ledger, *, at: int, after: bool, points: tuple[str, ...] = POINTS) -> None:
         self.count = 0
         self._at, self._after = at, after
-        for name in POINTS:
+        for name in points:
             setattr(ledger, name, self._wrapped(getattr(ledger, name)))
 
     def _wrapped(self, point: Callable[..., Any]) -> Callable[..., Any]:
@@ -108,6 +108,19 @@ def test_a_broken_session_is_reconciled(tmp_path: Path, kind: FaultKind) -> None
     check_truth(site)
 
 
+def test_a_move_that_never_ends_is_not_begun_for_ever(tmp_path: Path) -> None:
+    """A session that breaks in every try, as behind a firewall that cuts long ones, ends the move after a few."""
+    site = Site(tmp_path, policy="maximum_moves: 1")
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        for _ in range(watch.database.retries + 3):
+            site.world.faults.arm(FaultKind.BROKEN_BEFORE)
+            watch.act()
+        (row,) = ledger.moves(database="sim")
+        assert (row.state, row.attempts) == (MoveState.FAILED, watch.database.retries)
+        assert "begun 5 times and never done" in row.reason
+
+
 def test_a_lock_that_is_not_obtained_is_tried_again(tmp_path: Path) -> None:
     """Nothing changed, so the same statement may be tried again; it then succeeds."""
     site = Site(tmp_path, policy=FEW_MOVES)
@@ -159,6 +172,33 @@ def test_stopping_leaves_moves_approved(tmp_path: Path) -> None:
         watch.executor.stop()
         assert watch.act() == ()
         assert {row.state for row in ledger.moves(database="sim")} == {MoveState.APPROVED}
-        watch.executor.allow()
+    with site.agent() as (watch, _):
         watch.act()
     check_truth(site)
+
+
+def test_told_to_stop_before_it_has_begun(tmp_path: Path) -> None:
+    """The word to stop may come while the first cycle is still on its way to the executor: nothing begins after it."""
+    site = Site(tmp_path, policy=FEW_MOVES)
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        watch.stop()
+        assert watch.act() == ()
+        assert {row.state for row in ledger.moves(database="sim")} == {MoveState.APPROVED}
+
+
+def test_a_full_disk_under_the_ledger_keeps_no_lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was learnt cannot be saved; the lease and the sessions are given back all the same."""
+    site = Site(tmp_path)
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        watch.hold_lease()
+
+        def full(*_: object) -> None:
+            raise LedgerFull("no room")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(ledger, "save_arrays", full)
+            with pytest.raises(LedgerFull):
+                watch.close()
+        assert site.world.leased_to == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from agent.states import MoveState, ProposalState
 from agent.undo import CannotUndo, propose_undo
 from agent.watch import Watch
 from tests.simulation.site import MINUTE, Site
+from tests.simulation.test_crash import Doomed, Killed
 
 
 @pytest.fixture
@@ -21,10 +23,10 @@ def site(tmp_path: Path) -> Site:
     return Site(tmp_path, policy="maximum_moves: 3")
 
 
-def settled(site: Site, watch: Watch) -> list[Outcome]:
+def settled(site: Site, watch: Watch, minutes: int = 15) -> list[Outcome]:
     """Sample until what was placed has been measured."""
     outcomes: list[Outcome] = []
-    for _ in range(15):
+    for _ in range(minutes):
         site.clock.sleep(MINUTE)
         watch.sample()
         outcomes += watch.verify()
@@ -101,23 +103,66 @@ def test_what_was_never_moved_cannot_be_taken_back(site: Site) -> None:
             take_back(site, watch, ledger)
 
 
+def blundered(site: Site, watch: Watch, ledger: Ledger) -> int:
+    """Hot units are brought up, and then somebody sends them down again as a plan would; that proposal's number."""
+    site.approved(watch, ledger)
+    watch.act()
+    settled(site, watch)
+    number = take_back(site, watch, ledger)
+    back = ledger.proposal(number).proposal
+    ledger.reject(number, who="ann", origin="test", reason="replaced below")
+    watch.verify()
+    blunder = replace(back, moves=tuple(replace(move, reason="promote", undoes=None) for move in back.moves))
+    number = ledger.store_proposal(blunder)
+    approve(ledger, number)
+    watch.act()
+    return number
+
+
 def test_what_hurt_is_proposed_to_be_taken_back(site: Site) -> None:
     """A move after which sessions wait longer is measured as hurt, and its undo is proposed without being asked for."""
     with site.agent() as (watch, ledger):
-        site.approved(watch, ledger)
-        watch.act()
-        settled(site, watch)
-        back = ledger.proposal(take_back(site, watch, ledger)).proposal
-        ledger.reject(2, who="ann", origin="test", reason="replaced below")
-        watch.verify()
-        blunder = replace(
-            back, moves=tuple(replace(move, reason="promote", undoes=None) for move in back.moves)
-        )  # somebody sends the hot units down again, as a plan would
-        number = ledger.store_proposal(blunder)
-        approve(ledger, number)
-        watch.act()
+        number = blundered(site, watch, ledger)
         (outcome,) = settled(site, watch)
         assert outcome.verdict is OutcomeVerdict.HURT
         proposed = ledger.proposals(database="sim", states={ProposalState.PROPOSED})
         assert [move.undoes for row in proposed for move in row.proposal.moves]
         assert {row.state for row in ledger.moves(proposal_id=number)} == {MoveState.UNDO_PROPOSED}
+
+
+def test_killed_while_it_judges(site: Site) -> None:
+    """Whatever the point of death, every move has one outcome in the end, and what hurt is proposed to go back."""
+    with site.agent() as (watch, ledger):
+        number = blundered(site, watch, ledger)
+        path = ledger.path
+        points = len(ledger.moves(proposal_id=number)) + 1  # an outcome each, and the proposal
+    as_it_was = path.read_bytes()
+    for at in range(1, points + 1):
+        path.write_bytes(as_it_was)
+        _kill(site, at=at)
+        with site.agent() as (watch, ledger):
+            settled(site, watch, minutes=6)
+            rows = ledger.moves(proposal_id=number)
+            assert {row.state for row in rows} == {MoveState.UNDO_PROPOSED}, at
+            assert sorted(each.move_id for each in ledger.outcomes(proposal_id=number)) == [row.id for row in rows], at
+            assert len(ledger.proposals(database="sim", states={ProposalState.PROPOSED})) == 1, at
+            assert ledger.verify_audit().ok
+
+
+def _kill(site: Site, *, at: int) -> None:
+    """An agent that measures what has settled, and dies behind that durable point."""
+    with suppress(Killed), site.agent() as (watch, ledger):
+        doomed = Doomed(ledger, at=at, after=True, points=("record_outcome", "store_proposal"))
+        settled(site, watch)
+    assert doomed.count == at
+
+
+def test_killed_while_it_proposes_an_undo(site: Site) -> None:
+    """An undo is stored together with what it means to the moves it takes back, so that neither is there alone."""
+    with site.agent() as (watch, ledger):
+        first = site.approved(watch, ledger)
+        watch.act()
+        Doomed(ledger, at=1, after=True, points=("store_proposal",))
+        with pytest.raises(Killed):
+            take_back(site, watch, ledger)
+        assert {row.state for row in ledger.moves(proposal_id=first)} == {MoveState.UNDO_PROPOSED}

@@ -29,8 +29,8 @@ from connectors.sqlserver.settings import SqlserverSettings
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 OWNER = Owner(77, "U", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, None, 0, "FULL", "READ_WRITE")
-ID = Column("id", 56, "int", 4, 10, 0, None, 0, 0, 0)
-NOTE = Column("note", 231, "nvarchar", -1, 0, 0, "Latin1_General_CI_AS", 1, 0, 0)
+ID = Column("id", "int", 4, 10, 0, None, 0, 0)
+NOTE = Column("note", "nvarchar", -1, 0, 0, "Latin1_General_CI_AS", 1, 0)
 HDD, SSD = DataSpace(1, "HDD", False, False, 1), DataSpace(2, "SSD", False, False, 1)
 NAME = Name("dbo", "orders")
 PAGES = Partition(1, "PAGE", 0, 1, 1000, None, 0)

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -61,6 +62,7 @@ LIBRARIES = (
     "Microsoft.SqlServer.TransactSql.ScriptDom",
     "Microsoft.SqlServer.SqlParser",
 )
+ANSWER_SECONDS = 120.0
 YOUNGER = re.compile(
     r"OPTIMIZE_FOR_SEQUENTIAL_KEY = \w+, |(?<=EMPTYFILE\)) WITH WAIT_AT_LOW_PRIORITY \(ABORT_AFTER_WAIT = SELF\)"
 )
@@ -70,8 +72,8 @@ Refusals = Callable[[Sequence[tuple[str, str]]], list[str]]
 
 
 @pytest.fixture(scope="module")
-def refusals(tmp_path_factory: pytest.TempPathFactory) -> Refusals:
-    """What the parsers say against each (parser, statement), "" where they take it."""
+def refusals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Refusals]:
+    """What the parsers say against each (parser, statement), "" where they take it. One process reads for all tests."""
     program = tmp_path_factory.mktemp("checker") / "Check.exe"
     libraries = [f"-r:{TSQL_GRAMMARS / library}.dll" for library in LIBRARIES]
     subprocess.run(
@@ -80,22 +82,28 @@ def refusals(tmp_path_factory: pytest.TempPathFactory) -> Refusals:
         timeout=120,
         capture_output=True,
     )
+    command = [sys.executable, str(HERE / "host.py"), str(TSQL_GRAMMARS), str(program)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
+        try:
+            yield lambda asked: [_refusal(reader, parser, sql) for parser, sql in asked]
+        finally:
+            reader.kill()
 
-    def ask(asked: Sequence[tuple[str, str]]) -> list[str]:
-        lines = "".join(f"{parser}\t{' '.join(_uncommented(sql).split())}\n" for parser, sql in asked)
-        done = subprocess.run(
-            [sys.executable, str(HERE / "host.py"), str(TSQL_GRAMMARS), str(program)],
-            input=lines,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=True,
-        )
-        answers = done.stdout.splitlines()
-        assert len(answers) == len(asked), done.stderr
-        return ["" if answer == "yes" else answer for answer in answers]
 
-    return ask
+def _refusal(reader: subprocess.Popen[str], parser: str, sql: str) -> str:
+    """One answer to one line; a reader that says nothing is ended, and told of by the assertion."""
+    assert reader.stdin is not None
+    assert reader.stdout is not None
+    alarm = threading.Timer(ANSWER_SECONDS, reader.kill)
+    alarm.start()
+    try:
+        reader.stdin.write(f"{parser}\t{' '.join(_uncommented(sql).split())}\n")
+        reader.stdin.flush()
+        answer = reader.stdout.readline().rstrip("\n")
+    finally:
+        alarm.cancel()
+    assert answer, f"the reader did not answer: {sql}"
+    return "" if answer == "yes" else answer
 
 
 def _uncommented(sql: str) -> str:

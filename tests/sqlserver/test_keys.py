@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from connectors.sqlserver.keys import Name, is_lob, name_of, object_ids, quoted, table_ids, unit_ids
+from connectors.sqlserver.keys import Name, name_of, object_ids, quoted, table_ids, unit_ids
 from connectors.sqlserver.sampler import COUNTERS, by_unit
 
 NAMES = [
@@ -47,7 +47,6 @@ def test_numbers_hold_the_largest_there_are() -> None:
     """Object 2^31-1, index 999, partition 15000 and LOB fit, and are told apart from their neighbours."""
     largest = ids((2**31 - 1, 999, 15000, 1))
     assert object_ids(largest).tolist() == [2**31 - 1]
-    assert is_lob(largest).tolist() == [True]
     assert len(set(ids((5, 2, 1, 0), (5, 2, 1, 1), (5, 2, 2, 0), (5, 3, 1, 0), (6, 2, 1, 0)).tolist())) == 5
 
 

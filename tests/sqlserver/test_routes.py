@@ -214,7 +214,7 @@ def test_a_nonclustered_index_is_built_beside_the_old_one() -> None:
     assert not route.steps[1].pausable
 
 
-TIMESTAMP = Column("stamp", 189, "timestamp", 8, 0, 0, None, 0, 0, 0)
+TIMESTAMP = Column("stamp", "timestamp", 8, 0, 0, None, 0, 0)
 COMPUTED = replace(ID, name="twice", computed=1)
 
 
@@ -407,7 +407,7 @@ def test_what_cannot_be_moved_is_refused_with_its_reason(values: dict[str, objec
 
 def test_text_columns_are_rebuilt_offline() -> None:
     """A clustered index over text, ntext or image is never built online."""
-    old = Column("body", 35, "text", 16, 0, 0, None, 1, 0, 0)
+    old = Column("body", "text", 16, 0, 0, None, 1, 0)
     assert [route.online for route in found(table(index(), columns=(ID, old)))] == [False]
 
 

@@ -26,7 +26,7 @@ from tests.sqlserver.made import ID, NAME, NOTE, OWNER, PAGES, bundle, index, ke
 from tests.sqlserver.test_routes import PARTED, SCHEME, parted
 
 STANDARD = Server(major=16, edition=2)
-DAY = Column("day", 40, "date", 3, 10, 0, None, 1, 0, 0)
+DAY = Column("day", "date", 3, 10, 0, None, 1, 0)
 KEYS = (replace(NAME, partition=2).key, replace(NAME, index="ix", partition=2).key)
 KNOWN = Partitioning(("2020-01-01", "2021-01-01"), shared=False)
 

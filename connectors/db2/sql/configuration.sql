@@ -3,6 +3,6 @@
 SELECT C.NAME,
        C.VALUE
   FROM TABLE(SYSPROC.DB_GET_CFG(-2)) AS C
- WHERE C.NAME IN ('mon_obj_metrics', 'mon_req_metrics', 'hadr_db_role', 'logarchmeth1', 'logfilsiz', 'logprimary',
-                  'logsecond', 'auto_reval')
+ WHERE C.NAME IN ('mon_obj_metrics', 'mon_req_metrics', 'hadr_db_role', 'logfilsiz', 'logprimary', 'logsecond',
+                  'auto_reval')
   WITH UR

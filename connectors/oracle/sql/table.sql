@@ -2,7 +2,6 @@
 -- Reads: DBA_TABLES, DBA_TAB_COLUMNS, DBA_INDEXES, DBA_LOBS, DBA_MVIEW_LOGS, DBA_QUEUE_TABLES, DBA_EXTERNAL_TABLES,
 -- DBA_XML_TABLES. Since: 11.2. Privilege: SELECT on those. Cost: by name, tens of milliseconds.
 SELECT T.PARTITIONED,
-       T.IOT_TYPE,
        T.CLUSTER_NAME,
        T.TEMPORARY,
        T.NESTED,

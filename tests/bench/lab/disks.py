@@ -101,9 +101,10 @@ def _place(disk: SlowDisk, device: DeviceModel, folder: Path) -> Path:
 
 def _fio(disk: SlowDisk, check: Check, file: Path, seconds: float) -> float:
     """Reads a second."""
+    runtime = f"{round(1000 * seconds)}ms"  # fio drops fractions: of less than a second nothing is left
     done = subprocess.run(
         ["fio", "--name=check", f"--filename={file}", f"--rw={check.pattern}", f"--bs={BLOCK}", "--ioengine=psync",
-         f"--numjobs={check.jobs}", f"--runtime={seconds:g}", "--time_based", "--randrepeat=0", "--norandommap",
+         f"--numjobs={check.jobs}", f"--runtime={runtime}", "--time_based", "--randrepeat=0", "--norandommap",
          "--invalidate=0", "--group_reporting", "--output-format=json"],
         env={**os.environ, **disk.environment}, cwd=file.parent, capture_output=True, text=True, check=True,
         timeout=seconds + 60,

@@ -12,17 +12,12 @@ import psycopg
 from psycopg import sql
 
 from agent.demo.schema import HDD_SPACE, SERVER_SETTINGS, SSD_SPACE
-from agent.demo.server import (
-    PrivateServer,
-    debian_installations,
-    embedded_installations,
-    private_server,
-    temporary_folder,
-)
+from agent.demo.server import PrivateServer, embedded_installations, private_server, temporary_folder
 from agent.demo.slow_disk import HDD, SSD, DeviceModel, SlowDisk, available
 from agent.demo.slow_disk import build as build_disk
 from tests.bench.lab.pace import Pace
 from tests.bench.lab.schema import Table, fill
+from tests.components import debian_installations
 
 MAJOR = 18  # embedded; Debian's 15 wherever an experiment takes --major
 _RELATIONS = """

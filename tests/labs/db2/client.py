@@ -1,7 +1,8 @@
-"""The test's end: starts an emulated server and speaks to its lab."""
+"""The test's end: starts an emulated server, or takes one that is idle, and speaks to its lab."""
 
 from __future__ import annotations
 
+import atexit
 import subprocess
 import sys
 import tempfile
@@ -57,22 +58,63 @@ def wait_until(true: Callable[[], bool], what: str, seconds: float = STOP_SECOND
 
 @contextmanager
 def running_db2(version: str = "11.5") -> Iterator[Db2]:
-    """An emulated server of that version, stopped at the end; skips the test where Derby or the driver is missing."""
+    """An emulated server of that version, as new; skips the test where Derby or the driver is missing.
+
+    Starting one takes three seconds of processor time: one that somebody has finished with is renewed instead. Whoever
+    leaves it with connections that do not end gets it stopped.
+    """
     reason = why_not()
     if reason:
         pytest.skip(reason)
     pytest.importorskip("ibm_db", reason="no IBM driver here: pip install 'hotplace[db2]'")
-    with tempfile.TemporaryDirectory(prefix="hotplace-db2-") as folder:
-        command = [sys.executable, "-m", "tests.labs.db2.server", folder, version]
-        server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=_TREE)
-        assert server.stdin is not None
-        assert server.stdout is not None
+    server = _IDLE.pop(version, None) or _Server(version)
+    try:
+        yield server.db2
+        server.db2.lab.renew()
+    except BaseException:
+        server.stop()
+        raise
+    stop_idle()
+    _IDLE[version] = server
+
+
+class _Server:
+    """The process of an emulated server."""
+
+    def __init__(self, version: str) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="hotplace-db2-")
+        command = [sys.executable, "-m", "tests.labs.db2.server", self._folder.name, version]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=_TREE)
         try:
-            port, control = server.stdout.readline().split()
-            manager = _Manager(("127.0.0.1", int(control)), KEY)
-            manager.connect()
-            yield Db2(port=int(port), lab=cast(Lab, manager.lab()))  # type: ignore[attr-defined]
-        finally:
-            server.stdin.close()
-            server.wait(timeout=STOP_SECONDS)
-            server.stdout.close()
+            self.db2 = self._connected()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _connected(self) -> Db2:
+        assert self._process.stdout is not None
+        port, control = self._process.stdout.readline().split()
+        manager = _Manager(("127.0.0.1", int(control)), KEY)
+        manager.connect()
+        return Db2(port=int(port), lab=cast(Lab, manager.lab()))  # type: ignore[attr-defined]
+
+    def stop(self) -> None:
+        """It serves until its standard input ends."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=STOP_SECONDS)
+        self._process.stdout.close()
+        self._folder.cleanup()
+
+
+_IDLE: dict[str, _Server] = {}  # by version; the last that was in use, and no other
+
+
+def stop_idle() -> None:
+    """Stop the server that waits for somebody: for another one, and at the end of the tests."""
+    while _IDLE:
+        _IDLE.popitem()[1].stop()
+
+
+atexit.register(stop_idle)

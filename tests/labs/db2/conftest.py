@@ -14,7 +14,7 @@ from tests.labs.db2.client import Db2, running_db2
 _NUMBERS = count(1)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def db2() -> Iterator[Db2]:
     """A running emulated server, 11.5."""
     with running_db2() as running:

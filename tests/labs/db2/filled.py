@@ -20,6 +20,7 @@ FILLED: dict[str, Callable[[World], rows.Rows]] = {
     "SYSCAT.INVALIDOBJECTS": relations.invalid_objects,
     "SYSCAT.TRIGGERS": relations.triggers,
     "SYSCAT.TABAUTH": relations.grants,
+    "SYSCAT.COLAUTH": relations.column_grants,
     "SYSCAT.PACKAGEDEP": relations.package_dependencies,
     "SYSCAT.DBAUTH": relations.authorities,
     "SYSCAT.TBSPACEAUTH": relations.space_uses,

@@ -68,6 +68,7 @@ LOSSES: dict[str, Callable[[Table], None]] = {
     "view": lambda table: table.invalid.update(table.dependents),
     "statistics": _lose_statistics,
     "grant": lambda table: table.grants.clear(),
+    "column_grant": lambda table: table.column_grants.clear(),
 }
 
 
@@ -158,6 +159,7 @@ class _Phase:
             raise refusals.phase_failed(3)
         if unsupported(table):
             raise refusals.unsupported(6)
+        self._check_state(table)
         part = table.parts[0]
         data, index, long = arguments[2:5]
         for space in filter(None, (data, index, long)):
@@ -179,6 +181,21 @@ class _Phase:
         protocol |= {"TARGET": target.name, "INIT_START": _now()}
         self._world.moves[self._key] = Move(self._session.user.authid, target, protocol)
         self._world.protocol_exists = True
+
+    def _check_state(self, table: Table) -> None:
+        """What no statement may read."""
+        loads = {(u.schema, u.table) for u in self._world.utilities.values() if u.kind == "LOAD"}
+        name = f"{table.schema}.{table.name}"
+        if not table.available:
+            raise refusals.unavailable(name)
+        reasons = (
+            (table.load_status == "PENDING", 3),
+            (table.load_status == "IN_PROGRESS" or self._key in loads, 5),
+            (table.reorg_pending, 7),
+        )
+        for applies, reason in reasons:
+            if applies:
+                raise refusals.restricted(reason, name)
 
     def _copy(self, move: Move) -> None:
         """Nothing is copied into a space whose storage has no room; the phase can be repeated."""

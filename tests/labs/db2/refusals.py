@@ -69,6 +69,16 @@ def too_little_left(space: str) -> Refusal:
     return Refusal(-20170, "57059", space)
 
 
+def restricted(reason: int, name: str) -> Refusal:
+    """SQL0668N: the state of the table forbids it; 3 a LOAD failed, 5 a LOAD runs, 7 it waits for a reorganization."""
+    return Refusal(-668, "57007", str(reason), name)
+
+
+def unavailable(name: str) -> Refusal:
+    """SQL1477N: the table cannot be accessed."""
+    return Refusal(-1477, "55019", name)
+
+
 def ended(code: int) -> Refusal:
     """Whatever code, such as SQL1024N (no connection exists any more); the session is over."""
     return Refusal(code, "08003", hangs_up=True)

@@ -90,6 +90,18 @@ def grants(world: World) -> Rows:
             }  # fmt: skip
 
 
+def column_grants(world: World) -> Rows:
+    """SYSCAT.COLAUTH."""
+    for table in world.tables.values():
+        for grantee, rights in table.column_grants.items():
+            for column, how in (right.split("=") for right in rights.split()):
+                yield f"{table.schema}.{table.name}.{grantee}.{column}", {
+                    "GRANTOR": "DB2INST1", "GRANTORTYPE": "U", "GRANTEE": grantee, "GRANTEETYPE": "R",
+                    "TABSCHEMA": table.schema, "TABNAME": table.name, "COLNAME": column, "COLNO": int(column[1:]),
+                    "PRIVTYPE": how[0], "GRANTABLE": "G" if how.endswith("G") else "N",
+                }  # fmt: skip
+
+
 def package_dependencies(world: World) -> Rows:
     """SYSCAT.PACKAGEDEP."""
     for table in world.tables.values():

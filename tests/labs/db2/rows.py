@@ -256,9 +256,19 @@ def table_info(world: World) -> Rows:
             sizes = {kind: _share(world, count, member) * kilobytes for kind, count in pages.items()}
             yield f"{table.schema}.{table.name}.{part.id}.{member}", {
                 "TABSCHEMA": table.schema, "TABNAME": table.name, "DBPARTITIONNUM": member,
-                "DATA_PARTITION_ID": part.id, "AVAILABLE": "Y",
-                **{f"{kind}_OBJECT_{size}_SIZE": n for kind, n in sizes.items() for size in "LP"},
+                "DATA_PARTITION_ID": part.id, **_told(table, sizes),
             }  # fmt: skip
+
+
+def _told(table: Table, sizes: Mapping[str, int]) -> dict[str, Value]:
+    """Of a table that is not available everything else is NULL."""
+    told: dict[str, Value] = {
+        "REORG_PENDING": "Y" if table.reorg_pending else "N",
+        "LOAD_STATUS": table.load_status or None,
+        **{f"{kind}_OBJECT_{size}_SIZE": n for kind, n in sizes.items() for size in "LP"},
+    }
+    available = {"AVAILABLE": "Y" if table.available else "N"}
+    return {**(told if table.available else dict.fromkeys(told)), **available}
 
 
 def protocol(world: World) -> Rows:
@@ -270,7 +280,7 @@ def protocol(world: World) -> Rows:
 
 def configuration(world: World) -> Rows:
     """DB_GET_CFG."""
-    values = {"mon_obj_metrics": world.behaviour.mon_obj_metrics, "mon_req_metrics": "BASE", "logarchmeth1": "OFF"}
+    values = {"mon_obj_metrics": world.behaviour.mon_obj_metrics, "mon_req_metrics": "BASE"}
     values["auto_reval"] = world.behaviour.auto_reval
     values["hadr_db_role"] = world.behaviour.hadr_role
     values |= dict(zip(("logfilsiz", "logprimary", "logsecond"), map(str, world.behaviour.log_files), strict=True))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from itertools import count
@@ -36,6 +37,7 @@ NARROW = User("narrow", "may-look-little", may_not_use=frozenset({"TRIGGERS", "S
 USERS = {user.name: user for user in (ADMIN, SUCCESSOR, LOOKER, BLIND, NARROW)}
 SET_UP = (f"CREATE TABLE {SCHEMA}.NOTHING (ID INTEGER)", "CREATE TABLE HOTPLACE.LEASE (HOLDER VARCHAR(200))")
 KEY = b"lab"
+RENEW_SECONDS = 20.0
 
 
 def new_world(version: tuple[int, ...]) -> World:
@@ -63,6 +65,24 @@ class Lab:
         self._shared = shared
         self._world = shared.world
 
+    def renew(self) -> None:
+        """Make it as it was at its start, for the next who works with it: every connection ends, the world is new.
+
+        Raises:
+            RuntimeError: a connection does not end.
+        """
+        for handle in self.connections():
+            self._shared.force(handle)
+        self.cut()
+        until = time.monotonic() + RENEW_SECONDS
+        while self._shared.connections:
+            if time.monotonic() > until:
+                raise RuntimeError(f"connections {self.connections()} do not end")
+            time.sleep(0.01)
+        with self._world.lock:
+            self._world.replace(new_world(self._world.version))
+            self._shared.sent.clear()
+
     def behave(self, **changes: Any) -> dict[str, Any]:
         """Change fields of ``Behaviour``; what they were before."""
         before = {name: getattr(self._world.behaviour, name) for name in changes}
@@ -84,13 +104,6 @@ class Lab:
         with self._world.lock:
             number = max(space.id for space in self._world.spaces.values()) + 1
             self._world.spaces[name] = TableSpace(number, name, "", files=dict(files))
-            self._world.touch()
-
-    def alter_space(self, name: str, **changes: Any) -> None:
-        """Change fields of ``TableSpace``: caching_tier, file_cached."""
-        with self._world.lock:
-            for field, value in changes.items():
-                setattr(self._world.spaces[name], field, value)
             self._world.touch()
 
     def containers(self, name: str) -> list[str]:

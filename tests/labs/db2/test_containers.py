@@ -9,7 +9,7 @@ import pytest
 from tests.labs.db2.client import Db2
 from tests.labs.db2.conftest import refused, rows
 
-pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2 lab")]
+pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2")]
 REBALANCES = "SELECT R.REBALANCER_STATUS FROM TABLE(SYSPROC.MON_GET_REBALANCE_STATUS('', -2)) AS R WITH UR"
 
 

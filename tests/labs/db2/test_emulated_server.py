@@ -14,7 +14,7 @@ from tests.labs.db2.conftest import connect, end, refused, rows
 from tests.labs.db2.derby import class_path
 from tests.labs.db2.server import ADMIN, BLIND, LOOKER
 
-pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2 lab")]
+pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2")]
 REBALANCES = "SELECT R.REBALANCER_STATUS FROM TABLE(SYSPROC.MON_GET_REBALANCE_STATUS('', -2)) AS R WITH UR"
 IJ_SECONDS = 60.0
 
@@ -230,6 +230,31 @@ def test_emulated_server_can_force_an_application(db2: Db2, session: Any, table:
     assert status(session, table) == "INIT"
     rows(session, move(table, "CANCEL"))
     rows(session, move(table, "INIT"))
+
+
+def test_emulated_server_is_as_new_when_it_is_renewed(db2: Db2, table: str) -> None:
+    """Whoever takes it next finds no table, no move, no lock, no session and no behaviour of the one before."""
+    before = connect(db2)
+    before.set_autocommit(False)
+    rows(before, move(table, "INIT"))
+    rows(before, "LOCK TABLE HOTPLACE.LEASE IN EXCLUSIVE MODE")
+    db2.lab.behave(members=3, auto_reval="DISABLED")
+    db2.lab.grant("LOOKER", "SQLADM")
+    db2.lab.utility("BACKUP")
+    db2.lab.renew()
+    assert (db2.lab.connections(), db2.lab.sent(), db2.lab.running()) == ([], [], [])
+    end(before)
+    session = connect(db2)
+    try:
+        rows(session, "LOCK TABLE HOTPLACE.LEASE IN EXCLUSIVE MODE")
+        assert rows(session, "SELECT T.TABNAME FROM SYSCAT.TABLES AS T WITH UR") == []
+        assert rows(session, "SELECT U.UTILITY_ID FROM TABLE(MON_GET_UTILITY(-2)) AS U WITH UR") == []
+        assert rows(session, "SELECT A.GRANTEE FROM SYSCAT.DBAUTH AS A WHERE A.GRANTEE = 'LOOKER' WITH UR") == []
+        assert len(rows(session, "SELECT D.MEMBER FROM TABLE(MON_GET_DATABASE(-2)) AS D WITH UR")) == 1
+        assert "SQL0204N" in refused(session, 'SELECT M."KEY" FROM SYSTOOLS.ADMIN_MOVE_TABLE AS M WITH UR')
+        assert db2.lab.behave(auto_reval="DEFERRED") == {"auto_reval": "DEFERRED"}
+    finally:
+        end(session)
 
 
 def test_emulated_server_can_break_in_the_middle_of_rows(db2: Db2, table: str) -> None:

@@ -152,6 +152,7 @@ class Table:
     invalid: set[str] = field(default_factory=set)  # of its views
     triggers: dict[str, str] = field(default_factory=dict)  # VALID by name
     grants: dict[str, str] = field(default_factory=dict)  # of each role, by SYSCAT.TABAUTH: "SELECT=Y INSERT=G"
+    column_grants: dict[str, str] = field(default_factory=dict)  # of each role, by SYSCAT.COLAUTH: "C0=U C1=RG"
     packages: list[str] = field(default_factory=list)  # of static SQL that use it
     monitors: list[str] = field(default_factory=list)  # event monitors that write to it
     xml_schemas: list[str] = field(default_factory=list)
@@ -163,6 +164,9 @@ class Table:
     checks: int = 0
     generated: int = 0  # columns
     analysed: bool = True
+    available: bool = True
+    reorg_pending: bool = False
+    load_status: str = ""  # PENDING or IN_PROGRESS
 
     def pages_by_space(self) -> Counter[str]:
         """Everything it takes, by table space."""
@@ -243,6 +247,12 @@ class World:
     def touch(self) -> None:
         """Something changed: what was shown of it is out of date."""
         self.changed += 1
+
+    def replace(self, other: World) -> None:
+        """Become what another one is, but for the numbers that must not come twice."""
+        kept = {name: getattr(self, name) for name in ("lock", "changed", "_file_id")}
+        vars(self).update({**vars(other), **kept})
+        self.touch()
 
     def tick(self) -> None:
         """Let rebalances get on; the finished ones leave their old containers."""

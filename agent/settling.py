@@ -1,0 +1,121 @@
+"""From placed to kept: what settles is measured beside its prediction, and what hurt is proposed to be taken back.
+
+The agent may die between any two lines: an outcome is written down once for each move, and a move leaves SETTLING
+last, so that the next agent goes on where this one ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import timedelta
+
+from agent.config import DatabaseConfig, Level
+from agent.containers import CONTAINER
+from agent.ledger import Ledger, MoveRow
+from agent.outcomes import Outcome, OutcomeVerdict
+from agent.sampler import Sampler
+from agent.states import ACTIONABLE, MoveState
+from agent.undo import UNDO, CannotUndo, propose_undo
+from agent.verifier import measure
+from connectors.base import Clock, Connector
+from connectors.model import DatabaseDemand
+from policies.plan import MoveReason
+
+MEASURED_OVER_SETTLE = 1.0  # the outcome is measured for as long as the settle time lasted
+SEEN_OVER_SETTLE = 0.5  # seen by this very agent: one that has just started knows nothing of the time before
+ASKED_FOR = frozenset({UNDO, CONTAINER, MoveReason.PIN, MoveReason.DRAIN})  # taken back only if somebody says so
+
+
+class Settling:
+    """The moves of one database that have arrived and are not judged yet."""
+
+    def __init__(self, database: DatabaseConfig, ledger: Ledger, clock: Clock, level: Level, *, asked_by: str) -> None:
+        """Wire it up.
+
+        Args:
+            database: its configuration.
+            ledger: the durable record.
+            clock: time.
+            level: how far the agent goes by itself; one that only observes proposes no undo.
+            asked_by: who gave the command that this is part of; "": nobody.
+        """
+        self._database = database
+        self._ledger = ledger
+        self._clock = clock
+        self._level = level
+        self._asked_by = asked_by
+
+    def remember_before(self, proposal_id: int, sampler: Sampler) -> None:
+        """Keep how much sessions waited before the first move, once per proposal: the agent may restart in between."""
+        if self._ledger.load_document(self._database.name, _before(proposal_id)) is None:
+            since = self._clock.now() - timedelta(seconds=self._database.policy_settings().half_life_seconds)
+            work = asdict(sampler.work_since(since)[0])
+            plain = {name: value for name, value in work.items() if value == value}  # JSON knows no NaN
+            self._ledger.save_document(self._database.name, _before(proposal_id), plain)
+
+    def begin(self) -> None:
+        """Let what is placed settle."""
+        for row in self._ledger.moves(database=self._database.name, states={MoveState.PLACED}):
+            self._ledger.transition(row.id, MoveState.SETTLING, "caches warm up before anything is measured")
+
+    def judge(self, sampler: Sampler, connector: Connector) -> tuple[Outcome, ...]:
+        """Measure the proposals whose moves are all through and settled.
+
+        Raises:
+            ConnectorError: the engine was asked for a way back and did not answer.
+        """
+        settling = self._ledger.moves(database=self._database.name, states={MoveState.SETTLING})
+        outcomes = []
+        for number in dict.fromkeys(row.proposal_id for row in settling):
+            rows = [row for row in settling if row.proposal_id == number]
+            outcome = self._outcome(number, rows, sampler)
+            if outcome is not None:
+                self._conclude(rows, outcome, connector)
+                outcomes.append(outcome)
+        return tuple(outcomes)
+
+    def _outcome(self, proposal_id: int, rows: Sequence[MoveRow], sampler: Sampler) -> Outcome | None:
+        """What was measured, written down for every move; None while it is too early."""
+        waiting = self._ledger.moves(proposal_id=proposal_id, states=ACTIONABLE)
+        settled_at = max(row.updated_at for row in rows) + timedelta(seconds=self._database.settle_seconds)
+        window = (self._clock.now() - settled_at).total_seconds()
+        if waiting or window < self._database.settle_seconds * MEASURED_OVER_SETTLE:
+            return None
+        after, seen = sampler.work_since(settled_at)
+        if seen < self._database.settle_seconds * SEEN_OVER_SETTLE:
+            return None
+        proposal = self._ledger.proposal(proposal_id).proposal
+        found = self._ledger.outcomes(proposal_id=proposal_id, limit=len(proposal.moves))
+        known = {each.move_id: each.outcome for each in found}  # by an agent that died behind it
+        outcome = next(iter(known.values()), None)
+        if outcome is None:
+            stored = self._ledger.load_document(self._database.name, _before(proposal_id))
+            before = DatabaseDemand(**(stored[1] if stored else {}))
+            outcome = measure(proposal, before, after, seen)
+        for row in rows:
+            if row.id not in known:
+                self._ledger.record_outcome(row.id, outcome)
+        return outcome
+
+    def _conclude(self, rows: Sequence[MoveRow], outcome: Outcome, connector: Connector) -> None:
+        """Propose to take back what hurt, then keep the rest."""
+        if outcome.verdict is OutcomeVerdict.HURT and self._level is not Level.OBSERVE:
+            self._propose_undo([row for row in rows if row.move.reason not in ASKED_FOR], connector)
+        for row in rows:
+            if self._ledger.move(row.id).state is MoveState.SETTLING:
+                self._ledger.transition(row.id, MoveState.KEPT, outcome.sentence)
+
+    def _propose_undo(self, rows: Sequence[MoveRow], connector: Connector) -> None:
+        """For a person to approve."""
+        if not rows:
+            return
+        now = self._clock.now()
+        try:
+            propose_undo(rows, self._database, connector, self._ledger, now, asked_by=self._asked_by)
+        except CannotUndo as error:
+            self._ledger.record("undo.impossible", f"proposal {rows[0].proposal_id}", why=str(error))
+
+
+def _before(proposal_id: int) -> str:
+    return f"work before proposal {proposal_id}"

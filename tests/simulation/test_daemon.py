@@ -1,0 +1,145 @@
+"""The daemon in a simulated site: what it does when acting fails, when the clock is set back, when others are there."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from agent.clock import SystemClock
+from agent.config import load
+from agent.daemon import LONGEST_REST_SECONDS, Daemon
+from agent.ledger import Ledger
+from agent.snapshot import STATUS
+from agent.states import MoveState
+from agent.watch import Watch
+from connectors.base import CannotConnect, LeaseHeld
+from connectors.simulated.connector import SimulatedConnector
+from tests.simulation.site import Site
+
+PATIENCE_SECONDS = 20.0
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """A simulated shop."""
+    return Site(tmp_path, policy="maximum_moves: 1")
+
+
+def quiet_config(site: Site) -> Path:
+    """The site's configuration as a file, without a port that others may want."""
+    text = (site.folder / "hotplace.yaml").read_text() if site.config else ""
+    path = site.folder / "quiet.yaml"
+    path.write_text(text + "metrics: {enabled: false}\n")
+    return path
+
+
+@contextmanager
+def running(daemon: Daemon) -> Iterator[threading.Thread]:
+    """``run`` in a thread, until the block ends."""
+    thread = threading.Thread(target=daemon.run)
+    thread.start()
+    try:
+        yield thread
+    finally:
+        daemon.ask_to_stop()
+        thread.join(PATIENCE_SECONDS)
+        assert not thread.is_alive()
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    """Ask until it is true."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < end:
+        if holds():
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"not within {PATIENCE_SECONDS} s")
+
+
+def test_acting_that_fails_is_tried_ever_more_seldom(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that lets nobody look before a move is asked some ten times in as many minutes, not every second."""
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        daemon = Daemon(site.config, None, ledger, site.clock)
+        with monkeypatch.context() as patch:
+
+            def refuse(*_: object) -> None:
+                raise CannotConnect("the server is down")
+
+            patch.setattr(SimulatedConnector, "identify", refuse)
+            rows = len(ledger.audit(limit=10_000))
+            for _ in range(600):
+                daemon._guarded(daemon._act, watch)
+                site.clock.sleep(1.0)
+            assert 5 < len(ledger.audit(limit=10_000)) - rows < 40
+        site.clock.sleep(LONGEST_REST_SECONDS)
+        daemon._guarded(daemon._act, watch)
+        assert ledger.moves(database="sim")[0].state is MoveState.PLACED
+
+
+def test_a_database_that_is_down_is_told(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The status says that the daemon runs and why it has no samples, even where there never was one."""
+
+    def refuse(*_: object) -> None:
+        raise CannotConnect("the server is down")
+
+    with site.agent() as (watch, ledger):
+        daemon = Daemon(site.config, None, ledger, site.clock)
+        with monkeypatch.context() as patch:
+            patch.setattr(SimulatedConnector, "identify", refuse)
+            daemon._guarded(daemon._sample, watch)
+            stored = ledger.load_document("sim", STATUS)
+            assert stored is not None
+            assert (stored[1]["error"], stored[1]["failures"]) == ("the server is down", 1)
+        daemon._guarded(daemon._sample, watch)
+        stored = ledger.load_document("sim", STATUS)
+        assert stored is not None
+        assert stored[1]["error"] is None
+
+
+def test_a_clock_set_back_stops_nothing(site: Site) -> None:
+    """Jobs that were planned by a clock a day ahead run now and not in a day; others keep their time."""
+    with site.agent() as (watch, ledger):
+        daemon = Daemon(site.config, None, ledger, site.clock)
+        daemon._watches = {"sim": watch}
+        scheduler = daemon._scheduler = daemon._schedule()
+        scheduler.start(paused=True)
+        try:
+            before = [job.next_run_time for job in scheduler.get_jobs() if job.args]
+            daemon._mind_the_clock()
+            assert [job.next_run_time for job in scheduler.get_jobs() if job.args] == before
+            site.clock.jump(-timedelta(days=1).total_seconds())
+            daemon._mind_the_clock()
+            assert {job.next_run_time for job in scheduler.get_jobs() if job.args} == {site.clock.now()}
+        finally:
+            scheduler.shutdown()
+
+
+def test_another_agent_at_a_reload_ends_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGHUP while somebody else has come to act on a database: that one is only watched, and the daemon goes on."""
+    claims = 0
+
+    def hold_lease(self: Watch) -> None:
+        nonlocal claims
+        claims += 1
+        if claims > 1:
+            raise LeaseHeld("another agent acts on this database")
+
+    monkeypatch.setattr(Watch, "hold_lease", hold_lease)
+    path = quiet_config(site)
+    config = load(path)
+    clock = SystemClock()  # the scheduler goes by it
+    with Ledger.open(config.ledger.path, clock) as ledger:
+        daemon = Daemon(config, path, ledger, clock)
+        with running(daemon) as thread:
+            wait_for(lambda: claims == 1)
+            daemon.ask_to_reload()
+            wait_for(lambda: claims == 2)
+            wait_for(lambda: daemon.config is not config)
+            assert thread.is_alive()
