@@ -90,9 +90,8 @@ def explain(
     session.out.line(ranking.key[row], style="bold")
     session.out.line(f"{document['verdict']}: {document['why'] or 'not near the top; the numbers say why'}")
     session.out.line()
-    session.out.facts(_facts(ranking, row, at))
     numbers = _numbers(session, ranking.key[row])
-    session.out.facts(number_lines(numbers) if numbers else [])
+    session.out.facts([*_facts(ranking, row, at), *(number_lines(numbers) if numbers else [])])
     advice = advice_about(session, ranking.key[row])
     for each in advice:
         session.out.line(f"{each['code']}: {each['sentence']}")
