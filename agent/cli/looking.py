@@ -50,9 +50,7 @@ def units(
     rows = matching if everything else matching[:limit]
     session.out.line(f"{session.database.name}: {len(ranking)} units, ranked {format_when(at)}")
     if moved := _moved_since(session, at):
-        session.out.line(
-            f"since then {moved} moves have ended: places and verdicts are those of before, until the next plan"
-        )
+        session.out.line(f"moves that ended since: {moved}; the ranking is the one before them, until the next plan")
     session.out.table(COLUMNS, (_cells(ranking, row) for row in rows))
     if len(rows) < len(matching):
         session.out.line(f"{len(matching) - len(rows)} more: --all or --limit shows them")
