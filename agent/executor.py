@@ -93,7 +93,7 @@ class Executor:
         self._ties = ties
         self._stopping = threading.Event()
         self._wishes = Wishes(database.name, ledger, clock)
-        self._reconciler = Reconciler(connector, ledger, self._tell, most_starts=database.retries)
+        self._reconciler = Reconciler(connector, ledger, self._tell)
         self._look_at = -math.inf  # when unfinished moves are worth a look, by the monotonic clock
         self._waiting: dict[str, str] = {}
         self._rates: CopyRates | None = None
