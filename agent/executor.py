@@ -162,7 +162,9 @@ class Executor:
             if decision.answer is Answer.WAIT:
                 break
             if decision.answer is Answer.NEVER:
-                done.append(self._to(row, MoveState.SKIPPED, decision.sentence))
+                cancelled = self._wishes.kind(row.id) is Ask.CANCEL
+                self._wishes.answer(row.id, "nothing of it is under way")
+                done.append(self._to(row, MoveState.CANCELLED if cancelled else MoveState.SKIPPED, decision.sentence))
                 continue
             done.append(self._run(row))
             if done[-1].state in ACTIONABLE:
@@ -174,6 +176,8 @@ class Executor:
         ask = self._wishes.of(row.id, fresh=True)
         if ask is not None and ask.kind is Ask.PAUSE:
             decision = Decision(Answer.WAIT, f"{reason_of(ask)}; hotplace resume {row.id} lets it begin")
+        elif ask is not None and ask.kind is Ask.CANCEL:  # asked while it ran, by an agent that died before it obeyed
+            decision = Decision(Answer.NEVER, reason_of(ask))
         else:
             decision = self._by_window(row)
         self._note_waiting({str(row.id): decision.sentence} if decision.answer is Answer.WAIT else {})
