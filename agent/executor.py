@@ -241,16 +241,17 @@ class Executor:
             row = self._reconciler.give_up_held(row, start.ordinal, reason_of(ask))
             self._wishes.answer_to(ask, f"the move is {row.state}")  # which may have ended, and no ask in force then
             return row
-        self._wishes.answer(row.id, "it goes on")
         row = self._to(row, MoveState.RUNNING, "goes on where it was held" if ask is None else reason_of(ask))
+        self._wishes.answer_to(ask, "it goes on")
         return self._try(row, start)
 
     def _held(self, row: MoveRow, error: ConnectorError) -> MoveRow:
         """The engine holds the statement: at our word, at the end of the window, or at somebody else's."""
         ask = self._wishes.of(row.id, fresh=True)
         if ask is not None and ask.kind is Ask.PAUSE:
-            self._wishes.answer(row.id, "it is held")
-            return self._to(row, MoveState.PAUSED, reason_of(ask))
+            row = self._to(row, MoveState.PAUSED, reason_of(ask))
+            self._wishes.answer_to(ask, "it is held")
+            return row
         if not self._database.calendar.contains(self._clock.now()):
             return self._to(row, MoveState.PAUSED, "held at the end of its window; it goes on in the next")
         if self._stopping.is_set():
@@ -304,9 +305,11 @@ class Executor:
             self._ties.disturb()
 
     def _arrived(self, row: MoveRow, not_held: str) -> MoveRow:
-        self._wishes.answer(row.id, f"too late: it has ended{'; ' if not_held else ''}{not_held}")
+        ask = self._wishes.of(row.id, fresh=True)
         closed = not self._database.calendar.contains(self._clock.now())
-        return self._reconciler.settle(row, f"It ended after its window: {not_held}." if closed and not_held else "")
+        row = self._reconciler.settle(row, f"It ended after its window: {not_held}." if closed and not_held else "")
+        self._wishes.answer_to(ask, f"too late: it has ended{'; ' if not_held else ''}{not_held}")
+        return row
 
     def _give_up(self, row: MoveRow, error: ConnectorError, attempts: int) -> MoveRow:
         if error.retry is Retry.RECONCILE:
@@ -319,18 +322,21 @@ class Executor:
             return self._go_on(row) if cancelled and not self._stopping.is_set() else row
         inspection = self._reconciler.tidy(row, inspection)
         if inspection.home not in {Home.SOURCE, Home.GONE}:  # it ended between two statements, or behind the last
-            self._wishes.answer(row.id, f"too late: {inspection.sentence}")
-            return self._reconciler.end_on_the_way(row, error, inspection)
+            row = self._reconciler.end_on_the_way(row, error, inspection)
+            self._wishes.answer_to(ask, f"too late: {inspection.sentence}")
+            return row
         if ask is not None and cancelled:
-            self._wishes.answer(row.id, "it was cancelled and rolled back")
-            return self._to(row, MoveState.CANCELLED, reason_of(ask))
+            row = self._to(row, MoveState.CANCELLED, reason_of(ask))
+            self._wishes.answer_to(ask, "it was cancelled and rolled back")
+            return row
         if self._stopping.is_set():
             return self._to(row, MoveState.APPROVED, f"{error}; nothing changed, it goes on after a restart")
         if error.retry is Retry.LATER and self._want(row) is Want.HOLD:
             return self._to(row, MoveState.APPROVED, f"{error}; nothing changed, it is not tried again now")
-        self._wishes.answer(row.id, "too late: it has failed")
         tries = f" ({attempts} tries)" if attempts > 1 else ""
-        return self._to(row, MoveState.FAILED, " ".join(filter(None, (f"{error}{tries}.", error.advice))))
+        row = self._to(row, MoveState.FAILED, " ".join(filter(None, (f"{error}{tries}.", error.advice))))
+        self._wishes.answer_to(ask, "too late: it has failed")
+        return row
 
     def _held_by_fault(self, row: MoveRow, error: ConnectorError, *, cancelled: bool) -> MoveRow:
         """What went wrong left the statement held; unless the agent just stops, a person says how it goes on."""

@@ -48,6 +48,7 @@ class Watch:
         dry_run: bool,
         listener: Listener | None = None,
         asked_by: str = "",
+        top_units: int = MOST_TOP_UNITS,
     ) -> None:
         """Wire it up; connects on first use.
 
@@ -59,6 +60,7 @@ class Watch:
             dry_run: approved moves are not carried out; no session that could write is ever opened.
             listener: told of everything that happens to a move.
             asked_by: who gave the command that this is part of; "": nobody, it is the agent itself.
+            top_units: that the snapshot tells of one by one.
         """
         self.database = database
         self.dry_run = dry_run
@@ -67,6 +69,7 @@ class Watch:
         self._clock = clock
         self._listener = listener
         self._asked_by = asked_by
+        self._top_units = top_units
         self._settling = Settling(database, ledger, clock, level, asked_by=asked_by)
         self._lock = threading.RLock()
         self._connector: Connector | None = None
@@ -145,7 +148,7 @@ class Watch:
         """Leave the ranking in the ledger and its top in memory."""
         ordered = Ordered(planning)
         self._ledger.save_arrays(self.database.name, RANKING, planning.made_at, ordered.arrays())
-        self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ordered, MOST_TOP_UNITS)
+        self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ordered, self._top_units)
 
     def proposal(self, planning: Planning) -> Proposal | None:
         """The plan as a proposal, not stored; None where there is nothing to move."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, Self, overload
 
 import numpy as np
@@ -52,8 +52,11 @@ class Texts(Sequence[str]):
         return len(self._ends)
 
     def __iter__(self) -> Iterator[str]:
-        data = self._data
-        return (data[start:end].decode() for start, end in pairwise((0, *self._ends.tolist())))
+        data, start = self._data, 0
+        for first in range(0, len(self), _AT_ONCE):  # an int object for each end, which is more than the string
+            for end in self._ends[first : first + _AT_ONCE].tolist():
+                yield data[start:end].decode()
+                start = end
 
     @overload
     def __getitem__(self, row: int) -> str: ...

@@ -175,6 +175,17 @@ class RouteCost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """Units on the slowest tier that a plan leaves where they are without weighing them, in sums over their bundles."""
+
+    wait: float = 0.0  # whole microseconds per hour
+    doubt: float = 0.0  # squares of each bundle's wait times the error of its demand
+    io: float = 0.0  # drive I/Os per second
+    whole_io: float = 0.0  # the same in whole millionths of each bundle
+    written: float = 0.0  # whole bytes per day
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
     """Everything a plan may depend on. The same situation and settings give the same plan, always."""
 
@@ -193,6 +204,7 @@ class Situation:
     # -- the model
     roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, rates per second
     route_costs: Mapping[str, RouteCost] = field(default_factory=dict)  # by leading unit key, of routes asked for
+    beside: Beside = field(default_factory=Beside)  # what else is on the slowest tier, see ``narrowing``
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -150,6 +150,36 @@ def test_a_running_move_can_be_cancelled(site: Site) -> None:
     assert site.homes()[first.move.key] == before[first.move.key]
 
 
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        ((Ask.PAUSE, Ask.RESUME), [("it is held", MoveState.PAUSED), ("it goes on", MoveState.RUNNING)]),
+        ((Ask.CANCEL,), [("it was cancelled and rolled back", MoveState.CANCELLED)]),
+    ],
+)
+def test_an_answer_comes_when_the_state_agrees_with_it(
+    site: Site, monkeypatch: pytest.MonkeyPatch, kinds: tuple[Ask, ...], expected: list[tuple[str, MoveState]]
+) -> None:
+    """Whoever waits for an answer and then looks at the move finds it held, going on, or cancelled."""
+    seen: list[tuple[str, MoveState]] = []
+    with site.agent() as (watch, ledger):
+        say = ledger.asks.answer
+
+        def noting(number: int, sentence: str) -> None:
+            (move,) = (row for row in ledger.moves() if number in {each.id for each in ledger.asks.of_move(row.id)})
+            seen.append((sentence, move.state))
+            say(number, sentence)
+
+        monkeypatch.setattr(ledger.asks, "answer", noting)
+        site.approved(watch, ledger)
+        ask_soon(site, ledger, kinds[0])
+        watch.act()
+        for kind in kinds[1:]:
+            ask(ledger, kind)
+            watch.act()
+    assert seen == expected
+
+
 def test_a_held_move_can_be_cancelled(site: Site) -> None:
     """What the engine holds is rolled back by a statement of the approval, and its room is free again."""
     before = site.homes()
