@@ -162,14 +162,20 @@ class Executor:
             if decision.answer is Answer.WAIT:
                 break
             if decision.answer is Answer.NEVER:
-                cancelled = self._wishes.kind(row.id) is Ask.CANCEL
-                self._wishes.answer(row.id, "nothing of it is under way")
-                done.append(self._to(row, MoveState.CANCELLED if cancelled else MoveState.SKIPPED, decision.sentence))
+                done.append(self._never(row, decision.sentence))
                 continue
             done.append(self._run(row))
             if done[-1].state in ACTIONABLE:
                 break
         return done
+
+    def _never(self, row: MoveRow, reason: str) -> MoveRow:
+        ask = self._wishes.of(row.id)
+        if ask is None or ask.kind is not Ask.CANCEL:
+            return self._to(row, MoveState.SKIPPED, reason)
+        row = self._to(row, MoveState.CANCELLED, reason)
+        self._wishes.answer_to(ask, "nothing of it is under way")
+        return row
 
     def _decision(self, row: MoveRow) -> Decision:
         """Whether an approved move may begin now; why it waits is noted for everybody who looks."""
