@@ -107,12 +107,9 @@ class Executor:
         unfinished = [row for row in rows if row.state in UNFINISHED]
         if any(row.state is MoveState.PAUSED and self._may_go_on(row) for row in unfinished):
             return True
-        if unfinished:
+        if unfinished or not rows:
             self._note_waiting({})
-            return self._clock.monotonic() >= self._look_at
-        if not rows:
-            self._note_waiting({})
-            return False
+            return bool(unfinished) and self._clock.monotonic() >= self._look_at
         return self._decision(rows[0]).answer is not Answer.WAIT
 
     def run_approved(self) -> tuple[MoveRow, ...]:
