@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, timedelta
 from enum import Enum, auto
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -197,7 +197,13 @@ class Daemon:
     def _make_watches(self, config: Config) -> dict[str, Watch]:
         return {
             database.name: Watch(
-                database, self._ledger, self._clock, level=config.level, dry_run=config.dry_run, listener=_log_move
+                database,
+                self._ledger,
+                self._clock,
+                level=config.level,
+                dry_run=config.dry_run,
+                listener=_log_move,
+                top_units=config.metrics.top_units,
             )
             for database in config.databases
         }
@@ -213,6 +219,7 @@ class Daemon:
         """Sampling and acting of a database never wait for each other; nothing runs twice at a time."""
         scheduler = BackgroundScheduler(
             executors={"default": ThreadPoolExecutor(2 + 2 * len(self._watches))},
+            timezone=UTC,  # only intervals are kept, and the machine's own zone takes a data base to find
             job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
         )
         soon = self._clock.now() + timedelta(seconds=0.1)
@@ -298,11 +305,18 @@ class Daemon:
             return_free_blocks()
 
     def _sample(self, watch: Watch) -> None:
-        cycle = watch.sample()
+        try:
+            cycle = watch.sample()
+        except HotplaceError:
+            self._note_status(watch)  # whoever asks for the status learns that it runs, and why it has no samples
+            raise
         log.debug("sampled", database=watch.database.name, sentence=cycle.sentence, seconds=round(cycle.seconds, 3))
         watch.count_proposals()
         for outcome in watch.verify():
             log.info("outcome", database=watch.database.name, verdict=str(outcome.verdict), sentence=outcome.sentence)
+        self._note_status(watch)
+
+    def _note_status(self, watch: Watch) -> None:
         document = status_document(watch.snapshot, self._clock.now(), os.getpid())
         self._ledger.save_document(watch.database.name, STATUS, document)
 

@@ -125,6 +125,7 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
     """
     few = _FEW.validate_python(json.loads(arrays["few"].tobytes()))
     columns = {name: arrays[f"units.{name}"] for name in _UNITS}
+    by_unit: dict[str, Any] = {name: arrays[f"situation.{name}"] for name in _SITUATION}
     heat = {name: arrays.get(f"heat.{name}") for name in _HEAT}
     situation = Situation(
         units=UnitTable(
@@ -142,7 +143,7 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
         roles=few.roles,
         turned_over_ratio=few.turned_over_ratio,
         route_costs=few.route_costs,
-        **{name: arrays[f"situation.{name}"] for name in _SITUATION},
+        **by_unit,
     )
     return situation, few.settings
 

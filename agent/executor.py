@@ -49,6 +49,23 @@ class MoveEvent:
 Listener = Callable[[MoveEvent], None]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ties:
+    """What ties the executor to the watch around it.
+
+    Attributes:
+        disturb: called before and after every statement, so that our own I/O is not taken for demand.
+        hold_lease: called before every statement; raises ``LeaseHeld`` where another agent acts here by now.
+        note: told every second how far the running statement is, and None when nothing runs any more.
+        listener: told of everything that happens to a move.
+    """
+
+    disturb: Callable[[], None]
+    hold_lease: Callable[[], None]
+    note: Callable[[RunningMove | None], None]
+    listener: Listener | None
+
+
 class Executor:
     """The hands on one database. ``run_approved`` from one thread; ``stop`` from any."""
 
@@ -58,11 +75,7 @@ class Executor:
         connector: Connector,
         ledger: Ledger,
         clock: Clock,
-        *,
-        disturb: Callable[[], None],
-        hold_lease: Callable[[], None],
-        listener: Listener | None = None,
-        note: Callable[[RunningMove | None], None] = lambda _: None,
+        ties: Ties,
     ) -> None:
         """Wire it up.
 
@@ -71,22 +84,16 @@ class Executor:
             connector: over the moving account; reads here are the executor's own, not the sampler's.
             ledger: the journal.
             clock: time.
-            disturb: called before and after every statement, so that our own I/O is not taken for demand.
-            hold_lease: called before every statement; raises ``LeaseHeld`` where another agent acts here by now.
-            listener: told of everything that happens to a move.
-            note: told every second how far the running statement is, and None when nothing runs any more.
+            ties: to the watch around it.
         """
         self._database = database
         self._connector = connector
         self._ledger = ledger
         self._clock = clock
-        self._disturb = disturb
-        self._hold_lease = hold_lease
-        self._listener = listener
-        self._note = note
+        self._ties = ties
         self._stopping = threading.Event()
         self._wishes = Wishes(database.name, ledger, clock)
-        self._reconciler = Reconciler(connector, ledger, self._tell, most_starts=database.retries)
+        self._reconciler = Reconciler(connector, ledger, self._tell)
         self._look_at = -math.inf  # when unfinished moves are worth a look, by the monotonic clock
         self._waiting: dict[str, str] = {}
         self._rates: CopyRates | None = None
@@ -100,12 +107,9 @@ class Executor:
         unfinished = [row for row in rows if row.state in UNFINISHED]
         if any(row.state is MoveState.PAUSED and self._may_go_on(row) for row in unfinished):
             return True
-        if unfinished:
+        if unfinished or not rows:
             self._note_waiting({})
-            return self._clock.monotonic() >= self._look_at
-        if not rows:
-            self._note_waiting({})
-            return False
+            return bool(unfinished) and self._clock.monotonic() >= self._look_at
         return self._decision(rows[0]).answer is not Answer.WAIT
 
     def run_approved(self) -> tuple[MoveRow, ...]:
@@ -155,18 +159,28 @@ class Executor:
             if decision.answer is Answer.WAIT:
                 break
             if decision.answer is Answer.NEVER:
-                done.append(self._to(row, MoveState.SKIPPED, decision.sentence))
+                done.append(self._never(row, decision.sentence))
                 continue
             done.append(self._run(row))
             if done[-1].state in ACTIONABLE:
                 break
         return done
 
+    def _never(self, row: MoveRow, reason: str) -> MoveRow:
+        ask = self._wishes.of(row.id)
+        if ask is None or ask.kind is not Ask.CANCEL:
+            return self._to(row, MoveState.SKIPPED, reason)
+        row = self._to(row, MoveState.CANCELLED, reason)
+        self._wishes.answer_to(ask, "nothing of it is under way")
+        return row
+
     def _decision(self, row: MoveRow) -> Decision:
         """Whether an approved move may begin now; why it waits is noted for everybody who looks."""
         ask = self._wishes.of(row.id, fresh=True)
         if ask is not None and ask.kind is Ask.PAUSE:
             decision = Decision(Answer.WAIT, f"{reason_of(ask)}; hotplace resume {row.id} lets it begin")
+        elif ask is not None and ask.kind is Ask.CANCEL:  # asked while it ran, by an agent that died before it obeyed
+            decision = Decision(Answer.NEVER, reason_of(ask))
         else:
             decision = self._by_window(row)
         self._note_waiting({str(row.id): decision.sentence} if decision.answer is Answer.WAIT else {})
@@ -225,33 +239,28 @@ class Executor:
 
     def _go_on(self, row: MoveRow) -> MoveRow:
         """Go on with a move that the engine holds, or give it up."""
-        ask, start = self._wishes.of(row.id, fresh=True), self._where_held(row)
+        ask, start = self._wishes.of(row.id, fresh=True), self._reconciler.where_held(row)
         if ask is not None and ask.kind is Ask.CANCEL:
             row = self._reconciler.give_up_held(row, start.ordinal, reason_of(ask))
             self._wishes.answer_to(ask, f"the move is {row.state}")  # which may have ended, and no ask in force then
             return row
-        self._wishes.answer(row.id, "it goes on")
         row = self._to(row, MoveState.RUNNING, "goes on where it was held" if ask is None else reason_of(ask))
+        self._wishes.answer_to(ask, "it goes on")
         return self._try(row, start)
 
     def _held(self, row: MoveRow, error: ConnectorError) -> MoveRow:
         """The engine holds the statement: at our word, at the end of the window, or at somebody else's."""
         ask = self._wishes.of(row.id, fresh=True)
         if ask is not None and ask.kind is Ask.PAUSE:
-            self._wishes.answer(row.id, "it is held")
-            return self._to(row, MoveState.PAUSED, reason_of(ask))
+            row = self._to(row, MoveState.PAUSED, reason_of(ask))
+            self._wishes.answer_to(ask, "it is held")
+            return row
         if not self._database.calendar.contains(self._clock.now()):
             return self._to(row, MoveState.PAUSED, "held at the end of its window; it goes on in the next")
         if self._stopping.is_set():
             return self._to(row, MoveState.PAUSED, f"{error}; it goes on after a restart")
         self._wishes.hold(row.id, str(error), who="the engine")
         return self._to(row, MoveState.PAUSED, f"{error}; hotplace resume {row.id} lets it go on")
-
-    def _where_held(self, row: MoveRow) -> Start:
-        """The statement that the journal speaks of last, of those that can be held."""
-        held = {ordinal for ordinal, step in enumerate(row.move.route.steps, start=1) if step.pausable}
-        known = [step.ordinal for step in self._ledger.steps(row.id) if step.ordinal in held]
-        return Start(ordinal=known[-1] if known else 1, held=True)
 
     # -- trying --------------------------------------------------------------------------------------------------
 
@@ -267,7 +276,10 @@ class Executor:
                 return self._give_up(row, error, attempt)
             pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
             self._tell(row, f"{error}; try {attempt + 1} of {self._database.retries} in {pause:.1f} s")
-            start = self._where_now(row)
+            again = self._reconciler.where_now(row)
+            if again is None:
+                return self._arrived(row, "")
+            start = again
             self._clock.sleep(pause)
         raise AssertionError("the loop above always returns")
 
@@ -276,7 +288,7 @@ class Executor:
         attempt = Attempt(
             row, self._connector, self._ledger, self._clock,
             want=lambda: self._want(row), tell=lambda sentence: self._tell(row, sentence),
-            hold_lease=self._hold_lease,
+            hold_lease=self._ties.hold_lease,
         )  # fmt: skip
         running: RunningMove | None = None
 
@@ -284,29 +296,23 @@ class Executor:
             nonlocal running
             running = noted(row, attempt.progress(), self._clock.now(), running)
             with suppress(HotplaceError):  # nobody sees it for a second; the move goes on
-                self._note(running)
+                self._ties.note(running)
 
-        self._disturb()
+        self._ties.disturb()
         try:
             with beside(self._clock, NOTE_EVERY_SECONDS, look):
                 return attempt.run(start), attempt.not_held
         finally:
-            self._note(None)
+            self._ties.note(None)
             self._rates = None  # this one teaches too
-            self._disturb()
-
-    def _where_now(self, row: MoveRow) -> Start:
-        """Where the next try begins: at what the engine holds, or anew when what the last one left is tidied up."""
-        inspection = self._reconciler.inspect(row)
-        if inspection.paused:
-            return self._where_held(row)
-        self._reconciler.tidy(row, inspection)  # it would spoil the next try
-        return Start()
+            self._ties.disturb()
 
     def _arrived(self, row: MoveRow, not_held: str) -> MoveRow:
-        self._wishes.answer(row.id, f"too late: it has ended{'; ' if not_held else ''}{not_held}")
+        ask = self._wishes.of(row.id, fresh=True)
         closed = not self._database.calendar.contains(self._clock.now())
-        return self._reconciler.settle(row, f"It ended after its window: {not_held}." if closed and not_held else "")
+        row = self._reconciler.settle(row, f"It ended after its window: {not_held}." if closed and not_held else "")
+        self._wishes.answer_to(ask, f"too late: it has ended{'; ' if not_held else ''}{not_held}")
+        return row
 
     def _give_up(self, row: MoveRow, error: ConnectorError, attempts: int) -> MoveRow:
         if error.retry is Retry.RECONCILE:
@@ -319,18 +325,21 @@ class Executor:
             return self._go_on(row) if cancelled and not self._stopping.is_set() else row
         inspection = self._reconciler.tidy(row, inspection)
         if inspection.home not in {Home.SOURCE, Home.GONE}:  # it ended between two statements, or behind the last
-            self._wishes.answer(row.id, f"too late: {inspection.sentence}")
-            return self._reconciler.end_on_the_way(row, error, inspection)
+            row = self._reconciler.end_on_the_way(row, error, inspection)
+            self._wishes.answer_to(ask, f"too late: {inspection.sentence}")
+            return row
         if ask is not None and cancelled:
-            self._wishes.answer(row.id, "it was cancelled and rolled back")
-            return self._to(row, MoveState.CANCELLED, reason_of(ask))
+            row = self._to(row, MoveState.CANCELLED, reason_of(ask))
+            self._wishes.answer_to(ask, "it was cancelled and rolled back")
+            return row
         if self._stopping.is_set():
             return self._to(row, MoveState.APPROVED, f"{error}; nothing changed, it goes on after a restart")
         if error.retry is Retry.LATER and self._want(row) is Want.HOLD:
             return self._to(row, MoveState.APPROVED, f"{error}; nothing changed, it is not tried again now")
-        self._wishes.answer(row.id, "too late: it has failed")
         tries = f" ({attempts} tries)" if attempts > 1 else ""
-        return self._to(row, MoveState.FAILED, " ".join(filter(None, (f"{error}{tries}.", error.advice))))
+        row = self._to(row, MoveState.FAILED, " ".join(filter(None, (f"{error}{tries}.", error.advice))))
+        self._wishes.answer_to(ask, "too late: it has failed")
+        return row
 
     def _held_by_fault(self, row: MoveRow, error: ConnectorError, *, cancelled: bool) -> MoveRow:
         """What went wrong left the statement held; unless the agent just stops, a person says how it goes on."""
@@ -375,8 +384,8 @@ class Executor:
         return self._reconciler.to(row, state, reason)
 
     def _tell(self, row: MoveRow, sentence: str) -> None:
-        if self._listener is not None:
-            self._listener(MoveEvent(move=row, sentence=sentence))
+        if self._ties.listener is not None:
+            self._ties.listener(MoveEvent(move=row, sentence=sentence))
 
 
 def need_of(row: MoveRow, rates: CopyRates, safety: float) -> Need:

@@ -6,8 +6,10 @@ authentication by configuration; without them only loopback is a fair place to l
 
 from __future__ import annotations
 
+import gzip
 import hmac
 import socket
+import socketserver
 import ssl
 import sys
 import threading
@@ -20,13 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from prometheus_client import CollectorRegistry
-from prometheus_client.exposition import choose_encoder
+from prometheus_client.exposition import choose_encoder, gzip_accepted
 
 from agent.logs import EventLog
 from connectors.base import HotplaceError
 
 log = EventLog(__name__)
 Readiness = Callable[[], tuple[bool, str]]
+GZIP_LEVEL = 1  # the quickest: names that repeat are packed well at any
 REQUEST_SECONDS = 10.0  # a client that sends nothing is dropped
 
 
@@ -78,6 +81,10 @@ class _Server(ThreadingHTTPServer):
     ) -> None:
         self._tls = tls
         super().__init__(address, handler)
+
+    def server_bind(self) -> None:
+        """Bind, without a look at how the network names this machine, which may take long and nobody asks for."""
+        socketserver.TCPServer.server_bind(self)
 
     def get_request(self) -> tuple[socket.socket, Any]:
         """The next connection."""
@@ -165,7 +172,7 @@ def _handler(registry: CollectorRegistry, readiness: Readiness, expected: str) -
             match path:
                 case "/metrics":
                     encode, content_type = choose_encoder(self.headers.get("Accept", ""))
-                    self._answer(HTTPStatus.OK, encode(registry), content_type)
+                    self._answer(HTTPStatus.OK, encode(registry), content_type, may_pack=True)
                 case "/healthz":
                     self._answer(HTTPStatus.OK, b"alive\n")
                 case "/readyz":
@@ -180,8 +187,18 @@ def _handler(registry: CollectorRegistry, readiness: Readiness, expected: str) -
             given = self.headers.get("Authorization", "").encode("utf-8", "replace")
             return not wanted or hmac.compare_digest(given, wanted)
 
-        def _answer(self, status: HTTPStatus, body: bytes, content_type: str = "text/plain; charset=utf-8") -> None:
+        def _answer(
+            self,
+            status: HTTPStatus,
+            body: bytes,
+            content_type: str = "text/plain; charset=utf-8",
+            *,
+            may_pack: bool = False,
+        ) -> None:
             self.send_response(status)
+            if may_pack and gzip_accepted(self.headers.get("Accept-Encoding", "")):
+                body = gzip.compress(body, GZIP_LEVEL)
+                self.send_header("Content-Encoding", "gzip")
             if status is HTTPStatus.UNAUTHORIZED:
                 self.send_header("WWW-Authenticate", 'Basic realm="hotplace", charset="UTF-8"')
             self.send_header("Content-Type", content_type)

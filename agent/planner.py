@@ -105,10 +105,11 @@ def make_planning(
         settings = replace(settings, minimum_history_seconds=0.0, regret_ratio=0.0)
     situation = situation_of(picture, database, ledger, settings, now)
     failed = _last_failed(ledger, database.name, settings, now) if mode is None else {}
-    resting = _cooling_column(situation.units.key, failed, settings, now)
+    if failed:
+        resting = _cooling_column(situation.units.key, failed, settings, now)
+        situation = replace(situation, cooling_seconds=np.maximum(situation.cooling_seconds, resting))
     situation = replace(
         situation,
-        cooling_seconds=np.maximum(situation.cooling_seconds, resting),
         tiers=worn(situation.tiers, sent, now),
         turned_over_ratio=turned_over(situation.tiers, situation.spaces, sent, now, settings.turnover_per_week),
     )

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import replace
 
-from agent.attempt import state_after
+from agent.attempt import Start, state_after
 from agent.ledger import Ledger, MoveRow, StepState
 from agent.states import MoveState
 from connectors.base import Connector, ConnectorError
 from connectors.model import Home, Inspection, Step
 
+MOST_STARTS = 5  # of a move that nobody ever saw end; a session that breaks in every try would copy for ever
 Tell = Callable[[MoveRow, str], None]
 
 
 class Reconciler:
     """Asks the catalog and believes it. For the executor's thread alone."""
 
-    def __init__(self, connector: Connector, ledger: Ledger, tell: Tell, *, most_starts: int) -> None:
+    def __init__(self, connector: Connector, ledger: Ledger, tell: Tell) -> None:
         """Wire it up.
 
         Args:
             connector: over the moving account.
             ledger: the journal.
             tell: hears what happens to a move.
-            most_starts: a move that began so often without anybody seeing it end is not begun again.
         """
-        self._most_starts = most_starts
         self._connector = connector
         self._ledger = ledger
         self._tell = tell
@@ -79,7 +78,7 @@ class Reconciler:
         match inspection.home:
             case Home.TARGET:
                 return self.to(row, MoveState.PLACED, f"found done: {inspection.sentence}")
-            case Home.SOURCE if row.attempts >= self._most_starts:
+            case Home.SOURCE if row.attempts >= MOST_STARTS:
                 return self.to(
                     row, MoveState.FAILED, f"begun {row.attempts} times and never done: {inspection.sentence}"
                 )
@@ -125,6 +124,31 @@ class Reconciler:
         except ConnectorError as error:
             self._tell(row, f"could not tidy up ({error}); by hand: {'; '.join(step.sql for step in tidy)}")
         return self.inspect(row)
+
+    def where_now(self, row: MoveRow) -> Start | None:
+        """Where the next try begins: at what the engine holds, or where the last one ended; None: tidying did the rest.
+
+        What has arrived is not copied again. Anew where nothing has, or where tidying has brought it back.
+        """
+        before = self.inspect(row)
+        if before.paused:
+            return self.where_held(row)
+        now = self.tidy(row, before)  # it would spoil the next try
+        tidied = bool(before.leftovers) and not now.leftovers
+        if now.home is Home.TARGET and tidied:
+            return None
+        if now.home is Home.TARGET or (now.home is Home.SPLIT and not before.leftovers):
+            return Start(ordinal=self._last_sent(row, range(1, len(row.move.route.steps) + 1)))
+        return Start()
+
+    def where_held(self, row: MoveRow) -> Start:
+        """The statement that the journal speaks of last, of those that can be held."""
+        held = {ordinal for ordinal, step in enumerate(row.move.route.steps, start=1) if step.pausable}
+        return Start(ordinal=self._last_sent(row, held), held=True)
+
+    def _last_sent(self, row: MoveRow, among: Container[int]) -> int:
+        """The ordinal of the last of these statements that was sent; 1 where none was."""
+        return next((step.ordinal for step in reversed(self._ledger.steps(row.id)) if step.ordinal in among), 1)
 
     @staticmethod
     def _approved_tidy(row: MoveRow, inspection: Inspection) -> tuple[Step, ...]:

@@ -19,7 +19,7 @@ from agent.role_figures import ROLES, roles_document, roles_from_document
 from agent.trace import Tracer, traced_heat
 from connectors.base import Clock, Connector
 from connectors.figures import RoleFigures
-from connectors.model import F64, I64, Catalog, DatabaseDemand, Demand, Interval, Sample, Signal
+from connectors.model import F64, I64, Bools, Catalog, DatabaseDemand, Demand, Interval, Sample, Signal
 from policies import device, drift, heat, heirs, season
 from policies.costs import Disturbed
 from policies.demand import Gap, difference
@@ -31,6 +31,7 @@ CATALOG_EVERY_SECONDS = 600.0
 SAVE_EVERY_SECONDS = 300.0
 LONGEST_INTERVAL_SAMPLES = 10  # a longer silence is a gap: nobody knows how the work was spread over it
 LONGEST_INTERVAL_SECONDS = 3600.0
+VIEWED_AT_ONCE = 8192  # units
 WORK_KEPT = 20_000  # intervals of database-wide work kept in memory for outcomes
 HISTORY_SIGNALS = (Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE)
 HEAT, SPEED, SEASONS, UNITS = "heat", "tier speed", "seasons", "known units"  # names of the stored arrays
@@ -123,7 +124,7 @@ class Sampler:
         return Picture(
             catalog=self._catalog,
             storage=storage,
-            heat=heat.decided(self._view(), resident),
+            heat=self._view(resident),
             work=self._recent.mean(),
             sampled_at=self._before.taken_at,
             roles=self.roles(),
@@ -148,11 +149,21 @@ class Sampler:
         """Logs, temporary and undo spaces, averaged over the half-life."""
         return self._recent.mean_roles()
 
-    def _view(self) -> HeatView:
-        """Heat by unit, with what seasons promise for the time in which a move is to pay."""
+    def _view(self, resident: Bools) -> HeatView:
+        """Heat by unit that decisions are made on, with what seasons promise for the time in which a move is to pay.
+
+        Worked out for some thousands of units at a time: both horizons of all of them were the most that a plan held.
+        """
         hours = self._settings.horizon_seconds / 3600
         ahead = season.promised(self._seasons, self._slots, self._local(self._clock.now()), hours)
-        return replace(drift.leaning(heat.view(self._heat, self._slots), self._drift.share), expected=ahead)
+
+        def decided(first: int) -> HeatView:
+            some = slice(first, first + VIEWED_AT_ONCE)
+            both = drift.leaning(heat.view(self._heat, self._slots[some]), self._drift.share)
+            return heat.decided(replace(both, expected=None if ahead is None else ahead[some]), resident[some])
+
+        count = len(self._slots)
+        return heat.joined(map(decided, range(0, max(count, 1), VIEWED_AT_ONCE)), count)
 
     def traced(self) -> HeatView | None:
         """What the trace has collected, aligned with the units of the picture; None where nothing was."""

@@ -16,7 +16,7 @@ from agent.basis import asked_for, end_without_basis
 from agent.config import MOST_TOP_UNITS, DatabaseConfig, Level
 from agent.containers import TakingOut, take_out
 from agent.decisions import decision_of_proposal, keep
-from agent.executor import Executor, Listener
+from agent.executor import Executor, Listener, Ties
 from agent.ledger import Ledger, MoveRow
 from agent.outcomes import Outcome
 from agent.pins import PIN_REPORTS, pin_reports, reports_document
@@ -48,6 +48,7 @@ class Watch:
         dry_run: bool,
         listener: Listener | None = None,
         asked_by: str = "",
+        top_units: int = MOST_TOP_UNITS,
     ) -> None:
         """Wire it up; connects on first use.
 
@@ -59,6 +60,7 @@ class Watch:
             dry_run: approved moves are not carried out; no session that could write is ever opened.
             listener: told of everything that happens to a move.
             asked_by: who gave the command that this is part of; "": nobody, it is the agent itself.
+            top_units: that the snapshot tells of one by one.
         """
         self.database = database
         self.dry_run = dry_run
@@ -67,6 +69,7 @@ class Watch:
         self._clock = clock
         self._listener = listener
         self._asked_by = asked_by
+        self._top_units = top_units
         self._settling = Settling(database, ledger, clock, level, asked_by=asked_by)
         self._lock = threading.RLock()
         self._connector: Connector | None = None
@@ -145,7 +148,7 @@ class Watch:
         """Leave the ranking in the ledger and its top in memory."""
         ordered = Ordered(planning)
         self._ledger.save_arrays(self.database.name, RANKING, planning.made_at, ordered.arrays())
-        self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ordered, MOST_TOP_UNITS)
+        self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ordered, self._top_units)
 
     def proposal(self, planning: Planning) -> Proposal | None:
         """The plan as a proposal, not stored; None where there is nothing to move."""
@@ -280,11 +283,11 @@ class Watch:
     def executor(self) -> Executor:
         """The hands."""
         if self._executor is None:
-            self._executor = Executor(
-                self.database, self.acting, self._ledger, self._clock,
-                disturb=self.sampler.disturb, hold_lease=self.hold_lease, listener=self._listener,
-                note=self._note_progress,
+            ties = Ties(
+                disturb=self.sampler.disturb, hold_lease=self.hold_lease, note=self._note_progress,
+                listener=self._listener,
             )  # fmt: skip
+            self._executor = Executor(self.database, self.acting, self._ledger, self._clock, ties)
             if self._stopping.is_set():  # by ``stop``, which found no executor to tell
                 self._executor.stop()
         return self._executor

@@ -59,12 +59,13 @@ def _halves(situation: Situation, plan: Plan, settings: PolicySettings) -> Itera
     """Tables and indexes of which one half is fast once the plan has run, and the other, busy too, is not."""
     units = situation.units
     parent = units.rows_of(units.parent)
-    pairs = np.flatnonzero(np.isin(units.kind, INDEXES) & (parent >= 0))
     slow = ~plan.chosen & (plan.wait_saved_if_moved >= settings.minimum_wait_saved_per_hour)
+    torn = (plan.chosen & slow[parent]) | (slow & plan.chosen[parent])
+    pairs = np.flatnonzero(np.isin(units.kind, INDEXES) & (parent >= 0) & torn)
     for index, table in zip(pairs.tolist(), parent[pairs].tolist(), strict=True):
-        if plan.chosen[index] and slow[table]:
+        if plan.chosen[index]:
             yield _half(situation, plan, AdviceCode.INDEX_WITHOUT_TABLE, table, index)
-        elif plan.chosen[table] and slow[index]:
+        else:
             yield _half(situation, plan, AdviceCode.TABLE_WITHOUT_INDEX, index, table)
 
 

@@ -21,13 +21,13 @@ from connectors.model import F64, I8, Bools
 from policies.alternatives import decide, shared_dual
 from policies.asking import question
 from policies.benefit import ceiling_ratio, wait_weights
-from policies.board import Board, Group, Hop
+from policies.board import Board, Group
 from policies.bundles import MICRO, Bundles, bundles_of
 from policies.costs import dearness
+from policies.doubt import present_wait, saving_interval, share_interval
 from policies.draft import Balance, Draft, Names
 from policies.guards import first_of, why_not
 from policies.hsm import best_groups, pin_groups, proven_bound, value_bound
-from policies.interval import Interval, Placed, Shift, plan_interval, ratio_interval
 from policies.movements import planned_moves
 from policies.order import tables_first
 from policies.plan import LeftBehind, Pin, Plan, PolicySettings, Situation, Verdict
@@ -173,7 +173,7 @@ def reasons_of(
     ``total``: microseconds per hour that all managed bundles wait now, None: that these are all.
     """
     weights = wait_weights([tier.speed for tier in situation.tiers], settings)
-    total = _present_wait(bundles) if total is None else total
+    total = present_wait(bundles, situation) if total is None else total
     targets = range(max(1, len(situation.tiers) - 1))
     limits = [tier.limits for tier in situation.tiers]
     return [why_not(bundles, weights, target, total, settings, limits[target]) for target in targets]
@@ -215,19 +215,20 @@ def plan_of(
     saved = _saved(groups)
     verdicts, chosen = _verdicts(bundles, situation, staying, groups)
     wait = bundles.unit_wait
-    spared = reliefs(bundles, situation, [hop for group in groups for hop in group.hops])
-    interval = _interval(bundles, situation, settings, groups, spared)
-    share = _ratio_interval(bundles, situation, settings, groups, spared)
+    hops = [hop for group in groups for hop in group.hops]
+    spared = reliefs(bundles, situation, hops)
+    interval = saving_interval(bundles, situation, settings, hops, spared)
+    share = share_interval(bundles, situation, settings, hops, spared)
     return Plan(
         moves=tuple(planned_moves(groups, bundles, situation, settings)),
-        wait_per_hour=_present_wait(bundles) / MICRO,
+        wait_per_hour=present_wait(bundles, situation) / MICRO,
         wait_saved_per_hour=saved / MICRO,
         bound_per_hour=max(limit, saved) / MICRO,
         gap_ratio=_gap_ratio(saved, limit),
         ceiling_ratio=ceiling_ratio(situation.database),
         verdict=verdicts[bundles.of_row],
         benefit_per_hour=wait[-1] - wait[0],
-        wait_saved_if_moved=_saved_by_unit(situation, wait),
+        wait_saved_if_moved=saved_by_unit(situation, wait),
         chosen=chosen[bundles.of_row],
         whole=situation.whole,
         left_behind=left_behind,
@@ -236,48 +237,6 @@ def plan_of(
         saved_ratio_low=share.low,
         saved_ratio_high=share.high,
         relief_per_hour=sum(spared),
-    )
-
-
-def _ratio_interval(
-    bundles: Bundles, situation: Situation, settings: PolicySettings, groups: Sequence[Group], spared: Sequence[float]
-) -> Interval:
-    """The share of all wait that the moves save, at least and at most; relief in queues may add to it."""
-    after = bundles.tier.copy()
-    for hop in (hop for group in groups for hop in group.hops):
-        after[hop.bundle] = situation.tier_of_space[hop.target]
-    rows = np.flatnonzero(bundles.tier >= 0)
-    placed = Placed(
-        wait_before=bundles.wait[bundles.tier[rows], rows],
-        wait_after=bundles.wait[after[rows], rows],
-        tier_before=bundles.tier[rows],
-        tier_after=after[rows],
-        error=bundles.error[rows],
-    )
-    found = ratio_interval(placed, [tier.speed.error_ratio for tier in situation.tiers], settings.certainty)
-    wait = _present_wait(bundles) / MICRO
-    gained, lost = (sum(each for each in spared if (each > 0) is up) / max(wait, 1 / MICRO) for up in (True, False))
-    return Interval(low=found.low + lost, high=min(1.0, found.high + gained))
-
-
-def _interval(
-    bundles: Bundles, situation: Situation, settings: PolicySettings, groups: Sequence[Group], spared: Sequence[float]
-) -> Interval:
-    """What all moves save at least and at most, seconds per hour; never more than all wait there is."""
-    shifts = [_shift(hop, bundles, situation) for group in groups for hop in group.hops]
-    found = plan_interval(shifts, [tier.speed.error_ratio for tier in situation.tiers], settings.certainty)
-    gained, lost = (sum(each for each in spared if (each > 0) is up) for up in (True, False))
-    return Interval(low=found.low + lost, high=min(found.high + gained, _present_wait(bundles) / MICRO))
-
-
-def _shift(hop: Hop, bundles: Bundles, situation: Situation) -> Shift:
-    before, after = (int(situation.tier_of_space[row]) for row in (hop.source, hop.target))
-    return Shift(
-        from_tier=before,
-        to_tier=after,
-        wait_before=float(bundles.wait[before, hop.bundle]) / MICRO,
-        wait_after=float(bundles.wait[after, hop.bundle]) / MICRO,
-        error=float(bundles.error[hop.bundle]),
     )
 
 
@@ -327,13 +286,7 @@ def _fresh_board(situation: Situation, bundles: Bundles, settings: PolicySetting
     return Board(bundles, situation, settings)
 
 
-def _present_wait(bundles: Bundles) -> float:
-    """Microseconds per hour that managed bundles wait where they are."""
-    managed = np.flatnonzero(bundles.tier >= 0)
-    return float(bundles.wait[bundles.tier[managed], managed].sum())
-
-
-def _saved_by_unit(situation: Situation, wait: F64) -> F64:
+def saved_by_unit(situation: Situation, wait: F64) -> F64:
     """Seconds per hour each unit would save on the fastest tier, 0 where it is not managed."""
     tier = situation.tier_of_space[situation.units.space].astype(np.int64)
     here = np.take_along_axis(wait, np.maximum(tier, 0)[np.newaxis, :], axis=0)[0]

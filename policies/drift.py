@@ -144,7 +144,7 @@ def _admitted(state: DriftState, slots: I64) -> DriftState:
     """The columns with room for those slots, as long as there is any; who came first stays."""
     if len(state) >= MOST_UNITS:
         return state
-    fresh = np.setdiff1d(slots, state.slot)[: MOST_UNITS - len(state)]
+    fresh = np.setdiff1d(slots, state.slot, assume_unique=True)[: MOST_UNITS - len(state)]
     if not len(fresh):
         return state
     slot = np.concatenate((state.slot, fresh))

@@ -11,8 +11,8 @@ A slot whose interval was lost is left alone: no evidence is neither hot nor col
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from math import expm1, log
 from typing import Any
 
@@ -144,7 +144,7 @@ def view(state: HeatState, slots_of_rows: I64) -> HeatView:
         rates=_means(state.sums, np.where(has, state.weight[slots], 0.0), slots),
         observed_seconds=np.where(has, state.observed_seconds[slots], 0.0),
         confidence=np.where(has, np.minimum(state.weight[slots], 1.0), 0.0),
-        error=np.where(has, error_ratio(state.spread)[slots], UNKNOWN_ERROR),
+        error=np.where(has, error_ratio(state.spread[:, slots]), UNKNOWN_ERROR),
         steady=_means(state.long_sums, np.where(has, state.long_weight[slots], 0.0), slots),
     )
 
@@ -194,6 +194,29 @@ def decided(heat: HeatView, resident: Bools) -> HeatView:
     return replace(heat, rates=rates, steady=None, hotter=hotter, colder=colder)
 
 
+def joined(parts: Iterable[HeatView], units: int) -> HeatView:
+    """Views of the units of a table, some after the other, as one of all; a signal that none of them had takes no room.
+
+    Errors and the ratios of horizons are kept in half the width: they are estimates, which err by far more than that.
+
+    Args:
+        parts: in the order of the rows, with the same columns all of them.
+        units: that they come to.
+    """
+    columns: dict[str, NDArray[Any]] = {}
+    end = 0
+    for part in parts:
+        some = slice(end, end := end + len(part.confidence))
+        given = {field.name: getattr(part, field.name) for field in fields(HeatView)}
+        for name, column in ((name, column) for name, column in given.items() if column is not None):
+            if name not in columns:
+                columns[name] = np.zeros((*column.shape[:-1], units), np.float32 if name in _ESTIMATES else np.float64)
+            for line, found in zip(np.atleast_2d(columns[name]), np.atleast_2d(column), strict=True):
+                if found.any():
+                    line[some] = found
+    return HeatView(**columns)
+
+
 def handed_on(state: HeatState, source: I64, target: I64, share: float = 1.0) -> HeatState:
     """The same heat with what some slots know given to others, in part: weights shrink with it, means do not.
 
@@ -212,6 +235,7 @@ def handed_on(state: HeatState, source: I64, target: I64, share: float = 1.0) ->
     return HeatState(**arrays)
 
 
+_ESTIMATES = frozenset({"error", "hotter", "colder"})  # columns of a view
 _LINES = {"sums": SIGNALS, "long_sums": SIGNALS, "spread": LINES}
 _COLUMNS = ("weight", "long_weight", "observed_seconds")
 

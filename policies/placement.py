@@ -23,7 +23,7 @@ from policies.search import search
 
 CORE = 600  # items that a search goes through
 _IN_VIEW = 8000  # items that it may look at beside them
-_STATES = 200_000  # items times states, in one search
+_STATES = 600_000  # items times states, in one search
 _WIDTH = (64, 32768)
 _PRICES = 6  # of those tried on the way
 _ALL_DEARER = (1.0, 1.01, 1.1, 1.3, 2.0, 1e6)
@@ -242,7 +242,8 @@ def _searched(
 
 def _judges(found: Prices) -> F64:
     """Prices at which states are judged: the best ones, those on the way to them, and some around them."""
-    at = np.unique(np.geomspace(1, len(found.tried), _PRICES).astype(np.int64) - 1)
+    at = np.geomspace(1, len(found.tried), _PRICES).astype(np.int64) - 1
+    at = at[np.diff(at, prepend=-1) > 0]
     around = [found.price * factor for factor in _ALL_DEARER[1:]]
     for resource in range(len(found.price)):
         for factor in _ONE_DEARER:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
 from connectors.figures import RoleFigures
-from connectors.model import F64, I8, I32, Bools, DatabaseDemand, Space, UnitTable
+from connectors.model import F32, F64, I8, I32, Bools, DatabaseDemand, Space, UnitTable
 
 
 class Pin(IntEnum):
@@ -151,13 +151,13 @@ class HeatView:
     rates: F64  # (SIGNALS, n) per second, decayed
     observed_seconds: F64  # (n,) how long the unit has been watched in all
     confidence: F64  # (n,) 0 to 1
-    error: F64 | None = None  # (n,) standard error of the demand to come, as a share of it; None: taken to be sure
+    error: F32 | F64 | None = None  # (n,) standard error of the demand to come, as a share; None: taken to be sure
     steady: F64 | None = None  # (SIGNALS, n) per second by the long horizon; None: there is but one horizon
     expected: F64 | None = (
         None  # (n,) wait index (``variance``) that a season promises; NaN: none does; None: no seasons
     )
-    hotter: F64 | None = None  # (n,) demand by the hotter horizon over that by ``rates``, 1 or more; None: 1
-    colder: F64 | None = None  # (n,) the same by the colder one, 0 to 1; None: 1
+    hotter: F32 | F64 | None = None  # (n,) demand by the hotter horizon over that by ``rates``, 1 or more; None: 1
+    colder: F32 | F64 | None = None  # (n,) the same by the colder one, 0 to 1; None: 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +172,17 @@ class RouteCost:
     def seconds(self) -> float:
         """All of it."""
         return self.log_seconds + self.blocked_seconds + self.follow_up_seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """Units on the slowest tier that a plan leaves where they are without weighing them, in sums over their bundles."""
+
+    wait: float = 0.0  # whole microseconds per hour
+    doubt: float = 0.0  # squares of each bundle's wait times the error of its demand
+    io: float = 0.0  # drive I/Os per second
+    whole_io: float = 0.0  # the same in whole millionths of each bundle
+    written: float = 0.0  # whole bytes per day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +204,7 @@ class Situation:
     # -- the model
     roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, rates per second
     route_costs: Mapping[str, RouteCost] = field(default_factory=dict)  # by leading unit key, of routes asked for
+    beside: Beside = field(default_factory=Beside)  # what else is on the slowest tier, see ``narrowing``
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import numpy as np
 from policies.board import Hop
 from policies.bundles import MICRO, Bundles
 from policies.limits import drive_io
-from policies.plan import Situation
+from policies.plan import Beside, Situation
 from policies.queueing import relief, utilisation
 
 
@@ -29,13 +29,14 @@ def reliefs(bundles: Bundles, situation: Situation, hops: Sequence[Hop]) -> tupl
             continue
         io = drive_io(bundles.rates, tier.limits)
         here = bundles.tier == row
+        beside = situation.beside if row == len(situation.tiers) - 1 else Beside()
         found.append(
             relief(
-                float(bundles.wait[row, here & ~moved].sum()) / MICRO,
+                float(bundles.wait[row, here & ~moved].sum() + beside.wait) / MICRO,
                 tier.speed.random_read_seconds,
                 tier.speed.idle_read_seconds,
-                float(io[here].sum()),
-                float(io[after == row].sum()),
+                float(io[here].sum() + beside.io),
+                float(io[after == row].sum() + beside.io),
             )
         )
     return tuple(found)

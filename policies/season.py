@@ -37,7 +37,7 @@ MOST_REPETITIONS = 8.0
 MOST_FACTOR = 100.0  # a season that promises more than this over the mean is cut
 PEAK = 1.5  # times the mean, or this part of it: what is nearer is no season to act on
 STEP = timedelta(hours=1)
-_AT_ONCE = 256  # units worked on: a dozen columns of all cells for each
+_AT_ONCE = 64  # units worked on: a dozen columns of all cells for each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +114,7 @@ def learnt(state: SeasonState, at: datetime, seconds: float, slots: I64, index: 
 
 def _admitted(state: SeasonState, slots: I64) -> SeasonState:
     """The cells with room for those slots; where there are too many, the units with least demand lose theirs."""
-    fresh = np.setdiff1d(slots, state.slot)
+    fresh = np.setdiff1d(slots, state.slot, assume_unique=True)
     if not len(fresh):
         return state
     kept = np.arange(len(state))

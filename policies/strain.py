@@ -14,7 +14,7 @@ import numpy as np
 from connectors.model import F64
 from policies.bundles import MICRO, Bundles
 from policies.limits import drive_io, written_per_day
-from policies.plan import PolicySettings, Situation
+from policies.plan import Beside, PolicySettings, Situation
 
 
 @dataclass(slots=True)
@@ -47,13 +47,14 @@ def strains_of(bundles: Bundles, situation: Situation, settings: PolicySettings)
 
 def _strains(bundles: Bundles, situation: Situation, settings: PolicySettings, row: int) -> Iterator[Strain]:
     limits, here = situation.tiers[row].limits, bundles.tier == row
+    beside = situation.beside if row == len(situation.tiers) - 1 else Beside()
     if limits.io_per_second is not None:
         io = np.rint(drive_io(bundles.rates, limits) * MICRO)
         most = np.floor(limits.io_per_second * (1.0 - limits.io_head_room_ratio) * MICRO)
-        yield Strain(row, io, io, float(most - io[here].sum()))
+        yield Strain(row, io, io, float(most - io[here].sum() - beside.whole_io))
     if limits.written_bytes_per_day is not None:
         own = np.rint(written_per_day(bundles.rates, settings.block_bytes))
-        left = np.floor(limits.written_bytes_per_day) - own[here].sum()
+        left = np.floor(limits.written_bytes_per_day) - own[here].sum() - beside.written
         # The copies of the day keep others from coming, but drive nobody out.
         copied = limits.copied_bytes
         yield Strain(row, own + bundles.size, own, float(left - copied))

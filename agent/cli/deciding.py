@@ -95,9 +95,15 @@ def _confirm(session: Session, row: ProposalRow) -> None:
 def _what_happens_next(session: Session, database: DatabaseConfig) -> str:
     """Who will carry it out, and when."""
     if session.config.dry_run:
-        return f"nothing will run yet: dry_run is on in {session.config_path}; set it to false and reload the daemon"
-    if daemon_of(session.ledger, database, session.clock.now()).alive:
-        return "the daemon carries it out within seconds; follow it with: hotplace history"
+        return (
+            f"nothing will run yet: dry_run is on in {session.config_path}; set it to false, then reload the daemon "
+            "(SIGHUP; systemctl reload hotplace) or start it: hotplace run"
+        )
+    daemon = daemon_of(session.ledger, database, session.clock.now())
+    if daemon.alive and daemon.status.get("error"):
+        return f"the daemon carries it out once the database can be asked again: {daemon.status['error']}"
+    if daemon.alive:
+        return "the daemon carries it out within seconds, in its window; follow it with: hotplace top"
     return "no daemon watches this database; start it with `hotplace run`, or carry this out now: hotplace run --once"
 
 

@@ -19,6 +19,7 @@ from agent.cli.session import Session
 from agent.cli.wording import seconds_per_hour
 from agent.decisions import recall
 from agent.ranking import RANKING, Ranking, ranking_from_arrays
+from agent.states import ARRIVED
 from agent.units_of_measure import exact_bytes, format_bytes, format_ratio, format_seconds, format_when
 from connectors.model import UnitKind
 from policies.figures import Figures, figures_of
@@ -48,6 +49,10 @@ def units(
     matching = list(_matching(ranking, wanted, like))
     rows = matching if everything else matching[:limit]
     session.out.line(f"{session.database.name}: {len(ranking)} units, ranked {format_when(at)}")
+    if moved := _moved_since(session, at):
+        session.out.line(
+            f"since then {moved} moves have ended: places and verdicts are those of before, until the next plan"
+        )
     session.out.table(COLUMNS, (_cells(ranking, row) for row in rows))
     if len(rows) < len(matching):
         session.out.line(f"{len(matching) - len(rows)} more: --all or --limit shows them")
@@ -143,6 +148,13 @@ def stored_ranking(session: Session) -> tuple[datetime, Ranking]:
             advice="Let `hotplace run` watch it for a while, or look for half a minute: hotplace plan --observe 30",
         )
     return stored[0], ranking_from_arrays(stored[1])
+
+
+def _moved_since(session: Session, at: datetime) -> int:
+    """How many moves have brought units elsewhere since a ranking was made."""
+    rows = session.ledger.moves(database=session.database.name, since=at)
+    steps = [session.ledger.steps(row.id) for row in rows if row.state in ARRIVED]
+    return sum(any(step.ended_at is not None and step.ended_at > at for step in each) for each in steps)
 
 
 def _verdict(code: str | None) -> Verdict | None:

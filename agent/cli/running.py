@@ -170,7 +170,8 @@ def _print_status(
     for closed in under_way.closed:
         out.line(f"closed to arrivals: {closed.space}, by {closed.who}{': ' if closed.reason else ''}{closed.reason}")
     if daemon.status.get("error"):
-        out.line(f"its last error: {daemon.status['error']}", style="red")
+        out.line(f"its last sample failed: {daemon.status['error']}", style="red")
+        out.line("next: hotplace doctor says what mends it; the daemon tries again by itself")
     if daemon.status.get("last_cycle"):
         out.line(f"last cycle: {daemon.status['last_cycle']}")
     _print_proposals(out, proposals)

@@ -33,7 +33,8 @@ def simulate(
     since: Annotated[str, typer.Option(metavar="DURATION", help="How far back the history is played again.")] = "14d",
     plan_every: Annotated[str, typer.Option(metavar="DURATION", help="Time between two plans.")] = "1d",
     capacity: Annotated[
-        list[str] | None, typer.Option(metavar="SPACE=SIZE", help="Let a space have this capacity; repeat it.")
+        list[str] | None,
+        typer.Option(metavar="SPACE=SIZE", help="Let a space, or a tier of one space, be this large."),
     ] = None,
     random_read: Annotated[
         list[str] | None, typer.Option(metavar="TIER=DURATION", help="Let a tier answer this fast; repeat it.")
@@ -92,8 +93,9 @@ def _pairs(given: list[str], known: list[str], option: str) -> dict[str, str]:
 
 
 def _with_capacities(situation: Situation, given: list[str]) -> Situation:
-    pairs = _pairs(given, [space.name for space in situation.spaces], "--capacity")
-    sizes = {name: _parsed(parse_bytes, text, "--capacity") for name, text in pairs.items()}
+    names = _spaces_by_name(situation)
+    pairs = _pairs(given, list(names), "--capacity")
+    sizes = {names[name]: _parsed(parse_bytes, text, "--capacity") for name, text in pairs.items()}
     spaces = tuple(
         replace(space, capacity_bytes=sizes[space.name], free_bytes=sizes[space.name] - space.used_bytes)
         if space.name in sizes
@@ -101,6 +103,21 @@ def _with_capacities(situation: Situation, given: list[str]) -> Situation:
         for space in situation.spaces
     )
     return replace(situation, spaces=spaces)
+
+
+def _spaces_by_name(situation: Situation) -> dict[str, str]:
+    """What ``--capacity`` may call a space: its own name, or that of a tier which has no other space."""
+    of_tier = [
+        [
+            space.name
+            for space, row in zip(situation.spaces, situation.tier_of_space.tolist(), strict=True)
+            if row == tier
+        ]
+        for tier in range(len(situation.tiers))
+    ]
+    tiers = zip(situation.tiers, of_tier, strict=True)
+    alone = {tier.name: spaces[0] for tier, spaces in tiers if len(spaces) == 1}
+    return alone | {space.name: space.name for space in situation.spaces}
 
 
 def _with_speeds(situation: Situation, given: list[str]) -> Situation:

@@ -35,7 +35,8 @@ class Database:
         """
         self.path = path
         self._busy_seconds = busy_seconds
-        self._engine = create_engine("sqlite://", creator=self._connect, poolclass=QueuePool)
+        # The connection that was used last comes first: one after the other they would fill a cache each.
+        self._engine = create_engine("sqlite://", creator=self._connect, poolclass=QueuePool, pool_use_lifo=True)
         event.listen(self._engine, "begin", _begin)
         event.listen(self._engine, "handle_error", self._translate)
 

@@ -14,7 +14,7 @@ from agent.ledger.schema import unit_slots
 from connectors.model import I64
 from connectors.texts import Texts
 
-ROWS_AT_ONCE = 5000  # handed to the driver or taken from it in one go: an object each, which is memory
+ROWS_AT_ONCE = 500  # handed to the driver or taken from it in one go: an object each, which is memory
 
 
 class Slots:

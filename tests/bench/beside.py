@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import socket
@@ -23,6 +24,7 @@ PROGRAM = Path(sys.executable).with_name("hotplace")
 EXPORTER = "prometheus-postgres-exporter"
 SIZE_QUERY = "SELECT schemaname, relname, pg_total_relation_size(relid) FROM pg_stat_user_tables"
 _ANSWERS_WITHIN_SECONDS = 120.0
+_GZIP = b"\x1f\x8b"  # how a packed page begins
 
 # One gauge a column and table, as the exporter's own example file does for these views.
 _PER_TABLE = {
@@ -45,7 +47,7 @@ class Cost:
     server_seconds: list[float] = field(default_factory=list)  # processor time of its backends
     backend_mib: float = 0.0  # private memory of its largest backend
     rss_mib: float = 0.0  # peak resident memory of the party itself, all its work included
-    cycles_rss_mib: float = 0.0  # peak while it took the cycles that were measured
+    cycles_rss_mib: list[float] = field(default_factory=list)  # the peak so far, each time that cycles were measured
 
 
 def free_port() -> int:
@@ -56,10 +58,17 @@ def free_port() -> int:
         return number
 
 
-def answer(url: str) -> bytes:
-    """What a server says."""
-    with urllib.request.urlopen(url, timeout=_ANSWERS_WITHIN_SECONDS) as page:
+def scraped(url: str) -> bytes:
+    """What a server says to whoever asks as Prometheus does: packed, where it can."""
+    request = urllib.request.Request(url, headers={"Accept-Encoding": "gzip"})
+    with urllib.request.urlopen(request, timeout=_ANSWERS_WITHIN_SECONDS) as page:
         return bytes(page.read())
+
+
+def answer(url: str) -> bytes:
+    """What a server says, unpacked."""
+    page = scraped(url)
+    return gzip.decompress(page) if page.startswith(_GZIP) else page
 
 
 def _await_answer(process: subprocess.Popen[bytes], url: str) -> None:
@@ -95,7 +104,8 @@ class Program:
         spent = sum(seconds - served.get(pid, 0.0) for pid, seconds in after.items())
         self.cost.client_seconds.append((cpu_seconds(self._pid) - used) / cycles)
         self.cost.server_seconds.append(spent / cycles)
-        self.cost.rss_mib = self.cost.cycles_rss_mib = peak_rss_mib(self._pid)
+        self.cost.cycles_rss_mib.append(peak_rss_mib(self._pid))
+        self.measure_memory()
         self.cost.backend_mib = max([self.cost.backend_mib, *(private_mib(pid) for pid in after)])
 
     def measure_memory(self) -> None:
@@ -114,7 +124,10 @@ def agent(
 ) -> Iterator[tuple[Program, str]]:
     """``hotplace run`` over that server with two tiers; samples and plans so often; with the address of its metrics."""
     config, url = configured(folder, server, observer, every=every, plan_every=plan_every)
-    with _running([str(PROGRAM), "--config", str(config), "run"], url) as process:
+    compiled = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+    # Modules are compiled once, as an installation leaves them: what compiles them itself takes more memory.
+    subprocess.run([str(PROGRAM), "--version"], env={**os.environ, **compiled}, stdout=subprocess.DEVNULL, check=True)
+    with _running([str(PROGRAM), "--config", str(config), "run"], url, **compiled) as process:
         yield Program(process, "hotplace", observer), url
 
 

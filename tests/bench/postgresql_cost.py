@@ -3,6 +3,9 @@
 Each table has a key and a TOAST table: 40,000 and 200,000 relations. ``hotplace run`` samples, Debian's exporter is
 scraped for per-table series, the usual size query runs. Processor time and memory are those of the processes, from
 /proc: the whole agent with its plan, ledger and metrics, not the sampler alone.
+
+Agent and exporter get the same: as many cycles, between the same reads, asked with gzip as Prometheus asks. Memory is
+the peak after all of them, since peaks grow for some cycles before they stay; the spread tells the peaks on the way.
 """
 
 from __future__ import annotations
@@ -12,7 +15,9 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -23,8 +28,10 @@ from tests.bench.many_tables import server_with, touch
 from tests.bench.measurement import Measurement, of_runs
 
 COMMAND = "python -m tests.bench.postgresql_cost"
-WINDOWS, QUICK_WINDOWS = 5, 3  # measured, each of several of the agent's cycles
+WARM_UP = 2  # cycles, not measured: the agent's first reads the catalog, its second has the first demand
+WINDOWS, QUICK_WINDOWS = 5, 3  # measured, each of several cycles
 CYCLES_PER_WINDOW = 3
+AFTER = 2  # cycles, for their memory alone: those of the agent come after its plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +53,17 @@ def compare(tables: int, every: float, windows: int = WINDOWS) -> Parties:
         folder = Path(name)
         plan_every = 3 * every * CYCLES_PER_WINDOW * windows  # after them, even on a busy machine
         with beside.agent(folder, server, observer, every, plan_every) as (ours, url):
-            _await_cycles(url, 2)  # the first reads the catalog, the second has the first demand
-            for turn in range(windows):
-                touch(observer, tables, turn)
-                ours.measure(lambda: _await_cycles(url, CYCLES_PER_WINDOW))
-            _await_cycles_after_a_plan(url)
-            ours.measure_memory()
+            cycles = partial(_await_cycles, url)
+            _measure(ours, cycles, windows, partial(touch, observer, tables))
+            _await_plan(url)
+            _measure_after(ours, cycles)
         theirs = None
         if beside.exporter_installed():
             with beside.exporter(folder, server, observer) as (peer, url):
-                theirs = _scraped(peer, url, windows)
+                scrapes = partial(_scrape, url)
+                _measure(peer, scrapes, windows, partial(touch, observer, tables))
+                _measure_after(peer, scrapes)
+                theirs = peer.cost
         return Parties(ours.cost, theirs, beside.size_query(server, windows))
 
 
@@ -67,24 +75,31 @@ def _await_cycles(url: str, wanted: int) -> int:
     return done
 
 
-def _await_cycles_after_a_plan(url: str) -> None:
-    """Wait until the agent has planned and sampled on: the peak of its memory is behind it."""
+def _await_plan(url: str) -> None:
+    """Wait until the agent has planned."""
     while not beside.has_planned(beside.answer(url)):
         time.sleep(0.2)
-    _await_cycles(url, 2)
 
 
-def _scraped(peer: Program, url: str, windows: int) -> Cost:
-    """The exporter, scraped once to warm up and then window by window."""
-    beside.answer(url)
+def _scrape(url: str, wanted: int) -> int:
+    """Scrape so many times; as many as that."""
+    for _ in range(wanted):
+        beside.scraped(url)
+    return wanted
 
-    def scrape() -> int:
-        beside.answer(url)
-        return 1
 
-    for _ in range(windows):
-        peer.measure(scrape)
-    return peer.cost
+def _measure(party: Program, cycles: Callable[[int], int], windows: int, read: Callable[[int], None]) -> None:
+    """Warm a party up, then measure it window by window; before each, ``read`` some tables, other ones each time."""
+    cycles(WARM_UP)
+    for turn in range(windows):
+        read(turn)
+        party.measure(lambda: cycles(CYCLES_PER_WINDOW))
+
+
+def _measure_after(party: Program, cycles: Callable[[int], int]) -> None:
+    """The peak once more, after the last cycles."""
+    cycles(AFTER)
+    party.measure_memory()
 
 
 def figures(tables: int, parties: Parties) -> list[Measurement]:
@@ -98,8 +113,8 @@ def figures(tables: int, parties: Parties) -> list[Measurement]:
         of_runs(f"agent.backend_mib.{size}", [ours.backend_mib], "MiB", COMMAND, note="private memory of our backend"),
         of_runs(f"agent.process_rss_mib.{size}", [ours.rss_mib], "MiB", COMMAND,
                 note="peak of the whole agent, a plan included"),
-        of_runs(f"agent.process_rss_sampling_mib.{size}", [ours.cycles_rss_mib], "MiB", COMMAND,
-                note="peak before its first plan: catalog, samples, heat, history, metrics"),
+        _peak(f"agent.process_rss_sampling_mib.{size}", ours.cycles_rss_mib,
+              "peak before its first plan: catalog, samples, heat, history, metrics"),
         *_peer(f"peer.size_query.{{}}.{size}", parties.size_query, "the usual pg_total_relation_size query"),
         _ratio(f"agent.sampling.server_time_ratio.{size}", parties.size_query.server_seconds, ours.server_seconds,
                "the usual size query over our whole sample"),
@@ -116,13 +131,17 @@ def _against_exporter(size: str, ours: Cost, theirs: Cost) -> list[Measurement]:
     return [
         *_peer(f"peer.exporter.{{}}.{size}", theirs, "Debian's exporter, per-table series"),
         of_runs(f"peer.exporter.cpu_seconds.{size}", theirs.client_seconds, "s", COMMAND),
-        of_runs(f"peer.exporter.rss_mib.{size}", [theirs.rss_mib], "MiB", COMMAND),
+        _peak(
+            f"peer.exporter.rss_mib.{size}",
+            [*theirs.cycles_rss_mib, theirs.rss_mib],
+            "peak, scraped with gzip as often as the agent has cycles",
+        ),
         _ratio(f"agent.vs_exporter.cpu.{size}", theirs.client_seconds, ours.client_seconds, note),
         _ratio(f"agent.vs_exporter.rss.{size}", [theirs.rss_mib], [ours.rss_mib], f"{note}, peak with a plan"),
         _ratio(
             f"agent.vs_exporter.rss_sampling.{size}",
             [theirs.rss_mib],
-            [ours.cycles_rss_mib],
+            ours.cycles_rss_mib[-1:],
             f"{note}, peak before the first plan",
         ),
         _ratio(f"agent.vs_exporter.server_time.{size}", theirs.server_seconds, ours.server_seconds, note),
@@ -135,6 +154,12 @@ def _peer(name: str, cost: Cost, note: str) -> list[Measurement]:
         of_runs(name.format("server_seconds"), cost.server_seconds, "s", COMMAND, note=note),
         of_runs(name.format("backend_mib"), [cost.backend_mib], "MiB", COMMAND, note=note),
     ]
+
+
+def _peak(name: str, peaks: list[float], note: str) -> Measurement:
+    """The last of some peaks, each of a window and all before it, and how they grew until then."""
+    grown = f"{peaks[0]:.4g} to {peaks[-1]:.4g} while it took {len(peaks)} windows of cycles"
+    return Measurement(name=name, value=peaks[-1], unit="MiB", better="lower", command=COMMAND, spread=grown, note=note)
 
 
 def _ratio(name: str, theirs: list[float], ours: list[float], note: str) -> Measurement:

@@ -7,6 +7,8 @@ from tests.cli.site import Site
 
 def test_the_recorded_history_is_played_again(site: Site) -> None:
     """After some cycles it answers in both forms; capacity and policy change the answer's ground, names are checked."""
+    site.database["tiers"][0].update(name="flash", kind="ssd")
+    site.write()
     assert site.run("simulate").code == 7
     for _ in range(3):
         site.good("run", "--once")
@@ -21,6 +23,8 @@ def test_the_recorded_history_is_played_again(site: Site) -> None:
     )
     nothing = site.good("simulate", "--window", "mon 00:00-00:01", "--plan-every", "1h", "--json").document
     assert nothing["moves"] == []
+    of_space = site.good("simulate", "--capacity", "ssd=1 GB", "--json").document
+    assert of_space == site.good("simulate", "--capacity", "flash=1 GB", "--json").document, "the tier's only space"
     assert site.run("simulate", "--capacity", "none=1 GB").code == 7
     assert site.run("simulate", "--capacity", "ssd").code == 2
     assert site.run("simulate", "--policy", "cool_down=soon").code == 2

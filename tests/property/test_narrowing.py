@@ -14,15 +14,17 @@ from connectors.model import Signal
 from policies import guards, narrowing
 from policies.balancer import make_plan
 from policies.narrowing import make_narrow_plan
-from policies.plan import Plan, PolicySettings, Situation
+from policies.plan import Plan, PolicySettings, Situation, TierLimits
 from tests.bench.policy import situation as large_situation
 from tests.property.strategies import Case, cases
 
-INEXACT = {"wait_saved_low_per_hour", "wait_saved_high_per_hour", "saved_ratio_low", "saved_ratio_high"}
+INEXACT = {
+    "wait_saved_low_per_hour", "wait_saved_high_per_hour", "saved_ratio_low", "saved_ratio_high", "relief_per_hour",
+}  # fmt: skip
 
 
 def assert_same(narrow: Plan, whole: Plan) -> None:
-    """Field by field; only intervals may differ, in the last digits: fewer zeros were added up."""
+    """Field by field; only intervals and queues may differ, in the last digits: added up in another order."""
     for name in (field.name for field in fields(Plan)):
         ours, theirs = getattr(narrow, name), getattr(whole, name)
         if name in INEXACT:
@@ -54,6 +56,33 @@ def test_what_is_left_out_changes_nothing(case: Case, hits_only: set[int], demot
         rates[signal, rows] *= signal == Signal.LOGICAL_READ
     situation = replace(situation, heat=replace(situation.heat, rates=rates))
     assert_same(*both(situation, case.settings, demote=demote))
+
+
+@settings(deadline=None, max_examples=60)
+@given(cases(), st.booleans())
+def test_what_stays_beside_still_strains_its_tier_and_is_spared_its_queue(case: Case, demote: bool) -> None:
+    """Limits of the slowest tier, queues and doubts count what is not weighed: it is told to the plan in sums."""
+    alone = replace(case, units=tuple(replace(unit, wide="") for unit in case.units))
+    situation = alone.situation()
+    heat = replace(situation.heat, error=np.linspace(0.0, 0.5, len(situation.units)))
+    limits = TierLimits(io_per_second=400.0, written_bytes_per_day=1e12)
+    tiers = tuple(
+        replace(tier, limits=limits, speed=replace(tier.speed, idle_read_seconds=tier.speed.random_read_seconds / 2))
+        for tier in situation.tiers
+    )
+    assert_same(*both(replace(situation, heat=heat, tiers=tiers), case.settings, demote=demote))
+
+
+def test_what_nobody_would_move_is_not_weighed() -> None:
+    """Of 3,000 busy units that were watched for too short a time only those on fast storage go into the plan."""
+    situation = large_situation(3000)
+    young = replace(situation, heat=replace(situation.heat, observed_seconds=np.full(3000, 60.0)))
+    narrow, whole = both(young, PolicySettings())
+    assert_same(narrow, whole)
+    assert whole.wait_per_hour > 0
+    with patch.object(narrowing, "make_plan", wraps=make_plan) as made:
+        make_narrow_plan(young, PolicySettings())
+    assert len(made.call_args.args[0].units) == np.count_nonzero(situation.units.space == 0)
 
 
 def test_a_database_of_which_little_is_busy_is_planned_alike() -> None:

@@ -154,3 +154,15 @@ def test_a_lease_that_broke_is_taken_again(site: Site) -> None:
         watch.act()
         (row,) = ledger.moves(proposal_id=number)
         assert row.state is MoveState.PLACED
+
+
+@pytest.mark.parametrize("shape", [two, once_and_again])
+def test_what_has_arrived_is_not_copied_again(site: Site, shape: Callable[[list[ProposedMove]], ProposedMove]) -> None:
+    """A lock that the second statement does not get is waited for at the second statement, not at the first."""
+    with site.agent() as (watch, ledger):
+        number = approve_one(site, watch, ledger, shape)
+        after_first_result(ledger, lambda: site.world.faults.arm(FaultKind.LOCK_NOT_OBTAINED))
+        watch.act()
+        (row,) = ledger.moves(proposal_id=number)
+        assert row.state is MoveState.PLACED
+        assert [step.ordinal for step in ledger.steps(row.id)] == [1, 2, 2]

@@ -15,6 +15,7 @@ from agent.clock import SystemClock
 from agent.config import load
 from agent.daemon import LONGEST_REST_SECONDS, Daemon
 from agent.ledger import Ledger
+from agent.snapshot import STATUS
 from agent.states import MoveState
 from agent.watch import Watch
 from connectors.base import CannotConnect, LeaseHeld
@@ -80,6 +81,26 @@ def test_acting_that_fails_is_tried_ever_more_seldom(site: Site, monkeypatch: py
         site.clock.sleep(LONGEST_REST_SECONDS)
         daemon._guarded(daemon._act, watch)
         assert ledger.moves(database="sim")[0].state is MoveState.PLACED
+
+
+def test_a_database_that_is_down_is_told(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The status says that the daemon runs and why it has no samples, even where there never was one."""
+
+    def refuse(*_: object) -> None:
+        raise CannotConnect("the server is down")
+
+    with site.agent() as (watch, ledger):
+        daemon = Daemon(site.config, None, ledger, site.clock)
+        with monkeypatch.context() as patch:
+            patch.setattr(SimulatedConnector, "identify", refuse)
+            daemon._guarded(daemon._sample, watch)
+            stored = ledger.load_document("sim", STATUS)
+            assert stored is not None
+            assert (stored[1]["error"], stored[1]["failures"]) == ("the server is down", 1)
+        daemon._guarded(daemon._sample, watch)
+        stored = ledger.load_document("sim", STATUS)
+        assert stored is not None
+        assert stored[1]["error"] is None
 
 
 def test_a_clock_set_back_stops_nothing(site: Site) -> None:

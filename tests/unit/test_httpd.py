@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -54,6 +55,18 @@ def test_metrics_are_served(server: MetricsServer) -> None:
     """/metrics renders the registry, with or without a query."""
     assert get(server, "/metrics")[0] == 200
     assert "hotplace_test_ratio 0.5" in get(server, "/metrics?x=1")[1]
+
+
+def test_whoever_takes_gzip_gets_the_page_packed(server: MetricsServer) -> None:
+    """Prometheus asks for gzip and gets the same page packed; /healthz stays plain."""
+    for path, packed in (("/metrics", True), ("/healthz", False)):
+        url = server.url.replace("/metrics", path)
+        with urllib.request.urlopen(
+            urllib.request.Request(url, headers={"Accept-Encoding": "gzip"}), timeout=5
+        ) as page:
+            body = page.read()
+            assert (page.headers["Content-Encoding"] == "gzip") is packed
+            assert (gzip.decompress(body) if packed else body).decode() == get(server, path)[1]
 
 
 def test_health_and_readiness(server: MetricsServer, readiness: Answers) -> None:

@@ -106,13 +106,6 @@ class Lab:
             self._world.spaces[name] = TableSpace(number, name, "", files=dict(files))
             self._world.touch()
 
-    def alter_space(self, name: str, **changes: Any) -> None:
-        """Change fields of ``TableSpace``: caching_tier, file_cached."""
-        with self._world.lock:
-            for field, value in changes.items():
-                setattr(self._world.spaces[name], field, value)
-            self._world.touch()
-
     def containers(self, name: str) -> list[str]:
         """Paths of its chosen containers and those of its storage groups, as they are now."""
         with self._world.lock:

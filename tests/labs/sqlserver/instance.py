@@ -14,7 +14,6 @@ from tests.labs.sqlserver.storage import AllocationUnit, DataFile, FileCounters,
 
 STARTED = datetime(2026, 1, 2, 3, 4, 5)  # the server's own time has no zone
 READ_AHEAD_PAGES = 64
-STATE_RIGHTS = frozenset({"VIEW SERVER STATE", "VIEW SERVER PERFORMANCE STATE", "VIEW SERVER SECURITY STATE"})
 
 
 @dataclass(slots=True)

@@ -13,7 +13,6 @@ from enum import StrEnum
 COLLATION = bytes.fromhex("0904d00034")  # SQL_Latin1_General_CP1_CI_AS
 MAX_LENGTH = 0xFFFF
 LONG_NULL = 0xFFFFFFFFFFFFFFFF
-PLP_UNKNOWN = 0xFFFFFFFFFFFFFFFE
 TICKS_PER_DAY = 86400 * 300  # datetime counts thirds of a hundredth of a second
 EPOCH_1 = datetime(1, 1, 1)  # as below
 EPOCH_1900 = datetime(1900, 1, 1)  # T-SQL's datetime has no zone
