@@ -23,7 +23,7 @@ from policies.search import search
 
 CORE = 600  # items that a search goes through
 _IN_VIEW = 8000  # items that it may look at beside them
-_STATES = 200_000  # items times states, in one search
+_STATES = 600_000  # items times states, in one search
 _WIDTH = (64, 32768)
 _PRICES = 6  # of those tried on the way
 _ALL_DEARER = (1.0, 1.01, 1.1, 1.3, 2.0, 1e6)

@@ -1,12 +1,14 @@
 """The exact part of the solver: a search through the choices that matter, held to a width.
 
-Items are decided one after the other. Every state - what was decided so far - is judged at a few dozen prices at once.
-Each price says how much the rest can still bring at most (a bound), and what the rest would choose; where that fits, it
-is a whole choice and its gain is certain. States whose bound is no better than the best certain gain are dropped for
-good. Where more states are left than the width allows, half of those kept have the best bounds and half the best
-certain gains: either alone loses its way, one among hopes that end in nothing, the other at the first hill. Once the
-large items are decided other prices are the best ones, so they are asked for anew on the way, for the state that
-promises most.
+Items are decided one after the other. Every state - what was decided so far - is judged at a dozen prices at once
+(``outlook``): what the rest can still bring at most, and what it is sure to bring. States whose bound is no better than
+the best certain gain are dropped for good. Where more states are left than the width allows, half of those kept have
+the best bounds and half the best certain gains: either alone loses its way, one among hopes that end in nothing, the
+other at the first hill.
+
+Once large items are decided the room that is left is worth something else in every state, and other items are in doubt.
+So after the first item, and then after more and more of them, the best prices are asked for anew, of several states
+that differ (``repricing``), and those items come next that matter most and are least certain at the new ones.
 
 As long as nothing was dropped for width the answer is the optimum; what was dropped is remembered as its best bound, so
 the answer always comes with a proven limit of what it may miss.
@@ -14,18 +16,20 @@ the answer always comes with a proven limit of what it may miss.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.offers import SLACK, STAY, Offers, best_options
-from policies.prices import prices
+from policies.offers import STAY, Offers
+from policies.outlook import Outlook
+from policies.repricing import importance, repriced
 
 _LOOK_EVERY = 4  # items, at certain gains, while all states fit the width
-_NO_STATE = -1
-_ASKED_AT_MOST = 20_000  # uses, so that prices are quickly found
-_ASKED_ANEW = (7, 23, 63, 159)  # items after which states are judged at one more price
+_STAGES = (1, 2, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 40, 60, 100, 140)  # items until states are judged anew
+_ASKED_FOR = 6  # states that get prices of their own
+_PRICES_KEPT = 12  # beside those asked for anew
+_CLOSE = 0.02  # of what is still to be won, by which a bound may be too high
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +39,20 @@ class Found:
     choice: I64 | None  # (n,) option of each item, None: nothing better than the floor
     gain: float  # of the choice, otherwise the floor
     bound: float  # no choice brings more
+
+
+def search(offers: Offers, price: F64, width: int, floor: float = -np.inf, depth: int | None = None) -> Found:
+    """The best choice, looked for with at most ``width`` states at a time.
+
+    Args:
+        offers: the items in the order in which they are decided first, those that matter most before the others.
+        price: at which states are judged, shape ``(prices, k)``; any prices are right, good ones are quick.
+        width: states.
+        floor: gain that is to be beaten.
+        depth: items that are decided, None: all; the others do what they would at one of the prices.
+    """
+    depth = len(offers) if depth is None else min(depth, len(offers))
+    return _Search(offers=offers, width=width, gain=floor, price=price, waiting=np.arange(len(offers))).found(depth)
 
 
 @dataclass(slots=True)
@@ -52,96 +70,97 @@ class _States:
     def only(self, which: I64) -> _States:
         return _States(self.gain[which], self.left[:, which], self.parent[which], self.taken[which])
 
-    def bound(self, price: F64, worth: F64) -> F64:
-        """No state brings more, shape ``(m,)``: gain so far, the room that is left and what the rest is worth.
 
-        Args:
-            price: shape ``(prices, k)``.
-            worth: of the items that are left at each price, shape ``(prices,)``.
-        """
-        hope = price @ self.left
-        hope += worth[:, np.newaxis]
-        return np.asarray(hope.min(axis=0) + self.gain, dtype=np.float64)
+@dataclass(slots=True, kw_only=True)
+class _Search:
+    """A search as far as it has come."""
 
+    offers: Offers
+    width: int
+    gain: float  # to be beaten, or of the best choice
+    price: F64
+    waiting: I64  # items that are not decided, in order
+    decided: list[int] = field(default_factory=list)
+    trail: list[tuple[I64, I64]] = field(default_factory=list)  # parents and options, item after item
+    choice: I64 | None = None
+    missed: float = -np.inf  # the best bound of what was dropped for width
 
-class _Rest:
-    """What the items from the ``t``-th on would choose at each price, added up from the end."""
+    def found(self, depth: int) -> Found:
+        """Decide so many items, stage after stage."""
+        states, stage = _start(self.offers), 0
+        while len(states) and len(self.decided) < depth:
+            front = min(_STAGES[min(stage, len(_STAGES) - 1)], depth - len(self.decided))
+            states = self._stage(states, front, last=len(self.decided) + front == depth)
+            stage += 1
+        if len(states) and len(self.waiting):
+            bound = self._outlook(0)[1].bound(states.gain, states.left, 0)
+            self.missed = max(self.missed, float(bound.max()))
+        return Found(choice=self.choice, gain=self.gain, bound=max(self.gain, self.missed))
 
-    def __init__(self, offers: Offers, price: F64) -> None:
-        resources, n = len(offers.room), len(offers)
-        self.price = np.zeros((0, resources))
-        self.choice = np.zeros((0, n), dtype=np.int64)  # (prices, n)
-        self.worth = self.gain = np.zeros((0, n + 1))  # (prices, n + 1)
-        self.use = np.zeros((resources, 0, n + 1))
-        self.given = _from_the_end(np.maximum(-offers.use.min(axis=1), 0.0))  # (k, n + 1)
-        self.judge(offers, price)
+    def _outlook(self, front: int) -> tuple[Offers, Outlook]:
+        offers = self.offers.only(self.waiting)
+        return offers, Outlook(offers, self.price, front)
 
-    def judge(self, offers: Offers, price: F64) -> None:
-        """Ask at more prices, shape ``(prices, k)``."""
-        chosen = [best_options(offers.reduced(at_price)) for at_price in price]
-        choice = np.array([choice for choice, _ in chosen], dtype=np.int64)
-        takes = choice != STAY
-        option, item = np.maximum(choice, 0), np.arange(len(offers))
-        gain = _from_the_end(np.where(takes, offers.gain[option, item], 0.0))
-        use = _from_the_end(np.where(takes, offers.use[:, option, item], 0.0))
-        self.price = np.concatenate((self.price, price))
-        self.choice = np.concatenate((self.choice, choice))
-        self.worth = np.concatenate((self.worth, _from_the_end(np.array([worth for _, worth in chosen]))))
-        self.gain = np.concatenate((self.gain, gain))
-        self.use = np.concatenate((self.use, use), axis=1)
+    def _stage(self, states: _States, front: int, *, last: bool) -> _States:
+        """Decide the items in front, then ask for prices anew."""
+        offers, outlook = self._outlook(front)
+        waiting, same = self.waiting, _same_as_before(offers.only(np.arange(front)))
+        for item in range(front):
+            states = _decided(states, offers, item, same=bool(same[item]))
+            self.decided.append(int(waiting[item]))
+            self.waiting = waiting[item + 1 :]
+            states = self._kept(states, outlook, item + 1, look=item % _LOOK_EVERY == 0 or item == front - 1)
+            self.trail.append((states.parent, states.taken))
+            if not len(states):
+                return states
+        if not last:
+            self._judge_anew(states, offers.only(np.arange(front, len(offers))), outlook, front)
+        return states
 
-
-def search(offers: Offers, price: F64, width: int, floor: float = -np.inf, depth: int | None = None) -> Found:
-    """The best choice, looked for with at most ``width`` states at a time.
-
-    Args:
-        offers: the items in the order in which they are decided, those that matter most first.
-        price: at which states are judged, shape ``(prices, k)``; any prices are right, good ones are quick.
-        width: states.
-        floor: gain that is to be beaten.
-        depth: items that are decided, None: all; the others do what they would at one of the prices.
-    """
-    depth = len(offers) if depth is None else min(depth, len(offers))
-    rest, same = _Rest(offers, price), _same_as_before(offers)
-    states = _start(offers)
-    trail: list[tuple[I64, I64]] = []
-    best: tuple[int, int, int] | None = None  # item, state and price of the best certain gain
-    gain, missed = floor, -np.inf
-    for item in range(depth):
-        states = _decided(states, offers, item, same=bool(same[item]))
-        bound = states.bound(rest.price, rest.worth[:, item + 1])
-        alive = np.flatnonzero((bound > gain) & _possible(states, rest, item + 1))
+    def _kept(self, states: _States, outlook: Outlook, item: int, *, look: bool) -> _States:
+        """States that might beat the best choice, no more than the width; a better choice is noted on the way."""
+        bound = outlook.bound(states.gain, states.left, item)
+        alive = np.flatnonzero((bound > self.gain) & outlook.possible(states.left, item))
         states, bound = states.only(alive), bound[alive]
-        if len(states) > width or item % _LOOK_EVERY == 0 or item == depth - 1:
-            certain = _certain(states, rest, item + 1)
-            at = int(certain.argmax()) if len(certain) else _NO_STATE
-            kept = np.arange(len(states))
-            if at != _NO_STATE and certain[at] > gain:
-                gain, best = float(certain[at]), (item, at, _at_price(states, rest, item + 1, at))
-                trail.append((states.parent, states.taken))
-                found = _traced(trail, best, rest, len(offers))
-                trail.pop()
-                kept = np.flatnonzero(bound > gain)
-            if len(kept) > width:
-                narrow = _narrowed(bound[kept], certain[kept], width)
-                missed = max(missed, float(bound[kept[~narrow]].max()))
-                kept = kept[narrow]
-            states = states.only(kept)
-        trail.append((states.parent, states.taken))
-        if not len(states):
-            break
-        if item in _ASKED_ANEW and item < depth - 1 and offers.use.size <= _ASKED_AT_MOST:
-            _judge_anew(states, offers, rest, item + 1)
-    if depth < len(offers) and len(states):
-        missed = max(missed, float(states.bound(rest.price, rest.worth[:, depth]).max()))
-    return Found(choice=None if best is None else found, gain=gain, bound=max(gain, missed))
+        if not len(states) or not (look or len(states) > self.width):
+            return states
+        certain = outlook.certain(states.gain, states.left, item)
+        at = int(certain.argmax())
+        kept = np.arange(len(states))
+        if certain[at] > self.gain:
+            self.gain = float(certain[at])
+            self.choice = self._traced(states, at, outlook, item)
+            kept = np.flatnonzero(bound > self.gain)
+        if len(kept) > self.width:
+            narrow = _narrowed(bound[kept], certain[kept], self.width)
+            self.missed = max(self.missed, float(bound[kept[~narrow]].max()))
+            kept = kept[narrow]
+        return states.only(kept)
 
+    def _traced(self, states: _States, at: int, outlook: Outlook, item: int) -> I64:
+        """The choice that a state stands for, with what the rest surely chooses."""
+        choice = np.full(len(self.offers), STAY, dtype=np.int64)
+        choice[self.waiting] = outlook.chosen(states.left[:, at], item)
+        parent, taken = states.parent, states.taken
+        for of, before in zip(reversed(self.decided), [*reversed(self.trail), None], strict=True):
+            choice[of] = taken[at]
+            at = int(parent[at])
+            parent, taken = before or (parent, taken)
+        return choice
 
-def _judge_anew(states: _States, offers: Offers, rest: _Rest, item: int) -> None:
-    """Judge at one more price: the best one for what the most hopeful state leaves open."""
-    hopeful = int(states.bound(rest.price, rest.worth[:, item]).argmax())
-    open_ = Offers(gain=offers.gain[:, item:], use=offers.use[:, :, item:], room=states.left[:, hopeful])
-    rest.judge(offers, prices(open_).price[np.newaxis])
+    def _judge_anew(self, states: _States, offers: Offers, outlook: Outlook, item: int) -> None:
+        """Prices for some states: for those that each price says least of, the most hopeful first; and a new order."""
+        bound, at = outlook.hope(states.gain, states.left, item)
+        order = np.argsort(-bound, kind="stable")
+        _, first = np.unique(at[order], return_index=True)
+        first = np.sort(first)
+        asked = order[np.concatenate((first, np.delete(np.arange(len(order)), first)))[:_ASKED_FOR]]
+        stake = float(bound.max()) - self.gain if np.isfinite(self.gain) else abs(float(bound.max()))
+        found = repriced(offers, states.left[:, asked], outlook.price[at[asked]], _CLOSE * stake)
+        often = np.bincount(at, minlength=len(outlook.price))
+        kept = np.sort(np.argsort(-often, kind="stable")[:_PRICES_KEPT])
+        self.price = np.concatenate((outlook.price[kept], found))
+        self.waiting = self.waiting[np.argsort(-importance(offers, found), kind="stable")]
 
 
 def _start(offers: Offers) -> _States:
@@ -154,7 +173,7 @@ def _decided(states: _States, offers: Offers, item: int, *, same: bool) -> _Stat
 
     Args:
         states: before the item.
-        offers: of the search.
+        offers: of the items in front.
         item: that is decided.
         same: it is like the item before it in everything, so of the two the earlier one goes first.
     """
@@ -174,26 +193,6 @@ def _decided(states: _States, offers: Offers, item: int, *, same: bool) -> _Stat
     )
 
 
-def _possible(states: _States, rest: _Rest, item: int) -> Bools:
-    """States from which the items that are left could still give back what is overdrawn."""
-    return np.asarray((states.left + rest.given[:, item, np.newaxis] >= -SLACK).all(axis=0), dtype=np.bool_)
-
-
-def _certain(states: _States, rest: _Rest, item: int) -> F64:
-    """The best gain that each state is sure of, with what the rest would choose at one of the prices."""
-    fits = np.ones((len(rest.gain), len(states)), dtype=np.bool_)
-    for left, use in zip(states.left, rest.use, strict=True):
-        fits &= left + SLACK >= use[:, item, np.newaxis]
-    more = np.where(fits, rest.gain[:, item, np.newaxis], -np.inf)
-    return np.asarray(states.gain + more.max(axis=0), dtype=np.float64)
-
-
-def _at_price(states: _States, rest: _Rest, item: int, at: int) -> int:
-    """The price at which what the rest would choose gives one state its best certain gain."""
-    fits = (states.left[:, at, np.newaxis] + SLACK >= rest.use[:, :, item]).all(axis=0)
-    return int(np.where(fits, rest.gain[:, item], -np.inf).argmax())
-
-
 def _narrowed(bound: F64, certain: F64, width: int) -> Bools:
     """Which states are kept."""
     hopeful = width // 2
@@ -205,18 +204,6 @@ def _narrowed(bound: F64, certain: F64, width: int) -> Bools:
     return kept
 
 
-def _traced(trail: list[tuple[I64, I64]], best: tuple[int, int, int], rest: _Rest, items: int) -> I64:
-    """The choice that a state stands for, with what the rest chooses at a price."""
-    last, state, price = best
-    choice = np.full(items, STAY, dtype=np.int64)
-    choice[last + 1 :] = rest.choice[price, last + 1 :]
-    for item in range(last, -1, -1):
-        parent, taken = trail[item]
-        choice[item] = taken[state]
-        state = int(parent[state])
-    return choice
-
-
 def _same_as_before(offers: Offers) -> Bools:
     """Items that equal the one before them in everything. Shape ``(n,)``."""
     same = np.zeros(len(offers), dtype=np.bool_)
@@ -224,10 +211,3 @@ def _same_as_before(offers: Offers) -> Bools:
         gain = (offers.gain[:, 1:] == offers.gain[:, :-1]).all(axis=0)
         same[1:] = gain & (offers.use[:, :, 1:] == offers.use[:, :, :-1]).all(axis=(0, 1))
     return same
-
-
-def _from_the_end(column: F64) -> F64:
-    """Sums of the last none, one, two ... entries of each line; position ``t`` holds those from ``t`` on."""
-    sums = np.zeros((*column.shape[:-1], column.shape[-1] + 1))
-    sums[..., :-1] = np.cumsum(column[..., ::-1], axis=-1)[..., ::-1]
-    return sums

@@ -1,0 +1,86 @@
+"""Prices for several states side by side, the outlook that rests on them, and the search that asks for both."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from connectors.model import F64
+from policies.offers import STAY, Offers
+from policies.outlook import Outlook
+from policies.prices import prices
+from policies.repricing import Market, importance, repriced
+from policies.search import search
+
+
+def offers(items: int, seed: int, *, room: float = 0.2) -> Offers:
+    """Two options each and two resources, of which there is room for a share of all that could be used."""
+    random = np.random.default_rng(seed)
+    size = np.exp(random.normal(0.0, 1.0, items))
+    gain = np.rint(np.exp(random.normal(3.0, 1.0, (2, items))) * 1000)
+    use = np.stack([np.stack([size, np.zeros(items)]), np.stack([size, size])])
+    return Offers(gain=gain, use=use, room=np.array([size.sum() * room / 2, size.sum() * room]))
+
+
+def promised(of: Offers, left: F64, price: F64) -> F64:
+    """What states can come to at most at prices of their own."""
+    return Market(of).evaluate(price, left)[0]
+
+
+def test_states_get_nearly_the_best_prices_of_their_own() -> None:
+    """Three rests of room, all begun at the prices of one: asked twice, each promises hardly more than its own dual."""
+    of = offers(400, 1)
+    left = of.room[:, np.newaxis] * np.array([1.0, 0.6, 0.3])
+    start = np.repeat(prices(of).price[np.newaxis], 3, axis=0)
+    once = repriced(of, left, start, 0.0)
+    found = promised(of, left, repriced(of, left, once, 0.0))
+    best = [prices(Offers(gain=of.gain, use=of.use, room=room)).bound for room in left.T]
+    assert np.all(found >= np.array(best) * (1 - 1e-9))
+    assert found == pytest.approx(best, rel=5e-3)
+    assert np.all(found <= promised(of, left, once))
+    assert np.all(promised(of, left, once) <= promised(of, left, start))
+
+
+def test_an_outlook_is_certain_only_of_what_fits() -> None:
+    """What a state is sure of fits its room, is what the choice told brings, and is no more than the bound."""
+    of = offers(60, 2)
+    outlook = Outlook(of, prices(of).price * np.array([[1.0], [1.5], [1e6]]), 10)
+    gain, left = np.zeros(3), of.room[:, np.newaxis] * np.array([1.0, 0.5, 0.01])
+    for item in (0, 4, 10):
+        sure, bound = outlook.certain(gain, left, item), outlook.bound(gain, left, item)
+        assert np.all(sure <= bound)
+        for state in range(3):
+            choice = np.full(60, STAY)
+            choice[item:] = outlook.chosen(left[:, state], item)
+            assert np.all(of.used(choice) <= left[:, state] + 1e-9)
+            assert of.gained(choice) == pytest.approx(sure[state])
+
+
+def test_what_is_large_and_in_doubt_matters_most() -> None:
+    """At a price of 1 a byte: 100 bytes for 101 are in doubt, for 900 they are not, 1 byte for 1.01 hardly counts."""
+    gain, size = np.array([[900.0, 1.01, 101.0]]), np.array([[[100.0, 1.0, 100.0]]])
+    of = Offers(gain=gain, use=size, room=np.array([50.0]))
+    assert np.argsort(-importance(of, np.ones((1, 1)))).tolist() == [2, 1, 0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_search_wide_enough_finds_the_optimum(seed: int) -> None:
+    """Seven items in 3^7 ways: the best of all, whatever the prices, and the bound is met."""
+    of = offers(7, seed)
+    best = max(of.gained(np.array(way)) for way in product((STAY, 0, 1), repeat=7) if of.fits(np.array(way)))
+    found = search(of, np.ones((1, 2)), 4000)
+    assert found.choice is not None
+    assert of.fits(found.choice)
+    assert of.gained(found.choice) == found.gain == found.bound == best
+
+
+def test_a_narrow_search_says_what_it_may_miss() -> None:
+    """Eight states at a time among 300 items: within 1 % of the dual, the answer fits, the bound is above it."""
+    of = offers(300, 3)
+    found = search(of, prices(of).price[np.newaxis], 8, depth=100)
+    assert found.choice is not None
+    assert of.fits(found.choice)
+    assert of.gained(found.choice) == pytest.approx(found.gain)
+    assert 0.99 * prices(of).bound <= found.gain <= found.bound
