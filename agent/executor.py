@@ -93,7 +93,7 @@ class Executor:
         self._ties = ties
         self._stopping = threading.Event()
         self._wishes = Wishes(database.name, ledger, clock)
-        self._reconciler = Reconciler(connector, ledger, self._tell, most_starts=database.retries)
+        self._reconciler = Reconciler(connector, ledger, self._tell)
         self._look_at = -math.inf  # when unfinished moves are worth a look, by the monotonic clock
         self._waiting: dict[str, str] = {}
         self._rates: CopyRates | None = None
@@ -107,12 +107,9 @@ class Executor:
         unfinished = [row for row in rows if row.state in UNFINISHED]
         if any(row.state is MoveState.PAUSED and self._may_go_on(row) for row in unfinished):
             return True
-        if unfinished:
+        if unfinished or not rows:
             self._note_waiting({})
-            return self._clock.monotonic() >= self._look_at
-        if not rows:
-            self._note_waiting({})
-            return False
+            return bool(unfinished) and self._clock.monotonic() >= self._look_at
         return self._decision(rows[0]).answer is not Answer.WAIT
 
     def run_approved(self) -> tuple[MoveRow, ...]:
@@ -162,18 +159,28 @@ class Executor:
             if decision.answer is Answer.WAIT:
                 break
             if decision.answer is Answer.NEVER:
-                done.append(self._to(row, MoveState.SKIPPED, decision.sentence))
+                done.append(self._never(row, decision.sentence))
                 continue
             done.append(self._run(row))
             if done[-1].state in ACTIONABLE:
                 break
         return done
 
+    def _never(self, row: MoveRow, reason: str) -> MoveRow:
+        ask = self._wishes.of(row.id)
+        if ask is None or ask.kind is not Ask.CANCEL:
+            return self._to(row, MoveState.SKIPPED, reason)
+        row = self._to(row, MoveState.CANCELLED, reason)
+        self._wishes.answer_to(ask, "nothing of it is under way")
+        return row
+
     def _decision(self, row: MoveRow) -> Decision:
         """Whether an approved move may begin now; why it waits is noted for everybody who looks."""
         ask = self._wishes.of(row.id, fresh=True)
         if ask is not None and ask.kind is Ask.PAUSE:
             decision = Decision(Answer.WAIT, f"{reason_of(ask)}; hotplace resume {row.id} lets it begin")
+        elif ask is not None and ask.kind is Ask.CANCEL:  # asked while it ran, by an agent that died before it obeyed
+            decision = Decision(Answer.NEVER, reason_of(ask))
         else:
             decision = self._by_window(row)
         self._note_waiting({str(row.id): decision.sentence} if decision.answer is Answer.WAIT else {})
@@ -237,16 +244,17 @@ class Executor:
             row = self._reconciler.give_up_held(row, start.ordinal, reason_of(ask))
             self._wishes.answer_to(ask, f"the move is {row.state}")  # which may have ended, and no ask in force then
             return row
-        self._wishes.answer(row.id, "it goes on")
         row = self._to(row, MoveState.RUNNING, "goes on where it was held" if ask is None else reason_of(ask))
+        self._wishes.answer_to(ask, "it goes on")
         return self._try(row, start)
 
     def _held(self, row: MoveRow, error: ConnectorError) -> MoveRow:
         """The engine holds the statement: at our word, at the end of the window, or at somebody else's."""
         ask = self._wishes.of(row.id, fresh=True)
         if ask is not None and ask.kind is Ask.PAUSE:
-            self._wishes.answer(row.id, "it is held")
-            return self._to(row, MoveState.PAUSED, reason_of(ask))
+            row = self._to(row, MoveState.PAUSED, reason_of(ask))
+            self._wishes.answer_to(ask, "it is held")
+            return row
         if not self._database.calendar.contains(self._clock.now()):
             return self._to(row, MoveState.PAUSED, "held at the end of its window; it goes on in the next")
         if self._stopping.is_set():
@@ -300,9 +308,11 @@ class Executor:
             self._ties.disturb()
 
     def _arrived(self, row: MoveRow, not_held: str) -> MoveRow:
-        self._wishes.answer(row.id, f"too late: it has ended{'; ' if not_held else ''}{not_held}")
+        ask = self._wishes.of(row.id, fresh=True)
         closed = not self._database.calendar.contains(self._clock.now())
-        return self._reconciler.settle(row, f"It ended after its window: {not_held}." if closed and not_held else "")
+        row = self._reconciler.settle(row, f"It ended after its window: {not_held}." if closed and not_held else "")
+        self._wishes.answer_to(ask, f"too late: it has ended{'; ' if not_held else ''}{not_held}")
+        return row
 
     def _give_up(self, row: MoveRow, error: ConnectorError, attempts: int) -> MoveRow:
         if error.retry is Retry.RECONCILE:
@@ -315,18 +325,21 @@ class Executor:
             return self._go_on(row) if cancelled and not self._stopping.is_set() else row
         inspection = self._reconciler.tidy(row, inspection)
         if inspection.home not in {Home.SOURCE, Home.GONE}:  # it ended between two statements, or behind the last
-            self._wishes.answer(row.id, f"too late: {inspection.sentence}")
-            return self._reconciler.end_on_the_way(row, error, inspection)
+            row = self._reconciler.end_on_the_way(row, error, inspection)
+            self._wishes.answer_to(ask, f"too late: {inspection.sentence}")
+            return row
         if ask is not None and cancelled:
-            self._wishes.answer(row.id, "it was cancelled and rolled back")
-            return self._to(row, MoveState.CANCELLED, reason_of(ask))
+            row = self._to(row, MoveState.CANCELLED, reason_of(ask))
+            self._wishes.answer_to(ask, "it was cancelled and rolled back")
+            return row
         if self._stopping.is_set():
             return self._to(row, MoveState.APPROVED, f"{error}; nothing changed, it goes on after a restart")
         if error.retry is Retry.LATER and self._want(row) is Want.HOLD:
             return self._to(row, MoveState.APPROVED, f"{error}; nothing changed, it is not tried again now")
-        self._wishes.answer(row.id, "too late: it has failed")
         tries = f" ({attempts} tries)" if attempts > 1 else ""
-        return self._to(row, MoveState.FAILED, " ".join(filter(None, (f"{error}{tries}.", error.advice))))
+        row = self._to(row, MoveState.FAILED, " ".join(filter(None, (f"{error}{tries}.", error.advice))))
+        self._wishes.answer_to(ask, "too late: it has failed")
+        return row
 
     def _held_by_fault(self, row: MoveRow, error: ConnectorError, *, cancelled: bool) -> MoveRow:
         """What went wrong left the statement held; unless the agent just stops, a person says how it goes on."""

@@ -32,15 +32,9 @@ class Wishes:
         ask = self.of(move_id, fresh=fresh)
         return None if ask is None else ask.kind
 
-    def answer(self, move_id: int, sentence: str) -> None:
-        """Say what became of the ask in force, unless that was said."""
-        ask = self.of(move_id, fresh=True)
-        if ask is not None:
-            self.answer_to(ask, sentence)
-
-    def answer_to(self, ask: AskRow, sentence: str) -> None:
-        """Say what became of this very ask, unless that was said."""
-        if not ask.answer:
+    def answer_to(self, ask: AskRow | None, sentence: str) -> None:
+        """Say what became of an ask, if there was one, unless that was said; once the move's state agrees with it."""
+        if ask is not None and not ask.answer:
             self._ledger.asks.answer(ask.id, sentence)
             self._read_at = -math.inf
 

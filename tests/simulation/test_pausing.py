@@ -150,6 +150,36 @@ def test_a_running_move_can_be_cancelled(site: Site) -> None:
     assert site.homes()[first.move.key] == before[first.move.key]
 
 
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        ((Ask.PAUSE, Ask.RESUME), [("it is held", MoveState.PAUSED), ("it goes on", MoveState.RUNNING)]),
+        ((Ask.CANCEL,), [("it was cancelled and rolled back", MoveState.CANCELLED)]),
+    ],
+)
+def test_an_answer_comes_when_the_state_agrees_with_it(
+    site: Site, monkeypatch: pytest.MonkeyPatch, kinds: tuple[Ask, ...], expected: list[tuple[str, MoveState]]
+) -> None:
+    """Whoever waits for an answer and then looks at the move finds it held, going on, or cancelled."""
+    seen: list[tuple[str, MoveState]] = []
+    with site.agent() as (watch, ledger):
+        say = ledger.asks.answer
+
+        def noting(number: int, sentence: str) -> None:
+            (move,) = (row for row in ledger.moves() if number in {each.id for each in ledger.asks.of_move(row.id)})
+            seen.append((sentence, move.state))
+            say(number, sentence)
+
+        monkeypatch.setattr(ledger.asks, "answer", noting)
+        site.approved(watch, ledger)
+        ask_soon(site, ledger, kinds[0])
+        watch.act()
+        for kind in kinds[1:]:
+            ask(ledger, kind)
+            watch.act()
+    assert seen == expected
+
+
 def test_a_held_move_can_be_cancelled(site: Site) -> None:
     """What the engine holds is rolled back by a statement of the approval, and its room is free again."""
     before = site.homes()
@@ -198,3 +228,20 @@ def test_what_somebody_holds_at_the_engine_stays_held(site: Site) -> None:
         ask(ledger, Ask.RESUME)
         watch.act()
     check_truth(site)
+
+
+def test_cancelled_while_the_agent_dies(site: Site) -> None:
+    """A move that is found not done, and that somebody wanted cancelled, ends at once and waits for no window."""
+    site.windows = 'windows: ["sun 03:00-03:01"]'
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        row = ledger.moves(database="sim")[0]
+        for state in (MoveState.PRECHECK, MoveState.RUNNING):
+            ledger.transition(row.id, state, "an agent that will die")
+        ask(ledger, Ask.CANCEL)
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        watch.act()
+        assert ledger.move(row.id).state is MoveState.CANCELLED
+        assert ledger.move(row.id).reason == "cancelled by ann: backup runs"
+        assert ledger.asks.of_move(row.id)[-1].answer
