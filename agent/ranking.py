@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.ledger import Column, Later
+from agent.ledger import Column, Later, Pieces
 from agent.planner import Planning
 from connectors.model import F64, I8, I32, I64, Signal
 from connectors.texts import Texts
@@ -145,7 +145,8 @@ class Ordered:
     def arrays(self) -> dict[str, Column]:
         """The ranking for the ledger; the few texts as the bytes of a JSON list."""
         arrays: dict[str, Column] = {name: Later(partial(self._picked, name), self._rows) for name in _COLUMNS}
-        arrays |= self._keys().arrays("key")
+        keys, (run, ends) = Texts.of(self._planning.situation.units.key), Texts.names_of("key")
+        arrays[run], arrays[ends] = Pieces(partial(keys.pieces, self._rows), keys.nbytes), Later(keys.ends, self._rows)
         for name, texts in self._texts().items():
             arrays[name] = np.frombuffer(json.dumps(list(texts), ensure_ascii=False).encode(), dtype=np.uint8)
         return arrays

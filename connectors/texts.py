@@ -84,12 +84,29 @@ class Texts(Sequence[str]):
 
     def take(self, rows: _I64) -> Self:
         """The strings of those rows, in that order."""
-        data, parts = bytearray(), [np.zeros(0, dtype=np.int64)]
+        data = bytearray()
+        for piece in self.pieces(rows):
+            data += piece.tobytes()
+        return type(self)(bytes(data), self.ends(rows))
+
+    def pieces(self, rows: _I64) -> Iterator[NDArray[np.uint8]]:
+        """The bytes of the strings of those rows, in that order, some thousand strings at a time."""
         for first in range(0, len(rows), _AT_ONCE):
-            part, lengths = self._bytes_of(rows[first : first + _AT_ONCE])
-            data += part.tobytes()
-            parts.append(lengths)
-        return type(self)(bytes(data), np.concatenate(parts).cumsum())
+            yield self._bytes_of(rows[first : first + _AT_ONCE])[0]
+
+    def ends(self, rows: _I64) -> _I64:
+        """Where the strings of those rows would end, were they in one run. Shape of ``rows``."""
+        return self._lengths(rows).cumsum()
+
+    @property
+    def nbytes(self) -> int:
+        """Of all strings."""
+        return len(self._data)
+
+    @staticmethod
+    def names_of(name: str) -> tuple[str, str]:
+        """What ``arrays`` calls the bytes and the ends of a column of that name."""
+        return name, f"{name}{_ENDS}"
 
     def followed_by(self, more: Self) -> Self:
         """These and then those."""
@@ -124,7 +141,8 @@ class Texts(Sequence[str]):
 
     def arrays(self, name: str) -> dict[str, NDArray[np.integer[Any]]]:
         """The column as two plain arrays, for storing under that name."""
-        return {name: np.frombuffer(self._data, dtype=np.uint8), f"{name}{_ENDS}": self._ends}
+        run, ends = self.names_of(name)
+        return {run: np.frombuffer(self._data, dtype=np.uint8), ends: self._ends}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from connectors.model import F64, I64, NO_PARENT, Bools, UnitTable
+from connectors.model import F32, F64, I64, NO_PARENT, Bools, UnitTable
 from policies.benefit import move_cost_seconds, wait_per_hour
 from policies.interval import certain_share
 from policies.plan import Pin, PolicySettings, Situation
@@ -123,7 +123,7 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
     )
 
 
-def _by_wait(own: F64 | None, otherwise: float, unit_wait: F64, rows: I64, start: I64, wait: F64) -> F64:
+def _by_wait(own: F32 | F64 | None, otherwise: float, unit_wait: F64, rows: I64, start: I64, wait: F64) -> F64:
     """Mean of a column of units by bundle, each weighing by its wait; where there is no column or wait, ``otherwise``.
 
     Errors are so taken to be those of units that err together.

@@ -217,18 +217,20 @@ def doubted(heat: HeatView, guests: Bools) -> HeatView:
 def joined(parts: Iterable[HeatView], units: int) -> HeatView:
     """Views of the units of a table, some after the other, as one of all; a signal that none of them had takes no room.
 
+    Errors and the ratios of horizons are kept in half the width: they are estimates, which err by far more than that.
+
     Args:
         parts: in the order of the rows, with the same columns all of them.
         units: that they come to.
     """
-    columns: dict[str, F64] = {}
+    columns: dict[str, NDArray[Any]] = {}
     end = 0
     for part in parts:
         some = slice(end, end := end + len(part.confidence))
         given = {field.name: getattr(part, field.name) for field in fields(HeatView)}
         for name, column in ((name, column) for name, column in given.items() if column is not None):
             if name not in columns:
-                columns[name] = np.zeros((*column.shape[:-1], units))
+                columns[name] = np.zeros((*column.shape[:-1], units), np.float32 if name in _ESTIMATES else np.float64)
             for line, found in zip(np.atleast_2d(columns[name]), np.atleast_2d(column), strict=True):
                 if found.any():
                     line[some] = found
@@ -253,6 +255,7 @@ def handed_on(state: HeatState, source: I64, target: I64, share: float = 1.0) ->
     return HeatState(**arrays)
 
 
+_ESTIMATES = frozenset({"error", "hotter", "colder"})  # columns of a view
 _LINES = {"sums": SIGNALS, "long_sums": SIGNALS, "spread": LINES}
 _COLUMNS = ("weight", "long_weight", "observed_seconds")
 

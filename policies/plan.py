@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
 from connectors.figures import RoleFigures
-from connectors.model import F64, I8, I32, Bools, DatabaseDemand, Space, UnitTable
+from connectors.model import F32, F64, I8, I32, Bools, DatabaseDemand, Space, UnitTable
 
 
 class Pin(IntEnum):
@@ -151,13 +151,13 @@ class HeatView:
     rates: F64  # (SIGNALS, n) per second, decayed
     observed_seconds: F64  # (n,) how long the unit has been watched in all
     confidence: F64  # (n,) 0 to 1
-    error: F64 | None = None  # (n,) standard error of the demand to come, as a share of it; None: taken to be sure
+    error: F32 | F64 | None = None  # (n,) standard error of the demand to come, as a share; None: taken to be sure
     steady: F64 | None = None  # (SIGNALS, n) per second by the long horizon; None: there is but one horizon
     expected: F64 | None = (
         None  # (n,) wait index (``variance``) that a season promises; NaN: none does; None: no seasons
     )
-    hotter: F64 | None = None  # (n,) demand by the hotter horizon over that by ``rates``, 1 or more; None: 1
-    colder: F64 | None = None  # (n,) the same by the colder one, 0 to 1; None: 1
+    hotter: F32 | F64 | None = None  # (n,) demand by the hotter horizon over that by ``rates``, 1 or more; None: 1
+    colder: F32 | F64 | None = None  # (n,) the same by the colder one, 0 to 1; None: 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

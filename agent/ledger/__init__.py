@@ -5,7 +5,7 @@ the tables, ``database`` the connection and why it syncs as it does, ``audit`` t
 blobs.
 """
 
-from agent.ledger.codec import Column, Later, narrowed
+from agent.ledger.codec import Column, Later, Pieces, narrowed
 from agent.ledger.errors import (
     DigestMismatch,
     LedgerBusy,
@@ -65,6 +65,7 @@ __all__ = [
     "NotApproved",
     "NotFound",
     "OutcomeRow",
+    "Pieces",
     "PinRow",
     "ProposalExpired",
     "ProposalRow",

@@ -82,6 +82,27 @@ class Later:
         return np.asarray(self._make(self._rows), dtype=dtype)
 
 
+class Pieces:
+    """A run of bytes that is made piece by piece while it is packed."""
+
+    dtype: np.dtype[Any] = np.dtype(np.uint8)
+
+    def __init__(self, make: Callable[[], Iterable[NDArray[np.uint8]]], size: int) -> None:
+        """Nothing is made yet.
+
+        Args:
+            make: the pieces, in their order.
+            size: bytes of all of them.
+        """
+        self.make = make
+        self.nbytes = size
+        self.shape: tuple[int, ...] = (size,)
+
+    def __array__(self, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> NDArray[Any]:
+        """All bytes, made anew."""
+        return np.concatenate([np.zeros(0, np.uint8), *self.make()])
+
+
 def narrowed(counts: F64 | NDArray[np.uint64]) -> Values:
     """Whole numbers from 0 in the narrower of two types that holds all: an interval may be as long as an outage was."""
     fits = counts.max(initial=0) <= np.iinfo(_TYPES[0]).max
@@ -106,7 +127,7 @@ def encode_history(slots: I64, values: Values) -> bytes:
     order = np.argsort(slots, kind="stable")
     gaps = np.diff(slots[order], prepend=-1) - 1
     if len(gaps) and (gaps.min() < 0 or gaps.max() > np.iinfo(_GAP).max):
-        raise ValueError("slots of one interval are not negative and each comes once")
+        raise ValueError(f"slots of one interval are not negative and each comes once: {slots[order][:5]} ...")
     head = _HEAD.pack(FORMAT, code, values.shape[0], len(slots))
     size = len(head) + len(gaps) * _GAP.itemsize + values.nbytes
     columns = chain((gaps.astype(_GAP),), (row[order] for row in values))
@@ -168,7 +189,7 @@ def encode_arrays(arrays: Mapping[str, Column]) -> bytes:
     text = json.dumps(index, ensure_ascii=False).encode()
     head = struct.pack("<BI", FORMAT, len(text)) + text
     size = len(head) + sum(array.nbytes for array in arrays.values())
-    bodies = chain.from_iterable(_planes(np.ascontiguousarray(array).reshape(-1)) for array in arrays.values())
+    bodies = chain.from_iterable(map(_body, arrays.values()))
     return _compress(chain((head,), bodies), size, ARRAYS_LEVEL)
 
 
@@ -195,6 +216,13 @@ def decode_arrays(blob: bytes) -> dict[str, NDArray[Any]]:
     if offset != len(raw):
         raise ValueError(f"an array blob has {len(raw)} bytes, expected {offset}")
     return arrays
+
+
+def _body(column: Column) -> Iterator[bytes]:
+    """The bytes of a column as they are stored, some at a time."""
+    if isinstance(column, Pieces):  # bytes are a plane of their own
+        return (piece.tobytes() for piece in column.make())
+    return _planes(np.ascontiguousarray(column).reshape(-1))
 
 
 def _planes(column: NDArray[Any]) -> Iterator[bytes]:

@@ -38,6 +38,7 @@ class StatisticsSampler:
     def __init__(self, session: ReadSession, clock: Clock) -> None:
         self._session = session
         self._clock = clock
+        self._ids: I64 = np.empty(0, dtype=np.int64)  # of the last sample
         self._toast_id: I64 = np.empty(0, dtype=np.int64)  # TOAST tables and their indexes, ascending
         self._toast_owner: I64 = np.empty(0, dtype=np.int64)
 
@@ -53,12 +54,14 @@ class StatisticsSampler:
         roles = self._session.rows(query(query_for(self._session.version)), doing="sampling log and temporary files")
         answered = self._clock.monotonic()
         ids, counters = self._by_unit(wire)
+        if not np.array_equal(ids, self._ids):
+            self._ids = ids
         *figures, timing, epoch = row
         return Sample(
             taken_at=taken_at,
             monotonic_seconds=monotonic,
             epoch=epoch,
-            physical_id=ids,
+            physical_id=self._ids,  # one column for all samples with the same units
             counters=counters,
             database={
                 name: float(value)

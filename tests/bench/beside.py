@@ -124,7 +124,10 @@ def agent(
 ) -> Iterator[tuple[Program, str]]:
     """``hotplace run`` over that server with two tiers; samples and plans so often; with the address of its metrics."""
     config, url = configured(folder, server, observer, every=every, plan_every=plan_every)
-    with _running([str(PROGRAM), "--config", str(config), "run"], url) as process:
+    compiled = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+    # Modules are compiled once, as an installation leaves them: what compiles them itself takes more memory.
+    subprocess.run([str(PROGRAM), "--version"], env={**os.environ, **compiled}, stdout=subprocess.DEVNULL, check=True)
+    with _running([str(PROGRAM), "--config", str(config), "run"], url, **compiled) as process:
         yield Program(process, "hotplace", observer), url
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from agent.ledger.codec import (
     Later,
+    Pieces,
     decode_arrays,
     decode_history,
     encode_arrays,
@@ -159,6 +160,16 @@ def test_one_kind_of_blob_is_not_the_other() -> None:
         decode_history(arrays)
     with pytest.raises(ValueError):
         decode_arrays(history)
+
+
+def test_bytes_made_in_pieces_are_packed_like_others() -> None:
+    """A run of bytes that comes in pieces leaves the same blob as the whole run, and as none where there are none."""
+    run = np.arange(200, dtype=np.uint8)
+    for pieces in ([run[:7], run[7:7], run[7:]], []):
+        whole = np.concatenate([run[:0], *pieces])
+        late = Pieces(lambda pieces=pieces: pieces, len(whole))  # type: ignore[misc]
+        assert encode_arrays({"a": late, "b": run}) == encode_arrays({"a": whole, "b": run})
+        np.testing.assert_array_equal(np.asarray(late), whole)
 
 
 def test_columns_made_late_are_packed_like_others() -> None:
