@@ -305,11 +305,14 @@ class Daemon:
             return_free_blocks()
 
     def _sample(self, watch: Watch) -> None:
+        failed_before = watch.snapshot.error
         try:
             cycle = watch.sample()
         except HotplaceError:
             self._note_status(watch)  # whoever asks for the status learns that it runs, and why it has no samples
             raise
+        if failed_before:
+            log.info("answers again", database=watch.database.name)
         log.debug("sampled", database=watch.database.name, sentence=cycle.sentence, seconds=round(cycle.seconds, 3))
         watch.count_proposals()
         for outcome in watch.verify():

@@ -93,7 +93,7 @@ class Executor:
         self._ties = ties
         self._stopping = threading.Event()
         self._wishes = Wishes(database.name, ledger, clock)
-        self._reconciler = Reconciler(connector, ledger, self._tell, most_starts=database.retries)
+        self._reconciler = Reconciler(connector, ledger, self._tell)
         self._look_at = -math.inf  # when unfinished moves are worth a look, by the monotonic clock
         self._waiting: dict[str, str] = {}
         self._rates: CopyRates | None = None
@@ -107,12 +107,9 @@ class Executor:
         unfinished = [row for row in rows if row.state in UNFINISHED]
         if any(row.state is MoveState.PAUSED and self._may_go_on(row) for row in unfinished):
             return True
-        if unfinished:
+        if unfinished or not rows:
             self._note_waiting({})
-            return self._clock.monotonic() >= self._look_at
-        if not rows:
-            self._note_waiting({})
-            return False
+            return bool(unfinished) and self._clock.monotonic() >= self._look_at
         return self._decision(rows[0]).answer is not Answer.WAIT
 
     def run_approved(self) -> tuple[MoveRow, ...]:
@@ -162,18 +159,28 @@ class Executor:
             if decision.answer is Answer.WAIT:
                 break
             if decision.answer is Answer.NEVER:
-                done.append(self._to(row, MoveState.SKIPPED, decision.sentence))
+                done.append(self._never(row, decision.sentence))
                 continue
             done.append(self._run(row))
             if done[-1].state in ACTIONABLE:
                 break
         return done
 
+    def _never(self, row: MoveRow, reason: str) -> MoveRow:
+        ask = self._wishes.of(row.id)
+        if ask is None or ask.kind is not Ask.CANCEL:
+            return self._to(row, MoveState.SKIPPED, reason)
+        row = self._to(row, MoveState.CANCELLED, reason)
+        self._wishes.answer_to(ask, "nothing of it is under way")
+        return row
+
     def _decision(self, row: MoveRow) -> Decision:
         """Whether an approved move may begin now; why it waits is noted for everybody who looks."""
         ask = self._wishes.of(row.id, fresh=True)
         if ask is not None and ask.kind is Ask.PAUSE:
             decision = Decision(Answer.WAIT, f"{reason_of(ask)}; hotplace resume {row.id} lets it begin")
+        elif ask is not None and ask.kind is Ask.CANCEL:  # asked while it ran, by an agent that died before it obeyed
+            decision = Decision(Answer.NEVER, reason_of(ask))
         else:
             decision = self._by_window(row)
         self._note_waiting({str(row.id): decision.sentence} if decision.answer is Answer.WAIT else {})

@@ -30,6 +30,7 @@ from connectors.base import Connector
 from connectors.model import F64, I8, I64, Route, Space
 from policies.benefit import move_cost_seconds
 from policies.costs import route_cost
+from policies.heat import GUEST_HALF_LIVES, doubted
 from policies.modes import Hsm, Mode, plan_mode
 from policies.plan import HeatView, Pin, Plan, PlannedMove, PolicySettings, RouteCost, Situation, Verdict
 
@@ -106,7 +107,7 @@ def make_planning(
     situation = situation_of(picture, database, ledger, settings, now)
     failed = _last_failed(ledger, database.name, settings, now) if mode is None else {}
     if failed:
-        resting = _cooling_column(situation.units.key, failed, settings, now)
+        resting = settings.cool_down_seconds - _seconds_since(situation.units.key, failed, now)
         situation = replace(situation, cooling_seconds=np.maximum(situation.cooling_seconds, resting))
     situation = replace(
         situation,
@@ -197,15 +198,22 @@ def situation_of(
     picture: Picture, database: DatabaseConfig, ledger: Ledger, settings: PolicySettings, now: datetime
 ) -> Situation:
     """Everything a plan may depend on, put together from the picture, the pins and the record of past moves."""
-    units = picture.catalog.units
+    units, tier_of_space = picture.catalog.units, picture.storage.tier_of_space
+    heat, cooling = picture.heat, np.zeros(len(units))
+    moved = ledger.last_moved(database.name)
+    if moved:
+        since = _seconds_since(units.key, moved, now)
+        lately = since < settings.long_half_life_seconds * GUEST_HALF_LIVES
+        heat = doubted(heat, lately & (tier_of_space[units.space] == 0))
+        cooling = np.maximum(0.0, settings.cool_down_seconds - since)
     return Situation(
         units=units,
-        heat=picture.heat,
+        heat=heat,
         spaces=_closed(picture.storage.spaces, ledger, database.name),
         tiers=picture.storage.tiers,
-        tier_of_space=picture.storage.tier_of_space,
+        tier_of_space=tier_of_space,
         pin=pin_column(units.key, pins_of(database, ledger, now)),
-        cooling_seconds=_cooling_column(units.key, ledger.last_moved(database.name), settings, now),
+        cooling_seconds=cooling,
         database=picture.work,
         roles=picture.roles,
     )
@@ -256,13 +264,11 @@ def _last_failed(ledger: Ledger, database: str, settings: PolicySettings, now: d
     return {key: row.updated_at for row in rows for key in row.move.route.bundle.unit_keys}
 
 
-def _cooling_column(
-    keys: Sequence[str], last_moved: Mapping[str, datetime], settings: PolicySettings, now: datetime
-) -> F64:
-    """Seconds of cool-down left per unit."""
-    column = np.zeros(len(keys))
-    for key, row in rows_of_keys(keys, last_moved.keys()).items():
-        column[row] = max(0.0, settings.cool_down_seconds - (now - last_moved[key]).total_seconds())
+def _seconds_since(keys: Sequence[str], instants: Mapping[str, datetime], now: datetime) -> F64:
+    """How long ago the instant of each unit was, infinitely long where it has none."""
+    column = np.full(len(keys), np.inf)
+    for key, row in rows_of_keys(keys, instants.keys()).items():
+        column[row] = (now - instants[key]).total_seconds()
     return column
 
 

@@ -11,22 +11,21 @@ from agent.states import MoveState
 from connectors.base import Connector, ConnectorError
 from connectors.model import Home, Inspection, Step
 
+MOST_STARTS = 5  # of a move that nobody ever saw end; a session that breaks in every try would copy for ever
 Tell = Callable[[MoveRow, str], None]
 
 
 class Reconciler:
     """Asks the catalog and believes it. For the executor's thread alone."""
 
-    def __init__(self, connector: Connector, ledger: Ledger, tell: Tell, *, most_starts: int) -> None:
+    def __init__(self, connector: Connector, ledger: Ledger, tell: Tell) -> None:
         """Wire it up.
 
         Args:
             connector: over the moving account.
             ledger: the journal.
             tell: hears what happens to a move.
-            most_starts: a move that began so often without anybody seeing it end is not begun again.
         """
-        self._most_starts = most_starts
         self._connector = connector
         self._ledger = ledger
         self._tell = tell
@@ -79,7 +78,7 @@ class Reconciler:
         match inspection.home:
             case Home.TARGET:
                 return self.to(row, MoveState.PLACED, f"found done: {inspection.sentence}")
-            case Home.SOURCE if row.attempts >= self._most_starts:
+            case Home.SOURCE if row.attempts >= MOST_STARTS:
                 return self.to(
                     row, MoveState.FAILED, f"begun {row.attempts} times and never done: {inspection.sentence}"
                 )

@@ -113,9 +113,11 @@ class _World:
         """Everything that a plan depends on, as it would have been."""
         units = replace(self.situation.units, space=self.space.copy())
         resident = self.situation.tier_of_space[self.space] == 0
-        cooling = np.zeros(len(units))
+        since = np.full(len(units), np.inf)
         for row, moved in self.moved_at.items():
-            cooling[row] = max(0.0, self.settings.cool_down_seconds - (at - moved).total_seconds())
+            since[row] = (at - moved).total_seconds()
+        guests = resident & (since < self.settings.long_half_life_seconds * heat.GUEST_HALF_LIVES)
+        decided = heat.decided(drift.leaning(heat.view(self.state, self.slots), self.drift.share), resident)
         gone = np.bincount(self.situation.units.space, units.size_bytes, len(self.situation.spaces))
         here = np.bincount(self.space, units.size_bytes, len(self.situation.spaces))
         more = (here - gone).astype(np.int64)
@@ -131,8 +133,8 @@ class _World:
             self.situation,
             units=units,
             spaces=spaces,
-            heat=heat.decided(drift.leaning(heat.view(self.state, self.slots), self.drift.share), resident),
-            cooling_seconds=cooling,
+            heat=heat.doubted(decided, guests),
+            cooling_seconds=np.maximum(0.0, self.settings.cool_down_seconds - since),
             turned_over_ratio=self._turned_over(at),
         )
 

@@ -63,7 +63,6 @@ TRANSITIONS: dict[MoveState, frozenset[MoveState]] = {
     S.FAILED: frozenset(),
 }
 UNFINISHED = frozenset({S.PRECHECK, S.RUNNING, S.PAUSED, S.UNKNOWN})  # what a restart must reconcile
-ARRIVED = frozenset({S.PLACED, S.SETTLING, S.KEPT, S.UNDO_PROPOSED, S.UNDONE})  # what it moved did move
 ACTIONABLE = UNFINISHED | {S.APPROVED}  # what the executor has yet to begin or to end
 
 

@@ -57,6 +57,10 @@ class Bundles:
         """Row of each bundle's leading unit."""
         return self.rows[self.start[:-1]]
 
+    def lately(self, bundle: int) -> float:
+        """Demand by the short horizon over that by ``rates``: it is the hotter or the colder one, the other is 1."""
+        return float(self.hotter[bundle] + self.colder[bundle]) - 1.0
+
     def some(self, which: slice) -> Bundles:
         """Some bundles with their own columns; those of units stay the ones of all."""
         columns: dict[str, Any] = {name: getattr(self, name)[..., which] for name in _BY_BUNDLE}

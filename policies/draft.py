@@ -116,7 +116,9 @@ class Balance:
     """What hops come to together, in microseconds per hour, and whether that is worth it.
 
     By the mean: whether what comes is surely worth a move of its own was asked by the guards, and that its gain is less
-    sure than what others lose is no reason to keep them.
+    sure than what others lose is no reason to keep them. Who gives way must have lost to who comes by both horizons:
+    where what cools down would turn out what warms up, the last hours speak against it already, and a swap made all the
+    same is made back as soon as the long horizon knows as much.
     """
 
     draft: Draft
@@ -124,6 +126,7 @@ class Balance:
     counted: float = 0.0  # the same, preferred ones counting more
     net: float = 0.0  # of that, residents counting more too, upkeep taken off
     cost: float = 0.0  # session microseconds
+    lately: float = 0.0  # saved, by the short horizon
 
     def add(self, hop: Hop) -> None:
         """Count one more hop, done on the board or not."""
@@ -137,13 +140,15 @@ class Balance:
         self.counted += saved * favour
         self.net += saved * favour * stays - cost * (draft.dearness if gives_way else 1.0) * draft.per_hour
         self.cost += cost
+        self.lately += saved * draft.bundles.lately(hop.bundle)
 
     def pays(self) -> bool:
-        """Whether the hops save more than they lose and cost, pass the floor and pay back in time."""
+        """Whether the hops save more than they lose by both horizons and cost, pass the floor and pay back in time."""
         settings = self.draft.settings
         floor = settings.minimum_wait_saved_per_hour * MICRO
         return (
             self.plain > 0
+            and self.lately > 0
             and self.net > 0
             and self.counted >= floor
             and self.cost * HOUR <= settings.payback_limit_seconds * self.counted

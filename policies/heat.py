@@ -24,6 +24,7 @@ from policies.plan import HeatView, PolicySettings
 from policies.variance import LINES, UNKNOWN_ERROR, WEIGHT_SQUARES, empty_spread, error_ratio, index_of, seen_once_more
 
 SEASONAL_ERROR = 0.5  # of demand that a season promises: some months end more quietly than others
+GUEST_HALF_LIVES = 5.0  # of the long horizon: 97 % of what it knows by then was seen since the unit came
 FAINTEST = np.float32(1e-30)  # below it a sum is nothing: numbers that small would slow every later update
 
 
@@ -192,6 +193,25 @@ def decided(heat: HeatView, resident: Bools) -> HeatView:
         np.divide(other, chosen, out=np.ones(len(chosen)), where=chosen > 0) for other in (hottest, coldest)
     )
     return replace(heat, rates=rates, steady=None, hotter=hotter, colder=colder)
+
+
+def doubted(heat: HeatView, guests: Bools) -> HeatView:
+    """The heat with guests told by the colder horizon: what came up lately has to show that it stays hot.
+
+    A crowd that is gone leaves the long horizon hot for days, in which it would keep out what had to give way to it.
+
+    Args:
+        heat: that ``decided`` returned.
+        guests: units that came to the fastest tier less than ``GUEST_HALF_LIVES`` ago.
+    """
+    if heat.colder is None or not guests.any():
+        return heat
+    rates = np.zeros(heat.rates.shape)
+    for line, seen in zip(rates, heat.rates, strict=True):
+        if seen.any():  # a signal that nobody has takes no room
+            line[:] = seen
+            line[guests] *= heat.colder[guests]
+    return replace(heat, rates=rates, colder=np.where(guests, 1.0, heat.colder))
 
 
 def joined(parts: Iterable[HeatView], units: int) -> HeatView:

@@ -27,7 +27,8 @@ class Outlook:
         """
         self.price = price
         self.choice, self.worth, self.gain, self.use = _sums(offers, price, front)
-        self.given = _from(np.maximum(-offers.use.min(axis=1), 0.0), front)  # (k, front + 1)
+        given = np.maximum(-offers.use.min(axis=1), 0.0)
+        self.given = _from(given[:, :front], given[:, front:].sum(axis=1))  # (k, front + 1)
 
     def hope(self, gain: F64, left: F64, item: int) -> tuple[F64, I64]:
         """What states can still come to at most, and the price that says so. Both of shape ``(m,)``.
@@ -67,19 +68,24 @@ class Outlook:
 
 
 def _sums(offers: Offers, price: F64, front: int) -> tuple[I8, F64, F64, F64]:
-    """Choice of each item at each price; and what all from each on are worth, gain and use."""
+    """Choice of each item at each price; and what all from each in front on are worth, gain and use."""
     choice, worth, _ = Market(offers).ranked(price)
-    takes = choice != STAY
-    option, item = np.maximum(choice, 0), np.arange(len(offers))
-    gain = np.where(takes, offers.gain[option, item], 0.0)
-    use = np.where(takes, offers.use[:, option, item], 0.0)
-    return choice, _from(worth, front), _from(gain, front), _from(use, front)
+    near, far = choice[:, :front], choice[:, front:]
+    option, item = np.maximum(near, 0), np.arange(front)
+    gain = np.where(near != STAY, offers.gain[option, item], 0.0)
+    use = np.where(near != STAY, offers.use[:, option, item], 0.0)
+    takes = [(far == each).astype(np.float64) for each in range(len(offers.gain))]
+    real = np.where(np.isfinite(offers.gain[:, front:]), offers.gain[:, front:], 0.0)
+    gain_behind = sum((each @ of for each, of in zip(takes, real, strict=True)), np.zeros(len(price)))
+    behind = np.zeros((len(offers.room), len(price)))
+    for each, of in zip(takes, offers.use.swapaxes(0, 1), strict=True):
+        behind += of[:, front:] @ each.T
+    return choice, _from(worth[:, :front], worth[:, front:].sum(axis=1)), _from(gain, gain_behind), _from(use, behind)
 
 
-def _from(column: F64, front: int) -> F64:
-    """Sums of each line's entries from the ``t``-th on, for ``t`` up to ``front``."""
-    sums = np.empty((*column.shape[:-1], front + 1))
-    sums[..., front] = column[..., front:].sum(axis=-1)
-    sums[..., :front] = np.cumsum(column[..., :front][..., ::-1], axis=-1)[..., ::-1]
-    sums[..., :front] += sums[..., front:]
-    return sums
+def _from(column: F64, behind: F64) -> F64:
+    """Sums of each line's entries from the ``t``-th on, with what comes behind them all."""
+    sums = np.empty((*column.shape[:-1], column.shape[-1] + 1))
+    sums[..., -1] = 0.0
+    sums[..., :-1] = np.cumsum(column[..., ::-1], axis=-1)[..., ::-1]
+    return np.asarray(sums + behind[..., np.newaxis], dtype=np.float64)

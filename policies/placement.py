@@ -31,8 +31,9 @@ _ONE_DEARER = (0.9, 1.1)
 _CLOSE = 2e-5  # of the bound: nearer to it, a search is not worth its time
 _FAR = 1e-3  # of the bound: farther from it, the neighbourhood of the best choice is searched too
 _GIVEN_UP = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.3, 1e9)  # of the limit, by one search after the other
-_LOOKS = ((0, True), (1, False), (1, True))  # order, and whether all items are in view, not only those that are decided
+_LOOKS = ((False, _CLOSE), (True, _FAR))  # in the other order: whether all items are in view; the gap it is for
 _NEIGHBOURS = 300  # items
+_ROUNDS = 3  # of searching them, for as long as they better it
 _NEAR = 1e-3  # of the bound: a choice that loses less is open
 _WORTH = 1e-3  # of the bound: a resource that is worth less holds nothing up
 _TINY = 1e-12  # of the bound
@@ -136,27 +137,38 @@ def _solved(offers: Offers, found: Prices) -> tuple[I64 | None, float]:
 
     A search is at its best where it is asked for a little less than there is: whatever promises less is out of its way.
     So first it is asked for nearly all that the limit promises, and then for less and less. Where it finds nothing it
-    often proves that there is nothing, and the limit comes down.
+    often proves that there is nothing, and the limit comes down. What it finds is then sought to be bettered in another
+    order.
     """
     best, limit = _rounded(offers, found), found.bound
     for share in _GIVEN_UP:
         wanted = limit - share * abs(limit)
-        for order_, whole in _LOOKS:
-            floor = max(wanted, _gained(offers, best))
-            found_enough = order_ and whole and _gained(offers, best) > wanted
-            if limit - floor <= (_FAR if found_enough else _CLOSE) * limit:
-                break
-            best, limit = _looked(offers, found, best, limit, floor, order_, whole=whole)
-            if limit <= floor:
-                break
+        floor = max(wanted, _gained(offers, best))
+        if limit - floor <= _CLOSE * limit:
+            break
+        best, limit = _looked(offers, found, best, limit, floor, 0, whole=True)
         if _gained(offers, best) >= wanted:
             break
-    if best is not None and limit - offers.gained(best) > _FAR * limit:
-        order = _open(offers, found, offers.gained(best), 0)
-        touched = (best[order] != STAY) | (best_options(found.reduced)[0][order] != STAY)
-        near = np.sort(np.concatenate((np.flatnonzero(touched), np.flatnonzero(~touched)))[:_NEIGHBOURS])
-        best, _ = _searched(offers, found, order[near], best, best, offers.gained(best))
+    for whole, gap in _LOOKS:
+        floor = _gained(offers, best)
+        if limit - floor > gap * limit:
+            best, limit = _looked(offers, found, best, limit, floor, 1, whole=whole)
+    for _ in range(_ROUNDS):
+        if best is None or limit - offers.gained(best) <= _FAR * limit:
+            break
+        before, best = best, _around(offers, found, best)
+        if best is before:
+            break
     return best, limit
+
+
+def _around(offers: Offers, found: Prices, best: I64) -> I64:
+    """A better choice that differs from the best one among few items, or that one."""
+    order = _open(offers, found, offers.gained(best), 0)
+    touched = (best[order] != STAY) | (best_options(found.reduced)[0][order] != STAY)
+    near = np.sort(np.concatenate((np.flatnonzero(touched), np.flatnonzero(~touched)))[:_NEIGHBOURS])
+    better, _ = _searched(offers, found, order[near], best, best, offers.gained(best))
+    return best if better is None else better
 
 
 def _gained(offers: Offers, best: I64 | None) -> float:

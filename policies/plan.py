@@ -122,7 +122,7 @@ class PolicySettings:
     minimum_wait_saved_per_hour: float = 1.0  # seconds per hour; below it a move is not worth anybody's attention
     payback_limit_seconds: float = 24 * 3600.0
     resident_bonus: float = 1.05  # a unit on the fast tier counts this much more against one that wants its room
-    turnover_per_week: float = 0.33  # share of the fast tier that may give way in a week; the nearer, the dearer
+    turnover_per_week: float = 0.31  # share of the fast tier that may give way in a week; the nearer, the dearer
     prefer_bonus: float = 1.5  # Pin.PREFER
     cool_down_seconds: float = 24 * 3600.0
     copy_bytes_per_second: float = 50e6  # until moves have taught a better rate

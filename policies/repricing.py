@@ -74,7 +74,9 @@ class Market:
     def evaluate(self, price: F64, left: F64) -> tuple[F64, F64]:
         """What each state promises at its prices, shape ``(s,)``, and subgradients, shape ``(s, k)``."""
         reduced = self.reduced(price)
-        worth = np.maximum(reduced.max(axis=1), 0.0)
+        worth = np.zeros((len(price), reduced.shape[2]))
+        for each in reduced.swapaxes(0, 1):
+            np.maximum(worth, each, out=worth)
         slope = left.T.copy()
         takes = worth > 0
         for option, use in enumerate(self._by_option):

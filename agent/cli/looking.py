@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import numpy as np
@@ -19,13 +19,15 @@ from agent.cli.session import Session
 from agent.cli.wording import seconds_per_hour
 from agent.decisions import recall
 from agent.ranking import RANKING, Ranking, ranking_from_arrays
-from agent.states import ARRIVED
+from agent.states import MoveState
 from agent.units_of_measure import exact_bytes, format_bytes, format_ratio, format_seconds, format_when
 from connectors.model import UnitKind
 from policies.figures import Figures, figures_of
 from policies.plan import Verdict
 
 SHOWN = 20
+THERE = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT})  # what was moved is where it was moved to
+BETWEEN_SAMPLES = timedelta(hours=1)  # at most: a move that ended earlier is in the ranking
 COLUMNS = (
     Column("unit"), Column("tier"), Column("size", number=True), Column("sync/s", number=True),
     Column("prefetch/s", number=True), Column("miss", number=True), Column("benefit/h", number=True),
@@ -49,9 +51,9 @@ def units(
     matching = list(_matching(ranking, wanted, like))
     rows = matching if everything else matching[:limit]
     session.out.line(f"{session.database.name}: {len(ranking)} units, ranked {format_when(at)}")
-    if moved := _moved_since(session, at):
+    if moved := _moved_since(session, at, ranking):
         session.out.line(
-            f"since then {moved} moves have ended: places and verdicts are those of before, until the next plan"
+            f"moved since: {moved}; places and verdicts are those of before, until the next sample and plan"
         )
     session.out.table(COLUMNS, (_cells(ranking, row) for row in rows))
     if len(rows) < len(matching):
@@ -90,9 +92,8 @@ def explain(
     session.out.line(ranking.key[row], style="bold")
     session.out.line(f"{document['verdict']}: {document['why'] or 'not near the top; the numbers say why'}")
     session.out.line()
-    session.out.facts(_facts(ranking, row, at))
     numbers = _numbers(session, ranking.key[row])
-    session.out.facts(number_lines(numbers) if numbers else [])
+    session.out.facts([*_facts(ranking, row, at), *(number_lines(numbers) if numbers else [])])
     advice = advice_about(session, ranking.key[row])
     for each in advice:
         session.out.line(f"{each['code']}: {each['sentence']}")
@@ -150,11 +151,14 @@ def stored_ranking(session: Session) -> tuple[datetime, Ranking]:
     return stored[0], ranking_from_arrays(stored[1])
 
 
-def _moved_since(session: Session, at: datetime) -> int:
-    """How many moves have brought units elsewhere since a ranking was made."""
-    rows = session.ledger.moves(database=session.database.name, since=at)
-    steps = [session.ledger.steps(row.id) for row in rows if row.state in ARRIVED]
-    return sum(any(step.ended_at is not None and step.ended_at > at for step in each) for each in steps)
+def _moved_since(session: Session, at: datetime, ranking: Ranking) -> int:
+    """How many units a move has brought elsewhere since the sample that a ranking was made from."""
+    rows = session.ledger.moves(database=session.database.name, states=THERE, since=at - BETWEEN_SAMPLES)
+    homes = {row.move.key: row.move.to_space for row in rows}
+    ranked = (
+        (key, ranking.space_names[int(ranking.space[row])]) for row, key in enumerate(ranking.key) if key in homes
+    )
+    return sum(homes[key] != space for key, space in ranked) if homes else 0
 
 
 def _verdict(code: str | None) -> Verdict | None:

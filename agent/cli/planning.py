@@ -14,6 +14,7 @@ from agent.cli.output import Column, Output
 from agent.cli.running import daemon_of
 from agent.cli.session import Session
 from agent.cli.wording import (
+    count_of_moves,
     expiry,
     move_sql,
     print_moves,
@@ -113,12 +114,10 @@ def _wait(session: Session, seconds: float) -> None:
 
 
 def _print(out: Output, planning: Planning, ranking: Ranking, proposal: Proposal | None) -> None:
+    out.line(_answer(planning, proposal), style="bold")
     out.heading(f"the {min(HEAD, len(ranking))} units of {len(ranking)} that fast storage is worth most to")
     out.table(RANKING_COLUMNS, (_ranking_cells(ranking, row) for row in range(min(HEAD, len(ranking)))))
-    if proposal is None:
-        out.heading("nothing is worth moving")
-        out.line(f"read wait by the model: {seconds_per_hour(planning.plan.wait_per_hour)}")
-    else:
+    if proposal is not None:
         out.heading("the plan")
         print_value(out, proposal)
         print_moves(out, proposal.moves)
@@ -131,6 +130,16 @@ def _print(out: Output, planning: Planning, ranking: Ranking, proposal: Proposal
     print_advice(out, advice_on(planning))
     if proposal is not None:
         print_statements(out, proposal)
+
+
+def _answer(planning: Planning, proposal: Proposal | None) -> str:
+    """What is worth doing, in one line."""
+    wait = seconds_per_hour(planning.plan.wait_per_hour)
+    if proposal is None:
+        return f"nothing is worth moving; read wait by the model: {wait}"
+    saved = format_seconds(proposal.wait_saved_per_hour)
+    what = f"{count_of_moves(proposal)}, {format_bytes(proposal.bytes_moved)}"
+    return f"worth moving: {what}; saves {saved} of the {wait} that sessions wait"
 
 
 def print_advice(out: Output, advice: Sequence[Advice]) -> None:

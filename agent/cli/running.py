@@ -104,6 +104,9 @@ def run(
 def _run_once(session: Session) -> ExitCode:
     """One cycle of each database; failed moves show in the exit code."""
     started = session.clock.now()
+    if not session.out.as_json:
+        periods = ", ".join(format_seconds(database.sample_seconds) for database in session.databases)
+        session.out.note(f"takes two samples, {periods} apart, and plans")
     config = session.config.model_copy(update={"databases": session.databases})
     failure: HotplaceError | None = None
     try:

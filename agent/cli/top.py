@@ -73,7 +73,9 @@ def _seconds(every: str) -> float:
         raise typer.BadParameter(str(error), param_hint="--every") from error
     if seconds < 0.1:
         raise CommandError(
-            "--every is at least 0.1s", code=ExitCode.USAGE, advice="The daemon itself looks every second."
+            f"--every is at least 0.1s, not {every}",
+            code=ExitCode.USAGE,
+            advice="The daemon itself looks every second.",
         )
     return seconds
 

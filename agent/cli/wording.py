@@ -41,14 +41,15 @@ def short_digest(digest: str) -> str:
 
 
 def print_value(out: Output, proposal: Proposal) -> None:
-    """What the proposal is expected to bring, beside the best possible and the ceiling."""
+    """What the proposal is expected to bring; beside the best possible and the ceiling if it was planned for gain."""
     size = proposal.bytes_moved
+    moves = ("moves", f"{len(proposal.moves)}, {format_bytes(size)} ({exact_bytes(size)})")
+    if not proposal.wait_per_hour and not proposal.bound_per_hour:  # an undo compares nothing, or nobody waits
+        out.facts([moves, ("saved", saved_text(proposal))])
+        return
     out.facts(
         [
-            (
-                "moves",
-                f"{len(proposal.moves)}, {format_bytes(size)} ({exact_bytes(size)})",
-            ),
+            moves,
             ("read wait now", seconds_per_hour(proposal.wait_per_hour)),
             ("saved", saved_text(proposal)),
             *_share(proposal),

@@ -87,7 +87,7 @@ databases:
       payback: 24h               # a move must earn its own cost back within this time
       horizon: 24h               # the gain is counted over this long against the cost
       resident_bonus: 1.05       # a unit on the fast tier counts this much more against one that wants its room
-      turnover: 0.33             # share of the fast tier that may give way in a week; the nearer, the dearer a swap
+      turnover: 0.31             # share of the fast tier that may give way in a week; the nearer, the dearer a swap
       prefer_bonus: 1.5          # a unit pinned with prefer counts this much more
       cool_down: 24h             # nothing moves twice within it, except to undo; what could not be moved waits as long
       copy_rate: 50 MB/s         # until moves have taught a better rate

@@ -127,7 +127,7 @@ def encode_history(slots: I64, values: Values) -> bytes:
     order = np.argsort(slots, kind="stable")
     gaps = np.diff(slots[order], prepend=-1) - 1
     if len(gaps) and (gaps.min() < 0 or gaps.max() > np.iinfo(_GAP).max):
-        raise ValueError("slots of one interval are not negative and each comes once")
+        raise ValueError(f"slots of one interval are not negative and each comes once: {slots[order][:5]} ...")
     head = _HEAD.pack(FORMAT, code, values.shape[0], len(slots))
     size = len(head) + len(gaps) * _GAP.itemsize + values.nbytes
     columns = chain((gaps.astype(_GAP),), (row[order] for row in values))

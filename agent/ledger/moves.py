@@ -106,7 +106,7 @@ class Moves:
     def step_result(self, step_id: int, state: StepState, detail: str) -> None:
         """Journal what became of it; see ``Ledger.step_result``."""
         if state is StepState.INTENDED:
-            raise ValueError("a result is done, failed or unknown")
+            raise ValueError(f"step {step_id}: a result is done, failed or unknown, not {state}")
         with self._database.write() as connection:
             before = connection.execute(select(steps.c.state).where(steps.c.id == step_id)).scalar()
             if before is None:

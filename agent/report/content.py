@@ -12,10 +12,11 @@ from agent.advice import stored_advice
 from agent.ledger import AuditReport, AuditRow, ClosedSpaceRow, Ledger, MoveRow, OutcomeRow, PinRow, ProposalRow
 from agent.ledger import StepRow as Step
 from agent.outcomes import outcome_json
-from agent.states import ARRIVED
+from agent.states import MoveState
 
 MOST = 100_000  # rows of a kind
 DECISIONS = ("proposal.approved", "proposal.rejected", "move.struck", "move.asked.")  # events that name a person
+ARRIVED = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT, MoveState.UNDO_PROPOSED, MoveState.UNDONE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

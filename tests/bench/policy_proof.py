@@ -2,10 +2,11 @@
 
 Branch and bound (Land and Doig) over linear relaxations (``policy_relaxation``). What holds such instances up are few
 units as large as all the room that is left: the relaxation takes a part of them, and every other unit stays open until
-it is said whether they move. The node with the highest bound goes before the others. The first of them try every unit
-of which a part is taken, and keep the one that lowers the bounds most (strong branching); later ones decide the
-largest. What no longer fits beside what is decided is barred, and where more passes than finds room it is decided
-first how much does.
+it is said whether they move. The node with the highest bound goes before the others. No rule for which
+unit to decide is best everywhere, and it may be hundreds of times quicker than another: so one search tries each of
+which a part is taken and decides what lowers the bounds most (strong branching), and where that does not end soon
+another one decides the largest. What no longer fits beside what is decided is barred, and where more passes than finds
+room it is decided first how much does.
 """
 
 from __future__ import annotations
@@ -20,8 +21,7 @@ from connectors.model import F64
 from tests.bench.policy_instances import Program
 from tests.bench.policy_relaxation import WHOLE, Decided, Relaxation
 
-_STRONG = 150  # nodes that try every part
-_TRIED = 6  # parts at most
+_SEARCHES = ((6, 0.25), (1, 0.75))  # parts that are tried at most, and share of the time
 _LEAST = 1e-9  # of a bound, as what a half lowers it by at least
 
 
@@ -64,15 +64,22 @@ def proven_bound(asked: Program, value: float, *, near: float = 1e-4, seconds: f
         near: share of the value.
         seconds: of processor time, after which the highest bound of what is open counts.
     """
-    end, reached = time.process_time() + seconds, value * (1.0 + near)
-    relaxation = Relaxation(asked, reached)
-    root = _node(relaxation, Decided(), reached)
-    nodes = [(-root.bound, 0, root)]
-    split, made = 0, 1
+    floor, proven = value * (1.0 + near), np.inf
+    for tried, share in _SEARCHES:
+        end = time.process_time() + share * seconds
+        proven = min(proven, _searched(Relaxation(asked, floor), floor, tried, end))
+        if time.process_time() < end:  # nothing is open
+            break
+    return float(proven)
+
+
+def _searched(relaxation: Relaxation, floor: float, tried: int, end: float) -> float:
+    """What no answer beats, or the floor."""
+    root = _node(relaxation, Decided(), floor)
+    nodes, made, reached = [(-root.bound, 0, root)], 1, floor
     while nodes and -nodes[0][0] > reached and time.process_time() < end:
         above, _, node = heapq.heappop(nodes)
-        halves = _halves(relaxation, node, reached, _TRIED if split < _STRONG else 1)
-        split += 1
+        halves = _halves(relaxation, node, reached, tried)
         if not halves:  # nothing is open: the bound is reached, or as good as
             reached = max(reached, -above)
         for half in halves:

@@ -146,8 +146,10 @@ def _carry_out(site: Site, number: int) -> None:
     assert "placed" in site.good("history", "--limit", "100").out
     orders = site.good("explain", "shop.orders", "--json").document
     assert orders["space"] == "hdd", "the ranking is of the plan before the move"
+    assert "moved since: " in site.good("units").out
     site.good("run", "--once")
     assert site.good("explain", "shop.orders", "--json").document["space"] == "ssd"
+    assert "moved since" not in site.good("units").out
 
 
 def _look_back(site: Site, number: int) -> None:
@@ -254,6 +256,9 @@ def test_undo(site: Site) -> None:
     site.good("approve", str(number), "--digest", digest)
     site.good("run", "--once")
     back = site.good("undo", "--proposal", str(number), "--json").document
+    shown = site.good("proposals", "--json").document["proposals"]
+    undone = site.good("show", str(shown[0]["id"])).out
+    assert ("saved " in undone, "ceiling" in undone, "best possible" in undone) == (True, False, False)
     assert len(back["undoes"]) == len(back["moves"]) > 0
     site.good("approve", str(back["proposal"]), "--digest", back["digest"])
     site.good("run", "--once")

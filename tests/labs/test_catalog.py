@@ -6,26 +6,11 @@ from contextlib import ExitStack
 
 import numpy as np
 import psycopg
-import pytest
 
 from connectors.model import NO_PARENT, Catalog, UnitKind
 from connectors.postgresql.catalog import BLOCK_BYTES, shape_of
 from connectors.postgresql.connector import PostgresqlConnector
 from tests.labs.postgresql import FAST_BYTES, Cluster
-
-
-@pytest.fixture
-def dba(cluster: Cluster, dbname: str, cleanup: ExitStack) -> psycopg.Connection:
-    """A DBA's session in the test's database, whose default tablespace is slow."""
-    return cleanup.enter_context(cluster.session(dbname))
-
-
-@pytest.fixture
-def connector(cluster: Cluster, dbname: str, cleanup: ExitStack) -> PostgresqlConnector:
-    """The connector under test."""
-    made = cluster.connector(dbname)
-    cleanup.callback(made.close)
-    return made
 
 
 def row_of(catalog: Catalog, key: str) -> int:

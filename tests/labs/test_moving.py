@@ -27,20 +27,6 @@ from tests.contract.asking import bundle_of, route_to, run
 from tests.labs.postgresql import Cluster, fill_disk, wait_until
 
 
-@pytest.fixture
-def dba(cluster: Cluster, dbname: str, cleanup: ExitStack) -> psycopg.Connection:
-    """A DBA's session in the test's database."""
-    return cleanup.enter_context(cluster.session(dbname))
-
-
-@pytest.fixture
-def connector(cluster: Cluster, dbname: str, cleanup: ExitStack) -> PostgresqlConnector:
-    """The connector under test."""
-    made = cluster.connector(dbname)
-    cleanup.callback(made.close)
-    return made
-
-
 @contextmanager
 def in_background(act: Callable[[], object]) -> Iterator[list[BaseException]]:
     """Run it in a thread while the block runs; what it raised is in the list afterwards."""

@@ -17,20 +17,6 @@ from tests.labs.postgresql import Cluster, flush
 BLOCK = 8192
 
 
-@pytest.fixture
-def dba(cluster: Cluster, dbname: str, cleanup: ExitStack) -> psycopg.Connection:
-    """A DBA's session in the test's database."""
-    return cleanup.enter_context(cluster.session(dbname))
-
-
-@pytest.fixture
-def connector(cluster: Cluster, dbname: str, cleanup: ExitStack) -> PostgresqlConnector:
-    """The connector under test."""
-    made = cluster.connector(dbname)
-    cleanup.callback(made.close)
-    return made
-
-
 def oid(dba: psycopg.Connection, name: str) -> int:
     """The oid of a relation."""
     row = dba.execute("SELECT %s::regclass::oid::bigint", (name,)).fetchone()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from connectors.model import F64, I64, SIGNALS, DatabaseDemand, Demand, Sample, Signal
 from policies.balancer import make_plan
 from policies.demand import Gap, difference
-from policies.heat import HeatState, decided, empty_heat, update, view
+from policies.heat import GUEST_HALF_LIVES, HeatState, decided, doubted, empty_heat, update, view
 from policies.plan import Plan, PolicySettings, Situation, Verdict
 from tests.unit.policies.situations import MIB, NOON, Site, Unit, sample
 
@@ -23,6 +23,8 @@ FAST_BYTES = 30 * MIB
 
 rates_of_units = st.lists(st.sampled_from([0.0, 0.1, 0.5, 2.0, 10.0, 60.0]), min_size=UNITS, max_size=UNITS)
 sizes_of_units = st.lists(st.integers(2, 20), min_size=UNITS, max_size=UNITS)
+COOL_DOWNS = (0, 8, 24)  # hours
+
 homes_of_units = st.lists(st.booleans(), min_size=UNITS, max_size=UNITS)
 
 
@@ -36,36 +38,49 @@ def interval(rates: F64, seconds: float) -> Demand:
     )  # fmt: skip
 
 
-def situation(heat: HeatState, sizes: list[int], fast: list[bool], moved: F64, hour: float) -> Situation:
-    """The site as an agent sees it: heat by both horizons, what is where, what rests."""
+def situation(
+    heat: HeatState, sizes: list[int], fast: list[bool], moved: F64, hour: float, policy: PolicySettings = SETTINGS
+) -> Situation:
+    """The site as an agent sees it: heat by both horizons, what is where, what came lately, what rests."""
     units = [
         Unit(key=f"u{at}", size=size * MIB, space="fast" if up else "slow")
         for at, (size, up) in enumerate(zip(sizes, fast, strict=True))
     ]
     held = sum(unit.size for unit in units if unit.space == "fast")
     base = Site(room={"fast": max(0, FAST_BYTES - held), "slow": 10**15}).situation(units)
-    cooling = np.maximum(0.0, SETTINGS.cool_down_seconds - (hour - moved) * HOUR)
-    return replace(base, heat=decided(view(heat, SLOTS), np.array(fast)), cooling_seconds=cooling)
+    resident, since = np.array(fast), (hour - moved) * HOUR
+    guests = resident & (since < GUEST_HALF_LIVES * policy.long_half_life_seconds)
+    cooling = np.maximum(0.0, policy.cool_down_seconds - since)
+    return replace(base, heat=doubted(decided(view(heat, SLOTS), resident), guests), cooling_seconds=cooling)
 
 
 @settings(deadline=None, max_examples=15)
-@given(rates_of_units, sizes_of_units, homes_of_units, rates_of_units, st.integers(0, 2**32 - 1))
-@example(  # with 16 hours of cool-down or less a unit goes up, makes room for what was hot before, and comes back
+@given(
+    rates_of_units,
+    sizes_of_units,
+    homes_of_units,
+    rates_of_units,
+    st.sampled_from(COOL_DOWNS),
+    st.integers(0, 2**32 - 1),
+)
+@example(  # what warms up was to make room for what had been hot before, and came back as soon as that was known
     rates=[10.0, 10.0, 10.0, 0.0, 60.0, 2.0, 10.0, 10.0],
     sizes=[7, 17, 18, 7, 5, 16, 12, 4],
     fast=[False, False, True, True, False, False, True, False],
     before=[60.0, 60.0, 2.0, 0.5, 2.0, 2.0, 0.0, 60.0],
+    cool_down=8,
     seed=9843,
 )
 def test_constant_load_comes_to_rest_from_any_start(
-    rates: list[float], sizes: list[int], fast: list[bool], before: list[float], seed: int
+    rates: list[float], sizes: list[int], fast: list[bool], before: list[float], cool_down: int, seed: int
 ) -> None:
     """Whatever was hot before and wherever things are: under a load that is constant but for noise moves end.
 
     The long horizon takes three weeks to believe that what was a hundred times as hot is cold. In 32 days with three
-    plans a day no unit goes up twice, and in the last week nothing moves at all. The cool-down is the default: a day,
-    in which half of what the long horizon knows fades.
+    plans a day no unit goes up twice, and in the last week nothing moves at all. That does not rest on the cool-down:
+    who gives way must have lost by both horizons.
     """
+    policy = replace(SETTINGS, cool_down_seconds=cool_down * HOUR)
     fast = list(fast)
     random = np.random.default_rng(seed)
     heat, moved = empty_heat(UNITS), np.full(UNITS, -1e9)
@@ -76,7 +91,7 @@ def test_constant_load_comes_to_rest_from_any_start(
     for hour in range(0, 768, 8):
         noisy = random.poisson(np.array(rates) * 8 * HOUR) / (8 * HOUR)
         heat = update(heat, interval(noisy, 8 * HOUR), SLOTS, SLOTS, SETTINGS)
-        plan = make_plan(situation(heat, sizes, fast, moved, hour), SETTINGS)
+        plan = make_plan(situation(heat, sizes, fast, moved, hour, policy), policy)
         for move in plan.moves:
             (row,) = move.rows
             fast[row] = move.to_space == "fast"

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agent.ledger import Ledger, LedgerFull
+from agent.reconciler import MOST_STARTS
 from agent.states import TRANSITIONS, MoveState
 from connectors.simulated.faults import FaultKind
 from policies.modes import Hsm
@@ -113,11 +114,11 @@ def test_a_move_that_never_ends_is_not_begun_for_ever(tmp_path: Path) -> None:
     site = Site(tmp_path, policy="maximum_moves: 1")
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
-        for _ in range(watch.database.retries + 3):
+        for _ in range(MOST_STARTS + 3):
             site.world.faults.arm(FaultKind.BROKEN_BEFORE)
             watch.act()
         (row,) = ledger.moves(database="sim")
-        assert (row.state, row.attempts) == (MoveState.FAILED, watch.database.retries)
+        assert (row.state, row.attempts) == (MoveState.FAILED, MOST_STARTS)
         assert "begun 5 times and never done" in row.reason
 
 

@@ -228,3 +228,20 @@ def test_what_somebody_holds_at_the_engine_stays_held(site: Site) -> None:
         ask(ledger, Ask.RESUME)
         watch.act()
     check_truth(site)
+
+
+def test_cancelled_while_the_agent_dies(site: Site) -> None:
+    """A move that is found not done, and that somebody wanted cancelled, ends at once and waits for no window."""
+    site.windows = 'windows: ["sun 03:00-03:01"]'
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        row = ledger.moves(database="sim")[0]
+        for state in (MoveState.PRECHECK, MoveState.RUNNING):
+            ledger.transition(row.id, state, "an agent that will die")
+        ask(ledger, Ask.CANCEL)
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        watch.act()
+        assert ledger.move(row.id).state is MoveState.CANCELLED
+        assert ledger.move(row.id).reason == "cancelled by ann: backup runs"
+        assert ledger.asks.of_move(row.id)[-1].answer

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger
-from agent.planner import Planning, make_planning
-from agent.sampler import Sampler
+from agent.planner import Planning, make_planning, situation_of
+from agent.sampler import Picture, Sampler
 from connectors.base import Connector
 from connectors.model import Bundle, NoRoute, Route
 from connectors.simulated.clock import VirtualClock
@@ -54,7 +56,7 @@ class Desk:
 
     def __init__(self, ledger: Ledger, clock: VirtualClock, connector: SimulatedConnector) -> None:
         self.engine = Rewriting(connector)
-        self._ledger, self._clock = ledger, clock
+        self.ledger, self.clock = ledger, clock
         self._connector = cast(Connector, self.engine)
         self._sampler = Sampler(DATABASE, self._connector, ledger, clock)
         for _ in range(3):
@@ -63,9 +65,13 @@ class Desk:
 
     def plan(self) -> Planning:
         """As the daemon makes it."""
+        return make_planning(self.picture(), DATABASE, self._connector, self.ledger, self.clock.now())
+
+    def picture(self) -> Picture:
+        """What the sampler knows."""
         picture = self._sampler.picture()
         assert picture is not None
-        return make_planning(picture, DATABASE, self._connector, self._ledger, self._clock.now())
+        return picture
 
 
 @pytest.fixture
@@ -116,3 +122,27 @@ def test_the_turn_of_the_others_comes(desk: Desk) -> None:
     assert second not in keys(desk.plan())
     del desk.engine.rewrites[first]
     assert keys(desk.plan()) == free
+
+
+def test_what_came_to_the_fastest_tier_lately_is_told_by_the_colder_horizon(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A guest of four days counts half where the last hours saw half; one of six days, and whoever went, does not."""
+    picture, now = desk.picture(), desk.clock.now()
+    count = len(picture.catalog.units)
+    units = replace(picture.catalog.units, space=np.where(np.arange(count) < 3, 0, 1).astype(np.int32))
+    picture = replace(
+        picture,
+        catalog=replace(picture.catalog, units=units),
+        storage=replace(picture.storage, tier_of_space=np.arange(len(picture.catalog.spaces), dtype=np.int32)),
+        heat=replace(picture.heat, colder=np.full(count, 0.5)),
+    )
+    guest, settled, _, gone = units.key[:4]
+    days = {guest: 4, settled: 6, gone: 1}
+    moved = {key: now - timedelta(days=ago) for key, ago in days.items()}
+    monkeypatch.setattr(desk.ledger, "last_moved", lambda _database: moved)
+    heat = situation_of(picture, DATABASE, desk.ledger, DATABASE.policy_settings(), now).heat
+    assert heat.colder is not None
+    assert heat.colder.tolist() == [1.0, *[0.5] * (count - 1)]
+    np.testing.assert_array_equal(heat.rates[:, 0], picture.heat.rates[:, 0] * 0.5)
+    np.testing.assert_array_equal(heat.rates[:, 1:], picture.heat.rates[:, 1:])

@@ -137,6 +137,23 @@ def test_a_resident_is_not_exchanged_for_a_little_more() -> None:
     assert hops(planned(better, room(0))) == [("resident", "slow"), ("challenger", "fast")]
 
 
+def test_what_warms_up_does_not_make_room_for_what_cools_down() -> None:
+    """By the long horizon the challenger is twice as hot, by the last hours half as hot: nobody moves until they agree.
+
+    Into free room it comes all the same.
+    """
+    units = [Unit(key="resident", size=50, space="fast", sync=10), Unit(key="challenger", size=50, sync=20)]
+
+    def moved(colder: float, hotter: float, free: int = 0) -> list[str]:
+        situation = room(free).situation(units)
+        heat = replace(situation.heat, colder=np.array([1.0, colder]), hotter=np.array([hotter, 1.0]))
+        return [move.key for move in make_plan(replace(situation, heat=heat), NO_HEAD_ROOM).moves]
+
+    assert moved(0.5, 2.1) == []
+    assert moved(0.5, 1.0, free=50) == ["challenger"]
+    assert moved(0.6, 1.1) == ["resident", "challenger"]
+
+
 def test_the_more_has_given_way_this_week_the_more_a_swap_must_bring() -> None:
     """With the week's turnover nearly used up a third more is not worth a swap, a hundred times as much still is.
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from connectors.model import I64, Signal
-from policies.heat import HeatState, decided, empty_heat, grown, state_arrays, state_from_arrays, update, view
+from policies.heat import HeatState, decided, doubted, empty_heat, grown, state_arrays, state_from_arrays, update, view
 from policies.plan import PolicySettings
 from tests.unit.policies.situations import demand
 
@@ -154,6 +154,20 @@ def test_a_quiet_day_demotes_nothing_and_brings_nothing_up() -> None:
     assert rate > 65
     assert hotter == 1.0
     assert rate * colder < 10
+
+
+def test_a_guest_is_as_hot_as_the_colder_horizon_says() -> None:
+    """After a hot day and a quiet one, what came lately counts by the quiet one; whoever lives there by the long."""
+    heat = decided(view(days(0, 0, 0, 0, 0, 100, 0), slots(0, 0)), np.array([True, True]))
+    told = doubted(heat, np.array([True, False]))
+    guest, resident = told.rates[Signal.SYNC_READ]
+    assert resident == heat.rates[Signal.SYNC_READ, 1] > 20
+    assert heat.colder is not None
+    assert guest == pytest.approx(resident * heat.colder[0])
+    assert guest < 10
+    assert told.colder is not None
+    assert told.colder.tolist() == [1.0, heat.colder[1]]
+    assert doubted(heat, np.array([False, False])) is heat
 
 
 def test_steady_demand_is_the_same_by_both_horizons() -> None:
