@@ -17,7 +17,7 @@ from agent.outcomes import Outcome, OutcomeVerdict
 from agent.sampler import Sampler
 from agent.states import ACTIONABLE, MoveState
 from agent.undo import UNDO, CannotUndo, propose_undo
-from agent.verifier import measure
+from agent.verifier import MINIMUM_WINDOW_SECONDS, measure
 from connectors.base import Clock, Connector
 from connectors.model import DatabaseDemand
 from policies.plan import MoveReason
@@ -83,7 +83,7 @@ class Settling:
         if waiting or window < self._database.settle_seconds * MEASURED_OVER_SETTLE:
             return None
         after, seen = sampler.work_since(settled_at)
-        if seen < self._database.settle_seconds * SEEN_OVER_SETTLE:
+        if seen < _enough(self._database.settle_seconds):
             return None
         proposal = self._ledger.proposal(proposal_id).proposal
         found = self._ledger.outcomes(proposal_id=proposal_id, limit=len(proposal.moves))
@@ -115,6 +115,11 @@ class Settling:
             propose_undo(rows, self._database, connector, self._ledger, now, asked_by=self._asked_by)
         except CannotUndo as error:
             self._ledger.record("undo.impossible", f"proposal {rows[0].proposal_id}", why=str(error))
+
+
+def _enough(settle_seconds: float) -> float:
+    """How long this agent must have looked, in seconds: long enough to measure, unless settling is shorter still."""
+    return min(settle_seconds, max(settle_seconds * SEEN_OVER_SETTLE, MINIMUM_WINDOW_SECONDS))
 
 
 def _before(proposal_id: int) -> str:

@@ -42,7 +42,7 @@ def measure(proposal: Proposal, before: DatabaseDemand, after: DatabaseDemand, w
         read_latency_before=read_latency(before),
         read_latency_after=read_latency(after),
         window_seconds=window_seconds,
-        sentence=_sentence(verdict, proposal, wait_before, wait_after),
+        sentence=_sentence(verdict, proposal, wait_before, wait_after, window_seconds),
         predicted_saved_ratio_low=_known(proposal.saved_ratio_low),
         predicted_saved_ratio_high=_known(proposal.saved_ratio_high),
     )
@@ -60,7 +60,9 @@ def _verdict(before: float, after: float) -> OutcomeVerdict:
     return OutcomeVerdict.NEUTRAL
 
 
-def _sentence(verdict: OutcomeVerdict, proposal: Proposal, before: float, after: float) -> str:
+def _sentence(verdict: OutcomeVerdict, proposal: Proposal, before: float, after: float, window_seconds: float) -> str:
+    if window_seconds < MINIMUM_WINDOW_SECONDS:
+        return f"not measured: {window_seconds:.1f} s were seen after settling, {MINIMUM_WINDOW_SECONDS:g} are needed"
     if verdict is OutcomeVerdict.UNMEASURED:
         return "not measured: the engine gave no read times or transactions on both sides"
     predicted = proposal.wait_saved_per_hour / proposal.wait_per_hour if proposal.wait_per_hour else 0.0

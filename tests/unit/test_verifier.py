@@ -73,3 +73,8 @@ def test_a_proposal_that_predicts_nothing_is_no_division_by_zero() -> None:
     outcome = measure(a_proposal(wait_per_hour=0.0, wait_saved_per_hour=0.0), demand(40.0), demand(40.0), 60.0)
     assert outcome.predicted_saved_ratio == 0.0
     assert math.isfinite(outcome.wait_per_transaction_after)
+
+
+def test_too_short_a_look_is_told_as_such() -> None:
+    """The engine is not said to be silent where nobody looked for long enough."""
+    assert "1.0 s were seen after settling, 5 are needed" in measure(PROPOSAL, demand(40.0), demand(10.0), 1.0).sentence
