@@ -4,7 +4,7 @@ Offers say what is there in the end. On the way a unit that goes from one full t
 order was found, nobody of those that are left over finds room for as long as none of them goes. So each needs what is
 free where it goes to now, and what others free there: one more resource, of which its size is taken and to which those
 others give back. Who is larger than all that is free on these tiers together is helped only by those that leave for the
-slowest.
+slowest. Beside that it is asked what there is without the largest: prices say little about one large unit.
 """
 
 from __future__ import annotations
@@ -58,6 +58,15 @@ def told(
         use=np.concatenate((offers.use, np.array([use for use, _ in rows]).reshape(-1, *asked.target.shape))),
         room=np.append(offers.room, [room for _, room in rows]),
     )
+
+
+def without_largest(draft: Draft, asked: Question, offers: Offers, choice: I64, left: Sequence[Aim]) -> Offers:
+    """The offers as they are put again: the largest unit that was left over does not go where it was to."""
+    size, gain = draft.bundles.size[asked.bundle], offers.gain.copy()
+    items = np.flatnonzero(np.isin(asked.bundle, [aim.bundle for aim in left]))
+    largest = items[int(size[items].argmax())]
+    gain[choice[largest], largest] = -np.inf
+    return replace(offers, gain=gain)
 
 
 def _not_all(asked: Question, choice: I64, left: I64) -> tuple[F64, float]:

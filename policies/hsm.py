@@ -8,8 +8,9 @@ saves more than it loses, passes the floor and pays back. What could not be done
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from connectors.model import F64, I64, Bools
 from policies.asking import Question, question
 from policies.board import Group
 from policies.draft import Draft, by_density
-from policies.elbow_room import told
+from policies.elbow_room import told, without_largest
 from policies.exchange import exchanged
 from policies.offers import STAY, Offers
 from policies.passage import Aim, stuck
@@ -26,7 +27,7 @@ from policies.plan import MoveReason, Pin, Tier
 from policies.schedule import scheduled
 
 _ROUNDS = 4  # of asking the solver again with the moves and the room that are left
-_TOLD = (6, 2)  # times that few items, and that many are asked about again with what was in the way told
+_AGAIN = (8, 6)  # answers to few items, and to many, that are looked for beside one that cannot be carried out
 _FEW = 500  # items
 _MISSED = 1e-4  # of an answer's gain: less is not worth another
 
@@ -99,27 +100,41 @@ def _carried_out(draft: Draft, asked: Question) -> _Outcome:
     """What comes of a question.
 
     Where the answer cannot be carried out as it is - two full tiers that would exchange what neither has room for - the
-    question is put again, and tells what was in the way. The best outcome stays.
+    question is put again in two ways: without the largest unit that found no room, and with what was in its way told.
+    What promises most is followed first, for some answers. The best outcome stays.
     """
-    best = last = _answered(draft, asked, asked.offers)
-    offers = asked.offers
-    for _ in range(_TOLD[len(asked.bundle) > _FEW]):
-        if last.missed <= _MISSED * last.gain or last.placed <= best.gain or len(offers.gain) < 2:
-            break
-        draft.take_back(last.groups)
-        offers = told(draft, asked, offers, last.choice, last.left, last.elsewhere)
-        last = _answered(draft, asked, offers)
-        best = max(best, last, key=lambda outcome: outcome.gain)
-    if best is not last:
-        draft.take_back(last.groups)
-        draft.redo(best.groups)
+    best = first = _answered(draft, asked, asked.offers)
+    if first.missed <= _MISSED * first.gain or len(asked.offers.gain) < 2:
+        return first
+    draft.take_back(first.groups)
+    ahead, count = [(-first.placed, 0, first, asked.offers)], 0
+    while ahead and count < _AGAIN[len(asked.bundle) > _FEW]:
+        _, _, last, offers = heappop(ahead)
+        if last.missed <= _MISSED * last.gain or last.placed <= best.gain:
+            continue
+        for again in _put_again(draft, asked, offers, last):
+            done = _answered(draft, asked, again, best.gain)
+            draft.take_back(done.groups)
+            best = max(best, done, key=lambda outcome: outcome.gain)
+            count += 1
+            heappush(ahead, (-done.placed, count, done, again))
+    draft.redo(best.groups)
     return best
 
 
-def _answered(draft: Draft, asked: Question, offers: Offers) -> _Outcome:
+def _put_again(draft: Draft, asked: Question, offers: Offers, last: _Outcome) -> Iterator[Offers]:
+    """Both ways. The draft is as it was when the question was asked."""
+    if last.left:
+        yield without_largest(draft, asked, offers, last.choice, last.left)
+    yield told(draft, asked, offers, last.choice, last.left, last.elsewhere)
+
+
+def _answered(draft: Draft, asked: Question, offers: Offers, floor: float = -np.inf) -> _Outcome:
     """What comes of some offers of a question: swap after swap, or else in one order for all."""
-    placed = place(offers)
+    placed = place(offers, floor)
     items = np.flatnonzero(placed.choice != STAY)
+    if placed.gain <= floor:
+        return _outcome(draft, asked, placed, [], [])
     bundle, target = asked.bundle[items], asked.target[placed.choice[items], items]
     groups, refused = scheduled(draft, bundle, target)
     outcome = _outcome(draft, asked, placed, groups, refused)

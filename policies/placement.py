@@ -31,6 +31,7 @@ _ONE_DEARER = (0.9, 1.1)
 _CLOSE = 2e-5  # of the bound: nearer to it, a search is not worth its time
 _FAR = 1e-3  # of the bound: farther from it, the neighbourhood of the best choice is searched too
 _GIVEN_UP = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.3, 1e9)  # of the limit, by one search after the other
+_GIVEN_UP_FIRST = 0.25  # of what may be had above a floor that was given; then all of it
 _LOOKS = ((False, _CLOSE), (True, _FAR))  # in the other order: whether all items are in view; the gap it is for
 _NEIGHBOURS = 300  # items
 _ROUNDS = 3  # of searching them, for as long as they better it
@@ -52,8 +53,13 @@ class Placement:
     near: I64  # of many items those nearest to another choice and those that are not left alone; of few all
 
 
-def place(offers: Offers) -> Placement:
-    """The best choice found, within every resource. Where a resource is overdrawn from the start, nothing uses more."""
+def place(offers: Offers, floor: float = -np.inf) -> Placement:
+    """The best choice found, within every resource. Where a resource is overdrawn from the start, nothing uses more.
+
+    Args:
+        offers: what there is to choose.
+        floor: gain that is to be beaten; what does not is looked for in haste.
+    """
     if len(offers.room) and float(offers.room.min()) < 0:
         return _overdrawn(offers)
     scarce, _, _ = binding(offers.scaled())
@@ -63,16 +69,16 @@ def place(offers: Offers) -> Placement:
         return Placement(choice=choice, gain=float(worth.sum()), bound=float(worth.sum()), near=everybody)
     found = prices(scarce)
     if len(scarce) > MANY:
-        placed = _among_near(scarce, found)
+        placed = _among_near(scarce, found, floor)
         if placed is not None:
             return placed
-    best, limit = _solved(scarce, found)
+    best, limit = _solved(scarce, found, floor)
     choice = _nothing(scarce) if best is None else best
     gain = scarce.gained(choice)
     return Placement(choice=choice, gain=gain, bound=max(limit, gain), near=everybody)
 
 
-def _among_near(offers: Offers, found: Prices) -> Placement | None:
+def _among_near(offers: Offers, found: Prices, floor: float) -> Placement | None:
     """The answer where all but those who are nearest to changing their choice keep it; None: there is none such."""
     near = nearest(offers, found.reduced)
     choice = best_options(found.reduced)[0]
@@ -80,7 +86,7 @@ def _among_near(offers: Offers, found: Prices) -> Placement | None:
     settled = offers.gained(choice)
     inner = replace(offers.only(near), room=offers.room - offers.used(choice))
     prices_ = replace(found, bound=found.bound - settled, reduced=found.reduced[:, near])
-    best, limit = _solved(inner, prices_)
+    best, limit = _solved(inner, prices_, floor - settled)
     if best is None:
         return None
     choice[near] = best
@@ -132,23 +138,25 @@ def _overdrawn(offers: Offers) -> Placement:
     return replace(as_it_is, bound=max(as_it_is.bound, limit, as_it_is.gain))
 
 
-def _solved(offers: Offers, found: Prices) -> tuple[I64 | None, float]:
+def _solved(offers: Offers, found: Prices, least: float = -np.inf) -> tuple[I64 | None, float]:
     """The best choice that prices and searches find, and what no choice beats.
 
     A search is at its best where it is asked for a little less than there is: whatever promises less is out of its way.
     So first it is asked for nearly all that the limit promises, and then for less and less. Where it finds nothing it
     often proves that there is nothing, and the limit comes down. What it finds is then sought to be bettered in another
-    order.
+    order. With a least gain that is to be beaten two searches have to do, and nothing that brings less is bettered.
     """
     best, limit = _rounded(offers, found), found.bound
-    for share in _GIVEN_UP:
+    for share in _GIVEN_UP if np.isinf(least) else _given_up_above(least, limit):
         wanted = limit - share * abs(limit)
-        floor = max(wanted, _gained(offers, best))
+        floor = max(wanted, least, _gained(offers, best))
         if limit - floor <= _CLOSE * limit:
             break
         best, limit = _looked(offers, found, best, limit, floor, 0, whole=True)
         if _gained(offers, best) >= wanted:
             break
+    if np.isfinite(least) and _gained(offers, best) <= least:
+        return best, limit
     for whole, gap in _LOOKS:
         floor = _gained(offers, best)
         if limit - floor > gap * limit:
@@ -160,6 +168,11 @@ def _solved(offers: Offers, found: Prices) -> tuple[I64 | None, float]:
         if best is before:
             break
     return best, limit
+
+
+def _given_up_above(least: float, limit: float) -> tuple[float, ...]:
+    """Shares of the limit that two searches give up where less than that is of no use."""
+    return (_GIVEN_UP_FIRST * (limit - least) / max(abs(limit), _SMALLEST), 1e9)
 
 
 def _around(offers: Offers, found: Prices, best: I64) -> I64:
