@@ -125,9 +125,14 @@ class _Timetable:
         return kept[::-1]
 
     def way(self, bundle: int) -> list[Hop] | None:
-        """Hops that bring a bundle where it is to go, done on the board; None: there is no room to be had."""
+        """Hops that bring a bundle where it is to go, done on the board.
+
+        None: there is no room to be had, or it has gone there already to make room for somebody in the same group.
+        """
         draft, board = self.draft, self.draft.board
         home, tier = int(board.home[bundle]), self.target[bundle]
+        if board.tier_of[home] == tier:
+            return None
         space = board.seat(bundle, tier)
         hops = self.clear(tier, bundle) if space is None else []
         if hops is None:

@@ -60,7 +60,11 @@ def peak_rss_mib() -> float:
 def in_process(module: str, *arguments: str, timeout_seconds: float = 900.0) -> list[Measurement]:
     """Run a bench module in a process of its own, so that its peak memory is its own; it prints JSON at the end."""
     done = subprocess.run(
-        [sys.executable, "-m", module, *arguments], capture_output=True, text=True, timeout=timeout_seconds, check=True
+        [sys.executable, "-m", module, *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=timeout_seconds,
+        check=True,
     )
     measured: list[Measurement] = json.loads(done.stdout.strip().splitlines()[-1])
     return measured

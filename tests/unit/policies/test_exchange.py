@@ -102,6 +102,14 @@ def test_one_large_unit_that_finds_no_room_is_done_without() -> None:
     assert of.value(make_plan(of.situation, of.settings)) >= 0.999 * 241.03
 
 
+def test_who_has_gone_up_for_somebody_else_does_not_go_again() -> None:
+    """Six of a hundred thousand made room for a group by going up, and were sent up once more beside it."""
+    of = instance(100_000, TAILS["heavy"], 16, 3)
+    plan = make_plan(of.situation, of.settings)
+    assert len({move.key for move in plan.moves}) == len(plan.moves)
+    assert of.value(plan) > 0
+
+
 def random_units(seed: int, count: int) -> tuple[Site, list[Unit]]:
     """Units of every size, two thirds of them on two nearly full tiers."""
     random = np.random.default_rng(seed)
