@@ -20,6 +20,7 @@ from connectors.db2.queries import Query, fit, query
 from connectors.db2.settings import Db2Settings
 
 ANSWER_MARGIN_SECONDS = 5  # beyond the time limit of a statement
+ROWS_AT_ONCE = 4096  # taken from the driver
 CLOSE_SECONDS = 5  # for the answer to the last roll-back
 Row = tuple[Any, ...]
 Result = TypeVar("Result")
@@ -35,8 +36,8 @@ class Cursor(Protocol):
         """Prepare and execute."""
         ...
 
-    def fetchall(self) -> list[Row]:
-        """Every row."""
+    def fetchmany(self, size: int, /) -> list[Row]:
+        """So many rows, fewer at the end."""
         ...
 
     def close(self) -> object:
@@ -116,10 +117,35 @@ def fetch(connection: Connection, statement: str, values: Sequence[object] = ())
     Raises:
         ibm_db_dbi.Error: as the driver says.
     """
+    return [row for part in fetch_parts(connection, statement, _stripped, values) for row in part]
+
+
+def fetch_parts(
+    connection: Connection, statement: str, take: Callable[[list[Row]], Result], values: Sequence[object] = ()
+) -> list[Result]:
+    """What is made of each some thousand rows of a query while they come; all rows at once are held nowhere.
+
+    Args:
+        connection: to ask over.
+        statement: a query.
+        take: makes something of rows, at least one, as the driver gives them: CHAR columns are padded.
+        values: bound by the server, never pasted.
+
+    Raises:
+        ibm_db_dbi.Error: as the driver says.
+    """
+    taken: list[Result] = []
     with _cursor(connection) as cursor:
         cursor.execute(statement, tuple(values)) if values else cursor.execute(statement)
-        found = cursor.fetchall()
-    return [tuple(value.rstrip() if isinstance(value, str) else value for value in row) for row in found]
+        while rows := cursor.fetchmany(ROWS_AT_ONCE):
+            taken.append(take(rows))
+            if len(rows) < ROWS_AT_ONCE:
+                break
+    return taken
+
+
+def _stripped(rows: list[Row]) -> list[Row]:
+    return [tuple(value.rstrip() if isinstance(value, str) else value for value in row) for row in rows]
 
 
 def send(connection: Connection, statement: str) -> None:
@@ -188,6 +214,15 @@ class ReadSession:
             ConnectorError: a subclass that says what may be done.
         """
         return self._retried(lambda connection: fetch(connection, self._fitted(connection, query(name)), values), doing)
+
+    def parts(self, name: str, take: Callable[[list[Row]], Result], *, doing: str) -> list[Result]:
+        """What is made of the rows of a query, see ``fetch_parts``; begun anew where the session had died.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+        wanted = query(name)
+        return self._retried(lambda connection: fetch_parts(connection, self._fitted(connection, wanted), take), doing)
 
     def optional_rows(self, name: str, values: Sequence[object] = (), *, doing: str) -> list[Row] | None:
         """As ``rows``; None where this server has no such source or this login may not ask it (see ``missing``).

@@ -170,13 +170,13 @@ def test_emulated_server_samples_cost_the_same_for_any_number_of_tables(
     from connectors.db2 import session
 
     sent: list[str] = []
-    fetch = session.fetch
+    fetch = session.fetch_parts
 
-    def counting(connection: Any, statement: str, values: Any = ()) -> Any:
+    def counting(connection: Any, statement: str, *more: Any) -> Any:
         sent.append(statement)
-        return fetch(connection, statement, values)
+        return fetch(connection, statement, *more)
 
-    monkeypatch.setattr(session, "fetch", counting)
+    monkeypatch.setattr(session, "fetch_parts", counting)
 
     def cost(ask: Callable[[], object]) -> int:
         ask()  # columns are probed once
