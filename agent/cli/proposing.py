@@ -80,7 +80,8 @@ def show(
 def print_proposal(out: Output, row: ProposalRow, moves: Sequence[MoveRow]) -> None:
     """The proposal in one screen: state, value, moves with their locks."""
     out.line(f"proposal {row.id} for {row.proposal.database}", style="bold")
-    decided = f" at {format_when(row.decided_at)} by {row.decided_by}" if row.decided_at else ""
+    who = f"{row.decided_by} from {row.decided_from}"
+    decided = f" at {format_when(row.decided_at)} by {who}" if row.decided_at else ""
     out.facts(
         [
             ("for", question(row.proposal)),
@@ -122,6 +123,7 @@ def _head(row: ProposalRow) -> dict[str, Any]:
         "asked_by": row.proposal.asked_by or None,
         "decided_at": row.decided_at,
         "decided_by": row.decided_by or None,
+        "decided_from": row.decided_from or None,
         "moves": len(row.proposal.moves),
         "bytes": row.proposal.bytes_moved,
         "wait_saved_per_hour_seconds": row.proposal.wait_saved_per_hour,

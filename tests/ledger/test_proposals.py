@@ -36,7 +36,7 @@ def test_a_proposal_comes_back_as_it_was(ledger: Ledger) -> None:
     proposal = a_proposal(a_move(1, key='öd"d. näme/\U0001f600'), a_move(2, payback_seconds=None), ceiling_ratio=None)
     row = ledger.proposal(ledger.store_proposal(proposal))
     assert (row.proposal, row.digest, row.state) == (proposal, proposal.digest, ProposalState.PROPOSED)
-    assert (row.decided_at, row.decided_by) == (None, "")
+    assert (row.decided_at, row.decided_by, row.decided_from) == (None, "", "")
     assert [move.move for move in ledger.moves(proposal_id=row.id)] == list(proposal.moves)
 
 
@@ -156,7 +156,8 @@ def test_approval_names_the_digest(ledger: Ledger, clock: StillClock, length: in
     number = stored(ledger)
     digest = ledger.proposal(number).digest
     row = ledger.approve(number, **WHO, digest=f" {digest[:length].upper()} ", reason="looks right")
-    assert (row.state, row.decided_by, row.decided_at) == (ProposalState.APPROVED, "anna", clock.now())
+    assert (row.state, row.decided_at) == (ProposalState.APPROVED, clock.now())
+    assert (row.decided_by, row.decided_from) == ("anna", "terminal")
     assert set(_states(ledger, number)) == {MoveState.APPROVED}
     assert all(move.approved and move.digest == digest for move in ledger.moves(proposal_id=number))
     audit = ledger.audit(1)[0]
@@ -201,7 +202,8 @@ def test_rejecting_ends_every_move(ledger: Ledger) -> None:
     """With the reason, and in the audit."""
     number = stored(ledger)
     row = ledger.reject(number, **WHO, reason="month end")
-    assert (row.state, row.reason, row.decided_by) == (ProposalState.REJECTED, "month end", "anna")
+    assert (row.state, row.reason) == (ProposalState.REJECTED, "month end")
+    assert (row.decided_by, row.decided_from) == ("anna", "terminal")
     assert {(move.state, move.reason) for move in ledger.moves(proposal_id=number)} == {
         (MoveState.REJECTED, "month end")
     }
