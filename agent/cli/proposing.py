@@ -43,7 +43,9 @@ def proposals(
     everything: Annotated[bool, typer.Option("--all", help="Also those that are decided and done.")] = False,
 ) -> None:
     """List what waits for a decision or is being carried out."""
-    rows = session.ledger.proposals(database=session.database.name, states=None if everything else OPEN, limit=MOST)
+    rows = session.ledger.proposals.rows(
+        database=session.database.name, states=None if everything else OPEN, limit=MOST
+    )
     if rows:
         session.out.table(COLUMNS, [_cells(row) for row in rows])
     else:
@@ -58,8 +60,8 @@ def show(
     sql: Annotated[bool, typer.Option("--sql", help="Print the statements only, to be run by hand.")] = False,
 ) -> None:
     """Show a proposal: its value, its moves with their locks, and the statements."""
-    row = session.ledger.proposal(number)
-    moves = session.ledger.moves(proposal_id=number)
+    row = session.ledger.proposals.row(number)
+    moves = session.ledger.moves.rows(proposal_id=number)
     if sql and not session.out.as_json:
         session.out.verbatim("\n".join(move_sql(move.move) for move in moves if move.state not in NEVER_SENT))
         return

@@ -264,10 +264,10 @@ def test_plan_writes_no_heat_without_watching(site: Site) -> None:
 
     site.good("plan")
     with Ledger.open(site.ledger_path, SystemClock()) as ledger:
-        assert ledger.load_arrays("shop", HEAT) is None
+        assert ledger.state.load_arrays("shop", HEAT) is None
     site.good("plan", "--observe", "0.3")
     with Ledger.open(site.ledger_path, SystemClock()) as ledger:
-        assert ledger.load_arrays("shop", HEAT) is not None
+        assert ledger.state.load_arrays("shop", HEAT) is not None
 
 
 def test_undo(site: Site) -> None:
