@@ -279,6 +279,7 @@ class Daemon:
             return
         if (config.ledger, config.metrics) != (self.config.ledger, self.config.metrics):
             log.warning("changes of ledger and metrics take effect after a restart")
+            config = config.model_copy(update={"ledger": self.config.ledger, "metrics": self.config.metrics})
         for watch in self._watches.values():
             watch.stop()
         if self._scheduler is not None:
