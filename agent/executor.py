@@ -25,6 +25,7 @@ from agent.progress import NOTE_EVERY_SECONDS, RunningMove, noted
 from agent.reconciler import Reconciler
 from agent.states import ACTIONABLE, UNFINISHED, MoveState
 from agent.wishes import Wishes, reason_of
+from connectors.amounts import format_seconds
 from connectors.base import Clock, Connector, ConnectorError, HotplaceError, Paused, Retry
 from connectors.model import Home
 from policies.plan import MoveReason
@@ -275,7 +276,7 @@ class Executor:
             if error.retry is not Retry.LATER or attempt == self._database.retries or self._want(row) is not Want.GO_ON:
                 return self._give_up(row, error, attempt)
             pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
-            self._tell(row, f"{error}; try {attempt + 1} of {self._database.retries} in {pause:.1f} s")
+            self._tell(row, f"{error}; try {attempt + 1} of {self._database.retries} in {format_seconds(pause)}")
             again = self._reconciler.where_now(row)
             if again is None:
                 return self._arrived(row, "")

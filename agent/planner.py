@@ -18,7 +18,7 @@ import numpy as np
 
 from agent.allowance import budget_of, expiry_of, limits_of
 from agent.config import DatabaseConfig
-from agent.copying import since_for, turned_over, worn
+from agent.copying import came_up, since_for, turned_over, worn
 from agent.experience import experienced
 from agent.ledger import Ledger
 from agent.proposals import BALANCE, Proposal, ProposedMove
@@ -200,12 +200,14 @@ def situation_of(
     """Everything a plan may depend on, put together from the picture, the pins and the record of past moves."""
     units, tier_of_space = picture.catalog.units, picture.storage.tier_of_space
     heat, cooling = picture.heat, np.zeros(len(units))
+    guest_seconds = settings.long_half_life_seconds * GUEST_HALF_LIVES
+    guests = came_up(picture.storage.tiers, ledger.sent(database.name, now - timedelta(seconds=guest_seconds)))
+    if guests:
+        lately = _seconds_since(units.key, guests, now) < guest_seconds
+        heat = doubted(heat, lately & (tier_of_space[units.space] == 0))
     moved = ledger.last_moved(database.name)
     if moved:
-        since = _seconds_since(units.key, moved, now)
-        lately = since < settings.long_half_life_seconds * GUEST_HALF_LIVES
-        heat = doubted(heat, lately & (tier_of_space[units.space] == 0))
-        cooling = np.maximum(0.0, settings.cool_down_seconds - since)
+        cooling = np.maximum(0.0, settings.cool_down_seconds - _seconds_since(units.key, moved, now))
     return Situation(
         units=units,
         heat=heat,

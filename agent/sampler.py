@@ -17,6 +17,7 @@ from agent.experience import DISTURBED, disturbed_document, disturbed_of, newest
 from agent.ledger import Ledger, narrowed
 from agent.role_figures import ROLES, roles_document, roles_from_document
 from agent.trace import Tracer, traced_heat
+from connectors.amounts import format_seconds
 from connectors.base import Clock, Connector
 from connectors.figures import RoleFigures
 from connectors.model import F64, I64, Bools, Catalog, DatabaseDemand, Demand, Interval, Sample, Signal
@@ -267,7 +268,7 @@ class Sampler:
         self._calibrate(demand, rows)
         self._remember(demand, slots)
         active = int(np.count_nonzero(demand.rates.any(axis=0)))
-        told = f"{active} of {len(catalog.units)} units had demand in {demand.seconds:.1f} s"
+        told = f"{active} of {len(catalog.units)} units had demand in {format_seconds(demand.seconds)}"
         return told if counts else f"{told}; outside the measured hours, heat stays as it is", demand
 
     def _is_measured(self, interval: Interval) -> bool:

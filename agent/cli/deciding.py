@@ -16,7 +16,7 @@ from agent.config import DatabaseConfig
 from agent.ledger import ProposalRow
 from agent.proposals import DIGEST_SHOWN
 from agent.states import ProposalState
-from agent.units_of_measure import format_bytes
+from connectors.amounts import format_bytes
 
 Reason = Annotated[str, typer.Option(help="Why, for the record.")]
 

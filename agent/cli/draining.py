@@ -12,8 +12,8 @@ from agent.cli.session import Session
 from agent.cli.wording import print_moves, proposal_document
 from agent.containers import TakingOut
 from agent.ledger import ProposalRow
-from agent.units_of_measure import format_bytes, format_seconds
 from agent.watch import Watch
+from connectors.amounts import format_bytes, format_seconds
 from connectors.containers import ByHand
 from connectors.model import NoRoute
 

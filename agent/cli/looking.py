@@ -20,7 +20,8 @@ from agent.cli.wording import seconds_per_hour
 from agent.decisions import recall
 from agent.ranking import RANKING, Ranking, ranking_from_arrays
 from agent.states import MoveState
-from agent.units_of_measure import exact_bytes, format_bytes, format_ratio, format_seconds, format_when
+from agent.units_of_measure import format_when
+from connectors.amounts import exact_bytes, format_bytes, format_ratio, format_seconds
 from connectors.model import UnitKind
 from policies.figures import Figures, figures_of
 from policies.plan import Verdict

@@ -17,7 +17,8 @@ from agent.cli.wording import short_digest
 from agent.ledger import AuditReport, AuditRow, Ledger, MoveRow, OutcomeRow
 from agent.outcomes import outcome_json
 from agent.proposals import DIGEST_SHOWN
-from agent.units_of_measure import format_bytes, format_ratio, format_seconds, format_when
+from agent.units_of_measure import format_when
+from connectors.amounts import format_bytes, format_ratio, format_seconds
 
 SHOWN = 50
 MOST_OUTCOMES = 10_000

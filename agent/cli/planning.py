@@ -27,8 +27,8 @@ from agent.ledger import ProposalRow
 from agent.planner import Planning
 from agent.proposals import Proposal
 from agent.ranking import Ranking, ranking_of
-from agent.units_of_measure import format_bytes, format_seconds
 from agent.watch import Watch
+from connectors.amounts import format_bytes, format_seconds
 from policies.plan import Advice, Verdict
 
 HEAD = 10  # units of the ranking that are shown

@@ -24,7 +24,8 @@ from agent.cli.wording import (
 )
 from agent.ledger import MoveRow, ProposalRow
 from agent.states import MoveState
-from agent.units_of_measure import format_bytes, format_seconds, format_when
+from agent.units_of_measure import format_when
+from connectors.amounts import format_bytes, format_seconds
 
 COLUMNS = (
     Column("id", number=True), Column("digest"), Column("state"), Column("for"), Column("moves", number=True),

@@ -22,7 +22,8 @@ from agent.cli.session import Session
 from agent.cli.under_way import under_way_document, under_way_of
 from agent.config import DatabaseConfig
 from agent.ranking import RANKING, Ranking, ranking_from_arrays
-from agent.units_of_measure import format_bytes, format_seconds, parse_seconds
+from agent.units_of_measure import parse_seconds
+from connectors.amounts import format_bytes, format_seconds
 
 UNITS = 10
 ENOUGH = (b"q", b"Q", b"")  # keys that end the show; empty: the terminal has gone

@@ -15,7 +15,8 @@ from agent.cli.under_way import under_way_document, under_way_of
 from agent.config import DatabaseConfig
 from agent.states import ACTIONABLE
 from agent.trace import TraceFigures, TraceMark, read_figures, read_mark, write_mark
-from agent.units_of_measure import format_seconds, format_when, parse_seconds
+from agent.units_of_measure import format_when, parse_seconds
+from connectors.amounts import format_seconds
 
 trace = typer.Typer(no_args_is_help=True, epilog="Example: hotplace trace on --for 2h")
 app.add_typer(

@@ -12,8 +12,9 @@ from agent.executor import WAITING
 from agent.ledger import AskRow, ClosedSpaceRow, Ledger, MoveRow
 from agent.progress import PROGRESS, RunningMove, progress_from_document
 from agent.states import MoveState
-from agent.units_of_measure import format_bytes, format_ratio, format_seconds, format_when
+from agent.units_of_measure import format_when
 from agent.wishes import reason_of
+from connectors.amounts import format_bytes, format_ratio, format_seconds
 
 BAR = 20  # characters
 

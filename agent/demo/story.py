@@ -27,7 +27,7 @@ from agent.planner import Planning
 from agent.proposals import Proposal
 from agent.ranking import Ranking, ranking_of
 from agent.states import MoveState
-from agent.units_of_measure import format_bytes, format_seconds
+from connectors.amounts import format_bytes, format_seconds
 from connectors.base import HotplaceError
 from connectors.model import Home
 from policies.plan import Verdict

@@ -45,7 +45,10 @@ def test_doctor_is_content(site: Site) -> None:
 
 def test_nothing_is_known_before_the_first_run(site: Site) -> None:
     """Every list is empty, says so, and is still one JSON document."""
-    assert "no daemon has ever watched" in site.good("status").out
+    said = site.good("status").out
+    assert "no daemon has ever watched" in said
+    assert "hotplace balance --type usage shows it as it is now" in said
+    assert "ssd (ssd)" in site.good("balance", "--type", "usage").out
     assert site.good("status", "--json").document["databases"][0]["daemon"]["state"] == "never"
     assert "no open proposal" in site.good("proposals").out
     assert site.good("proposals", "--json").document["proposals"] == []

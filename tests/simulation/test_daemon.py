@@ -143,3 +143,22 @@ def test_another_agent_at_a_reload_ends_nothing(site: Site, monkeypatch: pytest.
             wait_for(lambda: claims == 2)
             wait_for(lambda: daemon.config is not config)
             assert thread.is_alive()
+
+
+def test_what_waits_for_a_restart_does_not_come_with_a_reload(site: Site) -> None:
+    """SIGHUP takes over all but ledger and metrics, which the log says wait for a restart: fewer top units too."""
+    path = quiet_config(site)
+    config = load(path)
+    clock = SystemClock()
+    with Ledger.open(config.ledger.path, clock) as ledger:
+        daemon = Daemon(config, path, ledger, clock)
+        with running(daemon):
+            wait_for(lambda: bool(daemon.snapshots()))
+            text = path.read_text().replace("metrics: {enabled: false}", "metrics: {enabled: false, top_units: 1}")
+            path.write_text(text.replace("maximum_moves: 1", "maximum_moves: 2"))
+            daemon.ask_to_reload()
+            wait_for(lambda: daemon.config is not config)
+            wait_for(lambda: bool(daemon.snapshots()))
+            assert load(path).metrics.top_units == 1
+            assert (daemon.config.metrics, daemon.config.ledger) == (config.metrics, config.ledger)
+            assert daemon.config.databases[0].policy_settings().maximum_moves == 2

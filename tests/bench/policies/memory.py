@@ -36,12 +36,13 @@ class Memory:
 
     def note(self, keys: Iterable[str], down_bytes: int, up_bytes: int, started_at: datetime, seconds: float) -> None:
         """Moves that are done, what goes down first, in so many seconds together."""
+        keys = tuple(keys)
         rate = (down_bytes + up_bytes) / seconds
         ended_at = started_at + timedelta(seconds=seconds)
         self.moved.update(dict.fromkeys(keys, ended_at))
         begin = started_at
         for size, way, reason in ((down_bytes, ("ssd", "hdd"), "make_room"), (up_bytes, ("hdd", "ssd"), "promote")):
-            route = SimpleNamespace(name="copy")
+            route = SimpleNamespace(name="copy", bundle=SimpleNamespace(unit_keys=keys))
             move = SimpleNamespace(size_bytes=size, reason=reason, from_tier=way[0], to_tier=way[1], route=route)
             end = begin + timedelta(seconds=size / rate)
             self._sent.append(
