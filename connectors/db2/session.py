@@ -6,8 +6,10 @@ transaction stays open between two samples; those that act commit each statement
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import ibm_db
@@ -18,7 +20,9 @@ from connectors.db2.errors import MISSING_CODES, cannot_connect, diagnose, trans
 from connectors.db2.plan_only.platforms import Platform, insist_on, platform_of
 from connectors.db2.queries import Query, fit, query
 from connectors.db2.settings import Db2Settings
+from connectors.interruptible import interruptible
 
+log = logging.getLogger(__name__)
 ANSWER_MARGIN_SECONDS = 5  # beyond the time limit of a statement
 ROWS_AT_ONCE = 4096  # taken from the driver
 CLOSE_SECONDS = 5  # for the answer to the last roll-back
@@ -277,6 +281,12 @@ class ReadSession:
             self._connection = open_connection(self._settings, statement_seconds=self._settings.query_timeout)
         return self._connection
 
+    def _say_that_it_waits(self) -> None:
+        """IBM's driver has no way to cancel a statement; its time limit ends it."""
+        log.warning("waits for a statement that cannot be cancelled", extra={"fields": {
+            "at_most": f"{self._settings.query_timeout + ANSWER_MARGIN_SECONDS:g}s", "limited_by": "query_timeout",
+        }})  # fmt: skip
+
     def _drop(self) -> None:
         if self._connection is not None:
             close_quietly(self._connection)
@@ -288,7 +298,7 @@ class ReadSession:
         for last in (False, True):
             connection = self._open()
             try:
-                return work(connection)
+                return interruptible(partial(work, connection), self._say_that_it_waits, again_seconds=None)
             except DriverError as error:
                 found = diagnose(str(error))
                 if not found.broke:
