@@ -22,9 +22,11 @@ COUNTERS = (
     "rows_inserted",
     "rows_changed",  # updated and deleted
     "maintenance",  # passes over the table by VACUUM (two) and ANALYZE (one), automatic ones included
+    "toast_maintenance",  # the same passes over its TOAST table, which is vacuumed on its own
     "toast_chunks",  # TOAST rows inserted and deleted, about four to a block
 )
-_WIRE = 2 + len(COUNTERS) - 1  # oid, role, then the counters without toast_chunks
+_OWN = 8  # counters that are read, oid and role before them; those of TOAST are worked out
+_WIRE = 2 + _OWN
 _UNIT, _TOAST_TABLE = 0, 1  # roles
 _OF_TOAST_TOO = frozenset({"blocks_fetched", "blocks_hit"})  # those of a TOAST relation are added to its table's
 _CHUNKS = frozenset({"rows_inserted", "rows_changed"})  # of a TOAST table, they are its chunks
@@ -54,7 +56,12 @@ class StatisticsSampler:
         roles = self._session.rows(query(query_for(self._session.version)), doing="sampling log and temporary files")
         answered = self._clock.monotonic()
         self._ids, counters = self._by_unit(wire)
-        *figures, timing, epoch = row
+        *figures, timing, counting, epoch = row
+        if not counting:  # what stands still is not idle
+            raise ConnectorError(
+                "track_counts is off: the server counts nothing, and everything would look idle",
+                advice="ALTER SYSTEM SET track_counts = on; SELECT pg_reload_conf();",
+            )
         return Sample(
             taken_at=taken_at,
             monotonic_seconds=monotonic,
@@ -93,8 +100,8 @@ class StatisticsSampler:
             at = np.searchsorted(ids, at)
         place = np.searchsorted(ids, owner)
         folded: dict[str, Counts] = {}
-        toast_chunks = np.zeros(len(ids), dtype=np.int64)
-        for name in COUNTERS[:-1]:
+        toast_passes, toast_chunks = (np.zeros(len(ids), dtype=np.int64) for _ in range(2))
+        for name in COUNTERS[:_OWN]:
             values = wire.pop(0)  # one counter at a time, gone when it is folded: all at once would be twice the memory
             column = values[own] if at is None else _spread(values[own], at, len(ids))
             if name in _OF_TOAST_TOO and len(toast):  # scans, rows and runs are the table's own
@@ -103,7 +110,9 @@ class StatisticsSampler:
             folded[name] = narrowed(column)  # one sample is kept until the next has come
             if name in _CHUNKS:
                 np.add.at(toast_chunks, place[chunks], values[toast[chunks]].astype(np.int64))
-        return ids, {**folded, "toast_chunks": narrowed(toast_chunks)}
+            if name == "maintenance":
+                np.add.at(toast_passes, place[chunks], values[toast[chunks]].astype(np.int64))
+        return ids, {**folded, "toast_maintenance": narrowed(toast_passes), "toast_chunks": narrowed(toast_chunks)}
 
     def share(self, ids: I64) -> None:
         """Give samples the catalog's own column of ids for as long as they hold the very units of the catalog."""
