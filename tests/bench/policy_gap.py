@@ -2,8 +2,8 @@
 
 Every instance has existing placement, pins, migration cost, capacity and a byte budget; see ``policy_instances``. A gap
 is 1 - value / bound, the worst of all seeds. The first bound is the linear relaxation, as HiGHS finds it. Where that
-leaves more than 0.02 % open, up to 10,000 units, branch and bound (``policy_proof``) brings it down towards the
-optimum: to within 0.02 % of the plan, or as far as it comes in some seconds of processor time. So a gap is never
+leaves more than 0.02 % open, up to 10,000 units, cuts and branch and bound (``policy_proof``) bring it down towards the
+optimum: to within 0.02 % of the plan, or as far as they come in some seconds of processor time. So a gap is never
 smaller than what the plan really misses, and may be larger by what is not proven.
 """
 
