@@ -71,9 +71,7 @@ class Outlook:
 
 
 def _sums(offers: Offers, price: F64, front: int) -> tuple[I8, F64, F64, F64, F64]:
-    """Choice of each item at each price, what it costs to choose otherwise; what all from each in front on are worth,
-    gain and use.
-    """
+    """Choice of each item at each price, what another costs; what all from each in front on are worth, gain, use."""
     choice, worth, margin = Market(offers).ranked(price)
     near, far = choice[:, :front], choice[:, front:]
     option, item = np.maximum(near, 0), np.arange(front)
@@ -85,7 +83,8 @@ def _sums(offers: Offers, price: F64, front: int) -> tuple[I8, F64, F64, F64, F6
     behind = np.zeros((len(offers.room), len(price)))
     for each, of in zip(takes, offers.use.swapaxes(0, 1), strict=True):
         behind += of[:, front:] @ each.T
-    return choice, margin, _from(worth[:, :front], worth[:, front:].sum(axis=1)), _from(gain, gain_behind), _from(use, behind)
+    worth = _from(worth[:, :front], worth[:, front:].sum(axis=1))
+    return choice, margin, worth, _from(gain, gain_behind), _from(use, behind)
 
 
 def _from(column: F64, behind: F64) -> F64:

@@ -4,7 +4,8 @@ Items are decided one after the other. Every state - what was decided so far - i
 (``outlook``): what the rest can still bring at most, and what it is sure to bring. States whose bound is no better than
 the best certain gain are dropped for good. Where more states are left than the width allows, half of those kept have
 the best bounds and half the best certain gains: either alone loses its way, one among hopes that end in nothing, the
-other at the first hill.
+other at the first hill. Items that would lose more by another choice than any state promises above the best certain
+gain are settled for good, and nobody looks at them again.
 
 Once large items are decided the room that is left is worth something else in every state, and other items are in doubt.
 So after the first item, and then after more and more of them, the best prices are asked for anew, of several states
@@ -82,7 +83,7 @@ class _Search:
     waiting: I64  # items that are not decided, in order
     decided: list[int] = field(default_factory=list)
     trail: list[tuple[I64, I64]] = field(default_factory=list)  # parents and options, item after item
-    settled: I64 = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (n,) options of those not searched
+    settled: I64 = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (n,) options
     choice: I64 | None = None
     missed: float = -np.inf  # the best bound of what was dropped for width
 
@@ -90,9 +91,9 @@ class _Search:
         """Decide so many items, stage after stage."""
         states, stage = _start(self.offers), 0
         self.settled = np.full(len(self.offers), STAY, dtype=np.int64)
-        while len(states) and len(self.waiting) and len(self.decided) < depth:
-            front = min(_STAGES[min(stage, len(_STAGES) - 1)], depth - len(self.decided), len(self.waiting))
-            states = self._stage(states, front, last=len(self.decided) + front == depth)
+        while len(states) and (open_ := min(depth - len(self.decided), len(self.waiting))):
+            front = min(_STAGES[min(stage, len(_STAGES) - 1)], open_)
+            states = self._stage(states, front, last=front == open_)
             stage += 1
         if len(states) and len(self.waiting):
             bound = self._outlook(0)[1].bound(states.gain, states.left, 0)
@@ -171,12 +172,15 @@ class _Search:
     ) -> tuple[_States, Offers]:
         """The states with what is the same in all that could still beat the best choice; and the offers still open.
 
-        Where another choice of an item costs more than any state promises above the best, it keeps to its own.
+        Where another choice of an item costs more than any state promises above the best, it keeps to its own. The
+        least certain stays open, so that states are looked at once more with what the others do.
         """
-        sure = outlook.margin[:, item:] > (most - self.gain)[:, np.newaxis]
-        done = sure.any(axis=0)
+        margin = outlook.margin[:, item:]
+        sure = margin > (most - self.gain)[:, np.newaxis]
+        done = np.asarray(sure.any(axis=0), dtype=np.bool_)
+        done[margin.max(axis=0).argmin()] = False
         behind = offers.only(np.arange(item, len(offers)))
-        choice = np.where(done, outlook.choice[sure.argmax(axis=0), item + np.arange(len(behind))], STAY).astype(np.int64)
+        choice = np.where(done, outlook.choice[sure.argmax(axis=0), item + np.arange(len(behind))], np.int64(STAY))
         self.settled[self.waiting[done]] = choice[done]
         self.waiting = self.waiting[~done]
         left = states.left - behind.used(choice)[:, np.newaxis]
