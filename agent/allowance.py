@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from agent.config import DatabaseConfig
 from agent.copying import Used
-from agent.units_of_measure import format_bytes, format_seconds
+from connectors.amounts import format_bytes, format_seconds
 from policies.windows import Calendar
 
 LOOK_AHEAD = timedelta(days=30)  # in which the longest window is looked for: holds every weekly one, holidays aside

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from agent.config import DatabaseConfig
 from agent.proposals import Proposal, ProposedMove
 from agent.purposes import purpose_of_container
-from agent.units_of_measure import format_bytes
+from connectors.amounts import format_bytes
 from connectors.base import Connector, TakesOut
 from connectors.containers import ByHand, Container, named, others, room_in
 from connectors.model import Bundle, NoRoute, Route, Space, UnitKind

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, timedelta
 from enum import Enum, auto
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import FrameType
@@ -37,6 +38,7 @@ from agent.metrics import AgentCollector
 from agent.snapshot import STATUS, Snapshot, status_document
 from agent.watch import Watch
 from connectors.base import Clock, ConnectorError, HotplaceError, LeaseHeld
+from connectors.interruptible import interruptible
 
 log = EventLog(__name__)
 ACT_EVERY_SECONDS = 1.0  # how soon an approval is noticed, and what people ask of a move that is held
@@ -108,10 +110,11 @@ class Daemon:
                 self._shut_down()
 
     def run_once(self) -> None:
-        """One cycle of every database in this thread: sample, plan, propose, act, verify.
+        """One cycle of every database: sample, plan, propose, act, verify.
 
         Raises:
             HotplaceError: one of them failed; the others were still done.
+            KeyboardInterrupt: what ran was cancelled, and a move that did stays approved.
         """
         failures: list[HotplaceError] = []
         self._watches = self._make_watches(self.config)
@@ -276,6 +279,7 @@ class Daemon:
             return
         if (config.ledger, config.metrics) != (self.config.ledger, self.config.metrics):
             log.warning("changes of ledger and metrics take effect after a restart")
+            config = config.model_copy(update={"ledger": self.config.ledger, "metrics": self.config.metrics})
         for watch in self._watches.values():
             watch.stop()
         if self._scheduler is not None:
@@ -321,7 +325,7 @@ class Daemon:
 
     def _note_status(self, watch: Watch) -> None:
         document = status_document(watch.snapshot, self._clock.now(), os.getpid())
-        self._ledger.save_document(watch.database.name, STATUS, document)
+        self._ledger.state.save_document(watch.database.name, STATUS, document)
 
     def _plan(self, watch: Watch) -> None:
         planning = watch.plan()
@@ -346,7 +350,7 @@ class Daemon:
 
     def _fold(self) -> None:
         settings = HistorySettings(history_seconds=self.config.ledger.history_seconds)
-        report = self._ledger.fold_history(self._clock.now(), settings)
+        report = self._ledger.history.fold(self._clock.now(), settings)
         forgotten = forget(self._ledger, self._clock.now() - timedelta(seconds=settings.history_seconds))
         log.debug("history folded", report=str(report), decisions_forgotten=forgotten)
 
@@ -356,7 +360,7 @@ class Daemon:
         self._clock.sleep(watch.database.sample_seconds)
         self._sample(watch)
         self._plan(watch)
-        self._act(watch)
+        interruptible(partial(self._act, watch), watch.stop)
 
     # -- signals -------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from agent.config import Config, ConfigError, DatabaseConfig, Storage
 from agent.packages import package_folders, strangers
-from agent.units_of_measure import format_bytes, format_ratio
+from connectors.amounts import format_bytes, format_ratio
 from connectors.base import AuthenticationFailed, Clock, DriverMissing, HotplaceError, PrivilegeMissing
 from connectors.model import Catalog, Finding, Identity, Severity, Space
 from connectors.settings import SecretUnavailable

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-OURS = "agent"  # logger above those of all our modules
+OURS = "agent"  # logger above those of all modules of the agent
+_ALSO = "connectors"  # which say what a person at the terminal has to know at once
 _COLORS = {"debug": "32", "info": "32", "warning": "33", "error": "31"}  # of a terminal, by level
 _EVENT_WIDTH = 30
 
@@ -85,10 +86,11 @@ def set_up_logs(*, as_json: bool, level: str) -> None:
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Json() if as_json else _Lines(colors=sys.stderr.isatty()))
-    ours = logging.getLogger(OURS)
-    ours.handlers[:] = [handler]
-    ours.propagate = False
-    ours.setLevel(level.upper())
+    for name in (OURS, _ALSO):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [handler]
+        logger.propagate = False
+        logger.setLevel(level.upper())
     logging.getLogger("apscheduler").setLevel(logging.ERROR)  # a turn that is skipped because one still runs is no news
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agent.ledger import MoveRow
-from agent.units_of_measure import format_bytes
+from connectors.amounts import format_bytes
 from connectors.model import Home, Inspection, Space
 from policies.board import room_bytes
 

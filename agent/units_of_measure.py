@@ -1,4 +1,4 @@
-"""Bytes, durations, ratios and rates: how people write them, and how hotplace prints them.
+"""Bytes, durations, ratios and rates: how people write them. ``connectors.amounts`` writes them for people.
 
 Inside hotplace sizes are whole bytes, durations are seconds and ratios lie between 0 and 1; this module is the edge.
 A bare number has no unit and is refused, except 0: ``capacity: 200`` meant as GiB would make a storage tier full.
@@ -7,14 +7,14 @@ A bare number has no unit and is refused, except 0: ``capacity: 200`` meant as G
 
 from __future__ import annotations
 
-import math
 import re
 from datetime import datetime, tzinfo
 from decimal import Decimal
 
+from connectors.amounts import BINARY, exact_bytes
+
 Quantity = str | int | float  # what YAML or a command line hands over
 
-BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 DECIMAL = ("B", "kB", "MB", "GB", "TB", "PB")
 BYTES_OF_UNIT = (
     {unit.lower(): 1024**power for power, unit in enumerate(BINARY)}
@@ -40,8 +40,6 @@ MOST_SECONDS = 100 * 365.25 * 86400.0  # beyond it, adding to a date would overf
 _NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?"
 _AMOUNT = re.compile(rf"({_NUMBER})\s*([A-Za-zµ]+)")
 _RATIO = re.compile(rf"({_NUMBER})\s*(%?)")
-_SMALL_TIMES = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"))
-_LARGE_TIMES = ((60, "min", 1, "s", 3600), (3600, "h", 60, "min", 86400), (86400, "d", 3600, "h", math.inf))
 
 
 def parse_bytes(text: Quantity) -> int:
@@ -108,44 +106,6 @@ def parse_rate(text: Quantity) -> float:
     raise ValueError(f"{text!r} is not a rate; write a size per second, for example 50 MB/s")
 
 
-def format_bytes(size: float) -> str:
-    """A size for people, one decimal: ``1.5 GiB``; below 1 KiB exact: ``512 B``."""
-    sign, value = ("-" if size < 0 else ""), abs(float(size))
-    for unit in BINARY[:-1]:
-        text = f"{value:.0f}" if unit == "B" else f"{value:.1f}"
-        if float(text) < 1024:
-            return f"{sign if float(text) else ''}{text} {unit}"
-        value /= 1024
-    return f"{sign}{value:.1f} {BINARY[-1]}"
-
-
-def exact_bytes(size: int) -> str:
-    """A size to the byte: ``1,610,612,736 bytes``."""
-    return f"{size:,} byte{'' if size == 1 else 's'}"
-
-
-def format_seconds(seconds: float) -> str:
-    """A duration for people: ``0.2 ms`` and ``12.3 s`` with three digits, ``3 h 5 min`` in its two largest units.
-
-    Infinity is ``forever`` and NaN ``unknown``: a move without a gain never pays, an engine may not measure.
-    """
-    if math.isnan(seconds):
-        return "unknown"
-    if math.isinf(seconds):
-        return "forever"
-    sign, value = ("-" if seconds < 0 else ""), abs(seconds)
-    if value < 0.5e-9:
-        return "0 s"
-    return sign + (_small_time(value) or _large_time(value))
-
-
-def format_ratio(ratio: float) -> str:
-    """A ratio for people, three digits: ``12.5%``; less than a thousandth of a per cent is ``0%``, NaN ``unknown``."""
-    if math.isnan(ratio):
-        return "unknown"
-    return f"{ratio * 100:.3g}%" if abs(ratio) >= 1e-5 else "0%"
-
-
 def format_when(at: datetime, zone: tzinfo | None = None) -> str:
     """An instant with its zone, to the second: ``2026-03-01 14:05:09 CET``. Without a zone, in that of this machine.
 
@@ -163,23 +123,3 @@ def _is_zero(text: Quantity) -> bool:
 
 def _decimal(number: str) -> Decimal:
     return Decimal(number.replace(",", ""))
-
-
-def _small_time(value: float) -> str:
-    """Below a minute: three digits and one unit; empty for what is longer."""
-    for scale, unit in _SMALL_TIMES:
-        text = f"{value / scale:.3g}"
-        if float(text) < 1000:
-            return f"{text} {unit}"
-    text = f"{value:.3g}"
-    return f"{text} s" if float(text) < 60 else ""
-
-
-def _large_time(value: float) -> str:
-    """From a minute on: the two largest units, the second left out where it is 0."""
-    for big, big_unit, small, small_unit, limit in _LARGE_TIMES:
-        steps = round(value / small)
-        if steps * small < limit:
-            whole, rest = divmod(steps, big // small)
-            return f"{whole} {big_unit} {rest} {small_unit}" if rest else f"{whole} {big_unit}"
-    raise AssertionError(f"{value} s is beyond every unit")

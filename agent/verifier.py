@@ -10,7 +10,7 @@ import math
 
 from agent.outcomes import Outcome, OutcomeVerdict
 from agent.proposals import Proposal
-from agent.units_of_measure import format_seconds
+from connectors.amounts import format_seconds
 from connectors.model import DatabaseDemand
 from policies.workload import read_latency, wait_per_transaction
 
@@ -62,7 +62,8 @@ def _verdict(before: float, after: float) -> OutcomeVerdict:
 
 def _sentence(verdict: OutcomeVerdict, proposal: Proposal, before: float, after: float, window_seconds: float) -> str:
     if window_seconds < MINIMUM_WINDOW_SECONDS:
-        return f"not measured: {window_seconds:.1f} s were seen after settling, {MINIMUM_WINDOW_SECONDS:g} are needed"
+        needed = format_seconds(MINIMUM_WINDOW_SECONDS)
+        return f"not measured: {format_seconds(window_seconds)} seen after settling, {needed} needed"
     if verdict is OutcomeVerdict.UNMEASURED:
         return "not measured: the engine gave no read times or transactions on both sides"
     predicted = proposal.wait_saved_per_hour / proposal.wait_per_hour if proposal.wait_per_hour else 0.0

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from connectors.amounts import format_bytes, format_seconds
 from connectors.figures import Role
 from connectors.model import Bools, UnitKind
 from policies.benefit import wait_per_hour
 from policies.plan import Advice, AdviceCode, Plan, PolicySettings, Situation
-from policies.purchase import GIB
 from policies.roles import NOTICEABLE, advice_of_roles, own_waits
 
 INDEXES = (UnitKind.INDEX, UnitKind.INDEX_PARTITION)
@@ -94,9 +94,9 @@ def _memory(situation: Situation, plan: Plan, settings: PolicySettings) -> Itera
     yield Advice(
         code=AdviceCode.RAM_IS_CHEAPER,
         subject="",
-        sentence=f"a larger buffer pool is the cheaper fix: for the price of the {filled / GIB:,.3g} GiB of "
-        f"{fast.name} that this plan fills, {more / GIB:,.3g} GiB of memory would save {saves:,.0f} s per hour, "
-        f"the plan {plan.wait_saved_per_hour:,.0f}.",
+        sentence=f"a larger buffer pool is the cheaper fix: for the price of the {format_bytes(filled)} of "
+        f"{fast.name} that this plan fills, {format_bytes(more)} of memory would save {format_seconds(saves)} "
+        f"per hour, the plan {format_seconds(plan.wait_saved_per_hour)}.",
         saves_per_hour=saves,
     )
 

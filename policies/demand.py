@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from connectors.amounts import format_seconds
 from connectors.figures import ROLE_FIGURES, RoleFigures, SpaceFigures
 from connectors.model import F64, I64, Bools, Counts, Interval, Sample
 
@@ -130,22 +131,23 @@ def _gap(before: Sample, after: Sample, longest_seconds: float) -> Gap | None:
     if not seconds > 0:
         return Gap(
             code=CLOCK_STOOD_STILL,
-            sentence=f"The second sample is {seconds:.3f} s after the first by our own clock; nothing is concluded.",
+            sentence=f"The second sample is {format_seconds(seconds)} after the first by our own clock; "
+            "nothing is concluded.",
         )
     wall = (after.taken_at - before.taken_at).total_seconds()
     if max(seconds, wall) > longest_seconds:
         return Gap(
             code=TOO_LATE,
-            sentence=f"The samples are {max(seconds, wall):.0f} s apart, more than {longest_seconds:.0f} s: "
-            "some were missed.",
+            sentence=f"The samples are {format_seconds(max(seconds, wall))} apart, more than "
+            f"{format_seconds(longest_seconds)}: some were missed.",
         )
     # A monotonic clock stops while its machine sleeps, and a database elsewhere goes on counting: dividing by the
     # shorter time would make everything hot. A wall clock that was set forward looks the same and costs one interval.
     if wall > seconds * _SLACK_RATIO + _SLACK_SECONDS:
         return Gap(
             code=CLOCKS_DISAGREE,
-            sentence=f"By the wall clock {wall:.0f} s passed, by the monotonic one {seconds:.0f} s: the machine slept "
-            "or a clock was set; nothing is concluded.",
+            sentence=f"By the wall clock {format_seconds(wall)} passed, by the monotonic one "
+            f"{format_seconds(seconds)}: the machine slept or a clock was set; nothing is concluded.",
         )
     return None
 

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from connectors.amounts import format_bytes, format_seconds
 from connectors.model import Bools
 from policies.board import Board, Group, Hop
 from policies.bundles import Bundles
 from policies.draft import Draft, by_density
-from policies.explain import bytes_text, seconds_text
 from policies.plan import LeftBehind, MoveReason, Pin, Situation
 
 
@@ -100,12 +100,12 @@ def _tiers(home: int, count: int, pin: Pin) -> list[int]:
 
 def _why(situation: Situation, bundles: Bundles, board: Board, bundle: int) -> str:
     """Why a bundle is still in its space, as the board stands."""
-    home, size = int(board.home[bundle]), bytes_text(int(bundles.size[bundle]))
+    home, size = int(board.home[bundle]), format_bytes(int(bundles.size[bundle]))
     tier = board.tier_of[home]
     if tier < 0:
         return f"no tier is configured for {board.names[home]}, so nobody knows where it may go"
     if bundles.cooling[bundle] > 0:
-        return f"it was moved not long ago and rests for another {seconds_text(float(bundles.cooling[bundle]))}"
+        return f"it was moved not long ago and rests for another {format_seconds(float(bundles.cooling[bundle]))}"
     if not bundles.routable[bundle]:
         return situation.no_route[situation.units.key[int(bundles.lead[bundle])]]
     if _way_out(bundles, board, bundle, home) is not None:

@@ -8,8 +8,9 @@ from math import nan
 
 import numpy as np
 
+from connectors.amounts import format_bytes, format_seconds
 from connectors.model import NO_WIDE, Signal
-from policies.benefit import HOUR, move_cost_seconds, payback_seconds
+from policies.benefit import move_cost_seconds, payback_seconds
 from policies.board import room_bytes
 from policies.figures import judged_together, route_cost_of, surely, whole_of
 from policies.guards import hit_ratio, physical_reads, writes
@@ -51,24 +52,24 @@ def verdict_sentence(verdict: Verdict) -> str:
 
 def move_sentence(move: PlannedMove, makes_room_for: str) -> str:
     """Why a move is in a plan."""
-    size = bytes_text(move.size_bytes)
+    size = format_bytes(move.size_bytes)
     what = move.key if not move.wide else f"{move.wide} with {_and_others(move)}"
     if move.reason is MoveReason.MAKE_ROOM:
         return (
             f"{what} ({size}) gives way to {makes_room_for}; on {move.to_tier} its sessions wait "
-            f"{seconds_text(max(0.0, -move.wait_saved_per_hour))} more per hour."
+            f"{format_seconds(max(0.0, -move.wait_saved_per_hour))} more per hour."
         )
     if move.reason is MoveReason.PIN:
         change = "saves" if move.wait_saved_per_hour >= 0 else "costs"
         return (
             f"{what} ({size}) goes to {move.to_tier} because it is pinned; that {change} "
-            f"{seconds_text(abs(move.wait_saved_per_hour))} of wait per hour."
+            f"{format_seconds(abs(move.wait_saved_per_hour))} of wait per hour."
         )
     if move.reason in _BY_MODE:
         return f"{what} ({size}) {_BY_MODE[move.reason].format(move=move)}{_wait_change(move)}."
     return (
-        f"{what} ({size}) on {move.to_tier} saves {seconds_text(move.wait_saved_per_hour)} of wait per hour "
-        f"and pays back in {seconds_text(move.payback_seconds)}."
+        f"{what} ({size}) on {move.to_tier} saves {format_seconds(move.wait_saved_per_hour)} of wait per hour "
+        f"and pays back in {format_seconds(move.payback_seconds)}."
     )
 
 
@@ -89,7 +90,7 @@ def _wait_change(move: PlannedMove) -> str:
     if move.wait_saved_per_hour == 0:
         return ""
     change = "saves" if move.wait_saved_per_hour > 0 else "costs"
-    return f"; that {change} {seconds_text(abs(move.wait_saved_per_hour))} of wait per hour"
+    return f"; that {change} {format_seconds(abs(move.wait_saved_per_hour))} of wait per hour"
 
 
 def explain(situation: Situation, plan: Plan, row: int, settings: PolicySettings) -> str:
@@ -128,8 +129,8 @@ def _why_alone(situation: Situation, plan: Plan, row: int) -> str:
         return ""
     size, saves = int(units.size_bytes[inside].sum()), float(plan.wait_saved_if_moved[inside].sum())
     return (
-        f" It does not move with {name}: that would take {bytes_text(size)} and save {seconds_text(saves)} per hour, "
-        "less for its room than single units of it."
+        f" It does not move with {name}: that would take {format_bytes(size)} and save {format_seconds(saves)} "
+        "per hour, less for its room than single units of it."
     )
 
 
@@ -217,7 +218,7 @@ def _room_text(situation: Situation, plan: Plan, size: int, settings: PolicySett
     largest = max(space.capacity_bytes or 0 for space in spaces)
     if 0 < largest * (1 - settings.head_room_ratio) < size:
         return f"it is larger than any space of {tier}"
-    return f"{tier} has {bytes_text(max(0, max(rooms)))} left and what is there, or comes there, saves more per byte"
+    return f"{tier} has {format_bytes(max(0, max(rooms)))} left and what is there, or comes there, saves more per byte"
 
 
 def _arriving(plan: Plan, space: str) -> int:
@@ -227,22 +228,21 @@ def _arriving(plan: Plan, space: str) -> int:
 
 
 def _would_save(facts: _Facts) -> str:
-    return f"{facts.fast} would save {seconds_text(facts.saves)} per hour"
+    return f"{facts.fast} would save {format_seconds(facts.saves)} per hour"
 
 
 def _not_fitting(facts: _Facts) -> str:
     if facts.on_fast:
         return (
-            f"{facts.key} is pinned off {facts.fast}, but no slower tier has known room for {bytes_text(facts.size)}."
+            f"{facts.key} is pinned off {facts.fast}, but no slower tier has known room for {format_bytes(facts.size)}."
         )
-    return (
-        f"{facts.key} would save {seconds_text(facts.saves)} per hour with {bytes_text(facts.size)}, but {facts.room}."
-    )
+    saves, size = format_seconds(facts.saves), format_bytes(facts.size)
+    return f"{facts.key} would save {saves} per hour with {size}, but {facts.room}."
 
 
 def _staying_spare(facts: _Facts) -> str:
     return (
-        f"{facts.key} gains only {seconds_text(max(0.0, -facts.saves))} per hour from {facts.fast}, "
+        f"{facts.key} gains only {format_seconds(max(0.0, -facts.saves))} per hour from {facts.fast}, "
         "but nothing better wants its room."
     )
 
@@ -272,27 +272,27 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
     ),
     Verdict.PINNED: _pinned,
     Verdict.COOLING_DOWN: lambda f: (
-        f"{f.key} was moved, or a move of it failed, not long ago; it rests for another {seconds_text(f.cooling)}."
+        f"{f.key} was moved, or a move of it failed, not long ago; it rests for another {format_seconds(f.cooling)}."
     ),
     Verdict.NO_ROUTE: lambda f: (
-        f"{f.key} would save {seconds_text(f.saves)} per hour, but it cannot be moved: {f.no_route}."
+        f"{f.key} would save {format_seconds(f.saves)} per hour, but it cannot be moved: {f.no_route}."
     ),
     Verdict.NOT_ENOUGH_HISTORY: lambda f: (
-        f"{f.key} has been watched for {seconds_text(f.observed)}; "
-        f"before {seconds_text(f.settings.minimum_history_seconds)} nothing is concluded."
+        f"{f.key} has been watched for {format_seconds(f.observed)}; "
+        f"before {format_seconds(f.settings.minimum_history_seconds)} nothing is concluded."
     ),
     Verdict.GAIN_BELOW_FLOOR: lambda f: (
         f"{f.key} waits for {f.sync:.4g} reads/s: {_would_save(f)}, "
-        f"and less than {seconds_text(f.settings.minimum_wait_saved_per_hour)} is not worth a move."
+        f"and less than {format_seconds(f.settings.minimum_wait_saved_per_hour)} is not worth a move."
     ),
     Verdict.PAYBACK_TOO_LONG: lambda f: (
-        f"{f.key} ({bytes_text(f.size)}) would pay back in {seconds_text(f.payback)}, "
-        f"longer than {seconds_text(f.settings.payback_limit_seconds)}."
+        f"{f.key} ({format_bytes(f.size)}) would pay back in {format_seconds(f.payback)}, "
+        f"longer than {format_seconds(f.settings.payback_limit_seconds)}."
     ),
     Verdict.WOULD_NOT_FIT: _not_fitting,
     Verdict.NOT_MANAGED: lambda f: f"{f.key} is in {f.space}, for which no tier is configured.",
     Verdict.WAITING: lambda f: (
-        f"{f.key} would save {seconds_text(f.saves)} per hour, but better moves fill this plan's {f.limit}; "
+        f"{f.key} would save {format_seconds(f.saves)} per hour, but better moves fill this plan's {f.limit}; "
         f"it waits for the next one."
     ),
     Verdict.LEVELLED: lambda f: f"{f.key} {_GENERAL[Verdict.LEVELLED]}.",
@@ -302,52 +302,31 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
         f"storage: that is a log's work, which wants a device of its own or a write cache."
     ),
     Verdict.TOO_SMALL: lambda f: (
-        f"{f.key} has {bytes_text(f.size)} only: once used, the buffer pool keeps it, so {_would_save(f)}."
+        f"{f.key} has {format_bytes(f.size)} only: once used, the buffer pool keeps it, so {_would_save(f)}."
     ),
     Verdict.UNCERTAIN: lambda f: (
-        f"{f.key}: {_would_save(f)} on average, but surely only {seconds_text(f.surely_saves)}, "
+        f"{f.key}: {_would_save(f)} on average, but surely only {format_seconds(f.surely_saves)}, "
         f"and that does not pay for a move."
     ),
     Verdict.FADING: lambda f: f"{f.key} {_GENERAL[Verdict.FADING]}: {_would_save(f)} if it stayed so.",
     Verdict.UNPROVEN: lambda f: (
-        f"{f.key}: {_would_save(f)}, but it was seen for {seconds_text(f.observed)} only and nobody knows how long it "
-        f"lasts; it is moved once it has cost as much as moving it would."
+        f"{f.key}: {_would_save(f)}, but it was seen for {format_seconds(f.observed)} only and nobody knows how long "
+        f"it lasts; it is moved once it has cost as much as moving it would."
     ),
     Verdict.RAM_IS_CHEAPER: lambda f: (
-        f"{f.key} reads {f.reads:,.4g} blocks/s with {bytes_text(f.size)}: keeping it in the buffer pool costs less "
+        f"{f.key} reads {f.reads:,.4g} blocks/s with {format_bytes(f.size)}: keeping it in the buffer pool costs less "
         f"than the fast storage that would serve so many reads."
     ),
 }
 
 
-def bytes_text(size: int) -> str:
-    """Bytes for people: 512 B, 8.0 KiB, 1.5 GiB."""
-    value, units = float(size), ["B", "KiB", "MiB", "GiB", "TiB"]
-    while value >= 1024 and len(units) > 1:
-        value /= 1024
-        units.pop(0)
-    return f"{value:.0f} {units[0]}" if units[0] == "B" else f"{value:.1f} {units[0]}"
-
-
 def percent_text(share: float) -> str:
-    """A share for people; what is not quite all never reads as 100 %."""
-    return "more than 99.99 %" if 0.9999 < share < 1 else f"{share * 100:.4g} %"
-
-
-def seconds_text(seconds: float) -> str:
-    """Seconds for people, with about three figures: 0.4 s, 812 s, 26 min, 4.2 h."""
-    if seconds == float("inf"):
-        return "forever"
-    if abs(seconds) < 1000:
-        return f"{seconds:.3g} s"
-    hours = seconds / HOUR
-    if abs(hours) < 2:
-        return f"{seconds / 60:.0f} min"
-    return f"{hours:,.0f} h" if abs(hours) >= 1000 else f"{hours:.3g} h"
+    """A share for people; what is not quite all never reads as 100%."""
+    return "more than 99.99%" if 0.9999 < share < 1 else f"{share * 100:.4g}%"
 
 
 def _limit_text(plan: Plan, settings: PolicySettings) -> str:
     """Which limit of a plan kept something out."""
     if len(plan.moves) >= settings.maximum_moves:
         return f"limit of {settings.maximum_moves}"
-    return "time limit" if settings.maximum_bytes is None else f"limit of {bytes_text(settings.maximum_bytes)}"
+    return "time limit" if settings.maximum_bytes is None else f"limit of {format_bytes(settings.maximum_bytes)}"

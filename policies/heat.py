@@ -202,7 +202,7 @@ def doubted(heat: HeatView, guests: Bools) -> HeatView:
 
     Args:
         heat: that ``decided`` returned.
-        guests: units that came to the fastest tier less than ``GUEST_HALF_LIVES`` ago.
+        guests: units that came to the fastest tier from another one less than ``GUEST_HALF_LIVES`` ago.
     """
     if heat.colder is None or not guests.any():
         return heat

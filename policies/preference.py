@@ -8,10 +8,10 @@ from math import ceil
 
 import numpy as np
 
+from connectors.amounts import format_bytes, format_seconds
 from connectors.model import I8, I64, Bools
 from policies.board import room_bytes
 from policies.bundles import Bundles, bundles_of
-from policies.explain import bytes_text, seconds_text
 from policies.plan import Pin, Plan, PolicySettings, Situation
 from policies.ways import single_where_possible
 
@@ -78,12 +78,11 @@ class PinView:
                 return f"{key} is preferred: its heat counts more, and decides."
             case PinState.RESTING:
                 cooling = float(self.bundles.cooling[self.bundles.of_row[row]])
-                rest = f"it rests for another {seconds_text(cooling)}"
+                rest = f"it rests for another {format_seconds(cooling)}"
                 return f"{key} was moved, or a move of it failed, not long ago; {rest}."
             case PinState.WAITING_FOR_ROOM:
-                return (
-                    f"{key} needs {bytes_text(self._size(row))} {self._where(row)}; it waits for room or a later plan."
-                )
+                needs = f"{format_bytes(self._size(row))} {self._where(row)}"
+                return f"{key} needs {needs}; it waits for room or a later plan."
             case _:
                 return f"{key} {self._obstacle(row)}."
 
@@ -102,7 +101,7 @@ class PinView:
             return f"moves together with a unit that is pinned off {situation.tiers[0].name}"
         if not self.bundles.routable[bundle]:
             return f"cannot be moved: {situation.no_route[situation.units.key[int(self.bundles.lead[bundle])]]}"
-        return f"needs {bytes_text(self._size(row))}, more than any space {self._where(row)} is known to hold"
+        return f"needs {format_bytes(self._size(row))}, more than any space {self._where(row)} is known to hold"
 
 
 def pin_view(situation: Situation, plan: Plan, settings: PolicySettings) -> PinView:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from connectors.amounts import format_bytes, format_seconds
 from connectors.figures import Role, RoleFigures
 from connectors.model import DatabaseDemand
 from policies.benefit import HOUR
-from policies.explain import bytes_text
 from policies.plan import Advice, AdviceCode, PolicySettings, Situation, TierSpeed
 
 NOTICEABLE = 0.05  # share of session time; waits below it are nobody's problem
@@ -58,7 +58,7 @@ def _used(figures: RoleFigures, situation: Situation, settings: PolicySettings) 
 def _untimed(figures: RoleFigures) -> Advice:
     """It is used and nobody has measured for how long: that is said, and no more."""
     written = figures.written_bytes
-    much = f", {bytes_text(round(written))}/s written," if written > 0 else ""
+    much = f", {format_bytes(round(written))}/s written," if written > 0 else ""
     return Advice(
         code=AdviceCode.UNKNOWN,
         subject=figures.name,
@@ -72,7 +72,7 @@ def _role(figures: RoleFigures, situation: Situation, settings: PolicySettings) 
     waited = waited_seconds(figures)
     if waited * HOUR < settings.minimum_wait_saved_per_hour or not _noticed(figures, situation):
         return _left(figures, situation)
-    told = f"{_what(figures)}: sessions wait {waited * HOUR:,.0f} s per hour for it"
+    told = f"{_what(figures)}: sessions wait {format_seconds(waited * HOUR)} per hour for it"
     note = f" ({figures.note})" if figures.note else ""
     best = min(situation.tiers, key=lambda tier: tier.speed.write_seconds)
     spared = _spared(figures, best.speed)
@@ -81,8 +81,8 @@ def _role(figures: RoleFigures, situation: Situation, settings: PolicySettings) 
         return Advice(
             code=AdviceCode.FASTER_DEVICE,
             subject=figures.name,
-            sentence=f"{told}, {_latencies(figures)}; {best.name} would save about {saves:,.0f} s per hour, with "
-            f"{_milliseconds(best.speed.write_seconds)} a write{note}.",
+            sentence=f"{told}, {_latencies(figures)}; {best.name} would save about {format_seconds(saves)} per hour, "
+            f"with {format_seconds(best.speed.write_seconds)} a write{note}.",
             saves_per_hour=saves,
         )
     return Advice(
@@ -142,9 +142,5 @@ _WORDS = {Role.LOG: "the log", Role.TEMP: "the temporary space", Role.UNDO: "the
 
 def _latencies(figures: RoleFigures) -> str:
     kinds = ((figures.reads, figures.read_seconds, "a read"), (figures.writes, figures.write_seconds, "a write"))
-    told = [f"{_milliseconds(seconds / count)} {word}" for count, seconds, word in kinds if count > 0 and seconds > 0]
+    told = [f"{format_seconds(seconds / count)} {word}" for count, seconds, word in kinds if count > 0 and seconds > 0]
     return ", ".join(told)
-
-
-def _milliseconds(seconds: float) -> str:
-    return f"{seconds * 1000:.3g} ms"

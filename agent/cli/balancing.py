@@ -30,7 +30,9 @@ from agent.ledger import ProposalRow
 from agent.pins import PinReport, pin_reports
 from agent.planner import Planning
 from agent.proposals import Proposal
-from agent.units_of_measure import exact_bytes, format_bytes, format_seconds, parse_ratio, parse_seconds
+from agent.purposes import in_words
+from agent.units_of_measure import parse_ratio, parse_seconds
+from connectors.amounts import exact_bytes, format_bytes, format_seconds
 from policies.modes import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, UnknownName, Usage
 from policies.spaces_after import spaces_after
 
@@ -93,7 +95,7 @@ def balance(
         planning = _planned(watch.plan(wanted, limit, traced=trace))
         proposal = watch.proposal(planning)
         number = watch.propose(planning) if propose else None
-        stored = None if number is None else session.ledger.proposal(number)
+        stored = None if number is None else session.ledger.proposals.row(number)
     except UnknownName as error:
         raise CommandError(
             str(error),
@@ -165,10 +167,11 @@ def _seconds(time_limit: str | None) -> float:
 def _print(
     out: Output, mode: ModeType, planning: Planning, proposal: Proposal | None, reports: tuple[PinReport, ...]
 ) -> None:
+    words = in_words(planning.purpose)
     if proposal is None:
-        out.heading(f"{mode}: nothing to move")
+        out.heading(f"{words}: nothing to move")
     else:
-        out.heading(f"the plan ({mode})")
+        out.heading(f"the plan: {words}")
         _print_figures(out, mode, proposal)
         print_moves(out, proposal.moves)
     print_spaces(out, spaces_after(planning.situation, planning.plan))

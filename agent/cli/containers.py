@@ -11,7 +11,7 @@ from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.output import Column
 from agent.cli.session import Session
 from agent.config import Storage
-from agent.units_of_measure import format_bytes
+from connectors.amounts import format_bytes
 from connectors.containers import Container
 from connectors.model import Space
 

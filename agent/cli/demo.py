@@ -13,7 +13,7 @@ from agent.cli.app import Group, command
 from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.output import Output
 from agent.cli.session import Session, actor, interactive
-from agent.units_of_measure import format_seconds
+from connectors.amounts import format_seconds
 
 
 @command(Group.SET_UP, "hotplace demo --yes --json")

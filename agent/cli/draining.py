@@ -12,8 +12,8 @@ from agent.cli.session import Session
 from agent.cli.wording import print_moves, proposal_document
 from agent.containers import TakingOut
 from agent.ledger import ProposalRow
-from agent.units_of_measure import format_bytes, format_seconds
 from agent.watch import Watch
+from connectors.amounts import format_bytes, format_seconds
 from connectors.containers import ByHand
 from connectors.model import NoRoute
 
@@ -35,7 +35,7 @@ def take_out(session: Session, watch: Watch, space: str, container: str, *, prop
             advice=f"hotplace balance --type drain --space {space} empties all of it.",
         )
     number = watch.offer(found.proposal) if propose else None
-    stored = None if number is None else session.ledger.proposal(number)
+    stored = None if number is None else session.ledger.proposals.row(number)
     _print(session.out, found, stored, propose=propose)
     session.out.document(_document(session, found, stored, propose=propose))
     return True

@@ -12,7 +12,8 @@ from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.session import Session
 from agent.cli.wording import seconds_per_hour
 from agent.decisions import decision_of_proposal, recall
-from agent.units_of_measure import format_bytes, format_ratio, format_seconds, format_when
+from agent.units_of_measure import format_when
+from connectors.amounts import format_bytes, format_ratio, format_seconds
 from policies.explain import explain
 from policies.figures import Figures, figures_of
 

@@ -27,8 +27,8 @@ from agent.ledger import ProposalRow
 from agent.planner import Planning
 from agent.proposals import Proposal
 from agent.ranking import Ranking, ranking_of
-from agent.units_of_measure import format_bytes, format_seconds
 from agent.watch import Watch
+from connectors.amounts import format_bytes, format_seconds
 from policies.plan import Advice, Verdict
 
 HEAD = 10  # units of the ranking that are shown
@@ -65,7 +65,7 @@ def plan(
         assert planning is not None, "there is a sample"
         proposal = watch.proposal(planning)
         number = watch.propose(planning) if propose else None
-        stored = None if number is None else session.ledger.proposal(number)
+        stored = None if number is None else session.ledger.proposals.row(number)
     finally:
         watch.close(save=observe is not None)
     ranking = ranking_of(planning)

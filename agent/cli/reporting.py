@@ -15,7 +15,8 @@ from agent.cli.session import Session
 from agent.cli.sizing import write_file
 from agent.report import Report, html_page, markdown_page, report_document, report_of
 from agent.report.content import ProposalRecord
-from agent.units_of_measure import format_bytes, format_seconds, format_when, parse_seconds
+from agent.units_of_measure import format_when, parse_seconds
+from connectors.amounts import format_bytes, format_seconds
 
 COLUMNS = (
     Column("move", number=True), Column("unit"), Column("to"), Column("size", number=True), Column("state"),

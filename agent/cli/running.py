@@ -24,10 +24,12 @@ from agent.logs import set_up_logs
 from agent.memory import return_large_blocks
 from agent.snapshot import STATUS
 from agent.states import ACTIONABLE, MoveState, ProposalState
-from agent.units_of_measure import format_bytes, format_seconds, format_when
+from agent.units_of_measure import format_when
+from connectors.amounts import format_bytes, format_seconds
 from connectors.base import HotplaceError
 
 UNDER_WAY = ACTIONABLE | {MoveState.PLACED, MoveState.SETTLING, MoveState.UNDO_PROPOSED}
+NO_ROOM_KNOWN = "room in each tier: no daemon has sampled it yet; hotplace balance --type usage shows it as it is now"
 OPEN = frozenset({ProposalState.PROPOSED, ProposalState.APPROVED})
 
 
@@ -56,7 +58,7 @@ class DaemonState:
 
 def daemon_of(ledger: Ledger, database: DatabaseConfig, now: datetime) -> DaemonState:
     """Whether a daemon watches that database, as far as the ledger and this machine tell."""
-    stored = ledger.load_document(database.name, STATUS)
+    stored = ledger.state.load_document(database.name, STATUS)
     if stored is None:
         return DaemonState(word="never", alive=False, age_seconds=None, at=None, status={})
     at, status = stored
@@ -115,9 +117,9 @@ def _run_once(session: Session) -> ExitCode:
         failure = error
     documents, ended = [], []
     for database in session.databases:
-        stored = session.ledger.load_document(database.name, STATUS)
-        proposals = session.ledger.proposals(database=database.name, states={ProposalState.PROPOSED})
-        ended += [row for row in session.ledger.moves(database=database.name) if _touched(row, started)]
+        stored = session.ledger.state.load_document(database.name, STATUS)
+        proposals = session.ledger.proposals.rows(database=database.name, states={ProposalState.PROPOSED})
+        ended += [row for row in session.ledger.moves.rows(database=database.name) if _touched(row, started)]
         documents.append(
             {
                 "database": database.name,
@@ -149,8 +151,8 @@ def status(session: Session) -> None:
     documents = []
     for database in session.databases:
         daemon = daemon_of(ledger, database, now)
-        proposals = ledger.proposals(database=database.name, states=OPEN)
-        moves = ledger.moves(database=database.name, states=UNDER_WAY)
+        proposals = ledger.proposals.rows(database=database.name, states=OPEN)
+        moves = ledger.moves.rows(database=database.name, states=UNDER_WAY)
         under_way = under_way_of(ledger, database, now)
         _print_status(session.out, database, daemon, proposals, moves, under_way)
         documents.append({**_status_document(database, daemon, proposals, moves), **under_way_document(under_way)})
@@ -181,14 +183,21 @@ def _print_status(
     if not proposals:
         out.line("no open proposal")
     _print_moves(out, moves, under_way)
+    _print_rooms(out, daemon)
+
+
+def _print_rooms(out: Output, daemon: DaemonState) -> None:
+    """What a daemon saw last: this command asks the ledger alone, and so answers while a database is down."""
     rooms = daemon.status.get("spaces") or []
-    if rooms:
-        sampled_at = datetime.fromisoformat(str(daemon.status["last_sample"]))
-        out.line(f"room when last sampled, {format_when(sampled_at)}:")
-        out.table(
-            (Column("tier"), Column("space"), *(Column(t, number=True) for t in ("used", "free", "capacity"))),
-            [_room_cells(room) for room in rooms],
-        )
+    if not rooms:
+        out.line(NO_ROOM_KNOWN)
+        return
+    sampled_at = datetime.fromisoformat(str(daemon.status["last_sample"]))
+    out.line(f"room when last sampled, {format_when(sampled_at)}:")
+    out.table(
+        (Column("tier"), Column("space"), *(Column(t, number=True) for t in ("used", "free", "capacity"))),
+        [_room_cells(room) for room in rooms],
+    )
 
 
 def _print_proposals(out: Output, proposals: list[ProposalRow]) -> None:

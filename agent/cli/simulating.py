@@ -18,7 +18,8 @@ from agent.cli.output import Column, Output
 from agent.cli.session import Session
 from agent.config.policy import PolicyConfig
 from agent.simulation import Played, play, start_of
-from agent.units_of_measure import format_bytes, format_ratio, format_seconds, format_when, parse_bytes, parse_seconds
+from agent.units_of_measure import format_when, parse_bytes, parse_seconds
+from connectors.amounts import format_bytes, format_ratio, format_seconds
 from policies.plan import PolicySettings, Situation
 from policies.windows import parse_window
 
@@ -57,7 +58,7 @@ def simulate(
         situation,
         _settings(session, policy or []),
         slots,
-        session.ledger.read_history(session.database.name, now - timedelta(seconds=lasts), now),
+        session.ledger.history.read(session.database.name, now - timedelta(seconds=lasts), now),
         _limits(session, window or []),
         safety=session.database.copy_safety,
         plan_every=timedelta(seconds=every),

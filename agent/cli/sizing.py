@@ -27,7 +27,7 @@ from agent.sizing import (
     fleet_document,
     ratio_of,
 )
-from agent.units_of_measure import exact_bytes, format_bytes, format_ratio, format_seconds
+from connectors.amounts import exact_bytes, format_bytes, format_ratio, format_seconds
 from connectors.base import HotplaceError
 from policies.benefit import HOUR
 from policies.purchase import WRITE_FACTORS, TierPrice, price_per

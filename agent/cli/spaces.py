@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from agent.cli.output import Column, Output
-from agent.units_of_measure import format_bytes, format_ratio, format_seconds
+from connectors.amounts import format_bytes, format_ratio, format_seconds
 from policies.spaces_after import Carried, SpacesAfter
 
 COLUMNS = (

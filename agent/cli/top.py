@@ -22,7 +22,8 @@ from agent.cli.session import Session
 from agent.cli.under_way import under_way_document, under_way_of
 from agent.config import DatabaseConfig
 from agent.ranking import RANKING, Ranking, ranking_from_arrays
-from agent.units_of_measure import format_bytes, format_seconds, parse_seconds
+from agent.units_of_measure import parse_seconds
+from connectors.amounts import format_bytes, format_seconds
 
 UNITS = 10
 ENOUGH = (b"q", b"Q", b"")  # keys that end the show; empty: the terminal has gone
@@ -85,8 +86,8 @@ def _document(session: Session, database: DatabaseConfig, limit: int) -> dict[st
     now = session.clock.now()
     daemon = daemon_of(session.ledger, database, now)
     under_way = under_way_of(session.ledger, database, now)
-    rows = session.ledger.moves(database=database.name, states=UNDER_WAY)
-    stored = session.ledger.load_arrays(database.name, RANKING)
+    rows = session.ledger.moves.rows(database=database.name, states=UNDER_WAY)
+    stored = session.ledger.state.load_arrays(database.name, RANKING)
     ranking = None if stored is None else ranking_from_arrays(stored[1])
     return {
         "database": database.name,

@@ -15,7 +15,8 @@ from agent.cli.under_way import under_way_document, under_way_of
 from agent.config import DatabaseConfig
 from agent.states import ACTIONABLE
 from agent.trace import TraceFigures, TraceMark, read_figures, read_mark, write_mark
-from agent.units_of_measure import format_seconds, format_when, parse_seconds
+from agent.units_of_measure import format_when, parse_seconds
+from connectors.amounts import format_seconds
 
 trace = typer.Typer(no_args_is_help=True, epilog="Example: hotplace trace on --for 2h")
 app.add_typer(
@@ -81,7 +82,7 @@ def _check_document(session: Session, database: DatabaseConfig) -> dict[str, Any
     now, ledger = session.clock.now(), session.ledger
     mark, figures = read_mark(ledger, database.name), read_figures(ledger, database.name)
     under_way = under_way_of(ledger, database, now)
-    rows = ledger.moves(database=database.name, states=ACTIONABLE)
+    rows = ledger.moves.rows(database=database.name, states=ACTIONABLE)
     lines = [_sentence(session, database, mark, figures), under_way.window, *map(under_way.line, rows)]
     return {
         "database": database.name,

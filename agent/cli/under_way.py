@@ -12,8 +12,9 @@ from agent.executor import WAITING
 from agent.ledger import AskRow, ClosedSpaceRow, Ledger, MoveRow
 from agent.progress import PROGRESS, RunningMove, progress_from_document
 from agent.states import MoveState
-from agent.units_of_measure import format_bytes, format_ratio, format_seconds, format_when
+from agent.units_of_measure import format_when
 from agent.wishes import reason_of
+from connectors.amounts import format_bytes, format_ratio, format_seconds
 
 BAR = 20  # characters
 
@@ -62,8 +63,8 @@ def move_line(row: MoveRow, said: str) -> str:
 
 def under_way_of(ledger: Ledger, database: DatabaseConfig, now: datetime) -> UnderWay:
     """What the ledger tells now."""
-    running = ledger.load_document(database.name, PROGRESS)
-    waiting = ledger.load_document(database.name, WAITING)
+    running = ledger.state.load_document(database.name, PROGRESS)
+    waiting = ledger.state.load_document(database.name, WAITING)
     return UnderWay(
         running=None if running is None else progress_from_document(running[1], now),
         waiting={} if waiting is None else waiting[1],

@@ -9,7 +9,9 @@ from typing import Any
 from agent.cli.output import Column, Output
 from agent.containers import CONTAINER
 from agent.proposals import DIGEST_SHOWN, Proposal, ProposedMove
-from agent.units_of_measure import exact_bytes, format_bytes, format_ratio, format_seconds, format_when
+from agent.purposes import in_words
+from agent.units_of_measure import format_when
+from connectors.amounts import exact_bytes, format_bytes, format_ratio, format_seconds
 from connectors.model import Route
 from policies.plan import MoveReason
 
@@ -32,7 +34,8 @@ def count_of_moves(proposal: Proposal) -> str:
 
 def question(proposal: Proposal) -> str:
     """What it is for and who wants it: ``drain old_ssd, asked by ann``."""
-    return f"{proposal.purpose}, asked by {proposal.asked_by}" if proposal.asked_by else proposal.purpose
+    words = in_words(proposal.purpose)
+    return f"{words}, asked by {proposal.asked_by}" if proposal.asked_by else words
 
 
 def short_digest(digest: str) -> str:

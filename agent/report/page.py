@@ -5,7 +5,8 @@ from __future__ import annotations
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from agent.report.content import Report
-from agent.units_of_measure import format_bytes, format_ratio, format_seconds, format_when
+from agent.units_of_measure import format_when
+from connectors.amounts import format_bytes, format_ratio, format_seconds
 
 
 def html_page(report: Report) -> str:

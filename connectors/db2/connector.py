@@ -73,7 +73,7 @@ class Db2Connector:
         return found
 
     def sample(self) -> Sample:
-        """Counters of ``sampler.COUNTERS`` by unit, summed over members.
+        """Counters of ``counted.COUNTERS`` by unit, summed over members.
 
         Raises:
             StatementFailed: ``mon_obj_metrics`` is not EXTENDED on every member: zeros would look cold.

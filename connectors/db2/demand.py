@@ -28,7 +28,7 @@ def classify(interval: Interval, homes: Homes) -> Demand:
     """Rates by unit and signal.
 
     Args:
-        interval: deltas with the counters of ``sampler.COUNTERS``.
+        interval: deltas with the counters of ``counted.COUNTERS``.
         homes: the table space of each unit by the last catalog; units it does not know are not observed.
     """
     if interval.database.get(UNCOUNTED, 0.0) > 0:

@@ -1,44 +1,27 @@
-"""Takes one sample: counters of every table, LOB object and index over all members, and of every table space.
-
-Object counters rise per member and are summed. A table that was dropped and made again, or moved, keeps its name and
-begins at zero; the place of its file is sampled as a pair of counters, one of which falls whenever it changes, so that
-the interval is not taken for work (``home`` and ``home_complement``).
-"""
+"""Takes one sample: counters of every table, LOB object and index over all members, and of every table space."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from connectors.base import Clock
+from connectors.db2.counted import COUNTERS, by_unit, of_indexes, of_tables
 from connectors.db2.figures import MILLISECONDS, columns_of, space_totals
-from connectors.db2.names import Part, physical_id
 from connectors.db2.queries import query
 from connectors.db2.roles import log_figures, temporary_figures
 from connectors.db2.session import ReadSession, Row
 from connectors.figures import RoleFigures, SpaceFigures
-from connectors.model import F64, I64, Sample
+from connectors.model import F64, Sample
 
-COUNTERS = (
-    "logical_reads",
-    "physical_reads",  # by sessions and prefetchers alike: Db2 does not tell them apart for an object
-    "direct_read_requests",
-    "rows_changed",  # of an index: keys updated
-    "disturbed",  # samples at which a utility worked on it
-    "home",
-    "home_complement",
-)
-_LOGICAL, _PHYSICAL, _DIRECT, _CHANGED, _DISTURBED, _HOME, _COMPLEMENT = range(len(COUNTERS))
-_FILE_BITS = 20
-_ALL_HOMES = 2**52
 DISTURBING = frozenset({"BACKUP", "RESTORE", "LOAD", "REORG", "RUNSTATS", "REDISTRIBUTE"})
 BACKUPS = "backups_seen"
 UNCOUNTED = "samples_without_object_counters"
 PERMANENT = frozenset({"ANY", "LARGE"})
 _COLUMN = re.compile(r"^\s*(?:SELECT )?\s*\w+\.(\w+)", re.MULTILINE)
-Counts = dict[int, list[int]]
 
 
 def column_names(name: str) -> tuple[str, ...]:
@@ -70,14 +53,13 @@ class MonitorSampler:
         """
         taken_at, monotonic = self._clock.now(), self._clock.monotonic()
         self._watch_utilities()
-        tables = self._session.rows("sample_tables", doing="sampling tables")
-        indexes = self._session.rows("sample_indexes", doing="sampling indexes")
+        tables = self._session.parts("sample_tables", partial(of_tables, disturbed=self._seen), doing="sampling tables")
+        indexes = self._session.parts(
+            "sample_indexes", partial(of_indexes, disturbed=self._seen), doing="sampling indexes"
+        )
         spaces = self._session.rows("sample_spaces", doing="sampling table spaces")
         members = self._session.optional_rows("database", doing="sampling the database") or []
-        counts: Counts = {}
-        self._add_tables(counts, tables)
-        self._add_indexes(counts, indexes)
-        ids, columns = _arranged(counts)
+        ids, columns = by_unit(tables + indexes)
         figures, database, temporary = space_figures(spaces, by_group=self._by_group)
         database |= database_totals(members)
         self._uncounted += not objects
@@ -102,32 +84,6 @@ class MonitorSampler:
             self._seen[table] = self._seen.get(table, 0) + 1
         self._backups += backup or self._backup_before
         self._before, self._backup_before = now, backup
-
-    def _add_tables(self, counts: Counts, rows: Iterable[Row]) -> None:
-        for row in rows:
-            schema, name, partition, _, space, file, *reads, _, _, inserted, updated, deleted, direct, _ = row
-            data_l, data_p, xda_l, xda_p, col_l, col_p = (int(value or 0) for value in reads)
-            of = _counts_of(counts, physical_id(Part.TABLE, schema, name, 0, partition))
-            of[_LOGICAL] += data_l + col_l
-            of[_PHYSICAL] += data_p + col_p
-            of[_CHANGED] += int(inserted or 0) + int(updated or 0) + int(deleted or 0)
-            of[_DISTURBED] = self._seen.get((schema, name), 0)
-            of[_HOME] = max(of[_HOME], (max(0, int(space or 0)) << _FILE_BITS) + max(0, int(file or 0)))
-            of[_COMPLEMENT] = _ALL_HOMES - of[_HOME]
-            if xda_l or xda_p or direct:
-                lob = _counts_of(counts, physical_id(Part.LOB, schema, name, 0, partition))
-                lob[_LOGICAL] += xda_l
-                lob[_PHYSICAL] += xda_p
-                lob[_DIRECT] += int(direct or 0)
-                lob[_DISTURBED] = self._seen.get((schema, name), 0)
-
-    def _add_indexes(self, counts: Counts, rows: Iterable[Row]) -> None:
-        for schema, name, iid, partition, _, logical, physical, _, updates in rows:
-            of = _counts_of(counts, physical_id(Part.INDEX, schema, name, int(iid), partition))
-            of[_LOGICAL] += int(logical or 0)
-            of[_PHYSICAL] += int(physical or 0)
-            of[_CHANGED] += int(updates or 0)
-            of[_DISTURBED] = self._seen.get((schema, name), 0)
 
 
 def disturbed_tables(rows: Sequence[Row]) -> tuple[set[tuple[str, str]], bool]:
@@ -204,14 +160,3 @@ def space_key(word: str, number: int) -> str:
 def _accumulate(sums: list[float], row: int, *columns: F64) -> None:
     for at, column in enumerate(columns):
         sums[at] += float(column[row])
-
-
-def _counts_of(counts: Counts, number: int) -> list[int]:
-    return counts.setdefault(number, [0] * len(COUNTERS))
-
-
-def _arranged(counts: Counts) -> tuple[I64, I64]:
-    """Ids ascending and counters of shape ``(len(COUNTERS), units)``, without units that have none."""
-    ids = np.array(sorted(number for number, values in counts.items() if any(values)), dtype=np.int64)
-    values = np.array([counts[int(number)] for number in ids], dtype=np.int64).reshape(len(ids), len(COUNTERS))
-    return ids, np.ascontiguousarray(values.T)

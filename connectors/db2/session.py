@@ -6,8 +6,10 @@ transaction stays open between two samples; those that act commit each statement
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import ibm_db
@@ -18,8 +20,11 @@ from connectors.db2.errors import MISSING_CODES, cannot_connect, diagnose, trans
 from connectors.db2.plan_only.platforms import Platform, insist_on, platform_of
 from connectors.db2.queries import Query, fit, query
 from connectors.db2.settings import Db2Settings
+from connectors.interruptible import interruptible
 
+log = logging.getLogger(__name__)
 ANSWER_MARGIN_SECONDS = 5  # beyond the time limit of a statement
+ROWS_AT_ONCE = 4096  # taken from the driver
 CLOSE_SECONDS = 5  # for the answer to the last roll-back
 Row = tuple[Any, ...]
 Result = TypeVar("Result")
@@ -35,8 +40,8 @@ class Cursor(Protocol):
         """Prepare and execute."""
         ...
 
-    def fetchall(self) -> list[Row]:
-        """Every row."""
+    def fetchmany(self, size: int, /) -> list[Row]:
+        """So many rows, fewer at the end."""
         ...
 
     def close(self) -> object:
@@ -116,10 +121,35 @@ def fetch(connection: Connection, statement: str, values: Sequence[object] = ())
     Raises:
         ibm_db_dbi.Error: as the driver says.
     """
+    return [row for part in fetch_parts(connection, statement, _stripped, values) for row in part]
+
+
+def fetch_parts(
+    connection: Connection, statement: str, take: Callable[[list[Row]], Result], values: Sequence[object] = ()
+) -> list[Result]:
+    """What is made of each some thousand rows of a query while they come; all rows at once are held nowhere.
+
+    Args:
+        connection: to ask over.
+        statement: a query.
+        take: makes something of rows, at least one, as the driver gives them: CHAR columns are padded.
+        values: bound by the server, never pasted.
+
+    Raises:
+        ibm_db_dbi.Error: as the driver says.
+    """
+    taken: list[Result] = []
     with _cursor(connection) as cursor:
         cursor.execute(statement, tuple(values)) if values else cursor.execute(statement)
-        found = cursor.fetchall()
-    return [tuple(value.rstrip() if isinstance(value, str) else value for value in row) for row in found]
+        while rows := cursor.fetchmany(ROWS_AT_ONCE):
+            taken.append(take(rows))
+            if len(rows) < ROWS_AT_ONCE:
+                break
+    return taken
+
+
+def _stripped(rows: list[Row]) -> list[Row]:
+    return [tuple(value.rstrip() if isinstance(value, str) else value for value in row) for row in rows]
 
 
 def send(connection: Connection, statement: str) -> None:
@@ -189,6 +219,15 @@ class ReadSession:
         """
         return self._retried(lambda connection: fetch(connection, self._fitted(connection, query(name)), values), doing)
 
+    def parts(self, name: str, take: Callable[[list[Row]], Result], *, doing: str) -> list[Result]:
+        """What is made of the rows of a query, see ``fetch_parts``; begun anew where the session had died.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+        wanted = query(name)
+        return self._retried(lambda connection: fetch_parts(connection, self._fitted(connection, wanted), take), doing)
+
     def optional_rows(self, name: str, values: Sequence[object] = (), *, doing: str) -> list[Row] | None:
         """As ``rows``; None where this server has no such source or this login may not ask it (see ``missing``).
 
@@ -242,6 +281,12 @@ class ReadSession:
             self._connection = open_connection(self._settings, statement_seconds=self._settings.query_timeout)
         return self._connection
 
+    def _say_that_it_waits(self) -> None:
+        """IBM's driver has no way to cancel a statement; its time limit ends it."""
+        log.warning("waits for a statement that cannot be cancelled", extra={"fields": {
+            "at_most": f"{self._settings.query_timeout + ANSWER_MARGIN_SECONDS:g}s", "limited_by": "query_timeout",
+        }})  # fmt: skip
+
     def _drop(self) -> None:
         if self._connection is not None:
             close_quietly(self._connection)
@@ -253,7 +298,7 @@ class ReadSession:
         for last in (False, True):
             connection = self._open()
             try:
-                return work(connection)
+                return interruptible(partial(work, connection), self._say_that_it_waits, again_seconds=None)
             except DriverError as error:
                 found = diagnose(str(error))
                 if not found.broke:

@@ -10,6 +10,7 @@ import numpy as np
 
 from connectors.base import Clock, ConnectorError, PrivilegeMissing
 from connectors.figures import RoleFigures, SpaceFigures
+from connectors.folding import Folding
 from connectors.model import F64, I64, Sample
 from connectors.oracle.instances import Instances
 from connectors.oracle.roles import role_figures
@@ -143,26 +144,13 @@ def by_object(rows: list[Row]) -> tuple[I64, I64]:
     Returns:
         Object ids, ascending; values of shape ``(len(COUNTERS), objects)``.
     """
-    wide = _summed(np.array(rows, dtype=np.int64).reshape(len(rows), len(COUNTERS) + 1))
-    ids, first, at = np.unique(wide[:, 0], return_index=True, return_inverse=True)
-    wide[:, 1] *= np.arange(1, len(wide) + 1) - first[at]
-    values = np.zeros((len(COUNTERS), len(ids)), dtype=np.int64)
-    for total, column in zip(values, wide[:, 1:].T, strict=True):
-        np.add.at(total, at, column)
-    busy = values[1:].any(axis=0)
-    return ids[busy], values[:, busy]
-
-
-def _summed(rows: I64) -> I64:
-    """One row for each object and segment, in their order: what several instances counted is added up."""
-    order = np.lexsort((rows[:, 1], rows[:, 0]))
-    rows = rows[order]
-    new = np.ones(len(rows), dtype=np.bool_)
-    new[1:] = (rows[1:, :2] != rows[:-1, :2]).any(axis=1)
-    if bool(new.all()):
-        return rows
-    starts = np.flatnonzero(new)
-    return np.concatenate((rows[starts, :2], np.add.reduceat(rows[:, 2:], starts)), axis=1)
+    obj, segment, *counters = np.array(rows, dtype=np.int64).reshape(len(rows), len(COUNTERS) + 1).T
+    segments = Folding(obj, segment)  # what several instances counted is added up
+    objects = Folding(segments.keys[0])
+    columns = (segments.keys[1] * objects.ranks(), *map(segments.fold, counters))
+    ids, values = objects.keys[0], np.stack([objects.fold(column) for column in columns])
+    worked = values[1:].any(axis=0)
+    return ids[worked], values[:, worked]
 
 
 def space_figures(rows: list[Row], *, by_place: bool = False) -> SpaceFigures:

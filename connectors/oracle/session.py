@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from connectors.base import CannotConnect, StatementFailed
+from connectors.interruptible import interruptible
 from connectors.oracle.driver import Connection, Driver, code_of
 from connectors.oracle.errors import cannot_connect, connection_broke, translate
 from connectors.oracle.settings import OracleSettings
@@ -83,6 +85,10 @@ class ReadSession:
                 connection.rollback()
         return found
 
+    def _cancel(self, connection: Connection) -> None:
+        with suppress(self._driver.error):  # a session that is gone has nothing to cancel
+            connection.cancel()
+
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
@@ -100,7 +106,7 @@ class ReadSession:
         for last in (False, True):
             connection = self._open()
             try:
-                return work(connection)
+                return interruptible(partial(work, connection), partial(self._cancel, connection))
             except self._driver.error as error:
                 if not connection_broke(error):
                     raise translate(error, doing, reading=True) from error

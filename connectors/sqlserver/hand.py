@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-
-import pyodbc
-
-from connectors.sqlserver.errors import connection_broke, diagnose, translate
 from connectors.sqlserver.queries import query
+from connectors.sqlserver.running import Running
 from connectors.sqlserver.session import close_quietly, fetch, open_connection, whole_seconds
 from connectors.sqlserver.settings import SqlserverSettings
 
@@ -21,8 +17,7 @@ class Hand:
         Raises:
             CannotConnect: or AuthenticationFailed, as for any connection.
         """
-        self._cursor_lives = threading.Lock()
-        self._running: pyodbc.Cursor | None = None
+        self._running = Running()
         self.connection = open_connection(settings, name="hotplace move")
         self.number = self._number()
 
@@ -33,33 +28,18 @@ class Hand:
             pyodbc.Error: as the driver raises it.
         """
         self.connection.timeout = whole_seconds(limit_seconds)  # holds for cursors made from now on
-        cursor = self.connection.cursor()
-        with self._cursor_lives:
-            self._running = cursor
-        try:
+        with self._running.cursor(self.connection) as cursor:
             cursor.execute(statement)
             while cursor.nextset():
                 pass
-        finally:
-            with self._cursor_lives:
-                self._running = None
-                _close_cursor(cursor)
 
     def cancel(self) -> None:
-        """Cancel what runs; the cursor must not be freed meanwhile, which would take the process down.
+        """Cancel what runs.
 
         Raises:
             ConnectorError: the driver refused.
         """
-        with self._cursor_lives:
-            if self._running is None:
-                return
-            try:
-                self._running.cancel()
-            except pyodbc.Error as error:
-                seen = diagnose(error)
-                if not connection_broke(seen):
-                    raise translate(seen, "cancelling the running step") from error
+        self._running.cancel()
 
     def close(self) -> None:
         """End it."""
@@ -68,13 +48,3 @@ class Hand:
     def _number(self) -> int:
         """Of the session, so that another one can look at it."""
         return int(fetch(self.connection, query("session_id"), ())[0][0])
-
-
-def _close_cursor(cursor: pyodbc.Cursor) -> None:
-    """Close; with its session broken it is closed already."""
-    try:
-        cursor.close()
-    except pyodbc.Error as error:
-        seen = diagnose(error)
-        if not connection_broke(seen) and seen.state != "HY000":
-            raise

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from connectors.amounts import format_seconds
 from connectors.model import Progress
 
 SURE_AFTER_SECONDS = 1.0  # a pace of less than that says nothing
-MINUTE = 60.0
 
 
 @dataclass(slots=True)
@@ -30,10 +30,5 @@ class Pace:
 def progress_of(doing: str, done: int, total: int, left: float | None) -> Progress:
     """As the contract has it: never more than all, and the rest of the time in words where it is known."""
     total = max(1, total)
-    sentence = doing if left is None else f"{doing}, {in_words(left)}"
+    sentence = doing if left is None else f"{doing}, about {format_seconds(left)} left"
     return Progress(done_bytes=min(total, max(0, done)), total_bytes=total, sentence=sentence)
-
-
-def in_words(seconds: float) -> str:
-    """``about 3 min left``."""
-    return f"about {seconds:.0f} s left" if seconds < 2 * MINUTE else f"about {seconds / MINUTE:.0f} min left"

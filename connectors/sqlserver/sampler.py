@@ -9,6 +9,7 @@ import numpy as np
 
 from connectors.base import Clock, ConnectorError, PrivilegeMissing, TimedOut
 from connectors.figures import SpaceFigures
+from connectors.folding import Folding, busy
 from connectors.model import F64, I64, Sample
 from connectors.sqlserver.keys import unit_ids
 from connectors.sqlserver.roles import role_figures
@@ -134,12 +135,8 @@ def by_unit(rows: list[Row]) -> tuple[I64, I64]:
         raise ConnectorError(f"sampling counters: rows of {len(rows[0])} columns, expected {width}")
     numbers = np.array(rows, dtype=np.int64).reshape(-1, width).T
     zero = np.zeros(numbers.shape[1], dtype=np.int64)
-    ids, at = np.unique(unit_ids(numbers[0], numbers[1], numbers[2], zero), return_inverse=True)
-    counters = np.zeros((len(COUNTERS), len(ids)), dtype=np.int64)
-    for total, value in zip(counters, numbers[_KEYS:], strict=True):
-        np.add.at(total, at, value)
-    busy = counters.any(axis=0)
-    return ids[busy], counters[:, busy]
+    units = Folding(unit_ids(numbers[0], numbers[1], numbers[2], zero))
+    return busy(units.keys[0], np.stack([units.fold(counter) for counter in numbers[_KEYS:]]))
 
 
 def _by_home(files: list[Row], home_of: Callable[[str], str]) -> list[Row]:

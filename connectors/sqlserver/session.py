@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pyodbc
 
-from connectors.base import CannotConnect, StatementFailed
+from connectors.base import CannotConnect, ConnectorError, StatementFailed
+from connectors.interruptible import interruptible
 from connectors.sqlserver.drivers import connection_string, is_that_driver, kind_of
 from connectors.sqlserver.errors import cannot_connect, connection_broke, diagnose, translate
 from connectors.sqlserver.queries import NEWEST, query, query_names
+from connectors.sqlserver.running import Running
 from connectors.sqlserver.settings import SqlserverSettings
 
 Row = tuple[Any, ...]
@@ -76,23 +80,28 @@ def open_connection(settings: SqlserverSettings, *, name: str) -> pyodbc.Connect
     return connection
 
 
-def fetch(connection: pyodbc.Connection, statement: str, values: tuple[object, ...]) -> list[Row]:
+def fetch(
+    connection: pyodbc.Connection, statement: str, values: tuple[object, ...], running: Running | None = None
+) -> list[Row]:
     """Rows of the one result that a batch has; the results after it are read too, because errors may come with them.
+
+    Args:
+        connection: to ask over.
+        statement: a batch.
+        values: bound by the server, never pasted.
+        running: by which another thread may cancel it.
 
     Raises:
         pyodbc.Error: as the driver raises it.
     """
     rows: list[Row] = []
-    cursor = connection.cursor()
-    try:
+    with (running or Running()).cursor(connection) as cursor:
         cursor.execute(statement, *values)
         more = True
         while more:
             if cursor.description is not None:
                 rows += [tuple(row) for row in cursor.fetchall()]
             more = bool(cursor.nextset())
-    finally:
-        cursor.close()
     return rows
 
 
@@ -107,6 +116,7 @@ class ReadSession:
         self._name = name
         self._connection: pyodbc.Connection | None = None
         self._server: tuple[int, int] | None = None
+        self._running = Running()
         self._closed = False
 
     @property
@@ -155,6 +165,10 @@ class ReadSession:
             close_quietly(self._connection)
             self._connection = None
 
+    def _cancel(self) -> None:
+        with suppress(ConnectorError):  # then it ends by its time limit
+            self._running.cancel()
+
     def _open(self) -> pyodbc.Connection:
         if self._closed:
             raise CannotConnect("this connector was closed", advice="Open a new one.")
@@ -167,7 +181,7 @@ class ReadSession:
         for last in (False, True):
             connection = self._open()
             try:
-                return fetch(connection, statement, values)
+                return interruptible(partial(fetch, connection, statement, values, self._running), self._cancel)
             except pyodbc.Error as error:
                 seen = diagnose(error)
                 if not connection_broke(seen):

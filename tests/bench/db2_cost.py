@@ -7,14 +7,14 @@ and says nothing of Db2. Statements per cycle must not depend on the number of t
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from agent.clock import SystemClock
 from connectors.db2 import session
 from connectors.db2.connector import Db2Connector
-from connectors.db2.session import Connection, Row
+from connectors.db2.session import Connection, Result, Row
 from connectors.db2.settings import Db2Settings
 from connectors.settings import SecretSource
 from tests.bench.measurement import Measurement, of_runs, timed
@@ -73,14 +73,16 @@ def _statements(name: str, value: float, note: str) -> Measurement:
 def _counted() -> Iterator[list[str]]:
     """Every query that is sent within."""
     sent: list[str] = []
-    fetch = session.fetch
+    fetch = session.fetch_parts
 
-    def counting(connection: Connection, statement: str, values: Sequence[object] = ()) -> list[Row]:
+    def counting(
+        connection: Connection, statement: str, take: Callable[[list[Row]], Result], values: Sequence[object] = ()
+    ) -> list[Result]:
         sent.append(statement)
-        return fetch(connection, statement, values)
+        return fetch(connection, statement, take, values)
 
-    session.fetch = counting
+    session.fetch_parts = counting
     try:
         yield sent
     finally:
-        session.fetch = fetch
+        session.fetch_parts = fetch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.units_of_measure import format_bytes
+from connectors.amounts import format_bytes
 from tests.cli.site import Site
 
 ARCHIVE = '"shop"."archive_2019"'
@@ -13,7 +13,7 @@ ARCHIVE = '"shop"."archive_2019"'
 def test_drain_is_shown_and_proposed(site: Site) -> None:
     """A dry run prints moves and statements and stores nothing; --propose stores exactly that plan."""
     dry = site.good("balance", "--type", "drain", "--space", "ssd")
-    assert "the plan (drain)" in dry.out
+    assert "the plan: drain ssd" in dry.out
     assert f'MOVE TABLE {ARCHIVE} TO SPACE "hdd"' in dry.out
     assert "because ssd is to be emptied" in dry.out
     assert "empties" in dry.out
@@ -80,7 +80,7 @@ def test_the_time_limit_cuts_the_plan(site: Site) -> None:
 def test_hsm_in_its_three_subtypes(site: Site) -> None:
     """All ways by default; hdd only brings up, ssd only takes down, until the stated share is free."""
     full = site.good("balance", "--observe", "0.3")
-    assert "the plan (hsm)" in full.out
+    assert "the plan: hot up, cold down" in full.out
     assert "best possible" in full.out
     up = site.good("balance", "--subtype", "hdd", "--json").document["moves"]
     assert up
@@ -113,11 +113,11 @@ def test_every_mode_shows_the_spaces_before_and_after(site: Site, mode: tuple[st
     assert (" -> 0 B " in line) == (mode[0] == "drain")
 
 
-@pytest.mark.parametrize("mode", ["usage", "capacity"])
-def test_evening_out_stays_within_a_tier(site: Site, mode: str) -> None:
+@pytest.mark.parametrize(("mode", "evens"), [("usage", "load"), ("capacity", "fill")])
+def test_evening_out_stays_within_a_tier(site: Site, mode: str, evens: str) -> None:
     """With both spaces in one tier the fuller one gives to the other; with one space a tier there is nothing to do."""
     nothing = site.good("balance", "--type", mode, "--observe", "0.3")
-    assert f"{mode}: nothing to move" in nothing.out
+    assert f"even {evens} among the spaces: nothing to move" in nothing.out
     site.database["tiers"] = [{"name": "all", "spaces": ["ssd", "hdd"], "kind": "hdd"}]
     site.write()
     document = site.good("balance", "--type", mode, "--tier", "all", "--json").document

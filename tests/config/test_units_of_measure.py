@@ -12,16 +12,13 @@ from hypothesis import strategies as st
 from agent.units_of_measure import (
     MOST_BYTES,
     MOST_SECONDS,
-    exact_bytes,
-    format_bytes,
-    format_ratio,
-    format_seconds,
     format_when,
     parse_bytes,
     parse_rate,
     parse_ratio,
     parse_seconds,
 )
+from connectors.amounts import exact_bytes, format_bytes, format_ratio, format_seconds
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from connectors.db2.catalog import Homes
+from connectors.db2.counted import COUNTERS
 from connectors.db2.demand import ESTIMATED, classify
 from connectors.db2.roles import log_figures
 from connectors.db2.sampler import (
     BACKUPS,
-    COUNTERS,
     column_names,
     disturbed_tables,
     epoch_of,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,7 +16,7 @@ from connectors.base import CannotConnect, ConnectorError, LockNotObtained, Priv
 from connectors.model import Home, NoRoute, Route, Severity
 from tests.contract.asking import bundle_of, route_to, run
 from tests.db2.conftest import Connect, names_asked
-from tests.labs.db2.client import Db2, running_db2
+from tests.labs.db2.client import Db2, running_db2, wait_until
 from tests.labs.db2.server import BLIND, FAST, SLOW, SUCCESSOR, TS_FAST, TS_SLOW
 
 pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2")]
@@ -170,13 +174,13 @@ def test_emulated_server_samples_cost_the_same_for_any_number_of_tables(
     from connectors.db2 import session
 
     sent: list[str] = []
-    fetch = session.fetch
+    fetch = session.fetch_parts
 
-    def counting(connection: Any, statement: str, values: Any = ()) -> Any:
+    def counting(connection: Any, statement: str, *more: Any) -> Any:
         sent.append(statement)
-        return fetch(connection, statement, values)
+        return fetch(connection, statement, *more)
 
-    monkeypatch.setattr(session, "fetch", counting)
+    monkeypatch.setattr(session, "fetch_parts", counting)
 
     def cost(ask: Callable[[], object]) -> int:
         ask()  # columns are probed once
@@ -299,6 +303,36 @@ def test_emulated_server_silence_ends(lab: Any, connect: Connect) -> None:
             connector.sample()
     finally:
         lab.behave(**before)
+
+
+def test_emulated_server_an_interrupt_says_that_it_waits(
+    lab: Any, connect: Connect, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """IBM's driver cannot cancel: Ctrl-C says so at once, with the limit; it is obeyed when the statement ends."""
+    monkeypatch.setattr(logging.getLogger("connectors"), "propagate", True)  # a command may have changed it
+    connector = connect(query_timeout=600.0)
+    connector.identify()
+    lab.behave(silent=True)
+    told: list[bool] = []
+
+    def interrupt_and_let_it_end() -> None:
+        wait_until(lambda: any(thread.name == "interruptible" for thread in threading.enumerate()), "it waits")
+        os.kill(os.getpid(), signal.SIGINT)
+        try:
+            wait_until(lambda: "cannot be cancelled" in caplog.text, "it tells")
+            told.append(True)
+        finally:
+            lab.behave(silent=False)
+
+    person = threading.Thread(target=interrupt_and_let_it_end)
+    person.start()
+    with pytest.raises(KeyboardInterrupt):
+        connector.sample()
+    person.join()
+    assert told == [True]
+    (record,) = caplog.records
+    assert record.__dict__["fields"] == {"at_most": "605s", "limited_by": "query_timeout"}
+    assert connector.sample().physical_id.size
 
 
 def test_emulated_server_pitfall_08_indexes_are_known_by_number(lab: Any, connect: Connect) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import sys
-from contextlib import ExitStack
+import threading
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +30,7 @@ from connectors.postgresql.engine import ENGINE
 from connectors.postgresql.settings import PostgresqlSettings, parse_duration
 from connectors.registry import find_engine
 from connectors.settings import SecretSource
-from tests.labs.postgresql import PASSWORD, WRONG_PASSWORD, Cluster
+from tests.labs.postgresql import PASSWORD, WRONG_PASSWORD, Cluster, wait_until
 
 
 def secret(tmp_path: Path, text: str) -> SecretSource:
@@ -139,6 +142,31 @@ def test_reading_ends_at_its_limit(cluster: Cluster, dbname: str, cleanup: ExitS
     cleanup.callback(connector.close)
     with pytest.raises(TimedOut):
         connector._session.rows(b"SELECT pg_sleep(5)", doing="sleeping")
+    connector.sample()
+
+
+def test_an_interrupt_cancels_what_is_read(cluster: Cluster, dbname: str, cleanup: ExitStack) -> None:
+    """Ctrl-C in the middle of a query that would take an hour: the server stops it, and the session goes on."""
+    connector = cluster.connector(dbname, statement_timeout="1h")
+    cleanup.callback(connector.close)
+    connector.identify()
+    watcher = cleanup.enter_context(closing(cluster.session()))
+    watcher.autocommit = True
+
+    def sleeping() -> bool:
+        found = watcher.execute("SELECT state FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(36%'").fetchall()
+        return ("active",) in found
+
+    def interrupt() -> None:
+        wait_until(sleeping, "it sleeps")
+        os.kill(os.getpid(), signal.SIGINT)
+
+    person = threading.Thread(target=interrupt)
+    person.start()
+    with pytest.raises(KeyboardInterrupt):
+        connector._session.rows(b"SELECT pg_sleep(3600)", doing="sleeping")
+    person.join()
+    assert not sleeping()
     connector.sample()
 
 

@@ -153,6 +153,20 @@ def test_a_kill_in_the_middle(site: Site, lab: OracleHarness) -> None:
     site.good("audit", "verify")
 
 
+@pytest.mark.parametrize("text", ["GV$SEGSTAT", "DBA_LOB_PARTITIONS"])
+def test_one_interrupt_ends_a_long_statement(site: Site, lab: OracleHarness, text: str) -> None:
+    """Emulated server: a sample or a catalog that does not end is cancelled, and the command ends with 130."""
+    site.database["connection"]["statement_timeout"] = "1h"
+    site.write()
+    lab.database.stop_at = text
+    process = site.start("run", "--once")
+    _wait_for("the statement", lab.database.stopped.is_set)
+    process.send_signal(signal.SIGINT)
+    done = finish(process)
+    assert (done.code, done.err.splitlines()[-1]) == (130, "error: interrupted"), done
+    _wait_for("an end of all sessions", lambda: not lab.database.sessions)
+
+
 @pytest.mark.usefixtures("workload")
 def test_a_whole_life(site: Site, lab: OracleHarness, tmp_path: Path) -> None:
     """Emulated server: sampled by one login, planned by what waits, approved, killed while it copies, reconciled.

@@ -73,14 +73,14 @@ def test_acting_that_fails_is_tried_ever_more_seldom(site: Site, monkeypatch: py
                 raise CannotConnect("the server is down")
 
             patch.setattr(SimulatedConnector, "identify", refuse)
-            rows = len(ledger.audit(limit=10_000))
+            rows = len(ledger.audit.rows(limit=10_000))
             for _ in range(600):
                 daemon._guarded(daemon._act, watch)
                 site.clock.sleep(1.0)
-            assert 5 < len(ledger.audit(limit=10_000)) - rows < 40
+            assert 5 < len(ledger.audit.rows(limit=10_000)) - rows < 40
         site.clock.sleep(LONGEST_REST_SECONDS)
         daemon._guarded(daemon._act, watch)
-        assert ledger.moves(database="sim")[0].state is MoveState.PLACED
+        assert ledger.moves.rows(database="sim")[0].state is MoveState.PLACED
 
 
 def test_a_database_that_is_down_is_told(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,11 +94,11 @@ def test_a_database_that_is_down_is_told(site: Site, monkeypatch: pytest.MonkeyP
         with monkeypatch.context() as patch:
             patch.setattr(SimulatedConnector, "identify", refuse)
             daemon._guarded(daemon._sample, watch)
-            stored = ledger.load_document("sim", STATUS)
+            stored = ledger.state.load_document("sim", STATUS)
             assert stored is not None
             assert (stored[1]["error"], stored[1]["failures"]) == ("the server is down", 1)
         daemon._guarded(daemon._sample, watch)
-        stored = ledger.load_document("sim", STATUS)
+        stored = ledger.state.load_document("sim", STATUS)
         assert stored is not None
         assert stored[1]["error"] is None
 
@@ -143,3 +143,22 @@ def test_another_agent_at_a_reload_ends_nothing(site: Site, monkeypatch: pytest.
             wait_for(lambda: claims == 2)
             wait_for(lambda: daemon.config is not config)
             assert thread.is_alive()
+
+
+def test_what_waits_for_a_restart_does_not_come_with_a_reload(site: Site) -> None:
+    """SIGHUP takes over all but ledger and metrics, which the log says wait for a restart: fewer top units too."""
+    path = quiet_config(site)
+    config = load(path)
+    clock = SystemClock()
+    with Ledger.open(config.ledger.path, clock) as ledger:
+        daemon = Daemon(config, path, ledger, clock)
+        with running(daemon):
+            wait_for(lambda: bool(daemon.snapshots()))
+            text = path.read_text().replace("metrics: {enabled: false}", "metrics: {enabled: false, top_units: 1}")
+            path.write_text(text.replace("maximum_moves: 1", "maximum_moves: 2"))
+            daemon.ask_to_reload()
+            wait_for(lambda: daemon.config is not config)
+            wait_for(lambda: bool(daemon.snapshots()))
+            assert load(path).metrics.top_units == 1
+            assert (daemon.config.metrics, daemon.config.ledger) == (config.metrics, config.ledger)
+            assert daemon.config.databases[0].policy_settings().maximum_moves == 2

@@ -10,7 +10,7 @@ import pytest
 
 from agent.basis import lost_basis
 from agent.proposals import Proposal
-from agent.purposes import purpose_of
+from agent.purposes import in_words, purpose_of
 from connectors.containers import Container
 from connectors.model import NO_PARENT, Catalog, Space, UnitTable
 from policies.modes import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, Usage
@@ -72,12 +72,20 @@ def test_a_container_that_is_gone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "purpose"),
+    ("mode", "purpose", "words"),
     [
-        (Hsm(), "hsm"), (Hsm(subtype=HsmSubtype.SSD), "hsm ssd"), (Usage(), "usage"), (Usage(tier="ssd"), "usage ssd"),
-        (Capacity(tier="hdd"), "capacity hdd"), (Preference(), "preference"), (Drain(space="old"), "drain old"),
+        (Hsm(), "hsm", "hot up, cold down"),
+        (Hsm(subtype=HsmSubtype.SSD), "hsm ssd", "cold off the fastest tier"),
+        (Hsm(subtype=HsmSubtype.HDD), "hsm hdd", "hot to the fastest tier"),
+        (Usage(), "usage", "even load among the spaces"),
+        (Usage(tier="ssd"), "usage ssd", "even load among the spaces of ssd"),
+        (Capacity(tier="hdd"), "capacity hdd", "even fill among the spaces of hdd"),
+        (Preference(), "preference", "what is pinned to where it belongs"),
+        (Drain(space="usage x"), "drain usage x", "drain usage x"),
     ],
-)  # fmt: skip
-def test_each_mode_is_a_question_of_its_own(mode: Mode, purpose: str) -> None:
-    """In the words of the command that asks it."""
+)
+def test_each_mode_is_a_question_of_its_own(mode: Mode, purpose: str, words: str) -> None:
+    """Stored in the words of the command that asks it, and shown in words that need no command."""
     assert purpose_of(mode) == purpose
+    assert in_words(purpose) == words
+    assert in_words("undo 3, 4") == "undo 3, 4"

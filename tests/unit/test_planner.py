@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,16 +12,19 @@ import numpy as np
 import pytest
 
 from agent.config import DatabaseConfig
-from agent.ledger import Ledger
+from agent.ledger import Ledger, SentRow, StepState
 from agent.planner import Planning, make_planning, situation_of
 from agent.sampler import Picture, Sampler
+from agent.states import MoveState
 from connectors.base import Connector
 from connectors.model import Bundle, NoRoute, Route
 from connectors.simulated.clock import VirtualClock
 from connectors.simulated.connector import SimulatedConnector
 from tests.simulated.worlds import make
+from tests.unit.samples import a_move, a_route
 
 HOUR = 3600.0
+DAY = timedelta(days=1)
 DATABASE = DatabaseConfig.model_validate(
     {
         "name": "shop",
@@ -124,23 +127,38 @@ def test_the_turn_of_the_others_comes(desk: Desk) -> None:
     assert keys(desk.plan()) == free
 
 
+def arrival(key: str, from_tier: str, to_tier: str, at: datetime) -> SentRow:
+    """The statement with which a unit came to another tier."""
+    route = a_route(key)
+    move = replace(a_move(key=key, route=route), from_tier=from_tier, to_tier=to_tier)
+    return SentRow(
+        move_id=1, ordinal=1, sql=route.steps[0].sql, state=StepState.DONE, intended_at=at, ended_at=at,
+        move_state=MoveState.KEPT, move=move,
+    )  # fmt: skip
+
+
 def test_what_came_to_the_fastest_tier_lately_is_told_by_the_colder_horizon(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A guest of four days counts half where the last hours saw half; one of six days, and whoever went, does not."""
+    """A guest of four days counts half where the last hours saw half.
+
+    One of six days does not, nor who only changed spaces within the tier, nor whoever went.
+    """
     picture, now = desk.picture(), desk.clock.now()
     count = len(picture.catalog.units)
-    units = replace(picture.catalog.units, space=np.where(np.arange(count) < 3, 0, 1).astype(np.int32))
+    units = replace(picture.catalog.units, space=np.where(np.arange(count) < 4, 0, 1).astype(np.int32))
     picture = replace(
         picture,
         catalog=replace(picture.catalog, units=units),
         storage=replace(picture.storage, tier_of_space=np.arange(len(picture.catalog.spaces), dtype=np.int32)),
         heat=replace(picture.heat, colder=np.full(count, 0.5)),
     )
-    guest, settled, _, gone = units.key[:4]
-    days = {guest: 4, settled: 6, gone: 1}
-    moved = {key: now - timedelta(days=ago) for key, ago in days.items()}
-    monkeypatch.setattr(desk.ledger, "last_moved", lambda _database: moved)
+    guest, settled, levelled, _, gone = units.key[:5]
+    rows = [arrival(guest, "hdd", "ssd", now - 4 * DAY), arrival(settled, "hdd", "ssd", now - 6 * DAY),
+            arrival(levelled, "ssd", "ssd", now - DAY), arrival(gone, "ssd", "hdd", now - DAY)]  # fmt: skip
+    monkeypatch.setattr(
+        desk.ledger.moves, "sent", lambda _database, since: [row for row in rows if row.intended_at > since]
+    )
     heat = situation_of(picture, DATABASE, desk.ledger, DATABASE.policy_settings(), now).heat
     assert heat.colder is not None
     assert heat.colder.tolist() == [1.0, *[0.5] * (count - 1)]

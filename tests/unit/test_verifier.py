@@ -77,4 +77,4 @@ def test_a_proposal_that_predicts_nothing_is_no_division_by_zero() -> None:
 
 def test_too_short_a_look_is_told_as_such() -> None:
     """The engine is not said to be silent where nobody looked for long enough."""
-    assert "1.0 s were seen after settling, 5 are needed" in measure(PROPOSAL, demand(40.0), demand(10.0), 1.0).sentence
+    assert "1 s seen after settling, 5 s needed" in measure(PROPOSAL, demand(40.0), demand(10.0), 1.0).sentence

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from agent.ledger import MoveRow
-from agent.units_of_measure import format_seconds
+from connectors.amounts import format_seconds
 from tests.bench.lab.figures import say, table
 from tests.bench.lab.headline import SSD_SHARE, tables, workload
 from tests.bench.lab.hotplace import FULL_POLICY, Hotplace, watching
@@ -84,7 +84,7 @@ def moved(rig: Rig, work: Workload, name: str, connection: str = "", hold: bool 
 def _judged(
     name: str, run: Run, marks: tuple[float, float, float, float], agent: Hotplace, rows: tuple[MoveRow, ...]
 ) -> Moved:
-    steps = [(row, step) for row in rows for step in agent.ledger.steps(row.id)]
+    steps = [(row, step) for row in rows for step in agent.ledger.moves.steps(row.id)]
     took = [((step.ended_at or step.intended_at) - step.intended_at).total_seconds() for _, step in steps]
     locking = [seconds for seconds, (row, _) in zip(took, steps, strict=True) if not row.move.route.online]
     warm, begin, end, last = marks

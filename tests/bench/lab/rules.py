@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from agent.planner import Planning
-from agent.units_of_measure import format_seconds
+from connectors.amounts import format_seconds
 from policies.forecast import Forecast, forecast
 from tests.bench.lab import mixed
 from tests.bench.lab.figures import SERIES_COLUMNS, Series, measure, say, series_row, table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections import Counter
 from collections.abc import Iterator
 
@@ -33,6 +34,8 @@ class EmulatedDatabase(Workload):
 
     def __init__(self, version: tuple[int, ...] = (19, 22, 0, 0, 0), quirks: Quirks = Quirks()) -> None:  # noqa: B008
         super().__init__(quirks)
+        self.stop_at = ""  # a statement that has this text stands still, until it is cancelled or this is empty
+        self.stopped = threading.Event()  # one is standing
         self.version = version
         self.seconds_per_gb = 0.0  # how long a copy takes
         self.name = "ORCL"

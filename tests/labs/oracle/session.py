@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 CANCELLED = (1013, "user requested cancel of current operation")
 BUSY = (54, "resource busy and acquire with NOWAIT specified or timeout expired")
+STANDING_SECONDS = 0.05  # between two looks whether a test lets it go on
 _COMMENTS = re.compile(r"\A(?:\s|/\*.*?\*/|--[^\n]*\n)+", re.DOTALL)
 
 
@@ -51,6 +52,7 @@ class EmulatedSession:
             self._stop = None
             self.active = True
         try:
+            self._wait_where_told(sql)
             return self._dispatch(_COMMENTS.sub("", sql), list(binds))
         finally:
             with self.database.changed:
@@ -58,6 +60,12 @@ class EmulatedSession:
                 self.event = "SQL*Net message from client"
                 self.unlock_all_ddl()
                 self.database.changed.notify_all()
+
+    def _wait_where_told(self, sql: str) -> None:
+        """Stand still in the statement that a test has named, until somebody ends it."""
+        while self.database.stop_at and self.database.stop_at in sql:
+            self.database.stopped.set()
+            self.pause(STANDING_SECONDS)
 
     def in_transaction(self) -> bool:
         """Whether anything is uncommitted."""

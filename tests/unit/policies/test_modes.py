@@ -181,7 +181,7 @@ def test_every_state_of_a_pin() -> None:
         (PinState.SATISFIED, "where its pin wants it"),
         (PinState.PLANNED, "by a move of the plan"),
         (PinState.LEFT_TO_HEAT, "its heat counts more"),
-        (PinState.RESTING, "rests for another 60 s"),
+        (PinState.RESTING, "rests for another 1 min"),
         (PinState.WAITING_FOR_ROOM, "needs 60.0 MiB on ssd"),
         (PinState.IMPOSSIBLE, "more than any space on ssd"),
         (PinState.IMPOSSIBLE, "cannot be moved: it is locked"),
@@ -239,7 +239,7 @@ def test_drain_says_of_everything_that_stays_why() -> None:
         ("giant", "no other space that it may go to has known room for 200.0 MiB"),
         ("pinned", "it is pinned to ssd, and no other space there has known room for 4.0 MiB"),
         ("blocked", "it is locked"),
-        ("resting", "it was moved not long ago and rests for another 60 s"),
+        ("resting", "it was moved not long ago and rests for another 1 min"),
     ]
 
 

@@ -1,0 +1,67 @@
+"""Sizes, durations and ratios as people read them: the one way to say them, in tables and in sentences alike."""
+
+from __future__ import annotations
+
+import math
+
+BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_SMALL_TIMES = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"))
+_LARGE_TIMES = ((60, "min", 1, "s", 3600), (3600, "h", 60, "min", 86400), (86400, "d", 3600, "h", math.inf))
+
+
+def format_bytes(size: float) -> str:
+    """A size for people, one decimal: ``1.5 GiB``; below 1 KiB exact: ``512 B``."""
+    sign, value = ("-" if size < 0 else ""), abs(float(size))
+    for unit in BINARY[:-1]:
+        text = f"{value:.0f}" if unit == "B" else f"{value:.1f}"
+        if float(text) < 1024:
+            return f"{sign if float(text) else ''}{text} {unit}"
+        value /= 1024
+    return f"{sign}{value:.1f} {BINARY[-1]}"
+
+
+def exact_bytes(size: int) -> str:
+    """A size to the byte: ``1,610,612,736 bytes``."""
+    return f"{size:,} byte{'' if size == 1 else 's'}"
+
+
+def format_seconds(seconds: float) -> str:
+    """A duration for people: ``0.2 ms`` and ``12.3 s`` with three digits, ``3 h 5 min`` in its two largest units.
+
+    Infinity is ``forever`` and NaN ``unknown``: a move without a gain never pays, an engine may not measure.
+    """
+    if math.isnan(seconds):
+        return "unknown"
+    if math.isinf(seconds):
+        return "forever"
+    sign, value = ("-" if seconds < 0 else ""), abs(seconds)
+    if value < 0.5e-9:
+        return "0 s"
+    return sign + (_small_time(value) or _large_time(value))
+
+
+def format_ratio(ratio: float) -> str:
+    """A ratio for people, three digits: ``12.5%``; less than a thousandth of a per cent is ``0%``, NaN ``unknown``."""
+    if math.isnan(ratio):
+        return "unknown"
+    return f"{ratio * 100:.3g}%" if abs(ratio) >= 1e-5 else "0%"
+
+
+def _small_time(value: float) -> str:
+    """Below a minute: three digits and one unit; empty for what is longer."""
+    for scale, unit in _SMALL_TIMES:
+        text = f"{value / scale:.3g}"
+        if float(text) < 1000:
+            return f"{text} {unit}"
+    text = f"{value:.3g}"
+    return f"{text} s" if float(text) < 60 else ""
+
+
+def _large_time(value: float) -> str:
+    """From a minute on: the two largest units, the second left out where it is 0."""
+    for big, big_unit, small, small_unit, limit in _LARGE_TIMES:
+        steps = round(value / small)
+        if steps * small < limit:
+            whole, rest = divmod(steps, big // small)
+            return f"{whole} {big_unit} {rest} {small_unit}" if rest else f"{whole} {big_unit}"
+    raise AssertionError(f"{value} s is beyond every unit")

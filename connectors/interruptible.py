@@ -1,0 +1,56 @@
+"""Ctrl-C while a driver waits for its server.
+
+Python calls the handler of a signal between two instructions of the main thread, and a driver's call is one of them: a
+statement that runs for a minute would hold Ctrl-C up for a minute. So the main thread has another one make the call,
+and waits for it where a signal is heard.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from typing import TypeVar
+
+Result = TypeVar("Result")
+AGAIN_SECONDS = 0.25  # a cancel that comes before its statement hits nothing
+
+
+def interruptible(
+    work: Callable[[], Result], cancel: Callable[[], None], *, again_seconds: float | None = AGAIN_SECONDS
+) -> Result:
+    """Do the work so that Ctrl-C cancels it; in another thread than the main one, where none arrives, just do it.
+
+    Args:
+        work: what a driver does; nothing else uses its session meanwhile.
+        cancel: makes the work end soon. Called from the main thread while the work goes on, or has just ended.
+        again_seconds: until it is called again; None: once for each Ctrl-C.
+
+    Raises:
+        KeyboardInterrupt: once the work has ended, so that nothing uses its session any more.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    doing: Future[Result] = Future()
+    try:
+        threading.Thread(target=_do, args=(work, doing), name="interruptible").start()
+        return doing.result()
+    except KeyboardInterrupt:
+        ended = False
+        while not ended:
+            with suppress(KeyboardInterrupt):  # once more: it is on its way
+                ended = doing.cancel() or doing.done()  # what has not begun never will
+                if not ended:
+                    cancel()
+                    wait([doing], timeout=again_seconds)
+        raise
+
+
+def _do(work: Callable[[], Result], doing: Future[Result]) -> None:
+    if not doing.set_running_or_notify_cancel():
+        return
+    try:
+        doing.set_result(work())
+    except BaseException as error:  # noqa: BLE001 (handed on to whoever waits)
+        doing.set_exception(error)

@@ -1,0 +1,56 @@
+"""Ctrl-C while another thread makes a call that hears nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import pytest
+
+from connectors.interruptible import interruptible
+
+SECONDS = 30.0  # that a call lasts at most if nobody cancels it
+
+
+def test_what_it_comes_to_is_handed_on() -> None:
+    """A result, or the error that it raised; nothing is cancelled."""
+    assert interruptible(lambda: 7, pytest.fail) == 7
+    with pytest.raises(ValueError, match="gone"):
+        interruptible(lambda: int("gone"), pytest.fail)
+
+
+def test_one_interrupt_cancels_what_runs() -> None:
+    """KeyboardInterrupt only once the call has ended; a cancel that came too early is sent again, and so is Ctrl-C."""
+    cancelled, ended = threading.Event(), threading.Event()
+    tries: list[int] = []
+
+    def call() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert cancelled.wait(SECONDS)
+        ended.set()
+
+    def cancel() -> None:
+        tries.append(len(tries))
+        if len(tries) == 1:
+            os.kill(os.getpid(), signal.SIGINT)  # somebody is impatient
+        if len(tries) == 3:
+            cancelled.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(call, cancel, again_seconds=0.01)
+    assert ended.is_set()
+    assert tries == [0, 1, 2]
+
+
+def test_in_another_thread_it_is_just_done() -> None:
+    """No signal arrives there: no thread is made for it."""
+    found: list[threading.Thread] = []
+
+    def elsewhere() -> None:
+        found.append(interruptible(threading.current_thread, pytest.fail))
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert found == [thread]
