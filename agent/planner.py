@@ -235,6 +235,8 @@ def _closed(spaces: tuple[Space, ...], ledger: Ledger, database: str) -> tuple[S
 
 def pin_column(keys: Sequence[str], pins: Sequence[Wish]) -> I8:
     """Pin of each unit, shape ``(len(keys),)``."""
+    if not pins:
+        return np.full(len(keys), Pin.NONE, dtype=np.int8)
     words = np.array([*(pin.pin for pin in pins), Pin.NONE], dtype=np.int8)
     return words[governing_pins(keys, pins)]
 

@@ -32,7 +32,7 @@ CATALOG_EVERY_SECONDS = 600.0
 SAVE_EVERY_SECONDS = 300.0
 LONGEST_INTERVAL_SAMPLES = 10  # a longer silence is a gap: nobody knows how the work was spread over it
 LONGEST_INTERVAL_SECONDS = 3600.0
-VIEWED_AT_ONCE = 8192  # units
+VIEWED_AT_ONCE = 2048  # units, a hundred figures of work for each
 WORK_KEPT = 20_000  # intervals of database-wide work kept in memory for outcomes
 HISTORY_SIGNALS = (Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE)
 HEAT, SPEED, SEASONS, UNITS = "heat", "tier speed", "seasons", "known units"  # names of the stored arrays
@@ -226,6 +226,7 @@ class Sampler:
             return "first sample: the next one shows what happens in between", None
         longest = max(LONGEST_INTERVAL_SECONDS, LONGEST_INTERVAL_SAMPLES * self._database.sample_seconds)
         interval = difference(before, sample, longest_seconds=longest, known=met)
+        del before  # its counters are as many as the new ones, and heat is worked on next
         if self._disturbed:
             self._disturbed = False
             if not isinstance(interval, Gap):
