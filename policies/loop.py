@@ -128,9 +128,13 @@ def closed_loop(now: F64, situation: Situation) -> Loop | None:
 def _scale(now: F64, queued: Bools, database: DatabaseDemand) -> F64:
     """What the model's waits at each tier are to be multiplied by so that all together are what was measured.
 
-    The queued tiers take up the difference: how long their queues are is what no configured speed knows.
+    The queued tiers take up the difference: how long their queues are is what no configured speed knows. Where less was
+    measured than the others alone are believed to take, all of them are taken to be so much faster. Nobody waits for
+    longer than sessions are at work, which bounds what is believed where waits are not measured.
     """
     slow, fast = float(now[:, queued].sum()), float(now[:, ~queued].sum())
-    if not (slow > 0 and database.read_wait > fast):
-        return np.ones(len(queued))
-    return np.where(queued, (database.read_wait - fast) / slow, 1.0)
+    waits = database.read_wait if database.read_wait >= 0 else slow + fast
+    waits = min(waits, database.active)
+    if slow > 0 and waits > fast:
+        return np.where(queued, (waits - fast) / slow, 1.0)
+    return np.full(len(queued), min(1.0, waits / (slow + fast)))

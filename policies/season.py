@@ -29,6 +29,7 @@ _CELL_HOURS = np.concatenate((np.ones(HOURS), np.full(DAYS, 24.0), np.full(END, 
 _CELL_HOURS[-1] = 24.0 * 28  # all other days of a month are one cell
 
 MOST_UNITS = 4096  # with seasons: 6.6 MB of cells
+DISPLACES = 2.0  # times the mean demand of the unit that loses its cells: a loud hour is no reason to forget a month
 FLOOR = 1.0 / 3600  # demand that makes a unit matter: a second of wait per hour
 REPETITIONS = 3.0  # from which on a cell counts in full
 ENOUGH = 0.9 * REPETITIONS  # to act on: a lost sample, or days before a unit was known to matter, must not cost a month
@@ -94,7 +95,8 @@ def learnt(state: SeasonState, at: datetime, seconds: float, slots: I64, index: 
         index: of each of those.
         seen: slots about which the interval says something, shape ``(all slots,)``.
     """
-    state = _admitted(state, slots[(index >= FLOOR) & (slots >= 0)])
+    matter = (index >= FLOOR) & (slots >= 0)
+    state = _admitted(state, slots[matter], index[matter])
     if not len(state):
         return state
     watched = (state.slot < len(seen)) & seen[np.minimum(state.slot, len(seen) - 1)]
@@ -112,16 +114,22 @@ def learnt(state: SeasonState, at: datetime, seconds: float, slots: I64, index: 
     return state
 
 
-def _admitted(state: SeasonState, slots: I64) -> SeasonState:
-    """The cells with room for those slots; where there are too many, the units with least demand lose theirs."""
-    fresh = np.setdiff1d(slots, state.slot, assume_unique=True)
-    if not len(fresh):
+def _admitted(state: SeasonState, slots: I64, index: F64) -> SeasonState:
+    """The cells with room for those slots of that demand; where there are too many, for those with most of it."""
+    new = np.flatnonzero(~np.isin(slots, state.slot))
+    if not len(new):
         return state
     kept = np.arange(len(state))
-    if len(state) + len(fresh) > MOST_UNITS:
-        fresh = fresh[: MOST_UNITS // 2]
-        busiest = np.argsort(-state.demand[:HOURS, : len(state)].sum(axis=0), kind="stable")
-        kept = np.sort(busiest[: MOST_UNITS - len(fresh)])
+    if len(state) + len(new) > MOST_UNITS:
+        new = new[np.argsort(-index[new], kind="stable")]
+        free = MOST_UNITS - len(state)
+        coldest, mean = _coldest(state)
+        pairs = min(len(coldest), len(new) - free)
+        gone = int((index[new[free : free + pairs]] > DISPLACES * mean[:pairs]).sum())  # falling against rising
+        kept, new = np.sort(coldest[gone:]), new[: free + gone]
+        if not len(new):
+            return state
+    fresh = slots[new]
     slot = np.concatenate((state.slot[kept], fresh))
     slot.sort()
     place = np.searchsorted(slot, state.slot[kept])
@@ -131,6 +139,16 @@ def _admitted(state: SeasonState, slots: I64) -> SeasonState:
             moved[place] = line[kept]
             line[: len(slot)] = moved
     return replace(state, slot=slot)
+
+
+def _coldest(state: SeasonState) -> tuple[I64, F64]:
+    """Rows of the units with cells by their mean demand, rising, and that mean; 0 of one that was not watched yet."""
+    demand, seconds = (
+        cells[:HOURS, : len(state)].sum(axis=0, dtype=np.float64) for cells in (state.demand, state.seconds)
+    )
+    mean = np.divide(demand, seconds, out=np.zeros(len(state)), where=seconds > 0)
+    order = np.argsort(mean, kind="stable")
+    return order, mean[order]
 
 
 def outlook(state: SeasonState, slots: I64, since: datetime, hours: float) -> Outlook:

@@ -11,8 +11,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from connectors.base import ObjectGone
 from connectors.containers import Container
-from connectors.model import F32, F64, I8, I32, I64, NO_PARENT, Catalog, Counts, Space, UnitTable
+from connectors.model import F32, F64, I8, I32, I64, NO_PARENT, Catalog, Counts, Space, UnitKind, UnitTable
 from connectors.postgresql.queries import query
 from connectors.postgresql.rows import bigint_and_text_rows
 from connectors.postgresql.session import ReadSession, Row
@@ -28,7 +29,8 @@ class Shape:
     """How large each unit is in blocks and rows, sorted by ``physical_id``."""
 
     physical_id: I64
-    parent: I64  # table of an index, NO_PARENT for the others
+    parent: I64  # table of an index, NO_PARENT for the others, partitions among them
+    size_bytes: I64  # TOAST included
     blocks: F32 | F64  # of the unit itself, TOAST not counted; whole numbers that mostly come from the catalog
     rows: F32 | F64  # NaN where the table was never analyzed; of an index: its entries; PostgreSQL keeps a real
 
@@ -38,6 +40,12 @@ class Shape:
             return np.full(len(physical_id), -1, dtype=np.int64)
         at = np.minimum(np.searchsorted(self.physical_id, physical_id), len(self.physical_id) - 1)
         return np.where(self.physical_id[at] == physical_id, at, -1).astype(np.int64)
+
+
+def _tables_of_indexes(units: UnitTable) -> I64:
+    """Table of each index and NO_PARENT for all others; the units' own column where no partition has a parent."""
+    others = (units.parent != NO_PARENT) & ~np.isin(units.kind, (UnitKind.INDEX, UnitKind.INDEX_PARTITION))
+    return np.where(others, NO_PARENT, units.parent) if others.any() else units.parent
 
 
 def shape_of(units: UnitTable, read: Shape | None) -> Shape:
@@ -55,7 +63,13 @@ def shape_of(units: UnitTable, read: Shape | None) -> Shape:
         at = read.rows_of(units.physical_id)
         blocks = np.where(at >= 0, read.blocks[at], blocks)
         rows = np.where(at >= 0, read.rows[at], rows)
-    return Shape(physical_id=units.physical_id, parent=units.parent, blocks=blocks, rows=rows)
+    return Shape(
+        physical_id=units.physical_id,
+        parent=_tables_of_indexes(units),
+        size_bytes=units.size_bytes,
+        blocks=blocks,
+        rows=rows,
+    )
 
 
 def read_catalog(
@@ -70,11 +84,12 @@ def read_catalog(
         before: the last catalog; columns that are still the same are its very objects, so that nothing is held twice.
 
     Raises:
-        ConnectorError: a subclass that says what may be done.
+        ObjectGone: a tablespace was emptied and dropped while the catalog was read.
+        ConnectorError: another subclass that says what may be done.
     """
-    found = session.rows(query("spaces"), doing="reading tablespaces")
     take = partial(bigint_and_text_rows, columns=_UNIT_COLUMNS)
     numbers, keys = session.copy(query("units"), take, doing="reading the catalog")
+    found = session.rows(query("spaces"), doing="reading tablespaces")  # the later, so that none is missing that came
     units, shape = _units(numbers, keys, [row[0] for row in found], None if before is None else before.units)
     in_units = np.bincount(units.space, weights=units.size_bytes, minlength=len(found))
     spaces = tuple(_space(row, int(held), local=local) for row, held in zip(found, in_units, strict=True))
@@ -107,7 +122,8 @@ def _units(numbers: list[Counts], keys: Texts, space_oids: list[int], old: UnitT
     )
     shape = Shape(
         physical_id=ids,
-        parent=units.parent,
+        parent=_tables_of_indexes(units),
+        size_bytes=size,
         blocks=np.where(pages > 0, pages, size / BLOCK_BYTES).astype(np.float32),
         rows=np.where((rows > 0) | ((rows == 0) & (size == 0)), rows, np.nan).astype(np.float32),
     )
@@ -126,8 +142,18 @@ def exact_sizes(session: ReadSession, physical_ids: I64) -> I64:
 
 
 def _space_rows(space_oids: I64, wanted: Counts) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
-    """Row of each tablespace oid; the query gives them in ascending order, and every unit has one."""
-    return np.searchsorted(space_oids, wanted).astype(np.int32)
+    """Row of each tablespace oid, of those that the query gives in ascending order.
+
+    Raises:
+        ObjectGone: there is none of that oid.
+    """
+    rows = np.searchsorted(space_oids, wanted)
+    gone = np.flatnonzero(space_oids[np.minimum(rows, len(space_oids) - 1)] != wanted)
+    if len(gone):
+        raise ObjectGone(
+            f"tablespace {int(wanted[gone[0]])} was dropped while the catalog was read", advice="It is read again."
+        )
+    return rows.astype(np.int32)
 
 
 def _space(row: Row, in_units: int, *, local: bool) -> Space:

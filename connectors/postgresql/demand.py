@@ -6,7 +6,7 @@ explain counts as read ahead, and only the rest as a read that a session waited 
 
     missed     = fetched - hit                                  (minus new blocks, which 14 and 15 count as missed)
     scanned    = min(rows_scanned / rows * blocks, scans * blocks)
-    maintained = passes of VACUUM and ANALYZE * blocks          (an index: those of its table)
+    maintained = passes of VACUUM and ANALYZE * blocks          (an index: those of its table; TOAST: its own of both)
     swept      = min(missed, scanned + maintained)
     PREFETCHED = swept + min(missed - swept, runs) * runs / (runs + single)
     SYNC       = missed - PREFETCHED
@@ -25,7 +25,7 @@ import numpy as np
 
 from connectors.demands import demand_of
 from connectors.model import F64, I64, NO_PARENT, SIGNALS, Bools, Demand, Interval, Signal
-from connectors.postgresql.catalog import Shape
+from connectors.postgresql.catalog import BLOCK_BYTES, Shape
 
 ESTIMATED = frozenset({Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE})
 TOAST_CHUNKS_PER_BLOCK = 4.0
@@ -41,15 +41,17 @@ def classify(interval: Interval, shape: Shape, *, new_blocks_missed: bool) -> De
     """
     at = shape.rows_of(interval.physical_id)
     known = at >= 0
-    blocks, rows = np.zeros(len(at)), np.full(len(at), np.nan)
+    blocks, toast_blocks, rows = np.zeros(len(at)), np.zeros(len(at)), np.full(len(at), np.nan)
     blocks[known], rows[known] = shape.blocks[at[known]], shape.rows[at[known]]
+    toast_blocks[known] = np.maximum(0.0, shape.size_bytes[at[known]] / BLOCK_BYTES - blocks[known])
     added = _added_blocks(interval, blocks, rows)
     missed = np.maximum(0.0, interval.deltas["blocks_fetched"] - interval.deltas["blocks_hit"])
     if new_blocks_missed:
         missed = np.maximum(0.0, missed - added)
     parent = np.full(len(at), NO_PARENT, dtype=np.int64)
     parent[known] = shape.parent[at[known]]
-    ahead = _read_ahead(interval, missed, blocks, rows, parent)
+    toast_swept = interval.deltas["toast_maintenance"] * toast_blocks
+    ahead = _read_ahead(interval, missed, blocks, rows, parent, toast_swept)
     counts = np.zeros((SIGNALS, len(at)))
     counts[Signal.LOGICAL_READ] = interval.deltas["blocks_fetched"]
     counts[Signal.SYNC_READ] = missed - ahead
@@ -66,11 +68,11 @@ def _added_blocks(interval: Interval, blocks: F64, rows: F64) -> F64:
     return inserted + interval.deltas["toast_chunks"] / TOAST_CHUNKS_PER_BLOCK
 
 
-def _read_ahead(interval: Interval, missed: F64, blocks: F64, rows: F64, parent: I64) -> F64:
-    """Of the missed blocks, those that came in runs."""
+def _read_ahead(interval: Interval, missed: F64, blocks: F64, rows: F64, parent: I64, toast_swept: F64) -> F64:
+    """Of the missed blocks, those that came in runs; ``toast_swept``: of TOAST by VACUUM, at most."""
     index, table = parent != NO_PARENT, _rows_of(interval, parent)
     scanned = np.where(index, 0.0, _scanned(interval, blocks, rows))
-    swept = np.minimum(missed, scanned + _passes(interval, table) * blocks)
+    swept = np.minimum(missed, scanned + _passes(interval, table) * blocks + toast_swept)
     runs, single = _runs(interval, blocks, rows, index, table)
     share: F64 = np.divide(runs, runs + single, out=np.zeros(len(missed)), where=runs > 0)
     return swept + np.minimum(missed - swept, runs) * share

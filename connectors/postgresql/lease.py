@@ -9,7 +9,7 @@ import psycopg
 from connectors.base import LeaseHeld
 from connectors.postgresql.errors import translate
 from connectors.postgresql.queries import query
-from connectors.postgresql.session import milliseconds, open_connection
+from connectors.postgresql.session import OF_QUERIES, milliseconds, open_connection
 from connectors.postgresql.settings import PostgresqlSettings
 
 LEASE_KEY = 0x686F74706C616365  # "hotplace" in ASCII: a key that nobody takes by chance
@@ -68,10 +68,10 @@ def _held_by(holders: list[tuple[object, ...]]) -> str:
 
 def _options(settings: PostgresqlSettings) -> dict[str, str]:
     return {
+        **OF_QUERIES,
         "default_transaction_read_only": "on",
         "statement_timeout": milliseconds(settings.statement_timeout),
         "lock_timeout": milliseconds(settings.lock_timeout),
-        "idle_session_timeout": "0",
     }
 
 

@@ -42,7 +42,6 @@ class PostgresqlMover(Closing, Unpausable):
             options={
                 "lock_timeout": milliseconds(settings.lock_timeout),
                 "statement_timeout": milliseconds(settings.move_timeout),
-                "idle_session_timeout": "0",
             },
         )
         self._pid = self._session.info.backend_pid

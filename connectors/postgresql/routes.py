@@ -15,6 +15,7 @@ from psycopg import sql
 from connectors.effects import Locked
 from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.postgresql.relation import INDEX, MATERIALIZED_VIEW, Relation
+from connectors.postgresql.session import milliseconds
 from connectors.postgresql.settings import PostgresqlSettings
 
 NAME_BYTES = 63  # NAMEDATALEN - 1
@@ -153,8 +154,8 @@ def _reindex(relation: Relation, bundle: Bundle, to_space: str, settings: Postgr
 
 def _prologue(lock_seconds: float, move_seconds: float) -> tuple[str, ...]:
     return (
-        f"SET lock_timeout = '{round(lock_seconds * 1000)}ms'",
-        f"SET statement_timeout = '{round(move_seconds * 1000)}ms'",
+        f"SET lock_timeout = '{milliseconds(lock_seconds)}'",
+        f"SET statement_timeout = '{milliseconds(move_seconds)}'",
     )
 
 

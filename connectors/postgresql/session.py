@@ -21,6 +21,15 @@ from connectors.postgresql.settings import PostgresqlSettings
 Row = tuple[Any, ...]
 Part = bytes | bytearray | memoryview  # of the output of a COPY
 Result = TypeVar("Result")
+LONGEST_MS = 2**31 - 1  # that a setting takes, 24 days
+OF_EVERY_SESSION = {
+    "idle_session_timeout": "0",  # between two samples, and while it holds the lease, it is idle on purpose
+    "transaction_timeout": "0",  # since 17: each statement has a time limit of its own, and a move takes long
+}
+OF_QUERIES = {  # what a DBA or a role sets must not change what a query means
+    "search_path": "pg_catalog, pg_temp",  # nobody's function of the same name is called in place of the server's
+    "quote_all_identifiers": "off",  # keys of units are quoted names, and stay the same
+}
 _STATE_IN_TRACE = re.compile(rb'ErrorResponse\t.*? C "([0-9A-Z]{5})"')
 
 
@@ -34,7 +43,7 @@ def open_connection(settings: PostgresqlSettings, *, name: str, options: Mapping
 
     Raises:
         AuthenticationFailed: the server does not let this user in.
-        CannotConnect: it did not answer, or refused for another reason.
+        CannotConnect: it did not answer, refused for another reason, or a pooler answered.
         SecretUnavailable: the password's place is empty.
     """
     arguments = settings.connect_arguments() | {"application_name": name}
@@ -42,17 +51,25 @@ def open_connection(settings: PostgresqlSettings, *, name: str, options: Mapping
         connection = psycopg.connect(**arguments, autocommit=True, prepare_threshold=None)
     except psycopg.Error as error:
         raise cannot_connect(error, settings.where(), _refusal_state(error, arguments)) from None  # holds the arguments
+    wanted = {**OF_EVERY_SESSION, **options}
+    values = {"names": list(wanted), "values": list(wanted.values()), "pid": connection.info.backend_pid}
     try:
-        connection.execute(query("session"), {"names": list(options), "values": list(options.values())})
+        taken = connection.execute(query("session"), values).fetchall()
     except psycopg.Error as error:
         connection.close()
         raise translate(error, f"setting up a session with {settings.where()}") from error
+    if not taken:
+        connection.close()
+        raise CannotConnect(
+            f"a connection pooler answers at {settings.where()}: it would share the session's settings and its lease",
+            advice="Give the host and port of the server itself.",
+        )
     return connection
 
 
 def milliseconds(seconds: float) -> str:
-    """As PostgreSQL takes it; never 0, which would mean no limit."""
-    return f"{max(1, round(seconds * 1000))}ms"
+    """As PostgreSQL takes it; never 0, which would mean no limit, and never more than a setting holds."""
+    return f"{min(LONGEST_MS, max(1, round(seconds * 1000)))}ms"
 
 
 def _refusal_state(error: psycopg.Error, arguments: Mapping[str, Any]) -> str:
@@ -158,10 +175,10 @@ class ReadSession:
 
     def _options(self) -> dict[str, str]:
         return {
+            **OF_QUERIES,
             "default_transaction_read_only": "on",
             "statement_timeout": milliseconds(self._settings.statement_timeout),
             "lock_timeout": milliseconds(self._settings.lock_timeout),
-            "idle_session_timeout": "0",  # between two samples it is idle on purpose
             "stats_fetch_consistency": "none",  # since 15: no copy of the statistics in our backend's memory
             "jit": "off",  # a large scan is no reason to compile
         }

@@ -135,6 +135,8 @@ def _decide(site: Site, number: int, digest: str) -> None:
     assert (approved["state"], approved["digest"]) == ("approved", digest)
     assert approved["who"]
     assert approved["origin"]
+    assert f"by {approved['who']} from {approved['origin']}" in site.good("show", str(number)).out
+    assert site.good("show", str(number), "--json").document["decided_from"] == approved["origin"]
     assert "hotplace run" in approved["next"]
     assert f"proposal {number} " in site.good("status").out
 
@@ -181,6 +183,22 @@ def _look_back(site: Site, number: int) -> None:
     assert site.good("audit", "verify", "--head", approvals[0]["hash"], "--json").document["ok"] is True
     another = site.run("audit", "verify", "--head", "0" * 64)
     assert (another.code, "another chain" in another.out) == (10, True)
+
+
+def test_an_old_proposal_is_explained_by_the_numbers_of_its_day(site: Site) -> None:
+    """After other settings, other tier speeds and more samples: the same sentence and figures, to the last digit."""
+    number, _ = site.propose()
+    old = ("explain", "shop.orders", "--proposal", str(number), "--json")
+    then = site.good(*old).document
+    site.database["policy"] = {"minimum_history": "3d", "minimum_gain": "30min", "payback": "1min"}
+    site.database["tiers"][0]["random_read"] = "3ms"
+    site.write()
+    now = site.good("plan", "--observe", "0.3", "--json").document
+    assert not now["moves"]
+    assert site.good(*old).document == then
+    assert then["verdict"] == "promote"
+    today = site.good("explain", "shop.orders", "--json").document["numbers"]
+    assert (then["numbers"]["floor_per_hour"], today["floor_per_hour"]) == (1.0, 1800.0)
 
 
 def test_reject(site: Site) -> None:
@@ -246,10 +264,10 @@ def test_plan_writes_no_heat_without_watching(site: Site) -> None:
 
     site.good("plan")
     with Ledger.open(site.ledger_path, SystemClock()) as ledger:
-        assert ledger.load_arrays("shop", HEAT) is None
+        assert ledger.state.load_arrays("shop", HEAT) is None
     site.good("plan", "--observe", "0.3")
     with Ledger.open(site.ledger_path, SystemClock()) as ledger:
-        assert ledger.load_arrays("shop", HEAT) is not None
+        assert ledger.state.load_arrays("shop", HEAT) is not None
 
 
 def test_undo(site: Site) -> None:

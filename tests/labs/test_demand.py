@@ -34,11 +34,12 @@ def interval(units: dict[int, dict[str, float]], database: dict[str, float] | No
     )
 
 
-def shape(blocks: float = 1000.0, rows: float = 50_000.0) -> Shape:
+def shape(blocks: float = 1000.0, rows: float = 50_000.0, toast_blocks: float = 0.0) -> Shape:
     """A table and its index of 100 blocks."""
     return Shape(
         physical_id=np.array([TABLE, INDEX], dtype=np.int64),
         parent=np.array([NO_PARENT, TABLE], dtype=np.int64),
+        size_bytes=np.array([blocks + toast_blocks, 100.0]).astype(np.int64) * 8192,
         blocks=np.array([blocks, 100.0]),
         rows=np.array([rows, rows]),
     )
@@ -154,6 +155,7 @@ def test_an_empty_catalog_and_an_empty_interval() -> None:
     nothing = Shape(
         physical_id=np.empty(0, dtype=np.int64),
         parent=np.empty(0, dtype=np.int64),
+        size_bytes=np.empty(0, dtype=np.int64),
         blocks=np.empty(0),
         rows=np.empty(0),
     )

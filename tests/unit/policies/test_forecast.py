@@ -42,6 +42,23 @@ def test_the_present_placement_gives_the_present_throughput() -> None:
     assert found.gain == pytest.approx(1.0, rel=0.01)
 
 
+@given(
+    st.floats(0.01, 1e5),
+    st.one_of(st.floats(0, 300), st.just(math.nan)),
+    st.floats(0.01, 300),
+    st.floats(0, 50_000),
+    st.sampled_from([(0, 0), (0, 1), (1, 1)]),
+)
+def test_what_is_there_is_foretold_as_it_is(
+    transactions: float, read_wait: float, active: float, prefetched: float, homes: tuple[int, int]
+) -> None:
+    """Whatever was measured or not, where nothing moves throughput stays, but for the hundredth spent elsewhere."""
+    reads = [Unit(key=key, sync=90.0, space=("fast", "slow")[home]) for key, home in zip("ab", homes, strict=True)]
+    ahead = Unit(key="c", prefetched=prefetched)
+    situation = Site(database=measured(transactions, read_wait, active)).situation([*reads, ahead])
+    assert placed(situation, *homes, 1).gain == pytest.approx(1.0, rel=0.011)
+
+
 def test_half_the_reads_of_a_full_queue_are_twice_the_throughput() -> None:
     """The bottleneck serves as many reads as before, and a transaction needs half of them."""
     found = placed(two_equals(measured()), 0, 1)

@@ -13,6 +13,7 @@ from policies.season import (
     CELLS,
     DAYS,
     END,
+    FLOOR,
     HOURS,
     MOST_UNITS,
     SeasonState,
@@ -146,3 +147,26 @@ def test_cells_go_with_their_units() -> None:
     assert state.slot.tolist() == [1, 3, 7, 9]
     hours = (state.demand[:4, :4] / 60.0).T
     assert hours.tolist() == [[0, 0, 1, 0], [0, 3, 3, 0], [7, 7, 0, 7], [0, 0, 9, 0]]
+
+
+def test_cells_belong_to_the_hottest_units() -> None:
+    """Where more units matter than there are cells for, those with most demand have them, wherever their slots are."""
+    many = MOST_UNITS + 3000
+    index = np.full(many, 2 * FLOOR)
+    index[-1000:] = 1000 * FLOOR
+    state = empty_seasons()
+    for hour in range(3):
+        at = MONDAY + timedelta(hours=hour)
+        state = learnt(state, at, 3600.0, np.arange(many), index, np.ones(many, dtype=np.bool_))
+    assert len(state) == MOST_UNITS
+    assert np.isin(np.arange(many - 1000, many), state.slot).all()
+
+
+def test_a_unit_loses_its_cells_to_twice_its_demand_only() -> None:
+    """Full cells stay with whom they are, what they know included, until somebody clearly hotter comes."""
+    slots, seen = np.arange(MOST_UNITS), np.ones(MOST_UNITS + 2, dtype=np.bool_)
+    state = learnt(empty_seasons(), MONDAY, 3600.0, slots, np.full(MOST_UNITS, 10 * FLOOR), seen)
+    newcomers = np.array([MOST_UNITS, MOST_UNITS + 1])
+    state = learnt(state, MONDAY, 3600.0, newcomers, np.array([19 * FLOOR, 21 * FLOOR]), seen)
+    assert np.isin(newcomers, state.slot).tolist() == [False, True]
+    assert np.isin(slots, state.slot).sum() == MOST_UNITS - 1

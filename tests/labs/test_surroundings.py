@@ -1,0 +1,196 @@
+"""What others have set, made or put between must not change what is read, nor what is changed."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from connectors.base import CannotConnect, ConnectorError, ObjectGone
+from connectors.model import Demand, Home, Interval, Signal
+from connectors.postgresql.connector import PostgresqlConnector
+from policies.demand import difference
+from tests.contract.asking import reads_of, route_to, run
+from tests.labs.postgresql import Cluster, flush, wait_until
+from tests.labs.test_moving import in_background, table, waits_for_lock
+
+HIJACK = """
+CREATE FUNCTION public.quote_ident(name) RETURNS text LANGUAGE sql AS $$ SELECT 'taken over' $$;
+CREATE FUNCTION public.unnest(text[], text[]) RETURNS TABLE (name text, value text) LANGUAGE sql
+    AS $$ SELECT 'search_path', 'public' $$;
+"""
+
+
+def reads_during(connector: PostgresqlConnector, signal: Signal, cluster: Cluster, *work: str) -> dict[str, float]:
+    """Blocks by unit that those statements read in that way."""
+    catalog, before = connector.catalog(), connector.sample()
+    with cluster.session(connector.identify().database) as session:
+        for statement in work:
+            session.execute(statement.encode())
+        flush(session)
+    interval = difference(before, connector.sample(), longest_seconds=3600.0)
+    assert isinstance(interval, Interval)
+    demand: Demand = connector.classify(interval, catalog)
+    return reads_of(demand, catalog, signal)
+
+
+def test_a_partition_is_read_like_any_other_table(
+    cluster: Cluster, dba: psycopg.Connection, connector: PostgresqlConnector
+) -> None:
+    """The same bitmap scan of the same rows is read ahead in a partition as in a table that is none."""
+    dba.execute("CREATE TABLE whole (k int, filler text) PARTITION BY RANGE (k)")
+    dba.execute("CREATE TABLE part PARTITION OF whole FOR VALUES FROM (0) TO (100); CREATE TABLE plain (LIKE whole)")
+    for name in ("part", "plain"):
+        rows = "SELECT g / 1000, repeat('x', 400) FROM generate_series(1, 20000) AS g"
+        dba.execute(f"INSERT INTO {name} {rows}; CREATE INDEX ON {name} (k)".encode())
+        dba.execute(f"VACUUM (ANALYZE) {name}".encode())
+    flush(dba)
+    scans = [f"SELECT sum(length(filler)) FROM {name} WHERE k BETWEEN 2 AND 15" for name in ("part", "plain")]
+    only = "SET enable_seqscan = off; SET enable_indexscan = off; SET enable_indexonlyscan = off"
+    found = reads_during(connector, Signal.PREFETCHED_READ, cluster, only, *scans)
+    assert found["public.plain"] > 500
+    assert found["public.part"] == pytest.approx(found["public.plain"], rel=0.05)
+
+
+def test_vacuum_makes_no_toast_hot(cluster: Cluster, dba: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """What VACUUM reads of values out of line nobody waits for."""
+    dba.execute("CREATE TABLE lob (id int, filler text); ALTER TABLE lob ALTER filler SET STORAGE EXTERNAL")
+    dba.execute("INSERT INTO lob SELECT g, repeat('x', 20000) FROM generate_series(1, 400) AS g")
+    dba.execute("VACUUM (ANALYZE) lob")
+    dba.execute("DELETE FROM lob WHERE id % 5 = 0")
+    flush(dba)
+    vacuum = "VACUUM lob"
+    assert reads_during(connector, Signal.PREFETCHED_READ, cluster, vacuum)["public.lob"] > 500
+    dba.execute("DELETE FROM lob WHERE id % 5 = 1")
+    flush(dba)
+    assert reads_during(connector, Signal.SYNC_READ, cluster, vacuum).get("public.lob", 0.0) < 50
+
+
+def test_nobodys_functions_are_called_in_place_of_the_servers(
+    dba: psycopg.Connection, connector: PostgresqlConnector
+) -> None:
+    """A function that fits better and lies in the search path is not run by our login."""
+    table(dba)
+    dba.execute(HIJACK.encode())
+    assert list(connector.catalog().units.key) == ["public.thing", "public.thing_pkey"]
+    connector.sample()
+    run(connector, route := route_to(connector, "public.thing", "fast"))
+    assert connector.inspect(route).home is Home.TARGET
+
+
+def test_keys_do_not_depend_on_settings(cluster: Cluster, dba: psycopg.Connection, cleanup: ExitStack) -> None:
+    """quote_all_identifiers, set by a DBA for the database, changes the key of no unit."""
+    table(dba)
+    name = sql.Identifier(dba.info.dbname)
+    dba.execute(sql.SQL("ALTER DATABASE {} SET quote_all_identifiers = on").format(name))
+    connector = cluster.connector(dba.info.dbname)
+    cleanup.callback(connector.close)
+    assert list(connector.catalog().units.key) == ["public.thing", "public.thing_pkey"]
+
+
+def test_a_move_has_no_other_time_limit_than_its_own(
+    cluster: Cluster, dba: psycopg.Connection, cleanup: ExitStack
+) -> None:
+    """transaction_timeout, meant for an application's sessions, does not end a move that waits for its lock."""
+    if cluster.major < 17:
+        pytest.skip("there is no transaction_timeout before 17")
+    table(dba)
+    dba.execute(sql.SQL("ALTER DATABASE {} SET transaction_timeout = '300ms'").format(sql.Identifier(dba.info.dbname)))
+    connector = cluster.connector(dba.info.dbname, lock_timeout="10s")
+    cleanup.callback(connector.close)
+    route = route_to(connector, "public.thing", "fast")
+    reader = cleanup.enter_context(cluster.session(dba.info.dbname))
+    reader.execute("SET transaction_timeout = 0")
+    with reader.transaction():
+        reader.execute("SELECT count(*) FROM thing")
+        with in_background(lambda: run(connector, route)) as raised:
+            wait_until(lambda: waits_for_lock(dba, route.steps[0]), "the move waits for its lock")
+            threading.Event().wait(0.6)
+            reader.execute("COMMIT")
+    assert raised == []
+    assert connector.inspect(route).home is Home.TARGET
+
+
+def test_no_session_goes_through_a_pooler(
+    cluster: Cluster, dbname: str, connector: PostgresqlConnector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where another backend answers than the one that was greeted, nothing is set there and nothing is held."""
+    monkeypatch.setattr(psycopg.ConnectionInfo, "backend_pid", property(lambda _: -7))  # a pooler makes up its own
+    executed: list[object] = []
+    execute = psycopg.Connection.execute
+
+    def listening(self: psycopg.Connection, *given: Any, **other: Any) -> Any:
+        executed.append(cursor := execute(self, *given, **other))
+        return cursor
+
+    monkeypatch.setattr(psycopg.Connection, "execute", listening)
+    for opening in (connector.identify, connector.open_mover, lambda: connector.acquire_lease("one")):
+        with pytest.raises(CannotConnect, match="pooler"):
+            opening()
+    assert [cursor.rowcount for cursor in executed if isinstance(cursor, psycopg.Cursor)] == [0, 0, 0]
+
+
+def test_a_server_that_does_not_count_is_not_idle(
+    cluster: Cluster, dba: psycopg.Connection, cleanup: ExitStack
+) -> None:
+    """With track_counts off there is no sample, so nothing cools down."""
+    dba.execute(sql.SQL("ALTER DATABASE {} SET track_counts = off").format(sql.Identifier(dba.info.dbname)))
+    connector = cluster.connector(dba.info.dbname)
+    cleanup.callback(connector.close)
+    with pytest.raises(ConnectorError, match="track_counts is off"):
+        connector.sample()
+
+
+@pytest.mark.parametrize("change", ["made", "dropped"])
+def test_a_tablespace_that_comes_or_goes_meanwhile(
+    cluster: Cluster,
+    dba: psycopg.Connection,
+    connector: PostgresqlConnector,
+    monkeypatch: pytest.MonkeyPatch,
+    change: str,
+) -> None:
+    """Each unit is in its own space, or the catalog is to be read again; never is it in another's."""
+    table(dba)
+    folder = cluster.server.make_folder(f"between_{dba.info.dbname}")
+    make = sql.SQL("CREATE TABLESPACE between_two LOCATION {}").format(sql.Literal(str(folder))).as_string(dba)
+    changes = {
+        "made": (
+            ("reading the catalog", make),
+            ("reading the catalog", "ALTER TABLE thing SET TABLESPACE between_two"),
+        ),
+        "dropped": (
+            ("reading tablespaces", "ALTER TABLE thing SET TABLESPACE fast"),
+            ("reading tablespaces", "DROP TABLESPACE between_two"),
+        ),
+    }
+    if change == "dropped":
+        dba.execute(make.encode())
+        dba.execute("ALTER TABLE thing SET TABLESPACE between_two")
+    session = connector._session
+
+    def with_changes(method: Any) -> Any:
+        def asked(*given: Any, doing: str) -> Any:
+            for when, statement in changes[change]:
+                if when == doing:
+                    dba.execute(statement.encode())
+            return method(*given, doing=doing)
+
+        return asked
+
+    monkeypatch.setattr(session, "rows", with_changes(session.rows))
+    monkeypatch.setattr(session, "copy", with_changes(session.copy))
+    if change == "dropped":
+        with pytest.raises(ObjectGone, match="dropped while the catalog was read"):
+            connector.catalog()
+        return
+    catalog = connector.catalog()
+    homes = {
+        key: catalog.spaces[int(row)].name for key, row in zip(catalog.units.key, catalog.units.space, strict=True)
+    }
+    assert homes == {"public.thing": "between_two", "public.thing_pkey": "slow"}
+    dba.execute("DROP TABLE thing; ")
+    dba.execute("DROP TABLESPACE between_two")
