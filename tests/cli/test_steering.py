@@ -135,7 +135,7 @@ def test_a_daemon_that_is_late_is_still_one(slow_site: Site, proposal: int) -> N
     minutes_ago = VirtualClock(datetime.now(UTC) - timedelta(minutes=5))
     with subprocess.Popen(["sleep", "600"]) as process, Ledger.open(slow_site.ledger_path, minutes_ago) as ledger:
         try:
-            ledger.save_document("shop", STATUS, {"pid": process.pid, "host": socket.gethostname()})
+            ledger.state.save_document("shop", STATUS, {"pid": process.pid, "host": socket.gethostname()})
             assert "the daemon obeys as soon as it can" in slow_site.good("pause", str(move(slow_site)["id"])).out
         finally:
             process.kill()
