@@ -20,7 +20,7 @@ def advice_on(planning: Planning) -> tuple[Advice, ...]:
 
 def stored_advice(ledger: Ledger, database: str) -> list[dict[str, Any]]:
     """The document of the last plan; empty where there is none."""
-    stored = ledger.load_document(database, ADVICE)
+    stored = ledger.state.load_document(database, ADVICE)
     return [] if stored is None else list(stored[1])
 
 

@@ -136,19 +136,19 @@ class Attempt:
 
     def _hold(self, mover: Mover, step: Step) -> None:
         """Journal that the statement is to be held, and have the engine do it."""
-        journal = self._ledger.step_intent(self.row.id, self._ordinal, step.pause_sql)
+        journal = self._ledger.moves.step_intent(self.row.id, self._ordinal, step.pause_sql)
         self._hold_again_at = self._clock.monotonic() + self._hold_again_seconds
         self._hold_again_seconds = min(LONGEST_HOLD_AGAIN_SECONDS, 2 * self._hold_again_seconds)
         try:
             held = mover.pause()
         except ConnectorError as error:
-            self._ledger.step_result(journal, StepState.FAILED, str(error))
+            self._ledger.moves.step_result(journal, StepState.FAILED, str(error))
             raise
         if held:
             self._hold_again_at = math.inf
         else:
             self._not_held("the engine could not hold it")
-        self._ledger.step_result(journal, *((StepState.DONE, "") if held else (StepState.FAILED, self.not_held)))
+        self._ledger.moves.step_result(journal, *((StepState.DONE, "") if held else (StepState.FAILED, self.not_held)))
 
     def _not_held(self, why: str) -> None:
         """Say once why what was to be held goes on."""
@@ -161,7 +161,7 @@ class Attempt:
         if self._want() is Want.STOP:
             raise Interrupted("it was stopped before a statement", advice="Nothing of that statement was sent.")
         self._hold_lease()
-        journal = self._ledger.step_intent(self.row.id, ordinal, step.resume_sql if held else step.sql)
+        journal = self._ledger.moves.step_intent(self.row.id, ordinal, step.resume_sql if held else step.sql)
         self._tell(f"goes on: {step.purpose}" if held else step.purpose)
         with self._tending:
             self._ordinal, self._step = ordinal, step
@@ -179,7 +179,7 @@ class Attempt:
     def _end(self, journal: int, state: StepState, detail: str) -> None:
         with self._tending:
             self._step = None
-        self._ledger.step_result(journal, state, detail)
+        self._ledger.moves.step_result(journal, state, detail)
 
 
 def state_after(error: ConnectorError) -> StepState:

@@ -29,7 +29,7 @@ def end_without_basis(ledger: Ledger, database: str, fingerprint: str, catalog: 
     for row in _waiting(ledger, database):
         why = lost_basis(row.proposal, fingerprint, catalog)
         if why is not None:
-            ledger.end_proposal(row.id, f"nothing of it is left to do: {why}")
+            ledger.proposals.end(row.id, f"nothing of it is left to do: {why}")
 
 
 def lost_basis(proposal: Proposal, fingerprint: str, catalog: Catalog) -> str | None:
@@ -49,8 +49,8 @@ def lost_basis(proposal: Proposal, fingerprint: str, catalog: Catalog) -> str | 
 
 
 def _waiting(ledger: Ledger, database: str) -> list[ProposalRow]:
-    ledger.expire_due()
-    return ledger.proposals(database=database, states={ProposalState.PROPOSED})
+    ledger.proposals.expire_due()
+    return ledger.proposals.rows(database=database, states={ProposalState.PROPOSED})
 
 
 def _lost(move: ProposedMove, home_of: Mapping[str, str], catalog: Catalog) -> str | None:

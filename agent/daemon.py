@@ -325,7 +325,7 @@ class Daemon:
 
     def _note_status(self, watch: Watch) -> None:
         document = status_document(watch.snapshot, self._clock.now(), os.getpid())
-        self._ledger.save_document(watch.database.name, STATUS, document)
+        self._ledger.state.save_document(watch.database.name, STATUS, document)
 
     def _plan(self, watch: Watch) -> None:
         planning = watch.plan()
@@ -350,7 +350,7 @@ class Daemon:
 
     def _fold(self) -> None:
         settings = HistorySettings(history_seconds=self.config.ledger.history_seconds)
-        report = self._ledger.fold_history(self._clock.now(), settings)
+        report = self._ledger.history.fold(self._clock.now(), settings)
         forgotten = forget(self._ledger, self._clock.now() - timedelta(seconds=settings.history_seconds))
         log.debug("history folded", report=str(report), decisions_forgotten=forgotten)
 

@@ -70,7 +70,7 @@ def decision_of_proposal(number: int | None) -> str:
 
 def keep(ledger: Ledger, database: str, planning: Planning, name: str = DECISION) -> None:
     """Store what a planning was made from."""
-    ledger.save_arrays(database, name, planning.made_at, decision_arrays(planning.situation, planning.settings))
+    ledger.state.save_arrays(database, name, planning.made_at, decision_arrays(planning.situation, planning.settings))
 
 
 def forget(ledger: Ledger, before: datetime) -> int:
@@ -78,14 +78,14 @@ def forget(ledger: Ledger, before: datetime) -> int:
 
     Their statements, figures and sentences stay with the proposal itself.
     """
-    open_ones = ledger.proposals(states={ProposalState.PROPOSED, ProposalState.APPROVED}, limit=MOST_OPEN)
+    open_ones = ledger.proposals.rows(states={ProposalState.PROPOSED, ProposalState.APPROVED}, limit=MOST_OPEN)
     kept = {(row.proposal.database, decision_of_proposal(row.id)) for row in open_ones}
-    return ledger.forget_arrays(decision_of_proposal(None), before, kept)
+    return ledger.state.forget_arrays(decision_of_proposal(None), before, kept)
 
 
 def recall(ledger: Ledger, database: str, name: str = DECISION) -> Decision | None:
     """Work a stored plan out again; None where there is none of that name."""
-    stored = ledger.load_arrays(database, name)
+    stored = ledger.state.load_arrays(database, name)
     if stored is None:
         return None
     situation, settings = decision_from_arrays(stored[1])

@@ -104,7 +104,7 @@ class Executor:
 
     def has_work(self) -> bool:
         """Whether ``run_approved`` would do anything; asks the ledger alone, and notes why what waits is waiting."""
-        rows = self._ledger.moves(database=self._database.name, states=ACTIONABLE)
+        rows = self._ledger.moves.rows(database=self._database.name, states=ACTIONABLE)
         unfinished = [row for row in rows if row.state in UNFINISHED]
         if any(row.state is MoveState.PAUSED and self._may_go_on(row) for row in unfinished):
             return True
@@ -127,10 +127,10 @@ class Executor:
         done = []
         if all(row.state is MoveState.PAUSED for row in unfinished):
             done = [self._go_on(row) for row in unfinished if self._may_go_on(row)]
-            unfinished = [row for row in unfinished if self._ledger.move(row.id).state in UNFINISHED]
+            unfinished = [row for row in unfinished if self._ledger.moves.row(row.id).state in UNFINISHED]
         if not unfinished:
             done += self._begin_approved()
-        self._look_again(self._ledger.moves(database=self._database.name, states=UNFINISHED))
+        self._look_again(self._ledger.moves.rows(database=self._database.name, states=UNFINISHED))
         return tuple(done)
 
     def reconcile(self) -> tuple[MoveRow, ...]:
@@ -139,7 +139,7 @@ class Executor:
         Raises:
             ConnectorError: the engine did not answer; the moves stay as they are.
         """
-        rows = self._ledger.moves(database=self._database.name, states=UNFINISHED)
+        rows = self._ledger.moves.rows(database=self._database.name, states=UNFINISHED)
         return tuple(self._reconciler.reconcile(row) for row in rows)
 
     def stop(self) -> None:
@@ -149,12 +149,12 @@ class Executor:
     # -- beginning -----------------------------------------------------------------------------------------------
 
     def _begin_approved(self) -> list[MoveRow]:
-        self._ledger.expire_due()
+        self._ledger.proposals.expire_due()
         done: list[MoveRow] = []
-        for row in self._ledger.moves(database=self._database.name, states={MoveState.APPROVED}):
+        for row in self._ledger.moves.rows(database=self._database.name, states={MoveState.APPROVED}):
             if self._stopping.is_set():
                 break
-            if self._ledger.move(row.id).state is not MoveState.APPROVED:
+            if self._ledger.moves.row(row.id).state is not MoveState.APPROVED:
                 continue  # somebody cancelled it meanwhile
             decision = self._decision(row)
             if decision.answer is Answer.WAIT:
@@ -196,13 +196,15 @@ class Executor:
         opening = limits.calendar.opening_at(now)
         used = Used(0, 0.0)
         if opening is not None and limits.capped:
-            used = used_within(self._ledger.sent(self._database.name, opening.start - LONGEST_MOVE), opening, rates)
+            used = used_within(
+                self._ledger.moves.sent(self._database.name, opening.start - LONGEST_MOVE), opening, rates
+            )
         return decide(need_of(row, rates, self._database.copy_safety), limits, used, now)
 
     def _learnt_rates(self, now: datetime) -> CopyRates:
         """What moves have taught so far; read anew after each of them and now and then."""
         if self._rates is None or self._clock.monotonic() - self._learnt_at >= LEARN_AGAIN_SECONDS:
-            self._rates = learn(self._ledger.sent(self._database.name, since_for(now)))
+            self._rates = learn(self._ledger.moves.sent(self._database.name, since_for(now)))
             self._learnt_at = self._clock.monotonic()
         return self._rates
 
@@ -379,7 +381,7 @@ class Executor:
     def _note_waiting(self, waiting: dict[str, str]) -> None:
         if waiting != self._waiting:
             self._waiting = waiting
-            self._ledger.save_document(self._database.name, WAITING, waiting)
+            self._ledger.state.save_document(self._database.name, WAITING, waiting)
 
     def _to(self, row: MoveRow, state: MoveState, reason: str) -> MoveRow:
         return self._reconciler.to(row, state, reason)

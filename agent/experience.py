@@ -34,7 +34,7 @@ def experienced(
 
 def disturbed_of(ledger: Ledger, database: str) -> list[Disturbed]:
     """The newest intervals in which moves ran, oldest first."""
-    stored = ledger.load_document(database, DISTURBED)
+    stored = ledger.state.load_document(database, DISTURBED)
     return [] if stored is None else [_interval(plain) for plain in stored[1]]
 
 

@@ -98,7 +98,7 @@ def make_planning(
         ConnectorError: the engine did not answer.
         UnknownName: the mode names a tier or space that does not exist.
     """
-    sent = ledger.sent(database.name, since_for(now))
+    sent = ledger.moves.sent(database.name, since_for(now))
     settings = _within_window(experienced(database, ledger, sent, picture.work), database, now)
     pins = pins_of(database, ledger, now)
     if trace is not None:
@@ -191,7 +191,7 @@ def _without_moves(situation: Situation, plan: Plan) -> Plan:
 
 def pins_of(database: DatabaseConfig, ledger: Ledger, now: datetime) -> tuple[Wish, ...]:
     """Pins of the configuration, then those set by hand; a later one overrules an earlier one."""
-    return (*database.pins, *ledger.pins(database.name, now))
+    return (*database.pins, *ledger.pins.rows(database.name, now))
 
 
 def situation_of(
@@ -201,11 +201,11 @@ def situation_of(
     units, tier_of_space = picture.catalog.units, picture.storage.tier_of_space
     heat, cooling = picture.heat, np.zeros(len(units))
     guest_seconds = settings.long_half_life_seconds * GUEST_HALF_LIVES
-    guests = came_up(picture.storage.tiers, ledger.sent(database.name, now - timedelta(seconds=guest_seconds)))
+    guests = came_up(picture.storage.tiers, ledger.moves.sent(database.name, now - timedelta(seconds=guest_seconds)))
     if guests:
         lately = _seconds_since(units.key, guests, now) < guest_seconds
         heat = doubted(heat, lately & (tier_of_space[units.space] == 0))
-    moved = ledger.last_moved(database.name)
+    moved = ledger.moves.last_moved(database.name)
     if moved:
         cooling = np.maximum(0.0, settings.cool_down_seconds - _seconds_since(units.key, moved, now))
     return Situation(
@@ -235,6 +235,8 @@ def _closed(spaces: tuple[Space, ...], ledger: Ledger, database: str) -> tuple[S
 
 def pin_column(keys: Sequence[str], pins: Sequence[Wish]) -> I8:
     """Pin of each unit, shape ``(len(keys),)``."""
+    if not pins:
+        return np.full(len(keys), Pin.NONE, dtype=np.int8)
     words = np.array([*(pin.pin for pin in pins), Pin.NONE], dtype=np.int8)
     return words[governing_pins(keys, pins)]
 
@@ -262,7 +264,7 @@ def _last_failed(ledger: Ledger, database: str, settings: PolicySettings, now: d
     Who asks for a mode by a command has perhaps removed the cause, and is not held up.
     """
     since = now - timedelta(seconds=settings.cool_down_seconds)
-    rows = ledger.moves(database=database, states={MoveState.FAILED}, since=since)
+    rows = ledger.moves.rows(database=database, states={MoveState.FAILED}, since=since)
     return {key: row.updated_at for row in rows for key in row.move.route.bundle.unit_keys}
 
 

@@ -36,7 +36,7 @@ class Reconciler:
 
     def to(self, row: MoveRow, state: MoveState, reason: str) -> MoveRow:
         """Bring the move into another state, and say so."""
-        row = self._ledger.transition(row.id, state, reason)
+        row = self._ledger.moves.transition(row.id, state, reason)
         if state not in {MoveState.PRECHECK, MoveState.RUNNING}:  # steps are told one by one as they start
             self._tell(row, reason)
         return row
@@ -148,7 +148,7 @@ class Reconciler:
 
     def _last_sent(self, row: MoveRow, among: Container[int]) -> int:
         """The ordinal of the last of these statements that was sent; 1 where none was."""
-        return next((step.ordinal for step in reversed(self._ledger.steps(row.id)) if step.ordinal in among), 1)
+        return next((step.ordinal for step in reversed(self._ledger.moves.steps(row.id)) if step.ordinal in among), 1)
 
     @staticmethod
     def _approved_tidy(row: MoveRow, inspection: Inspection) -> tuple[Step, ...]:
@@ -162,10 +162,10 @@ class Reconciler:
         with self._connector.open_mover() as mover:
             mover.prepare(replace(row.move.route, steps=steps))
             for ordinal, step in enumerate(steps, start=len(row.move.route.steps) + 1):
-                journal = self._ledger.step_intent(row.id, ordinal, step.sql)
+                journal = self._ledger.moves.step_intent(row.id, ordinal, step.sql)
                 try:
                     mover.execute(step)
                 except ConnectorError as error:
-                    self._ledger.step_result(journal, state_after(error), str(error))
+                    self._ledger.moves.step_result(journal, state_after(error), str(error))
                     raise
-                self._ledger.step_result(journal, StepState.DONE, result)
+                self._ledger.moves.step_result(journal, StepState.DONE, result)

@@ -32,7 +32,7 @@ CATALOG_EVERY_SECONDS = 600.0
 SAVE_EVERY_SECONDS = 300.0
 LONGEST_INTERVAL_SAMPLES = 10  # a longer silence is a gap: nobody knows how the work was spread over it
 LONGEST_INTERVAL_SECONDS = 3600.0
-VIEWED_AT_ONCE = 8192  # units
+VIEWED_AT_ONCE = 2048  # units, a hundred figures of work for each
 WORK_KEPT = 20_000  # intervals of database-wide work kept in memory for outcomes
 HISTORY_SIGNALS = (Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE)
 HEAT, SPEED, SEASONS, UNITS = "heat", "tier speed", "seasons", "known units"  # names of the stored arrays
@@ -178,17 +178,17 @@ class Sampler:
     def save(self) -> None:
         """Store heat and tier speeds, so that a restart goes on where this left off."""
         now = self._clock.now()
-        self._ledger.save_arrays(self._database.name, HEAT, now, heat.state_arrays(self._heat))
-        self._ledger.save_arrays(self._database.name, SPEED, now, self._speed_arrays())
+        self._ledger.state.save_arrays(self._database.name, HEAT, now, heat.state_arrays(self._heat))
+        self._ledger.state.save_arrays(self._database.name, SPEED, now, self._speed_arrays())
         if self._work:
             work = asdict(self._recent.mean())
             known = {name: value for name, value in work.items() if value == value}  # JSON knows no NaN
-            self._ledger.save_document(self._database.name, WORK, known)
-            self._ledger.save_document(self._database.name, ROLES, roles_document(self.roles()))
-        self._ledger.save_arrays(self._database.name, SEASONS, now, season.season_arrays(self._seasons))
-        self._ledger.save_arrays(self._database.name, DRIFT, now, drift.drift_arrays(self._drift))
+            self._ledger.state.save_document(self._database.name, WORK, known)
+            self._ledger.state.save_document(self._database.name, ROLES, roles_document(self.roles()))
+        self._ledger.state.save_arrays(self._database.name, SEASONS, now, season.season_arrays(self._seasons))
+        self._ledger.state.save_arrays(self._database.name, DRIFT, now, drift.drift_arrays(self._drift))
         if self._units is not None:
-            self._ledger.save_arrays(self._database.name, UNITS, now, heirs.known_arrays(self._units))
+            self._ledger.state.save_arrays(self._database.name, UNITS, now, heirs.known_arrays(self._units))
         self._saved_at = self._clock.monotonic()
 
     def _refresh_catalog(self) -> None:
@@ -201,7 +201,7 @@ class Sampler:
             self._devices = self._load_devices(storage.tiers)
         self._storage = storage
         if self._catalog is None or catalog.units.key is not self._catalog.units.key:
-            self._slots = self._ledger.slots(self._database.name, catalog.units.key)
+            self._slots = self._ledger.slots.of(self._database.name, catalog.units.key)
         self._heat = heat.grown(self._heat, int(self._slots.max(initial=-1)) + 1)
         self._hand_on(catalog)
         self._catalog = catalog
@@ -226,6 +226,7 @@ class Sampler:
             return "first sample: the next one shows what happens in between", None
         longest = max(LONGEST_INTERVAL_SECONDS, LONGEST_INTERVAL_SAMPLES * self._database.sample_seconds)
         interval = difference(before, sample, longest_seconds=longest, known=met)
+        del before  # its counters are as many as the new ones, and heat is worked on next
         if self._disturbed:
             self._disturbed = False
             if not isinstance(interval, Gap):
@@ -248,7 +249,7 @@ class Sampler:
             )
             name = self._database.name
             known = newest(disturbed_of(self._ledger, name), seen)
-            self._ledger.save_document(name, DISTURBED, disturbed_document(known))
+            self._ledger.state.save_document(name, DISTURBED, disturbed_document(known))
 
     def _absorb(self, interval: Interval) -> tuple[str, Demand | None]:
         catalog = self.catalog
@@ -296,7 +297,7 @@ class Sampler:
         """Append the interval to the history: counts, of the units that had any."""
         counts = np.rint(demand.rates[list(HISTORY_SIGNALS)] * demand.seconds)
         kept = (slots >= 0) & counts.any(axis=0)
-        self._ledger.append_history(
+        self._ledger.history.append(
             self._database.name, demand.ended_at, demand.seconds, slots[kept], narrowed(counts[:, kept])
         )
 
@@ -317,33 +318,33 @@ class Sampler:
         self._devices = device.observe(self._devices, configured, demand, tier, self._settings)
 
     def _load_heat(self) -> heat.HeatState:
-        stored = self._ledger.load_arrays(self._database.name, HEAT)
+        stored = self._ledger.state.load_arrays(self._database.name, HEAT)
         return heat.empty_heat() if stored is None else heat.state_from_arrays(stored[1])
 
     def _load_work(self) -> RecentWork:
         """What the database did before a restart, worth half a memory: what a move costs depends on who is active."""
-        stored = self._ledger.load_document(self._database.name, WORK)
+        stored = self._ledger.state.load_document(self._database.name, WORK)
         return recalled(DatabaseDemand(**(stored[1] if stored else {})), self._load_roles())
 
     def _load_roles(self) -> tuple[RoleFigures, ...]:
-        stored = self._ledger.load_document(self._database.name, ROLES)
+        stored = self._ledger.state.load_document(self._database.name, ROLES)
         return () if stored is None else roles_from_document(stored[1])
 
     def _load_seasons(self) -> season.SeasonState:
-        stored = self._ledger.load_arrays(self._database.name, SEASONS)
+        stored = self._ledger.state.load_arrays(self._database.name, SEASONS)
         return season.empty_seasons() if stored is None else season.seasons_from_arrays(stored[1])
 
     def _load_drift(self) -> drift.DriftState:
-        stored = self._ledger.load_arrays(self._database.name, DRIFT)
+        stored = self._ledger.state.load_arrays(self._database.name, DRIFT)
         return drift.no_drift() if stored is None else drift.drift_from_arrays(stored[1])
 
     def _load_units(self) -> heirs.KnownUnits | None:
-        stored = self._ledger.load_arrays(self._database.name, UNITS)
+        stored = self._ledger.state.load_arrays(self._database.name, UNITS)
         return None if stored is None else heirs.known_from_arrays(stored[1])
 
     def _load_devices(self, tiers: tuple[Tier, ...]) -> device.DeviceState:
         """Stored evidence, if it was gathered against the speeds that are configured now."""
-        stored = self._ledger.load_arrays(self._database.name, SPEED)
+        stored = self._ledger.state.load_arrays(self._database.name, SPEED)
         configured = _speed_column(tiers)
         if stored is None or not np.array_equal(stored[1]["configured"], configured):
             return device.empty_devices(len(tiers))

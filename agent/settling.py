@@ -48,16 +48,16 @@ class Settling:
 
     def remember_before(self, proposal_id: int, sampler: Sampler) -> None:
         """Keep how much sessions waited before the first move, once per proposal: the agent may restart in between."""
-        if self._ledger.load_document(self._database.name, _before(proposal_id)) is None:
+        if self._ledger.state.load_document(self._database.name, _before(proposal_id)) is None:
             since = self._clock.now() - timedelta(seconds=self._database.policy_settings().half_life_seconds)
             work = asdict(sampler.work_since(since)[0])
             plain = {name: value for name, value in work.items() if value == value}  # JSON knows no NaN
-            self._ledger.save_document(self._database.name, _before(proposal_id), plain)
+            self._ledger.state.save_document(self._database.name, _before(proposal_id), plain)
 
     def begin(self) -> None:
         """Let what is placed settle."""
-        for row in self._ledger.moves(database=self._database.name, states={MoveState.PLACED}):
-            self._ledger.transition(row.id, MoveState.SETTLING, "caches warm up before anything is measured")
+        for row in self._ledger.moves.rows(database=self._database.name, states={MoveState.PLACED}):
+            self._ledger.moves.transition(row.id, MoveState.SETTLING, "caches warm up before anything is measured")
 
     def judge(self, sampler: Sampler, connector: Connector) -> tuple[Outcome, ...]:
         """Measure the proposals whose moves are all through and settled.
@@ -65,7 +65,7 @@ class Settling:
         Raises:
             ConnectorError: the engine was asked for a way back and did not answer.
         """
-        settling = self._ledger.moves(database=self._database.name, states={MoveState.SETTLING})
+        settling = self._ledger.moves.rows(database=self._database.name, states={MoveState.SETTLING})
         outcomes = []
         for number in dict.fromkeys(row.proposal_id for row in settling):
             rows = [row for row in settling if row.proposal_id == number]
@@ -77,7 +77,7 @@ class Settling:
 
     def _outcome(self, proposal_id: int, rows: Sequence[MoveRow], sampler: Sampler) -> Outcome | None:
         """What was measured, written down for every move; None while it is too early."""
-        waiting = self._ledger.moves(proposal_id=proposal_id, states=ACTIONABLE)
+        waiting = self._ledger.moves.rows(proposal_id=proposal_id, states=ACTIONABLE)
         settled_at = max(row.updated_at for row in rows) + timedelta(seconds=self._database.settle_seconds)
         window = (self._clock.now() - settled_at).total_seconds()
         if waiting or window < self._database.settle_seconds * MEASURED_OVER_SETTLE:
@@ -85,17 +85,17 @@ class Settling:
         after, seen = sampler.work_since(settled_at)
         if seen < _enough(self._database.settle_seconds):
             return None
-        proposal = self._ledger.proposal(proposal_id).proposal
-        found = self._ledger.outcomes(proposal_id=proposal_id, limit=len(proposal.moves))
+        proposal = self._ledger.proposals.row(proposal_id).proposal
+        found = self._ledger.moves.outcomes(proposal_id=proposal_id, limit=len(proposal.moves))
         known = {each.move_id: each.outcome for each in found}  # by an agent that died behind it
         outcome = next(iter(known.values()), None)
         if outcome is None:
-            stored = self._ledger.load_document(self._database.name, _before(proposal_id))
+            stored = self._ledger.state.load_document(self._database.name, _before(proposal_id))
             before = DatabaseDemand(**(stored[1] if stored else {}))
             outcome = measure(proposal, before, after, seen)
         for row in rows:
             if row.id not in known:
-                self._ledger.record_outcome(row.id, outcome)
+                self._ledger.moves.record_outcome(row.id, outcome)
         return outcome
 
     def _conclude(self, rows: Sequence[MoveRow], outcome: Outcome, connector: Connector) -> None:
@@ -103,8 +103,8 @@ class Settling:
         if outcome.verdict is OutcomeVerdict.HURT and self._level is not Level.OBSERVE:
             self._propose_undo([row for row in rows if row.move.reason not in ASKED_FOR], connector)
         for row in rows:
-            if self._ledger.move(row.id).state is MoveState.SETTLING:
-                self._ledger.transition(row.id, MoveState.KEPT, outcome.sentence)
+            if self._ledger.moves.row(row.id).state is MoveState.SETTLING:
+                self._ledger.moves.transition(row.id, MoveState.KEPT, outcome.sentence)
 
     def _propose_undo(self, rows: Sequence[MoveRow], connector: Connector) -> None:
         """For a person to approve."""
@@ -114,7 +114,7 @@ class Settling:
         try:
             propose_undo(rows, self._database, connector, self._ledger, now, asked_by=self._asked_by)
         except CannotUndo as error:
-            self._ledger.record("undo.impossible", f"proposal {rows[0].proposal_id}", why=str(error))
+            self._ledger.audit.record("undo.impossible", f"proposal {rows[0].proposal_id}", why=str(error))
 
 
 def _enough(settle_seconds: float) -> float:

@@ -257,4 +257,4 @@ def start_of(ledger: Ledger, database: str) -> tuple[Situation, I64]:
         raise NothingRecorded(
             f"no plan of {database} is stored to start from", advice="hotplace run, or hotplace plan, makes one."
         )
-    return decision.situation, ledger.slots(database, decision.situation.units.key)
+    return decision.situation, ledger.slots.of(database, decision.situation.units.key)

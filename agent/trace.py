@@ -53,19 +53,19 @@ class TraceFigures:
 
 def read_mark(ledger: Ledger, database: str) -> TraceMark:
     """The mark as it is."""
-    stored = ledger.load_document(database, TRACE)
+    stored = ledger.state.load_document(database, TRACE)
     return TraceMark() if stored is None else TraceMark(**_times(stored[1], "since", "until"))
 
 
 def write_mark(ledger: Ledger, database: str, mark: TraceMark) -> None:
     """Change what is wanted; goes into the audit chain."""
-    ledger.save_document(database, TRACE, _plain(mark))
-    ledger.record("trace.on" if mark.on else "trace.off", database, who=mark.who, generation=mark.generation)
+    ledger.state.save_document(database, TRACE, _plain(mark))
+    ledger.audit.record("trace.on" if mark.on else "trace.off", database, who=mark.who, generation=mark.generation)
 
 
 def read_figures(ledger: Ledger, database: str) -> TraceFigures:
     """What has been collected since the last clear."""
-    stored = ledger.load_document(database, TRACED)
+    stored = ledger.state.load_document(database, TRACED)
     figures = TraceFigures() if stored is None else TraceFigures(**_times(stored[1], "last"))
     generation = read_mark(ledger, database).generation
     return figures if figures.generation == generation else TraceFigures(generation=generation)
@@ -75,7 +75,7 @@ def traced_heat(ledger: Ledger, database: str, slots: I64) -> HeatView | None:
     """What was collected, as heat of the units of these slots; None where nothing was. Taken to be sure."""
     if not read_figures(ledger, database).intervals:
         return None
-    stored = ledger.load_arrays(database, COLLECTED)
+    stored = ledger.state.load_arrays(database, COLLECTED)
     if stored is None:
         return None
     view = heat.view(heat.state_from_arrays(stored[1]), slots)
@@ -116,13 +116,13 @@ class Tracer:
             seconds=self._figures.seconds + demand.seconds,
             last=demand.ended_at,
         )
-        self._ledger.save_arrays(self._database, COLLECTED, demand.ended_at, heat.state_arrays(self._heat))
-        self._ledger.save_document(self._database, TRACED, _plain(self._figures))
+        self._ledger.state.save_arrays(self._database, COLLECTED, demand.ended_at, heat.state_arrays(self._heat))
+        self._ledger.state.save_document(self._database, TRACED, _plain(self._figures))
 
     def _load(self) -> None:
         """Go on with what was collected by another process, or before a restart."""
         self._figures = read_figures(self._ledger, self._database)
-        stored = self._ledger.load_arrays(self._database, COLLECTED) if self._figures.intervals else None
+        stored = self._ledger.state.load_arrays(self._database, COLLECTED) if self._figures.intervals else None
         self._heat = heat.empty_heat() if stored is None else heat.state_from_arrays(stored[1])
 
 

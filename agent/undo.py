@@ -50,7 +50,7 @@ def propose_undo(
     moves = tuple(
         _back(ordinal, row, _route_back(row, catalog, connector)) for ordinal, row in enumerate(backwards, start=1)
     )
-    return ledger.store_proposal(
+    return ledger.proposals.store(
         Proposal(
             database=database.name,
             fingerprint=connector.identify().fingerprint,
@@ -70,19 +70,19 @@ def propose_undo(
 
 def settle_undos(database: str, ledger: Ledger) -> int:
     """Let moves whose undo was proposed know what became of it; returns how many were taken back."""
-    waiting = ledger.moves(database=database, states={MoveState.UNDO_PROPOSED})
+    waiting = ledger.moves.rows(database=database, states={MoveState.UNDO_PROPOSED})
     if not waiting:
         return 0
     undone = 0
-    undos = [row for row in ledger.moves(database=database) if row.move.undoes is not None]
+    undos = [row for row in ledger.moves.rows(database=database) if row.move.undoes is not None]
     for row in waiting:
         last = max((undo for undo in undos if undo.move.undoes == row.id), key=lambda undo: undo.id, default=None)
         if last is not None and last.state in UNDOABLE:
-            ledger.transition(row.id, MoveState.UNDONE, f"move {last.id} took it back")
+            ledger.moves.transition(row.id, MoveState.UNDONE, f"move {last.id} took it back")
             undone += 1
         elif last is None or last.state in _ENDED:
             why = "there is no such proposal" if last is None else f"it is {last.state}: {last.reason}"
-            ledger.transition(row.id, MoveState.KEPT, f"not taken back, {why}")
+            ledger.moves.transition(row.id, MoveState.KEPT, f"not taken back, {why}")
     return undone
 
 

@@ -28,6 +28,7 @@ from agent.sampler import Cycle, Sampler
 from agent.settling import Settling
 from agent.snapshot import Snapshot, Worth
 from agent.states import ACTIONABLE, UNFINISHED, MoveState, ProposalState
+from agent.told import keep_told
 from agent.trace import NothingTraced
 from agent.undo import settle_undos
 from connectors.base import Clock, Connector, Lease
@@ -138,16 +139,16 @@ class Watch:
             if mode is not None:
                 return planning
             self._rank(planning)
-            self._ledger.save_document(self.database.name, PIN_REPORTS, reports_document(pin_reports(planning)))
+            self._ledger.state.save_document(self.database.name, PIN_REPORTS, reports_document(pin_reports(planning)))
             keep(self._ledger, self.database.name, planning)
-            self._ledger.save_document(self.database.name, ADVICE, advice_document(advice_on(planning)))
+            self._ledger.state.save_document(self.database.name, ADVICE, advice_document(advice_on(planning)))
             self.count_proposals()
             return planning
 
     def _rank(self, planning: Planning) -> None:
         """Leave the ranking in the ledger and its top in memory."""
         ordered = Ordered(planning)
-        self._ledger.save_arrays(self.database.name, RANKING, planning.made_at, ordered.arrays())
+        self._ledger.state.save_arrays(self.database.name, RANKING, planning.made_at, ordered.arrays())
         self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ordered, self._top_units)
 
     def proposal(self, planning: Planning) -> Proposal | None:
@@ -163,8 +164,9 @@ class Watch:
         number = self.offer(self.proposal(planning))
         if number is None:
             return None
-        if planning.plain and self._ledger.load_arrays(self.database.name, decision_of_proposal(number)) is None:
+        if planning.plain and self._ledger.state.load_arrays(self.database.name, decision_of_proposal(number)) is None:
             keep(self._ledger, self.database.name, planning, decision_of_proposal(number))
+            keep_told(self._ledger, self.database.name, planning, number)
         return number
 
     def take_out(self, space: str, container: str) -> TakingOut | None:
@@ -185,11 +187,11 @@ class Watch:
         """
         if proposal is None or self.level is Level.OBSERVE:
             return None
-        if self._ledger.moves(database=self.database.name, states=ACTIONABLE | {MoveState.UNDO_PROPOSED}):
+        if self._ledger.moves.rows(database=self.database.name, states=ACTIONABLE | {MoveState.UNDO_PROPOSED}):
             return None
         if not proposal.asked_by and proposal.purpose in asked_for(self._ledger, self.database.name):
             return None
-        return self._ledger.store_proposal(proposal)
+        return self._ledger.proposals.store(proposal)
 
     # -- acting --------------------------------------------------------------------------------------------------
 
@@ -202,7 +204,7 @@ class Watch:
         """
         if self.dry_run:
             return ()
-        due = self._ledger.moves(database=self.database.name, states=ACTIONABLE)
+        due = self._ledger.moves.rows(database=self.database.name, states=ACTIONABLE)
         if not due or not self.executor.has_work():
             return ()
         self.hold_lease()
@@ -305,11 +307,11 @@ class Watch:
     def _note_progress(self, running: RunningMove | None) -> None:
         """For the metrics, and for whoever asks from another process."""
         self.snapshot.running = running
-        self._ledger.save_document(self.database.name, PROGRESS, progress_document(running))
+        self._ledger.state.save_document(self.database.name, PROGRESS, progress_document(running))
 
     def count_proposals(self) -> None:
         """Note how many proposals are open, for the metrics."""
-        rows = self._ledger.proposals(database=self.database.name, states=OPEN)
+        rows = self._ledger.proposals.rows(database=self.database.name, states=OPEN)
         self.snapshot.proposals = {str(state): sum(row.state is state for row in rows) for state in OPEN}
 
     def _count(self, done: tuple[MoveRow, ...]) -> None:

@@ -24,8 +24,9 @@ F64 = NDArray[np.float64]
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]
+I16 = NDArray[np.int16]
 I8 = NDArray[np.int8]
-Counts = I64 | I32  # whole numbers of 0 or more, the narrow type where all of them fit
+Counts = I64 | I32 | I16  # whole numbers of 0 or more, the narrowest type in which all of them fit
 Bools = NDArray[np.bool_]
 
 NO_PARENT = -1

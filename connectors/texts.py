@@ -96,7 +96,8 @@ class Texts(Sequence[str]):
 
     def ends(self, rows: _I64) -> _I64:
         """Where the strings of those rows would end, were they in one run. Shape of ``rows``."""
-        return self._lengths(rows).cumsum()
+        lengths = self._lengths(rows)
+        return lengths.cumsum(out=lengths)
 
     @property
     def nbytes(self) -> int:
@@ -129,7 +130,11 @@ class Texts(Sequence[str]):
 
     def _lengths(self, rows: _I64) -> _I64:
         """Bytes of the strings of some rows, which are not negative."""
-        return np.asarray(self._ends[rows] - np.where(rows > 0, self._ends[rows - 1], 0), dtype=np.int64)
+        lengths = self._ends[rows]
+        for first in range(0, len(rows), _AT_ONCE):
+            some = rows[first : first + _AT_ONCE]
+            lengths[first : first + _AT_ONCE] -= np.where(some > 0, self._ends[some - 1], 0)
+        return lengths
 
     def _bytes_of(self, rows: _I64) -> tuple[NDArray[np.uint8], _I64]:
         """The strings of some rows one after the other, and the bytes of each. Takes 16 bytes for each of theirs."""

@@ -75,7 +75,19 @@ def _in_any_case(situation: Situation) -> Bools:
     """Units that are pinned or not on the slowest tier, with all that move with them. Shape ``(n,)``."""
     bundle, tier = situation.units.bundle, situation.tier_of_space[situation.units.space]
     weighed = (situation.pin != Pin.NONE) | ((tier >= 0) & (tier < max(1, len(situation.tiers) - 1)))
-    return np.asarray(weighed | np.isin(bundle, bundle[weighed]), dtype=np.bool_)
+    return _with_companions(bundle, weighed)
+
+
+def _with_companions(bundle: I64, some: Bools) -> Bools:
+    """Those units and all that move with them. Shape ``(n,)``."""
+    if _each_alone(bundle) or not some.any():
+        return some
+    return np.asarray(some | np.isin(bundle, bundle[some]), dtype=np.bool_)
+
+
+def _each_alone(bundle: I64) -> bool:
+    """Whether the numbers show at a glance that nobody moves with another: they ascend, as physical ids do."""
+    return bool((bundle[1:] > bundle[:-1]).all())
 
 
 def _present_wait(situation: Situation, settings: PolicySettings) -> float:
@@ -84,7 +96,7 @@ def _present_wait(situation: Situation, settings: PolicySettings) -> float:
     for signal in Signal:
         if signal != Signal.LOGICAL_READ:
             busy |= situation.heat.rates[signal] != 0
-    busy |= np.isin(bundle, bundle[busy])
+    busy = _with_companions(bundle, busy)
     parts = (situation_of(situation, some) for some in _slices(bundle, np.flatnonzero(busy)))
     return sum(present_wait(bundles_of(part, settings), part) for part in parts)
 
@@ -150,6 +162,9 @@ def _widened(plan: Plan, judged: _Judged) -> Plan:
 
 def _slices(bundle: I64, rows: I64) -> Iterator[I64]:
     """Some rows, ascending, about ``AT_ONCE`` at a time and no bundle torn."""
+    if _each_alone(bundle):
+        yield from (rows[first : first + AT_ONCE] for first in range(0, len(rows), AT_ONCE))
+        return
     together = rows[np.argsort(bundle[rows], kind="stable")]
     edges = np.append(np.flatnonzero(np.diff(bundle[together])) + 1, len(together))
     first = 0

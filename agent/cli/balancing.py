@@ -95,7 +95,7 @@ def balance(
         planning = _planned(watch.plan(wanted, limit, traced=trace))
         proposal = watch.proposal(planning)
         number = watch.propose(planning) if propose else None
-        stored = None if number is None else session.ledger.proposal(number)
+        stored = None if number is None else session.ledger.proposals.row(number)
     except UnknownName as error:
         raise CommandError(
             str(error),

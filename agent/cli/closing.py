@@ -43,7 +43,7 @@ def _check_known(session: Session, space: str) -> None:
     Raises:
         CommandError: there is no such space; the nearest is named.
     """
-    stored = session.ledger.load_document(session.database.name, STATUS)
+    stored = session.ledger.state.load_document(session.database.name, STATUS)
     known = [room["space"] for room in stored[1].get("spaces", [])] if stored else []
     if known and space not in known:
         near = difflib.get_close_matches(space, known, n=1)

@@ -33,12 +33,12 @@ def approve(
     reason: Reason = "",
 ) -> None:
     """Approve a proposal, exactly as it is stored, so that its moves may run before it expires."""
-    row = session.ledger.proposal(number)
+    row = session.ledger.proposals.row(number)
     database = session.config.database(row.proposal.database)  # nothing would ever carry out what is not configured
     if row.state is ProposalState.PROPOSED and digest is None and not yes:
         _confirm(session, row)
     who = actor()
-    approved = session.ledger.approve(
+    approved = session.ledger.proposals.approve(
         number, digest=row.digest if digest is None else digest, who=who.who, origin=who.origin, reason=reason
     )
     next_sentence = _what_happens_next(session, database)
@@ -53,7 +53,7 @@ def reject(
 ) -> None:
     """Reject a proposal; none of its moves will run."""
     who = actor()
-    row = session.ledger.reject(number, who=who.who, origin=who.origin, reason=reason)
+    row = session.ledger.proposals.reject(number, who=who.who, origin=who.origin, reason=reason)
     session.out.line(f"proposal {number} is rejected by {who.who}")
     session.out.document({**_decision(row), "who": who.who, "origin": who.origin})
 
@@ -67,8 +67,8 @@ def strike(
 ) -> None:
     """Drop one move of a proposal, before or after its approval; the others stay."""
     who = actor()
-    move = session.ledger.strike(number, ordinal, who=who.who, origin=who.origin, reason=reason)
-    row = session.ledger.proposal(number)
+    move = session.ledger.proposals.strike(number, ordinal, who=who.who, origin=who.origin, reason=reason)
+    row = session.ledger.proposals.row(number)
     session.out.line(f"move {ordinal} of proposal {number} ({move.move.key}) is struck by {who.who}")
     struck = {"ordinal": ordinal, "unit": move.move.key, "state": move.state}
     session.out.document({**_decision(row), "struck": struck, "who": who.who, "origin": who.origin})
@@ -86,7 +86,7 @@ def _confirm(session: Session, row: ProposalRow) -> None:
             code=ExitCode.REFUSED,
             advice=f"Look at it with `hotplace show {row.id}`, then give --digest {short_digest(row.digest)} or --yes.",
         )
-    print_proposal(session.out, row, session.ledger.moves(proposal_id=row.id))
+    print_proposal(session.out, row, session.ledger.moves.rows(proposal_id=row.id))
     size = format_bytes(row.proposal.bytes_moved)
     if not session.out.ask(f"Approve {count_of_moves(row.proposal)}, {size} in all?"):
         raise CommandError(f"proposal {row.id} was not approved", code=ExitCode.REFUSED, advice="Nothing was changed.")

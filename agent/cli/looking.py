@@ -142,7 +142,7 @@ def stored_ranking(session: Session) -> tuple[datetime, Ranking]:
     Raises:
         CommandError: nothing was ranked yet.
     """
-    stored = session.ledger.load_arrays(session.database.name, RANKING)
+    stored = session.ledger.state.load_arrays(session.database.name, RANKING)
     if stored is None:
         raise CommandError(
             f"nothing is ranked yet for {session.database.name}",
@@ -154,7 +154,7 @@ def stored_ranking(session: Session) -> tuple[datetime, Ranking]:
 
 def _moved_since(session: Session, at: datetime, ranking: Ranking) -> int:
     """How many units a move has brought elsewhere since the sample that a ranking was made from."""
-    rows = session.ledger.moves(database=session.database.name, states=THERE, since=at - BETWEEN_SAMPLES)
+    rows = session.ledger.moves.rows(database=session.database.name, states=THERE, since=at - BETWEEN_SAMPLES)
     homes = {row.move.key: row.move.to_space for row in rows}
     ranked = (
         (key, ranking.space_names[int(ranking.space[row])]) for row, key in enumerate(ranking.key) if key in homes

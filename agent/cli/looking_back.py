@@ -51,7 +51,7 @@ app.add_typer(
 @command(Group.LOOK_BACK, "hotplace history --limit 20")
 def history(session: Session, limit: Limit = SHOWN) -> None:
     """List moves with their state, its time and reason, and what came of them."""
-    rows = session.ledger.moves(database=session.database.name)
+    rows = session.ledger.moves.rows(database=session.database.name)
     rows = sorted(rows, key=lambda row: (row.updated_at, row.id), reverse=True)[:limit]
     measured = _measured(session)
     if rows:
@@ -88,7 +88,7 @@ def verify(
     ] = None,
 ) -> ExitCode:
     """Check every link of the audit chain and every stored proposal."""
-    report = _holding(session.ledger, session.ledger.verify_audit(), head)
+    report = _holding(session.ledger, session.ledger.audit.verify(), head)
     session.out.line(report.sentence, style="" if report.ok else "bold red")
     session.out.line(f"head of the chain: {report.head}")
     session.out.line(f"next: {NOTE_THE_HEAD if report.ok else BROKEN_ADVICE}")
@@ -106,7 +106,7 @@ def verify(
 
 def _holding(ledger: Ledger, report: AuditReport, head: str | None) -> AuditReport:
     """The report, or what is wrong with a chain that fits but does not hold a head which was noted earlier."""
-    if head is None or not report.ok or any(row.hash == head for row in ledger.audit(report.rows)):
+    if head is None or not report.ok or any(row.hash == head for row in ledger.audit.rows(report.rows)):
         return report
     sentence = f"all {report.rows} audit rows fit, but none is the head {head[:DIGEST_SHOWN]}: this is another chain"
     return replace(report, ok=False, sentence=sentence)
@@ -121,7 +121,7 @@ def list_(
     ] = "*",
 ) -> None:
     """List the newest links of the audit chain; --json holds every fact and hash of them."""
-    newest = session.ledger.audit(limit if event == "*" else MOST_ROWS)
+    newest = session.ledger.audit.rows(limit if event == "*" else MOST_ROWS)
     rows = [row for row in newest if fnmatch.fnmatchcase(row.event, event)][:limit]
     session.out.table(AUDIT_COLUMNS, [_audit_cells(row) for row in rows])
     session.out.document({"audit": [_audit_document(row) for row in rows]})
@@ -129,7 +129,9 @@ def list_(
 
 def _measured(session: Session) -> dict[int, OutcomeRow]:
     """What was measured, by move."""
-    return {row.move_id: row for row in session.ledger.outcomes(database=session.database.name, limit=MOST_OUTCOMES)}
+    return {
+        row.move_id: row for row in session.ledger.moves.outcomes(database=session.database.name, limit=MOST_OUTCOMES)
+    }
 
 
 def _move_cells(row: MoveRow, measured: OutcomeRow | None) -> tuple[str, ...]:
@@ -171,7 +173,7 @@ def _move_document(session: Session, row: MoveRow, measured: OutcomeRow | None) 
                 "intended_at": step.intended_at,
                 "ended_at": step.ended_at,
             }
-            for step in session.ledger.steps(row.id)
+            for step in session.ledger.moves.steps(row.id)
         ],
         "outcome": outcome_json(measured.outcome) if measured else None,
     }

@@ -46,7 +46,7 @@ def pin(
     if wish not in WISHES:
         raise typer.BadParameter(f"{wish!r} is none of {', '.join(WISHES)}", param_hint="must|prefer|never")
     end = None if until is None else end_of(until, session.clock)
-    row = session.ledger.pin(session.database.name, unit, WISHES[wish], who=actor().who, reason=reason, until=end)
+    row = session.ledger.pins.pin(session.database.name, unit, WISHES[wish], who=actor().who, reason=reason, until=end)
     _warn_if_unknown(session, unit)
     session.out.line(f"{unit} is pinned: {wish}{f', until {format_when(end)}' if end else ''}; the next plan obeys")
     session.out.document({"database": session.database.name, "pin": _document(row)})
@@ -55,7 +55,7 @@ def pin(
 @command(Group.STEER, "hotplace unpin 'public.audit*'")
 def unpin(session: Session, unit: Pattern) -> None:
     """Remove a pin that was set with `hotplace pin`."""
-    if not session.ledger.unpin(session.database.name, unit, who=actor().who):
+    if not session.ledger.pins.unpin(session.database.name, unit, who=actor().who):
         raise CommandError(
             f"nobody pinned {unit!r} by hand",
             code=ExitCode.NOT_FOUND,
@@ -69,8 +69,8 @@ def unpin(session: Session, unit: Pattern) -> None:
 def pins(session: Session) -> None:
     """List pins with their state when last planned; of those that match a unit, the last one rules."""
     database = session.database
-    rows: list[PinConfig | PinRow] = [*database.pins, *session.ledger.pins(database.name, session.clock.now())]
-    stored = session.ledger.load_document(database.name, PIN_REPORTS)
+    rows: list[PinConfig | PinRow] = [*database.pins, *session.ledger.pins.rows(database.name, session.clock.now())]
+    stored = session.ledger.state.load_document(database.name, PIN_REPORTS)
     reports = {(report.pattern, report.pin): report for report in reports_from_document(stored[1] if stored else [])}
     found = [reports.get((row.pattern, row.pin.name.lower())) for row in rows]
     if rows:
@@ -131,7 +131,7 @@ def end_of(text: str, clock: Clock) -> datetime:
 
 def _warn_if_unknown(session: Session, pattern: str) -> None:
     """A pin may come before its unit, so an unknown one is only worth a note."""
-    stored = session.ledger.load_arrays(session.database.name, RANKING)
+    stored = session.ledger.state.load_arrays(session.database.name, RANKING)
     if stored is None:
         return
     ranking = ranking_from_arrays(stored[1])

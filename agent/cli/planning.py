@@ -65,7 +65,7 @@ def plan(
         assert planning is not None, "there is a sample"
         proposal = watch.proposal(planning)
         number = watch.propose(planning) if propose else None
-        stored = None if number is None else session.ledger.proposal(number)
+        stored = None if number is None else session.ledger.proposals.row(number)
     finally:
         watch.close(save=observe is not None)
     ranking = ranking_of(planning)

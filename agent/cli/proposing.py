@@ -43,7 +43,9 @@ def proposals(
     everything: Annotated[bool, typer.Option("--all", help="Also those that are decided and done.")] = False,
 ) -> None:
     """List what waits for a decision or is being carried out."""
-    rows = session.ledger.proposals(database=session.database.name, states=None if everything else OPEN, limit=MOST)
+    rows = session.ledger.proposals.rows(
+        database=session.database.name, states=None if everything else OPEN, limit=MOST
+    )
     if rows:
         session.out.table(COLUMNS, [_cells(row) for row in rows])
     else:
@@ -58,8 +60,8 @@ def show(
     sql: Annotated[bool, typer.Option("--sql", help="Print the statements only, to be run by hand.")] = False,
 ) -> None:
     """Show a proposal: its value, its moves with their locks, and the statements."""
-    row = session.ledger.proposal(number)
-    moves = session.ledger.moves(proposal_id=number)
+    row = session.ledger.proposals.row(number)
+    moves = session.ledger.moves.rows(proposal_id=number)
     if sql and not session.out.as_json:
         session.out.verbatim("\n".join(move_sql(move.move) for move in moves if move.state not in NEVER_SENT))
         return
@@ -80,7 +82,8 @@ def show(
 def print_proposal(out: Output, row: ProposalRow, moves: Sequence[MoveRow]) -> None:
     """The proposal in one screen: state, value, moves with their locks."""
     out.line(f"proposal {row.id} for {row.proposal.database}", style="bold")
-    decided = f" at {format_when(row.decided_at)} by {row.decided_by}" if row.decided_at else ""
+    who = f"{row.decided_by} from {row.decided_from}"
+    decided = f" at {format_when(row.decided_at)} by {who}" if row.decided_at else ""
     out.facts(
         [
             ("for", question(row.proposal)),
@@ -122,6 +125,7 @@ def _head(row: ProposalRow) -> dict[str, Any]:
         "asked_by": row.proposal.asked_by or None,
         "decided_at": row.decided_at,
         "decided_by": row.decided_by or None,
+        "decided_from": row.decided_from or None,
         "moves": len(row.proposal.moves),
         "bytes": row.proposal.bytes_moved,
         "wait_saved_per_hour_seconds": row.proposal.wait_saved_per_hour,

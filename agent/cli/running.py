@@ -58,7 +58,7 @@ class DaemonState:
 
 def daemon_of(ledger: Ledger, database: DatabaseConfig, now: datetime) -> DaemonState:
     """Whether a daemon watches that database, as far as the ledger and this machine tell."""
-    stored = ledger.load_document(database.name, STATUS)
+    stored = ledger.state.load_document(database.name, STATUS)
     if stored is None:
         return DaemonState(word="never", alive=False, age_seconds=None, at=None, status={})
     at, status = stored
@@ -117,9 +117,9 @@ def _run_once(session: Session) -> ExitCode:
         failure = error
     documents, ended = [], []
     for database in session.databases:
-        stored = session.ledger.load_document(database.name, STATUS)
-        proposals = session.ledger.proposals(database=database.name, states={ProposalState.PROPOSED})
-        ended += [row for row in session.ledger.moves(database=database.name) if _touched(row, started)]
+        stored = session.ledger.state.load_document(database.name, STATUS)
+        proposals = session.ledger.proposals.rows(database=database.name, states={ProposalState.PROPOSED})
+        ended += [row for row in session.ledger.moves.rows(database=database.name) if _touched(row, started)]
         documents.append(
             {
                 "database": database.name,
@@ -151,8 +151,8 @@ def status(session: Session) -> None:
     documents = []
     for database in session.databases:
         daemon = daemon_of(ledger, database, now)
-        proposals = ledger.proposals(database=database.name, states=OPEN)
-        moves = ledger.moves(database=database.name, states=UNDER_WAY)
+        proposals = ledger.proposals.rows(database=database.name, states=OPEN)
+        moves = ledger.moves.rows(database=database.name, states=UNDER_WAY)
         under_way = under_way_of(ledger, database, now)
         _print_status(session.out, database, daemon, proposals, moves, under_way)
         documents.append({**_status_document(database, daemon, proposals, moves), **under_way_document(under_way)})

@@ -58,7 +58,7 @@ def simulate(
         situation,
         _settings(session, policy or []),
         slots,
-        session.ledger.read_history(session.database.name, now - timedelta(seconds=lasts), now),
+        session.ledger.history.read(session.database.name, now - timedelta(seconds=lasts), now),
         _limits(session, window or []),
         safety=session.database.copy_safety,
         plan_every=timedelta(seconds=every),

@@ -67,7 +67,7 @@ def _ask(session: Session, kind: Ask, numbers: list[int], *, every: bool, reason
     asked = _asked_of_all(session, kind, reason) if every else _asked_of(session, kind, numbers, reason)
     answers = _answers(session, asked, seconds)
     for row in answers:
-        state = session.ledger.move(row.move_id).state
+        state = session.ledger.moves.row(row.move_id).state
         session.out.line(f"move {row.move_id} is asked to {kind}; {row.answer or _later(session)}; it is {state}")
     if not answers:
         session.out.line(f"no move of {session.database.name} can be asked to {kind}")
@@ -86,7 +86,7 @@ def _asked_of(session: Session, kind: Ask, numbers: list[int], reason: str) -> l
 def _asked_of_all(session: Session, kind: Ask, reason: str) -> list[AskRow]:
     """Ask every move that it means something to."""
     who, asked = actor(), []
-    for row in session.ledger.moves(database=session.database.name, states=ACTIONABLE):
+    for row in session.ledger.moves.rows(database=session.database.name, states=ACTIONABLE):
         try:
             asked.append(session.ledger.asks.ask(row.id, kind, who=who.who, origin=who.origin, reason=reason))
         except WrongState:
@@ -107,7 +107,7 @@ def _answers(session: Session, asked: list[AskRow], seconds: float) -> list[AskR
 
 def _is_for_the_daemon(session: Session, row: AskRow) -> bool:
     """Whether a daemon lives that will answer soon; what has not begun is simply not begun."""
-    state = session.ledger.move(row.move_id).state
+    state = session.ledger.moves.row(row.move_id).state
     alive = daemon_of(session.ledger, session.database, session.clock.now()).alive
     return alive and state is not MoveState.APPROVED and not session.config.dry_run
 
@@ -121,7 +121,7 @@ def _later(session: Session) -> str:
 
 
 def _document(session: Session, row: AskRow) -> dict[str, Any]:
-    move = session.ledger.move(row.move_id)
+    move = session.ledger.moves.row(row.move_id)
     return {
         "move": row.move_id, "unit": move.move.key, "kind": row.kind, "who": row.who, "at": row.at,
         "answer": row.answer or None, "state": move.state, "reason": move.reason,

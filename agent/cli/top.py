@@ -86,8 +86,8 @@ def _document(session: Session, database: DatabaseConfig, limit: int) -> dict[st
     now = session.clock.now()
     daemon = daemon_of(session.ledger, database, now)
     under_way = under_way_of(session.ledger, database, now)
-    rows = session.ledger.moves(database=database.name, states=UNDER_WAY)
-    stored = session.ledger.load_arrays(database.name, RANKING)
+    rows = session.ledger.moves.rows(database=database.name, states=UNDER_WAY)
+    stored = session.ledger.state.load_arrays(database.name, RANKING)
     ranking = None if stored is None else ranking_from_arrays(stored[1])
     return {
         "database": database.name,

@@ -82,7 +82,7 @@ def _check_document(session: Session, database: DatabaseConfig) -> dict[str, Any
     now, ledger = session.clock.now(), session.ledger
     mark, figures = read_mark(ledger, database.name), read_figures(ledger, database.name)
     under_way = under_way_of(ledger, database, now)
-    rows = ledger.moves(database=database.name, states=ACTIONABLE)
+    rows = ledger.moves.rows(database=database.name, states=ACTIONABLE)
     lines = [_sentence(session, database, mark, figures), under_way.window, *map(under_way.line, rows)]
     return {
         "database": database.name,

@@ -63,8 +63,8 @@ def move_line(row: MoveRow, said: str) -> str:
 
 def under_way_of(ledger: Ledger, database: DatabaseConfig, now: datetime) -> UnderWay:
     """What the ledger tells now."""
-    running = ledger.load_document(database.name, PROGRESS)
-    waiting = ledger.load_document(database.name, WAITING)
+    running = ledger.state.load_document(database.name, PROGRESS)
+    waiting = ledger.state.load_document(database.name, WAITING)
     return UnderWay(
         running=None if running is None else progress_from_document(running[1], now),
         waiting={} if waiting is None else waiting[1],

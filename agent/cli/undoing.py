@@ -36,8 +36,8 @@ def undo(
         )
     finally:
         watch.close(save=False)
-    stored = session.ledger.proposal(number)
-    print_proposal(session.out, stored, session.ledger.moves(proposal_id=number))
+    stored = session.ledger.proposals.row(number)
+    print_proposal(session.out, stored, session.ledger.moves.rows(proposal_id=number))
     session.out.line(f"next: hotplace approve {number} --digest {short_digest(stored.digest)}")
     session.out.document(
         {"proposal": number, "digest": stored.digest, "undoes": [row.id for row in rows]}
@@ -58,6 +58,6 @@ def _rows(session: Session, numbers: list[int], proposal: int | None) -> list[Mo
             advice="`hotplace history` shows the numbers.",
         )
     if proposal is None:
-        return [session.ledger.move(number) for number in dict.fromkeys(numbers)]
-    session.ledger.proposal(proposal)  # so that a wrong number is told
-    return [row for row in session.ledger.moves(proposal_id=proposal) if row.state in UNDOABLE]
+        return [session.ledger.moves.row(number) for number in dict.fromkeys(numbers)]
+    session.ledger.proposals.row(proposal)  # so that a wrong number is told
+    return [row for row in session.ledger.moves.rows(proposal_id=proposal) if row.state in UNDOABLE]

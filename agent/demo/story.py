@@ -104,13 +104,13 @@ class Story:
         before, homes_before = self._load_figures(OBSERVE_SECONDS), self._homes()
         number = self._company.watch.propose(planning)
         assert number is not None, "the demo's level is propose"
-        digest = self._company.ledger.proposal(number).digest
+        digest = self._company.ledger.proposals.row(number).digest
         approved = self._approve(f"carry out these {len(proposal.moves)} moves (digest {digest[:12]})?")
         moved: tuple[MoveRow, ...] = ()
         outcomes: tuple[Outcome, ...] = ()
         after = before
         if approved:
-            self._company.ledger.approve(number, who=self._who, origin="hotplace demo", digest=digest)
+            self._company.ledger.proposals.approve(number, who=self._who, origin="hotplace demo", digest=digest)
             moved = self._move()
             outcomes = self._measure()
             after = self._load_figures(SETTLE_SECONDS)

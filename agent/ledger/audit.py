@@ -60,21 +60,21 @@ class AuditChain:
         connection.execute(insert(audit_head).values(end) if head is None else update(audit_head).values(end))
 
     def record(self, event: str, subject: str, /, **facts: Any) -> None:  # noqa: ANN401  # JSON values
-        """Add one row in a transaction of its own."""
+        """Append to the audit chain what changes nothing else in the ledger. Facts are JSON values, never secrets."""
         with self._database.write() as connection:
             self.append(connection, event, subject, **facts)
 
-    def rows(self, limit: int) -> list[AuditRow]:
-        """The newest rows first."""
+    def rows(self, limit: int = 100) -> list[AuditRow]:
+        """Audit rows, the newest first."""
         with self._database.read() as connection:
             found = connection.execute(select(audit).order_by(audit.c.id.desc()).limit(limit))
             return [AuditRow(**{**row._asdict(), "facts": json.loads(row.facts)}) for row in found]
 
     def verify(self) -> AuditReport:
-        """Check every row, the head, and every stored proposal against what the chain says of it.
+        """Check the file, the whole chain, and every stored proposal and approval against the chain.
 
         Raises:
-            LedgerCorrupt: SQLite itself finds the file damaged.
+            LedgerCorrupt: the file itself is damaged.
         """
         damage = self._database.pragma("quick_check(1)")
         if damage != "ok":

@@ -21,6 +21,7 @@ from agent.ledger.rows import FoldReport, HistoryRow, HistorySettings, Values
 from agent.ledger.schema import EPOCH, history
 from connectors.model import I64
 
+DEFAULT_HISTORY = HistorySettings()
 AS_SAMPLED, TEN_MINUTES, HOUR = 0, 600, 3600  # resolution_seconds
 MICRO = 1_000_000
 
@@ -42,7 +43,18 @@ class History:
         self._database = database
 
     def append(self, database: str, ended_at: datetime, seconds: float, slots: I64, values: Values) -> int:
-        """Add one interval; returns the bytes of its blob."""
+        """Add one interval of the units that had demand; returns the bytes it took.
+
+        Args:
+            database: its name.
+            ended_at: the interval's end.
+            seconds: its length.
+            slots: shape ``(n,)``, each at most once.
+            values: shape ``(signals, n)``, uint32, uint64 or float64: sums over the interval.
+
+        Raises:
+            ValueError: shapes, types or slots are not as above.
+        """
         if not seconds > 0:
             raise ValueError(f"an interval lasts {seconds} s")
         body = encode_history(slots, values)
@@ -56,15 +68,15 @@ class History:
         return len(body)
 
     def read(self, database: str, since: datetime, until: datetime) -> Iterator[HistoryRow]:
-        """Intervals that ended within (since, until], the oldest first, from one snapshot."""
+        """Intervals that ended within (since, until], the oldest first, in one snapshot that lasts until the end."""
         within = history.c.ended_at > since, history.c.ended_at <= until
         query = select(history).where(history.c.database == database, *within)
         with self._database.read() as connection:
             for row in connection.execute(query.order_by(history.c.ended_at, history.c.id)):
                 yield self._decoded(row)
 
-    def fold(self, now: datetime, settings: HistorySettings) -> FoldReport:
-        """Make old rows coarser and drop the oldest. One bucket a transaction: killed anywhere, all counts once."""
+    def fold(self, now: datetime, settings: HistorySettings = DEFAULT_HISTORY) -> FoldReport:
+        """Make old history coarser and drop the oldest. Sums and observed seconds are conserved."""
         with self._database.write(durable=False) as connection:
             too_old = history.c.ended_at <= now - timedelta(seconds=settings.history_seconds)
             dropped = connection.execute(

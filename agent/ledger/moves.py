@@ -38,12 +38,17 @@ class Moves:
 
     def rows(
         self,
-        database: str | None,
-        proposal_id: int | None,
-        states: Collection[MoveState] | None,
-        since: datetime | None,
+        *,
+        database: str | None = None,
+        proposal_id: int | None = None,
+        states: Collection[MoveState] | None = None,
+        since: datetime | None = None,
     ) -> list[MoveRow]:
-        """In the order of execution."""
+        """Moves in the order of execution; with ``since`` those whose state has changed since then.
+
+        Raises:
+            ProposalTampered: the proposal of one of them is not what was stored.
+        """
         conditions = []
         if database is not None:
             conditions.append(proposals.c.database == database)
@@ -57,12 +62,25 @@ class Moves:
             return load_moves(connection, conditions)
 
     def row(self, move_id: int) -> MoveRow:
-        """One move."""
+        """One move.
+
+        Raises:
+            NotFound: there is none by that number.
+            ProposalTampered: its proposal is not what was stored.
+        """
         with self._database.read() as connection:
             return load_move(connection, move_id)
 
     def transition(self, move_id: int, to: MoveState, reason: str) -> MoveRow:
-        """Bring a move into another state; see ``Ledger.transition``."""
+        """Bring a move into another state, checked against the stored one within the transaction.
+
+        A proposal whose moves have all ended is finished with the last of them.
+
+        Raises:
+            NotFound, ProposalTampered: as ``row``.
+            IllegalTransition: ``agent.states.TRANSITIONS`` does not hold it, or it would approve without a digest.
+            NotApproved: the move would begin without an approval.
+        """
         with self._database.write() as connection:
             row = load_move(connection, move_id)
             _check(row, to)
@@ -80,7 +98,7 @@ class Moves:
             return load_move(connection, move_id)
 
     def last_moved(self, database: str) -> dict[str, datetime]:
-        """Unit key -> when it last arrived in a new home."""
+        """Unit key -> when it last arrived in a new home, for every unit of every bundle that was moved."""
         query = select(placements.c.unit_key, placements.c.placed_at).where(placements.c.database == database)
         with self._database.read() as connection:
             return {row.unit_key: row.placed_at for row in connection.execute(query)}
@@ -88,7 +106,13 @@ class Moves:
     # -- the journal ---------------------------------------------------------------------------------------------
 
     def step_intent(self, move_id: int, ordinal: int, sql: str) -> int:
-        """Journal a statement that is about to be sent; see ``Ledger.step_intent``."""
+        """Journal that a statement is about to be sent; on the disk when this returns. Returns the step's number.
+
+        Raises:
+            NotFound, ProposalTampered: as ``row``.
+            NotApproved: the statement is not, letter by letter, one that the approval of the move covers.
+            WrongState: the move does not run.
+        """
         with self._database.write() as connection:
             row = load_move(connection, move_id)
             _check_covered(row, sql)
@@ -104,7 +128,12 @@ class Moves:
             return number
 
     def step_result(self, step_id: int, state: StepState, detail: str) -> None:
-        """Journal what became of it; see ``Ledger.step_result``."""
+        """Journal what became of a statement.
+
+        Raises:
+            NotFound: there is no such step.
+            WrongState: its result is known already.
+        """
         if state is StepState.INTENDED:
             raise ValueError(f"step {step_id}: a result is done, failed or unknown, not {state}")
         with self._database.write() as connection:
@@ -118,13 +147,13 @@ class Moves:
             self._chain.append(connection, f"step.{state}", subject_of("step", step_id), detail=detail)
 
     def steps(self, move_id: int) -> list[StepRow]:
-        """In the order they were sent."""
+        """Every statement of a move that was sent or about to be, in order."""
         query = select(steps).where(steps.c.move_id == move_id).order_by(steps.c.id)
         with self._database.read() as connection:
             return [StepRow(**{**row._asdict(), "state": StepState(row.state)}) for row in connection.execute(query)]
 
     def sent(self, database: str, since: datetime) -> list[SentRow]:
-        """Statements that had not ended before ``since``, or have not ended, in the order they were sent."""
+        """Every statement of a database that had not ended before ``since``, in the order they were sent."""
         late = or_(steps.c.ended_at.is_(None), steps.c.ended_at > since)
         query = select(steps).join(moves, steps.c.move_id == moves.c.id).join(proposals)
         with self._database.read() as connection:
@@ -143,7 +172,11 @@ class Moves:
     # -- outcomes ------------------------------------------------------------------------------------------------
 
     def record_outcome(self, move_id: int, outcome: Outcome) -> int:
-        """Store what was measured; see ``Ledger.record_outcome``."""
+        """Store what was measured for a move; returns the number of the outcome.
+
+        Raises:
+            NotFound, ProposalTampered: as ``row``.
+        """
         plain = outcome_json(outcome)
         with self._database.write() as connection:
             row = load_move(connection, move_id)
@@ -154,8 +187,10 @@ class Moves:
             )
             return number
 
-    def outcomes(self, database: str | None, proposal_id: int | None, limit: int) -> list[OutcomeRow]:
-        """The newest first."""
+    def outcomes(
+        self, *, database: str | None = None, proposal_id: int | None = None, limit: int = 100
+    ) -> list[OutcomeRow]:
+        """Outcomes, the newest first."""
         query = (
             select(outcomes, moves.c.proposal_id, proposals.c.database)
             .join(moves, outcomes.c.move_id == moves.c.id)
@@ -175,7 +210,7 @@ def _check(row: MoveRow, to: MoveState) -> None:
     """Refuse what the table of states or the lack of an approval forbids."""
     check_transition(row.state, to)
     if row.state is MoveState.PROPOSED and to is MoveState.APPROVED:
-        raise IllegalTransition(f"move {row.id} is approved by Ledger.approve with the digest, in no other way")
+        raise IllegalTransition(f"move {row.id} is approved by Proposals.approve with the digest, in no other way")
     if to in BEGUN and not row.approved:
         raise NotApproved(f"move {row.id} was never approved", advice=f"hotplace approve {row.proposal_id}")
 

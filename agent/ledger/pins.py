@@ -23,8 +23,15 @@ class Pins:
         self._chain = chain
         self._clock = clock
 
-    def pin(self, database: str, pattern: str, pin: Pin, *, who: str, reason: str, until: datetime | None) -> PinRow:
-        """Set a pin; an earlier one of the same pattern goes."""
+    def pin(
+        self, database: str, pattern: str, pin: Pin, *, who: str, reason: str, until: datetime | None = None
+    ) -> PinRow:
+        """Pin units by key or glob; replaces an earlier pin of the same pattern.
+
+        Raises:
+            Refused: it would end in the past.
+            ValueError: no pattern or nobody is named.
+        """
         now = self._clock.now()
         if not pattern.strip() or not who.strip():
             raise ValueError(f"a pin names a pattern ({pattern!r}) and who set it ({who!r})")
@@ -45,7 +52,7 @@ class Pins:
             id=number, database=database, pattern=pattern, pin=pin, who=who, reason=reason, created_at=now, until=until
         )
 
-    def unpin(self, database: str, pattern: str, *, who: str, reason: str) -> int:
+    def unpin(self, database: str, pattern: str, *, who: str, reason: str = "") -> int:
         """Remove the pin of exactly that pattern; returns how many there were, 0 or 1."""
         with self._database.write() as connection:
             query = delete(pins).where(pins.c.database == database, pins.c.pattern == pattern)
@@ -55,7 +62,7 @@ class Pins:
             return removed
 
     def rows(self, database: str, now: datetime) -> list[PinRow]:
-        """Those in force, the oldest first: where two match a unit, the later wish counts."""
+        """Pins in force, the oldest first: where two match a unit, the later one counts."""
         in_force = or_(pins.c.until.is_(None), pins.c.until > now)
         query = select(pins).where(pins.c.database == database, in_force).order_by(pins.c.id)
         with self._database.read() as connection:

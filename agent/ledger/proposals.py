@@ -31,7 +31,17 @@ class Proposals:
         self._clock = clock
 
     def store(self, proposal: Proposal) -> int:
-        """Store a proposal; see ``Ledger.store_proposal``."""
+        """Store a proposal and return its number; older undecided ones of that database and purpose are superseded.
+
+        What the agent made by itself supersedes nothing that somebody asked for. Where one that would do the same (same
+        statements for the same bundles) still waits or is approved and not finished, nothing is stored and its number
+        is returned, unless somebody asks for what until now was the agent's own. Moves that it would take back are
+        UNDO_PROPOSED with the same transaction.
+
+        Raises:
+            IllegalTransition: a move that it would take back was not placed, or is taken back already.
+            ValueError: it has no moves, or does not survive being written down.
+        """
         text = _faithful_text(proposal)
         same_work = _same_work(proposal)
         with self._database.write() as connection:
@@ -47,13 +57,23 @@ class Proposals:
             return number
 
     def end(self, number: int, reason: str) -> None:
-        """End one that waits for a decision; see ``Ledger.end_proposal``."""
+        """Mark one that still waits for a decision superseded; any other stays as it is.
+
+        Raises:
+            NotFound, ProposalTampered: as ``row``.
+        """
         with self._database.write() as connection:
             if load_proposal(connection, number).state is ProposalState.PROPOSED:
                 self._give_way(connection, number, reason)
 
-    def rows(self, database: str | None, states: Collection[ProposalState] | None, limit: int) -> list[ProposalRow]:
-        """The newest first."""
+    def rows(
+        self, *, database: str | None = None, states: Collection[ProposalState] | None = None, limit: int = 100
+    ) -> list[ProposalRow]:
+        """Proposals, the newest first.
+
+        Raises:
+            ProposalTampered: one of them is not what was stored.
+        """
         query = select(proposals).order_by(proposals.c.id.desc()).limit(limit)
         if database is not None:
             query = query.where(proposals.c.database == database)
@@ -63,12 +83,31 @@ class Proposals:
             return load_proposals(connection, query)
 
     def row(self, number: int) -> ProposalRow:
-        """One proposal."""
+        """One proposal.
+
+        Raises:
+            NotFound: there is none by that number.
+            ProposalTampered: its text no longer has its digest.
+        """
         with self._database.read() as connection:
             return load_proposal(connection, number)
 
-    def approve(self, number: int, *, who: str, origin: str, digest: str, reason: str) -> ProposalRow:
-        """Approve by digest; see ``Ledger.approve``."""
+    def approve(self, number: int, *, who: str, origin: str, digest: str, reason: str = "") -> ProposalRow:
+        """Approve a proposal and all its moves that were not struck.
+
+        Args:
+            number: its number.
+            who: the person.
+            origin: from where: terminal, address.
+            digest: of what the person looked at, whole or its first 12 or more characters.
+            reason: why, if they say.
+
+        Raises:
+            NotFound, ProposalTampered: as ``row``.
+            ProposalExpired: too late; it is marked so.
+            WrongState: it was decided or superseded before.
+            DigestMismatch: it is another digest, or too short.
+        """
         _named(who, origin)
         self.expire_due()  # in a transaction of its own: it holds although the approval is refused
         with self._database.write() as connection:
@@ -90,7 +129,12 @@ class Proposals:
             return load_proposal(connection, number)
 
     def reject(self, number: int, *, who: str, origin: str, reason: str) -> ProposalRow:
-        """Reject a proposal and all its moves; see ``Ledger.reject``."""
+        """Reject a proposal that waits for a decision.
+
+        Raises:
+            NotFound, ProposalTampered: as ``row``.
+            WrongState: it does not wait for a decision.
+        """
         _named(who, origin)
         with self._database.write() as connection:
             row = load_proposal(connection, number)
@@ -103,7 +147,13 @@ class Proposals:
             return load_proposal(connection, number)
 
     def strike(self, number: int, ordinal: int, *, who: str, origin: str, reason: str) -> MoveRow:
-        """Drop one move; see ``Ledger.strike``."""
+        """Drop one move that has not begun, before or after the approval. The digest stays that of the whole.
+
+        Raises:
+            NotFound: no such proposal or move.
+            ProposalTampered: as ``row``.
+            WrongState: the move has begun or ended.
+        """
         _named(who, origin)
         with self._database.write() as connection:
             row = load_proposal(connection, number)
@@ -123,7 +173,7 @@ class Proposals:
             return _by_ordinal(connection, row, ordinal)
 
     def expire_due(self) -> int:
-        """Expire what nobody began in time; see ``Ledger.expire_due``."""
+        """Expire proposals that nobody decided in time and approved moves that nobody began; returns how many moves."""
         if not self._overdue_exists():
             return 0  # the usual case takes no write lock
         with self._database.write() as connection:

@@ -42,6 +42,7 @@ class ProposalRow:
     reason: str
     decided_at: datetime | None  # when a person approved or rejected it
     decided_by: str
+    decided_from: str  # terminal, address; "" as long as nobody decided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

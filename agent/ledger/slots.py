@@ -29,7 +29,7 @@ class Slots:
         self._lock = threading.Lock()
 
     def of(self, database: str, keys: Sequence[str]) -> I64:
-        """Slot of each key, shape ``(len(keys),)``; keys never seen get the next free ones, in their order."""
+        """Stable number of each unit key, shape ``(len(keys),)``, from 0 without holes; new keys get new ones."""
         wanted = Texts.of(keys)
         with self._lock:
             known = KeyIndex(self._known.get(database, Texts.of(())))  # asked for when units come or go, not held

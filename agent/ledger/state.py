@@ -17,16 +17,22 @@ from agent.ledger.codec import Column, decode_arrays, encode_arrays
 from agent.ledger.database import Database
 from agent.ledger.errors import corrupt
 from agent.ledger.schema import arrays, documents
+from connectors.base import Clock
 
 
 class SmallState:
     """Arrays and documents by database and name."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
+        self._clock = clock
 
     def save_arrays(self, database: str, name: str, at: datetime, columns: Mapping[str, Column]) -> None:
-        """Replace the arrays of that name."""
+        """Keep named arrays, exact to the bit; replaces those of the same name.
+
+        Raises:
+            ValueError: an array holds Python objects or records.
+        """
         self._replace(arrays, database, name, at, encode_arrays(columns))
 
     def load_arrays(self, database: str, name: str) -> tuple[datetime, dict[str, NDArray[Any]]] | None:
@@ -39,8 +45,8 @@ class SmallState:
         except ValueError as error:
             raise corrupt(self._database.path, f"the arrays {name!r} of {database}: {error}") from error
 
-    def forget_arrays(self, prefix: str, before: datetime, but: Collection[tuple[str, str]]) -> int:
-        """Drop arrays of names that begin so, saved before then, but for some of a database and a name; how many."""
+    def forget_arrays(self, prefix: str, before: datetime, but: Collection[tuple[str, str]] = ()) -> int:
+        """Drop arrays of names that begin so and were saved before then, but for some (database, name); how many."""
         old = arrays.c.name.startswith(prefix, autoescape=True), arrays.c.at < before
         with self._database.write(durable=False) as connection:
             found = connection.execute(select(arrays.c.database, arrays.c.name).where(*old)).all()
@@ -49,10 +55,14 @@ class SmallState:
                 connection.execute(delete(arrays).where(arrays.c.database == database, arrays.c.name == name))
         return len(names)
 
-    def save_document(self, database: str, name: str, at: datetime, document: Any) -> None:  # noqa: ANN401  # JSON
-        """Replace the document of that name."""
+    def save_document(self, database: str, name: str, document: Any) -> None:  # noqa: ANN401  # JSON values
+        """Keep a JSON document; replaces the one of the same name.
+
+        Raises:
+            ValueError, TypeError: it is not JSON (which knows no NaN).
+        """
         body = json.dumps(document, ensure_ascii=False, allow_nan=False)
-        self._replace(documents, database, name, at, body)
+        self._replace(documents, database, name, self._clock.now(), body)
 
     def load_document(self, database: str, name: str) -> tuple[datetime, Any] | None:
         """The document of that name and when it was saved."""

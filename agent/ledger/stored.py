@@ -76,6 +76,7 @@ def _proposal_row(row: Row[Any]) -> ProposalRow:
         reason=row.reason,
         decided_at=row.decided_at,
         decided_by=row.decided_by,
+        decided_from=row.decided_from,
     )
 
 

@@ -99,18 +99,18 @@ def report_of(ledger: Ledger, database: str, since: datetime, until: datetime) -
         ProposalTampered: a stored proposal is not what was stored.
         LedgerCorrupt: the file is damaged.
     """
-    found = ledger.proposals(database=database, limit=MOST)
+    found = ledger.proposals.rows(database=database, limit=MOST)
     chosen = [row for row in reversed(found) if since <= row.proposal.created_at <= until]
-    outcomes = {row.move_id: row for row in ledger.outcomes(database=database, limit=MOST)}
-    decisions = [row for row in reversed(ledger.audit(MOST)) if row.event.startswith(DECISIONS)]
+    outcomes = {row.move_id: row for row in ledger.moves.outcomes(database=database, limit=MOST)}
+    decisions = [row for row in reversed(ledger.audit.rows(MOST)) if row.event.startswith(DECISIONS)]
     return Report(
         database=database,
         since=since,
         until=until,
         proposals=tuple(_proposal(ledger, row, outcomes, decisions) for row in chosen),
-        pins=tuple(ledger.pins(database, until)),
+        pins=tuple(ledger.pins.rows(database, until)),
         closed=tuple(ledger.arrivals.rows(database)),
-        audit=ledger.verify_audit(),
+        audit=ledger.audit.verify(),
         advice=tuple(stored_advice(ledger, database)),
     )
 
@@ -118,13 +118,14 @@ def report_of(ledger: Ledger, database: str, since: datetime, until: datetime) -
 def _proposal(
     ledger: Ledger, row: ProposalRow, outcomes: Mapping[int, OutcomeRow], decisions: Sequence[AuditRow]
 ) -> ProposalRecord:
-    moves = ledger.moves(proposal_id=row.id)
+    moves = ledger.moves.rows(proposal_id=row.id)
     subjects = {f"proposal {row.id}", *(f"move {move.id}" for move in moves)}
     return ProposalRecord(
         row=row,
         decisions=tuple(decision for decision in decisions if decision.subject in subjects),
         moves=tuple(
-            MoveRecord(row=move, steps=tuple(ledger.steps(move.id)), outcome=outcomes.get(move.id)) for move in moves
+            MoveRecord(row=move, steps=tuple(ledger.moves.steps(move.id)), outcome=outcomes.get(move.id))
+            for move in moves
         ),
     )
 

@@ -78,6 +78,7 @@ class PostgresqlConnector:
         self._catalog, self._shape = read_catalog(
             self._session, self._clock.now(), local=self._is_local(), before=self._catalog
         )
+        self._sampler.share(self._catalog.units.physical_id)
         return self._catalog
 
     def sample(self) -> Sample:

@@ -24,10 +24,11 @@ ROOM = 2**18  # numbers of a column that there is room for at first
 _FIELD_BYTES = 12  # length word and a bigint
 _LENGTH = struct.Struct(">i")
 _END = struct.Struct("=q")
+_NARROW = np.dtype(np.int16), np.dtype(np.int32)
 
 
 def bigint_rows(parts: Parts, columns: int) -> list[Counts]:
-    """Rows of that many bigint fields, none of them NULL, as columns; of half the width where all values allow it.
+    """Rows of that many bigint fields, none of them NULL, as columns, each as narrow as all of its values allow.
 
     Raises:
         ValueError: the data has another shape.
@@ -94,7 +95,7 @@ class _Column:
     """
 
     def __init__(self) -> None:
-        self._room: Counts = np.empty(ROOM, dtype=np.int32)
+        self._room: Counts = np.empty(ROOM, dtype=np.int16)
         self._count = 0
 
     @property
@@ -104,19 +105,29 @@ class _Column:
 
     def add(self, values: I64) -> None:
         """Append some."""
-        count, wide = self._count + len(values), self._room.dtype != np.int32 or not fits_narrow(values)
-        if count > len(self._room) or wide != (self._room.dtype != np.int32):
-            held, room = self.values, max(len(self._room), 2 * count if count > len(self._room) else 0)
-            self._room = np.empty(room, dtype=np.int64) if wide else np.empty(room, dtype=np.int32)
+        count, width = self._count + len(values), max(self._room.dtype, width_of(values))
+        if count > len(self._room) or width != self._room.dtype:
+            held = self.values
+            self._room = np.empty(max(len(self._room), 2 * count if count > len(self._room) else 0), dtype=width)
             self._room[: len(held)] = held
         self._room[self._count : count] = values
         self._count = count
 
 
-def fits_narrow(values: Counts) -> bool:
-    """Whether 32 bits hold each of them."""
-    limits = np.iinfo(np.int32)
-    return bool(values.min(initial=0) >= limits.min and values.max(initial=0) <= limits.max)
+def width_of(values: Counts) -> np.dtype[np.int16] | np.dtype[np.int32] | np.dtype[np.int64]:
+    """The narrowest type that holds each of them."""
+    lowest, highest = values.min(initial=0), values.max(initial=0)
+    for width in _NARROW:
+        if np.iinfo(width).min <= lowest and highest <= np.iinfo(width).max:
+            return width
+    return np.dtype(np.int64)
+
+
+def narrowed(values: Counts) -> Counts:
+    """The values in the narrowest type that holds each of them."""
+    narrow: Counts = np.empty(len(values), dtype=width_of(values))
+    narrow[:] = values
+    return narrow
 
 
 def _blocks(parts: Parts) -> Iterator[bytearray]:

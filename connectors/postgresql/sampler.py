@@ -10,7 +10,7 @@ from connectors.base import Clock, ConnectorError
 from connectors.model import I64, Counts, Sample
 from connectors.postgresql.queries import query
 from connectors.postgresql.roles import query_for, role_figures
-from connectors.postgresql.rows import bigint_rows, fits_narrow
+from connectors.postgresql.rows import bigint_rows, narrowed
 from connectors.postgresql.session import ReadSession, Row
 
 COUNTERS = (
@@ -40,7 +40,7 @@ class StatisticsSampler:
     def __init__(self, session: ReadSession, clock: Clock) -> None:
         self._session = session
         self._clock = clock
-        self._ids: I64 = np.empty(0, dtype=np.int64)  # of the last sample
+        self._ids: I64 = np.empty(0, dtype=np.int64)  # of the last sample, or of a catalog read since
         self._toast_id: I64 = np.empty(0, dtype=np.int64)  # TOAST tables and their indexes, ascending
         self._toast_owner: I64 = np.empty(0, dtype=np.int64)
 
@@ -55,9 +55,7 @@ class StatisticsSampler:
         row = self._database_row()
         roles = self._session.rows(query(query_for(self._session.version)), doing="sampling log and temporary files")
         answered = self._clock.monotonic()
-        ids, counters = self._by_unit(wire)
-        if not np.array_equal(ids, self._ids):
-            self._ids = ids
+        self._ids, counters = self._by_unit(wire)
         *figures, timing, counting, epoch = row
         if not counting:  # what stands still is not idle
             raise ConnectorError(
@@ -88,16 +86,17 @@ class StatisticsSampler:
     def _by_unit(self, wire: list[Counts]) -> tuple[I64, dict[str, Counts]]:
         """Fold relations into units: ids ascending, the counters aligned with them. Takes the columns off ``wire``."""
         oid, role = wire.pop(0), wire.pop(0)
-        own = np.flatnonzero(role == _UNIT)
-        own = own[np.argsort(oid[own], kind="stable")]
-        ids = oid[own].astype(np.int64)
         toast = np.flatnonzero(role != _UNIT)
+        own = np.argsort(oid, kind="stable")
+        if len(toast):
+            own = own[role[own] == _UNIT]
+        ids = self._known_as(oid[own])
         owner, known = self._owners(oid[toast].astype(np.int64))
         toast, owner = toast[known], owner[known]
         chunks = role[toast] == _TOAST_TABLE
         at: I64 | None = None  # where the units' own rows belong; None: there are no others
         if not np.isin(owner, ids).all():
-            at, ids = ids, np.union1d(ids, owner)
+            at, ids = ids, self._known_as(np.union1d(ids, owner))
             at = np.searchsorted(ids, at)
         place = np.searchsorted(ids, owner)
         folded: dict[str, Counts] = {}
@@ -108,12 +107,20 @@ class StatisticsSampler:
             if name in _OF_TOAST_TOO and len(toast):  # scans, rows and runs are the table's own
                 column = column.astype(np.int64)
                 np.add.at(column, place, values[toast].astype(np.int64))
-            folded[name] = _narrowed(column)
+            folded[name] = narrowed(column)  # one sample is kept until the next has come
             if name in _CHUNKS:
                 np.add.at(toast_chunks, place[chunks], values[toast[chunks]].astype(np.int64))
             if name == "maintenance":
                 np.add.at(toast_passes, place[chunks], values[toast[chunks]].astype(np.int64))
-        return ids, {**folded, "toast_maintenance": _narrowed(toast_passes), "toast_chunks": _narrowed(toast_chunks)}
+        return ids, {**folded, "toast_maintenance": narrowed(toast_passes), "toast_chunks": narrowed(toast_chunks)}
+
+    def share(self, ids: I64) -> None:
+        """Give samples the catalog's own column of ids for as long as they hold the very units of the catalog."""
+        self._ids = ids
+
+    def _known_as(self, ids: Counts) -> I64:
+        """The ids, as the column that there is already where they are those of the same units."""
+        return self._ids if np.array_equal(ids, self._ids) else ids.astype(np.int64)
 
     def _owners(self, toast: I64) -> tuple[I64, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
         """The table of each TOAST relation, and whether it is known; what is not was dropped a moment ago."""
@@ -144,8 +151,3 @@ def _spread(values: Counts, at: I64, count: int) -> Counts:
     column = np.zeros(count, dtype=values.dtype)
     column[at] = values
     return column
-
-
-def _narrowed(column: Counts) -> Counts:
-    """The column in half the width where its values allow it: one sample is kept until the next has come."""
-    return column.astype(np.int32) if column.dtype != np.int32 and fits_narrow(column) else column

@@ -73,7 +73,7 @@ class Life:
             self._watch.propose(planning)
         self._approve()
         ended = self._watch.act()
-        self._ledger.fold_history(self._clock.now())
+        self._ledger.history.fold(self._clock.now())
         return len(ended)
 
     def _sample(self) -> None:
@@ -81,11 +81,11 @@ class Life:
         self._watch.count_proposals()
         self._watch.verify()
         document = status_document(self._watch.snapshot, self._clock.now(), os.getpid())
-        self._ledger.save_document(self._watch.database.name, STATUS, document)
+        self._ledger.state.save_document(self._watch.database.name, STATUS, document)
 
     def _approve(self) -> None:
-        for stored in self._ledger.proposals(states=[ProposalState.PROPOSED]):
-            self._ledger.approve(stored.id, who="bench", origin="bench", digest=stored.digest)
+        for stored in self._ledger.proposals.rows(states=[ProposalState.PROPOSED]):
+            self._ledger.proposals.approve(stored.id, who="bench", origin="bench", digest=stored.digest)
 
     def end(self) -> None:
         """Close everything."""

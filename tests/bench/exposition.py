@@ -36,7 +36,7 @@ def inside(kind: str) -> list[Measurement]:
     """One rendering, in this process."""
     with tempfile.TemporaryDirectory() as name:
         watch, ledger = _watched(Path(name))
-        stored = ledger.load_arrays(watch.database.name, RANKING)
+        stored = ledger.state.load_arrays(watch.database.name, RANKING)
         assert stored is not None
         ranking = ranking_from_arrays(stored[1])
         before = rss_mib(os.getpid())

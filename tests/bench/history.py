@@ -68,7 +68,7 @@ def cost(share: float) -> Cost:
         written = path.stat().st_size - empty
         with Ledger.open(path, SystemClock()) as ledger:
             started = time.perf_counter()
-            report = ledger.fold_history(START + timedelta(days=2))
+            report = ledger.history.fold(START + timedelta(days=2))
             fold_seconds = time.perf_counter() - started
     values = UNITS * SIGNALS * MINUTES
     return Cost(seconds, written / values, report.bytes_after / values, fold_seconds)
@@ -78,7 +78,7 @@ def _write_minute(ledger: Ledger, generator: np.random.Generator, mean: F64, sha
     slots = active_slots(generator, share)
     counts: NDArray[np.uint32] = generator.poisson(mean[:, slots]).astype(np.uint32)
     started = time.perf_counter()
-    ledger.append_history("bench", START + timedelta(minutes=minute), 60.0, slots, counts)
+    ledger.history.append("bench", START + timedelta(minutes=minute), 60.0, slots, counts)
     return time.perf_counter() - started
 
 

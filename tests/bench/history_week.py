@@ -51,14 +51,14 @@ def week(share: float, hours: int) -> Week:
                 for minute, (slots, counts) in enumerate(minutes, start=1):
                     ended = START + timedelta(hours=hour, minutes=minute)
                     started = time.perf_counter()
-                    ledger.append_history("bench", ended, 60.0, slots, counts)
+                    ledger.history.append("bench", ended, 60.0, slots, counts)
                     written.append(time.perf_counter() - started)
                 started = time.perf_counter()
-                ledger.fold_history(START + timedelta(hours=hour + 1), KEPT)
+                ledger.history.fold(START + timedelta(hours=hour + 1), KEPT)
                 folded.append(time.perf_counter() - started)
                 sizes.append(sum(file.stat().st_size for file in path.parent.iterdir()))
             end = START + timedelta(hours=hours)
-            oldest = next(iter(ledger.read_history("bench", START - timedelta(days=1), end)))
+            oldest = next(iter(ledger.history.read("bench", START - timedelta(days=1), end)))
             return Week(written, folded, sizes, (end - oldest.ended_at) / timedelta(hours=1))
 
 

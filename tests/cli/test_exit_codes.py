@@ -290,7 +290,7 @@ def test_a_reader_that_goes_away(site: Site, form: tuple[str, ...]) -> None:
 def test_a_fault_of_our_own(site: Site) -> None:
     """Something unforeseen is one message without a traceback, which --debug shows."""
     with Ledger.open(site.ledger_path, SystemClock()) as ledger:
-        ledger.save_arrays("shop", RANKING, SystemClock().now(), {"key": np.zeros(3)})
+        ledger.state.save_arrays("shop", RANKING, SystemClock().now(), {"key": np.zeros(3)})
     refused(site.run("units"), 1, "--debug")
     assert "Traceback" in site.run("units", "--debug").err
     assert "Traceback" in site.run("--debug", "units").err

@@ -67,7 +67,7 @@ def test_names_cannot_break_the_page(tmp_path: Path) -> None:
     """Tags and table marks in a table's name are text."""
     clock = StillClock()
     with Ledger.open(tmp_path / "ledger.db", clock) as ledger:
-        ledger.store_proposal(a_proposal(a_move(1, key=NASTY)))
+        ledger.proposals.store(a_proposal(a_move(1, key=NASTY)))
         found = report_of(ledger, "shop", MADE_AT, clock.now())
     page = Pieces()
     page.feed(html_page(found))

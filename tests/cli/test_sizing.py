@@ -126,15 +126,15 @@ def test_it_changes_nothing(watched: Site, monkeypatch: pytest.MonkeyPatch) -> N
     """Neither the stored heat nor the database: it is for looking, over the watching account only."""
     monkeypatch.setattr(DatabaseConfig, "connect_mover_side", _refuse)
     with Ledger.open(watched.ledger_path, SystemClock()) as ledger:
-        before = ledger.load_arrays("shop", HEAT)
+        before = ledger.state.load_arrays("shop", HEAT)
     watched.good("sizing")
     watched.good("sizing", "--fleet")
     with Ledger.open(watched.ledger_path, SystemClock()) as ledger:
-        after = ledger.load_arrays("shop", HEAT)
+        after = ledger.state.load_arrays("shop", HEAT)
         assert before is not None
         assert after is not None
         assert before[0] == after[0]
-        assert not ledger.proposals()
+        assert not ledger.proposals.rows()
 
 
 @pytest.mark.parametrize(

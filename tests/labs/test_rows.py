@@ -49,6 +49,17 @@ def test_bigint_columns_come_back(values: list[tuple[int, int, int]], extension:
 
 
 @pytest.mark.usefixtures("_block")
+@given(st.lists(st.sampled_from([0, -(2**15), 2**15 - 1, 2**15, 2**31 - 1, -(2**31), 2**31, -(2**31) - 1])))
+def test_a_column_is_as_wide_as_its_numbers_need(values: list[int]) -> None:
+    """16, 32 or 64 bits, in whichever block the widest number comes."""
+    (column,) = bigint_rows(pieces(copied([(value,) for value in values])), 1)
+    needed = max((16 if -(2**15) <= value < 2**15 else 32 if -(2**31) <= value < 2**31 else 64 for value in values),
+                 default=16)  # fmt: skip
+    assert column.tolist() == values
+    assert column.dtype.itemsize * 8 == needed
+
+
+@pytest.mark.usefixtures("_block")
 @given(st.lists(st.tuples(BIGINT, BIGINT, st.text(max_size=40))))
 def test_a_text_column_comes_back(values: list[tuple[int, int, str]]) -> None:
     """Numbers and texts of any length stay row by row together."""

@@ -176,6 +176,18 @@ def test_toast_of_a_rebuilt_table_is_found_again(dba: psycopg.Connection, connec
     assert grown - counter(before, oid(dba, "rebuilt"), "blocks_fetched") >= 50
 
 
+def test_ids_are_held_once(dba: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """Where every unit has counters, catalog and samples share one column of ids; not once a unit has come."""
+    filled(dba, "orders")
+    ids = connector.catalog().units.physical_id
+    assert connector.sample().physical_id is ids
+    assert connector.sample().physical_id is ids
+    filled(dba, "more")
+    later = connector.sample().physical_id
+    assert len(later) > len(ids)
+    assert connector.sample().physical_id is later
+
+
 def test_system_relations_and_our_own_reads_are_not_there(
     dba: psycopg.Connection, connector: PostgresqlConnector
 ) -> None:

@@ -71,12 +71,12 @@ def tamper(path: Path) -> Tamper:
 
 def stored(ledger: Ledger, moves: int = 2) -> int:
     """Store a proposal of that many moves."""
-    return ledger.store_proposal(a_proposal(*(a_move(n, key=f"public.t{n}") for n in range(1, moves + 1))))
+    return ledger.proposals.store(a_proposal(*(a_move(n, key=f"public.t{n}") for n in range(1, moves + 1))))
 
 
 def approved(ledger: Ledger, moves: int = 2) -> int:
     """Store a proposal and approve it."""
     number = stored(ledger, moves)
-    digest = ledger.proposal(number).digest[:DIGITS]
-    ledger.approve(number, who="anna", origin="terminal", digest=digest)
+    digest = ledger.proposals.row(number).digest[:DIGITS]
+    ledger.proposals.approve(number, who="anna", origin="terminal", digest=digest)
     return number

@@ -23,9 +23,9 @@ ANN = {"who": "ann", "origin": "terminal", "reason": "backup"}
 def running(ledger: Ledger) -> int:
     """Number of a move that runs."""
     approved(ledger, 1)
-    number = ledger.moves()[0].id
-    ledger.transition(number, MoveState.PRECHECK, "")
-    ledger.transition(number, MoveState.RUNNING, "")
+    number = ledger.moves.rows()[0].id
+    ledger.moves.transition(number, MoveState.PRECHECK, "")
+    ledger.moves.transition(number, MoveState.RUNNING, "")
     return number
 
 
@@ -40,14 +40,14 @@ def test_the_newest_ask_is_in_force(ledger: Ledger) -> None:
         (Ask.PAUSE, "it is held"),
         (Ask.RESUME, ""),
     ]
-    assert ledger.verify_audit().ok
+    assert ledger.audit.verify().ok
 
 
 def test_an_ended_move_has_no_ask_in_force(ledger: Ledger) -> None:
     """What has ended is asked nothing any more."""
     number = running(ledger)
     ledger.asks.ask(number, Ask.PAUSE, **ANN)
-    ledger.transition(number, MoveState.FAILED, "")
+    ledger.moves.transition(number, MoveState.FAILED, "")
     assert ledger.asks.in_force("shop") == {}
 
 
@@ -59,7 +59,7 @@ def test_what_means_nothing_is_refused(ledger: Ledger) -> None:
     ledger.asks.ask(number, Ask.PAUSE, **ANN)
     with pytest.raises(WrongState, match="already"):
         ledger.asks.ask(number, Ask.PAUSE, **ANN)
-    ledger.transition(number, MoveState.FAILED, "")
+    ledger.moves.transition(number, MoveState.FAILED, "")
     for kind in Ask:
         with pytest.raises(WrongState, match="is failed"):
             ledger.asks.ask(number, kind, **ANN)
@@ -75,17 +75,17 @@ def test_a_proposed_move_is_not_cancelled_but_struck(ledger: Ledger) -> None:
     """Nobody approved it, so there is nothing to cancel."""
     stored(ledger, 1)
     with pytest.raises(WrongState, match="is proposed"):
-        ledger.asks.ask(ledger.moves()[0].id, Ask.CANCEL, **ANN)
+        ledger.asks.ask(ledger.moves.rows()[0].id, Ask.CANCEL, **ANN)
 
 
 def test_an_approved_move_is_cancelled_at_once(ledger: Ledger) -> None:
     """Without a daemon, in the same transaction; the last one ends the proposal."""
     number = approved(ledger, 1)
-    ask = ledger.asks.ask(ledger.moves()[0].id, Ask.CANCEL, **ANN)
-    row = ledger.moves()[0]
+    ask = ledger.asks.ask(ledger.moves.rows()[0].id, Ask.CANCEL, **ANN)
+    row = ledger.moves.rows()[0]
     assert (row.state, row.reason, ask.answer) == (MoveState.CANCELLED, "cancelled by ann: backup", "it had not begun")
-    assert ledger.proposal(number).state == "finished"
-    assert ledger.verify_audit().ok
+    assert ledger.proposals.row(number).state == "finished"
+    assert ledger.audit.verify().ok
 
 
 def test_spaces_are_closed_and_opened_once(ledger: Ledger) -> None:
@@ -97,7 +97,7 @@ def test_spaces_are_closed_and_opened_once(ledger: Ledger) -> None:
     assert ledger.arrivals.rows("other") == []
     assert ledger.arrivals.open("shop", "ssd", who="bob", reason="")
     assert not ledger.arrivals.open("shop", "ssd", who="bob", reason="")
-    assert [row.event for row in ledger.audit(2)] == ["space.opened", "space.closed"]
+    assert [row.event for row in ledger.audit.rows(2)] == ["space.opened", "space.closed"]
 
 
 def test_a_ledger_of_the_first_version_is_migrated(path: Path, clock: StillClock) -> None:
@@ -113,7 +113,7 @@ def test_a_ledger_of_the_first_version_is_migrated(path: Path, clock: StillClock
     with closing(sqlite3.connect(path)) as plain:
         assert not plain.execute("SELECT 1 FROM sqlite_master WHERE name = 'asks'").fetchall()
     with Ledger.open(path, clock) as ledger:
-        assert (ledger.audit(1)[0].event, ledger.audit(1)[0].facts) == (
+        assert (ledger.audit.rows(1)[0].event, ledger.audit.rows(1)[0].facts) == (
             "ledger.migrated",
             {"was": "v0001", "now": HEAD},
         )

@@ -13,26 +13,26 @@ def number(ledger: Ledger) -> int:
     """An approved proposal and a few more links: rows 1 to 6."""
     number = approved(ledger)
     for row in range(3):
-        ledger.record("test", f"row {row}", count=row)
+        ledger.audit.record("test", f"row {row}", count=row)
     return number
 
 
 def test_an_untouched_chain_verifies(ledger: Ledger, number: int) -> None:
     """Every row, from the first."""
-    report = ledger.verify_audit()
+    report = ledger.audit.verify()
     assert (report.ok, report.rows, report.broken_id) == (True, 6, None)
-    assert report.head == ledger.audit(1)[0].hash
+    assert report.head == ledger.audit.rows(1)[0].hash
 
 
 def test_rows_tell_who_when_what_and_from_where(ledger: Ledger, clock: StillClock, number: int) -> None:
     """The newest first; each carries the hash of the one before; the process that wrote it is named."""
-    rows = ledger.audit(100)
+    rows = ledger.audit.rows(100)
     assert [row.event for row in rows] == ["test"] * 3 + ["proposal.approved", "proposal.stored", "ledger.created"]
     assert [row.previous for row in rows[:-1]] == [row.hash for row in rows[1:]]
     assert {row.actor for row in rows} == {"test"}
     assert rows[0].at == clock.now()
     assert rows[0].facts == {"count": 2}
-    assert len(ledger.audit(2)) == 2
+    assert len(ledger.audit.rows(2)) == 2
 
 
 @pytest.mark.parametrize("column", ["at", "actor", "event", "subject", "facts", "previous", "hash"])
@@ -40,7 +40,7 @@ def test_a_changed_row_is_named(ledger: Ledger, number: int, tamper: Tamper, col
     """Whatever was changed in it."""
     change = f"{column} = {column} + 1" if column == "at" else f"{column} = {column} || ' '"
     assert tamper(f"UPDATE audit SET {change} WHERE id = 4") == 1
-    report = ledger.verify_audit()
+    report = ledger.audit.verify()
     assert (report.ok, report.broken_id, report.rows) == (False, 4, 3)
     assert "row 4" in report.sentence
 
@@ -49,7 +49,7 @@ def test_a_changed_row_is_named(ledger: Ledger, number: int, tamper: Tamper, col
 def test_a_removed_row_is_named(ledger: Ledger, number: int, tamper: Tamper, row: int) -> None:
     """The first, one in the middle, the last."""
     tamper("DELETE FROM audit WHERE id = ?", row)
-    report = ledger.verify_audit()
+    report = ledger.audit.verify()
     assert (report.ok, report.broken_id) == (False, row)
 
 
@@ -57,27 +57,27 @@ def test_a_removed_row_with_closed_ranks_is_named(ledger: Ledger, number: int, t
     """Renumbering what follows does not hide it."""
     tamper("DELETE FROM audit WHERE id = 3")
     tamper("UPDATE audit SET id = id - 1 WHERE id > 3")
-    assert ledger.verify_audit().broken_id == 3
+    assert ledger.audit.verify().broken_id == 3
 
 
 def test_an_emptied_chain_shows(ledger: Ledger, number: int, tamper: Tamper) -> None:
     """Nothing left is not nothing written."""
     tamper("DELETE FROM audit")
-    report = ledger.verify_audit()
+    report = ledger.audit.verify()
     assert (report.ok, report.broken_id) == (False, 1)
 
 
 def test_a_cut_tail_is_found_even_after_more_was_written(ledger: Ledger, number: int, tamper: Tamper) -> None:
     """The chain goes on from the head that was, so the gap stays visible."""
     tamper("DELETE FROM audit WHERE id > 4")
-    ledger.record("test", "afterwards")
-    assert ledger.verify_audit().broken_id == 5
+    ledger.audit.record("test", "afterwards")
+    assert ledger.audit.verify().broken_id == 5
 
 
 def test_an_edited_proposal_is_found(ledger: Ledger, number: int, tamper: Tamper) -> None:
     """By its digest, and by the chain's digest where the stored one was edited to match."""
     tamper("UPDATE proposals SET body = replace(body, 'fast', 'evil')")
-    report = ledger.verify_audit()
+    report = ledger.audit.verify()
     assert not report.ok
     assert f"proposal {number}" in report.sentence
 
@@ -88,34 +88,34 @@ def test_an_exchanged_proposal_is_found(ledger: Ledger, number: int, tamper: Tam
         "UPDATE proposals SET body = '{}', approved_digest = ?1, digest = ?1",
         "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",  # SHA-256 of {}
     )
-    assert "changed after it was stored" in ledger.verify_audit().sentence
+    assert "changed after it was stored" in ledger.audit.verify().sentence
 
 
 def test_a_forged_approval_is_found(ledger: Ledger, tamper: Tamper, number: int) -> None:
     """An approval that the chain does not hold is none; nor does taking one away go unseen."""
     tamper("UPDATE proposals SET approved_digest = NULL")
-    assert "approved in a way" in ledger.verify_audit().sentence
+    assert "approved in a way" in ledger.audit.verify().sentence
 
 
 def test_a_removed_proposal_is_found(ledger: Ledger, number: int, tamper: Tamper) -> None:
     """The chain remembers that it was stored."""
     tamper("DELETE FROM moves")
     tamper("DELETE FROM proposals")
-    assert f"proposal {number} was removed" in ledger.verify_audit().sentence
+    assert f"proposal {number} was removed" in ledger.audit.verify().sentence
 
 
 def test_what_fails_leaves_no_trace(ledger: Ledger, number: int) -> None:
     """An act and its audit row are one transaction: a refused act has no row, and no half of it stays."""
-    before = ledger.audit(1)[0].id
+    before = ledger.audit.rows(1)[0].id
     with pytest.raises(LedgerError):
-        ledger.approve(number, who="anna", origin="terminal", digest="0" * 64)
+        ledger.proposals.approve(number, who="anna", origin="terminal", digest="0" * 64)
     with pytest.raises(ValueError, match="JSON"):
-        ledger.record("test", "not a number", value=float("nan"))
-    assert ledger.audit(1)[0].id == before
-    assert ledger.verify_audit().ok
+        ledger.audit.record("test", "not a number", value=float("nan"))
+    assert ledger.audit.rows(1)[0].id == before
+    assert ledger.audit.verify().ok
 
 
 def test_facts_may_have_any_name(ledger: Ledger) -> None:
     """Also those of the row's own columns."""
-    ledger.record("test", "names", event=1, subject=2, connection=3)
-    assert ledger.audit(1)[0].facts == {"event": 1, "subject": 2, "connection": 3}
+    ledger.audit.record("test", "names", event=1, subject=2, connection=3)
+    assert ledger.audit.rows(1)[0].facts == {"event": 1, "subject": 2, "connection": 3}

@@ -26,12 +26,14 @@ def _writer(path: Path, name: str, rounds: int) -> subprocess.Popen[str]:
 
 
 def _rounds(ledger: Ledger, name: str) -> list[int]:
-    return [row.facts["number"] for row in ledger.audit(100_000) if row.event == "round" and row.actor == name][::-1]
+    return [row.facts["number"] for row in ledger.audit.rows(100_000) if row.event == "round" and row.actor == name][
+        ::-1
+    ]
 
 
 def _history_rows(ledger: Ledger) -> int:
     now = SystemClock().now()
-    return len(list(ledger.read_history("shop", now - timedelta(days=1), now + timedelta(days=1))))
+    return len(list(ledger.history.read("shop", now - timedelta(days=1), now + timedelta(days=1))))
 
 
 def test_a_killed_writer_loses_at_most_its_last_round(path: Path) -> None:
@@ -46,15 +48,15 @@ def test_a_killed_writer_loses_at_most_its_last_round(path: Path) -> None:
         reported = after - 1 + len(process.stdout.read().split())
         process.communicate(timeout=30)
         with Ledger.open(path, SystemClock(), create=False) as ledger:
-            assert ledger.verify_audit().ok
+            assert ledger.audit.verify().ok
             rounds = _rounds(ledger, f"writer{kill}")
             assert rounds == list(range(len(rounds)))
             assert len(rounds) >= reported
             written += len(rounds)
             assert written <= _history_rows(ledger) <= written + kill + 1
-            before = ledger.verify_audit().rows
-            ledger.record("after the kill", path.name)
-            assert (ledger.verify_audit().ok, ledger.verify_audit().rows) == (True, before + 1)
+            before = ledger.audit.verify().rows
+            ledger.audit.record("after the kill", path.name)
+            assert (ledger.audit.verify().ok, ledger.audit.verify().rows) == (True, before + 1)
 
 
 def test_a_killed_writer_leaves_no_half_decision(path: Path) -> None:
@@ -72,8 +74,8 @@ def test_a_killed_writer_leaves_no_half_decision(path: Path) -> None:
         ProposalState.SUPERSEDED: {MoveState.SUPERSEDED},
     }
     with Ledger.open(path, SystemClock(), create=False) as ledger:
-        for row in ledger.proposals(limit=1000):
-            states = {move.state for move in ledger.moves(proposal_id=row.id)}
+        for row in ledger.proposals.rows(limit=1000):
+            states = {move.state for move in ledger.moves.rows(proposal_id=row.id)}
             assert states
             assert states <= allowed[row.state]
 
@@ -86,14 +88,14 @@ def test_several_processes_write_at_once(path: Path) -> None:
         _, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors
     with Ledger.open(path, SystemClock(), create=False) as ledger:
-        assert ledger.verify_audit().ok
-        assert [row.event for row in ledger.audit(100_000)].count("ledger.created") == 1
+        assert ledger.audit.verify().ok
+        assert [row.event for row in ledger.audit.rows(100_000)].count("ledger.created") == 1
         for name in names:
             assert _rounds(ledger, name) == list(range(rounds))
         keys = [f"{name}.{n}" for name in (*names, "common") for n in range(rounds)]
-        assert sorted(ledger.slots("shop", keys).tolist()) == list(range(len(keys)))
+        assert sorted(ledger.slots.of("shop", keys).tolist()) == list(range(len(keys)))
         assert _history_rows(ledger) == rounds * len(names)
-        assert len(ledger.proposals(states={ProposalState.FINISHED})) == rounds * len(names)
+        assert len(ledger.proposals.rows(states={ProposalState.FINISHED})) == rounds * len(names)
 
 
 def test_threads_share_a_ledger(ledger: Ledger) -> None:
@@ -101,15 +103,15 @@ def test_threads_share_a_ledger(ledger: Ledger) -> None:
 
     def write() -> None:
         for number in range(20):
-            ledger.record("thread", str(number))
+            ledger.audit.record("thread", str(number))
 
     threads = [threading.Thread(target=write) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert ledger.verify_audit().ok
-    assert len(ledger.audit(1000)) == 81
+    assert ledger.audit.verify().ok
+    assert len(ledger.audit.rows(1000)) == 81
 
 
 def test_a_writer_that_never_ends_is_waited_for_only_so_long(ledger: Ledger, path: Path, clock: StillClock) -> None:
@@ -117,12 +119,12 @@ def test_a_writer_that_never_ends_is_waited_for_only_so_long(ledger: Ledger, pat
     number = stored(ledger)
     with Ledger.open(path, clock, busy_seconds=0.05) as other:
         with ledger._database.write():
-            assert other.proposal(number).id == number
+            assert other.proposals.row(number).id == number
             with pytest.raises(LedgerBusy, match=str(path)) as caught:
-                other.record("test", "locked out")
+                other.audit.record("test", "locked out")
         assert caught.value.retry is Retry.LATER
-        other.record("test", "free again")
-        assert other.verify_audit().ok
+        other.audit.record("test", "free again")
+        assert other.audit.verify().ok
 
 
 def test_a_full_disk_costs_that_write_only(ledger: Ledger, path: Path) -> None:
@@ -131,8 +133,8 @@ def test_a_full_disk_costs_that_write_only(ledger: Ledger, path: Path) -> None:
     pages = int(ledger._database.pragma("page_count"))
     ledger._database.pragma(f"max_page_count={pages}")
     with pytest.raises(LedgerFull, match=str(path)):
-        ledger.record("test", "fills the file", text="x" * 100_000)
+        ledger.audit.record("test", "fills the file", text="x" * 100_000)
     ledger._database.pragma("max_page_count=100000")
-    assert ledger.proposal(number).id == number
-    ledger.record("test", "room again")
-    assert ledger.verify_audit().ok
+    assert ledger.proposals.row(number).id == number
+    ledger.audit.record("test", "room again")
+    assert ledger.audit.verify().ok

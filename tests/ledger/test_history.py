@@ -21,14 +21,14 @@ ALL = (MADE_AT - 900 * DAY, MADE_AT + 900 * DAY)
 def _append(ledger: Ledger, at: datetime, counts: dict[int, int], seconds: float = 60.0, database: str = "shop") -> int:
     slots = np.array(list(counts), dtype=np.int64)
     values = np.array([list(counts.values()), [1] * len(counts)], dtype=np.uint32).reshape(2, -1)
-    return ledger.append_history(database, at, seconds, slots, values)
+    return ledger.history.append(database, at, seconds, slots, values)
 
 
 def _totals(ledger: Ledger, database: str = "shop") -> tuple[Counter[int], float]:
     """Counts by slot and seconds over all of history."""
     counts: Counter[int] = Counter()
     seconds = 0.0
-    for row in ledger.read_history(database, *ALL):
+    for row in ledger.history.read(database, *ALL):
         counts.update(dict(zip(row.slots.tolist(), row.values[0].tolist(), strict=True)))
         seconds += row.seconds
     return counts, seconds
@@ -40,7 +40,7 @@ def test_intervals_are_read_by_their_end(ledger: Ledger) -> None:
         _append(ledger, MADE_AT + timedelta(minutes=minute), {5: minute, 2: 7})
     _append(ledger, MADE_AT + timedelta(minutes=2), {1: 1}, database="hr")
     _append(ledger, MADE_AT + timedelta(minutes=4), {})
-    rows = list(ledger.read_history("shop", MADE_AT + timedelta(minutes=1), MADE_AT + timedelta(minutes=3)))
+    rows = list(ledger.history.read("shop", MADE_AT + timedelta(minutes=1), MADE_AT + timedelta(minutes=3)))
     assert [(row.ended_at - MADE_AT).seconds // 60 for row in rows] == [2, 3]
     assert rows[0].slots.tolist() == [2, 5]
     assert rows[0].values.tolist() == [[7, 2], [1, 1]]
@@ -49,19 +49,19 @@ def test_intervals_are_read_by_their_end(ledger: Ledger) -> None:
         60.0,
         0,
     )
-    assert len(list(ledger.read_history("shop", *ALL))) == 4
+    assert len(list(ledger.history.read("shop", *ALL))) == 4
 
 
 def test_folding_waits_for_its_time(ledger: Ledger) -> None:
     """Younger than a day stays as sampled; a bucket folds when all of it is old enough."""
     for minute in range(1, 31):
         _append(ledger, MADE_AT + timedelta(minutes=minute), {1: 1})
-    assert ledger.fold_history(MADE_AT + DAY).folded == 0
-    assert ledger.fold_history(MADE_AT + DAY + timedelta(minutes=19)).folded == 10
-    report = ledger.fold_history(MADE_AT + DAY + timedelta(minutes=30))
+    assert ledger.history.fold(MADE_AT + DAY).folded == 0
+    assert ledger.history.fold(MADE_AT + DAY + timedelta(minutes=19)).folded == 10
+    report = ledger.history.fold(MADE_AT + DAY + timedelta(minutes=30))
     assert (report.folded, report.made, report.dropped) == (20, 2, 0)
     assert report.bytes_after < report.bytes_before
-    rows = list(ledger.read_history("shop", *ALL))
+    rows = list(ledger.history.read("shop", *ALL))
     assert [(row.resolution_seconds, row.seconds, row.values[0].tolist()) for row in rows] == [(600, 600.0, [10])] * 3
     assert [row.ended_at for row in rows] == [MADE_AT + timedelta(minutes=m) for m in (10, 20, 30)]
     assert [row.started_at for row in rows] == [MADE_AT + timedelta(minutes=m) for m in (0, 10, 20)]
@@ -72,22 +72,22 @@ def test_old_history_becomes_hourly_and_then_goes(ledger: Ledger) -> None:
     for minute in range(1, 121):
         _append(ledger, MADE_AT + timedelta(minutes=minute), {1: 2, minute: 1})
     counts, seconds = _totals(ledger)
-    ledger.fold_history(MADE_AT + 2 * DAY)
-    ledger.fold_history(MADE_AT + 8 * DAY)
-    rows = list(ledger.read_history("shop", *ALL))
+    ledger.history.fold(MADE_AT + 2 * DAY)
+    ledger.history.fold(MADE_AT + 8 * DAY)
+    rows = list(ledger.history.read("shop", *ALL))
     assert [(row.resolution_seconds, row.seconds) for row in rows] == [(3600, 3600.0)] * 2
     assert _totals(ledger) == (counts, seconds)
-    report = ledger.fold_history(MADE_AT + 14 * DAY + timedelta(hours=1))
+    report = ledger.history.fold(MADE_AT + 14 * DAY + timedelta(hours=1))
     assert (report.dropped, report.folded) == (1, 0)
-    assert ledger.fold_history(MADE_AT + 15 * DAY).dropped == 1
-    assert list(ledger.read_history("shop", *ALL)) == []
+    assert ledger.history.fold(MADE_AT + 15 * DAY).dropped == 1
+    assert list(ledger.history.read("shop", *ALL)) == []
 
 
 def test_history_that_nobody_folded_for_long_catches_up(ledger: Ledger) -> None:
     """Both levels in one go."""
     for minute in range(1, 61):
         _append(ledger, MADE_AT + timedelta(minutes=minute), {1: 1})
-    report = ledger.fold_history(MADE_AT + 10 * DAY)
+    report = ledger.history.fold(MADE_AT + 10 * DAY)
     assert (report.folded, report.made) == (66, 7)
     assert _totals(ledger) == (Counter({1: 60}), 3600.0)
 
@@ -116,7 +116,7 @@ def test_folding_conserves_counts_and_seconds(
         _append(ledger, MADE_AT - timedelta(microseconds=before), counts, seconds, database)
     expected = {name: _totals(ledger, name) for name in ("shop", "hr")}
     for seconds in later:
-        ledger.fold_history(MADE_AT + timedelta(seconds=seconds), keep)
+        ledger.history.fold(MADE_AT + timedelta(seconds=seconds), keep)
     for name, (counts, seconds) in expected.items():
         folded_counts, folded_seconds = _totals(ledger, name)
         assert folded_counts == counts
@@ -128,9 +128,9 @@ def test_intervals_with_other_signals_are_not_mixed(ledger: Ledger) -> None:
     slots = np.array([1], dtype=np.int64)
     for minute, signals in enumerate((2, 3, 2, 3), start=1):
         at = MADE_AT + timedelta(minutes=minute)
-        ledger.append_history("shop", at, 60.0, slots, np.ones((signals, 1), dtype=np.float64))
-    assert ledger.fold_history(MADE_AT + 2 * DAY).made == 2
-    assert sorted(row.values.shape for row in ledger.read_history("shop", *ALL)) == [(2, 1), (3, 1)]
+        ledger.history.append("shop", at, 60.0, slots, np.ones((signals, 1), dtype=np.float64))
+    assert ledger.history.fold(MADE_AT + 2 * DAY).made == 2
+    assert sorted(row.values.shape for row in ledger.history.read("shop", *ALL)) == [(2, 1), (3, 1)]
 
 
 def test_an_interval_needs_a_length(ledger: Ledger) -> None:
@@ -153,9 +153,9 @@ def test_a_damaged_interval_is_named(ledger: Ledger, clock: StillClock, tamper: 
     _append(ledger, MADE_AT, {1: 1})
     tamper("UPDATE history SET body = x'00'")
     with pytest.raises(LedgerCorrupt, match="history of shop"):
-        list(ledger.read_history("shop", *ALL))
+        list(ledger.history.read("shop", *ALL))
     with pytest.raises(LedgerCorrupt):
-        ledger.fold_history(MADE_AT + 2 * DAY)
+        ledger.history.fold(MADE_AT + 2 * DAY)
     assert tamper("UPDATE history SET seconds = seconds") == 1
 
 
@@ -163,7 +163,7 @@ def test_readers_see_one_moment(ledger: Ledger) -> None:
     """Folding while somebody reads neither doubles nor hides an interval."""
     for minute in range(1, 21):
         _append(ledger, MADE_AT + timedelta(minutes=minute), {1: 1})
-    reading = ledger.read_history("shop", *ALL)
+    reading = ledger.history.read("shop", *ALL)
     total = int(next(reading).values[0].sum())
-    ledger.fold_history(MADE_AT + 2 * DAY)
+    ledger.history.fold(MADE_AT + 2 * DAY)
     assert total + sum(int(row.values[0].sum()) for row in reading) == 20

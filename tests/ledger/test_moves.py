@@ -21,11 +21,11 @@ KEPT = (*RUN, S.PLACED, S.SETTLING, S.KEPT)
 
 def _walk(ledger: Ledger, move_id: int, *states: MoveState) -> None:
     for state in states:
-        ledger.transition(move_id, state, f"now {state}")
+        ledger.moves.transition(move_id, state, f"now {state}")
 
 
 def _ids(ledger: Ledger, number: int) -> list[int]:
-    return [row.id for row in ledger.moves(proposal_id=number)]
+    return [row.id for row in ledger.moves.rows(proposal_id=number)]
 
 
 def _outcome(**changes: object) -> Outcome:
@@ -46,11 +46,11 @@ def test_every_change_of_state_obeys_the_table(ledger: Ledger, tamper: Tamper, b
     for after in S:
         tamper("UPDATE moves SET state = ? WHERE id = ?", before, move_id)
         if after in TRANSITIONS[before] and (before, after) != (S.PROPOSED, S.APPROVED):
-            assert ledger.transition(move_id, after, "why").state is after
+            assert ledger.moves.transition(move_id, after, "why").state is after
         else:
             with pytest.raises(IllegalTransition):
-                ledger.transition(move_id, after, "why")
-            assert ledger.move(move_id).state is before
+                ledger.moves.transition(move_id, after, "why")
+            assert ledger.moves.row(move_id).state is before
 
 
 def test_a_change_keeps_reason_time_and_attempts(ledger: Ledger, clock: StillClock) -> None:
@@ -58,9 +58,9 @@ def test_a_change_keeps_reason_time_and_attempts(ledger: Ledger, clock: StillClo
     move_id = _ids(ledger, approved(ledger))[0]
     _walk(ledger, move_id, *RUN, S.PAUSED, S.RUNNING, S.APPROVED, S.PRECHECK)
     clock.sleep(5)
-    row = ledger.transition(move_id, S.RUNNING, "second try")
+    row = ledger.moves.transition(move_id, S.RUNNING, "second try")
     assert (row.attempts, row.reason, row.updated_at) == (2, "second try", clock.now())
-    audit = ledger.audit(1)[0]
+    audit = ledger.audit.rows(1)[0]
     assert (audit.event, audit.subject, audit.at) == ("move.running", f"move {move_id}", clock.now())
     assert audit.facts == {"was": "precheck", "reason": "second try", "digest": row.digest}
 
@@ -68,10 +68,10 @@ def test_a_change_keeps_reason_time_and_attempts(ledger: Ledger, clock: StillClo
 def test_nothing_begins_without_an_approval(ledger: Ledger) -> None:
     """A proposed move cannot be approved by a change of state."""
     move_id = _ids(ledger, stored(ledger))[0]
-    with pytest.raises(IllegalTransition, match=r"Ledger\.approve"):
-        ledger.transition(move_id, S.APPROVED, "sneaking in")
+    with pytest.raises(IllegalTransition, match=r"Proposals\.approve"):
+        ledger.moves.transition(move_id, S.APPROVED, "sneaking in")
     with pytest.raises(IllegalTransition):
-        ledger.transition(move_id, S.PRECHECK, "sneaking in")
+        ledger.moves.transition(move_id, S.PRECHECK, "sneaking in")
 
 
 def test_a_proposal_ends_with_its_last_move(ledger: Ledger) -> None:
@@ -79,26 +79,26 @@ def test_a_proposal_ends_with_its_last_move(ledger: Ledger) -> None:
     number = approved(ledger)
     first, second = _ids(ledger, number)
     _walk(ledger, first, *KEPT)
-    assert ledger.proposal(number).state is ProposalState.APPROVED
+    assert ledger.proposals.row(number).state is ProposalState.APPROVED
     _walk(ledger, second, S.PRECHECK, S.SKIPPED)
-    assert ledger.proposal(number).state is ProposalState.FINISHED
+    assert ledger.proposals.row(number).state is ProposalState.FINISHED
     _walk(ledger, first, S.UNDO_PROPOSED, S.UNDONE)
-    assert ledger.proposal(number).state is ProposalState.FINISHED
+    assert ledger.proposals.row(number).state is ProposalState.FINISHED
 
 
 def test_moves_are_listed_in_the_order_of_execution(ledger: Ledger) -> None:
     """By database, proposal and state."""
     number = approved(ledger, 3)
-    ledger.store_proposal(a_proposal(a_move(1), database="hr"))
-    rows = ledger.moves(database="shop", states={S.APPROVED})
+    ledger.proposals.store(a_proposal(a_move(1), database="hr"))
+    rows = ledger.moves.rows(database="shop", states={S.APPROVED})
     assert [row.move.ordinal for row in rows] == [1, 2, 3]
     assert {(row.proposal_id, row.database, row.fingerprint) for row in rows} == {
         (number, "shop", "cluster 1 database 5")
     }
-    assert len(ledger.moves()) == 4
-    assert ledger.moves(states=()) == []
+    assert len(ledger.moves.rows()) == 4
+    assert ledger.moves.rows(states=()) == []
     with pytest.raises(NotFound, match="no move 99"):
-        ledger.move(99)
+        ledger.moves.row(99)
 
 
 def test_every_unit_of_a_placed_bundle_cools_down(ledger: Ledger, clock: StillClock) -> None:
@@ -109,39 +109,39 @@ def test_every_unit_of_a_placed_bundle_cools_down(ledger: Ledger, clock: StillCl
     )  # fmt: skip
     route = a_route("public.t1")
     object.__setattr__(route, "bundle", bundle)
-    number = ledger.store_proposal(a_proposal(a_move(1, key="public.t1", route=route), a_move(2, key="public.t2")))
-    ledger.approve(number, who="anna", origin="terminal", digest=ledger.proposal(number).digest)
+    number = ledger.proposals.store(a_proposal(a_move(1, key="public.t1", route=route), a_move(2, key="public.t2")))
+    ledger.proposals.approve(number, who="anna", origin="terminal", digest=ledger.proposals.row(number).digest)
     first = _ids(ledger, number)[0]
-    assert ledger.last_moved("shop") == {}
+    assert ledger.moves.last_moved("shop") == {}
     _walk(ledger, first, *RUN, S.PLACED)
     placed = clock.now()
-    assert ledger.last_moved("shop") == {"public.t1": placed, "public.t1 lob": placed}
-    assert ledger.last_moved("hr") == {}
+    assert ledger.moves.last_moved("shop") == {"public.t1": placed, "public.t1 lob": placed}
+    assert ledger.moves.last_moved("hr") == {}
     clock.sleep(60)
     _walk(ledger, first, S.SETTLING, S.KEPT)
-    assert set(ledger.last_moved("shop").values()) == {placed}
+    assert set(ledger.moves.last_moved("shop").values()) == {placed}
     _walk(ledger, first, S.UNDO_PROPOSED, S.UNDONE)
-    assert set(ledger.last_moved("shop").values()) == {clock.now()}
+    assert set(ledger.moves.last_moved("shop").values()) == {clock.now()}
 
 
 def test_the_journal_has_the_intent_before_the_result(ledger: Ledger, clock: StillClock) -> None:
     """The statement as sent, when, and what became of it."""
     move_id = _ids(ledger, approved(ledger))[0]
     _walk(ledger, move_id, *RUN)
-    sql = ledger.move(move_id).move.route.steps[0].sql
-    step = ledger.step_intent(move_id, 1, sql)
+    sql = ledger.moves.row(move_id).move.route.steps[0].sql
+    step = ledger.moves.step_intent(move_id, 1, sql)
     before: datetime = clock.now()
-    (row,) = ledger.steps(move_id)
+    (row,) = ledger.moves.steps(move_id)
     assert (row.sql, row.state, row.intended_at, row.ended_at) == (sql, StepState.INTENDED, before, None)
     clock.sleep(3)
-    ledger.step_result(step, StepState.FAILED, "lock timeout")
-    again = ledger.step_intent(move_id, 1, sql)
-    ledger.step_result(again, StepState.DONE, "")
-    rows = ledger.steps(move_id)
+    ledger.moves.step_result(step, StepState.FAILED, "lock timeout")
+    again = ledger.moves.step_intent(move_id, 1, sql)
+    ledger.moves.step_result(again, StepState.DONE, "")
+    rows = ledger.moves.steps(move_id)
     assert [(row.state, row.detail, row.ended_at) for row in rows] == [
         (StepState.FAILED, "lock timeout", clock.now()), (StepState.DONE, "", clock.now()),
     ]  # fmt: skip
-    assert [row.event for row in ledger.audit(4)] == ["step.done", "step.intended", "step.failed", "step.intended"]
+    assert [row.event for row in ledger.audit.rows(4)] == ["step.done", "step.intended", "step.failed", "step.intended"]
 
 
 def test_only_approved_statements_are_journalled(ledger: Ledger) -> None:
@@ -151,65 +151,65 @@ def test_only_approved_statements_are_journalled(ledger: Ledger) -> None:
     steps = (Step(sql=route.steps[0].sql, purpose="move", undo_sql=undo),)
     object.__setattr__(route, "tidy_steps", (tidy,))
     object.__setattr__(route, "steps", steps)
-    number = ledger.store_proposal(a_proposal(a_move(1, route=route)))
-    ledger.approve(number, who="anna", origin="terminal", digest=ledger.proposal(number).digest)
+    number = ledger.proposals.store(a_proposal(a_move(1, route=route)))
+    ledger.proposals.approve(number, who="anna", origin="terminal", digest=ledger.proposals.row(number).digest)
     move_id = _ids(ledger, number)[0]
     _walk(ledger, move_id, *RUN)
     for sql in (steps[0].sql, route.undo_steps[0].sql, tidy.sql, undo):
-        ledger.step_intent(move_id, 1, sql)
+        ledger.moves.step_intent(move_id, 1, sql)
     for sql in ("DROP TABLE public.orders", steps[0].sql + " ", steps[0].sql.lower(), ""):
         with pytest.raises(NotApproved, match=f"move {move_id}"):
-            ledger.step_intent(move_id, 1, sql)
-    assert len(ledger.steps(move_id)) == 4
+            ledger.moves.step_intent(move_id, 1, sql)
+    assert len(ledger.moves.steps(move_id)) == 4
 
 
 def test_statements_are_sent_while_the_move_runs(ledger: Ledger) -> None:
     """Not before, not after."""
     move_id = _ids(ledger, approved(ledger))[0]
-    sql = ledger.move(move_id).move.route.steps[0].sql
+    sql = ledger.moves.row(move_id).move.route.steps[0].sql
     for states in ((), (S.PRECHECK,), (S.RUNNING, S.PLACED)):
         _walk(ledger, move_id, *states)
         with pytest.raises(WrongState, match="while it runs"):
-            ledger.step_intent(move_id, 1, sql)
+            ledger.moves.step_intent(move_id, 1, sql)
 
 
 def test_a_result_is_written_once(ledger: Ledger) -> None:
     """And only to a step that there is."""
     move_id = _ids(ledger, approved(ledger))[0]
     _walk(ledger, move_id, *RUN)
-    step = ledger.step_intent(move_id, 1, ledger.move(move_id).move.route.steps[0].sql)
-    ledger.step_result(step, StepState.UNKNOWN, "connection lost")
+    step = ledger.moves.step_intent(move_id, 1, ledger.moves.row(move_id).move.route.steps[0].sql)
+    ledger.moves.step_result(step, StepState.UNKNOWN, "connection lost")
     with pytest.raises(WrongState, match="unknown"):
-        ledger.step_result(step, StepState.DONE, "")
+        ledger.moves.step_result(step, StepState.DONE, "")
     with pytest.raises(NotFound):
-        ledger.step_result(99, StepState.DONE, "")
+        ledger.moves.step_result(99, StepState.DONE, "")
     with pytest.raises(ValueError, match="done, failed or unknown"):
-        ledger.step_result(step, StepState.INTENDED, "")
+        ledger.moves.step_result(step, StepState.INTENDED, "")
 
 
 def test_an_outcome_is_kept_with_its_move(ledger: Ledger, clock: StillClock) -> None:
     """The newest first, by database or proposal."""
     number = approved(ledger)
     first, second = _ids(ledger, number)
-    ledger.record_outcome(first, _outcome())
-    ledger.record_outcome(second, _outcome(verdict=OutcomeVerdict.HURT))
-    rows = ledger.outcomes(database="shop")
+    ledger.moves.record_outcome(first, _outcome())
+    ledger.moves.record_outcome(second, _outcome(verdict=OutcomeVerdict.HURT))
+    rows = ledger.moves.outcomes(database="shop")
     assert [(row.move_id, row.proposal_id, row.outcome.verdict) for row in rows] == [
         (second, number, OutcomeVerdict.HURT), (first, number, OutcomeVerdict.HELPED),
     ]  # fmt: skip
     assert rows[1].outcome == _outcome()
     assert rows[1].at == clock.now()
-    assert ledger.outcomes(database="hr") == []
-    assert len(ledger.outcomes(proposal_id=number, limit=1)) == 1
+    assert ledger.moves.outcomes(database="hr") == []
+    assert len(ledger.moves.outcomes(proposal_id=number, limit=1)) == 1
     with pytest.raises(NotFound):
-        ledger.record_outcome(99, _outcome())
+        ledger.moves.record_outcome(99, _outcome())
 
 
 def test_what_was_not_measured_stays_unmeasured(ledger: Ledger) -> None:
     """NaN is stored as null and comes back as NaN."""
     number = approved(ledger)
-    ledger.record_outcome(_ids(ledger, number)[0], _outcome(read_latency_before=math.nan, measured=False))
-    back = ledger.outcomes()[0].outcome
+    ledger.moves.record_outcome(_ids(ledger, number)[0], _outcome(read_latency_before=math.nan, measured=False))
+    back = ledger.moves.outcomes()[0].outcome
     assert math.isnan(back.read_latency_before)
     assert not back.measured
 

@@ -71,11 +71,11 @@ def test_what_was_stored_is_there_after_reopening(path: Path, clock: StillClock)
     """Closing folds everything into one file; opening finds it, migrates nothing, audits nothing."""
     with Ledger.open(path, clock) as first:
         number = stored(first)
-        rows = len(first.audit(100))
+        rows = len(first.audit.rows(100))
     assert [file.name for file in path.parent.iterdir()] == ["ledger.db"]
     with Ledger.open(path, clock, create=False) as again:
-        assert again.proposal(number).id == number
-        assert len(again.audit(100)) == rows
+        assert again.proposals.row(number).id == number
+        assert len(again.audit.rows(100)) == rows
         assert again.path == path
 
 
@@ -83,7 +83,7 @@ def test_a_path_may_have_any_characters(tmp_path: Path, clock: StillClock) -> No
     """Question marks, hashes, percent signs and spaces are no URL syntax to us."""
     path = tmp_path / "a b?c#d%20é" / "led ger?mode=ro#.db"
     with Ledger.open(path, clock) as ledger:
-        ledger.record("test", "path")
+        ledger.audit.record("test", "path")
     assert path.exists()
 
 
@@ -92,7 +92,7 @@ def test_a_relative_path_counts_from_here(tmp_path: Path, clock: StillClock, mon
     monkeypatch.chdir(tmp_path)
     with Ledger.open(Path("ledger.db"), clock) as ledger:
         monkeypatch.chdir("/")
-        ledger.record("test", "path")
+        ledger.audit.record("test", "path")
     assert (tmp_path / "ledger.db").exists()
 
 
@@ -111,7 +111,7 @@ def test_an_empty_file_is_filled(path: Path, clock: StillClock) -> None:
     """A process that died right after creating the file left this behind."""
     path.touch()
     with Ledger.open(path, clock) as ledger:
-        assert ledger.verify_audit().ok
+        assert ledger.audit.verify().ok
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_damaged_file_is_named(path: Path, clock: StillClock, cut: str) -> Non
     """Overwritten pages or a lost tail: found by verify at the latest, as LedgerCorrupt and nothing else."""
     with Ledger.open(path, clock) as ledger:
         for number in range(200):
-            ledger.record("test", f"row {number}", text="x" * 200)
+            ledger.audit.record("test", f"row {number}", text="x" * 200)
     content = bytearray(path.read_bytes())
     if cut == "middle":
         content[8192:] = b"\xa5" * (len(content) - 8192)
@@ -157,7 +157,7 @@ def test_a_damaged_file_is_named(path: Path, clock: StillClock, cut: str) -> Non
     else:
         path.write_bytes(content[: len(content) // 2])
     with pytest.raises(LedgerCorrupt, match=str(path)), Ledger.open(path, clock) as ledger:
-        ledger.verify_audit()
+        ledger.audit.verify()
 
 
 def test_a_newer_ledger_is_left_alone(path: Path, clock: StillClock) -> None:

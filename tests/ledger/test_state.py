@@ -19,24 +19,24 @@ def test_arrays_are_kept_by_database_and_name(ledger: Ledger, clock: StillClock)
     """The newest replaces; others stay; what was never saved is None."""
     first = {"heat": np.arange(6.0).reshape(2, 3), "slots": np.array([3, 1, 2])}
     later = clock.now() + timedelta(minutes=5)
-    ledger.save_arrays("shop", "heat", clock.now(), first)
-    ledger.save_arrays("hr", "heat", clock.now(), {})
-    ledger.save_arrays("shop", "heat", later, {**first, "more": np.array(True)})
-    stored = ledger.load_arrays("shop", "heat")
+    ledger.state.save_arrays("shop", "heat", clock.now(), first)
+    ledger.state.save_arrays("hr", "heat", clock.now(), {})
+    ledger.state.save_arrays("shop", "heat", later, {**first, "more": np.array(True)})
+    stored = ledger.state.load_arrays("shop", "heat")
     assert stored is not None
     assert stored[0] == later
     assert list(stored[1]) == ["heat", "slots", "more"]
     np.testing.assert_array_equal(stored[1]["heat"], first["heat"])
-    assert ledger.load_arrays("hr", "heat") == (clock.now(), {})
-    assert ledger.load_arrays("shop", "speed") is None
+    assert ledger.state.load_arrays("hr", "heat") == (clock.now(), {})
+    assert ledger.state.load_arrays("shop", "speed") is None
 
 
 def test_damaged_arrays_are_named(ledger: Ledger, path: Path, clock: StillClock, tamper: Tamper) -> None:
     """Never returned as numbers."""
-    ledger.save_arrays("shop", "heat", clock.now(), {"heat": np.arange(100.0)})
+    ledger.state.save_arrays("shop", "heat", clock.now(), {"heat": np.arange(100.0)})
     tamper("UPDATE arrays SET body = substr(body, 1, 20)")
     with pytest.raises(LedgerCorrupt, match="'heat' of shop"):
-        ledger.load_arrays("shop", "heat")
+        ledger.state.load_arrays("shop", "heat")
 
 
 JSON = st.recursive(
@@ -50,31 +50,31 @@ JSON = st.recursive(
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_document_comes_back(ledger: Ledger, clock: StillClock, document: object) -> None:
     """Any JSON value, with the time it was saved."""
-    ledger.save_document("shop", "status", document)
-    assert ledger.load_document("shop", "status") == (clock.now(), document)
+    ledger.state.save_document("shop", "status", document)
+    assert ledger.state.load_document("shop", "status") == (clock.now(), document)
 
 
 def test_what_is_no_json_is_refused(ledger: Ledger) -> None:
     """And the document before stays."""
-    ledger.save_document("shop", "status", {"fine": True})
+    ledger.state.save_document("shop", "status", {"fine": True})
     for bad in (float("nan"), {1, 2}):
         with pytest.raises((ValueError, TypeError)):
-            ledger.save_document("shop", "status", bad)
-    stored = ledger.load_document("shop", "status")
+            ledger.state.save_document("shop", "status", bad)
+    stored = ledger.state.load_document("shop", "status")
     assert stored is not None
     assert stored[1] == {"fine": True}
-    assert ledger.load_document("hr", "status") is None
+    assert ledger.state.load_document("hr", "status") is None
 
 
 def test_a_key_keeps_its_slot(ledger: Ledger, path: Path, clock: StillClock) -> None:
     """Through new keys, other orders, repeats, reopening and other databases; numbers have no holes."""
-    assert ledger.slots("shop", ["a", "b", "a"]).tolist() == [0, 1, 0]
-    assert ledger.slots("hr", ["b"]).tolist() == [0]
-    assert ledger.slots("shop", ["c", "b", "a"]).tolist() == [2, 1, 0]
+    assert ledger.slots.of("shop", ["a", "b", "a"]).tolist() == [0, 1, 0]
+    assert ledger.slots.of("hr", ["b"]).tolist() == [0]
+    assert ledger.slots.of("shop", ["c", "b", "a"]).tolist() == [2, 1, 0]
     with Ledger.open(path, clock) as again:
-        assert again.slots("shop", ["a", "d", "c"]).tolist() == [0, 3, 2]
-    assert ledger.slots("shop", ["e", "d"]).tolist() == [4, 3]
-    empty = ledger.slots("shop", [])
+        assert again.slots.of("shop", ["a", "d", "c"]).tolist() == [0, 3, 2]
+    assert ledger.slots.of("shop", ["e", "d"]).tolist() == [4, 3]
+    empty = ledger.slots.of("shop", [])
     assert empty.dtype == np.int64
     assert empty.tolist() == []
 
@@ -84,9 +84,9 @@ def test_a_key_keeps_its_slot(ledger: Ledger, path: Path, clock: StillClock) -> 
 def test_different_keys_have_different_slots(ledger: Ledger, batches: list[list[str]]) -> None:
     """Whatever they are called and in whatever batches they come."""
     for keys in batches:
-        ledger.slots("any", keys)
+        ledger.slots.of("any", keys)
     every = sorted({key for keys in batches for key in keys})
-    slots = ledger.slots("any", every)
+    slots = ledger.slots.of("any", every)
     assert len(set(slots.tolist())) == len(every)
 
 
@@ -94,7 +94,9 @@ def test_threads_agree_on_slots(ledger: Ledger) -> None:
     """Sampling and acting share a ledger."""
     answers: list[list[int]] = []
     keys = [f"t{n}" for n in range(500)]
-    threads = [threading.Thread(target=lambda: answers.append(ledger.slots("shop", keys).tolist())) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: answers.append(ledger.slots.of("shop", keys).tolist())) for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -22,16 +22,16 @@ def main(path: Path, name: str, rounds: int) -> None:
     clock = SystemClock()
     with Ledger.open(path, clock, actor=name) as ledger:
         for number in range(rounds):
-            slots = ledger.slots("shop", [f"{name}.{number}", f"common.{number}"])
-            ledger.append_history("shop", clock.now(), 60.0, slots, np.ones((3, 2), dtype=np.uint32))
+            slots = ledger.slots.of("shop", [f"{name}.{number}", f"common.{number}"])
+            ledger.history.append("shop", clock.now(), 60.0, slots, np.ones((3, 2), dtype=np.uint32))
             expires = clock.now() + timedelta(hours=1)
             proposal = a_proposal(a_move(1, key=f"{name}.{number}"), database=name, expires_at=expires)
-            stored = ledger.store_proposal(proposal)
-            ledger.approve(stored, who=name, origin="test", digest=proposal.digest)
-            move = ledger.moves(proposal_id=stored)[0]
-            ledger.transition(move.id, MoveState.PRECHECK, "go")
-            ledger.transition(move.id, MoveState.SKIPPED, "enough")
-            ledger.record("round", name, number=number)
+            stored = ledger.proposals.store(proposal)
+            ledger.proposals.approve(stored, who=name, origin="test", digest=proposal.digest)
+            move = ledger.moves.rows(proposal_id=stored)[0]
+            ledger.moves.transition(move.id, MoveState.PRECHECK, "go")
+            ledger.moves.transition(move.id, MoveState.SKIPPED, "enough")
+            ledger.audit.record("round", name, number=number)
             print(number, flush=True)  # noqa: T201
 
 

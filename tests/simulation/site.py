@@ -105,5 +105,5 @@ databases:
         assert planning is not None
         number = watch.propose(planning)
         assert number is not None
-        ledger.approve(number, who="ann", origin="test", digest=ledger.proposal(number).digest)
+        ledger.proposals.approve(number, who="ann", origin="test", digest=ledger.proposals.row(number).digest)
         return number

@@ -46,26 +46,26 @@ def approve_one(site: Site, watch: Watch, ledger: Ledger, shape: Callable[[list[
     proposal = watch.proposal(planning)
     assert proposal is not None
     promoted = [move for move in proposal.moves if move.to_space == "ssd"]
-    number = ledger.store_proposal(replace(proposal, moves=(shape(promoted),)))
-    ledger.approve(number, who="ann", origin="test", digest=ledger.proposal(number).digest)
+    number = ledger.proposals.store(replace(proposal, moves=(shape(promoted),)))
+    ledger.proposals.approve(number, who="ann", origin="test", digest=ledger.proposals.row(number).digest)
     return number
 
 
 def after_first_result(ledger: Ledger, action: Callable[[], None]) -> None:
     """Do something once, between the result of the first statement and the intent of the second."""
-    original = ledger.step_result
+    original = ledger.moves.step_result
 
     def once(*arguments: Any, **named: Any) -> None:
-        ledger.step_result = original  # type: ignore[method-assign]
+        ledger.moves.step_result = original  # type: ignore[method-assign]
         original(*arguments, **named)
         action()
 
-    ledger.step_result = once  # type: ignore[method-assign]
+    ledger.moves.step_result = once  # type: ignore[method-assign]
 
 
 def cancel(site: Site, ledger: Ledger) -> None:
     """Ann no longer wants it, and the executor has had the time to hear of it."""
-    (row,) = ledger.moves(database="sim", states={MoveState.RUNNING})
+    (row,) = ledger.moves.rows(database="sim", states={MoveState.RUNNING})
     ledger.asks.ask(row.id, Ask.CANCEL, who="ann", origin="test", reason="")
     site.clock.sleep(1.0)
 
@@ -100,8 +100,8 @@ def run(site: Site, shape: Callable[[list[ProposedMove]], ProposedMove], ending:
         number = approve_one(site, watch, ledger, shape)
         after_first_result(ledger, lambda: end(ending, site, watch, ledger))
         watch.act()
-        (row,) = ledger.moves(proposal_id=number)
-        assert ledger.verify_audit().ok
+        (row,) = ledger.moves.rows(proposal_id=number)
+        assert ledger.audit.verify().ok
     return row
 
 
@@ -138,8 +138,8 @@ def test_who_has_lost_the_lease_sends_nothing_more(site: Site) -> None:
         after_first_result(ledger, taken_over)
         with pytest.raises(LeaseHeld, match="another agent"):
             watch.act()
-        (row,) = ledger.moves(proposal_id=number)
-        assert len(ledger.steps(row.id)) == 1
+        (row,) = ledger.moves.rows(proposal_id=number)
+        assert len(ledger.moves.steps(row.id)) == 1
         assert row.state is MoveState.RUNNING  # for the other one to reconcile
         site.world.unlease()
 
@@ -152,7 +152,7 @@ def test_a_lease_that_broke_is_taken_again(site: Site) -> None:
         assert watch._lease is not None
         after_first_result(ledger, watch._lease.release)
         watch.act()
-        (row,) = ledger.moves(proposal_id=number)
+        (row,) = ledger.moves.rows(proposal_id=number)
         assert row.state is MoveState.PLACED
 
 
@@ -163,6 +163,6 @@ def test_what_has_arrived_is_not_copied_again(site: Site, shape: Callable[[list[
         number = approve_one(site, watch, ledger, shape)
         after_first_result(ledger, lambda: site.world.faults.arm(FaultKind.LOCK_NOT_OBTAINED))
         watch.act()
-        (row,) = ledger.moves(proposal_id=number)
+        (row,) = ledger.moves.rows(proposal_id=number)
         assert row.state is MoveState.PLACED
-        assert [step.ordinal for step in ledger.steps(row.id)] == [1, 2, 2]
+        assert [step.ordinal for step in ledger.moves.steps(row.id)] == [1, 2, 2]

@@ -15,7 +15,7 @@ def approve(watch: Watch, ledger: Ledger, number: int | None) -> None:
     """Somebody approves what is stored."""
     assert number is not None
     assert watch.database.name == "sim"
-    ledger.approve(number, who="ann", origin="test", digest=ledger.proposal(number).digest)
+    ledger.proposals.approve(number, who="ann", origin="test", digest=ledger.proposals.row(number).digest)
 
 
 def test_a_drained_space_is_not_filled_again(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_a_drained_space_is_not_filled_again(tmp_path: Path) -> None:
         reopened = watch.plan()
         assert reopened is not None
         assert [move for move in reopened.plan.moves if move.to_space == "ssd"]
-        assert ledger.verify_audit().ok
+        assert ledger.audit.verify().ok
 
 
 def test_what_was_approved_before_the_space_closed_is_skipped(tmp_path: Path) -> None:

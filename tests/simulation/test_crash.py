@@ -19,7 +19,7 @@ from policies.modes import Hsm
 from policies.plan import Verdict
 from tests.simulation.site import Site
 
-POINTS = ("transition", "step_intent", "step_result")
+POINTS = ("moves.transition", "moves.step_intent", "moves.step_result")  # room and call
 FEW_MOVES = "maximum_moves: 3"
 
 
@@ -33,8 +33,9 @@ class Doomed:
     def __init__(self, ledger: Ledger, *, at: int, after: bool, points: tuple[str, ...] = POINTS) -> None:
         self.count = 0
         self._at, self._after = at, after
-        for name in points:
-            setattr(ledger, name, self._wrapped(getattr(ledger, name)))
+        for point in points:
+            room, name = getattr(ledger, point.partition(".")[0]), point.partition(".")[2]
+            setattr(room, name, self._wrapped(getattr(room, name)))
 
     def _wrapped(self, point: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **named: Any) -> Any:
@@ -71,12 +72,12 @@ def check_truth(site: Site) -> None:
     """Every move is where its state says, the audit chain verifies, and nothing is unfinished."""
     homes = site.homes()
     with site.agent() as (_, ledger):
-        rows = ledger.moves(database="sim")
+        rows = ledger.moves.rows(database="sim")
         assert rows
         for row in rows:
             assert row.state in {MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT}, row.reason
             assert homes[row.move.key] == row.move.to_space
-        assert ledger.verify_audit().ok
+        assert ledger.audit.verify().ok
 
 
 def test_every_durable_point(tmp_path: Path) -> None:
@@ -104,7 +105,7 @@ def test_a_broken_session_is_reconciled(tmp_path: Path, kind: FaultKind) -> None
         site.world.faults.arm(kind)
         watch.act()
         watch.act()
-        first = ledger.moves(database="sim")[0]
+        first = ledger.moves.rows(database="sim")[0]
         assert first.state is MoveState.PLACED
     check_truth(site)
 
@@ -117,7 +118,7 @@ def test_a_move_that_never_ends_is_not_begun_for_ever(tmp_path: Path) -> None:
         for _ in range(MOST_STARTS + 3):
             site.world.faults.arm(FaultKind.BROKEN_BEFORE)
             watch.act()
-        (row,) = ledger.moves(database="sim")
+        (row,) = ledger.moves.rows(database="sim")
         assert (row.state, row.attempts) == (MoveState.FAILED, MOST_STARTS)
         assert "begun 5 times and never done" in row.reason
 
@@ -172,7 +173,7 @@ def test_stopping_leaves_moves_approved(tmp_path: Path) -> None:
         site.approved(watch, ledger)
         watch.executor.stop()
         assert watch.act() == ()
-        assert {row.state for row in ledger.moves(database="sim")} == {MoveState.APPROVED}
+        assert {row.state for row in ledger.moves.rows(database="sim")} == {MoveState.APPROVED}
     with site.agent() as (watch, _):
         watch.act()
     check_truth(site)
@@ -185,7 +186,7 @@ def test_told_to_stop_before_it_has_begun(tmp_path: Path) -> None:
         site.approved(watch, ledger)
         watch.stop()
         assert watch.act() == ()
-        assert {row.state for row in ledger.moves(database="sim")} == {MoveState.APPROVED}
+        assert {row.state for row in ledger.moves.rows(database="sim")} == {MoveState.APPROVED}
 
 
 def test_a_full_disk_under_the_ledger_keeps_no_lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,7 +200,7 @@ def test_a_full_disk_under_the_ledger_keeps_no_lease(tmp_path: Path, monkeypatch
             raise LedgerFull("no room")
 
         with monkeypatch.context() as patch:
-            patch.setattr(ledger, "save_arrays", full)
+            patch.setattr(ledger.state, "save_arrays", full)
             with pytest.raises(LedgerFull):
                 watch.close()
         assert site.world.leased_to == ""

@@ -73,14 +73,14 @@ def test_acting_that_fails_is_tried_ever_more_seldom(site: Site, monkeypatch: py
                 raise CannotConnect("the server is down")
 
             patch.setattr(SimulatedConnector, "identify", refuse)
-            rows = len(ledger.audit(limit=10_000))
+            rows = len(ledger.audit.rows(limit=10_000))
             for _ in range(600):
                 daemon._guarded(daemon._act, watch)
                 site.clock.sleep(1.0)
-            assert 5 < len(ledger.audit(limit=10_000)) - rows < 40
+            assert 5 < len(ledger.audit.rows(limit=10_000)) - rows < 40
         site.clock.sleep(LONGEST_REST_SECONDS)
         daemon._guarded(daemon._act, watch)
-        assert ledger.moves(database="sim")[0].state is MoveState.PLACED
+        assert ledger.moves.rows(database="sim")[0].state is MoveState.PLACED
 
 
 def test_a_database_that_is_down_is_told(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,11 +94,11 @@ def test_a_database_that_is_down_is_told(site: Site, monkeypatch: pytest.MonkeyP
         with monkeypatch.context() as patch:
             patch.setattr(SimulatedConnector, "identify", refuse)
             daemon._guarded(daemon._sample, watch)
-            stored = ledger.load_document("sim", STATUS)
+            stored = ledger.state.load_document("sim", STATUS)
             assert stored is not None
             assert (stored[1]["error"], stored[1]["failures"]) == ("the server is down", 1)
         daemon._guarded(daemon._sample, watch)
-        stored = ledger.load_document("sim", STATUS)
+        stored = ledger.state.load_document("sim", STATUS)
         assert stored is not None
         assert stored[1]["error"] is None
 

@@ -36,7 +36,7 @@ def carried_out(watch: Watch, ledger: Ledger) -> None:
     assert planning is not None
     number = watch.propose(planning)
     if number is not None:
-        ledger.approve(number, who="ann", origin="test", digest=ledger.proposal(number).digest)
+        ledger.proposals.approve(number, who="ann", origin="test", digest=ledger.proposals.row(number).digest)
         watch.act()
 
 

@@ -37,11 +37,11 @@ def test_what_was_learnt_is_stored_and_taken_up(tmp_path: Path) -> None:
     with site.agent() as (watch, ledger):
         site.observe(watch)
         watch.close()
-        stored = ledger.load_arrays("sim", HEAT)
+        stored = ledger.state.load_arrays("sim", HEAT)
         assert stored is not None
         assert stored[1]["long_sums"].any()
         assert stored[1]["spread"].any()
-        seasons, units = ledger.load_arrays("sim", SEASONS), ledger.load_arrays("sim", UNITS)
+        seasons, units = ledger.state.load_arrays("sim", SEASONS), ledger.state.load_arrays("sim", UNITS)
         assert seasons is not None
         assert len(seasons[1]["slot"]) > 0
         assert units is not None
@@ -62,7 +62,7 @@ def test_a_proposal_can_be_worked_out_again_later(tmp_path: Path) -> None:
             watch.sample()
         watch.plan()
         again = recall(ledger, "sim", decision_of_proposal(number))
-        proposal = ledger.proposal(number).proposal
+        proposal = ledger.proposals.row(number).proposal
     assert again is not None
     np.testing.assert_array_equal(again.plan.verdict, planning.plan.verdict)
     assert [move.sentence for move in again.plan.moves] == [move.sentence for move in proposal.moves]
@@ -80,7 +80,7 @@ def test_decisions_are_forgotten_with_the_history_unless_their_proposal_is_open(
         assert number is not None
         later = site.clock.now() + timedelta(days=1)
         assert forget(ledger, later) == 0
-        ledger.reject(number, who="ann", origin="test", reason="not today")
+        ledger.proposals.reject(number, who="ann", origin="test", reason="not today")
         assert forget(ledger, site.clock.now() - timedelta(days=1)) == 0
         assert forget(ledger, later) == 1
         assert recall(ledger, "sim", decision_of_proposal(number)) is None
@@ -96,7 +96,7 @@ def test_moves_teach_what_moving_costs(tmp_path: Path) -> None:
         for _ in range(3):
             site.clock.sleep(MINUTE)
             watch.sample()
-        sent = ledger.sent("sim", since_for(site.clock.now()))
+        sent = ledger.moves.sent("sim", since_for(site.clock.now()))
         copies = copies_of(sent)
         assert copies
         measured = sum(copy.size_bytes for copy in copies) / sum(copy.seconds for copy in copies)
@@ -111,7 +111,7 @@ def test_a_day_of_copies_uses_up_the_endurance(tmp_path: Path) -> None:
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
         watch.act()
-        moved = sum(row.move.size_bytes for row in ledger.moves(database="sim") if row.move.to_tier == "ssd")
+        moved = sum(row.move.size_bytes for row in ledger.moves.rows(database="sim") if row.move.to_tier == "ssd")
         for hours in (0, 25):
             site.clock.sleep(hours * 60 * MINUTE)
             watch.sample()

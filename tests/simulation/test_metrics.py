@@ -88,7 +88,7 @@ def test_what_is_stored_is_the_whole_ranking(tmp_path: Path) -> None:
         site.observe(watch)
         planning = watch.plan()
         assert planning is not None
-        stored = ledger.load_arrays(watch.database.name, RANKING)
+        stored = ledger.state.load_arrays(watch.database.name, RANKING)
     assert stored is not None
     ranking, whole = ranking_from_arrays(stored[1]), ranking_of(planning)
     assert [ranking.document(row) for row in range(len(ranking))] == [whole.document(row) for row in range(len(whole))]
@@ -148,9 +148,9 @@ def test_outcomes_and_undone_moves_are_counted(tmp_path: Path) -> None:
         assert rows(text, "hotplace_outcome_saved_ratio") == {
             ("sim", "predicted"): outcome.predicted_saved_ratio, ("sim", "measured"): outcome.saved_ratio
         }  # fmt: skip
-        moves = ledger.moves(proposal_id=number)
+        moves = ledger.moves.rows(proposal_id=number)
         back = propose_undo(moves, watch.database, watch.connector, ledger, site.clock.now())
-        ledger.approve(back, who="ann", origin="test", digest=ledger.proposal(back).digest)
+        ledger.proposals.approve(back, who="ann", origin="test", digest=ledger.proposals.row(back).digest)
         watch.act()
         watch.verify()
         watch.verify()

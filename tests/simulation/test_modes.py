@@ -30,13 +30,13 @@ def carried_out(watch: Watch, ledger: Ledger, mode: Mode) -> set[MoveState]:
     assert planning is not None
     number = watch.propose(planning)
     assert number is not None
-    ledger.approve(number, who="ann", origin="test", digest=ledger.proposal(number).digest)
+    ledger.proposals.approve(number, who="ann", origin="test", digest=ledger.proposals.row(number).digest)
     return {row.state for row in watch.act()}
 
 
 def reports(ledger: Ledger) -> dict[str, PinReport]:
     """What the ledger knows of the pins since the last plan."""
-    stored = ledger.load_document("sim", PIN_REPORTS)
+    stored = ledger.state.load_document("sim", PIN_REPORTS)
     assert stored is not None
     return {report.pattern: report for report in reports_from_document(stored[1])}
 
@@ -85,9 +85,9 @@ def test_a_drain_waits_for_its_answer_while_the_agent_plans_on(site: Site) -> No
         own = replanned(site, watch)
         assert own not in {None, number}
         replanned(site, watch, minutes=55)
-        row = ledger.proposal(number)
+        row = ledger.proposals.row(number)
         assert (row.state, row.proposal.asked_by, row.proposal.purpose) == (ProposalState.PROPOSED, "ann", "drain ssd")
-        ledger.approve(number, who="ann", origin="test", digest=row.digest)
+        ledger.proposals.approve(number, who="ann", origin="test", digest=row.digest)
         assert {move.state for move in watch.act()} == {MoveState.PLACED}
     assert "ssd" not in site.homes().values()
 
@@ -97,9 +97,9 @@ def test_what_somebody_asked_is_answered_once(site: Site) -> None:
     with site.agent() as (watch, ledger):
         site.observe(watch)
         number = asked(site, Hsm())
-        ledger.pin("sim", ORDERS, Pin.NEVER, who="ann", reason="", until=None)  # so that the next plan is another
+        ledger.pins.pin("sim", ORDERS, Pin.NEVER, who="ann", reason="", until=None)  # so that the next plan is another
         assert replanned(site, watch) is None
-        ledger.reject(number, who="ann", origin="test", reason="not now")
+        ledger.proposals.reject(number, who="ann", origin="test", reason="not now")
         assert (replanned(site, watch) or 0) > number
 
 
@@ -112,7 +112,7 @@ def test_a_drain_of_what_has_left_ends(site: Site) -> None:
             site.world.placement.units.space[:] = site.world.placement.space_row("hdd")
         site.clock.sleep(CATALOG_EVERY_SECONDS)
         replanned(site, watch)
-        row = ledger.proposal(number)
+        row = ledger.proposals.row(number)
         assert row.state is ProposalState.SUPERSEDED
         assert "nothing of it is left to do" in row.reason
 
@@ -133,13 +133,13 @@ def test_pins_are_enforced_and_their_state_is_kept(site: Site) -> None:
     """A pin is planned, one of table and index partly fulfilled; afterwards both are satisfied; the hot stay."""
     with site.agent() as (watch, ledger):
         site.observe(watch)
-        ledger.pin("sim", HISTORY, Pin.MUST, who="ann", reason="", until=None)
-        ledger.pin("sim", '"shop"."archive*', Pin.NEVER, who="ann", reason="", until=None)
-        ledger.pin("sim", '"shop"."nothing"', Pin.MUST, who="ann", reason="", until=None)
+        ledger.pins.pin("sim", HISTORY, Pin.MUST, who="ann", reason="", until=None)
+        ledger.pins.pin("sim", '"shop"."archive*', Pin.NEVER, who="ann", reason="", until=None)
+        ledger.pins.pin("sim", '"shop"."nothing"', Pin.MUST, who="ann", reason="", until=None)
         planning = watch.plan(Preference())
         assert planning is not None
         assert [report.state for report in pin_reports(planning)] == ["planned", "partly", "unmatched"]
-        assert ledger.load_document("sim", PIN_REPORTS) is None, "only the usual plan is kept for everybody"
+        assert ledger.state.load_document("sim", PIN_REPORTS) is None, "only the usual plan is kept for everybody"
         assert carried_out(watch, ledger, Preference()) == {MoveState.PLACED}
         watch.sample()
         watch.plan()
@@ -153,7 +153,7 @@ def test_a_pin_that_can_never_hold_says_why(site: Site) -> None:
     """The scanned table is larger than what ssd may hold, and that is said."""
     with site.agent() as (watch, ledger):
         site.observe(watch, minutes=2)
-        ledger.pin("sim", '"shop"."events"', Pin.MUST, who="ann", reason="", until=None)
+        ledger.pins.pin("sim", '"shop"."events"', Pin.MUST, who="ann", reason="", until=None)
         watch.plan()
         report = reports(ledger)['"shop"."events"']
     assert report.state == "impossible"

@@ -25,7 +25,7 @@ def site(tmp_path: Path) -> Site:
 
 def ask(ledger: Ledger, kind: Ask, states: frozenset[MoveState] = UNFINISHED) -> None:
     """Ann asks something of the first move in one of these states."""
-    row = ledger.moves(database="sim", states=states)[0]
+    row = ledger.moves.rows(database="sim", states=states)[0]
     ledger.asks.ask(row.id, kind, who="ann", origin="test", reason="backup runs")
 
 
@@ -42,10 +42,10 @@ def test_a_held_move_waits_and_goes_on(site: Site) -> None:
         (held,) = watch.act()
         assert (held.state, held.reason) == (MoveState.PAUSED, "held by ann: backup runs")
         assert watch.act() == ()
-        assert ledger.move(held.id).state is MoveState.PAUSED
+        assert ledger.moves.row(held.id).state is MoveState.PAUSED
         ask(ledger, Ask.RESUME)
         watch.act()
-        journal = [(step.sql.split()[3], step.state) for step in ledger.steps(held.id)]
+        journal = [(step.sql.split()[3], step.state) for step in ledger.moves.steps(held.id)]
         assert journal == [
             ("MOVE", StepState.PAUSED),
             ("PAUSE", StepState.DONE),
@@ -62,7 +62,7 @@ def test_going_on_copies_only_the_rest(site: Site) -> None:
         (held,) = watch.act()
         ask(ledger, Ask.RESUME)
         watch.act()
-        sent, _, again = ledger.steps(held.id)
+        sent, _, again = ledger.moves.steps(held.id)
         assert sent.ended_at is not None
         assert again.ended_at is not None
         parts = (sent.ended_at - sent.intended_at) + (again.ended_at - again.intended_at)
@@ -133,7 +133,7 @@ def test_what_cannot_be_held_is_let_finish(site: Site, monkeypatch: pytest.Monke
         ask_soon(site, ledger, Ask.PAUSE)
         first, *_ = watch.act()
         assert first.state is MoveState.PLACED
-        assert [step.state for step in ledger.steps(first.id)] == [StepState.DONE]
+        assert [step.state for step in ledger.moves.steps(first.id)] == [StepState.DONE]
         assert "cannot be held" in ledger.asks.of_move(first.id)[0].answer
 
 
@@ -166,7 +166,9 @@ def test_an_answer_comes_when_the_state_agrees_with_it(
         say = ledger.asks.answer
 
         def noting(number: int, sentence: str) -> None:
-            (move,) = (row for row in ledger.moves() if number in {each.id for each in ledger.asks.of_move(row.id)})
+            (move,) = (
+                row for row in ledger.moves.rows() if number in {each.id for each in ledger.asks.of_move(row.id)}
+            )
             seen.append((sentence, move.state))
             say(number, sentence)
 
@@ -189,11 +191,11 @@ def test_a_held_move_can_be_cancelled(site: Site) -> None:
         (held,) = watch.act()
         ask(ledger, Ask.CANCEL)
         watch.act()
-        row = ledger.move(held.id)
+        row = ledger.moves.row(held.id)
         assert row.state is MoveState.CANCELLED
         assert "cancelled by ann" in row.reason
         assert ledger.asks.of_move(held.id)[-1].answer == "the move is cancelled"
-        assert ledger.steps(held.id)[-1].sql.endswith(f"ABORT MOVE {held.move.key}")
+        assert ledger.moves.steps(held.id)[-1].sql.endswith(f"ABORT MOVE {held.move.key}")
     assert site.homes()[held.move.key] == before[held.move.key]
     assert not site.world.placement.running
 
@@ -205,13 +207,13 @@ def test_an_approved_move_that_is_to_pause_does_not_begin(site: Site) -> None:
         approved = frozenset({MoveState.APPROVED})
         ask(ledger, Ask.PAUSE, approved)
         assert watch.act() == ()
-        waiting = ledger.load_document("sim", WAITING)
+        waiting = ledger.state.load_document("sim", WAITING)
         assert waiting is not None
         assert "held by ann: backup runs" in next(iter(waiting[1].values()))
         ask(ledger, Ask.CANCEL, approved)
-        first = ledger.moves(database="sim")[0]
+        first = ledger.moves.rows(database="sim")[0]
         assert first.state is MoveState.CANCELLED
-        assert ledger.steps(first.id) == []
+        assert ledger.moves.steps(first.id) == []
         assert {row.state for row in watch.act()} == {MoveState.PLACED}
 
 
@@ -219,7 +221,7 @@ def test_what_somebody_holds_at_the_engine_stays_held(site: Site) -> None:
     """A hold that nobody asked hotplace for is not undone by it: a person lets the move go on."""
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
-        first = ledger.moves(database="sim")[0].move
+        first = ledger.moves.rows(database="sim")[0].move
         with watch.connector.open_mover() as somebody:
             site.clock.call_later(SOON, lambda: somebody.run(f"PAUSE MOVE {first.key}"))  # type: ignore[attr-defined]
             (held,) = watch.act()
@@ -235,13 +237,13 @@ def test_cancelled_while_the_agent_dies(site: Site) -> None:
     site.windows = 'windows: ["sun 03:00-03:01"]'
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
-        row = ledger.moves(database="sim")[0]
+        row = ledger.moves.rows(database="sim")[0]
         for state in (MoveState.PRECHECK, MoveState.RUNNING):
-            ledger.transition(row.id, state, "an agent that will die")
+            ledger.moves.transition(row.id, state, "an agent that will die")
         ask(ledger, Ask.CANCEL)
     with site.agent() as (watch, ledger):
         watch.sample()
         watch.act()
-        assert ledger.move(row.id).state is MoveState.CANCELLED
-        assert ledger.move(row.id).reason == "cancelled by ann: backup runs"
+        assert ledger.moves.row(row.id).state is MoveState.CANCELLED
+        assert ledger.moves.row(row.id).reason == "cancelled by ann: backup runs"
         assert ledger.asks.of_move(row.id)[-1].answer

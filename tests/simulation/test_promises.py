@@ -52,7 +52,7 @@ def test_a_dry_run_opens_no_writing_session(site: Site, monkeypatch: pytest.Monk
     with site.agent() as (watch, ledger):
         number = site.approved(watch, ledger)
         assert watch.act() == ()
-        statements = [step.sql for move in ledger.proposal(number).proposal.moves for step in move.route.steps]
+        statements = [step.sql for move in ledger.proposals.row(number).proposal.moves for step in move.route.steps]
     assert statements
     assert all("MOVE" in sql for sql in statements)
 
@@ -64,7 +64,7 @@ def test_an_expired_approval_runs_nothing(site: Site) -> None:
         site.approved(watch, ledger)
         site.clock.sleep(12 * 3600 + 1)
         assert watch.act() == ()
-        assert {row.state for row in ledger.moves(database="sim")} == {MoveState.EXPIRED}
+        assert {row.state for row in ledger.moves.rows(database="sim")} == {MoveState.EXPIRED}
     assert site.homes() == before
 
 
@@ -72,9 +72,9 @@ def test_the_statements_that_run_are_those_that_were_shown(site: Site) -> None:
     """Promise 2: the journal holds, to the character, what the proposal showed."""
     with site.agent() as (watch, ledger):
         number = site.approved(watch, ledger)
-        shown = [step.sql for move in ledger.proposal(number).proposal.moves for step in move.route.steps]
+        shown = [step.sql for move in ledger.proposals.row(number).proposal.moves for step in move.route.steps]
         done = watch.act()
-        sent = [step.sql for row in done for step in ledger.steps(row.id)]
+        sent = [step.sql for row in done for step in ledger.moves.steps(row.id)]
     assert sent == shown
 
 
@@ -82,7 +82,7 @@ def test_a_unit_that_somebody_moved_is_skipped(site: Site) -> None:
     """What was approved no longer holds, so nothing is done; the reason names what happened."""
     with site.agent() as (watch, ledger):
         number = site.approved(watch, ledger)
-        move = ledger.proposal(number).proposal.moves[0]
+        move = ledger.proposals.row(number).proposal.moves[0]
         with watch.connector.open_mover() as somebody:
             for step in move.route.steps:
                 somebody.execute(step)
@@ -95,7 +95,7 @@ def test_a_unit_that_was_dropped_is_skipped(site: Site) -> None:
     """A dropped table ends its move with a sentence, not with an error."""
     with site.agent() as (watch, ledger):
         number = site.approved(watch, ledger)
-        key = ledger.proposal(number).proposal.moves[0].key
+        key = ledger.proposals.row(number).proposal.moves[0].key
         with site.world.turn():
             site.world.drop(key)
         first = watch.act()[0]
@@ -199,7 +199,7 @@ def test_the_outcome_stands_beside_the_prediction(site: Site) -> None:
         assert outcome.verdict is OutcomeVerdict.HELPED
         measured = 1 - outcome.wait_per_transaction_after / outcome.wait_per_transaction_before
         assert abs(measured - outcome.predicted_saved_ratio) < 0.1
-        assert {row.state for row in ledger.moves(database="sim")} == {MoveState.KEPT}
+        assert {row.state for row in ledger.moves.rows(database="sim")} == {MoveState.KEPT}
 
 
 def test_pins_are_obeyed(site: Site) -> None:
@@ -207,7 +207,7 @@ def test_pins_are_obeyed(site: Site) -> None:
     with site.agent() as (watch, ledger):
         site.observe(watch)
         hottest = _first_key(watch)
-        ledger.pin("sim", hottest, Pin.NEVER, who="ann", reason="audit", until=None)
+        ledger.pins.pin("sim", hottest, Pin.NEVER, who="ann", reason="audit", until=None)
         planning = watch.plan()
         assert planning is not None
         assert hottest not in {move.key for move in planning.plan.moves}
@@ -229,11 +229,11 @@ def test_the_same_site_tells_the_same_story(tmp_path: Path) -> None:
         site = Site(tmp_path / name)
         with site.agent() as (watch, ledger):
             number = site.approved(watch, ledger)
-            digest = ledger.proposal(number).digest
+            digest = ledger.proposals.row(number).digest
             watch.act()
             told.append((digest, list(site.told), _audit(ledger)))
     assert told[0] == told[1]
 
 
 def _audit(ledger: Ledger) -> str:
-    return ledger.verify_audit().head
+    return ledger.audit.verify().head

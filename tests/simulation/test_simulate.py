@@ -40,7 +40,7 @@ def played(site: Site, limits: Limits = OPEN, ssd_bytes: int | None = None) -> P
             )
             situation = replace(situation, spaces=spaces)
         now = site.clock.now()
-        rows = ledger.read_history("sim", now - timedelta(days=1), now)
+        rows = ledger.history.read("sim", now - timedelta(days=1), now)
         settings = watch.database.policy_settings()
         return play(situation, settings, slots, rows, limits, safety=1.5, plan_every=HOUR)
 
@@ -70,10 +70,10 @@ def test_windows_delay_and_capacity_limits(recorded: Site) -> None:
 def test_it_asks_and_changes_nothing(recorded: Site) -> None:
     """Homes, proposals and the audit chain are as before."""
     with recorded.agent() as (_, ledger):
-        before = (recorded.homes(), ledger.proposals(database="sim"), ledger.verify_audit().head)
+        before = (recorded.homes(), ledger.proposals.rows(database="sim"), ledger.audit.verify().head)
     played(recorded)
     with recorded.agent() as (_, ledger):
-        assert (recorded.homes(), ledger.proposals(database="sim"), ledger.verify_audit().head) == before
+        assert (recorded.homes(), ledger.proposals.rows(database="sim"), ledger.audit.verify().head) == before
 
 
 def test_without_a_record_it_says_so(tmp_path: Path) -> None:

@@ -35,13 +35,13 @@ def settled(site: Site, watch: Watch, minutes: int = 15) -> list[Outcome]:
 
 def take_back(site: Site, watch: Watch, ledger: Ledger) -> int:
     """Propose to undo every move that was placed."""
-    rows = ledger.moves(database="sim", states={MoveState.KEPT, MoveState.PLACED, MoveState.SETTLING})
+    rows = ledger.moves.rows(database="sim", states={MoveState.KEPT, MoveState.PLACED, MoveState.SETTLING})
     return propose_undo(rows, watch.database, watch.connector, ledger, site.clock.now())
 
 
 def approve(ledger: Ledger, number: int) -> None:
     """Approve a proposal by its digest."""
-    ledger.approve(number, who="ann", origin="test", digest=ledger.proposal(number).digest)
+    ledger.proposals.approve(number, who="ann", origin="test", digest=ledger.proposals.row(number).digest)
 
 
 @pytest.mark.parametrize("measured_first", [False, True])
@@ -58,8 +58,8 @@ def test_everything_goes_back_where_it_was(site: Site, measured_first: bool) -> 
         watch.act()
         assert site.homes() == before
         settled(site, watch)
-        assert {row.state for row in ledger.moves(proposal_id=first)} == {MoveState.UNDONE}
-        assert ledger.verify_audit().ok
+        assert {row.state for row in ledger.moves.rows(proposal_id=first)} == {MoveState.UNDONE}
+        assert ledger.audit.verify().ok
 
 
 def test_an_undo_runs_only_when_approved(site: Site) -> None:
@@ -70,10 +70,10 @@ def test_an_undo_runs_only_when_approved(site: Site) -> None:
         moved = site.homes()
         number = take_back(site, watch, ledger)
         assert watch.act() == ()
-        ledger.reject(number, who="ann", origin="test", reason="it is fine")
+        ledger.proposals.reject(number, who="ann", origin="test", reason="it is fine")
         watch.verify()
         assert site.homes() == moved
-        assert {row.state for row in ledger.moves(proposal_id=first)} == {MoveState.KEPT}
+        assert {row.state for row in ledger.moves.rows(proposal_id=first)} == {MoveState.KEPT}
 
 
 def test_a_plan_does_not_push_an_undo_aside(site: Site) -> None:
@@ -86,7 +86,7 @@ def test_a_plan_does_not_push_an_undo_aside(site: Site) -> None:
         planning = watch.plan()
         assert planning is not None
         assert watch.propose(planning) is None
-        assert ledger.proposal(number).state is ProposalState.PROPOSED
+        assert ledger.proposals.row(number).state is ProposalState.PROPOSED
 
 
 def test_what_was_never_moved_cannot_be_taken_back(site: Site) -> None:
@@ -94,9 +94,11 @@ def test_what_was_never_moved_cannot_be_taken_back(site: Site) -> None:
     with site.agent() as (watch, ledger):
         number = site.approved(watch, ledger)
         with pytest.raises(CannotUndo, match="is approved"):
-            propose_undo(ledger.moves(proposal_id=number), watch.database, watch.connector, ledger, site.clock.now())
+            propose_undo(
+                ledger.moves.rows(proposal_id=number), watch.database, watch.connector, ledger, site.clock.now()
+            )
         watch.act()
-        key = ledger.moves(proposal_id=number)[0].move.key
+        key = ledger.moves.rows(proposal_id=number)[0].move.key
         with site.world.turn():
             site.world.drop(key)
         with pytest.raises(CannotUndo, match="no longer exists"):
@@ -109,11 +111,11 @@ def blundered(site: Site, watch: Watch, ledger: Ledger) -> int:
     watch.act()
     settled(site, watch)
     number = take_back(site, watch, ledger)
-    back = ledger.proposal(number).proposal
-    ledger.reject(number, who="ann", origin="test", reason="replaced below")
+    back = ledger.proposals.row(number).proposal
+    ledger.proposals.reject(number, who="ann", origin="test", reason="replaced below")
     watch.verify()
     blunder = replace(back, moves=tuple(replace(move, reason="promote", undoes=None) for move in back.moves))
-    number = ledger.store_proposal(blunder)
+    number = ledger.proposals.store(blunder)
     approve(ledger, number)
     watch.act()
     return number
@@ -125,9 +127,9 @@ def test_what_hurt_is_proposed_to_be_taken_back(site: Site) -> None:
         number = blundered(site, watch, ledger)
         (outcome,) = settled(site, watch)
         assert outcome.verdict is OutcomeVerdict.HURT
-        proposed = ledger.proposals(database="sim", states={ProposalState.PROPOSED})
+        proposed = ledger.proposals.rows(database="sim", states={ProposalState.PROPOSED})
         assert [move.undoes for row in proposed for move in row.proposal.moves]
-        assert {row.state for row in ledger.moves(proposal_id=number)} == {MoveState.UNDO_PROPOSED}
+        assert {row.state for row in ledger.moves.rows(proposal_id=number)} == {MoveState.UNDO_PROPOSED}
 
 
 def test_killed_while_it_judges(site: Site) -> None:
@@ -135,24 +137,26 @@ def test_killed_while_it_judges(site: Site) -> None:
     with site.agent() as (watch, ledger):
         number = blundered(site, watch, ledger)
         path = ledger.path
-        points = len(ledger.moves(proposal_id=number)) + 1  # an outcome each, and the proposal
+        points = len(ledger.moves.rows(proposal_id=number)) + 1  # an outcome each, and the proposal
     as_it_was = path.read_bytes()
     for at in range(1, points + 1):
         path.write_bytes(as_it_was)
         _kill(site, at=at)
         with site.agent() as (watch, ledger):
             settled(site, watch, minutes=6)
-            rows = ledger.moves(proposal_id=number)
+            rows = ledger.moves.rows(proposal_id=number)
             assert {row.state for row in rows} == {MoveState.UNDO_PROPOSED}, at
-            assert sorted(each.move_id for each in ledger.outcomes(proposal_id=number)) == [row.id for row in rows], at
-            assert len(ledger.proposals(database="sim", states={ProposalState.PROPOSED})) == 1, at
-            assert ledger.verify_audit().ok
+            assert sorted(each.move_id for each in ledger.moves.outcomes(proposal_id=number)) == [
+                row.id for row in rows
+            ], at
+            assert len(ledger.proposals.rows(database="sim", states={ProposalState.PROPOSED})) == 1, at
+            assert ledger.audit.verify().ok
 
 
 def _kill(site: Site, *, at: int) -> None:
     """An agent that measures what has settled, and dies behind that durable point."""
     with suppress(Killed), site.agent() as (watch, ledger):
-        doomed = Doomed(ledger, at=at, after=True, points=("record_outcome", "store_proposal"))
+        doomed = Doomed(ledger, at=at, after=True, points=("moves.record_outcome", "proposals.store"))
         settled(site, watch)
     assert doomed.count == at
 
@@ -162,7 +166,7 @@ def test_killed_while_it_proposes_an_undo(site: Site) -> None:
     with site.agent() as (watch, ledger):
         first = site.approved(watch, ledger)
         watch.act()
-        Doomed(ledger, at=1, after=True, points=("store_proposal",))
+        Doomed(ledger, at=1, after=True, points=("proposals.store",))
         with pytest.raises(Killed):
             take_back(site, watch, ledger)
-        assert {row.state for row in ledger.moves(proposal_id=first)} == {MoveState.UNDO_PROPOSED}
+        assert {row.state for row in ledger.moves.rows(proposal_id=first)} == {MoveState.UNDO_PROPOSED}

@@ -66,7 +66,7 @@ def live(site: Site, seen: Counter[str], *, planned_for_windows: bool) -> tuple[
             site.clock.sleep(next_step(site))
             watch.act()
             check_waiting(ledger, seen)
-        return ledger.sent("sim", since), [row.state for row in ledger.moves(database="sim")]
+        return ledger.moves.sent("sim", since), [row.state for row in ledger.moves.rows(database="sim")]
 
 
 def next_step(site: Site) -> float:
@@ -78,10 +78,10 @@ def next_step(site: Site) -> float:
 
 def check_waiting(ledger: Ledger, seen: Counter[str]) -> None:
     """What is approved and has not begun says why."""
-    approved = ledger.moves(database="sim", states={MoveState.APPROVED})
-    unfinished = ledger.moves(database="sim", states={MoveState.PAUSED, MoveState.UNKNOWN})
+    approved = ledger.moves.rows(database="sim", states={MoveState.APPROVED})
+    unfinished = ledger.moves.rows(database="sim", states={MoveState.PAUSED, MoveState.UNKNOWN})
     if approved and not unfinished:
-        waiting = ledger.load_document("sim", WAITING)
+        waiting = ledger.state.load_document("sim", WAITING)
         assert waiting is not None
         assert str(approved[0].id) in waiting[1]
         seen["waited"] += 1

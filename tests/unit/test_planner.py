@@ -156,7 +156,9 @@ def test_what_came_to_the_fastest_tier_lately_is_told_by_the_colder_horizon(
     guest, settled, levelled, _, gone = units.key[:5]
     rows = [arrival(guest, "hdd", "ssd", now - 4 * DAY), arrival(settled, "hdd", "ssd", now - 6 * DAY),
             arrival(levelled, "ssd", "ssd", now - DAY), arrival(gone, "ssd", "hdd", now - DAY)]  # fmt: skip
-    monkeypatch.setattr(desk.ledger, "sent", lambda _database, since: [row for row in rows if row.intended_at > since])
+    monkeypatch.setattr(
+        desk.ledger.moves, "sent", lambda _database, since: [row for row in rows if row.intended_at > since]
+    )
     heat = situation_of(picture, DATABASE, desk.ledger, DATABASE.policy_settings(), now).heat
     assert heat.colder is not None
     assert heat.colder.tolist() == [1.0, *[0.5] * (count - 1)]

@@ -105,7 +105,7 @@ class Site:
         """
 
         def offered() -> ProposalRow | None:
-            rows = self.ledger.proposals(database=self.name, states={ProposalState.PROPOSED})
+            rows = self.ledger.proposals.rows(database=self.name, states={ProposalState.PROPOSED})
             hot = (row for row in rows if any(move.key == HOT for move in row.proposal.moves))
             return next((row for row in hot if row.id > newer_than), None)
 
@@ -130,7 +130,7 @@ class Site:
 
     def hot_move(self) -> MoveRow | None:
         """The newest move of the hot table, by the ledger."""
-        rows = [row for row in self.ledger.moves(database=self.name) if row.move.key == HOT]
+        rows = [row for row in self.ledger.moves.rows(database=self.name) if row.move.key == HOT]
         return max(rows, key=lambda row: row.id, default=None)
 
     def wait_for(self, states: frozenset[MoveState]) -> MoveRow:
@@ -145,7 +145,7 @@ class Site:
 
     def finding(self, fault: str, *, stays: bool = False, crashed: bool = False) -> Finding:
         """Once all approved moves are through, compare everything with everything."""
-        wait_until("the end of all moves", lambda: not self.ledger.moves(database=self.name, states=ACTIONABLE))
+        wait_until("the end of all moves", lambda: not self.ledger.moves.rows(database=self.name, states=ACTIONABLE))
         move, home = self.hot_move(), HOT in self.rig.on_ssd()
         assert move is not None, "a fault is judged once there was a move"
         with self.rig.session() as session:

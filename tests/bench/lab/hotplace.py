@@ -64,7 +64,7 @@ class Hotplace:
         number = self.watch.propose(planning)
         if number is None:
             return False
-        self.ledger.approve(number, who=WHO, origin=ORIGIN, digest=self.ledger.proposal(number).digest)
+        self.ledger.proposals.approve(number, who=WHO, origin=ORIGIN, digest=self.ledger.proposals.row(number).digest)
         return True
 
     def decide(self, *, strict: bool = True) -> tuple[Planning, tuple[MoveRow, ...]]:

@@ -84,7 +84,7 @@ def moved(rig: Rig, work: Workload, name: str, connection: str = "", hold: bool 
 def _judged(
     name: str, run: Run, marks: tuple[float, float, float, float], agent: Hotplace, rows: tuple[MoveRow, ...]
 ) -> Moved:
-    steps = [(row, step) for row in rows for step in agent.ledger.steps(row.id)]
+    steps = [(row, step) for row in rows for step in agent.ledger.moves.steps(row.id)]
     took = [((step.ended_at or step.intended_at) - step.intended_at).total_seconds() for _, step in steps]
     locking = [seconds for seconds, (row, _) in zip(took, steps, strict=True) if not row.move.route.online]
     warm, begin, end, last = marks

@@ -167,7 +167,7 @@ def _strategy(rig: Rig, made: tuple[Table, ...], name: str, hot: tuple[int, ...]
             stop.set()
             planner.join()
         done = {MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT}
-        rows = [row for row in agent.ledger.moves(database=name) if row.state in done]
+        rows = [row for row in agent.ledger.moves.rows(database=name) if row.state in done]
         moved = sorted((row.updated_at.timestamp(), row.move.key, row.move.size_bytes) for row in rows)
     return _outcome(name, rates, moved)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from agent.ledger import Ledger, StepState
 from agent.states import MoveState
-from connectors.model import I64
 from connectors.simulated.clock import EPOCH, VirtualClock
 
 
@@ -30,6 +29,14 @@ class Memory:
         self.moved: dict[str, datetime] = {}
         self._sent: list[SimpleNamespace] = []  # all moves of an hour and a direction, as if they were one
         self._kept: dict[str, tuple[datetime, Any]] = {}
+        self.moves = SimpleNamespace(sent=self.sent, last_moved=self.last_moved, rows=self._empty.moves.rows)
+        self.pins = SimpleNamespace(rows=lambda _database, _now: [])  # nobody wishes for anything here
+        self.slots = SimpleNamespace(of=lambda _database, keys: np.arange(len(keys), dtype=np.int64))  # nobody comes
+        self.history = SimpleNamespace(append=lambda *_facts: 0)  # nobody asks for it here
+        self.state = SimpleNamespace(
+            save_arrays=self.save_arrays, save_document=self.save_document, load_arrays=self.load,
+            load_document=self.load,
+        )  # fmt: skip
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._empty, name)
@@ -57,25 +64,13 @@ class Memory:
         """Those that had not ended before that, all carried out well."""
         return [row for row in self._sent if row.ended_at > since]
 
-    def pins(self, database: str, now: datetime) -> list[Any]:
-        """Nobody wishes for anything here."""
-        return []
-
     def last_moved(self, database: str) -> dict[str, datetime]:
         """When each unit last arrived in a new home."""
         return self.moved
 
-    def slots(self, database: str, keys: Sequence[str]) -> I64:
-        """Nobody comes or goes."""
-        return np.arange(len(keys), dtype=np.int64)
-
-    def append_history(self, *facts: object) -> int:
-        """Nobody asks for history here."""
-        return 0
-
-    def save_arrays(self, database: str, name: str, at: datetime, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def save_arrays(self, database: str, name: str, at: datetime, columns: Mapping[str, NDArray[Any]]) -> None:
         """Keep them."""
-        self._kept[name] = (at, dict(arrays))
+        self._kept[name] = (at, dict(columns))
 
     def save_document(self, database: str, name: str, document: object) -> None:
         """Keep it."""
@@ -84,8 +79,6 @@ class Memory:
     def load(self, database: str, name: str) -> tuple[datetime, Any] | None:
         """What was kept."""
         return self._kept.get(name)
-
-    load_arrays = load_document = load
 
 
 def _discard(ledger: Ledger, folder: str) -> None:
