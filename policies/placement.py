@@ -22,15 +22,14 @@ from policies.prices import MANY, Prices, doubts, nearest, prices
 from policies.search import search
 
 CORE = 600  # items that a search goes through
-_IN_VIEW = 8000  # items that it may look at beside them
-_STATES = 600_000  # items times states, in one search
+_STATES = 1_500_000  # items times states, in one search
 _WIDTH = (64, 32768)
 _PRICES = 6  # of those tried on the way
 _ALL_DEARER = (1.0, 1.01, 1.1, 1.3, 2.0, 1e6)
 _ONE_DEARER = (0.9, 1.1)
 _CLOSE = 2e-5  # of the bound: nearer to it, a search is not worth its time
 _FAR = 1e-3  # of the bound: farther from it, the neighbourhood of the best choice is searched too
-_GIVEN_UP = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.3, 1e9)  # of the limit, by one search after the other
+_GIVEN_UP = (1e-4, 5e-4, 0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.3, 1e9)  # of the limit, search after search
 _GIVEN_UP_FIRST = 0.25  # of what may be had above a floor that was given; then all of it
 _LOOKS = ((False, _CLOSE), (True, _FAR))  # in the other order: whether all items are in view; the gap it is for
 _NEIGHBOURS = 300  # items
@@ -196,10 +195,9 @@ def _looked(
     With the whole of the items in view it proves something; without those that it does not decide it fills gaps better.
     """
     order = _open(offers, found, floor, order_)
-    whole = len(order) <= (_IN_VIEW if whole else CORE)
     asked = order if whole else order[:CORE]
     best, proven = _searched(offers, found, asked, best_options(found.reduced)[0], best, floor)
-    return best, min(limit, max(proven, _gained(offers, best))) if whole else limit
+    return best, min(limit, max(proven, _gained(offers, best))) if len(asked) == len(order) else limit
 
 
 def _nothing(offers: Offers) -> I64:

@@ -6,11 +6,13 @@ next; the others stay where they are until its prices say otherwise, and join th
 
 The bound is not HiGHS's word: at any prices that are not negative the price of all room and the best of each unit at
 these prices is more than any whole answer brings (Lagrange), and that sum is made here, over all binaries. HiGHS finds
-the prices where it is lowest, which is what the relaxation comes to.
+the prices where it is lowest, which is what the relaxation comes to. Rows that cut away parts (``policy_cuts``) are
+scarce things like the others, so the sum holds with them as it does without.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 
 import highspy
@@ -18,13 +20,15 @@ import numpy as np
 from scipy.optimize import linprog
 
 from connectors.model import F64, I64, Bools
+from tests.bench.policy_cuts import WHOLE, Row, cuts
 from tests.bench.policy_instances import Program
 
-WHOLE = 1e-7  # nearer to 0 or 1 a binary is no part
 _NEAR = 300  # units that are in the core from the start
 _ENTER = 100  # units that join it in one round
 _CLOSE = 1e-7  # of the bound: less is no reason to join
 _DEAR = 1e3  # times the dearest first price: what it takes more than there is costs that, so there is always an answer
+_ROUNDS, _AT_ONCE = 60, 12  # of cutting at most, and rows that one adds at most
+_LATELY, _WORTH = 6, 0.02  # cutting ends when as many rounds lower what is open by less than this share
 _INF = highspy.kHighsInf
 
 
@@ -60,19 +64,44 @@ class Relaxation:
         """A program, without binaries that answers above a floor do not take."""
         asked = asked.only(asked.affordable())
         asked = asked.only(np.argsort(asked.unit, kind="stable"))
-        price = _first_prices(asked)
-        self._take(asked)
+        self._take(asked, [])
+        self._narrow(_first_prices(asked), floor)
+
+    def tighten(self, floor: float, end: float) -> None:
+        """Cut away parts until that hardly lowers the bound any more, or the processor's time is ``end``."""
+        bounds = list[float]()
+        while len(bounds) < _ROUNDS and time.process_time() < end:
+            relaxed = self.solved(Decided(), floor)
+            bounds.append(relaxed.bound)
+            if relaxed.taken is None or _stalls(bounds, floor):
+                return
+            added = cuts(self.asked, relaxed.taken, self._cuts, _AT_ONCE)
+            if not added:
+                return
+            self._cut(added, floor)
+
+    def _cut(self, added: list[Row], floor: float) -> None:
+        """With more rows, and without those whose price is nothing."""
+        first = len(self._room) - len(self._cuts)
+        price, holds = self._price, self._price[first:] > 0
+        held = [row for row, each in zip(self._cuts, holds, strict=True) if each]
+        self._take(self.asked, [*held, *added])
+        self._narrow(np.concatenate((price[:first], price[first:][holds], np.zeros(len(added)))), floor)
+
+    def _narrow(self, price: F64, floor: float) -> None:
+        """Without binaries that answers above a floor do not take, as some prices show."""
         reduced, best = self._best(price, Decided())
         bound = float(price @ self._room + best.sum())
-        self._take(asked.only(bound - best[self._group] + reduced > floor))
+        kept = bound - best[self._group] + reduced > floor
+        self._take(self.asked.only(kept), [cut.only(kept) for cut in self._cuts])
         self._start(price)
 
-    def _take(self, asked: Program) -> None:
-        self.asked = asked
+    def _take(self, asked: Program, rows: list[Row]) -> None:
+        self.asked, self._cuts = asked, rows
         self._first = np.flatnonzero(np.append(True, asked.unit[1:] != asked.unit[:-1]))[: len(asked.unit)]
         self._group = np.repeat(np.arange(len(self._first)), np.diff(np.append(self._first, len(asked.unit))))
-        self._use = np.vstack((asked.use, -asked.leaves))
-        self._room = np.append(asked.room, asked.free)
+        self._use = np.vstack((asked.use, -asked.leaves, *(row.left for row in rows)))
+        self._room = np.concatenate((asked.room, [asked.free], [row.right for row in rows]))
 
     def _start(self, price: F64) -> None:
         """Everybody is where first prices put them; the nearest to another choice make up the core."""
@@ -91,7 +120,7 @@ class Relaxation:
     def solved(self, decided: Decided, floor: float) -> Relaxed:
         """The relaxation where that is above a floor; below it, no more than that."""
         room = self._room.copy()
-        room[-1] -= decided.passed
+        room[len(self.asked.room)] -= decided.passed
         self._decide(decided)
         while True:
             price, taken = self._asked_highs(room - self._use[:, self._at_rest].sum(axis=1))
@@ -175,8 +204,8 @@ class Relaxation:
             self._highs.changeRowBounds(row, -_INF, float(most))
         self._highs.run()
         found = self._highs.getSolution()
-        price = np.maximum(-np.array(found.row_dual[: len(room)]), 0.0) * self._unit
-        return price, np.array(found.col_value[len(room) :])
+        self._price = np.maximum(-np.array(found.row_dual[: len(room)]), 0.0) * self._unit
+        return self._price, np.array(found.col_value[len(room) :])
 
     def affordable(self, decided: Decided, which: I64) -> Bools:
         """Binaries of some beside which what is decided still leaves the budget that they need."""
@@ -192,6 +221,11 @@ class Relaxation:
     def others(self, binary: int) -> list[int]:
         """The other binaries of a binary's unit."""
         return [int(other) for other in np.flatnonzero(self._group == self._group[binary]) if other != binary]
+
+
+def _stalls(bounds: list[float], floor: float) -> bool:
+    """Whether the last rounds lowered what is open above a floor by hardly anything."""
+    return len(bounds) > _LATELY and bounds[-_LATELY - 1] - bounds[-1] < _WORTH * (bounds[-1] - floor)
 
 
 def _quiet(rows: int, dear: float) -> highspy.Highs:

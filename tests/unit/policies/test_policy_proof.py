@@ -8,8 +8,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from connectors.model import I64
+from tests.bench.policy_cuts import Row, cuts
 from tests.bench.policy_instances import Program
 from tests.bench.policy_proof import proven_bound
+from tests.bench.policy_relaxation import Decided, Relaxation
 
 
 def small(seed: int, units: int, options: int) -> Program:
@@ -33,15 +36,20 @@ def small(seed: int, units: int, options: int) -> Program:
     )
 
 
-def best_of_all(asked: Program, options: int) -> float:
-    """The best of every choice of one option or none of each unit."""
-    units, best = len(asked.gain) // options, 0.0
+def answers(asked: Program, options: int) -> list[I64]:
+    """What every answer takes: one option or none of each unit, within all that is scarce."""
+    units, found = len(asked.gain) // options, []
     for choice in product(range(options + 1), repeat=units):
-        taken = [option * units + at for at, option in enumerate(choice) if option < options]
+        taken = np.array([option * units + at for at, option in enumerate(choice) if option < options], dtype=np.int64)
         passing = asked.passes[taken].max(initial=0.0) <= asked.free + asked.leaves[taken].sum() + 1e-9
         if passing and np.all(asked.use[:, taken].sum(axis=1) <= asked.room + 1e-9):
-            best = max(best, float(asked.gain[taken].sum()))
-    return best
+            found.append(taken)
+    return found
+
+
+def best_of_all(asked: Program, options: int) -> float:
+    """The best of every answer."""
+    return max(float(asked.gain[taken].sum()) for taken in answers(asked, options))
 
 
 @settings(max_examples=40, deadline=None)
@@ -58,3 +66,33 @@ def test_without_time_the_relaxation_is_the_bound() -> None:
     """A proof that is stopped at once promises no more than the relaxation does."""
     asked = small(1, 6, 1)
     assert proven_bound(asked, 0.0, seconds=0.0) >= best_of_all(asked, 1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 5), st.integers(1, 2))
+def test_no_cut_cuts_away_an_answer(seed: int, units: int, options: int) -> None:
+    """Whatever parts of units are cut away, and of cuts again, every whole answer is left, and the parts are not."""
+    asked, random = small(seed, units, options), np.random.default_rng(seed)
+    every = [np.isin(np.arange(units * options), taken) for taken in answers(asked, options)]
+    order = np.argsort(asked.unit, kind="stable")
+    asked, rows = asked.only(order), list[Row]()
+    for _ in range(4):
+        taken = random.dirichlet(np.full(options + 1, 0.3), units)[:, :options].ravel()
+        added = cuts(asked, taken, rows, 20)
+        assert all(row.left @ taken > row.right for row in added)
+        rows += added
+    assert all(row.left @ answer[order] <= row.right + 1e-9 for row in rows for answer in every)
+
+
+def test_cuts_close_most_of_what_the_relaxation_leaves_open() -> None:
+    """Of what the relaxation promises above the optimum, cuts take away more than half, and never too much."""
+    opened, left = 0.0, 0.0
+    for seed in range(20):
+        asked = small(seed, 6, 2)
+        best, relaxation = best_of_all(asked, 2), Relaxation(asked, 0.0)
+        before = relaxation.solved(Decided(), 0.0).bound
+        relaxation.tighten(0.0, np.inf)
+        after = relaxation.solved(Decided(), 0.0).bound
+        assert best * (1 - 1e-7) <= after <= before * (1 + 1e-9)
+        opened, left = opened + before - best, left + after - best
+    assert left < 0.5 * opened

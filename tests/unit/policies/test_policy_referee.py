@@ -77,7 +77,7 @@ def test_the_proof_and_highs_agree(seed: int, full: float) -> None:
 def test_mostly_the_referee_allows_no_more_than_can_be_reached() -> None:
     """Of a hundred instances nine in ten have an order of moves that brings all that the referee allows."""
     reached = [
-        best_reached(of) >= proven_bound(program(of), 0.0, near=1e-9) * (1 - 1e-6)
+        best_reached(of) >= proven_bound(program(of), 0.0, near=1e-9) * (1 - 1e-6) - 1e-7
         for of in (tiny(seed, 0.9) for seed in range(100))
     ]
     assert np.mean(reached) >= 0.9
