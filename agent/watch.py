@@ -28,6 +28,7 @@ from agent.sampler import Cycle, Sampler
 from agent.settling import Settling
 from agent.snapshot import Snapshot, Worth
 from agent.states import ACTIONABLE, UNFINISHED, MoveState, ProposalState
+from agent.told import keep_told
 from agent.trace import NothingTraced
 from agent.undo import settle_undos
 from connectors.base import Clock, Connector, Lease
@@ -165,6 +166,7 @@ class Watch:
             return None
         if planning.plain and self._ledger.state.load_arrays(self.database.name, decision_of_proposal(number)) is None:
             keep(self._ledger, self.database.name, planning, decision_of_proposal(number))
+            keep_told(self._ledger, self.database.name, planning, number)
         return number
 
     def take_out(self, space: str, container: str) -> TakingOut | None:

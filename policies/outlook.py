@@ -26,12 +26,14 @@ class Outlook:
             front: items that are decided with this outlook.
         """
         self.price = price
-        self.choice, self.worth, self.gain, self.use = _sums(offers, price, front)
+        self.choice, self.margin, self.worth, self.gain, self.use = _sums(offers, price, front)
         given = np.maximum(-offers.use.min(axis=1), 0.0)
         self.given = _from(given[:, :front], given[:, front:].sum(axis=1))  # (k, front + 1)
 
-    def hope(self, gain: F64, left: F64, item: int) -> tuple[F64, I64]:
-        """What states can still come to at most, and the price that says so. Both of shape ``(m,)``.
+    def hope(self, gain: F64, left: F64, item: int) -> tuple[F64, I64, F64]:
+        """What states can still come to at most, the price that says so, and what each price says of all at most.
+
+        Of shape ``(m,)``, ``(m,)`` and ``(p,)``.
 
         Args:
             gain: of each state so far.
@@ -40,7 +42,8 @@ class Outlook:
         """
         hope = self.price @ left
         hope += self.worth[:, item, np.newaxis]
-        return np.asarray(hope.min(axis=0) + gain, dtype=np.float64), hope.argmin(axis=0)
+        hope += gain
+        return hope.min(axis=0), hope.argmin(axis=0), hope.max(axis=1)
 
     def bound(self, gain: F64, left: F64, item: int) -> F64:
         """The same without the price."""
@@ -67,9 +70,9 @@ class Outlook:
         return self.choice[price, item:]
 
 
-def _sums(offers: Offers, price: F64, front: int) -> tuple[I8, F64, F64, F64]:
-    """Choice of each item at each price; and what all from each in front on are worth, gain and use."""
-    choice, worth, _ = Market(offers).ranked(price)
+def _sums(offers: Offers, price: F64, front: int) -> tuple[I8, F64, F64, F64, F64]:
+    """Choice of each item at each price, what another costs; what all from each in front on are worth, gain, use."""
+    choice, worth, margin = Market(offers).ranked(price)
     near, far = choice[:, :front], choice[:, front:]
     option, item = np.maximum(near, 0), np.arange(front)
     gain = np.where(near != STAY, offers.gain[option, item], 0.0)
@@ -80,7 +83,8 @@ def _sums(offers: Offers, price: F64, front: int) -> tuple[I8, F64, F64, F64]:
     behind = np.zeros((len(offers.room), len(price)))
     for each, of in zip(takes, offers.use.swapaxes(0, 1), strict=True):
         behind += of[:, front:] @ each.T
-    return choice, _from(worth[:, :front], worth[:, front:].sum(axis=1)), _from(gain, gain_behind), _from(use, behind)
+    worth = _from(worth[:, :front], worth[:, front:].sum(axis=1))
+    return choice, margin, worth, _from(gain, gain_behind), _from(use, behind)
 
 
 def _from(column: F64, behind: F64) -> F64:

@@ -22,15 +22,15 @@ from policies.prices import MANY, Prices, doubts, nearest, prices
 from policies.search import search
 
 CORE = 600  # items that a search goes through
-_IN_VIEW = 8000  # items that it may look at beside them
-_STATES = 600_000  # items times states, in one search
+_STATES = 1_500_000  # items times states, in one search
+_STATES_IN_HASTE = 300_000  # the same where a floor was given
 _WIDTH = (64, 32768)
 _PRICES = 6  # of those tried on the way
 _ALL_DEARER = (1.0, 1.01, 1.1, 1.3, 2.0, 1e6)
 _ONE_DEARER = (0.9, 1.1)
 _CLOSE = 2e-5  # of the bound: nearer to it, a search is not worth its time
 _FAR = 1e-3  # of the bound: farther from it, the neighbourhood of the best choice is searched too
-_GIVEN_UP = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.3, 1e9)  # of the limit, by one search after the other
+_GIVEN_UP = (1e-4, 5e-4, 0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.3, 1e9)  # of the limit, search after search
 _GIVEN_UP_FIRST = 0.25  # of what may be had above a floor that was given; then all of it
 _LOOKS = ((False, _CLOSE), (True, _FAR))  # in the other order: whether all items are in view; the gap it is for
 _NEIGHBOURS = 300  # items
@@ -147,12 +147,13 @@ def _solved(offers: Offers, found: Prices, least: float = -np.inf) -> tuple[I64 
     order. With a least gain that is to be beaten two searches have to do, and nothing that brings less is bettered.
     """
     best, limit = _rounded(offers, found), found.bound
+    states = _STATES if np.isinf(least) else _STATES_IN_HASTE
     for share in _GIVEN_UP if np.isinf(least) else _given_up_above(least, limit):
         wanted = limit - share * abs(limit)
         floor = max(wanted, least, _gained(offers, best))
         if limit - floor <= _CLOSE * limit:
             break
-        best, limit = _looked(offers, found, best, limit, floor, 0, whole=True)
+        best, limit = _looked(offers, found, best, limit, floor, 0, whole=True, states=states)
         if _gained(offers, best) >= wanted:
             break
     if np.isfinite(least) and _gained(offers, best) <= least:
@@ -189,17 +190,24 @@ def _gained(offers: Offers, best: I64 | None) -> float:
 
 
 def _looked(
-    offers: Offers, found: Prices, best: I64 | None, limit: float, floor: float, order_: int, *, whole: bool
+    offers: Offers,
+    found: Prices,
+    best: I64 | None,
+    limit: float,
+    floor: float,
+    order_: int,
+    *,
+    whole: bool,
+    states: int = _STATES,
 ) -> tuple[I64 | None, float]:
     """The best choice after one more search for more than a floor, and what no choice beats.
 
     With the whole of the items in view it proves something; without those that it does not decide it fills gaps better.
     """
     order = _open(offers, found, floor, order_)
-    whole = len(order) <= (_IN_VIEW if whole else CORE)
     asked = order if whole else order[:CORE]
-    best, proven = _searched(offers, found, asked, best_options(found.reduced)[0], best, floor)
-    return best, min(limit, max(proven, _gained(offers, best))) if whole else limit
+    best, proven = _searched(offers, found, asked, best_options(found.reduced)[0], best, floor, states)
+    return best, min(limit, max(proven, _gained(offers, best))) if len(asked) == len(order) else limit
 
 
 def _nothing(offers: Offers) -> I64:
@@ -240,7 +248,7 @@ def _open(offers: Offers, found: Prices, floor: float, search_: int, most: int =
 
 
 def _searched(
-    offers: Offers, found: Prices, order: I64, base: I64, best: I64 | None, floor: float
+    offers: Offers, found: Prices, order: I64, base: I64, best: I64 | None, floor: float, states: int = _STATES
 ) -> tuple[I64 | None, float]:
     """The best choice so far, or a better one that differs from a base among some items; and a bound on all such.
 
@@ -251,12 +259,13 @@ def _searched(
         base: what the others do.
         best: the best choice so far, None: none that fits.
         floor: what is to be beaten, at least what the best choice gains.
+        states: that are kept, times items.
     """
     base = base.copy()
     base[order] = STAY
     settled = offers.gained(base)
     inner = replace(offers.only(order), room=offers.room - offers.used(base))
-    width = int(np.clip(_STATES // max(1, min(CORE, len(order))), *_WIDTH))
+    width = int(np.clip(states // max(1, min(CORE, len(order))), *_WIDTH))
     answer = search(inner, _judges(found), width, floor - settled, CORE)
     if answer.choice is not None:
         base[order] = answer.choice

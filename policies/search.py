@@ -4,7 +4,8 @@ Items are decided one after the other. Every state - what was decided so far - i
 (``outlook``): what the rest can still bring at most, and what it is sure to bring. States whose bound is no better than
 the best certain gain are dropped for good. Where more states are left than the width allows, half of those kept have
 the best bounds and half the best certain gains: either alone loses its way, one among hopes that end in nothing, the
-other at the first hill.
+other at the first hill. Items that would lose more by another choice than any state promises above the best certain
+gain are settled for good, and nobody looks at them again.
 
 Once large items are decided the room that is left is worth something else in every state, and other items are in doubt.
 So after the first item, and then after more and more of them, the best prices are asked for anew, of several states
@@ -16,7 +17,7 @@ the answer always comes with a proven limit of what it may miss.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -82,15 +83,17 @@ class _Search:
     waiting: I64  # items that are not decided, in order
     decided: list[int] = field(default_factory=list)
     trail: list[tuple[I64, I64]] = field(default_factory=list)  # parents and options, item after item
+    settled: I64 = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (n,) options
     choice: I64 | None = None
     missed: float = -np.inf  # the best bound of what was dropped for width
 
     def found(self, depth: int) -> Found:
         """Decide so many items, stage after stage."""
         states, stage = _start(self.offers), 0
-        while len(states) and len(self.decided) < depth:
-            front = min(_STAGES[min(stage, len(_STAGES) - 1)], depth - len(self.decided))
-            states = self._stage(states, front, last=len(self.decided) + front == depth)
+        self.settled = np.full(len(self.offers), STAY, dtype=np.int64)
+        while len(states) and (open_ := min(depth - len(self.decided), len(self.waiting))):
+            front = min(_STAGES[min(stage, len(_STAGES) - 1)], open_)
+            states = self._stage(states, front, last=front == open_)
             stage += 1
         if len(states) and len(self.waiting):
             bound = self._outlook(0)[1].bound(states.gain, states.left, 0)
@@ -113,9 +116,9 @@ class _Search:
             self.trail.append((states.parent, states.taken))
             if not len(states):
                 return states
-        if not last:
-            self._judge_anew(states, offers.only(np.arange(front, len(offers))), outlook, front)
-        return states
+        if last:
+            return states
+        return self._judge_anew(states, offers, outlook, front)
 
     def _kept(self, states: _States, outlook: Outlook, item: int, *, look: bool) -> _States:
         """States that might beat the best choice, no more than the width; a better choice is noted on the way."""
@@ -139,7 +142,7 @@ class _Search:
 
     def _traced(self, states: _States, at: int, outlook: Outlook, item: int) -> I64:
         """The choice that a state stands for, with what the rest surely chooses."""
-        choice = np.full(len(self.offers), STAY, dtype=np.int64)
+        choice = self.settled.copy()
         choice[self.waiting] = outlook.chosen(states.left[:, at], item)
         parent, taken = states.parent, states.taken
         for of, before in zip(reversed(self.decided), [*reversed(self.trail), None], strict=True):
@@ -148,9 +151,10 @@ class _Search:
             parent, taken = before or (parent, taken)
         return choice
 
-    def _judge_anew(self, states: _States, offers: Offers, outlook: Outlook, item: int) -> None:
+    def _judge_anew(self, states: _States, offers: Offers, outlook: Outlook, item: int) -> _States:
         """Prices for some states: for those that each price says least of, the most hopeful first; and a new order."""
-        bound, at = outlook.hope(states.gain, states.left, item)
+        bound, at, most = outlook.hope(states.gain, states.left, item)
+        states, offers = self._settled(states, offers, outlook, most, item)
         order = np.argsort(-bound, kind="stable")
         _, first = np.unique(at[order], return_index=True)
         first = np.sort(first)
@@ -161,6 +165,26 @@ class _Search:
         kept = np.sort(np.argsort(-often, kind="stable")[:_PRICES_KEPT])
         self.price = np.concatenate((outlook.price[kept], found))
         self.waiting = self.waiting[np.argsort(-importance(offers, found), kind="stable")]
+        return states
+
+    def _settled(
+        self, states: _States, offers: Offers, outlook: Outlook, most: F64, item: int
+    ) -> tuple[_States, Offers]:
+        """The states with what is the same in all that could still beat the best choice; and the offers still open.
+
+        Where another choice of an item costs more than any state promises above the best, it keeps to its own. The
+        least certain stays open, so that states are looked at once more with what the others do.
+        """
+        margin = outlook.margin[:, item:]
+        sure = margin > (most - self.gain)[:, np.newaxis]
+        done = np.asarray(sure.any(axis=0), dtype=np.bool_)
+        done[margin.max(axis=0).argmin()] = False
+        behind = offers.only(np.arange(item, len(offers)))
+        choice = np.where(done, outlook.choice[sure.argmax(axis=0), item + np.arange(len(behind))], np.int64(STAY))
+        self.settled[self.waiting[done]] = choice[done]
+        self.waiting = self.waiting[~done]
+        left = states.left - behind.used(choice)[:, np.newaxis]
+        return replace(states, gain=states.gain + behind.gained(choice), left=left), behind.only(~done)
 
 
 def _start(offers: Offers) -> _States:

@@ -12,6 +12,7 @@ from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.session import Session
 from agent.cli.wording import seconds_per_hour
 from agent.decisions import decision_of_proposal, recall
+from agent.told import Told, recall_told
 from agent.units_of_measure import format_when
 from connectors.amounts import format_bytes, format_ratio, format_seconds
 from policies.explain import explain
@@ -22,38 +23,52 @@ SEARCHED = 5000  # top keys among which a similar one is looked for
 
 
 def explain_stored(session: Session, unit: str, proposal: int) -> None:
-    """Show the verdict of a unit with which a proposal was made, worked out again.
+    """Show the verdict of a unit with which a proposal was made: of any unit while its situation is kept.
+
+    Later of those units that it moves, and of some next to them.
 
     Raises:
         CommandError: nothing is stored of that proposal, or it did not know the unit.
     """
     decision = recall(session.ledger, session.database.name, decision_of_proposal(proposal))
-    if decision is None:
-        raise CommandError(
-            f"what proposal {proposal} was made from is not stored",
-            code=ExitCode.NOT_FOUND,
-            advice="Only proposals of the default mode can be explained later; hotplace proposals lists them.",
-        )
-    keys = decision.situation.units.key
-    row = row_of(keys, unit)
-    numbers = figures_of(decision.situation, decision.plan, row, decision.settings)
-    sentence = explain(decision.situation, decision.plan, row, decision.settings)
-    session.out.line(keys[row], style="bold")
+    if decision is not None:
+        row = row_of(decision.situation.units.key, unit)
+        key, at = decision.situation.units.key[row], decision.made_at
+        numbers = figures_of(decision.situation, decision.plan, row, decision.settings)
+        sentence = explain(decision.situation, decision.plan, row, decision.settings)
+        how = f"worked out again from what proposal {proposal} was made from"
+    else:
+        told = _told(session, proposal)
+        row = row_of(told.keys, unit)
+        key, at, numbers, sentence = told.keys[row], told.at, told.figures[row], told.sentences[row]
+        how = f"as proposal {proposal} told it; of what it was made from, no more than its main units is kept"
+    session.out.line(key, style="bold")
     session.out.line(f"{numbers.verdict.code}: {sentence}")
-    session.out.line(f"worked out again from what proposal {proposal} was made from, {format_when(decision.made_at)}")
+    session.out.line(f"{how}, {format_when(at)}")
     session.out.line()
     session.out.facts(number_lines(numbers))
     session.out.document(
         {
             "database": session.database.name,
             "proposal": proposal,
-            "decided_at": decision.made_at,
-            "unit": keys[row],
+            "decided_at": at,
+            "unit": key,
             "verdict": numbers.verdict.code,
             "why": sentence,
             "numbers": numbers_document(numbers),
         }
     )
+
+
+def _told(session: Session, proposal: int) -> Told:
+    found = recall_told(session.ledger, session.database.name, proposal)
+    if found is None:
+        raise CommandError(
+            f"what proposal {proposal} was made from is not stored",
+            code=ExitCode.NOT_FOUND,
+            advice="Plans can be explained later, not what takes moves or a container back; hotplace proposals --all.",
+        )
+    return found
 
 
 def number_lines(numbers: Figures) -> list[tuple[str, str]]:

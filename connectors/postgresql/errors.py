@@ -33,6 +33,7 @@ _BY_STATE: dict[str, tuple[type[ConnectorError], str]] = {
     "42P01": (ObjectGone, "It was dropped or renamed; plan again."),
     "42704": (ObjectGone, "It was dropped or renamed; plan again."),
     "3F000": (ObjectGone, "Its schema was dropped or renamed; plan again."),
+    "22021": (StatementFailed, "A name in this database is no UTF-8, which SQL_ASCII lets in: rename what has it."),
     "25006": (StatementFailed, "The session is read-only: a standby, or default_transaction_read_only of this role."),
 }
 _ENDED_BY_SERVER = frozenset({"57P01", "57P02", "57P04", "57P05"})  # shutdown, crash, database dropped, idle time-out

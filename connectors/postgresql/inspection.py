@@ -74,8 +74,8 @@ def _leftovers(session: ReadSession, relation: Relation, route: Route) -> tuple[
     expected = {name: ordinal for ordinal, name in enumerate(leftover_names(relation.name), start=1)}
     steps: list[Step] = []
     for schema, name in found:
-        stem = name.rstrip("0123456789")
-        if stem in expected:
+        number = name[len(name.rstrip("0123456789")) :]
+        if name in leftover_names(relation.name, number):
             ordinal = expected[name] if name in expected else len(expected) + len(steps) + 1
             steps.append(drop_leftover(schema, name, tag_of(route), ordinal))
     return tuple(steps)

@@ -51,10 +51,15 @@ def drop_leftover(schema: str, name: str, tag: str, ordinal: int) -> Step:
     return Step(sql=f"{tag}tidy {ordinal} */ {statement}", purpose=f"remove the unfinished index {name}")
 
 
-def leftover_names(index: str) -> tuple[str, ...]:
-    """How PostgreSQL names what an interrupted REINDEX CONCURRENTLY of that index leaves (makeObjectName)."""
-    stem = index.encode()[: NAME_BYTES - 1 - len(LEFT_BEHIND[0])].decode(errors="ignore")
-    return tuple(f"{stem}_{suffix}" for suffix in LEFT_BEHIND)
+def leftover_names(index: str, number: str = "") -> tuple[str, ...]:
+    """How PostgreSQL names what an interrupted REINDEX CONCURRENTLY of that index leaves (makeObjectName).
+
+    Args:
+        index: its name.
+        number: that comes behind it where such a name is taken already, and for which the index's is cut shorter.
+    """
+    stem = index.encode()[: NAME_BYTES - 1 - len(LEFT_BEHIND[0] + number)].decode(errors="ignore")
+    return tuple(f"{stem}_{suffix}{number}" for suffix in LEFT_BEHIND)
 
 
 def _refusal(relation: Relation | None, bundle: Bundle, to_space: str) -> NoRoute | None:

@@ -25,6 +25,11 @@ LONGEST_MS = 2**31 - 1  # that a setting takes, 24 days
 OF_EVERY_SESSION = {
     "idle_session_timeout": "0",  # between two samples, and while it holds the lease, it is idle on purpose
     "transaction_timeout": "0",  # since 17: each statement has a time limit of its own, and a move takes long
+    # An agent whose machine is gone says nothing: a silent network costs its lease after two minutes, not two hours.
+    "tcp_keepalives_idle": "60",
+    "tcp_keepalives_interval": "10",
+    "tcp_keepalives_count": "6",
+    "tcp_user_timeout": "120000",  # ms; what was sent and nobody took
 }
 OF_QUERIES = {  # what a DBA or a role sets must not change what a query means
     "search_path": "pg_catalog, pg_temp",  # nobody's function of the same name is called in place of the server's

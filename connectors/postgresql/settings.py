@@ -11,6 +11,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from connectors.settings import SecretSource
 
 SECONDS_OF = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
+NOTICES_A_DEAD_SERVER = {  # within two minutes; the machine's own settings take two hours
+    "keepalives_idle": 60,
+    "keepalives_interval": 10,
+    "keepalives_count": 6,
+    "tcp_user_timeout": 120_000,  # ms
+}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h)")
 
 
@@ -58,6 +64,7 @@ class PostgresqlSettings(BaseModel):
             "user": self.user,
             "connect_timeout": max(2, round(self.connect_timeout)),  # libpq takes whole seconds, at least 2
             "client_encoding": "utf8",
+            **NOTICES_A_DEAD_SERVER,
         }
         optional = {"sslmode": self.sslmode, "sslrootcert": self.sslrootcert and str(self.sslrootcert)}
         arguments.update({name: value for name, value in optional.items() if value is not None})

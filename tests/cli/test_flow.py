@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,10 @@ import yaml
 from typer.testing import CliRunner
 
 from agent.cli.main import whole_app
+from agent.clock import SystemClock
 from agent.config import load
+from agent.decisions import forget
+from agent.ledger import Ledger
 from tests.cli.site import Site
 
 
@@ -199,6 +203,26 @@ def test_an_old_proposal_is_explained_by_the_numbers_of_its_day(site: Site) -> N
     assert then["verdict"] == "promote"
     today = site.good("explain", "shop.orders", "--json").document["numbers"]
     assert (then["numbers"]["floor_per_hour"], today["floor_per_hour"]) == (1.0, 1800.0)
+
+
+def test_a_proposal_is_explained_when_its_situation_is_gone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Months later, history long dropped: sentence and numbers of that day, of what it moves and of a few others."""
+    monkeypatch.setattr("agent.told.BESIDE", 1)
+    number, _ = site.propose()
+    ended = ("--proposal", str(number), "--json")
+    then = site.good("explain", "shop.orders", *ended).document
+    beside = site.good("explain", "shop.measurements_2024q3", *ended).document
+    assert (then["verdict"], beside["verdict"]) == ("promote", "would_not_fit")
+    assert site.good("explain", "shop.history", *ended).document["verdict"] == "write_dominated"
+    site.good("reject", str(number), "--reason", "month end")
+    with Ledger.open(site.ledger_path, SystemClock()) as ledger:
+        assert forget(ledger, datetime.now(UTC) + timedelta(days=90)) == 1
+    site.database["policy"] = {"minimum_gain": "30min"}
+    site.write()
+    assert site.good("explain", "shop.orders", *ended).document == then
+    assert site.good("explain", "shop.measurements_2024q3", *ended).document == beside
+    assert f"as proposal {number} told it" in site.good("explain", "shop.orders", *ended[:2]).out
+    assert site.run("explain", "shop.history", *ended).code == 7
 
 
 def test_reject(site: Site) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import threading
 from contextlib import ExitStack
 from typing import Any
@@ -10,12 +12,15 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from connectors.base import CannotConnect, ConnectorError, ObjectGone
+from agent.demo.server import private_server
+from connectors.base import CannotConnect, ConnectorError, ObjectGone, StatementFailed
 from connectors.model import Demand, Home, Interval, Signal
 from connectors.postgresql.connector import PostgresqlConnector
+from connectors.postgresql.session import open_connection
+from connectors.postgresql.settings import PostgresqlSettings
 from policies.demand import difference
 from tests.contract.asking import reads_of, route_to, run
-from tests.labs.postgresql import Cluster, flush, wait_until
+from tests.labs.postgresql import SERVER_SETTINGS, Cluster, flush, installations, wait_until
 from tests.labs.test_moving import in_background, table, waits_for_lock
 
 HIJACK = """
@@ -145,6 +150,21 @@ def test_a_server_that_does_not_count_is_not_idle(
         connector.sample()
 
 
+def test_a_name_in_no_encoding_is_told(cluster: Cluster, dba: psycopg.Connection, cleanup: ExitStack) -> None:
+    """A database that takes any bytes as a name cannot be read, and the error says what to do about it."""
+    name = sql.Identifier(raw := f"raw_{dba.info.dbname}")
+    encoding = "ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"
+    dba.execute(sql.SQL("CREATE DATABASE {} {}").format(name, sql.SQL(encoding)))
+    cleanup.callback(dba.execute, sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+    with cluster.session(raw) as session:
+        session.execute(b'CREATE TABLE "caf\xe9" (id int)')
+    connector = cluster.connector(raw)
+    cleanup.callback(connector.close)
+    with pytest.raises(StatementFailed) as caught:
+        connector.catalog()
+    assert "rename" in caught.value.advice
+
+
 @pytest.mark.parametrize("change", ["made", "dropped"])
 def test_a_tablespace_that_comes_or_goes_meanwhile(
     cluster: Cluster,
@@ -194,3 +214,22 @@ def test_a_tablespace_that_comes_or_goes_meanwhile(
     assert homes == {"public.thing": "between_two", "public.thing_pkey": "slow"}
     dba.execute("DROP TABLE thing; ")
     dba.execute("DROP TABLESPACE between_two")
+
+
+@pytest.mark.postgresql
+@pytest.mark.skipif(not installations(), reason="no PostgreSQL server here")
+def test_a_dead_machine_is_noticed_within_minutes(cleanup: ExitStack) -> None:
+    """Both ends of a session over TCP ask whether the other one lives, so that no lease outlives its agent for long."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    settings = {**SERVER_SETTINGS, "listen_addresses": "127.0.0.1", "port": str(port)}
+    cleanup.enter_context(private_server(installations()[max(installations())], settings))
+    tcp = PostgresqlSettings(host="127.0.0.1", port=port, dbname="postgres", user="postgres")
+    connection = cleanup.enter_context(open_connection(tcp, name="test", options={}))
+    names = ("idle", "interval", "count")
+    by_server = [connection.execute(f"SHOW tcp_keepalives_{name}".encode()).fetchone() for name in names]
+    assert by_server == [("60",), ("10",), ("6",)]
+    with socket.socket(fileno=os.dup(connection.fileno())) as ours:
+        options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+        assert [ours.getsockopt(socket.IPPROTO_TCP, option) for option in options] == [60, 10, 6]
