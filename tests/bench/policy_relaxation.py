@@ -26,7 +26,7 @@ from tests.bench.policy_instances import Program
 _NEAR = 300  # units that are in the core from the start
 _ENTER = 100  # units that join it in one round
 _CLOSE = 1e-7  # of the bound: less is no reason to join
-_DEAR = 1e3  # times the dearest first price: what it takes more than there is costs that, so there is always an answer
+_DEAR = 1e6  # times the dearest first price: what it takes more than there is costs that, so there is always an answer
 _ROUNDS, _AT_ONCE = 60, 12  # of cutting at most, and rows that one adds at most
 _LATELY, _WORTH = 6, 0.02  # cutting ends when as many rounds lower what is open by less than this share
 _INF = highspy.kHighsInf
