@@ -38,7 +38,7 @@ class DaemonState:
     """What the ledger tells of the daemon of one database."""
 
     word: str  # running, late, stopped, never
-    alive: bool
+    alive: bool  # running or late: under load it may be silent for a while, and still obeys
     age_seconds: float | None  # since it last wrote; None: it never did
     at: datetime | None
     status: Mapping[str, Any]  # agent.snapshot.status_document; empty where there is none
@@ -67,7 +67,7 @@ def daemon_of(ledger: Ledger, database: DatabaseConfig, now: datetime) -> Daemon
     here = status.get("host") == socket.gethostname()
     gone = here and not _process_exists(int(status["pid"]))
     word = "stopped" if gone or not (fresh or here) else "running" if fresh else "late"
-    return DaemonState(word=word, alive=word == "running", age_seconds=age, at=at, status=status)
+    return DaemonState(word=word, alive=word != "stopped", age_seconds=age, at=at, status=status)
 
 
 def _process_exists(pid: int) -> bool:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent.ledger import Ledger
+from agent.snapshot import STATUS
+from connectors.simulated.clock import VirtualClock
 from tests.cli.site import SECONDS, Site, finish, simulated
 
 SLOW = 4  # virtual seconds per second: the first copy takes twenty seconds
-SLOWER = 1  # longer than anybody waits for it
+SLOWER = 0.25  # eight minutes: longer than all the waiting of a test
+PATIENTLY = ("--wait", f"{SECONDS:.0f}s")  # until the daemon has answered, however busy the machine is
 
 
 @pytest.fixture
@@ -67,7 +73,7 @@ def test_a_move_is_held_survives_a_kill_and_goes_on(slow_site: Site, daemon: sub
     """It is held within seconds of pause, kill -9 changes nothing of that, resume brings it to its end."""
     wait_until("it runs", is_in(slow_site, "running"))
     number = str(move(slow_site)["id"])
-    (asked,) = slow_site.good("pause", number, "--reason", "backup runs", "--json").document["asked"]
+    (asked,) = slow_site.good("pause", number, "--reason", "backup runs", "--json", *PATIENTLY).document["asked"]
     assert (asked["state"], asked["answer"]) == ("paused", "it is held")
     assert "backup runs" in asked["reason"]
     assert ", paused: held by" in slow_site.good("status").out
@@ -86,16 +92,20 @@ def test_a_move_is_held_survives_a_kill_and_goes_on(slow_site: Site, daemon: sub
 def test_progress_is_seen_from_outside(slow_site: Site, daemon: subprocess.Popen[str]) -> None:
     """status, show and top tell how far the copy of the daemon is; then cancel rolls it back."""
     wait_until("it runs", is_in(slow_site, "running"))
-    wait_until("it is known how far", lambda: (_running(slow_site) or {}).get("left_seconds"))
-    running = _running(slow_site)
-    assert running is not None
+    running: dict[str, Any] = {}
+
+    def known() -> bool:
+        running.update(_running(slow_site) or {})
+        return bool(running.get("left_seconds"))
+
+    wait_until("it is known how far", known)
     assert 0 < running["done_ratio"] < 1
     assert running["total_bytes"] == move(slow_site)["bytes"]
     assert "left" in slow_site.good("status").out
     assert "left" in slow_site.good("show", str(move(slow_site)["proposal"])).out
     assert slow_site.good("top", "--once").out.count(move(slow_site)["unit"]) >= 1
     assert slow_site.good("top", "--json").document["databases"][0]["running"]["unit"] == move(slow_site)["unit"]
-    (asked,) = slow_site.good("cancel", "--all", "--json").document["asked"]
+    (asked,) = slow_site.good("cancel", "--all", "--json", *PATIENTLY).document["asked"]
     assert (asked["state"], asked["answer"]) == ("cancelled", "it was cancelled and rolled back")
 
 
@@ -118,6 +128,18 @@ def test_without_a_daemon_the_ask_is_kept(slow_site: Site, proposal: int) -> Non
     assert refused.code == 6
     assert "is cancelled" in refused.err
     assert "no move of shop can be asked" in slow_site.good("cancel", "--all").out
+
+
+def test_a_daemon_that_is_late_is_still_one(slow_site: Site, proposal: int) -> None:
+    """Silent for minutes, and its process is there: it will obey, and nobody is told to start another."""
+    minutes_ago = VirtualClock(datetime.now(UTC) - timedelta(minutes=5))
+    with subprocess.Popen(["sleep", "600"]) as process, Ledger.open(slow_site.ledger_path, minutes_ago) as ledger:
+        try:
+            ledger.state.save_document("shop", STATUS, {"pid": process.pid, "host": socket.gethostname()})
+            assert "the daemon obeys as soon as it can" in slow_site.good("pause", str(move(slow_site)["id"])).out
+        finally:
+            process.kill()
+    assert "no daemon runs" in slow_site.good("resume", "--all").out
 
 
 @pytest.mark.parametrize(

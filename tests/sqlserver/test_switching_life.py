@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.site import Site
+from tests.cli.site import Site, finish
 from tests.labs.sqlserver.instance import Account
 from tests.labs.sqlserver.lab import Lab, wait_until
 from tests.labs.sqlserver.objects import PartitionScheme, Table
@@ -70,9 +70,10 @@ def made(lab: Lab) -> list[str]:
 
 
 def approved(site: Site, lab: Lab, days: Table) -> int:
-    """A proposal that moves what is hot, approved."""
+    """A proposal that moves what is hot, partitions 2 and 3, approved."""
     with reading(lab, days):
         found = site.good("plan", "--observe", "1", "--propose", "--json").document
+    assert {move["unit"] for move in found["moves"]} == {f"[dbo].[days] partition {number}" for number in (2, 3)}, found
     number = int(found["proposal"]["id"])
     site.good("approve", str(number), "--yes")
     return number
@@ -104,9 +105,10 @@ def test_killed_in_the_exchange(site: Site, lab: Lab, days: Table) -> None:
     approved(site, lab, days)
     with lab.stopped_at("SPLIT RANGE"):
         agent = site.start("run", "--once")
-        wait_until(lab.instance.stopped.is_set, "it is there")
+        wait_until(lambda: lab.instance.stopped.is_set() or agent.poll() is not None, "it is there")
+        assert agent.poll() is None, finish(agent)
         agent.kill()
-        agent.communicate()
+        finish(agent)
         wait_until(lambda: not lab.instance.sessions, "the server noticed")
     assert (homes(lab, days), rows(days), len(made(lab))) == (BEFORE, held, 2)
     site.good("run", "--once")
