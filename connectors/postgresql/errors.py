@@ -28,8 +28,7 @@ _BY_STATE: dict[str, tuple[type[ConnectorError], str]] = {
     "57P03": (CannotConnect, "The server is starting or shutting down; wait."),
     "55P03": (
         LockNotObtained,
-        "Somebody uses the object; it is tried again later. Autovacuum gives way only to who waits for longer than the "
-        "server's deadlock_timeout (1s): with a lock_timeout above it such a table can be moved at once.",
+        "Somebody uses the object; it is tried again later. Autovacuum gives way once a lock_timeout exceeds deadlock_timeout.",
     ),
     "40P01": (LockNotObtained, "A deadlock was resolved against this statement; it is tried again later."),
     "53100": (SpaceFull, "Make room in the target, or choose another space."),
