@@ -33,7 +33,7 @@ from agent.executor import MoveEvent
 from agent.httpd import Certificate, MetricsServer
 from agent.ledger import HistorySettings, Ledger
 from agent.logs import EventLog
-from agent.memory import return_free_blocks
+from agent.memory import return_free_blocks, smaller_blocks_returned
 from agent.metrics import AgentCollector
 from agent.snapshot import STATUS, Snapshot, status_document
 from agent.watch import Watch
@@ -328,8 +328,9 @@ class Daemon:
         self._ledger.state.save_document(watch.database.name, STATUS, document)
 
     def _plan(self, watch: Watch) -> None:
-        planning = watch.plan()
-        number = None if planning is None else watch.propose(planning)
+        with smaller_blocks_returned():
+            planning = watch.plan()
+            number = None if planning is None else watch.propose(planning)
         if number is not None and planning is not None and self._told.get(watch.database.name) != number:
             self._told[watch.database.name] = number
             log.info("proposal", database=watch.database.name, id=number, moves=len(planning.plan.moves),

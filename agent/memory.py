@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 LARGE_BYTES = 2**19  # below the columns of 100,000 units; a page is taken anew each time, a few milliseconds a cycle
+SMALLER_BYTES = 2**17  # while there is time
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of malloc.h
 
 
@@ -16,11 +19,25 @@ def return_large_blocks() -> bool:
     the threshold is to keep it (mallopt(3), "M_MMAP_THRESHOLD"). Other C libraries decide for themselves. Our threads
     hardly ever compute at a time, so an arena for each would only be another place with holes ("M_ARENA_MAX").
     """
+    return _set(_M_MMAP_THRESHOLD, LARGE_BYTES) and _set(_M_ARENA_MAX, 1)
+
+
+@contextmanager
+def smaller_blocks_returned() -> Iterator[None]:
+    """Have smaller blocks allocated in mappings of their own too, for work that is rare and holds most: a plan."""
+    _set(_M_MMAP_THRESHOLD, SMALLER_BYTES)
+    try:
+        yield
+    finally:
+        _set(_M_MMAP_THRESHOLD, LARGE_BYTES)
+
+
+def _set(parameter: int, value: int) -> bool:
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
         return False
-    return bool(mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES)) and bool(mallopt(_M_ARENA_MAX, 1))
+    return bool(mallopt(parameter, value))
 
 
 def return_free_blocks() -> bool:

@@ -159,7 +159,9 @@ class Ordered:
             case "tier":
                 return situation.tier_of_space[units.space[rows]].astype(np.int32)
             case "writes":
-                return np.asarray(heat.rates[Signal.ASYNC_WRITE][rows] + heat.rates[Signal.SYNC_WRITE][rows])
+                writes: F64 = heat.rates[Signal.ASYNC_WRITE][rows]
+                writes += heat.rates[Signal.SYNC_WRITE][rows]
+                return writes
         columns: dict[str, NDArray[Any]] = {
             "size_bytes": units.size_bytes,
             "kind": units.kind,

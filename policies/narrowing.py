@@ -23,7 +23,7 @@ from policies.draft import Names
 from policies.limits import drive_io, written_per_day
 from policies.plan import Beside, HeatView, Pin, Plan, PolicySettings, Situation, Verdict
 
-AT_ONCE = 4096  # units that the guards judge in one go
+AT_ONCE = 2048  # units that the guards judge in one go
 WORTH_NARROWING = 0.9  # share of the units: with more to be weighed, all are
 
 
@@ -58,7 +58,7 @@ def _judged(situation: Situation, settings: PolicySettings) -> _Judged:
     weighed = _in_any_case(situation)
     verdict, benefit, saved = np.zeros(count, dtype=np.int8), np.zeros(count), np.zeros(count)
     total, beside = _present_wait(situation, settings), Beside()
-    for some in _slices(units.bundle, np.flatnonzero(~weighed)):
+    for some in _slices(units.bundle, ~weighed):
         part = situation_of(situation, some)
         bundles = bundles_of(part, settings)
         reasons = reasons_of(part, bundles, settings, total=total)
@@ -97,7 +97,7 @@ def _present_wait(situation: Situation, settings: PolicySettings) -> float:
         if signal != Signal.LOGICAL_READ:
             busy |= situation.heat.rates[signal] != 0
     busy = _with_companions(bundle, busy)
-    parts = (situation_of(situation, some) for some in _slices(bundle, np.flatnonzero(busy)))
+    parts = (situation_of(situation, some) for some in _slices(bundle, busy))
     return sum(present_wait(bundles_of(part, settings), part) for part in parts)
 
 
@@ -160,11 +160,15 @@ def _widened(plan: Plan, judged: _Judged) -> Plan:
     )
 
 
-def _slices(bundle: I64, rows: I64) -> Iterator[I64]:
-    """Some rows, ascending, about ``AT_ONCE`` at a time and no bundle torn."""
+def _slices(bundle: I64, which: Bools) -> Iterator[I64]:
+    """Rows of some units, ascending, at most about ``AT_ONCE`` at a time and no bundle torn."""
     if _each_alone(bundle):
-        yield from (rows[first : first + AT_ONCE] for first in range(0, len(rows), AT_ONCE))
+        for first in range(0, len(which), AT_ONCE):
+            some = first + np.flatnonzero(which[first : first + AT_ONCE])
+            if len(some):
+                yield some
         return
+    rows = np.flatnonzero(which)
     together = rows[np.argsort(bundle[rows], kind="stable")]
     edges = np.append(np.flatnonzero(np.diff(bundle[together])) + 1, len(together))
     first = 0

@@ -147,13 +147,12 @@ def _space_rows(space_oids: I64, wanted: Counts) -> np.ndarray[tuple[int], np.dt
     Raises:
         ObjectGone: there is none of that oid.
     """
-    rows = np.searchsorted(space_oids, wanted)
-    gone = np.flatnonzero(space_oids[np.minimum(rows, len(space_oids) - 1)] != wanted)
-    if len(gone):
+    there = np.isin(wanted, space_oids, kind="sort")  # one by one where they are few: truth values and nothing else
+    if not there.all():
         raise ObjectGone(
-            f"tablespace {int(wanted[gone[0]])} was dropped while the catalog was read", advice="It is read again."
+            f"tablespace {int(wanted[~there][0])} was dropped while the catalog was read", advice="It is read again."
         )
-    return rows.astype(np.int32)
+    return np.searchsorted(space_oids, wanted).astype(np.int32)
 
 
 def _space(row: Row, in_units: int, *, local: bool) -> Space:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
+from io import BytesIO
 
 import numpy as np
 
@@ -48,7 +49,7 @@ def bigint_and_text_rows(parts: Parts, columns: int) -> tuple[list[Counts], Text
         ValueError: the data has another shape.
     """
     fixed = 2 + columns * _FIELD_BYTES
-    values, texts, ends = _Columns(columns), bytearray(), bytearray()
+    values, texts, ends = _Columns(columns), BytesIO(), bytearray()
     for held in _blocks(parts):
         numbers, at = bytearray(), 0
         while (text := at + fixed + _LENGTH.size) <= len(held):
@@ -56,12 +57,12 @@ def bigint_and_text_rows(parts: Parts, columns: int) -> tuple[list[Counts], Text
             if length < 0 or text + length > len(held):
                 break
             numbers += held[at : at + fixed]
-            texts += held[text : text + length]
-            ends += _END.pack(len(texts))
+            texts.write(held[text : text + length])
+            ends += _END.pack(texts.tell())
             at = text + length
         values.add(numbers)
         del held[:at]
-    return values.arrays(), Texts(bytes(texts), np.frombuffer(ends, dtype=np.int64))
+    return values.arrays(), Texts(texts.getvalue(), np.frombuffer(ends, dtype=np.int64))
 
 
 class _Columns:

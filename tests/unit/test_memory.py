@@ -7,7 +7,7 @@ import platform
 
 import pytest
 
-from agent.memory import return_free_blocks, return_large_blocks
+from agent.memory import SMALLER_BYTES, return_free_blocks, return_large_blocks, smaller_blocks_returned
 from tests.bench.processes import rss_mib
 
 
@@ -20,6 +20,8 @@ def test_a_library_that_has_no_such_setting_is_left_alone(monkeypatch: pytest.Mo
     """As musl's, which has no mallopt: nothing is set, and nothing fails."""
     monkeypatch.setattr("ctypes.CDLL", lambda _: object())
     assert not return_large_blocks()
+    with smaller_blocks_returned():
+        pass
     assert not return_free_blocks()
 
 
@@ -32,3 +34,21 @@ def test_what_lies_free_between_blocks_is_given_back() -> None:
     assert return_free_blocks()
     assert rss_mib(os.getpid()) < held - 20
     assert last
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library decides for itself")
+def test_while_there_is_time_smaller_blocks_are_mappings_of_their_own() -> None:
+    """Freed below one that stays, they are gone from the process at once, and only as long as that was asked for."""
+
+    def left_behind() -> float:
+        held, blocks = rss_mib(os.getpid()), [b"x" * (SMALLER_BYTES + 1) for _ in range(300)]
+        last, blocks = blocks[-1], []
+        assert last
+        return rss_mib(os.getpid()) - held
+
+    assert return_large_blocks()
+    return_free_blocks()
+    with smaller_blocks_returned():
+        assert left_behind() < 5
+    assert left_behind() > 20
+    return_free_blocks()
