@@ -28,7 +28,7 @@ _BY_STATE: dict[str, tuple[type[ConnectorError], str]] = {
     "57P03": (CannotConnect, "The server is starting or shutting down; wait."),
     "55P03": (
         LockNotObtained,
-        "Somebody uses the object; tried again later. Autovacuum gives way where lock_timeout exceeds deadlock_timeout.",
+        "Somebody uses the object; tried again later. Autovacuum gives way if lock_timeout exceeds deadlock_timeout.",
     ),
     "40P01": (LockNotObtained, "A deadlock was resolved against this statement; it is tried again later."),
     "53100": (SpaceFull, "Make room in the target, or choose another space."),
