@@ -23,6 +23,7 @@ from policies.search import search
 
 CORE = 600  # items that a search goes through
 _STATES = 1_500_000  # items times states, in one search
+_STATES_IN_HASTE = 300_000  # the same where a floor was given
 _WIDTH = (64, 32768)
 _PRICES = 6  # of those tried on the way
 _ALL_DEARER = (1.0, 1.01, 1.1, 1.3, 2.0, 1e6)
@@ -146,12 +147,13 @@ def _solved(offers: Offers, found: Prices, least: float = -np.inf) -> tuple[I64 
     order. With a least gain that is to be beaten two searches have to do, and nothing that brings less is bettered.
     """
     best, limit = _rounded(offers, found), found.bound
+    states = _STATES if np.isinf(least) else _STATES_IN_HASTE
     for share in _GIVEN_UP if np.isinf(least) else _given_up_above(least, limit):
         wanted = limit - share * abs(limit)
         floor = max(wanted, least, _gained(offers, best))
         if limit - floor <= _CLOSE * limit:
             break
-        best, limit = _looked(offers, found, best, limit, floor, 0, whole=True)
+        best, limit = _looked(offers, found, best, limit, floor, 0, whole=True, states=states)
         if _gained(offers, best) >= wanted:
             break
     if np.isfinite(least) and _gained(offers, best) <= least:
@@ -188,7 +190,15 @@ def _gained(offers: Offers, best: I64 | None) -> float:
 
 
 def _looked(
-    offers: Offers, found: Prices, best: I64 | None, limit: float, floor: float, order_: int, *, whole: bool
+    offers: Offers,
+    found: Prices,
+    best: I64 | None,
+    limit: float,
+    floor: float,
+    order_: int,
+    *,
+    whole: bool,
+    states: int = _STATES,
 ) -> tuple[I64 | None, float]:
     """The best choice after one more search for more than a floor, and what no choice beats.
 
@@ -196,7 +206,7 @@ def _looked(
     """
     order = _open(offers, found, floor, order_)
     asked = order if whole else order[:CORE]
-    best, proven = _searched(offers, found, asked, best_options(found.reduced)[0], best, floor)
+    best, proven = _searched(offers, found, asked, best_options(found.reduced)[0], best, floor, states)
     return best, min(limit, max(proven, _gained(offers, best))) if len(asked) == len(order) else limit
 
 
@@ -238,7 +248,7 @@ def _open(offers: Offers, found: Prices, floor: float, search_: int, most: int =
 
 
 def _searched(
-    offers: Offers, found: Prices, order: I64, base: I64, best: I64 | None, floor: float
+    offers: Offers, found: Prices, order: I64, base: I64, best: I64 | None, floor: float, states: int = _STATES
 ) -> tuple[I64 | None, float]:
     """The best choice so far, or a better one that differs from a base among some items; and a bound on all such.
 
@@ -249,12 +259,13 @@ def _searched(
         base: what the others do.
         best: the best choice so far, None: none that fits.
         floor: what is to be beaten, at least what the best choice gains.
+        states: that are kept, times items.
     """
     base = base.copy()
     base[order] = STAY
     settled = offers.gained(base)
     inner = replace(offers.only(order), room=offers.room - offers.used(base))
-    width = int(np.clip(_STATES // max(1, min(CORE, len(order))), *_WIDTH))
+    width = int(np.clip(states // max(1, min(CORE, len(order))), *_WIDTH))
     answer = search(inner, _judges(found), width, floor - settled, CORE)
     if answer.choice is not None:
         base[order] = answer.choice

@@ -76,6 +76,18 @@ def test_a_search_wide_enough_finds_the_optimum(seed: int) -> None:
     assert of.gained(found.choice) == found.gain == found.bound == best
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_settled_on_the_way_is_what_the_optimum_does(seed: int) -> None:
+    """Near the optimum from the start, most items keep to what some price says: nothing is lost by it."""
+    of = offers(7, seed, room=0.4)
+    ways = [np.array(way) for way in product((STAY, 0, 1), repeat=7)]
+    best = max(of.gained(way) for way in ways if of.fits(way))
+    found = search(of, prices(of).tried[:12], 4000, floor=best * 0.999)
+    assert found.choice is not None
+    assert of.fits(found.choice)
+    assert of.gained(found.choice) == found.gain == found.bound == best
+
+
 def test_a_narrow_search_says_what_it_may_miss() -> None:
     """Eight states at a time among 300 items: within 1 % of the dual, the answer fits, the bound is above it."""
     of = offers(300, 3)
