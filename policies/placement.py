@@ -34,7 +34,7 @@ _GIVEN_UP = (1e-4, 5e-4, 0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.3, 1e9)  # of t
 _GIVEN_UP_FIRST = 0.25  # of what may be had above a floor that was given; then all of it
 _LOOKS = ((False, _CLOSE), (True, _FAR))  # in the other order: whether all items are in view; the gap it is for
 _NEIGHBOURS = 300  # items
-_ROUNDS = 3  # of searching them, for as long as they better it
+_AROUND = ((0, 1), (0, 3), (1, 3), (2, 3))  # which of what is near: from one on every so many-th
 _NEAR = 1e-3  # of the bound: a choice that loses less is open
 _WORTH = 1e-3  # of the bound: a resource that is worth less holds nothing up
 _TINY = 1e-12  # of the bound
@@ -162,12 +162,10 @@ def _solved(offers: Offers, found: Prices, least: float = -np.inf) -> tuple[I64 
         floor = _gained(offers, best)
         if limit - floor > gap * limit:
             best, limit = _looked(offers, found, best, limit, floor, 1, whole=whole)
-    for _ in range(_ROUNDS):
+    for first, every in _AROUND:
         if best is None or limit - offers.gained(best) <= _FAR * limit:
             break
-        before, best = best, _around(offers, found, best)
-        if best is before:
-            break
+        best = _around(offers, found, best, first, every)
     return best, limit
 
 
@@ -176,11 +174,12 @@ def _given_up_above(least: float, limit: float) -> tuple[float, ...]:
     return (_GIVEN_UP_FIRST * (limit - least) / max(abs(limit), _SMALLEST), 1e9)
 
 
-def _around(offers: Offers, found: Prices, best: I64) -> I64:
-    """A better choice that differs from the best one among few items, or that one."""
+def _around(offers: Offers, found: Prices, best: I64, first: int, every: int) -> I64:
+    """A better choice that differs from the best one among what moves and some of what is near, or that one."""
     order = _open(offers, found, offers.gained(best), 0)
     touched = (best[order] != STAY) | (best_options(found.reduced)[0][order] != STAY)
-    near = np.sort(np.concatenate((np.flatnonzero(touched), np.flatnonzero(~touched)))[:_NEIGHBOURS])
+    others = np.flatnonzero(~touched)[first : _NEIGHBOURS * every : every]
+    near = np.sort(np.concatenate((np.flatnonzero(touched), others))[:_NEIGHBOURS])
     better, _ = _searched(offers, found, order[near], best, best, offers.gained(best))
     return best if better is None else better
 

@@ -26,7 +26,10 @@ _BY_STATE: dict[str, tuple[type[ConnectorError], str]] = {
     "3D000": (CannotConnect, "Check dbname; psql -l lists the databases."),
     "53300": (CannotConnect, "All connections are in use; raise max_connections or wait."),
     "57P03": (CannotConnect, "The server is starting or shutting down; wait."),
-    "55P03": (LockNotObtained, "Somebody uses the object; it is tried again later."),
+    "55P03": (
+        LockNotObtained,
+        "Somebody uses the object; tried again later. Autovacuum gives way if lock_timeout exceeds deadlock_timeout.",
+    ),
     "40P01": (LockNotObtained, "A deadlock was resolved against this statement; it is tried again later."),
     "53100": (SpaceFull, "Make room in the target, or choose another space."),
     "42501": (PrivilegeMissing, "Run hotplace doctor: it prints the GRANT."),

@@ -13,7 +13,7 @@ import pytest
 from psycopg import sql
 
 from agent.demo.server import private_server
-from connectors.base import CannotConnect, ConnectorError, ObjectGone, StatementFailed
+from connectors.base import CannotConnect, ConnectorError, LockNotObtained, ObjectGone, StatementFailed
 from connectors.model import Demand, Home, Interval, Signal
 from connectors.postgresql.connector import PostgresqlConnector
 from connectors.postgresql.session import open_connection
@@ -233,3 +233,16 @@ def test_a_dead_machine_is_noticed_within_minutes(cleanup: ExitStack) -> None:
     with socket.socket(fileno=os.dup(connection.fileno())) as ours:
         options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
         assert [ours.getsockopt(socket.IPPROTO_TCP, option) for option in options] == [60, 10, 6]
+
+
+def test_who_cannot_have_its_lock_is_told_of_autovacuum(
+    cluster: Cluster, dba: psycopg.Connection, connector: PostgresqlConnector
+) -> None:
+    """With lock_timeout below deadlock_timeout, a table that is being vacuumed cannot be had; the error says so."""
+    table(dba)
+    route = route_to(connector, "public.thing", "fast")
+    with cluster.session(dba.info.dbname) as reader, reader.transaction():
+        reader.execute("SELECT count(*) FROM thing")
+        with pytest.raises(LockNotObtained) as caught:
+            run(connector, route)
+    assert "deadlock_timeout" in caught.value.advice
