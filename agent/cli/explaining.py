@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -127,13 +127,27 @@ def similar_keys(keys: Sequence[str], text: str) -> list[str]:
     return (holding or near)[:SUGGESTED]
 
 
+def _meanings(text: str) -> tuple[Callable[[str], bool], ...]:
+    """Ways to read ``text`` as a key, the narrowest first."""
+    plain = text.replace('"', "")
+    folded, last = plain.casefold(), f".{plain.casefold()}"
+    return (
+        lambda key: key == text,
+        lambda key: key.replace('"', "") == plain,
+        lambda key: key.replace('"', "").casefold() == folded,
+        lambda key: key.replace('"', "").casefold().endswith(last),
+    )
+
+
 def row_of(keys: Sequence[str], unit: str) -> int:
-    """Row of the unit of that key; quotes may be left out where that is still clear."""
-    plain = unit.replace('"', "")
-    exact = [row for row, key in enumerate(keys) if key == unit]
-    rows = exact or [row for row, key in enumerate(keys) if key.replace('"', "") == plain]
-    if len(rows) == 1:
-        return rows[0]
+    """Row of the unit of that key; quotes, case and what stands before its name may be left out where that is clear."""
+    rows: list[int] = []
+    for meant in _meanings(unit):
+        rows = [row for row, key in enumerate(keys) if meant(key)]
+        if len(rows) == 1:
+            return rows[0]
+        if rows:
+            break
     similar = [keys[row] for row in rows] or similar_keys(keys, unit)
     raise CommandError(
         f"several units could be meant by {unit!r}" if rows else f"no unit has the key {unit!r}",
