@@ -65,7 +65,7 @@ class Recorder:
         if operation.startswith("FAIL"):
             raise ibm_db_dbi.Error("SQL0911N SQLCODE=-911")
 
-    def fetchall(self) -> list[Any]:
+    def fetchmany(self, _: int) -> list[Any]:
         """No rows."""
         return []
 

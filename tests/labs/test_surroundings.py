@@ -100,16 +100,15 @@ def test_keys_do_not_depend_on_settings(cluster: Cluster, dba: psycopg.Connectio
 def test_a_move_has_no_other_time_limit_than_its_own(
     cluster: Cluster, dba: psycopg.Connection, cleanup: ExitStack
 ) -> None:
-    """transaction_timeout, meant for an application's sessions, does not end a move that waits for its lock."""
-    if cluster.major < 17:
-        pytest.skip("there is no transaction_timeout before 17")
+    """A limit meant for an application's sessions does not end a move that waits for its lock."""
+    limit = sql.Identifier("transaction_timeout" if cluster.major >= 17 else "statement_timeout")
     table(dba)
-    dba.execute(sql.SQL("ALTER DATABASE {} SET transaction_timeout = '300ms'").format(sql.Identifier(dba.info.dbname)))
+    dba.execute(sql.SQL("ALTER DATABASE {} SET {} = '300ms'").format(sql.Identifier(dba.info.dbname), limit))
     connector = cluster.connector(dba.info.dbname, lock_timeout="10s")
     cleanup.callback(connector.close)
     route = route_to(connector, "public.thing", "fast")
     reader = cleanup.enter_context(cluster.session(dba.info.dbname))
-    reader.execute("SET transaction_timeout = 0")
+    reader.execute(sql.SQL("SET {} = 0").format(limit))
     with reader.transaction():
         reader.execute("SELECT count(*) FROM thing")
         with in_background(lambda: run(connector, route)) as raised:
