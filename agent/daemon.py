@@ -233,7 +233,9 @@ class Daemon:
                 (self._act, ACT_EVERY_SECONDS),
             )
             for job, every in jobs:
-                first = soon if job != self._plan else soon + timedelta(seconds=every)
+                # A plan comes between two samples, so that what each holds for a moment does not add up.
+                later = every + watch.database.sample_seconds / 2 if job == self._plan else 0.0
+                first = soon + timedelta(seconds=later)
                 scheduler.add_job(self._guarded, "interval", (job, watch), seconds=every, next_run_time=first)
         scheduler.add_job(self._fold, "interval", seconds=FOLD_EVERY_SECONDS)
         return scheduler

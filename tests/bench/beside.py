@@ -125,9 +125,15 @@ def agent(
     """``hotplace run`` over that server with two tiers; samples and plans so often; with the address of its metrics."""
     config, url = configured(folder, server, observer, every=every, plan_every=plan_every)
     compiled = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+    command = [str(PROGRAM), "--config", str(config), "run"]
     # Modules are compiled once, as an installation leaves them: what compiles them itself takes more memory.
-    subprocess.run([str(PROGRAM), "--version"], env={**os.environ, **compiled}, stdout=subprocess.DEVNULL, check=True)
-    with _running([str(PROGRAM), "--config", str(config), "run"], url, **compiled) as process:
+    once = [*command, "--once"]
+    subprocess.run(
+        once, env={**os.environ, **compiled}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True
+    )
+    for file in folder.glob("ledger.db*"):
+        file.unlink()
+    with _running(command, url, **compiled) as process:
         yield Program(process, "hotplace", observer), url
 
 
