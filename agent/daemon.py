@@ -234,8 +234,8 @@ class Daemon:
             )
             for job, every in jobs:
                 # A plan comes between two samples, so that what each holds for a moment does not add up.
-                later = every + watch.database.sample_seconds / 2 if job == self._plan else 0.0
-                first = soon + timedelta(seconds=later)
+                between = min(watch.database.sample_seconds, LOOK_AT_CLOCK_SECONDS) / 2
+                first = soon if job != self._plan else soon + timedelta(seconds=every + between)
                 scheduler.add_job(self._guarded, "interval", (job, watch), seconds=every, next_run_time=first)
         scheduler.add_job(self._fold, "interval", seconds=FOLD_EVERY_SECONDS)
         return scheduler

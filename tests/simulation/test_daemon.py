@@ -121,6 +121,21 @@ def test_a_clock_set_back_stops_nothing(site: Site) -> None:
             scheduler.shutdown()
 
 
+def test_a_plan_comes_between_two_samples(site: Site) -> None:
+    """What a sample and a plan hold for a moment would be the peak of the agent's memory if both ran at a time."""
+    with site.agent() as (watch, ledger):
+        daemon = Daemon(site.config, None, ledger, site.clock)
+        daemon._watches = {"sim": watch}
+        scheduler = daemon._schedule()
+        scheduler.start(paused=True)
+        try:
+            times = {job.args[0].__name__: job.next_run_time for job in scheduler.get_jobs() if job.args}
+            apart = (times["_plan"] - times["_sample"]).total_seconds() % watch.database.sample_seconds
+            assert 10.0 <= apart <= watch.database.sample_seconds - 10.0
+        finally:
+            scheduler.shutdown()
+
+
 def test_another_agent_at_a_reload_ends_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """SIGHUP while somebody else has come to act on a database: that one is only watched, and the daemon goes on."""
     claims = 0
