@@ -22,15 +22,13 @@ from policies.prices import MANY, Prices, doubts, nearest, prices
 from policies.search import search
 
 CORE = 600  # items that a search goes through
-_STATES = 1_500_000  # items times states, in one search
-_STATES_IN_HASTE = 300_000  # the same where a floor was given
 _WIDTH = (64, 32768)
 _PRICES = 6  # of those tried on the way
 _ALL_DEARER = (1.0, 1.01, 1.1, 1.3, 2.0, 1e6)
 _ONE_DEARER = (0.9, 1.1)
 _CLOSE = 2e-5  # of the bound: nearer to it, a search is not worth its time
 _FAR = 1e-3  # of the bound: farther from it, the neighbourhood of the best choice is searched too
-_GIVEN_UP = (1e-4, 5e-4, 0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.3, 1e9)  # of the limit, search after search
+_GIVEN_UP = (5e-5, 1e-4, 5e-4, 0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.3, 1e9)  # of the limit, search after search
 _GIVEN_UP_FIRST = 0.25  # of what may be had above a floor that was given; then all of it
 _LOOKS = ((False, _CLOSE), (True, _FAR))  # in the other order: whether all items are in view; the gap it is for
 _NEIGHBOURS = 300  # items
@@ -41,6 +39,17 @@ _TINY = 1e-12  # of the bound
 _SMALLEST = 1e-200  # of what a bound may be, in whatever unit
 _LARGE = 0.3  # how much size counts beside doubt, in the second search
 _FILL_ROUNDS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Effort:
+    """What one search may take."""
+
+    states: int  # items times states
+    missed: float = 0.0  # of the bound: what finds all but so much has found enough
+
+
+_FULL, _OF_MANY, _IN_HASTE = _Effort(1_500_000), _Effort(1_500_000, _CLOSE), _Effort(100_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +95,7 @@ def _among_near(offers: Offers, found: Prices, floor: float) -> Placement | None
     settled = offers.gained(choice)
     inner = replace(offers.only(near), room=offers.room - offers.used(choice))
     prices_ = replace(found, bound=found.bound - settled, reduced=found.reduced[:, near])
-    best, limit = _solved(inner, prices_, floor - settled)
+    best, limit = _solved(inner, prices_, floor - settled, _OF_MANY)
     if best is None:
         return None
     choice[near] = best
@@ -138,22 +147,23 @@ def _overdrawn(offers: Offers) -> Placement:
     return replace(as_it_is, bound=max(as_it_is.bound, limit, as_it_is.gain))
 
 
-def _solved(offers: Offers, found: Prices, least: float = -np.inf) -> tuple[I64 | None, float]:
+def _solved(offers: Offers, found: Prices, least: float = -np.inf, effort: _Effort = _FULL) -> tuple[I64 | None, float]:
     """The best choice that prices and searches find, and what no choice beats.
 
     A search is at its best where it is asked for a little less than there is: whatever promises less is out of its way.
     So first it is asked for nearly all that the limit promises, and then for less and less. Where it finds nothing it
     often proves that there is nothing, and the limit comes down. What it finds is then sought to be bettered in another
     order. With a least gain that is to be beaten two searches have to do, and nothing that brings less is bettered.
+    Among many a search ends with the first choice that is near enough to the limit.
     """
     best, limit = _rounded(offers, found), found.bound
-    states = _STATES if np.isinf(least) else _STATES_IN_HASTE
+    effort = effort if np.isinf(least) else _IN_HASTE
     for share in _GIVEN_UP if np.isinf(least) else _given_up_above(least, limit):
         wanted = limit - share * abs(limit)
         floor = max(wanted, least, _gained(offers, best))
         if limit - floor <= _CLOSE * limit:
             break
-        best, limit = _looked(offers, found, best, limit, floor, 0, whole=True, states=states)
+        best, limit = _looked(offers, found, best, limit, floor, 0, whole=True, effort=effort)
         if _gained(offers, best) >= wanted:
             break
     if np.isfinite(least) and _gained(offers, best) <= least:
@@ -161,11 +171,11 @@ def _solved(offers: Offers, found: Prices, least: float = -np.inf) -> tuple[I64 
     for whole, gap in _LOOKS:
         floor = _gained(offers, best)
         if limit - floor > gap * limit:
-            best, limit = _looked(offers, found, best, limit, floor, 1, whole=whole)
+            best, limit = _looked(offers, found, best, limit, floor, 1, whole=whole, effort=effort)
     for first, every in _AROUND:
         if best is None or limit - offers.gained(best) <= _FAR * limit:
             break
-        best = _around(offers, found, best, first, every)
+        best = _around(offers, found, best, first, every, effort)
     return best, limit
 
 
@@ -174,13 +184,13 @@ def _given_up_above(least: float, limit: float) -> tuple[float, ...]:
     return (_GIVEN_UP_FIRST * (limit - least) / max(abs(limit), _SMALLEST), 1e9)
 
 
-def _around(offers: Offers, found: Prices, best: I64, first: int, every: int) -> I64:
+def _around(offers: Offers, found: Prices, best: I64, first: int, every: int, effort: _Effort) -> I64:
     """A better choice that differs from the best one among what moves and some of what is near, or that one."""
     order = _open(offers, found, offers.gained(best), 0)
     touched = (best[order] != STAY) | (best_options(found.reduced)[0][order] != STAY)
     others = np.flatnonzero(~touched)[first : _NEIGHBOURS * every : every]
     near = np.sort(np.concatenate((np.flatnonzero(touched), others))[:_NEIGHBOURS])
-    better, _ = _searched(offers, found, order[near], best, best, offers.gained(best))
+    better, _ = _searched(offers, found, order[near], best, best, offers.gained(best), effort)
     return best if better is None else better
 
 
@@ -197,7 +207,7 @@ def _looked(
     order_: int,
     *,
     whole: bool,
-    states: int = _STATES,
+    effort: _Effort,
 ) -> tuple[I64 | None, float]:
     """The best choice after one more search for more than a floor, and what no choice beats.
 
@@ -205,7 +215,7 @@ def _looked(
     """
     order = _open(offers, found, floor, order_)
     asked = order if whole else order[:CORE]
-    best, proven = _searched(offers, found, asked, best_options(found.reduced)[0], best, floor, states)
+    best, proven = _searched(offers, found, asked, best_options(found.reduced)[0], best, floor, effort)
     return best, min(limit, max(proven, _gained(offers, best))) if len(asked) == len(order) else limit
 
 
@@ -247,7 +257,7 @@ def _open(offers: Offers, found: Prices, floor: float, search_: int, most: int =
 
 
 def _searched(
-    offers: Offers, found: Prices, order: I64, base: I64, best: I64 | None, floor: float, states: int = _STATES
+    offers: Offers, found: Prices, order: I64, base: I64, best: I64 | None, floor: float, effort: _Effort
 ) -> tuple[I64 | None, float]:
     """The best choice so far, or a better one that differs from a base among some items; and a bound on all such.
 
@@ -258,14 +268,15 @@ def _searched(
         base: what the others do.
         best: the best choice so far, None: none that fits.
         floor: what is to be beaten, at least what the best choice gains.
-        states: that are kept, times items.
+        effort: that it may take.
     """
     base = base.copy()
     base[order] = STAY
     settled = offers.gained(base)
     inner = replace(offers.only(order), room=offers.room - offers.used(base))
-    width = int(np.clip(states // max(1, min(CORE, len(order))), *_WIDTH))
-    answer = search(inner, _judges(found), width, floor - settled, CORE)
+    enough = found.bound - effort.missed * abs(found.bound)
+    width = int(np.clip(effort.states // max(1, min(CORE, len(order))), *_WIDTH))
+    answer = search(inner, _judges(found), width, floor - settled, CORE, enough - settled)
     if answer.choice is not None:
         base[order] = answer.choice
         base = _polished(offers, base, found.price)

@@ -12,7 +12,7 @@ So after the first item, and then after more and more of them, the best prices a
 that differ (``repricing``), and those items come next that matter most and are least certain at the new ones.
 
 As long as nothing was dropped for width the answer is the optimum; what was dropped is remembered as its best bound, so
-the answer always comes with a proven limit of what it may miss.
+the answer always comes with a proven limit of what it may miss. The same holds where it stops because it has enough.
 """
 
 from __future__ import annotations
@@ -42,7 +42,14 @@ class Found:
     bound: float  # no choice brings more
 
 
-def search(offers: Offers, price: F64, width: int, floor: float = -np.inf, depth: int | None = None) -> Found:
+def search(
+    offers: Offers,
+    price: F64,
+    width: int,
+    floor: float = -np.inf,
+    depth: int | None = None,
+    enough: float = np.inf,
+) -> Found:
     """The best choice, looked for with at most ``width`` states at a time.
 
     Args:
@@ -51,9 +58,11 @@ def search(offers: Offers, price: F64, width: int, floor: float = -np.inf, depth
         width: states.
         floor: gain that is to be beaten.
         depth: items that are decided, None: all; the others do what they would at one of the prices.
+        enough: gain at which the search ends.
     """
     depth = len(offers) if depth is None else min(depth, len(offers))
-    return _Search(offers=offers, width=width, gain=floor, price=price, waiting=np.arange(len(offers))).found(depth)
+    waiting = np.arange(len(offers))
+    return _Search(offers=offers, width=width, gain=floor, price=price, waiting=waiting, enough=enough).found(depth)
 
 
 @dataclass(slots=True)
@@ -81,6 +90,7 @@ class _Search:
     gain: float  # to be beaten, or of the best choice
     price: F64
     waiting: I64  # items that are not decided, in order
+    enough: float  # gain at which nothing better is looked for
     decided: list[int] = field(default_factory=list)
     trail: list[tuple[I64, I64]] = field(default_factory=list)  # parents and options, item after item
     settled: I64 = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (n,) options
@@ -134,6 +144,9 @@ class _Search:
             self.gain = float(certain[at])
             self.choice = self._traced(states, at, outlook, item)
             kept = np.flatnonzero(bound > self.gain)
+            if self.gain >= self.enough and len(kept):
+                self.missed = max(self.missed, float(bound[kept].max()))
+                return states.only(kept[:0])
         if len(kept) > self.width:
             narrow = _narrowed(bound[kept], certain[kept], self.width)
             self.missed = max(self.missed, float(bound[kept[~narrow]].max()))

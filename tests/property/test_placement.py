@@ -6,11 +6,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from policies.offers import STAY, Offers
 from policies.placement import bound, place
+from policies.search import search
 
 GAINS = st.integers(-50, 100).map(float) | st.just(-np.inf)
 USES = st.integers(-20, 30).map(float)
@@ -49,6 +50,20 @@ def test_few_items_are_decided_best(of: Offers) -> None:
     assert answer.gain == pytest.approx(best(of))
     assert answer.gain - 1e-6 <= answer.bound <= answer.gain * (1 + 3e-5) + 1e-6  # nearer it does not look
     assert bound(of).gain >= answer.gain - 1e-6
+
+
+@settings(deadline=None, max_examples=100)
+@given(asked(), st.floats(0.0, 1.0))
+def test_a_search_that_has_enough_still_proves_a_bound(of: Offers, share: float) -> None:
+    """Asked for a share of the optimum, a search brings at least that, and its bound is no lower than the optimum."""
+    assume(len(of))
+    most = best(of)
+    found = search(of, np.ones((1, len(of.room))), 4000, floor=-1.0, enough=share * most)
+    assert found.choice is not None
+    assert of.fits(found.choice)
+    assert found.gain == pytest.approx(of.gained(found.choice))
+    assert found.gain >= min(share * most, most - 1e-6)
+    assert found.bound >= most - 1e-6
 
 
 @settings(deadline=None, max_examples=100)
