@@ -26,6 +26,7 @@ SEEDS = 20  # each with both tails
 TARGET = 1e-3
 SIZES = {"2k": 2000, "10k": 10_000, "100k": 100_000}
 SPEED_SEEDS = 3
+SLOWEST, AGAIN = 3, 3  # instances of each kind that are timed again alone, and how often
 RELAXED = 1e-6  # of a bound, as HiGHS leaves it
 PROVEN = 2e-4  # nearer to a plan's value the proof does not look
 PROOF_SECONDS = {"2k": 8.0, "10k": 14.0}  # of processor time, for each instance
@@ -61,7 +62,8 @@ def measurements() -> list[Measurement]:
 def figures() -> list[Measurement]:
     """Gaps at every size with two tiers and with three, seconds of a plan, and the exact solver's time over ours.
 
-    The comparison of times runs alone, before instances are judged side by side on all cores.
+    Instances are judged side by side on all cores, but times that are reported are of a process that runs alone: the
+    exact solver's before, and afterwards those of the instances that were slowest beside others.
     """
     wanted = {
         (label, tiers): [(label, tiers, sigma, seed) for sigma in TAILS.values() for seed in range(SEEDS)]
@@ -70,12 +72,27 @@ def figures() -> list[Measurement]:
     }
     speedup = _speedup()
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        found = {key: [pool.submit(judged, *each) for each in instances] for key, instances in wanted.items()}
-        lines = [line for key, each in found.items() for line in _lines(*key, [one.result() for one in each])]
-    return [*lines, speedup]
+        asked = {key: [pool.submit(judged, *each) for each in instances] for key, instances in wanted.items()}
+        found = {key: [one.result() for one in each] for key, each in asked.items()}
+    return [*(line for key, each in found.items() for line in _lines(*key, each, _alone(wanted[key], each))), speedup]
 
 
-def _lines(label: str, tiers: int, found: list[tuple[float, float, float]]) -> list[Measurement]:
+def _alone(instances: list[tuple[str, int, float, int]], found: list[tuple[float, float, float]]) -> float:
+    """Seconds of the slowest plan, timed again with nothing beside it: the median of its runs."""
+    slowest = sorted(zip(found, instances, strict=True), key=lambda pair: -pair[0][2])[:SLOWEST]
+    return max(_seconds(instance(SIZES[label], sigma, seed, tiers)) for _, (label, tiers, sigma, seed) in slowest)
+
+
+def _seconds(of: Instance) -> float:
+    times = []
+    for _ in range(AGAIN):
+        started = time.process_time()
+        make_plan(of.situation, of.settings)
+        times.append(time.process_time() - started)
+    return sorted(times)[AGAIN // 2]
+
+
+def _lines(label: str, tiers: int, found: list[tuple[float, float, float]], alone: float) -> list[Measurement]:
     suffix = label if tiers == 2 else f"three_tiers.{label}"
     proven, loose, seconds = (sorted(column) for column in zip(*found, strict=True))
     middle = len(found) // 2
@@ -90,9 +107,9 @@ def _lines(label: str, tiers: int, found: list[tuple[float, float, float]]) -> l
             note=f"{tiers} tiers, worst against {against}",
         ),
         Measurement(
-            name=f"policy.gap_plan_seconds.{suffix}", value=seconds[-1], unit="s", better="lower", command=COMMAND,
-            spread=f"median {seconds[middle]:.2g}, {len(found)} instances",
-            note="slowest whole plan of the same instances, no limit of moves; processor time",
+            name=f"policy.gap_plan_seconds.{suffix}", value=alone, unit="s", better="lower", command=COMMAND,
+            spread=f"{seconds[-1]:.2g} beside another process, median {seconds[middle]:.2g}, {len(found)} instances",
+            note="slowest whole plan of the same instances, no limit of moves, alone; processor time",
         ),
     ]  # fmt: skip
 
