@@ -6,17 +6,12 @@ and what was learnt is saved. SIGHUP reads the configuration again and keeps the
 
 from __future__ import annotations
 
-import math
-import os
 import signal
 import threading
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, timedelta
 from enum import Enum, auto
-from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import FrameType
@@ -28,21 +23,17 @@ from prometheus_client.gc_collector import GCCollector
 from prometheus_client.process_collector import ProcessCollector
 
 from agent.config import Config, ConfigError, load
-from agent.decisions import forget
 from agent.executor import MoveEvent
 from agent.httpd import Certificate, MetricsServer
+from agent.jobs import ACT_EVERY_SECONDS, Job, Jobs
 from agent.ledger import HistorySettings, Ledger
 from agent.logs import EventLog
-from agent.memory import return_free_blocks, smaller_blocks_returned
 from agent.metrics import AgentCollector
-from agent.snapshot import STATUS, Snapshot, status_document
+from agent.snapshot import Snapshot
 from agent.watch import Watch
 from connectors.base import Clock, ConnectorError, HotplaceError, LeaseHeld
-from connectors.interruptible import interruptible
 
 log = EventLog(__name__)
-ACT_EVERY_SECONDS = 1.0  # how soon an approval is noticed, and what people ask of a move that is held
-LONGEST_REST_SECONDS = 60.0  # between two tries to act that fail: each writes to the log, and may write to the ledger
 FOLD_EVERY_SECONDS = 3600.0
 LOOK_AT_CLOCK_SECONDS = 30.0
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -54,19 +45,6 @@ class _Asked(Enum):
 
     STOP = auto()
     RELOAD = auto()
-
-
-@dataclass(slots=True)
-class _Rest:
-    """How long a job that failed is left alone: twice as long with every failure in a row."""
-
-    seconds: float = 0.0
-    until: float = -math.inf  # on the monotonic clock
-
-    def after_failure(self, now: float) -> None:
-        """Rest from ``now`` on."""
-        self.seconds = min(LONGEST_REST_SECONDS, max(ACT_EVERY_SECONDS, 2 * self.seconds))
-        self.until = now + self.seconds
 
 
 class Daemon:
@@ -87,8 +65,7 @@ class Daemon:
         self._clock = clock
         self._asked: SimpleQueue[_Asked] = SimpleQueue()  # put() is safe in a signal handler, Event.set() is not
         self._watches: dict[str, Watch] = {}
-        self._rests: defaultdict[str, _Rest] = defaultdict(_Rest)  # from acting, by database
-        self._told: dict[str, int] = {}  # number of the last proposal that the log spoke of, by database
+        self._jobs = Jobs(ledger, clock, HistorySettings(history_seconds=config.ledger.history_seconds))
         self._scheduler: BackgroundScheduler | None = None
         self._server: MetricsServer | None = None
 
@@ -121,7 +98,7 @@ class Daemon:
         try:
             for watch in self._watches.values():
                 try:
-                    self._everything(watch)
+                    self._jobs.everything(watch)
                 except HotplaceError as error:
                     failures.append(error)
         finally:
@@ -227,17 +204,17 @@ class Daemon:
         )
         soon = self._clock.now() + timedelta(seconds=0.1)
         for watch in self._watches.values():
-            jobs: tuple[tuple[Callable[[Watch], None], float], ...] = (
-                (self._sample, watch.database.sample_seconds),
-                (self._plan, watch.database.plan_seconds),
-                (self._act, ACT_EVERY_SECONDS),
+            jobs: tuple[tuple[Job, float], ...] = (
+                (self._jobs.sample, watch.database.sample_seconds),
+                (self._jobs.plan, watch.database.plan_seconds),
+                (self._jobs.act, ACT_EVERY_SECONDS),
             )
             for job, every in jobs:
                 # A plan comes between two samples, so that what each holds for a moment does not add up.
                 between = min(watch.database.sample_seconds, LOOK_AT_CLOCK_SECONDS) / 2
-                first = soon if job != self._plan else soon + timedelta(seconds=every + between)
-                scheduler.add_job(self._guarded, "interval", (job, watch), seconds=every, next_run_time=first)
-        scheduler.add_job(self._fold, "interval", seconds=FOLD_EVERY_SECONDS)
+                first = soon if job != self._jobs.plan else soon + timedelta(seconds=every + between)
+                scheduler.add_job(self._jobs.guarded, "interval", (job, watch), seconds=every, next_run_time=first)
+        scheduler.add_job(self._jobs.fold, "interval", seconds=FOLD_EVERY_SECONDS)
         return scheduler
 
     def _mind_the_clock(self) -> None:
@@ -297,73 +274,6 @@ class Daemon:
         self._scheduler = self._schedule()
         self._scheduler.start()
         log.info("configuration reloaded", path=str(self._path))
-
-    # -- jobs ----------------------------------------------------------------------------------------------------
-
-    def _guarded(self, job: Callable[[Watch], None], watch: Watch) -> None:
-        """Run a job; what goes wrong is said, and tried again at the next turn."""
-        try:
-            job(watch)
-        except HotplaceError as error:
-            log.error("failed", job=job.__name__.strip("_"), database=watch.database.name, error=str(error),
-                      advice=error.advice)  # fmt: skip
-        if job != self._act:
-            return_free_blocks()
-
-    def _sample(self, watch: Watch) -> None:
-        failed_before = watch.snapshot.error
-        try:
-            cycle = watch.sample()
-        except HotplaceError:
-            self._note_status(watch)  # whoever asks for the status learns that it runs, and why it has no samples
-            raise
-        if failed_before:
-            log.info("answers again", database=watch.database.name)
-        log.debug("sampled", database=watch.database.name, sentence=cycle.sentence, seconds=round(cycle.seconds, 3))
-        watch.count_proposals()
-        for outcome in watch.verify():
-            log.info("outcome", database=watch.database.name, verdict=str(outcome.verdict), sentence=outcome.sentence)
-        self._note_status(watch)
-
-    def _note_status(self, watch: Watch) -> None:
-        document = status_document(watch.snapshot, self._clock.now(), os.getpid())
-        self._ledger.state.save_document(watch.database.name, STATUS, document)
-
-    def _plan(self, watch: Watch) -> None:
-        with smaller_blocks_returned():
-            planning = watch.plan()
-            number = None if planning is None else watch.propose(planning)
-        if number is not None and planning is not None and self._told.get(watch.database.name) != number:
-            self._told[watch.database.name] = number
-            log.info("proposal", database=watch.database.name, id=number, moves=len(planning.plan.moves),
-                     wait_saved_per_hour=round(planning.plan.wait_saved_per_hour, 1))  # fmt: skip
-
-    def _act(self, watch: Watch) -> None:
-        rest = self._rests[watch.database.name]
-        if self._clock.monotonic() < rest.until:
-            return
-        try:
-            done = watch.act()
-        except HotplaceError:
-            rest.after_failure(self._clock.monotonic())
-            raise
-        rest.seconds = 0.0
-        if done:
-            watch.plan()  # the ranking and the metrics show the new homes at once
-
-    def _fold(self) -> None:
-        settings = HistorySettings(history_seconds=self.config.ledger.history_seconds)
-        report = self._ledger.history.fold(self._clock.now(), settings)
-        forgotten = forget(self._ledger, self._clock.now() - timedelta(seconds=settings.history_seconds))
-        log.debug("history folded", report=str(report), decisions_forgotten=forgotten)
-
-    def _everything(self, watch: Watch) -> None:
-        """Two samples one sampling period apart, and all that follows from them."""
-        watch.sample()
-        self._clock.sleep(watch.database.sample_seconds)
-        self._sample(watch)
-        self._plan(watch)
-        interruptible(partial(self._act, watch), watch.stop)
 
     # -- signals -------------------------------------------------------------------------------------------------
 

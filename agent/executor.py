@@ -11,14 +11,13 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
-from agent.allowance import START, Answer, Decision, Need, decide, limits_of
+from agent.allowance import Answer
 from agent.attempt import Attempt, Start, Want
 from agent.clock import beside
 from agent.config import DatabaseConfig
 from agent.containers import without
-from agent.copying import CopyRates, Used, learn, since_for, used_within
+from agent.gate import Gate
 from agent.ledger import Ask, Ledger, MoveRow
 from agent.precheck import Facts, Refused, precheck
 from agent.progress import NOTE_EVERY_SECONDS, RunningMove, noted
@@ -34,9 +33,6 @@ FIRST_PAUSE_SECONDS = 0.5  # between tries; doubles, because whoever holds the l
 LONGEST_PAUSE_SECONDS = 30.0
 LOOK_AGAIN_SECONDS = 5.0  # at a move that the server still works on
 LOOK_AT_HELD_SECONDS = 60.0  # somebody may have ended it at the engine
-LEARN_AGAIN_SECONDS = 600.0
-LONGEST_MOVE = timedelta(days=7)  # how long before a window a move may have begun that goes on within it
-WAITING = "waiting"  # the ledger's document: number of a move -> why it has not begun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,11 +90,9 @@ class Executor:
         self._ties = ties
         self._stopping = threading.Event()
         self._wishes = Wishes(database.name, ledger, clock)
+        self._gate = Gate(database, ledger, clock, self._wishes, self._stopping)
         self._reconciler = Reconciler(connector, ledger, self._tell)
         self._look_at = -math.inf  # when unfinished moves are worth a look, by the monotonic clock
-        self._waiting: dict[str, str] = {}
-        self._rates: CopyRates | None = None
-        self._learnt_at = -math.inf
 
     # -- what there is to do -------------------------------------------------------------------------------------
 
@@ -109,9 +103,9 @@ class Executor:
         if any(row.state is MoveState.PAUSED and self._may_go_on(row) for row in unfinished):
             return True
         if unfinished or not rows:
-            self._note_waiting({})
+            self._gate.note_waiting({})
             return bool(unfinished) and self._clock.monotonic() >= self._look_at
-        return self._decision(rows[0]).answer is not Answer.WAIT
+        return self._gate.decision(rows[0]).answer is not Answer.WAIT
 
     def run_approved(self) -> tuple[MoveRow, ...]:
         """Carry out every approved move of this database in order; returns the rows as they ended.
@@ -156,7 +150,7 @@ class Executor:
                 break
             if self._ledger.moves.row(row.id).state is not MoveState.APPROVED:
                 continue  # somebody cancelled it meanwhile
-            decision = self._decision(row)
+            decision = self._gate.decision(row)
             if decision.answer is Answer.WAIT:
                 break
             if decision.answer is Answer.NEVER:
@@ -175,39 +169,6 @@ class Executor:
         self._wishes.answer_to(ask, "nothing of it is under way")
         return row
 
-    def _decision(self, row: MoveRow) -> Decision:
-        """Whether an approved move may begin now; why it waits is noted for everybody who looks."""
-        ask = self._wishes.of(row.id, fresh=True)
-        if ask is not None and ask.kind is Ask.PAUSE:
-            decision = Decision(Answer.WAIT, f"{reason_of(ask)}; hotplace resume {row.id} lets it begin")
-        elif ask is not None and ask.kind is Ask.CANCEL:  # asked while it ran, by an agent that died before it obeyed
-            decision = Decision(Answer.NEVER, reason_of(ask))
-        else:
-            decision = self._by_window(row)
-        self._note_waiting({str(row.id): decision.sentence} if decision.answer is Answer.WAIT else {})
-        return decision
-
-    def _by_window(self, row: MoveRow) -> Decision:
-        limits = limits_of(self._database)
-        if limits.calendar.always and not limits.capped:
-            return START
-        now = self._clock.now()
-        rates = self._learnt_rates(now)
-        opening = limits.calendar.opening_at(now)
-        used = Used(0, 0.0)
-        if opening is not None and limits.capped:
-            used = used_within(
-                self._ledger.moves.sent(self._database.name, opening.start - LONGEST_MOVE), opening, rates
-            )
-        return decide(need_of(row, rates, self._database.copy_safety), limits, used, now)
-
-    def _learnt_rates(self, now: datetime) -> CopyRates:
-        """What moves have taught so far; read anew after each of them and now and then."""
-        if self._rates is None or self._clock.monotonic() - self._learnt_at >= LEARN_AGAIN_SECONDS:
-            self._rates = learn(self._ledger.moves.sent(self._database.name, since_for(now)))
-            self._learnt_at = self._clock.monotonic()
-        return self._rates
-
     def _run(self, row: MoveRow) -> MoveRow:
         row = self._to(row, MoveState.PRECHECK, "looking at what is true now")
         if row.move.reason == MoveReason.DRAIN:
@@ -222,23 +183,8 @@ class Executor:
 
     # -- holding, going on, giving up ----------------------------------------------------------------------------
 
-    def _want(self, row: MoveRow) -> Want:
-        """What is wanted of the statement that runs."""
-        kind = self._wishes.kind(row.id)
-        if self._stopping.is_set() or kind is Ask.CANCEL:
-            return Want.STOP
-        if kind is Ask.PAUSE or not self._database.calendar.contains(self._clock.now()):
-            return Want.HOLD
-        return Want.GO_ON
-
     def _may_go_on(self, row: MoveRow) -> bool:
-        """Whether a held move is to go on, or to be given up, now."""
-        ask = self._wishes.of(row.id, fresh=True)
-        if self._stopping.is_set() or (ask is not None and ask.kind is Ask.PAUSE):
-            return False
-        if ask is not None and ask.kind is Ask.CANCEL:
-            return not ask.answer or self._clock.monotonic() >= self._look_at  # the engine may refuse to end it
-        return self._database.calendar.contains(self._clock.now())
+        return self._gate.lets_go_on(row, again=self._clock.monotonic() >= self._look_at)
 
     def _go_on(self, row: MoveRow) -> MoveRow:
         """Go on with a move that the engine holds, or give it up."""
@@ -258,7 +204,7 @@ class Executor:
             row = self._to(row, MoveState.PAUSED, reason_of(ask))
             self._wishes.answer_to(ask, "it is held")
             return row
-        if not self._database.calendar.contains(self._clock.now()):
+        if not self._gate.open():
             return self._to(row, MoveState.PAUSED, "held at the end of its window; it goes on in the next")
         if self._stopping.is_set():
             return self._to(row, MoveState.PAUSED, f"{error}; it goes on after a restart")
@@ -275,7 +221,8 @@ class Executor:
                 return self._arrived(row, unheld)
             if isinstance(error, Paused):
                 return self._held(row, error)
-            if error.retry is not Retry.LATER or attempt == self._database.retries or self._want(row) is not Want.GO_ON:
+            last = attempt == self._database.retries
+            if error.retry is not Retry.LATER or last or self._gate.want(row) is not Want.GO_ON:
                 return self._give_up(row, error, attempt)
             pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
             self._tell(row, f"{error}; try {attempt + 1} of {self._database.retries} in {format_seconds(pause)}")
@@ -290,7 +237,7 @@ class Executor:
         """One attempt: the error that ended it, or None, and why it was not held where that was wanted."""
         attempt = Attempt(
             row, self._connector, self._ledger, self._clock,
-            want=lambda: self._want(row), tell=lambda sentence: self._tell(row, sentence),
+            want=lambda: self._gate.want(row), tell=lambda sentence: self._tell(row, sentence),
             hold_lease=self._ties.hold_lease,
         )  # fmt: skip
         running: RunningMove | None = None
@@ -307,12 +254,12 @@ class Executor:
                 return attempt.run(start), attempt.not_held
         finally:
             self._ties.note(None)
-            self._rates = None  # this one teaches too
+            self._gate.learn_again()
             self._ties.disturb()
 
     def _arrived(self, row: MoveRow, not_held: str) -> MoveRow:
         ask = self._wishes.of(row.id, fresh=True)
-        closed = not self._database.calendar.contains(self._clock.now())
+        closed = not self._gate.open()
         row = self._reconciler.settle(row, f"It ended after its window: {not_held}." if closed and not_held else "")
         self._wishes.answer_to(ask, f"too late: it has ended{'; ' if not_held else ''}{not_held}")
         return row
@@ -337,7 +284,7 @@ class Executor:
             return row
         if self._stopping.is_set():
             return self._to(row, MoveState.APPROVED, f"{error}; nothing changed, it goes on after a restart")
-        if error.retry is Retry.LATER and self._want(row) is Want.HOLD:
+        if error.retry is Retry.LATER and self._gate.want(row) is Want.HOLD:
             return self._to(row, MoveState.APPROVED, f"{error}; nothing changed, it is not tried again now")
         tries = f" ({attempts} tries)" if attempts > 1 else ""
         row = self._to(row, MoveState.FAILED, " ".join(filter(None, (f"{error}{tries}.", error.advice))))
@@ -378,24 +325,9 @@ class Executor:
         pause = LOOK_AT_HELD_SECONDS if held else LOOK_AGAIN_SECONDS
         self._look_at = self._clock.monotonic() + pause if unfinished else -math.inf
 
-    def _note_waiting(self, waiting: dict[str, str]) -> None:
-        if waiting != self._waiting:
-            self._waiting = waiting
-            self._ledger.state.save_document(self._database.name, WAITING, waiting)
-
     def _to(self, row: MoveRow, state: MoveState, reason: str) -> MoveRow:
         return self._reconciler.to(row, state, reason)
 
     def _tell(self, row: MoveRow, sentence: str) -> None:
         if self._ties.listener is not None:
             self._ties.listener(MoveEvent(move=row, sentence=sentence))
-
-
-def need_of(row: MoveRow, rates: CopyRates, safety: float) -> Need:
-    """What a move asks of a window."""
-    return Need(
-        key=row.move.key,
-        bytes=row.move.size_bytes,
-        seconds=safety * rates.seconds(row.move),
-        pausable=any(step.pausable for step in row.move.route.steps),
-    )

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from agent.config import DatabaseConfig
-from agent.executor import WAITING
+from agent.gate import WAITING
 from agent.ledger import AskRow, ClosedSpaceRow, Ledger, MoveRow
 from agent.progress import PROGRESS, RunningMove, progress_from_document
 from agent.states import MoveState

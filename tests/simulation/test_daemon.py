@@ -13,8 +13,9 @@ import pytest
 
 from agent.clock import SystemClock
 from agent.config import load
-from agent.daemon import LONGEST_REST_SECONDS, Daemon
-from agent.ledger import Ledger
+from agent.daemon import Daemon
+from agent.jobs import LONGEST_REST_SECONDS, Jobs
+from agent.ledger import HistorySettings, Ledger
 from agent.snapshot import STATUS
 from agent.states import MoveState
 from agent.watch import Watch
@@ -66,7 +67,7 @@ def test_acting_that_fails_is_tried_ever_more_seldom(site: Site, monkeypatch: py
     """An engine that lets nobody look before a move is asked some ten times in as many minutes, not every second."""
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
-        daemon = Daemon(site.config, None, ledger, site.clock)
+        jobs = Jobs(ledger, site.clock, HistorySettings())
         with monkeypatch.context() as patch:
 
             def refuse(*_: object) -> None:
@@ -75,11 +76,11 @@ def test_acting_that_fails_is_tried_ever_more_seldom(site: Site, monkeypatch: py
             patch.setattr(SimulatedConnector, "identify", refuse)
             rows = len(ledger.audit.rows(limit=10_000))
             for _ in range(600):
-                daemon._guarded(daemon._act, watch)
+                jobs.guarded(jobs.act, watch)
                 site.clock.sleep(1.0)
             assert 5 < len(ledger.audit.rows(limit=10_000)) - rows < 40
         site.clock.sleep(LONGEST_REST_SECONDS)
-        daemon._guarded(daemon._act, watch)
+        jobs.guarded(jobs.act, watch)
         assert ledger.moves.rows(database="sim")[0].state is MoveState.PLACED
 
 
@@ -90,14 +91,14 @@ def test_a_database_that_is_down_is_told(site: Site, monkeypatch: pytest.MonkeyP
         raise CannotConnect("the server is down")
 
     with site.agent() as (watch, ledger):
-        daemon = Daemon(site.config, None, ledger, site.clock)
+        jobs = Jobs(ledger, site.clock, HistorySettings())
         with monkeypatch.context() as patch:
             patch.setattr(SimulatedConnector, "identify", refuse)
-            daemon._guarded(daemon._sample, watch)
+            jobs.guarded(jobs.sample, watch)
             stored = ledger.state.load_document("sim", STATUS)
             assert stored is not None
             assert (stored[1]["error"], stored[1]["failures"]) == ("the server is down", 1)
-        daemon._guarded(daemon._sample, watch)
+        jobs.guarded(jobs.sample, watch)
         stored = ledger.state.load_document("sim", STATUS)
         assert stored is not None
         assert stored[1]["error"] is None
@@ -130,7 +131,7 @@ def test_a_plan_comes_between_two_samples(site: Site) -> None:
         scheduler.start(paused=True)
         try:
             times = {job.args[0].__name__: job.next_run_time for job in scheduler.get_jobs() if job.args}
-            apart = (times["_plan"] - times["_sample"]).total_seconds() % watch.database.sample_seconds
+            apart = (times["plan"] - times["sample"]).total_seconds() % watch.database.sample_seconds
             assert 10.0 <= apart <= watch.database.sample_seconds - 10.0
         finally:
             scheduler.shutdown()

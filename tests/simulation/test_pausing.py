@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.executor import WAITING
+from agent.gate import WAITING
 from agent.ledger import Ask, Ledger, StepState
 from agent.states import UNFINISHED, MoveState
 from connectors.simulated.connector import SimulatedConnector

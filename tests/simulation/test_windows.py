@@ -14,7 +14,7 @@ import pytest
 
 from agent.allowance import limits_of
 from agent.copying import learn
-from agent.executor import WAITING
+from agent.gate import WAITING
 from agent.ledger import Ledger, SentRow
 from agent.states import MoveState
 from connectors.simulated.connector import SimulatedConnector

@@ -1,0 +1,124 @@
+"""Whether a move may begin, go on or has to stop now: its window, the budgets, and what people ask of it."""
+
+from __future__ import annotations
+
+import math
+import threading
+from datetime import datetime, timedelta
+
+from agent.allowance import START, Answer, Decision, Need, decide, limits_of
+from agent.attempt import Want
+from agent.config import DatabaseConfig
+from agent.copying import CopyRates, Used, learn, since_for, used_within
+from agent.ledger import Ask, Ledger, MoveRow
+from agent.wishes import Wishes, reason_of
+from connectors.base import Clock
+
+LEARN_AGAIN_SECONDS = 600.0
+LONGEST_MOVE = timedelta(days=7)  # how long before a window a move may have begun that goes on within it
+WAITING = "waiting"  # the ledger's document: number of a move -> why it has not begun
+
+
+class Gate:
+    """What stands between an approved move and its first statement, and between a held one and its next."""
+
+    def __init__(
+        self, database: DatabaseConfig, ledger: Ledger, clock: Clock, wishes: Wishes, stopping: threading.Event
+    ) -> None:
+        """Wire it up.
+
+        Args:
+            database: its windows and budgets.
+            ledger: what was moved before, and where it is noted why something waits.
+            clock: time.
+            wishes: what people ask of moves.
+            stopping: set once the agent is to stop.
+        """
+        self._database = database
+        self._ledger = ledger
+        self._clock = clock
+        self._wishes = wishes
+        self._stopping = stopping
+        self._waiting: dict[str, str] = {}
+        self._rates: CopyRates | None = None
+        self._learnt_at = -math.inf
+
+    def decision(self, row: MoveRow) -> Decision:
+        """Whether an approved move may begin now; why it waits is noted for everybody who looks."""
+        ask = self._wishes.of(row.id, fresh=True)
+        if ask is not None and ask.kind is Ask.PAUSE:
+            decision = Decision(Answer.WAIT, f"{reason_of(ask)}; hotplace resume {row.id} lets it begin")
+        elif ask is not None and ask.kind is Ask.CANCEL:  # asked while it ran, by an agent that died before it obeyed
+            decision = Decision(Answer.NEVER, reason_of(ask))
+        else:
+            decision = self._by_window(row)
+        self.note_waiting({str(row.id): decision.sentence} if decision.answer is Answer.WAIT else {})
+        return decision
+
+    def want(self, row: MoveRow) -> Want:
+        """What is wanted of the statement that runs."""
+        kind = self._wishes.kind(row.id)
+        if self._stopping.is_set() or kind is Ask.CANCEL:
+            return Want.STOP
+        if kind is Ask.PAUSE or not self.open():
+            return Want.HOLD
+        return Want.GO_ON
+
+    def lets_go_on(self, row: MoveRow, *, again: bool) -> bool:
+        """Whether a held move is to go on, or to be given up, now.
+
+        Args:
+            row: the move.
+            again: it is time to ask an engine again that has refused to end it.
+        """
+        ask = self._wishes.of(row.id, fresh=True)
+        if self._stopping.is_set() or (ask is not None and ask.kind is Ask.PAUSE):
+            return False
+        if ask is not None and ask.kind is Ask.CANCEL:
+            return not ask.answer or again
+        return self.open()
+
+    def open(self) -> bool:
+        """Whether it is a time for moves."""
+        return self._database.calendar.contains(self._clock.now())
+
+    def learn_again(self) -> None:
+        """A move was sent, which teaches too."""
+        self._rates = None
+
+    def note_waiting(self, waiting: dict[str, str]) -> None:
+        """Let everybody see what waits, and why."""
+        if waiting != self._waiting:
+            self._waiting = waiting
+            self._ledger.state.save_document(self._database.name, WAITING, waiting)
+
+    def _by_window(self, row: MoveRow) -> Decision:
+        limits = limits_of(self._database)
+        if limits.calendar.always and not limits.capped:
+            return START
+        now = self._clock.now()
+        rates = self._learnt_rates(now)
+        opening = limits.calendar.opening_at(now)
+        used = Used(0, 0.0)
+        if opening is not None and limits.capped:
+            used = used_within(
+                self._ledger.moves.sent(self._database.name, opening.start - LONGEST_MOVE), opening, rates
+            )
+        return decide(_need_of(row, rates, self._database.copy_safety), limits, used, now)
+
+    def _learnt_rates(self, now: datetime) -> CopyRates:
+        """What moves have taught so far; read anew after each of them and now and then."""
+        if self._rates is None or self._clock.monotonic() - self._learnt_at >= LEARN_AGAIN_SECONDS:
+            self._rates = learn(self._ledger.moves.sent(self._database.name, since_for(now)))
+            self._learnt_at = self._clock.monotonic()
+        return self._rates
+
+
+def _need_of(row: MoveRow, rates: CopyRates, safety: float) -> Need:
+    """What a move asks of a window."""
+    return Need(
+        key=row.move.key,
+        bytes=row.move.size_bytes,
+        seconds=safety * rates.seconds(row.move),
+        pausable=any(step.pausable for step in row.move.route.steps),
+    )

@@ -1,0 +1,142 @@
+"""What the daemon does at each turn: sample, plan or act for one watch, fold the history; and all of it once."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+
+from agent.decisions import forget
+from agent.ledger import HistorySettings, Ledger
+from agent.logs import EventLog
+from agent.memory import return_free_blocks, smaller_blocks_returned
+from agent.snapshot import STATUS, status_document
+from agent.watch import Watch
+from connectors.base import Clock, HotplaceError
+from connectors.interruptible import interruptible
+
+log = EventLog(__name__)
+ACT_EVERY_SECONDS = 1.0  # how soon an approval is noticed, and what people ask of a move that is held
+LONGEST_REST_SECONDS = 60.0  # between two tries to act that fail: each writes to the log, and may write to the ledger
+
+Job = Callable[[Watch], None]
+
+
+@dataclass(slots=True)
+class _Rest:
+    """How long a job that failed is left alone: twice as long with every failure in a row."""
+
+    seconds: float = 0.0
+    until: float = -math.inf  # on the monotonic clock
+
+    def after_failure(self, now: float) -> None:
+        """Rest from ``now`` on."""
+        self.seconds = min(LONGEST_REST_SECONDS, max(ACT_EVERY_SECONDS, 2 * self.seconds))
+        self.until = now + self.seconds
+
+
+class Jobs:
+    """The turns of all watches. Those of one watch may run at the same time, each of them once."""
+
+    def __init__(self, ledger: Ledger, clock: Clock, history: HistorySettings) -> None:
+        """Wire it up.
+
+        Args:
+            ledger: the durable record.
+            clock: time.
+            history: how long it is kept.
+        """
+        self._ledger = ledger
+        self._clock = clock
+        self._history = history
+        self._rests: defaultdict[str, _Rest] = defaultdict(_Rest)  # from acting, by database
+        self._told: dict[str, int] = {}  # number of the last proposal that the log spoke of, by database
+
+    def guarded(self, job: Job, watch: Watch) -> None:
+        """Run a job; what goes wrong is said, and tried again at the next turn."""
+        try:
+            job(watch)
+        except HotplaceError as error:
+            log.error("failed", job=job.__name__, database=watch.database.name, error=str(error), advice=error.advice)
+        if job != self.act:
+            return_free_blocks()
+
+    def sample(self, watch: Watch) -> None:
+        """Sample, see what became of moves, and let everybody know.
+
+        Raises:
+            HotplaceError: the database did not answer.
+        """
+        failed_before = watch.snapshot.error
+        try:
+            cycle = watch.sample()
+        except HotplaceError:
+            self._note_status(watch)  # whoever asks for the status learns that it runs, and why it has no samples
+            raise
+        if failed_before:
+            log.info("answers again", database=watch.database.name)
+        log.debug("sampled", database=watch.database.name, sentence=cycle.sentence, seconds=round(cycle.seconds, 3))
+        watch.count_proposals()
+        for outcome in watch.verify():
+            log.info("outcome", database=watch.database.name, verdict=str(outcome.verdict), sentence=outcome.sentence)
+        self._note_status(watch)
+
+    def plan(self, watch: Watch) -> None:
+        """Plan, and store what is worth proposing; a proposal is told to the log once.
+
+        Raises:
+            HotplaceError: the ledger or the database did not answer.
+        """
+        with smaller_blocks_returned():
+            planning = watch.plan()
+            number = None if planning is None else watch.propose(planning)
+        if number is not None and planning is not None and self._told.get(watch.database.name) != number:
+            self._told[watch.database.name] = number
+            log.info("proposal", database=watch.database.name, id=number, moves=len(planning.plan.moves),
+                     wait_saved_per_hour=round(planning.plan.wait_saved_per_hour, 1))  # fmt: skip
+
+    def act(self, watch: Watch) -> None:
+        """Carry out what is approved, unless the last try has failed a moment ago.
+
+        Raises:
+            HotplaceError: it failed before or beside a move.
+        """
+        rest = self._rests[watch.database.name]
+        if self._clock.monotonic() < rest.until:
+            return
+        try:
+            done = watch.act()
+        except HotplaceError:
+            rest.after_failure(self._clock.monotonic())
+            raise
+        rest.seconds = 0.0
+        if done:
+            watch.plan()  # the ranking and the metrics show the new homes at once
+
+    def fold(self) -> None:
+        """Fold old history, and forget what decisions of that age rested on."""
+        now = self._clock.now()
+        report = self._ledger.history.fold(now, self._history)
+        forgotten = forget(self._ledger, now - timedelta(seconds=self._history.history_seconds))
+        log.debug("history folded", report=str(report), decisions_forgotten=forgotten)
+
+    def everything(self, watch: Watch) -> None:
+        """Two samples one sampling period apart, and all that follows from them.
+
+        Raises:
+            HotplaceError: one of the steps failed.
+            KeyboardInterrupt: what ran was cancelled.
+        """
+        watch.sample()
+        self._clock.sleep(watch.database.sample_seconds)
+        self.sample(watch)
+        self.plan(watch)
+        interruptible(partial(self.act, watch), watch.stop)
+
+    def _note_status(self, watch: Watch) -> None:
+        document = status_document(watch.snapshot, self._clock.now(), os.getpid())
+        self._ledger.state.save_document(watch.database.name, STATUS, document)
