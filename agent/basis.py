@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agent.ledger import Ledger, ProposalRow
-from agent.planner import rows_of_keys
 from agent.proposals import Proposal, ProposedMove
+from agent.situation import rows_of_keys
 from agent.states import ProposalState
 from connectors.containers import named
 from connectors.model import Catalog

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from agent.planner import Planning, governing_pins
+from agent.planner import Planning
+from agent.situation import governing_pins
 from policies.preference import pin_view
 
 PIN_REPORTS = "pins"  # name under which the ledger keeps the document

@@ -7,47 +7,30 @@ again with what was learnt.
 
 from __future__ import annotations
 
-import fnmatch
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from agent.allowance import budget_of, expiry_of, limits_of
 from agent.config import DatabaseConfig
-from agent.copying import came_up, since_for, turned_over, worn
+from agent.copying import since_for, turned_over, worn
 from agent.experience import experienced
 from agent.ledger import Ledger
 from agent.proposals import BALANCE, Proposal, ProposedMove
 from agent.purposes import purpose_of
 from agent.routing import routed
 from agent.sampler import Picture
-from agent.states import MoveState
+from agent.situation import Wish, pins_of, situation_of, with_rest
 from connectors.base import Connector
-from connectors.model import F64, I8, I64, Route, Space
+from connectors.model import Route
 from policies.benefit import move_cost_seconds
 from policies.costs import route_cost
-from policies.heat import GUEST_HALF_LIVES, doubted
 from policies.modes import Hsm, Mode, plan_mode
-from policies.plan import HeatView, Pin, Plan, PlannedMove, PolicySettings, RouteCost, Situation, Verdict
-
-
-class Wish(Protocol):
-    """A pin, from the configuration or from the ledger."""
-
-    @property
-    def pattern(self) -> str:
-        """A unit's key, or a glob over keys."""
-        ...
-
-    @property
-    def pin(self) -> Pin:
-        """What is wanted of the units that match."""
-        ...
-
+from policies.plan import HeatView, Plan, PlannedMove, PolicySettings, RouteCost, Situation, Verdict
 
 _N = TypeVar("_N", int, float)
 ROUNDS = 40  # of asking again, each for all moves of a plan; one that still has no way then does nothing
@@ -105,10 +88,8 @@ def make_planning(
         picture = replace(picture, heat=trace)
         settings = replace(settings, minimum_history_seconds=0.0, regret_ratio=0.0)
     situation = situation_of(picture, database, ledger, settings, now)
-    failed = _last_failed(ledger, database.name, settings, now) if mode is None else {}
-    if failed:
-        resting = settings.cool_down_seconds - _seconds_since(situation.units.key, failed, now)
-        situation = replace(situation, cooling_seconds=np.maximum(situation.cooling_seconds, resting))
+    if mode is None:  # who asks for one by a command has perhaps removed the cause, and is not held up
+        situation = with_rest(situation, database, ledger, settings, now)
     situation = replace(
         situation,
         tiers=worn(situation.tiers, sent, now),
@@ -187,98 +168,6 @@ def _without_moves(situation: Situation, plan: Plan) -> Plan:
     chosen[rows] = situation.tier_of_space[situation.units.space[rows]] == 0
     gap = 1.0 if plan.bound_per_hour > 0 else 0.0
     return replace(plan, moves=(), wait_saved_per_hour=0.0, gap_ratio=gap, verdict=verdict, chosen=chosen)
-
-
-def pins_of(database: DatabaseConfig, ledger: Ledger, now: datetime) -> tuple[Wish, ...]:
-    """Pins of the configuration, then those set by hand; a later one overrules an earlier one."""
-    return (*database.pins, *ledger.pins.rows(database.name, now))
-
-
-def situation_of(
-    picture: Picture, database: DatabaseConfig, ledger: Ledger, settings: PolicySettings, now: datetime
-) -> Situation:
-    """Everything a plan may depend on, put together from the picture, the pins and the record of past moves."""
-    units, tier_of_space = picture.catalog.units, picture.storage.tier_of_space
-    heat, cooling = picture.heat, np.zeros(len(units))
-    guest_seconds = settings.long_half_life_seconds * GUEST_HALF_LIVES
-    guests = came_up(picture.storage.tiers, ledger.moves.sent(database.name, now - timedelta(seconds=guest_seconds)))
-    if guests:
-        lately = _seconds_since(units.key, guests, now) < guest_seconds
-        heat = doubted(heat, lately & (tier_of_space[units.space] == 0))
-    moved = ledger.moves.last_moved(database.name)
-    if moved:
-        cooling = np.maximum(0.0, settings.cool_down_seconds - _seconds_since(units.key, moved, now))
-    return Situation(
-        units=units,
-        heat=heat,
-        spaces=_closed(picture.storage.spaces, ledger, database.name),
-        tiers=picture.storage.tiers,
-        tier_of_space=tier_of_space,
-        pin=pin_column(units.key, pins_of(database, ledger, now)),
-        cooling_seconds=cooling,
-        database=picture.work,
-        roles=picture.roles,
-    )
-
-
-def _closed(spaces: tuple[Space, ...], ledger: Ledger, database: str) -> tuple[Space, ...]:
-    """The spaces, those closed to arrivals with their room unknown: to the policies such a space is no target.
-
-    What is under a space is left out: no policy asks, and situations are stored.
-    """
-    closed = {row.space for row in ledger.arrivals.rows(database)}
-    bare = (replace(space, containers=()) for space in spaces)
-    return tuple(
-        replace(space, free_bytes=None, capacity_bytes=None) if space.name in closed else space for space in bare
-    )
-
-
-def pin_column(keys: Sequence[str], pins: Sequence[Wish]) -> I8:
-    """Pin of each unit, shape ``(len(keys),)``."""
-    if not pins:
-        return np.full(len(keys), Pin.NONE, dtype=np.int8)
-    words = np.array([*(pin.pin for pin in pins), Pin.NONE], dtype=np.int8)
-    return words[governing_pins(keys, pins)]
-
-
-def governing_pins(keys: Sequence[str], pins: Sequence[Wish]) -> I64:
-    """Which pin governs each unit, -1 for none, shape ``(len(keys),)``.
-
-    The last matching pattern wins; an exact key matches only itself.
-    """
-    column = np.full(len(keys), -1, dtype=np.int64)
-    row_of = rows_of_keys(keys, {pin.pattern for pin in pins})
-    for at, pin in enumerate(pins):
-        if pin.pattern in row_of:
-            column[row_of[pin.pattern]] = at
-            continue
-        for row, key in enumerate(keys):
-            if fnmatch.fnmatchcase(key, pin.pattern):
-                column[row] = at
-    return column
-
-
-def _last_failed(ledger: Ledger, database: str, settings: PolicySettings, now: datetime) -> dict[str, datetime]:
-    """Unit key -> when a move of it failed, of all within the cool-down: tried again at once, it would fail again.
-
-    Who asks for a mode by a command has perhaps removed the cause, and is not held up.
-    """
-    since = now - timedelta(seconds=settings.cool_down_seconds)
-    rows = ledger.moves.rows(database=database, states={MoveState.FAILED}, since=since)
-    return {key: row.updated_at for row in rows for key in row.move.route.bundle.unit_keys}
-
-
-def _seconds_since(keys: Sequence[str], instants: Mapping[str, datetime], now: datetime) -> F64:
-    """How long ago the instant of each unit was, infinitely long where it has none."""
-    column = np.full(len(keys), np.inf)
-    for key, row in rows_of_keys(keys, instants.keys()).items():
-        column[row] = (now - instants[key]).total_seconds()
-    return column
-
-
-def rows_of_keys(keys: Sequence[str], wanted: Set[str]) -> dict[str, int]:
-    """Rows of the few keys that are wanted; those that are not there are left out."""
-    return {key: row for row, key in enumerate(keys) if key in wanted} if wanted else {}
 
 
 def _with_exact_sizes(situation: Situation, plan: Plan, connector: Connector) -> Situation | None:

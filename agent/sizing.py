@@ -12,7 +12,7 @@ from typing import Any
 
 from agent.config import DatabaseConfig, Level, NothingToSize
 from agent.ledger import Ledger
-from agent.planner import situation_of
+from agent.situation import situation_of
 from agent.watch import Watch
 from connectors.base import Clock
 from policies.limits import DAY

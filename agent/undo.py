@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 from agent.config import DatabaseConfig
 from agent.containers import put_back
 from agent.ledger import Ledger, MoveRow
-from agent.planner import rows_of_keys
 from agent.proposals import Proposal, ProposedMove
 from agent.purposes import purpose_of_undo
+from agent.situation import rows_of_keys
 from agent.states import MoveState
 from connectors.base import Connector, HotplaceError
 from connectors.model import Bundle, Catalog, NoRoute, Route, UnitKind

@@ -13,8 +13,9 @@ import pytest
 
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger, SentRow, StepState
-from agent.planner import Planning, make_planning, situation_of
+from agent.planner import Planning, make_planning
 from agent.sampler import Picture, Sampler
+from agent.situation import situation_of
 from agent.states import MoveState
 from connectors.base import Connector
 from connectors.model import Bundle, NoRoute, Route
