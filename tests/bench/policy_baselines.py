@@ -8,7 +8,6 @@ eight days (a month and a day where months matter) with one seed. ``--show`` pri
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -177,7 +176,6 @@ def measurements(*, quick: bool = False) -> list[Measurement]:
 
 def main(arguments: list[str]) -> int:
     """Print the figures as one line of JSON, or with ``--show`` every play as it ends."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of the workers: theirs are small arrays
     played = []
     for play in plays(quick="--quick" in arguments):
         played.append(play)
