@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from connectors.amounts import format_seconds
 from connectors.base import CannotConnect, Clock, LockNotObtained, ObjectGone, OutcomeUnknown, Paused, StatementFailed
 from connectors.db2.inspection import Rebalance, is_moving, read_rebalance, space_arrived
 from connectors.db2.session import ReadSession
@@ -89,8 +90,9 @@ class SpaceChanger:
             if not self._known(step, lambda: self._begins(change)):
                 if change.group:
                     return
+                within = format_seconds(self._settings.rebalance_begins_within)
                 raise StatementFailed(
-                    f"{step.purpose}: no rebalance began within {self._settings.rebalance_begins_within:g} s",
+                    f"{step.purpose}: no rebalance began within {within}",
                     advice=f"Look at MON_GET_REBALANCE_STATUS and db2diag.log for {change.space}.",
                 )
         self._known(step, lambda: self._wait(step, change))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from connectors.amounts import format_bytes
 from connectors.db2.names import Part, parse_key, parts_of, whole_of
 from connectors.db2.restrictions import written_name
 from connectors.db2.server import Server
@@ -17,7 +18,6 @@ LOG_RATIO = 1.1  # rows are inserted one by one and logged, as are the indexes b
 STAGING_RATIO = 0.05  # changes that are noted while the rows are copied
 TOOLS = "SYSTOOLSPACE"
 TOOLS_NEEDED = 2**20  # bytes; the protocol of one move is a few rows, but a full table space takes none
-MEBIBYTE = 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +93,8 @@ def cramped(table: TableFacts, room: Room) -> tuple[str, ...]:
     """
     short = ((space, needed, room.free.get(space)) for space, needed in room.beside.items())
     return tuple(
-        f"{needed / MEBIBYTE:,.0f} MiB of {written_name(table)} are made anew in {space} meanwhile, which has "
-        f"{free / MEBIBYTE:,.0f} MiB left: make room there first"
+        f"{format_bytes(needed)} of {written_name(table)} are made anew in {space} meanwhile, which has "
+        f"{format_bytes(free)} left: make room there first"
         for space, needed, free in short
         if free is not None and free < needed
     )
@@ -115,5 +115,5 @@ def log_note(bundle: Bundle, room: Room) -> tuple[str, ...]:
     wanted = logged(bundle, room)
     if room.log_bytes is None or wanted <= room.log_bytes:
         return ()
-    log, active = f"{wanted / MEBIBYTE:,.0f} MiB", f"{room.log_bytes / MEBIBYTE:,.0f} MiB"
+    log, active = format_bytes(wanted), format_bytes(room.log_bytes)
     return (f"it writes {log} of log and {active} may be active: one old transaction fills it; raise LOGSECOND first",)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import psycopg
 
+from connectors.amounts import format_seconds
 from connectors.base import (
     AuthenticationFailed,
     CannotConnect,
@@ -68,12 +69,12 @@ def cancelled(doing: str, *, by_us: bool, after_seconds: float, limit_seconds: f
         return Interrupted(f"{doing}: cancelled on request", native_code=QUERY_CANCELED)
     if limit_seconds and after_seconds >= 0.98 * limit_seconds:
         return TimedOut(
-            f"{doing}: not finished within {limit_seconds:g} s",
+            f"{doing}: not finished within {format_seconds(limit_seconds)}",
             advice="Raise move_timeout, or move it when the disks are less busy.",
             native_code=QUERY_CANCELED,
         )
     return Interrupted(
-        f"{doing}: cancelled by somebody else after {after_seconds:.1f} s",
+        f"{doing}: cancelled by somebody else after {format_seconds(after_seconds)}",
         advice="Ask who cancelled it before trying again.",
         native_code=QUERY_CANCELED,
     )

@@ -6,12 +6,12 @@ the file stays for ever, as large as it got, and on a small fast tablespace that
 
 from __future__ import annotations
 
+from connectors.amounts import format_bytes
 from connectors.model import Finding, Severity
 from connectors.postgresql.queries import query
 from connectors.postgresql.session import ReadSession, Row
 
 OLDER_THAN_SECONDS = 3600.0
-MIB = 2**20
 
 
 def unknown_files(session: ReadSession) -> tuple[Finding, ...]:
@@ -43,7 +43,7 @@ def _found(row: Row) -> Finding:
     return Finding(
         severity=Severity.WARNING,
         code="files_unknown",
-        sentence=f"{count} file(s) in {space} belong to no relation and take {size / MIB:,.1f} MiB, {example} among "
+        sentence=f"{count} file(s) in {space} belong to no relation and take {format_bytes(size)}, {example} among "
         "them: a server that ended in the midst of a move or a build leaves such files",
         remedy="Back up, stop the server, look at them once more, and delete them by hand; hotplace never does.",
         values={"space": str(space), "bytes": str(size), "example": str(example)},

@@ -6,6 +6,7 @@ import os
 import threading
 from dataclasses import dataclass
 
+from connectors.amounts import format_seconds
 from connectors.base import (
     CannotConnect,
     Clock,
@@ -190,7 +191,9 @@ class Session(Closing):
             if done >= total:
                 return
             if timeout_seconds and waited >= timeout_seconds:
-                raise TimedOut(f"the move took longer than {timeout_seconds:g} s", advice="Give it more time.")
+                raise TimedOut(
+                    f"the move took longer than {format_seconds(timeout_seconds)}", advice="Give it more time."
+                )
             pause = min(max(SHORTEST_SLICE, total / SLICES), LONGEST_SLICE, total - done)
             self._pause(pause)
             done += pause

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from connectors.amounts import format_bytes
 from connectors.base import PrivilegeMissing
 from connectors.model import NoRoute, Route
 from connectors.sqlserver.ddl import quoted_table
@@ -48,8 +49,8 @@ def _log_full(session: ReadSession, route: Route) -> NoRoute | None:
         if not unlimited and room < route.log_bytes:
             return NoRoute(
                 code="log_full",
-                sentence=f"the transaction log has room for {room / MIB:.0f} MiB; moving {route.bundle.key} writes "
-                f"about {route.log_bytes / MIB:.0f} MiB",
+                sentence=f"the transaction log has room for {format_bytes(room)}; moving {route.bundle.key} writes "
+                f"about {format_bytes(route.log_bytes)}",
             )
     return None
 

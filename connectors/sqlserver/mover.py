@@ -6,6 +6,7 @@ import threading
 
 import pyodbc
 
+from connectors.amounts import format_seconds
 from connectors.base import (
     Clock,
     Closing,
@@ -218,7 +219,7 @@ class SqlserverMover(Closing):
             return Interrupted(f"{doing}: cancelled on request", native_code=CANCELLED)
         if seen.state == TIMED_OUT:
             return TimedOut(
-                f"{doing}: not finished within {limit:g} s",
+                f"{doing}: not finished within {format_seconds(limit)}",
                 advice="Raise move_timeout, or move it when the disks are less busy.",
                 native_code=TIMED_OUT,
             )

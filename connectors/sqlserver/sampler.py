@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from connectors.amounts import format_seconds
 from connectors.base import Clock, ConnectorError, PrivilegeMissing, TimedOut
 from connectors.figures import SpaceFigures
 from connectors.folding import Folding, busy
@@ -106,7 +107,8 @@ class DmvSampler:
     def _check_rest(self, now: float) -> None:
         if now < self._rests_until:
             raise TimedOut(
-                f"the last sample took longer than {self._budget:g} s; the next one in {self._rests_until - now:.0f} s",
+                f"the last sample took longer than {format_seconds(self._budget)}; the next one in "
+                f"{format_seconds(self._rests_until - now)}",
                 advice="Sample less often, or raise sample_budget.",
             )
 
