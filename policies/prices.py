@@ -27,7 +27,7 @@ _ROUNDS = 400  # of cutting, times the number of resources
 _SETTLE_EVERY = 8  # cuts, times the number of resources
 _FEW = 200  # items that are not worth settling
 MANY = 20_000  # items that are worth sifting
-_NEAR = 12_000  # items that get first prices right
+_NEAR = 6_000  # items for each option there is: so many get first prices right
 _SIFTS = 8
 
 
@@ -145,7 +145,7 @@ def _sample(offers: Offers) -> Offers:
     """Few items that stand for all: every so many-th, counting as so many, of those who would gain and of the rest."""
     parts = []
     for which in _sides(offers):
-        step = max(1, len(which) // (_NEAR // 4))
+        step = max(1, len(which) // (_NEAR * len(offers.gain) // 4))
         some = offers.only(which[step // 2 :: step])
         parts.append((some.gain * step, some.use * step))
     return Offers(
@@ -160,11 +160,11 @@ def nearest(offers: Offers, reduced: F64) -> I64:
 
     As many of those who would gain as of the others: where few come and many could leave, all who come are near.
     """
-    parts = []
+    parts, half = [], _NEAR * len(offers.gain) // 2
     for which in _sides(offers):
         stake = np.abs(np.where(np.isfinite(offers.gain[:, which]), offers.gain[:, which], 0.0)).max(axis=0)
         doubt = doubts(reduced[:, which]) / np.maximum(stake, 1.0)
-        parts.append(which[np.argpartition(doubt, _NEAR // 2)[: _NEAR // 2]] if len(which) > _NEAR // 2 else which)
+        parts.append(which[np.argpartition(doubt, half)[:half]] if len(which) > half else which)
     return np.sort(np.concatenate(parts))
 
 
