@@ -27,7 +27,7 @@ from policies.plan import MoveReason, Pin, Tier
 from policies.schedule import scheduled
 
 _ROUNDS = 4  # of asking the solver again with the moves and the room that are left
-_AGAIN = (8, 6)  # answers to few items, and to many, that are looked for beside one that cannot be carried out
+_AGAIN = (8, 4)  # answers to few items, and to many, that are looked for beside one that cannot be carried out
 _FEW = 500  # items
 _MISSED = 1e-4  # of an answer's gain: less is not worth another
 

@@ -53,7 +53,10 @@ class Outlook:
 
     def possible(self, left: F64, item: int) -> Bools:
         """States from which the items that are left could still give back what is overdrawn."""
-        return np.asarray((left + self.given[:, item, np.newaxis] >= -SLACK).all(axis=0), dtype=np.bool_)
+        possible = np.ones(left.shape[1], dtype=np.bool_)
+        for of, given in zip(left, self.given[:, item], strict=True):  # quicker than all(axis=0) of a few long rows
+            possible &= of + given >= -SLACK
+        return possible
 
     def certain(self, gain: F64, left: F64, item: int) -> F64:
         """The best gain that each state is sure of, with what the rest would choose at one of the prices."""

@@ -32,7 +32,7 @@ _GIVEN_UP = (5e-5, 1e-4, 5e-4, 0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.3, 1e9)  
 _GIVEN_UP_FIRST = 0.25  # of what may be had above a floor that was given; then all of it
 _LOOKS = ((False, _CLOSE), (True, _FAR))  # in the other order: whether all items are in view; the gap it is for
 _NEIGHBOURS = 300  # items
-_AROUND = ((0, 1), (0, 3), (1, 3), (2, 3))  # which of what is near: from one on every so many-th
+_AROUND = ((0, 1), (0, 3))  # which of what is near: from one on every so many-th
 _NEAR = 1e-3  # of the bound: a choice that loses less is open
 _WORTH = 1e-3  # of the bound: a resource that is worth less holds nothing up
 _TINY = 1e-12  # of the bound
@@ -49,7 +49,7 @@ class _Effort:
     missed: float = 0.0  # of the bound: what finds all but so much has found enough
 
 
-_FULL, _OF_MANY, _IN_HASTE = _Effort(1_500_000), _Effort(1_500_000, _CLOSE), _Effort(100_000)
+_FULL, _OF_MANY, _IN_HASTE, _NEARBY = _Effort(1_000_000), _Effort(1_000_000, _CLOSE), _Effort(200_000), _Effort(400_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,8 +153,8 @@ def _solved(offers: Offers, found: Prices, least: float = -np.inf, effort: _Effo
     A search is at its best where it is asked for a little less than there is: whatever promises less is out of its way.
     So first it is asked for nearly all that the limit promises, and then for less and less. Where it finds nothing it
     often proves that there is nothing, and the limit comes down. What it finds is then sought to be bettered in another
-    order. With a least gain that is to be beaten two searches have to do, and nothing that brings less is bettered.
-    Among many a search ends with the first choice that is near enough to the limit.
+    order. With a least gain that is to be beaten two searches have to do, nothing that brings less is bettered, and the
+    neighbourhood is left alone. Among many a search ends with the first choice that is near enough to the limit.
     """
     best, limit = _rounded(offers, found), found.bound
     effort = effort if np.isinf(least) else _IN_HASTE
@@ -173,9 +173,9 @@ def _solved(offers: Offers, found: Prices, least: float = -np.inf, effort: _Effo
         if limit - floor > gap * limit:
             best, limit = _looked(offers, found, best, limit, floor, 1, whole=whole, effort=effort)
     for first, every in _AROUND:
-        if best is None or limit - offers.gained(best) <= _FAR * limit:
+        if best is None or np.isfinite(least) or limit - offers.gained(best) <= _FAR * limit:
             break
-        best = _around(offers, found, best, first, every, effort)
+        best = _around(offers, found, best, first, every)
     return best, limit
 
 
@@ -184,13 +184,13 @@ def _given_up_above(least: float, limit: float) -> tuple[float, ...]:
     return (_GIVEN_UP_FIRST * (limit - least) / max(abs(limit), _SMALLEST), 1e9)
 
 
-def _around(offers: Offers, found: Prices, best: I64, first: int, every: int, effort: _Effort) -> I64:
+def _around(offers: Offers, found: Prices, best: I64, first: int, every: int) -> I64:
     """A better choice that differs from the best one among what moves and some of what is near, or that one."""
     order = _open(offers, found, offers.gained(best), 0)
     touched = (best[order] != STAY) | (best_options(found.reduced)[0][order] != STAY)
     others = np.flatnonzero(~touched)[first : _NEIGHBOURS * every : every]
     near = np.sort(np.concatenate((np.flatnonzero(touched), others))[:_NEIGHBOURS])
-    better, _ = _searched(offers, found, order[near], best, best, offers.gained(best), effort)
+    better, _ = _searched(offers, found, order[near], best, best, offers.gained(best), _NEARBY)
     return best if better is None else better
 
 

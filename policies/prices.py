@@ -21,6 +21,7 @@ import numpy as np
 
 from connectors.model import F64, I64
 from policies.offers import STAY, Offers, best_options
+from policies.repricing import Market
 
 _CLOSE = 1e-9  # of the bound: near enough
 _ROUNDS = 400  # of cutting, times the number of resources
@@ -42,24 +43,20 @@ class Prices:
 
 
 @dataclass(slots=True)
-class _Market:
-    """The items that are not settled yet, and the sums of those that are."""
+class _Open:
+    """The items that are not settled yet, and what those that are bring."""
 
     offers: Offers
-    worth: float = 0.0  # of the settled items
-    use: F64 = field(default_factory=lambda: np.zeros(0))  # of the settled items, (k,)
+    worth: float = 0.0  # of the settled items; the room is what they leave
+    market: Market = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.market = Market(self.offers)
 
     def evaluate(self, price: F64) -> tuple[float, F64]:
         """The figure at some prices, and a subgradient."""
-        gain, use, left = self.offers.gain, self.offers.use, self.offers.room - self.use
-        if len(gain) == 1:
-            reduced = gain[0] - price @ use[:, 0]
-            taken = np.flatnonzero(reduced > 0)
-            worth, used = reduced[taken].sum(), use[:, 0, taken].sum(axis=1)
-        else:
-            choice, each = best_options(self.offers.reduced(price))
-            worth, used = each.sum(), self.offers.used(choice)
-        return float(price @ left + worth + self.worth), left - used
+        value, slope = self.market.evaluate(price[np.newaxis], self.offers.room[:, np.newaxis])
+        return float(value[0]) + self.worth, slope[0]
 
     def settle(self, price: F64, shape: F64) -> None:
         """Set aside items that choose the same everywhere in the ellipsoid."""
@@ -74,32 +71,31 @@ class _Market:
         takes = (best != STAY) & np.all(surely > rivals, axis=0)
         choice = np.where(takes, best, STAY)
         self.worth += offers.gained(choice)
-        self.use = self.use + offers.used(choice)
-        self.offers = offers.only(~(takes | stays))
+        self.offers = replace(offers.only(~(takes | stays)), room=offers.room - offers.used(choice))
+        self.market = Market(self.offers)
 
 
 def prices(offers: Offers) -> Prices:
     """The dual of some offers, at least one resource."""
     scale = _largest(offers)
-    tried = _cheapest(_Market(offers, use=np.zeros(len(scale))), scale) if len(offers) <= MANY else _sifted(offers)
+    tried = _cheapest(offers, scale) if len(offers) <= MANY else _sifted(offers)
     price = tried[0]
     reduced = offers.reduced(price)
     bound = float(price @ offers.room + best_options(reduced)[1].sum())
     return Prices(bound=bound, price=price, tried=tried, reduced=reduced)
 
 
-def _cheapest(market: _Market, scale: F64) -> F64:
+def _cheapest(offers: Offers, scale: F64, worth: float = 0.0) -> F64:
     """Prices tried on the way to the best ones, those first, shape ``(tries, k)``.
 
     Args:
-        market: used up.
+        offers: the items that may choose.
         scale: of the prices; no best price is above it.
+        worth: what all others bring.
     """
     resources, axes = len(scale), -np.eye(len(scale))
-    market.offers = replace(
-        market.offers, use=market.offers.use * scale[:, np.newaxis, np.newaxis], room=market.offers.room * scale
-    )
-    market.use = market.use * scale
+    scaled = replace(offers, use=offers.use * scale[:, np.newaxis, np.newaxis], room=offers.room * scale)
+    items = _Open(scaled, worth)
     centre, shape = np.full(resources, 0.5), np.eye(resources) * (resources / 4)
     tried: list[tuple[float, F64]] = []
     least = np.inf
@@ -108,7 +104,7 @@ def _cheapest(market: _Market, scale: F64) -> F64:
         if centre[lowest] < 0:
             slope, excess = axes[lowest], -float(centre[lowest])
         else:
-            value, slope = market.evaluate(centre)
+            value, slope = items.evaluate(centre)
             tried.append((value, centre * scale))
             least = min(least, value)
             excess = value - least
@@ -116,8 +112,8 @@ def _cheapest(market: _Market, scale: F64) -> F64:
         if excess >= reach or (centre[lowest] >= 0 and reach <= _CLOSE * abs(value)):
             break
         centre, shape = _cut(centre, shape, slope / reach, excess / reach)
-        if at % (_SETTLE_EVERY * resources) == _SETTLE_EVERY * resources - 1 and len(market.offers) > _FEW:
-            market.settle(centre, shape)
+        if at % (_SETTLE_EVERY * resources) == _SETTLE_EVERY * resources - 1 and len(items.offers) > _FEW:
+            items.settle(centre, shape)
     tried.sort(key=lambda pair: pair[0])
     return np.array([price for _, price in tried])
 
@@ -125,15 +121,15 @@ def _cheapest(market: _Market, scale: F64) -> F64:
 def _sifted(offers: Offers) -> F64:
     """The same for many items, by looking closely at few of them."""
     scale = _largest(offers)
-    tried = _cheapest(_Market(_sample(offers), use=np.zeros(len(scale))), scale)
+    tried = _cheapest(_sample(offers), scale)
     reduced = offers.reduced(tried[0])
     kept = best_options(reduced)[0]
     near = np.zeros(len(offers), dtype=np.bool_)
     near[nearest(offers, reduced)] = True
     for _ in range(_SIFTS):
         far = np.where(near, STAY, kept)
-        market = _Market(offers.only(near), worth=offers.gained(far), use=offers.used(far))
-        tried = _cheapest(market, scale)
+        inner = replace(offers.only(near), room=offers.room - offers.used(far))
+        tried = _cheapest(inner, scale, offers.gained(far))
         changed = (best_options(offers.reduced(tried[0]))[0] != kept) & ~near
         if not changed.any():
             break

@@ -32,29 +32,28 @@ def repriced(offers: Offers, left: F64, start: F64, close: float) -> F64:
         close: gain by which a bound may be too high.
     """
     market, left = _nearby(offers, left, start)
-    centre, best, least = start.copy(), start.copy(), np.full(len(start), np.inf)
+    centre, best, least = start, start.copy(), np.full(len(start), np.inf)
     radius = _REACH * np.maximum(start, np.maximum(_LEAST * start.max(axis=0), 1e-300))
     shape = radius[:, :, np.newaxis] ** 2 * np.eye(start.shape[1])
-    state, live = np.arange(len(start)), np.ones(len(start), dtype=np.bool_)
+    state = np.arange(len(start))  # those that are still looked for
     for _ in range(_ROUNDS):
-        lowest = centre.argmin(axis=1)
-        deficit = -centre[state, lowest]
-        outside = deficit > 0
         value, slope = market.evaluate(centre, left)
-        better = live & ~outside & (value < least)
-        least[better], best[better] = value[better], centre[better]
-        slope[outside] = 0.0
-        slope[outside, lowest[outside]] = -1.0
-        step = np.einsum("skl,sl->sk", shape, slope)
+        lowest = centre.argmin(axis=1)
+        deficit = -centre[np.arange(len(state)), lowest]
+        outside = deficit > 0
+        slope[outside] = -np.eye(len(left))[lowest[outside]]
+        better = ~outside & (value < least[state])
+        least[state[better]], best[state[better]] = value[better], centre[better]
+        step = (shape @ slope[:, :, np.newaxis])[:, :, 0]
         reach = np.sqrt(np.maximum((step * slope).sum(axis=1), 0.0))
-        excess = np.where(outside, deficit, value - least)
-        live &= (excess < reach) & (outside | (reach > close))
-        if not live.any():
+        excess = np.where(outside, deficit, value - least[state])
+        live = (excess < reach) & (outside | (reach > close))
+        if not live.all():
+            state, left, centre, shape = state[live], left[:, live], centre[live], shape[live]
+            step, reach, excess = step[live], reach[live], excess[live]
+        if not len(state):
             break
-        which = np.flatnonzero(live)
-        centre[which], shape[which] = _cut(
-            centre[which], shape[which], step[which] / reach[which, np.newaxis], excess[which] / reach[which]
-        )
+        centre, shape = _cut(centre, shape, step / reach[:, np.newaxis], excess / reach)
     return best
 
 
