@@ -17,14 +17,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.offers import SLACK, STAY, Offers, best_options, binding
+from policies.offers import STAY, Offers, best_options, binding
 from policies.prices import MANY, Prices, doubts, nearest, prices
+from policies.rounding import ALL_DEARER, nothing, polished, rounded
 from policies.search import search
 
 CORE = 600  # items that a search goes through
 _WIDTH = (64, 32768)
 _PRICES = 6  # of those tried on the way
-_ALL_DEARER = (1.0, 1.01, 1.1, 1.3, 2.0, 1e6)
 _ONE_DEARER = (0.9, 1.1)
 _CLOSE = 2e-5  # of the bound: nearer to it, a search is not worth its time
 _FAR = 1e-3  # of the bound: farther from it, the neighbourhood of the best choice is searched too
@@ -38,7 +38,6 @@ _WORTH = 1e-3  # of the bound: a resource that is worth less holds nothing up
 _TINY = 1e-12  # of the bound
 _SMALLEST = 1e-200  # of what a bound may be, in whatever unit
 _LARGE = 0.3  # how much size counts beside doubt, in the second search
-_FILL_ROUNDS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ def place(offers: Offers, floor: float = -np.inf) -> Placement:
         if placed is not None:
             return placed
     best, limit = _solved(scarce, found, floor)
-    choice = _nothing(scarce) if best is None else best
+    choice = nothing(scarce) if best is None else best
     gain = scarce.gained(choice)
     return Placement(choice=choice, gain=gain, bound=max(limit, gain), near=everybody)
 
@@ -156,7 +155,7 @@ def _solved(offers: Offers, found: Prices, least: float = -np.inf, effort: _Effo
     order. With a least gain that is to be beaten two searches have to do, nothing that brings less is bettered, and the
     neighbourhood is left alone. Among many a search ends with the first choice that is near enough to the limit.
     """
-    best, limit = _rounded(offers, found), found.bound
+    best, limit = rounded(offers, found), found.bound
     effort = effort if np.isinf(least) else _IN_HASTE
     for share in _GIVEN_UP if np.isinf(least) else _given_up_above(least, limit):
         wanted = limit - share * abs(limit)
@@ -219,22 +218,6 @@ def _looked(
     return best, min(limit, max(proven, _gained(offers, best))) if len(asked) == len(order) else limit
 
 
-def _nothing(offers: Offers) -> I64:
-    return np.full(len(offers), STAY, dtype=np.int64)
-
-
-def _rounded(offers: Offers, found: Prices) -> I64 | None:
-    """What the prices say, made dearer until it fits, with the room filled; or nothing, where that fits; or None."""
-    best = _nothing(offers)
-    possible = offers.fits(best)
-    for factor in _ALL_DEARER:
-        choice = best_options(offers.reduced(found.price * factor))[0]
-        if offers.fits(choice):
-            choice = _polished(offers, choice, found.price)
-            return max(choice, best, key=offers.gained) if possible else choice
-    return best if possible else None
-
-
 def _open(offers: Offers, found: Prices, floor: float, search_: int, most: int = CORE) -> I64:
     """The items that a search goes through, those first that matter most and are least certain.
 
@@ -279,7 +262,7 @@ def _searched(
     answer = search(inner, _judges(found), width, floor - settled, CORE, enough - settled)
     if answer.choice is not None:
         base[order] = answer.choice
-        base = _polished(offers, base, found.price)
+        base = polished(offers, base, found.price)
         best = base if offers.gained(base) > _gained(offers, best) else best
     return best, answer.bound + settled
 
@@ -288,56 +271,10 @@ def _judges(found: Prices) -> F64:
     """Prices at which states are judged: the best ones, those on the way to them, and some around them."""
     at = np.geomspace(1, len(found.tried), _PRICES).astype(np.int64) - 1
     at = at[np.diff(at, prepend=-1) > 0]
-    around = [found.price * factor for factor in _ALL_DEARER[1:]]
+    around = [found.price * factor for factor in ALL_DEARER[1:]]
     for resource in range(len(found.price)):
         for factor in _ONE_DEARER:
             price = found.price.copy()
             price[resource] *= factor
             around.append(price)
     return np.vstack((found.tried[at], np.array(around)))
-
-
-def _polished(offers: Offers, choice: I64, price: F64) -> I64:
-    """The choice without sacrifices that nobody needs, and with whatever still fits."""
-    return _filled(offers, _spared(offers, choice), price)
-
-
-def _spared(offers: Offers, choice: I64) -> I64:
-    """Take back what costs something and frees nothing that is needed, the dearest first."""
-    choice = choice.copy()
-    left = offers.room - offers.used(choice)
-    given = np.flatnonzero(choice != STAY)
-    given = given[offers.gain[choice[given], given] <= 0]
-    while len(given):
-        free = np.all(left[:, np.newaxis] + offers.use[:, choice[given], given] >= -SLACK, axis=0)
-        given = given[free]
-        if not len(given):
-            break
-        item = given[int(np.argmin(offers.gain[choice[given], given]))]
-        left = left + offers.use[:, choice[item], item]
-        choice[item] = STAY
-        given = given[given != item]
-    return choice
-
-
-def _filled(offers: Offers, choice: I64, price: F64) -> I64:
-    """Take what still fits, the most gain for what it uses first."""
-    choice = choice.copy()
-    left = offers.room - offers.used(choice)
-    cost = np.tensordot(price, np.maximum(offers.use, 0.0), 1)
-    cost = np.maximum(cost, max(1e-9 * float(cost.max()), 1e-9))
-    ratio = np.where((choice == STAY) & (offers.gain > 0), offers.gain / cost, -np.inf)
-    option = ratio.argmax(axis=0)
-    items = np.flatnonzero(ratio.max(axis=0) > 0)
-    for _ in range(_FILL_ROUNDS):
-        items = items[np.all(offers.use[:, option[items], items] <= left[:, np.newaxis] + SLACK, axis=0)]
-        if not len(items):
-            break
-        order = items[np.argsort(-ratio[option[items], items], kind="stable")]
-        needed = np.cumsum(offers.use[:, option[order], order], axis=1)
-        misfit = np.any(needed > left[:, np.newaxis] + SLACK, axis=0)
-        count = int(np.argmax(misfit)) if misfit.any() else len(order)
-        choice[order[:count]] = option[order[:count]]
-        left = left - needed[:, count - 1]
-        items = order[count:]
-    return choice

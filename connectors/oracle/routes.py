@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from connectors.amounts import format_seconds
 from connectors.effects import FollowUp, Locked
 from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.oracle import statements
@@ -180,6 +181,7 @@ class _Maker:
         if online:
             return (
                 "brief exclusive locks at the start and the end, reads and writes go on between; it waits for every "
-                f"transaction open on the table, at most {self._settings.online_lock_timeout:g} s"
+                f"transaction open on the table, at most {format_seconds(self._settings.online_lock_timeout)}"
             )
-        return f"exclusive DDL lock: {blocked}; gives up after {self._settings.lock_timeout:g} s if it is not free"
+        patience = format_seconds(self._settings.lock_timeout)
+        return f"exclusive DDL lock: {blocked}; gives up after {patience} if it is not free"

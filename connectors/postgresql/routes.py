@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
+from connectors.amounts import format_seconds
 from connectors.effects import Locked
 from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.postgresql.relation import INDEX, MATERIALIZED_VIEW, Relation
@@ -165,7 +166,7 @@ def _prologue(lock_seconds: float, move_seconds: float) -> tuple[str, ...]:
 
 
 def _exclusive_lock(relation: Relation, lock_seconds: float) -> str:
-    waits = f"waits at most {lock_seconds:g} s for it, and others queue behind that wait"
+    waits = f"waits at most {format_seconds(lock_seconds)} for it, and others queue behind that wait"
     if relation.kind == INDEX:
         return f"ACCESS EXCLUSIVE on the index while it is copied, which holds up every query on its table; {waits}"
     return f"ACCESS EXCLUSIVE on the table and its TOAST table while they are copied: no reads, no writes; {waits}"

@@ -154,7 +154,7 @@ class Session(Closing):
                     return
             if waited >= self._lock_timeout:
                 raise LockNotObtained(
-                    f"another session used {move.key} for longer than {self._lock_timeout:g} s",
+                    f"another session used {move.key} for longer than {format_seconds(self._lock_timeout)}",
                     advice="Try again when the long transaction has ended.",
                     native_code="LOCK_TIMEOUT",
                 )

@@ -59,7 +59,8 @@ def _replica_behind(session: ReadSession, queue_mib: int) -> NoRoute | None:
     for local, suspended, send_queue, redo_queue, _ in session.rows("replicas", doing="looking at replicas"):
         if suspended:
             return NoRoute(code="replica_suspended", sentence="a replica of this database is suspended")
-        behind = max(send_queue or 0, redo_queue or 0) * KIB // MIB
-        if not local and behind > queue_mib:
-            return NoRoute(code="replica_behind", sentence=f"a replica of this database is {behind} MiB of log behind")
+        behind = max(send_queue or 0, redo_queue or 0) * KIB
+        if not local and behind > queue_mib * MIB:
+            sentence = f"a replica of this database is {format_bytes(behind)} of log behind"
+            return NoRoute(code="replica_behind", sentence=sentence)
     return None

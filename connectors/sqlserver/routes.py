@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from connectors.amounts import format_seconds
 from connectors.effects import FollowUp, Locked
 from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.sqlserver import ddl
@@ -184,4 +185,4 @@ def _locks(index: IndexDefinition, online: bool, settings: SqlserverSettings) ->
 
 
 def _patience(settings: SqlserverSettings) -> str:
-    return f"waits at most {settings.lock_timeout:g} s for a lock"
+    return f"waits at most {format_seconds(settings.lock_timeout)} for a lock"

@@ -129,7 +129,7 @@ def test_a_replica_that_is_behind_or_suspended_stops_moves(lab: Lab, connector: 
     lab.instance.replicas[1]["redo_queue_size"] = 2 * 2**20
     behind = connector.routes(moved, FAST)
     assert isinstance(behind, NoRoute)
-    assert (behind.code, "2048 MiB" in behind.sentence) == ("replica_behind", True)
+    assert (behind.code, "2.0 GiB" in behind.sentence) == ("replica_behind", True)
     lab.instance.replicas[1].update(redo_queue_size=0, is_suspended=True)
     suspended = connector.routes(moved, FAST)
     assert isinstance(suspended, NoRoute)
