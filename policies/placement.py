@@ -48,7 +48,7 @@ class _Effort:
     missed: float = 0.0  # of the bound: what finds all but so much has found enough
 
 
-_FULL, _OF_MANY, _IN_HASTE, _NEARBY = _Effort(1_000_000), _Effort(1_000_000, _CLOSE), _Effort(200_000), _Effort(400_000)
+_FULL, _OF_MANY, _IN_HASTE, _NEARBY = _Effort(1_000_000), _Effort(1_000_000, 1e-4), _Effort(200_000), _Effort(400_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,9 @@ class Placement:
 
 
 def place(offers: Offers, floor: float = -np.inf) -> Placement:
-    """The best choice found, within every resource. Where a resource is overdrawn from the start, nothing uses more.
+    """The best choice found, within every resource but for rounding (``offers.SLACK`` of its largest single use).
+
+    Where a resource is overdrawn from the start, nothing uses more.
 
     Args:
         offers: what there is to choose.
@@ -157,11 +159,12 @@ def _solved(offers: Offers, found: Prices, least: float = -np.inf, effort: _Effo
     """
     best, limit = rounded(offers, found), found.bound
     effort = effort if np.isinf(least) else _IN_HASTE
+    close = max(_CLOSE, effort.missed)
     for share in _GIVEN_UP if np.isinf(least) else _given_up_above(least, limit):
         wanted = limit - share * abs(limit)
         floor = max(wanted, least, _gained(offers, best))
-        if limit - floor <= _CLOSE * limit:
-            break
+        if limit - floor <= close * limit:
+            continue
         best, limit = _looked(offers, found, best, limit, floor, 0, whole=True, effort=effort)
         if _gained(offers, best) >= wanted:
             break
@@ -169,7 +172,7 @@ def _solved(offers: Offers, found: Prices, least: float = -np.inf, effort: _Effo
         return best, limit
     for whole, gap in _LOOKS:
         floor = _gained(offers, best)
-        if limit - floor > gap * limit:
+        if limit - floor > max(gap, close) * limit:
             best, limit = _looked(offers, found, best, limit, floor, 1, whole=whole, effort=effort)
     for first, every in _AROUND:
         if best is None or np.isfinite(least) or limit - offers.gained(best) <= _FAR * limit:
