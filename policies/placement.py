@@ -46,9 +46,11 @@ class _Effort:
 
     states: int  # items times states
     missed: float = 0.0  # of the bound: what finds all but so much has found enough
+    depth: int = CORE  # items that are decided
 
 
-_FULL, _OF_MANY, _IN_HASTE, _NEARBY = _Effort(1_000_000), _Effort(1_000_000, 1e-4), _Effort(200_000), _Effort(400_000)
+_FULL, _OF_MANY = _Effort(1_000_000), _Effort(1_000_000, missed=1e-4)
+_IN_HASTE, _NEARBY = _Effort(200_000, depth=200), _Effort(400_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,7 +264,7 @@ def _searched(
     inner = replace(offers.only(order), room=offers.room - offers.used(base))
     enough = found.bound - effort.missed * abs(found.bound)
     width = int(np.clip(effort.states // max(1, min(CORE, len(order))), *_WIDTH))
-    answer = search(inner, _judges(found), width, floor - settled, CORE, enough - settled)
+    answer = search(inner, _judges(found), width, floor - settled, effort.depth, enough - settled)
     if answer.choice is not None:
         base[order] = answer.choice
         base = polished(offers, base, found.price)
