@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from connectors.model import F64, I64
+from policies.ellipsoid import rest
 from policies.offers import STAY, Offers, best_options
 from policies.repricing import Market
 
@@ -58,11 +59,11 @@ class _Open:
         value, slope = self.market.evaluate(price[np.newaxis], self.offers.room[:, np.newaxis])
         return float(value[0]) + self.worth, slope[0]
 
-    def settle(self, price: F64, shape: F64) -> None:
+    def settle(self, price: F64, axes: F64) -> None:
         """Set aside items that choose the same everywhere in the ellipsoid."""
         offers = self.offers
         reduced = offers.reduced(price)
-        spread = np.sqrt(np.maximum(0.0, np.einsum("kon,kl,lon->on", offers.use, shape, offers.use, optimize=True)))
+        spread = np.linalg.norm(np.tensordot(axes, offers.use, (0, 0)), axis=0)
         stays = np.all(reduced + spread <= 0, axis=0)
         best, surely = best_options(reduced - spread)
         items = np.arange(len(offers))
@@ -93,27 +94,31 @@ def _cheapest(offers: Offers, scale: F64, worth: float = 0.0) -> F64:
         scale: of the prices; no best price is above it.
         worth: what all others bring.
     """
-    resources, axes = len(scale), -np.eye(len(scale))
+    resources, down = len(scale), -np.eye(len(scale))
     scaled = replace(offers, use=offers.use * scale[:, np.newaxis, np.newaxis], room=offers.room * scale)
     items = _Open(scaled, worth)
-    centre, shape = np.full(resources, 0.5), np.eye(resources) * (resources / 4)
+    centre, axes = np.full(resources, 0.5), np.eye(resources) * np.sqrt(resources / 4)
     tried: list[tuple[float, F64]] = []
     least = np.inf
     for at in range(_ROUNDS * resources):
         lowest = int(np.argmin(centre))
         if centre[lowest] < 0:
-            slope, excess = axes[lowest], -float(centre[lowest])
+            slope, excess = down[lowest], -float(centre[lowest])
         else:
             value, slope = items.evaluate(centre)
             tried.append((value, centre * scale))
             least = min(least, value)
             excess = value - least
-        reach = float(np.sqrt(max(slope @ shape @ slope, 0.0)))
+        towards = slope @ axes
+        reach = float(np.sqrt(towards @ towards))
         if excess >= reach or (centre[lowest] >= 0 and reach <= _CLOSE * abs(value)):
             break
-        centre, shape = _cut(centre, shape, slope / reach, excess / reach)
+        shift, kept, growth = rest(resources, excess / reach)
+        step = axes @ (towards / reach)
+        centre = centre - step * shift
+        axes = (axes - step[:, np.newaxis] * (towards * ((1 - kept) / reach))) * growth
         if at % (_SETTLE_EVERY * resources) == _SETTLE_EVERY * resources - 1 and len(items.offers) > _FEW:
-            items.settle(centre, shape)
+            items.settle(centre, axes)
     tried.sort(key=lambda pair: pair[0])
     return np.array([price for _, price in tried])
 
@@ -184,21 +189,3 @@ def _largest(offers: Offers) -> F64:
     stake = np.maximum(real.max(axis=0), 0.0).sum() + np.maximum(-real.min(axis=0), 0.0).sum()
     given = np.maximum(-offers.use.min(axis=1), 0.0).sum(axis=1)
     return np.asarray(max(stake, 1e-300) / np.maximum(np.maximum(offers.room, 0.0) + given, 1e-12), dtype=np.float64)
-
-
-def _cut(centre: F64, shape: F64, slope: F64, depth: float) -> tuple[F64, F64]:
-    """The smallest ellipsoid around what is left of one beyond a cut.
-
-    Args:
-        centre: of the ellipsoid.
-        shape: its matrix, ``(x - centre) shape^-1 (x - centre) <= 1``.
-        slope: normal of the cut, of length one in the ellipsoid's own measure.
-        depth: of the cut, 0 through the centre to 1 at the far end.
-    """
-    n, step = len(centre), shape @ slope
-    if n == 1:
-        return centre - step * (1 + depth) / 2, shape * ((1 - depth) / 2) ** 2
-    centre = centre - step * ((1 + n * depth) / (n + 1))
-    narrower = shape - step[:, np.newaxis] * step * (2 * (1 + n * depth) / ((n + 1) * (1 + depth)))
-    shape = narrower * (n * n / (n * n - 1) * (1 - depth * depth))
-    return centre, (shape + shape.T) / 2

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.model import F64, I8
+from policies.ellipsoid import rest
 from policies.offers import STAY, Offers
 
 _ROUNDS = 24  # of cutting
@@ -34,7 +35,7 @@ def repriced(offers: Offers, left: F64, start: F64, close: float) -> F64:
     market, left = _nearby(offers, left, start)
     centre, best, least = start, start.copy(), np.full(len(start), np.inf)
     radius = _REACH * np.maximum(start, np.maximum(_LEAST * start.max(axis=0), 1e-300))
-    shape = radius[:, :, np.newaxis] ** 2 * np.eye(start.shape[1])
+    axes = radius[:, :, np.newaxis] * np.eye(start.shape[1])
     state = np.arange(len(start))  # those that are still looked for
     for _ in range(_ROUNDS):
         value, slope = market.evaluate(centre, left)
@@ -44,16 +45,16 @@ def repriced(offers: Offers, left: F64, start: F64, close: float) -> F64:
         slope[outside] = -np.eye(len(left))[lowest[outside]]
         better = ~outside & (value < least[state])
         least[state[better]], best[state[better]] = value[better], centre[better]
-        step = (shape @ slope[:, :, np.newaxis])[:, :, 0]
-        reach = np.sqrt(np.maximum((step * slope).sum(axis=1), 0.0))
+        towards = (slope[:, np.newaxis] @ axes)[:, 0]
+        reach = np.sqrt((towards * towards).sum(axis=1))
         excess = np.where(outside, deficit, value - least[state])
         live = (excess < reach) & (outside | (reach > close))
         if not live.all():
-            state, left, centre, shape = state[live], left[:, live], centre[live], shape[live]
-            step, reach, excess = step[live], reach[live], excess[live]
+            state, left, centre, axes = state[live], left[:, live], centre[live], axes[live]
+            towards, reach, excess = towards[live], reach[live], excess[live]
         if not len(state):
             break
-        centre, shape = _cut(centre, shape, step / reach[:, np.newaxis], excess / reach)
+        centre, axes = _cut(centre, axes, towards / reach[:, np.newaxis], excess / reach)
     return best
 
 
@@ -122,12 +123,16 @@ def _nearby(offers: Offers, left: F64, start: F64) -> tuple[Market, F64]:
     return Market(offers.only(~steady)), left
 
 
-def _cut(centre: F64, shape: F64, step: F64, depth: F64) -> tuple[F64, F64]:
-    """``prices._cut`` of several ellipsoids."""
-    n = centre.shape[1]
-    along, deep = step[:, :, np.newaxis] * step[:, np.newaxis, :], depth[:, np.newaxis, np.newaxis]
-    if n == 1:
-        return centre - step * (1 + depth[:, np.newaxis]) / 2, shape * ((1 - deep) / 2) ** 2
-    centre = centre - step * ((1 + n * depth[:, np.newaxis]) / (n + 1))
-    narrower = shape - along * (2 * (1 + n * deep) / ((n + 1) * (1 + deep)))
-    return centre, narrower * (n * n / (n * n - 1) * (1 - deep * deep))
+def _cut(centre: F64, axes: F64, towards: F64, depth: F64) -> tuple[F64, F64]:
+    """Centres ``(s, k)`` and axes ``(s, k, k)`` of what cuts leave of ellipsoids.
+
+    Args:
+        centre: of each.
+        axes: of each.
+        towards: normal of each cut, of length one, in the ball that the axes make the ellipsoid of, shape ``(s, k)``.
+        depth: of each cut, shape ``(s,)``.
+    """
+    shift, kept, growth = rest(centre.shape[1], depth[:, np.newaxis])
+    step = (axes @ towards[:, :, np.newaxis])[:, :, 0]
+    shorter = step[:, :, np.newaxis] * (towards * (1 - kept))[:, np.newaxis]
+    return centre - step * shift, (axes - shorter) * growth[:, :, np.newaxis]

@@ -66,7 +66,15 @@ def test_a_search_that_has_enough_still_proves_a_bound(of: Offers, share: float)
     assert found.bound >= most - 1e-6
 
 
+ALIKE = Offers(  # two resources that are used alike: the ellipsoid that holds their prices becomes long and thin
+    gain=np.array([[0.0, 1.0, 0.0]]),
+    use=np.array([[[0.0, 0.0, 2.0]], [[0.0, 0.0, 0.0]], [[0.0, 0.0, 2.0]]]),
+    room=np.array([1.0, 0.0, 1.0]),
+)
+
+
 @settings(deadline=None, max_examples=100)
+@example(of=ALIKE, which=0, more=1)
 @given(asked(), st.integers(0, 2), st.integers(1, 40))
 def test_more_of_anything_never_brings_less(of: Offers, which: int, more: int) -> None:
     """More room, a larger budget or another move never lowers what the answer gains, or its bound."""
