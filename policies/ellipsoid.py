@@ -25,6 +25,6 @@ def rest(n: int, depth: Depth) -> tuple[Depth, Depth, Depth]:
         of the old ellipsoid's; and by what all lengths then grow.
     """
     if n == 1:
-        return (1 + depth) / 2, (1 - depth) / 2, depth**0
+        return (1 + depth) / 2, (1 - depth) / 2, depth**0  # 1, for each
     left = (n - 1) * (1 - depth) / ((n + 1) * (1 + depth))
     return (1 + n * depth) / (n + 1), left**0.5, (n * n / (n * n - 1) * (1 - depth * depth)) ** 0.5
