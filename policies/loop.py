@@ -26,6 +26,7 @@ from policies.plan import Situation
 QUEUED_SECONDS = 0.001  # a slower random read is a spindle's
 HALVINGS = 100
 LEAST_ELSEWHERE = 0.01  # of a session, or of what was measured: nobody computes nothing
+LEAST_QUEUED = 1e-9  # of all waits, at queued tiers
 MOST_TAKEN = 0.95  # of a tier by the background
 # Rows of seconds per second by tier, at the speeds that are believed.
 ROWS = 2
@@ -130,11 +131,12 @@ def _scale(now: F64, queued: Bools, database: DatabaseDemand) -> F64:
 
     The queued tiers take up the difference: how long their queues are is what no configured speed knows. Where less was
     measured than the others alone are believed to take, all of them are taken to be so much faster. Nobody waits for
-    longer than sessions are at work, which bounds what is believed where waits are not measured.
+    longer than sessions are at work, which bounds what is believed where waits are not measured. Where next to nothing
+    waits at queued tiers, no queue of theirs can be the reason.
     """
     slow, fast = float(now[:, queued].sum()), float(now[:, ~queued].sum())
     waits = database.read_wait if database.read_wait >= 0 else slow + fast
     waits = min(waits, database.active)
-    if slow > 0 and waits > fast:
+    if slow > LEAST_QUEUED * (slow + fast) and waits > fast:
         return np.where(queued, (waits - fast) / slow, 1.0)
     return np.full(len(queued), min(1.0, waits / (slow + fast)))

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from connectors.model import DatabaseDemand
@@ -49,6 +49,7 @@ def test_the_present_placement_gives_the_present_throughput() -> None:
     st.floats(0, 50_000),
     st.sampled_from([(0, 0), (0, 1), (1, 1)]),
 )
+@example(1.0, 1.0, 1.0, 2.2e-309, (0, 0))  # a queue too short to be the reason of any wait
 def test_what_is_there_is_foretold_as_it_is(
     transactions: float, read_wait: float, active: float, prefetched: float, homes: tuple[int, int]
 ) -> None:
