@@ -19,17 +19,18 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from connectors.model import F64, I64
+from connectors.model import F64, I64, Bools
 from policies.ellipsoid import rest
 from policies.offers import STAY, Offers, best_options
 from policies.repricing import Market
 
-_CLOSE = 1e-9  # of the bound: near enough
+_CLOSE, _ROUGH = 1e-9, 1e-5  # of the bound: near enough, and for a sample
 _ROUNDS = 400  # of cutting, times the number of resources
 _SETTLE_EVERY = 8  # cuts, times the number of resources
 _FEW = 200  # items that are not worth settling
 MANY = 20_000  # items that are worth sifting
-_NEAR = 6_000  # items for each option there is: so many get first prices right
+_NEAR = 2_000  # items for each option there is, looked at one by one
+_SAMPLE = 600  # items for each option there is, of those who would gain and of the rest
 _SIFTS = 8
 
 
@@ -86,13 +87,14 @@ def prices(offers: Offers) -> Prices:
     return Prices(bound=bound, price=price, tried=tried, reduced=reduced)
 
 
-def _cheapest(offers: Offers, scale: F64, worth: float = 0.0) -> F64:
+def _cheapest(offers: Offers, scale: F64, worth: float = 0.0, close: float = _CLOSE) -> F64:
     """Prices tried on the way to the best ones, those first, shape ``(tries, k)``.
 
     Args:
         offers: the items that may choose.
         scale: of the prices; no best price is above it.
         worth: what all others bring.
+        close: of the bound, near enough.
     """
     resources, down = len(scale), -np.eye(len(scale))
     scaled = replace(offers, use=offers.use * scale[:, np.newaxis, np.newaxis], room=offers.room * scale)
@@ -111,7 +113,7 @@ def _cheapest(offers: Offers, scale: F64, worth: float = 0.0) -> F64:
             excess = value - least
         towards = slope @ axes
         reach = float(np.sqrt(towards @ towards))
-        if excess >= reach or (centre[lowest] >= 0 and reach <= _CLOSE * abs(value)):
+        if excess >= reach or (centre[lowest] >= 0 and reach <= close * abs(value)):
             break
         shift, kept, growth = rest(resources, excess / reach)
         step = axes @ (towards / reach)
@@ -125,48 +127,59 @@ def _cheapest(offers: Offers, scale: F64, worth: float = 0.0) -> F64:
 
 def _sifted(offers: Offers) -> F64:
     """The same for many items, by looking closely at few of them."""
-    scale = _largest(offers)
-    tried = _cheapest(_sample(offers), scale)
-    reduced = offers.reduced(tried[0])
+    scale, near = _largest(offers), np.zeros(len(offers), dtype=np.bool_)
+    reduced = offers.reduced(_cheapest(_counted(offers, *_sample(offers, ~near)), scale, close=_ROUGH)[0])
     kept = best_options(reduced)[0]
-    near = np.zeros(len(offers), dtype=np.bool_)
-    near[nearest(offers, reduced)] = True
+    near[nearest(offers, reduced, _NEAR * len(offers.gain))] = True
     for _ in range(_SIFTS):
         far = np.where(near, STAY, kept)
-        inner = replace(offers.only(near), room=offers.room - offers.used(far))
-        tried = _cheapest(inner, scale, offers.gained(far))
-        changed = (best_options(offers.reduced(tried[0]))[0] != kept) & ~near
+        some, times = _sample(offers, ~near)
+        items = np.concatenate((some, np.flatnonzero(near)))
+        inner = _counted(offers, items, np.append(times, np.ones(len(items) - len(some))))
+        standing = far[items]
+        inner = replace(inner, room=offers.room - offers.used(far) + inner.used(standing))
+        tried = _cheapest(inner, scale, offers.gained(far) - inner.gained(standing))
+        reduced = offers.reduced(tried[0])
+        before, kept = kept, best_options(reduced)[0]
+        changed = (kept != before) & ~near
         if not changed.any():
             break
-        near |= changed
+        near = changed
+        near[nearest(offers, reduced, _NEAR * len(offers.gain))] = True
     return tried
 
 
-def _sample(offers: Offers) -> Offers:
-    """Few items that stand for all: every so many-th, counting as so many, of those who would gain and of the rest."""
-    parts = []
-    for which in _sides(offers):
-        step = max(1, len(which) // (_NEAR * len(offers.gain) // 4))
-        some = offers.only(which[step // 2 :: step])
-        parts.append((some.gain * step, some.use * step))
-    return Offers(
-        gain=np.concatenate([gain for gain, _ in parts], axis=1),
-        use=np.concatenate([use for _, use in parts], axis=2),
-        room=offers.room,
-    )
+def _sample(offers: Offers, among: Bools) -> tuple[I64, F64]:
+    """Few items that stand for some: every so many-th of those who would gain and of the rest; and for how many."""
+    parts = [which[among[which]] for which in _sides(offers)]
+    steps = [max(1, len(which) // (_SAMPLE * len(offers.gain))) for which in parts]
+    items = [which[step // 2 :: step] for which, step in zip(parts, steps, strict=True)]
+    return np.concatenate(items), np.repeat(np.array(steps, dtype=np.float64), [len(each) for each in items])
 
 
-def nearest(offers: Offers, reduced: F64) -> I64:
+def _counted(offers: Offers, items: I64, times: F64) -> Offers:
+    """Some items, each as often as it counts."""
+    some = offers.only(items)
+    return Offers(gain=some.gain * times, use=some.use * times, room=offers.room)
+
+
+def nearest(offers: Offers, reduced: F64, most: int) -> I64:
     """Of many items those nearest to changing their choice, for what they gain or lose by it, in rising order.
 
     As many of those who would gain as of the others: where few come and many could leave, all who come are near.
+
+    Args:
+        offers: all of them.
+        reduced: gain of each option less what it uses, shape ``(o, n)``.
+        most: items.
     """
-    parts, half = [], _NEAR * len(offers.gain) // 2
-    for which in _sides(offers):
-        stake = np.abs(np.where(np.isfinite(offers.gain[:, which]), offers.gain[:, which], 0.0)).max(axis=0)
-        doubt = doubts(reduced[:, which]) / np.maximum(stake, 1.0)
-        parts.append(which[np.argpartition(doubt, half)[:half]] if len(which) > half else which)
-    return np.sort(np.concatenate(parts))
+    half = most // 2
+    stake = np.abs(np.where(np.isfinite(offers.gain), offers.gain, 0.0)).max(axis=0)
+    doubt = doubts(reduced) / np.maximum(stake, 1.0)
+    sides = [
+        which if len(which) <= half else which[np.argpartition(doubt[which], half)[:half]] for which in _sides(offers)
+    ]
+    return np.sort(np.concatenate(sides))
 
 
 def _sides(offers: Offers) -> tuple[I64, I64]:
@@ -177,10 +190,11 @@ def _sides(offers: Offers) -> tuple[I64, I64]:
 
 def doubts(reduced: F64) -> F64:
     """What the second best option of each item, staying included, is worse than the best. Shape ``(n,)``."""
-    if len(reduced) == 1:
-        return np.asarray(np.abs(reduced[0]), dtype=np.float64)
-    ranked = np.sort(np.vstack((reduced, np.zeros(reduced.shape[1]))), axis=0)
-    return np.asarray(ranked[-1] - ranked[-2], dtype=np.float64)
+    best, second = np.zeros(reduced.shape[1]), np.full(reduced.shape[1], -np.inf)
+    for each in reduced:
+        second = np.maximum(second, np.minimum(best, each))
+        best = np.maximum(best, each)
+    return np.asarray(best - second, dtype=np.float64)
 
 
 def _largest(offers: Offers) -> F64:

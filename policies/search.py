@@ -40,6 +40,7 @@ class Found:
     choice: I64 | None  # (n,) option of each item, None: nothing better than the floor
     gain: float  # of the choice, otherwise the floor
     bound: float  # no choice brings more
+    looked: int  # states that were judged
 
 
 def search(
@@ -98,6 +99,7 @@ class _Search:
     settled: I64 = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (n,) options
     choice: I64 | None = None
     missed: float = -np.inf  # the best bound of what was dropped for width
+    looked: int = 0  # states that were judged
 
     def found(self, depth: int) -> Found:
         """Decide so many items, stage after stage."""
@@ -110,7 +112,7 @@ class _Search:
         if len(states) and len(self.waiting):
             bound = self._outlook(0)[1].bound(states.gain, states.left, 0)
             self.missed = max(self.missed, float(bound.max()))
-        return Found(choice=self.choice, gain=self.gain, bound=max(self.gain, self.missed))
+        return Found(choice=self.choice, gain=self.gain, bound=max(self.gain, self.missed), looked=self.looked)
 
     def _outlook(self, front: int) -> tuple[Offers, Outlook]:
         offers = self.offers.only(self.waiting)
@@ -122,6 +124,7 @@ class _Search:
         waiting, same = self.waiting, _same_as_before(offers.only(np.arange(front)))
         for item in range(front):
             states = _decided(states, offers, item, same=bool(same[item]))
+            self.looked += len(states)
             self.decided.append(int(waiting[item]))
             self.waiting = waiting[item + 1 :]
             states = self._kept(states, outlook, item + 1, look=item % _LOOK_EVERY == 0 or item == front - 1)

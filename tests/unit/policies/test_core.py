@@ -1,0 +1,75 @@
+"""The core: items that prices do not settle, those first that decide most."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from policies import core
+from policies.balancer import make_plan
+from policies.offers import Offers
+from policies.placement import bound, place
+from policies.prices import MANY, Prices, prices
+from tests.bench.policy_instances import TAILS, instance, referee
+
+
+def swaps(items: int, seed: int, sigma: float = 1.5) -> Offers:
+    """Half of the items may come for a gain and half may leave at a loss, within full room and a budget of bytes."""
+    random = np.random.default_rng(seed)
+    size = random.lognormal(0.0, sigma, items)
+    comes = np.arange(items) % 2 == 0
+    gain = np.where(comes, 1.0, -0.5) * size * random.lognormal(0.0, 1.0, items)
+    return Offers(
+        gain=np.rint(gain * 1e6)[np.newaxis],
+        use=np.array([np.where(comes, size, -size), size])[:, np.newaxis, :],
+        room=np.array([0.0, 0.1 * size.sum()]),
+    )
+
+
+@settings(deadline=None)
+@given(st.integers(20, 400), st.integers(0, 10**6), st.floats(0, 0.5))
+def test_both_orders_are_of_the_same_items_and_a_higher_floor_leaves_fewer(items: int, seed: int, share: float) -> None:
+    """Whoever would lose more by another choice than is still to be won is settled."""
+    of = swaps(items, seed)
+    found = prices(of.scaled())
+    low, high = found.bound * (1 - 2 * share), found.bound * (1 - share)
+    asked = core.by_importance(of.scaled(), found, low)
+    assert sorted(asked) == sorted(core.by_doubt(of.scaled(), found, low))
+    assert set(core.by_importance(of.scaled(), found, high)) <= set(asked)
+    assert len(set(asked)) == len(asked)
+
+
+def test_a_large_item_is_near_however_sure_it_seems_for_its_gain() -> None:
+    """Of many equal crumbs only so many are looked at, but the one that takes half of the room always is."""
+    crumbs = np.full(50_000, 10.0)
+    gain = np.append(crumbs, 2e5)[np.newaxis]
+    found = Prices(
+        bound=5e5, price=np.array([9.0]), tried=np.array([[9.0]]), reduced=np.append(crumbs - 9.0, 1e5)[np.newaxis]
+    )
+    of = Offers(gain=gain, use=np.append(crumbs * 0 + 1, 2e4)[np.newaxis, np.newaxis], room=np.array([4e4]))
+    near = core.near(of, found)
+    assert 50_000 in near
+    assert len(near) < 5_000
+
+
+@pytest.mark.parametrize("seed", [6, 7, 10])
+def test_large_units_among_many_are_placed_well(seed: int) -> None:
+    """Of 30,000 units on three tiers with heavy tails a plan is within 0.2 % of the linear relaxation.
+
+    Where only those were looked at that are nearest to another choice, it missed 1.6 to 3.8 %.
+    """
+    of = instance(30_000, TAILS["heavy"], seed, tiers=3)
+    assert of.value(make_plan(of.situation, of.settings)) >= 0.998 * referee(of, relaxed=True).bound
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_prices_of_many_are_those_of_the_linear_relaxation(seed: int) -> None:
+    """Sifting finds the dual that a solver of linear programs finds, and what is placed comes near it."""
+    of = swaps(MANY + 10_000, seed, sigma=2.5)
+    relaxed = linprog(-of.gain[0], A_ub=of.use[:, 0], b_ub=of.room, bounds=(0, 1), method="highs")
+    best = -float(relaxed.fun)
+    assert bound(of).gain == pytest.approx(best, rel=1e-6)
+    assert 0.999 * best <= place(of).gain <= best * (1 + 1e-9)
