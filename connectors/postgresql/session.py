@@ -7,6 +7,8 @@ import re
 import select
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import psycopg
@@ -14,6 +16,7 @@ from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
 from connectors.base import CannotConnect
+from connectors.interruptible import interruptible
 from connectors.postgresql.errors import cannot_connect, connection_broke, translate
 from connectors.postgresql.queries import query
 from connectors.postgresql.settings import PostgresqlSettings
@@ -21,6 +24,7 @@ from connectors.postgresql.settings import PostgresqlSettings
 Row = tuple[Any, ...]
 Part = bytes | bytearray | memoryview  # of the output of a COPY
 Result = TypeVar("Result")
+CANCEL_SECONDS = 5.0  # that a request to cancel may take
 LONGEST_MS = 2**31 - 1  # that a setting takes, 24 days
 OF_EVERY_SESSION = {
     "idle_session_timeout": "0",  # between two samples, and while it holds the lease, it is idle on purpose
@@ -193,7 +197,8 @@ class ReadSession:
         for last in (False, True):
             connection = self._open()
             try:
-                return work(connection)
+                # not left to psycopg, whose connection stays busy where Ctrl-C comes between two of its steps
+                return interruptible(partial(work, connection), partial(_cancel, connection))
             except psycopg.Error as error:
                 if not connection_broke(error, connection):
                     raise translate(error, doing) from error
@@ -205,3 +210,9 @@ class ReadSession:
                         native_code=error.sqlstate or "",
                     ) from error
         raise AssertionError("the loop above always returns or raises")
+
+
+def _cancel(connection: psycopg.Connection) -> None:
+    """Have the server end what it does for that connection; where it cannot be asked, the time limit ends it."""
+    with suppress(psycopg.Error):
+        connection.cancel_safe(timeout=CANCEL_SECONDS)
