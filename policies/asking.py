@@ -89,32 +89,32 @@ def _gains(
     draft: Draft, bundle: I64, home: I64, target: I64, open_to: Sequence[Bools], leaving: Bools
 ) -> tuple[F64, F64]:
     """Gain of each option, ``-inf`` where there is no such option, and the same in waits alone. Shape of ``target``."""
-    bundles, settings = draft.bundles, draft.settings
-    here = bundles.wait[home, bundle]
-    favour, upkeep, may_go = draft.preference()[bundle], draft.upkeep()[bundle], leaving[bundle]
-    allowed = np.vstack([*(allowed[bundle] for allowed in open_to), np.zeros(len(bundle), dtype=np.bool_)])
-    reachable = _fitting(draft, bundle)
+    bundles, settings, may_go = draft.bundles, draft.settings, leaving[bundle]
+    wait, certain, size = bundles.wait.take(bundle, axis=1), bundles.certain.take(bundle, axis=1), bundles.size[bundle]
+    favour, upkeep = draft.preference(bundle), bundles.cost[bundle] * draft.per_hour
+    here, largest = np.take_along_axis(wait, home[np.newaxis], axis=0)[0], _largest(draft, bundle)
     gain, plain = np.empty(target.shape), np.empty(target.shape)
-    item = np.arange(len(bundle))
-    for option, to in enumerate(target):
-        saved = here - bundles.wait[to, bundle]
-        reached = reachable[to, item]
-        rises = (to < home) & allowed[to, item] & (saved > 0) & reached
-        falls = (to > home) & may_go & reached
+    for option in range(len(target)):
+        further = option >= home  # whether the option leads to the tier after the one of its number
+        saved = here - np.where(further, wait[option + 1], wait[option])
+        reached = size <= np.where(further, largest[option + 1], largest[option])
+        rises = ~further & open_to[option][bundle] & (saved > 0) & reached
+        falls = further & may_go & reached
+        sure = 1.0 - EQUALS * (1.0 - np.where(further, certain[option + 1], certain[option]))
         lost = np.minimum(saved, 0.0)
-        up = saved * favour * (1.0 - EQUALS * (1.0 - bundles.certain[to, bundle])) - upkeep
+        up = saved * favour * sure - upkeep
         down = lost * favour * settings.resident_bonus - upkeep * draft.dearness
         gain[option] = np.rint(np.where(rises & (up > 0), up, np.where(falls, down, -np.inf)))
         plain[option] = np.rint(np.where(rises, saved, np.where(falls, lost, -np.inf)))
     return gain, plain
 
 
-def _fitting(draft: Draft, bundle: I64) -> Bools:
-    """Whether some space of each tier holds the bundle once all others that may leave it have. Shape ``(tiers, n)``."""
-    board, size = draft.board, draft.bundles.size[bundle]
-    held = np.bincount(board.home[bundle], weights=size.astype(np.float64), minlength=len(board.room))
+def _largest(draft: Draft, bundle: I64) -> F64:
+    """Bytes that some space of each tier holds once all of these that may leave it have. Shape ``(tiers,)``."""
+    board, size = draft.board, draft.bundles.size[bundle].astype(np.float64)
+    held = np.bincount(board.home[bundle], weights=size, minlength=len(board.room))
     most = [max((board.room[at] + held[at] for at in board.spaces(tier)), default=-1.0) for tier in range(board.tiers)]
-    return np.asarray(size[np.newaxis, :] <= np.array(most)[:, np.newaxis], dtype=np.bool_)
+    return np.array(most, dtype=np.float64)
 
 
 def _rooms(
@@ -125,13 +125,13 @@ def _rooms(
     known = np.array([draft.board.known(space) for space in range(len(draft.board.room))], dtype=np.bool_)
     freed = np.where(known[draft.board.home[bundle]], size, 0.0)
     for row in range(len(tiers)):
-        comes, leaves = (target == row).astype(np.float64), (home == row).astype(np.float64)
-        room = _room(draft, row)
+        comes, leaves, room = target == row, home == row, _room(draft, row)
         if all_rows or size.sum() > room:
-            yield comes * size - leaves * freed, room
+            yield np.where(comes, size, 0.0) - np.where(leaves, freed, 0.0), room
         for strain in draft.board.strains:
             if strain.tier == row:
-                yield comes * strain.taken[bundle] - leaves * strain.freed[bundle], strain.room
+                taken, given = strain.taken[bundle], strain.freed[bundle]
+                yield np.where(comes, taken, 0.0) - np.where(leaves, given, 0.0), strain.room
 
 
 def _limits(draft: Draft, bundle: I64, target: I64, *, all_rows: bool) -> Iterator[tuple[F64, float]]:

@@ -160,7 +160,7 @@ def _sketches(groups: Groups, begin: Callable[[Situation], _Begun], seconds: flo
 
 def _finished(sketches: list[_Sketch], limit: Limit) -> Plan:
     """The best of some sketches."""
-    best = max(sketches, key=_Sketch.worth)  # of equals the first
+    best = sketches[0] if len(sketches) == 1 else max(sketches, key=_Sketch.worth)  # of equals the first
     nothing_beats = limit.above(_saved(best.groups))
     return plan_of(best.situation, best.draft.bundles, best.draft.settings, best.groups, best.staying, nothing_beats)
 

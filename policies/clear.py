@@ -44,7 +44,7 @@ def clear_groups(draft: Draft, situation: Situation, free_ratio: float) -> list[
 def _cold(draft: Draft) -> Bools:
     """Bundles on the fastest tier that may leave and lose less than the floor by it; preferred ones lose more."""
     bundles, settings = draft.bundles, draft.settings
-    loss = (bundles.wait[min(1, draft.board.tiers - 1)] - bundles.wait[0]) * draft.preference()
+    loss = (bundles.wait[min(1, draft.board.tiers - 1)] - bundles.wait[0]) * draft.preference(slice(None))
     little = loss < settings.minimum_wait_saved_per_hour * MICRO
     there = (bundles.tier == 0) & (bundles.size > 0) & may_leave(bundles, settings)
     return np.asarray(there & (little | (bundles.pin == Pin.NEVER)), dtype=np.bool_)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.model import F64, I64
-from policies.offers import Offers
-from policies.prices import Prices, doubts, nearest
+from policies.offers import Offers, doubts
+from policies.prices import Prices
+from policies.sifting import Crowd
 
 SIZE = 600  # items that a search decides
 _AMONG = 1500  # of many items so many are nearest to another choice, and so many matter most
@@ -45,7 +46,7 @@ def near(offers: Offers, found: Prices) -> I64:
     """Of many items those that are nearest to another choice, and those that matter most, in rising order."""
     importance = _importance(_weight(offers, found), doubts(found.reduced), found)
     most = np.argpartition(-importance, _AMONG)[:_AMONG]
-    return np.union1d(nearest(offers, found.reduced, _AMONG), most)
+    return np.union1d(Crowd(offers).nearest(found.reduced, _AMONG), most)
 
 
 def stake(found: Prices) -> float:

@@ -69,17 +69,13 @@ class Draft:
         """Whether that many hops and bytes may still be added."""
         return len(hops) <= self.left and sum(int(self.bundles.size[hop.bundle]) for hop in hops) <= self.left_bytes
 
-    def preference(self) -> F64:
-        """How much more than its own benefit a bundle counts."""
-        return np.where(self.bundles.pin == Pin.PREFER, self.settings.prefer_bonus, 1.0)
-
-    def upkeep(self) -> F64:
-        """Cost of moving each bundle, spread over the hours that a move is expected to serve."""
-        return np.asarray(self.bundles.cost * self.per_hour, dtype=np.float64)
+    def preference(self, some: I64 | slice) -> F64:
+        """How much more than their own benefit some bundles count."""
+        return np.where(self.bundles.pin[some] == Pin.PREFER, self.settings.prefer_bonus, 1.0)
 
     @property
     def per_hour(self) -> float:
-        """Share of a cost that an hour of the horizon bears."""
+        """Share of a cost that an hour of the horizon bears: what a move costs serves as long as it is expected to."""
         return HOUR / self.settings.horizon_seconds
 
     def leavers(self) -> Bools:

@@ -147,8 +147,10 @@ def _ram_is_cheaper(bundles: Bundles, limits: TierLimits | None, settings: Polic
 
 def first_of(cases: Sequence[tuple[Bools, I8 | Verdict]], otherwise: Verdict | np.int8) -> I8:
     """Per row the word (or the row of the column) of the first case that holds there."""
-    words = [np.int8(word) if isinstance(word, Verdict) else word for _, word in cases]
-    return np.select([case for case, _ in cases], words, np.int8(otherwise)).astype(np.int8)
+    words = np.full(cases[0][0].shape, otherwise, dtype=np.int8)
+    for case, word in reversed(cases):
+        np.copyto(words, word, where=case)
+    return words
 
 
 def _kind_of_demand(bundles: Bundles, weights: F64, target: int, below: tuple[Bools, Bools], total_wait: float) -> I8:

@@ -65,19 +65,26 @@ class Offers:
 
 def best_options(reduced: F64) -> tuple[I64, F64]:
     """The best option of each item where it is worth something, else ``STAY``; and what it is worth, at least 0."""
-    if len(reduced) == 1:
-        return np.where(reduced[0] > 0, 0, STAY), np.maximum(reduced[0], 0.0)
-    if not len(reduced):
-        return np.full(reduced.shape[1], STAY), np.zeros(reduced.shape[1])
-    best = reduced.argmax(axis=0)
-    worth = np.take_along_axis(reduced, best[np.newaxis, :], axis=0)[0]
-    return np.where(worth > 0, best, STAY).astype(np.int64), np.maximum(worth, 0.0)
+    best, worth = np.full(reduced.shape[1], STAY), np.zeros(reduced.shape[1])
+    for option, each in enumerate(reduced):  # quicker than argmax over a few long rows
+        np.copyto(best, option, where=each > worth)
+        np.maximum(worth, each, out=worth)
+    return best, worth
+
+
+def doubts(reduced: F64) -> F64:
+    """What the second best option of each item, staying included, is worse than the best. Shape ``(n,)``."""
+    best, second = np.zeros(reduced.shape[1]), np.full(reduced.shape[1], -np.inf)
+    for each in reduced:
+        second = np.maximum(second, np.minimum(best, each))
+        best = np.maximum(best, each)
+    return np.asarray(best - second, dtype=np.float64)
 
 
 def binding(offers: Offers) -> tuple[Offers, Bools, Bools]:
     """The offers without resources that could not run out.
 
-    Options that no other could make room for are taken out too.
+    Options that no other could make room for are taken out too, and what does not exist uses nothing.
 
     Returns:
         the offers; which resources are left; and of all resources those for which somebody is kept out who would gain,
@@ -86,19 +93,23 @@ def binding(offers: Offers) -> tuple[Offers, Bools, Bools]:
     if not offers.use.size:
         kept = np.zeros(len(offers.room), np.bool_)
         return Offers(gain=offers.gain, use=offers.use[:0], room=offers.room[:0]), kept, kept
-    real = np.where(np.isfinite(offers.gain), offers.use, 0.0)  # what does not exist gives nothing back either
-    scarce = np.maximum(real, 0.0).max(axis=1).sum(axis=1) > offers.room
-    use, room = real[scarce], offers.room[scarce]
-    given = np.maximum(-use, 0.0).max(axis=1).sum(axis=1)
-    possible = np.all(use <= (room + given + SLACK)[:, np.newaxis, np.newaxis], axis=0)
-    dear = _unaffordable(use, room)
-    gain = np.where(possible & ~dear.any(axis=0), offers.gain, -np.inf)
+    use = np.where(np.isfinite(offers.gain), offers.use, 0.0)  # what does not exist gives nothing back either
+    scarce = np.maximum(use.max(axis=1), 0.0).sum(axis=1) > offers.room
+    use, room = use if scarce.all() else use[scarce], offers.room[scarce]
+    given = np.maximum(-use.min(axis=1), 0.0)
+    gone = np.zeros(offers.gain.shape, dtype=np.bool_)
+    for each, most in zip(use, room + given.sum(axis=1) + SLACK, strict=True):
+        gone |= each > most
+    dear = _unaffordable(use, room, given.any(axis=1))
     keeps_out = np.zeros(len(offers.room), np.bool_)
-    keeps_out[scarce] = (dear & possible & (offers.gain > 0)).any(axis=(1, 2))
-    return Offers(gain=gain, use=use, room=room), scarce, keeps_out
+    keeps_out[scarce] = [bool((each & ~gone & (offers.gain > 0)).any()) for each in dear]
+    for each in dear:
+        gone |= each
+    use[:, gone] = 0.0
+    return Offers(gain=np.where(gone, -np.inf, offers.gain), use=use, room=room), scarce, keeps_out
 
 
-def _unaffordable(use: F64, room: F64) -> Bools:
+def _unaffordable(use: F64, room: F64, gives_back: Bools) -> Bools:
     """Per resource the options for which others could make room only by taking too much of it, shape ``(k, o, n)``.
 
     Who gives back some of one resource takes of another: a copy of bytes that make room is a copy of bytes. So what is
@@ -106,10 +117,12 @@ def _unaffordable(use: F64, room: F64) -> Bools:
     """
     dear = np.zeros(use.shape, dtype=np.bool_)
     for short, paid in permutations(range(len(room)), 2):
-        gives = use[short] < 0
-        if room[short] < 0 or (use[paid] < 0).any() or not gives.any():
+        if room[short] < 0 or gives_back[paid] or not gives_back[short]:
             continue
+        gives = use[short] < 0
         rate = float((use[paid][gives] / -use[short][gives]).min())
-        missing = np.maximum(0.0, use[short] - room[short])
-        dear[paid] |= use[paid] + rate * missing > room[paid] + SLACK
+        needed = np.maximum(use[short] - room[short], 0.0)
+        needed *= rate
+        needed += use[paid]
+        dear[paid] |= needed > room[paid] + SLACK
     return dear

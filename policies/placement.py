@@ -16,8 +16,8 @@ import numpy as np
 
 from connectors.model import I64, Bools
 from policies import core
-from policies.offers import STAY, Offers, best_options, binding
-from policies.prices import MANY, Prices, doubts, prices
+from policies.offers import STAY, Offers, best_options, binding, doubts
+from policies.prices import MANY, Prices, prices
 from policies.rounding import nothing
 from policies.solving import OF_MANY, solved
 
@@ -69,7 +69,8 @@ def _among_near(offers: Offers, found: Prices, floor: float) -> Placement | None
     settled = offers.gained(choice)
     inner = replace(offers.only(near), room=offers.room - offers.used(choice))
     prices_ = replace(found, bound=found.bound - settled, reduced=found.reduced[:, near])
-    best, limit = solved(inner, prices_, floor - settled, OF_MANY)
+    share = core.stake(found) / core.stake(prices_)  # it is of everything that so much may be missed
+    best, limit = solved(inner, prices_, floor - settled, replace(OF_MANY, missed=OF_MANY.missed * share))
     if best is None:
         return None
     choice[near] = best

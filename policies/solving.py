@@ -3,8 +3,9 @@
 A search (``search``) is at its best where it is asked for a little less than there is: whatever promises less is out of
 its way. So first it is asked for nearly all that the limit promises, and then for less and less. Where it finds nothing
 it often proves that there is nothing, and the limit comes down. What it finds is then sought to be bettered in another
-order, and around it where it is still far from the limit. Whatever is found, the room that is left is filled and what
-was given up without need is taken back (``rounding``).
+order and judged at other prices, nearer to the best ones: what one search overlooks another may see. The same around it
+where it is still far from the limit. Whatever is found, the room that is left is filled and what was given up without
+need is taken back (``rounding``).
 
 All searches together have so many states to look at before they go on in haste: what was hard to find is seldom
 bettered, and an answer that takes twice as long is not worth it.
@@ -25,6 +26,7 @@ from policies.search import search
 
 _WIDTH = (64, 32768)
 _PRICES = 6  # of those tried on the way
+_BEST = 20  # of those, among which they are when something is to be bettered
 _ONE_DEARER = (0.9, 1.1)
 _CLOSE = 2e-5  # of the bound: nearer to it, a search is not worth its time
 _FAR = 1e-3  # of the bound: farther from it, the neighbourhood of the best choice is searched too
@@ -75,6 +77,7 @@ class _Solving:
     effort: Effort
     best: I64 | None = field(init=False)  # choice that fits
     limit: float = field(init=False)  # no choice beats it
+    among: int | None = None  # of the prices tried so many best are judged at
     looked: int = 0  # states that were looked at
 
     def __post_init__(self) -> None:
@@ -89,6 +92,7 @@ class _Solving:
         """Ask for less and less until something is found; then try to better it."""
         close = max(_CLOSE, self.effort.missed)
         self.ask(_GIVEN_UP, close)
+        self.among = _BEST
         if self.misses(close):
             self.look(core.by_doubt(self.offers, self.found, self.gained)[: core.SIZE], self.gained)
         if self.misses(max(_FAR, close)):
@@ -102,6 +106,7 @@ class _Solving:
         self.effort = _IN_HASTE
         first = _GIVEN_UP_FIRST * (self.limit - least) / core.stake(self.found)
         self.ask((first, 1e9), _CLOSE, least)
+        self.among = _BEST
         if self.gained > least and self.misses(_CLOSE):
             self.look(core.by_doubt(self.offers, self.found, self.gained)[: core.SIZE], self.gained)
         if self.gained > least and self.misses(_FAR):
@@ -156,7 +161,7 @@ class _Solving:
         hurry = self.looked > _AT_LENGTH * len(self.offers)
         states = min(effort.states, _HASTY) if hurry else effort.states
         width = int(np.clip(states // max(1, min(core.SIZE, len(order))), *_WIDTH))
-        answer = search(inner, _judges(self.found), width, floor - settled, effort.depth, enough)
+        answer = search(inner, _judges(self.found, self.among), width, floor - settled, effort.depth, enough)
         self.looked += answer.looked
         if answer.choice is not None:
             base[order] = answer.choice
@@ -165,9 +170,9 @@ class _Solving:
         return answer.bound + settled
 
 
-def _judges(found: Prices) -> F64:
+def _judges(found: Prices, among: int | None) -> F64:
     """Prices at which states are judged: the best ones, those on the way to them, and some around them."""
-    at = np.geomspace(1, len(found.tried), _PRICES).astype(np.int64) - 1
+    at = np.geomspace(1, len(found.tried[:among]), _PRICES).astype(np.int64) - 1
     at = at[np.diff(at, prepend=-1) > 0]
     around = [found.price * factor for factor in ALL_DEARER[1:]]
     for resource in range(len(found.price)):

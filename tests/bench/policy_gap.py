@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from policies.balancer import make_plan
-from tests.bench.measurement import Measurement, in_process
+from tests.bench.measurement import Measurement, in_process, peak_rss_mib
 from tests.bench.policy_instances import TAILS, Answer, Instance, instance, program, referee
 from tests.bench.policy_proof import proven_bound
 
@@ -24,6 +24,7 @@ COMMAND = "python -m tests.bench policy_gap"
 SEEDS = 20  # each with both tails
 TARGET = 1e-3
 SIZES = {"2k": 2000, "10k": 10_000, "30k": 30_000, "100k": 100_000}
+MILLION = 1_000_000  # units: timed only
 SPEED_SEEDS = 3
 SLOWEST, AGAIN = 3, 3  # instances of each kind that are timed again alone, and how often
 RELAXED = 1e-6  # of a bound, as HiGHS leaves it
@@ -73,7 +74,8 @@ def figures() -> list[Measurement]:
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         asked = {key: [pool.submit(judged, *each) for each in instances] for key, instances in wanted.items()}
         found = {key: [one.result() for one in each] for key, each in asked.items()}
-    return [*(line for key, each in found.items() for line in _lines(*key, each, _alone(wanted[key], each))), speedup]
+    alone = [line for key, each in found.items() for line in _lines(*key, each, _alone(wanted[key], each))]
+    return [*alone, *_of_a_million(), speedup]
 
 
 def _alone(instances: list[tuple[str, int, float, int]], found: list[tuple[float, float, float]]) -> float:
@@ -89,6 +91,31 @@ def _seconds(of: Instance) -> float:
         make_plan(of.situation, of.settings)
         times.append(time.process_time() - started)
     return sorted(times)[AGAIN // 2]
+
+
+def _of_a_million() -> list[Measurement]:
+    """Plans of a million units, light and heavy tails, with the peak memory of the process that makes them."""
+    lines = []
+    for tiers, suffix in ((2, "1m"), (3, "three_tiers.1m")):
+        with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
+            seconds, mebibytes = pool.submit(million, tiers).result()
+        note = f"{tiers} tiers, slower of one instance with light tails and one with heavy, no limit of moves, alone"
+        lines += [
+            Measurement(
+                name=f"policy.gap_plan_seconds.{suffix}", value=seconds, unit="s", better="lower", command=COMMAND,
+                spread="median of 3", note=f"{note}; processor time",
+            ),
+            Measurement(
+                name=f"policy.gap_plan_rss_mib.{suffix}", value=mebibytes, unit="MiB", better="lower", command=COMMAND,
+                spread="one run", note=f"{note}; input columns included",
+            ),
+        ]  # fmt: skip
+    return lines
+
+
+def million(tiers: int) -> tuple[float, float]:
+    """Seconds of the slower plan, and peak memory of this process."""
+    return max(_seconds(instance(MILLION, sigma, 0, tiers)) for sigma in TAILS.values()), peak_rss_mib()
 
 
 def _lines(label: str, tiers: int, found: list[tuple[float, float, float]], alone: float) -> list[Measurement]:

@@ -65,11 +65,28 @@ def test_large_units_among_many_are_placed_well(seed: int) -> None:
     assert of.value(make_plan(of.situation, of.settings)) >= 0.998 * referee(of, relaxed=True).bound
 
 
+def relaxed(of: Offers) -> float:
+    """The linear relaxation, by a solver of linear programs; one option each."""
+    unit = float(np.abs(of.gain).max())
+    done = linprog(-of.gain[0] / unit, A_ub=of.use[:, 0], b_ub=of.room, bounds=(0, 1), method="highs")
+    return -float(done.fun) * unit
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_prices_of_many_are_those_of_the_linear_relaxation(seed: int) -> None:
     """Sifting finds the dual that a solver of linear programs finds, and what is placed comes near it."""
     of = swaps(MANY + 10_000, seed, sigma=2.5)
-    relaxed = linprog(-of.gain[0], A_ub=of.use[:, 0], b_ub=of.room, bounds=(0, 1), method="highs")
-    best = -float(relaxed.fun)
-    assert bound(of).gain == pytest.approx(best, rel=1e-6)
-    assert 0.999 * best <= place(of).gain <= best * (1 + 1e-9)
+    assert bound(of).gain == pytest.approx(relaxed(of), rel=1e-6)
+    assert 0.999 * relaxed(of) <= place(of).gain <= relaxed(of) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("items", [300, MANY + 10_000])
+def test_giants_that_cannot_leave_do_not_hide_what_room_is_worth(items: int) -> None:
+    """Their bytes would free the room a million times over, but no budget copies them: the bound stays the dual's."""
+    of = swaps(items, 1)
+    giants = of.use[:, 0, 1::2].copy()
+    of.use[:, 0, 1:40:2] = giants[:, :20] * 1e9
+    without = of.only(np.setdiff1d(np.arange(items), np.arange(1, 40, 2)))
+    of = Offers(gain=of.gain, use=of.use, room=0.05 * np.array([0.0, np.abs(giants[1]).sum()]))
+    without = Offers(gain=without.gain, use=without.use, room=of.room)
+    assert bound(of).gain == pytest.approx(relaxed(without), rel=1e-6)
