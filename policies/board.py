@@ -66,10 +66,14 @@ class Board:
         self.tier_of = [int(tier) for tier in situation.tier_of_space]
         self.names = [space.name for space in situation.spaces]
         self.tiers = len(situation.tiers)
+        self._spaces = [self._of_tier(tier) for tier in range(self.tiers)]
         self.strains = strains_of(bundles, situation, settings)
 
     def spaces(self, tier: int) -> list[int]:
         """Rows of the spaces of a tier whose room is known."""
+        return self._spaces[tier]
+
+    def _of_tier(self, tier: int) -> list[int]:
         return [row for row, at in enumerate(self.tier_of) if at == tier and self.known(row)]
 
     def known(self, space: int) -> bool:

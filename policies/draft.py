@@ -15,6 +15,8 @@ from policies.bundles import MICRO, Bundles, canonical_order
 from policies.guards import may_leave
 from policies.plan import MoveReason, Pin, PolicySettings
 
+_PREFER, _MAKE_ROOM = int(Pin.PREFER), MoveReason.MAKE_ROOM  # looked up once: an enumeration is slow to ask in 3.11
+
 
 @dataclass(slots=True)
 class Draft:
@@ -128,8 +130,8 @@ class Balance:
         """Count one more hop, done on the board or not."""
         draft, settings = self.draft, self.draft.settings
         saved = draft.board.saved(hop)
-        favour = settings.prefer_bonus if draft.bundles.pin[hop.bundle] == Pin.PREFER else 1.0
-        gives_way = hop.reason is MoveReason.MAKE_ROOM
+        favour = settings.prefer_bonus if draft.bundles.pin[hop.bundle] == _PREFER else 1.0
+        gives_way = hop.reason is _MAKE_ROOM
         stays = settings.resident_bonus if gives_way and saved < 0 else 1.0
         cost = float(draft.bundles.cost[hop.bundle])
         self.plain += saved

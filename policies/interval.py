@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import exp
 from statistics import NormalDist
 
 import numpy as np
@@ -105,9 +106,9 @@ def plan_interval(shifts: Sequence[Shift], speed_errors: Sequence[float], certai
         by_tier[shift.from_tier] += shift.wait_before
         by_tier[shift.to_tier] -= shift.wait_after
         own = shift.wait_before - shift.wait_after
-        ends = sorted((own * np.exp(-z * shift.error), own * np.exp(z * shift.error)))
-        down += (own - ends[0]) ** 2
-        up += (ends[1] - own) ** 2
+        ends = own * exp(-z * shift.error), own * exp(z * shift.error)
+        down += (own - min(ends)) ** 2
+        up += (max(ends) - own) ** 2
     common = z * z * (float(np.square(by_tier * np.asarray(speed_errors)).sum()) + (MODEL_ERROR * saved) ** 2)
     return Interval(low=float(saved - np.sqrt(down + common)), high=float(saved + np.sqrt(up + common)))
 

@@ -30,6 +30,9 @@ def tables_first(groups: Sequence[Group], bundles: Bundles, units: UnitTable, bo
         The groups as given where the new order would leave a hop without room: the bytes that an index frees in its
         source may be what somebody else waits for.
     """
+    alone = np.array([group.hops[0].bundle for group in groups if len(group.hops) == 1], dtype=np.int64)
+    if not np.isin(units.kind[bundles.lead[alone]], INDEXES).any():
+        return list(groups)
     position = {bundle: at for at, group in enumerate(groups) for bundle in _coming(group)}
     place = [float(at) for at in range(len(groups))]
     for at, group in enumerate(groups):
