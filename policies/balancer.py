@@ -217,11 +217,12 @@ def plan_of(
     wait = bundles.unit_wait
     hops = [hop for group in groups for hop in group.hops]
     spared = reliefs(bundles, situation, hops)
-    interval = saving_interval(bundles, situation, settings, hops, spared)
-    share = share_interval(bundles, situation, settings, hops, spared)
+    total = present_wait(bundles, situation) / MICRO
+    interval = saving_interval(bundles, situation, settings, hops, spared, total)
+    share = share_interval(bundles, situation, settings, hops, spared, total)
     return Plan(
         moves=tuple(planned_moves(groups, bundles, situation, settings)),
-        wait_per_hour=present_wait(bundles, situation) / MICRO,
+        wait_per_hour=total,
         wait_saved_per_hour=saved / MICRO,
         bound_per_hour=max(limit, saved) / MICRO,
         gap_ratio=_gap_ratio(saved, limit),

@@ -76,9 +76,9 @@ class Bundles:
         here = np.take_along_axis(self.wait, home[np.newaxis, :], axis=0)[0]
         return np.asarray(here - self.wait[target], dtype=np.float64)
 
-    def surely_saved(self, target: int) -> F64:
-        """The lower end of ``saved`` by the colder horizon: what must be worth a move. Shape ``(m,)``."""
-        return np.asarray(np.rint(self.saved(target) * self.certain[target] * self.colder), dtype=np.float64)
+    def surely(self, saved: F64, target: int) -> F64:
+        """The lower end of what is saved on that tier, by the colder horizon: what must be worth a move. ``(m,)``."""
+        return np.asarray(np.rint(saved * self.certain[target] * self.colder), dtype=np.float64)
 
 
 _BY_BUNDLE = (

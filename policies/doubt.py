@@ -19,11 +19,16 @@ def present_wait(bundles: Bundles, situation: Situation) -> float:
 
 
 def share_interval(
-    bundles: Bundles, situation: Situation, settings: PolicySettings, hops: Sequence[Hop], spared: Sequence[float]
+    bundles: Bundles,
+    situation: Situation,
+    settings: PolicySettings,
+    hops: Sequence[Hop],
+    spared: Sequence[float],
+    wait: float,
 ) -> Interval:
     """The share of all wait that the moves save, at least and at most; relief in queues may add to it.
 
-    ``spared``: by tier, from ``relief.reliefs``.
+    ``spared``: by tier, from ``relief.reliefs``; ``wait``: seconds per hour that everything managed waits where it is.
     """
     after = bundles.tier.copy()
     for hop in hops:
@@ -39,19 +44,26 @@ def share_interval(
         beside_doubt=situation.beside.doubt,
     )
     found = ratio_interval(placed, [tier.speed.error_ratio for tier in situation.tiers], settings.certainty)
-    wait = present_wait(bundles, situation) / MICRO
     gained, lost = (sum(each for each in spared if (each > 0) is up) / max(wait, 1 / MICRO) for up in (True, False))
     return Interval(low=found.low + lost, high=min(1.0, found.high + gained))
 
 
 def saving_interval(
-    bundles: Bundles, situation: Situation, settings: PolicySettings, hops: Sequence[Hop], spared: Sequence[float]
+    bundles: Bundles,
+    situation: Situation,
+    settings: PolicySettings,
+    hops: Sequence[Hop],
+    spared: Sequence[float],
+    wait: float,
 ) -> Interval:
-    """What all moves save at least and at most, seconds per hour; never more than all wait there is."""
+    """What all moves save at least and at most, seconds per hour; never more than all wait there is.
+
+    ``spared`` and ``wait`` as for ``share_interval``.
+    """
     shifts = [_shift(hop, bundles, situation) for hop in hops]
     found = plan_interval(shifts, [tier.speed.error_ratio for tier in situation.tiers], settings.certainty)
     gained, lost = (sum(each for each in spared if (each > 0) is up) for up in (True, False))
-    return Interval(low=found.low + lost, high=min(found.high + gained, present_wait(bundles, situation) / MICRO))
+    return Interval(low=found.low + lost, high=min(found.high + gained, wait))
 
 
 def _shift(hop: Hop, bundles: Bundles, situation: Situation) -> Shift:

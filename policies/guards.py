@@ -95,11 +95,11 @@ def _why_not(
     gain = bundles.saved(target)
     favour = np.where(bundles.pin == Pin.PREFER, settings.prefer_bonus, 1.0)
     counted = gain * favour * bundles.colder
-    sure = bundles.surely_saved(target) * favour
+    sure = bundles.surely(gain, target) * favour
     floor = settings.minimum_wait_saved_per_hour * MICRO
     wanted = bundles.pin == Pin.MUST
     low = counted < floor, gain * favour * bundles.hotter < floor
-    kind = _kind_of_demand(bundles, weights, target, low, total_wait)
+    kind = _kind_of_demand(bundles, weights, target, gain, low, total_wait)
     small = (kind == Verdict.GAIN_BELOW_FLOOR) & (bundles.size < settings.minimum_size_bytes)
     cases: list[tuple[Bools, I8 | Verdict]] = [
         (bundles.tier < 0, Verdict.NOT_MANAGED),
@@ -153,12 +153,15 @@ def first_of(cases: Sequence[tuple[Bools, I8 | Verdict]], otherwise: Verdict | n
     return words
 
 
-def _kind_of_demand(bundles: Bundles, weights: F64, target: int, below: tuple[Bools, Bools], total_wait: float) -> I8:
+def _kind_of_demand(
+    bundles: Bundles, weights: F64, target: int, gain: F64, below: tuple[Bools, Bools], total_wait: float
+) -> I8:
     """Which kind of demand makes fast storage useless or nearly so, ``NO_REASON`` where none does.
 
-    ``below``: whose gain by the colder horizon is below the floor, and whose is by the hotter one too.
+    ``gain``: by coming to the tier; ``below``: whose gain by the colder horizon is below the floor, and whose is by the
+    hotter one too.
     """
-    low, lasting, gain = *below, bundles.saved(target)
+    low, lasting = below
     rates = bundles.rates
     home = np.take(weights.T, np.maximum(bundles.tier, 0), axis=1)
     foreground, prefetched, written = wait_by_class(rates, home, weights[target][:, np.newaxis])

@@ -48,8 +48,10 @@ def pin_groups(draft: Draft, wanted: Bools) -> list[Group]:
         if hop is not None and draft.left > 0:
             board.do(hop)
             groups.append(draft.keep(draft.group([hop])))
+    if not wanted.any():
+        return groups
     residents = draft.leavers() & (draft.tier() == 0)
-    cold = _cold(draft, by_density(draft, residents, _loss(draft, 0))) if wanted.any() else {}
+    cold = _cold(draft, by_density(draft, residents, _loss(draft, 0)))
     for bundle in by_density(draft, wanted & (bundles.tier > 0), bundles.saved(0)):
         hops = board.way_up(bundle, 0, MoveReason.PIN, cold, draft.left)
         for hop in hops or ():
