@@ -22,7 +22,7 @@ SLACK = 1e-9  # of a resource's scale: rounding, not a breach
 class Offers:
     """``n`` items in canonical order with ``o`` options each, of which one or none is taken, and ``k`` resources.
 
-    Resources are in any unit; ``scaled`` brings them to about one. With whole numbers for gains and uses, and an order
+    Resources are in any unit; ``binding`` brings them to about one. With whole numbers for gains and uses, and an order
     of items that does not depend on the input's, neither does the answer.
     """
 
@@ -33,11 +33,10 @@ class Offers:
     def __len__(self) -> int:
         return int(self.gain.shape[1])
 
-    def scaled(self) -> Offers:
-        """The same offers with every resource measured by its largest single use."""
-        largest = np.abs(self.use).max(axis=(1, 2), initial=0.0)
-        scale = np.where(largest > 0, largest, 1.0)
-        return Offers(gain=self.gain, use=self.use / scale[:, np.newaxis, np.newaxis], room=self.room / scale)
+    def scale(self) -> F64:
+        """The largest single use of each resource, 1 where nobody uses it. Shape ``(k,)``."""
+        largest = np.maximum(self.use.max(axis=(1, 2), initial=0.0), -self.use.min(axis=(1, 2), initial=0.0))
+        return np.where(largest > 0, largest, 1.0)
 
     def only(self, items: I64 | Bools) -> Offers:
         """Some of the items, the room as it is."""
@@ -82,7 +81,7 @@ def doubts(reduced: F64) -> F64:
 
 
 def binding(offers: Offers) -> tuple[Offers, Bools, Bools]:
-    """The offers without resources that could not run out.
+    """The offers without resources that could not run out, the others measured by their largest single use.
 
     Options that no other could make room for are taken out too, and what does not exist uses nothing.
 
@@ -93,9 +92,12 @@ def binding(offers: Offers) -> tuple[Offers, Bools, Bools]:
     if not offers.use.size:
         kept = np.zeros(len(offers.room), np.bool_)
         return Offers(gain=offers.gain, use=offers.use[:0], room=offers.room[:0]), kept, kept
+    scale = offers.scale()
     use = np.where(np.isfinite(offers.gain), offers.use, 0.0)  # what does not exist gives nothing back either
-    scarce = np.maximum(use.max(axis=1), 0.0).sum(axis=1) > offers.room
-    use, room = use if scarce.all() else use[scarce], offers.room[scarce]
+    use /= scale[:, np.newaxis, np.newaxis]
+    room = offers.room / scale
+    scarce = np.maximum(use.max(axis=1), 0.0).sum(axis=1) > room
+    use, room = use if scarce.all() else use[scarce], room[scarce]
     given = np.maximum(-use.min(axis=1), 0.0)
     gone = np.zeros(offers.gain.shape, dtype=np.bool_)
     for each, most in zip(use, room + given.sum(axis=1) + SLACK, strict=True):

@@ -45,7 +45,7 @@ def place(offers: Offers, floor: float = -np.inf) -> Placement:
     """
     if len(offers.room) and float(offers.room.min()) < 0:
         return _overdrawn(offers)
-    scarce, _, _ = binding(offers.scaled())
+    scarce, _, _ = binding(offers)
     everybody = np.arange(len(offers))
     if not len(scarce.room) or not (scarce.gain > 0).any():
         choice, worth = best_options(scarce.gain)
@@ -94,7 +94,7 @@ class Bound:
 
 def bound(offers: Offers) -> Bound:
     """The dual alone, where the choice itself is not wanted."""
-    scarce, kept, held_up = binding(replace(offers, room=np.maximum(offers.room, 0.0)).scaled())
+    scarce, kept, held_up = binding(replace(offers, room=np.maximum(offers.room, 0.0)))
     if not len(scarce.room) or not (scarce.gain > 0).any():
         return Bound(gain=float(best_options(scarce.gain)[1].sum()), held_up=held_up)
     found = prices(scarce)
@@ -109,7 +109,7 @@ def _overdrawn(offers: Offers) -> Placement:
     as_it_is = place(
         Offers(gain=np.where(more, -np.inf, offers.gain), use=offers.use, room=np.maximum(offers.room, 0.0))
     )
-    scarce, _, _ = binding(offers.scaled())
+    scarce, _, _ = binding(offers)
     given = np.maximum(-scarce.use, 0.0).max(axis=1, initial=0.0).sum(axis=1)
     if not (scarce.gain > 0).any() or np.any(scarce.room + given < 0):
         return as_it_is

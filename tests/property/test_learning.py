@@ -71,14 +71,23 @@ def situation(
     cool_down=8,
     seed=9843,
 )
+@example(  # of two equals the smaller gave way, and came back beside a third that had to prove its heat first
+    rates=[60.0, 0.0, 60.0, 0.0, 0.0, 10.0, 60.0, 0.1],
+    sizes=[19, 16, 2, 2, 11, 3, 7, 7],
+    fast=[False, True, False, False, True, False, False, True],
+    before=[60.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+    cool_down=0,
+    seed=0,
+)
 def test_constant_load_comes_to_rest_from_any_start(
     rates: list[float], sizes: list[int], fast: list[bool], before: list[float], cool_down: int, seed: int
 ) -> None:
     """Whatever was hot before and wherever things are: under a load that is constant but for noise moves end.
 
     The long horizon takes three weeks to believe that what was a hundred times as hot is cold. In 32 days with three
-    plans a day no unit goes up twice, and in the last week nothing moves at all. That does not rest on the cool-down:
-    who gives way must have lost by both horizons.
+    plans a day no unit goes up twice, but for one that gave way in the first week, while others had still to prove
+    their heat; and in the last week nothing moves at all. That does not rest on the cool-down: who gives way must have
+    lost by both horizons.
     """
     policy = replace(SETTINGS, cool_down_seconds=cool_down * HOUR)
     fast = list(fast)
@@ -86,18 +95,21 @@ def test_constant_load_comes_to_rest_from_any_start(
     heat, moved = empty_heat(UNITS), np.full(UNITS, -1e9)
     for _ in range(12):
         heat = update(heat, interval(np.array(before), 8 * HOUR), SLOTS, SLOTS, SETTINGS)
-    rises = np.zeros(UNITS, dtype=np.int64)
+    early, rises = np.zeros((2, UNITS), dtype=np.int64)
     last = -1
     for hour in range(0, 768, 8):
         noisy = random.poisson(np.array(rates) * 8 * HOUR) / (8 * HOUR)
         heat = update(heat, interval(noisy, 8 * HOUR), SLOTS, SLOTS, SETTINGS)
         plan = make_plan(situation(heat, sizes, fast, moved, hour, policy), policy)
+        if hour == 7 * 24:
+            early = rises.copy()
         for move in plan.moves:
             (row,) = move.rows
             fast[row] = move.to_space == "fast"
             rises[row] += fast[row]
             moved[row], last = hour, hour
-    assert rises.max() <= 1
+    assert early.max() <= 2
+    assert np.all(rises <= np.maximum(early, 1)), "a second time after the first week"
     assert last < 600, f"still moving after {last} hours"
 
 

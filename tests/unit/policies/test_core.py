@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from policies import core
 from policies.balancer import make_plan
-from policies.offers import Offers
+from policies.offers import Offers, binding
 from policies.placement import bound, place
 from policies.prices import MANY, Prices, prices
 from tests.bench.policy_instances import TAILS, instance, referee
@@ -33,12 +33,12 @@ def swaps(items: int, seed: int, sigma: float = 1.5) -> Offers:
 @given(st.integers(20, 400), st.integers(0, 10**6), st.floats(0, 0.5))
 def test_both_orders_are_of_the_same_items_and_a_higher_floor_leaves_fewer(items: int, seed: int, share: float) -> None:
     """Whoever would lose more by another choice than is still to be won is settled."""
-    of = swaps(items, seed)
-    found = prices(of.scaled())
+    of, _, _ = binding(swaps(items, seed))
+    found = prices(of)
     low, high = found.bound * (1 - 2 * share), found.bound * (1 - share)
-    asked = core.by_importance(of.scaled(), found, low)
-    assert sorted(asked) == sorted(core.by_doubt(of.scaled(), found, low))
-    assert set(core.by_importance(of.scaled(), found, high)) <= set(asked)
+    asked = core.by_importance(of, found, low)
+    assert sorted(asked) == sorted(core.by_doubt(of, found, low))
+    assert set(core.by_importance(of, found, high)) <= set(asked)
     assert len(set(asked)) == len(asked)
 
 
