@@ -66,6 +66,7 @@ class Board:
         self.tier_of = [int(tier) for tier in situation.tier_of_space]
         self.names = [space.name for space in situation.spaces]
         self.tiers = len(situation.tiers)
+        # room that nobody knows stays unknown, whatever comes and goes
         self._spaces = [self._of_tier(tier) for tier in range(self.tiers)]
         self.strains = strains_of(bundles, situation, settings)
 

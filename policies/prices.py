@@ -31,7 +31,7 @@ class Prices:
 
 
 def prices(offers: Offers) -> Prices:
-    """The dual of some offers, at least one resource."""
+    """The dual of some offers, at least one resource; what does not exist uses nothing (``offers.binding``)."""
     scale = _largest(offers)
     if len(offers) > MANY:
         tried, reduced = sifted(offers, scale)

@@ -46,11 +46,11 @@ class Effort:
     depth: int = core.SIZE  # items that are decided
 
 
-FULL, OF_MANY = Effort(1_000_000), Effort(500_000, missed=2e-4, depth=300)
+_FULL, OF_MANY = Effort(1_000_000), Effort(500_000, missed=2e-4, depth=300)
 _IN_HASTE, _NEARBY = Effort(200_000, depth=200), Effort(400_000)
 
 
-def solved(offers: Offers, found: Prices, least: float = -np.inf, effort: Effort = FULL) -> tuple[I64 | None, float]:
+def solved(offers: Offers, found: Prices, least: float = -np.inf, effort: Effort = _FULL) -> tuple[I64 | None, float]:
     """The best choice that was found, and what no choice beats.
 
     Args:
