@@ -186,7 +186,7 @@ def main(arguments: list[str]) -> int:
                 f"{score.capacities_per_week:7.2f} capacities/week {score.undone:6d} undone {score.moves:6d} moves",
                 flush=True,
             )
-    print(json.dumps([published.figure(COMMAND), *figures(played)]))
+    print(json.dumps([*published.figures(COMMAND), *figures(played)]))
     return 0
 
 

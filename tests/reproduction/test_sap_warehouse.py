@@ -2,6 +2,9 @@
 
 Of the published pair follows: 1 - 1/1.17 = 14.5 % of a step is I/O that SSD removes, and 1 - 1/1.12 = 10.7 %, that is
 73.7 % of it, goes with a quarter of the capacity. The best share f of the bytes then saves f ** 0.22 of it.
+
+That share is one at unchanged latencies. Where the machine itself is simulated, what stays on the disks waits in
+shorter queues, and more is saved.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from dataclasses import replace
 import pytest
 
 from policies.benefit import ceiling_ratio
-from tests.bench.policies.published import SEEDS, SHIPPED, database_of, share_reached
+from tests.bench.policies.published import LOADS, SEEDS, SHIPPED, database_of, played, share_reached
 from tests.workloads.situation import UNGUARDED
 from tests.workloads.warehouse import share_of_saving, warehouse
 
@@ -36,6 +39,16 @@ def test_row_3_a_quarter_of_the_capacity_brings_three_quarters_of_the_saving() -
     for share, faster in reached:
         assert 0.999 * bound <= share <= 1.001 * bound
         assert round(faster, 2) >= 1.12
+
+
+@pytest.mark.parametrize("reads_per_second", LOADS)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_row_3_at_work_a_quarter_brings_74_percent(seed: int, reads_per_second: float) -> None:
+    """Published: +17 % and +12 %. Ours, by simulated drives: +17 %, at least +12 %, and 74 % of the time saved."""
+    found = played(seed, reads_per_second)
+    assert found.all_ssd == pytest.approx(1.17, abs=0.005)
+    assert round(found.a_quarter, 2) >= 1.12
+    assert found.share_of_saving >= 0.74
 
 
 @pytest.mark.parametrize(("capacity", "published"), [(0.1, 0.60), (0.2, 0.70)])
