@@ -249,11 +249,8 @@ def _evaluated(ways: Ways, room: F64, price: F64) -> tuple[Dual, F64]:
 
 def _scale(ways: Ways, room: F64) -> F64:
     """No best price is above this: what all room is worth cannot be more than all there is to gain and to lose."""
-    stake, given = 0.0, room.copy()
-    for offers in (ways.narrow, ways.wide):
-        real = np.where(np.isfinite(offers.gain), offers.gain, 0.0)
-        stake += float(np.abs(real).max(axis=0, initial=0.0).sum())
-        given += np.maximum(-offers.use.min(axis=1, initial=0.0), 0.0).sum(axis=1)
+    sides = ways.narrow, ways.wide
+    stake, given = sum(offers.at_stake() for offers in sides), sum((offers.given() for offers in sides), room)
     return np.asarray(max(stake, 1e-300) / np.maximum(given, 1e-12), dtype=np.float64)
 
 

@@ -19,6 +19,7 @@ from policies.draft import Draft, Names
 from policies.offers import Offers
 from policies.plan import Tier
 
+AT_ONCE = 8192  # bundles whose gains are worked out in one go
 EQUALS = 0.01  # of its gain that a wholly doubtful unit loses: of equals the surer one gets the room
 
 
@@ -56,26 +57,32 @@ def question(
     for row, allowed in enumerate(open_to):
         coming |= allowed & (tier > row) & ~draft.moved
     asked = coming | leaving
-    bundle = np.flatnonzero(asked) if among is None else among[asked[among]]
-    bundle = bundle[_order(draft, bundle, tier)]
+    listed = np.flatnonzero(asked) if among is None else np.sort(among[asked[among]])
+    gain, plain = _gains(draft, listed, tier, open_to, leaving)
+    order = _order(draft, listed, tier)
+    bundle = listed[order]
     home = tier[bundle]
-    option = np.arange(max(0, len(tiers) - 1), dtype=np.int64)[:, np.newaxis]
-    target = np.asarray(option + (option >= home), dtype=np.int64)
-    gain, plain = _gains(draft, bundle, home, target, open_to, leaving)
-    rows = [*_rooms(draft, tiers, bundle, home, target, all_rows=all_rows)]
+    target = _targets(home, len(tiers))
+    rows = [*_rooms(draft, tiers, bundle, all_rows=all_rows)]
     by_plan = len(rows)
-    rows += _limits(draft, bundle, target, all_rows=all_rows)
+    rows += _limits(draft, bundle, all_rows=all_rows)
     return Question(
         offers=Offers(
-            gain=gain,
-            use=np.array([use for use, _ in rows]).reshape(len(rows), *target.shape),
-            room=np.array([room for _, room in rows], dtype=np.float64),
+            gain=gain.take(order, axis=1),
+            use=_uses(rows, home, target),
+            room=np.array([row.room for row in rows], dtype=np.float64),
         ),
-        plain=plain,
+        plain=plain.take(order, axis=1),
         bundle=bundle,
         target=target,
         by_plan=np.arange(len(rows)) >= by_plan,
     )
+
+
+def _targets(home: I64, tiers: int) -> I64:
+    """Where the options of bundles lead that are on those tiers: to every other one. Shape ``(tiers - 1, n)``."""
+    option = np.arange(max(0, tiers - 1), dtype=np.int64)[:, np.newaxis]
+    return np.asarray(option + (option >= home), dtype=np.int64)
 
 
 def _order(draft: Draft, bundle: I64, tier: I64) -> I64:
@@ -85,16 +92,26 @@ def _order(draft: Draft, bundle: I64, tier: I64) -> I64:
     return canonical_order(stake / size, size, Names(draft.keys, bundle))
 
 
-def _gains(
-    draft: Draft, bundle: I64, home: I64, target: I64, open_to: Sequence[Bools], leaving: Bools
+def _gains(draft: Draft, bundle: I64, tier: I64, open_to: Sequence[Bools], leaving: Bools) -> tuple[F64, F64]:
+    """Gain of each option, ``-inf`` where there is no such option, and the same in waits alone. Shapes ``(o, n)``."""
+    largest = _largest(draft, bundle)
+    gain, plain = np.empty((2, max(0, len(largest) - 1), len(bundle)))
+    for first in range(0, len(bundle), AT_ONCE):
+        some = slice(first, first + AT_ONCE)
+        gain[:, some], plain[:, some] = _gains_of(draft, bundle[some], tier, open_to, leaving, largest)
+    return gain, plain
+
+
+def _gains_of(
+    draft: Draft, bundle: I64, tier: I64, open_to: Sequence[Bools], leaving: Bools, largest: F64
 ) -> tuple[F64, F64]:
-    """Gain of each option, ``-inf`` where there is no such option, and the same in waits alone. Shape of ``target``."""
-    bundles, settings, may_go = draft.bundles, draft.settings, leaving[bundle]
+    """The same of a few bundles."""
+    bundles, settings, home, may_go = draft.bundles, draft.settings, tier[bundle], leaving[bundle]
     wait, certain, size = bundles.wait.take(bundle, axis=1), bundles.certain.take(bundle, axis=1), bundles.size[bundle]
     favour, upkeep = draft.preference(bundle), bundles.cost[bundle] * draft.per_hour
-    here, largest = np.take_along_axis(wait, home[np.newaxis], axis=0)[0], _largest(draft, bundle)
-    gain, plain = np.empty(target.shape), np.empty(target.shape)
-    for option in range(len(target)):
+    here = np.take_along_axis(wait, home[np.newaxis], axis=0)[0]
+    gain, plain = np.empty((2, max(0, len(wait) - 1), len(bundle)))
+    for option in range(len(gain)):
         further = option >= home  # whether the option leads to the tier after the one of its number
         saved = here - np.where(further, wait[option + 1], wait[option])
         reached = size <= np.where(further, largest[option + 1], largest[option])
@@ -117,30 +134,50 @@ def _largest(draft: Draft, bundle: I64) -> F64:
     return np.array(most, dtype=np.float64)
 
 
-def _rooms(
-    draft: Draft, tiers: Sequence[Tier], bundle: I64, home: I64, target: I64, *, all_rows: bool
-) -> Iterator[tuple[F64, float]]:
-    """What each option uses of what tiers could run out of, and how much there is."""
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """Something that could run out. Columns by item."""
+
+    room: float  # of which there is so much
+    taken: F64 | float  # by an option that leads to the tier, or by any option
+    given: F64 | float = 0.0  # back by an option that leads away from the tier
+    tier: int | None = None
+
+
+def _rooms(draft: Draft, tiers: Sequence[Tier], bundle: I64, *, all_rows: bool) -> Iterator[_Row]:
+    """What tiers could run out of."""
     size = draft.bundles.size[bundle].astype(np.float64)
     known = np.array([draft.board.known(space) for space in range(len(draft.board.room))], dtype=np.bool_)
-    freed = np.where(known[draft.board.home[bundle]], size, 0.0)
+    freed = size if known.all() else np.where(known[draft.board.home[bundle]], size, 0.0)
+    total = float(size.sum())
     for row in range(len(tiers)):
-        comes, leaves, room = target == row, home == row, _room(draft, row)
-        if all_rows or size.sum() > room:
-            yield np.where(comes, size, 0.0) - np.where(leaves, freed, 0.0), room
+        room = _room(draft, row)
+        if all_rows or total > room:
+            yield _Row(room, size, freed, row)
         for strain in draft.board.strains:
             if strain.tier == row:
-                taken, given = strain.taken[bundle], strain.freed[bundle]
-                yield np.where(comes, taken, 0.0) - np.where(leaves, given, 0.0), strain.room
+                yield _Row(strain.room, strain.taken[bundle], strain.freed[bundle], row)
 
 
-def _limits(draft: Draft, bundle: I64, target: I64, *, all_rows: bool) -> Iterator[tuple[F64, float]]:
-    """The same for the moves and bytes of the plan."""
+def _limits(draft: Draft, bundle: I64, *, all_rows: bool) -> Iterator[_Row]:
+    """What one plan could run out of: moves and bytes."""
     size = draft.bundles.size[bundle].astype(np.float64)
     if all_rows or len(bundle) > draft.left:
-        yield np.ones(target.shape), float(draft.left)
+        yield _Row(float(draft.left), 1.0)
     if draft.left_bytes < inf and (all_rows or size.sum() > draft.left_bytes):
-        yield np.broadcast_to(size, target.shape), draft.left_bytes
+        yield _Row(draft.left_bytes, size)
+
+
+def _uses(rows: Sequence[_Row], home: I64, target: I64) -> F64:
+    """What each option uses of each of them, less what it gives back. Shape ``(k, o, n)``."""
+    use = np.zeros((len(rows), *target.shape))
+    for row, own in zip(rows, use, strict=True):
+        if row.tier is None:
+            own[:] = row.taken
+        else:
+            np.copyto(own, row.taken, where=target == row.tier)
+            own -= np.where(home == row.tier, row.given, 0.0)
+    return use
 
 
 def _room(draft: Draft, tier: int) -> float:

@@ -7,14 +7,15 @@ whatever else limits a plan - I/Os that drives can serve, bytes that flash may s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import permutations
 
 import numpy as np
 
 from connectors.model import F64, I64, Bools
 
 STAY = -1  # the choice of an item with which nothing is done
+AT_ONCE = 8192  # items
 SLACK = 1e-9  # of a resource's scale: rounding, not a breach
 
 
@@ -22,8 +23,8 @@ SLACK = 1e-9  # of a resource's scale: rounding, not a breach
 class Offers:
     """``n`` items in canonical order with ``o`` options each, of which one or none is taken, and ``k`` resources.
 
-    Resources are in any unit; ``binding`` brings them to about one. With whole numbers for gains and uses, and an order
-    of items that does not depend on the input's, neither does the answer.
+    Resources are in any unit; ``scarcity.binding`` brings them to about one. With whole numbers for gains and uses, and
+    an order of items that does not depend on the input's, neither does the answer.
     """
 
     gain: F64  # (o, n), -inf where the item has no such option
@@ -38,6 +39,12 @@ class Offers:
         largest = np.maximum(self.use.max(axis=(1, 2), initial=0.0), -self.use.min(axis=(1, 2), initial=0.0))
         return np.where(largest > 0, largest, 1.0)
 
+    def parts(self) -> Iterator[Offers]:
+        """Views of so many items at a time that what is worked out of them stays near the processor."""
+        for first in range(0, len(self), AT_ONCE):
+            some = slice(first, first + AT_ONCE)
+            yield Offers(gain=self.gain[:, some], use=self.use[:, :, some], room=self.room)
+
     def only(self, items: I64 | Bools) -> Offers:
         """Some of the items, the room as it is."""
         return Offers(gain=self.gain[:, items], use=self.use[:, :, items], room=self.room)
@@ -51,6 +58,21 @@ class Offers:
         """What the options taken use together, shape ``(k,)``."""
         items = np.flatnonzero(choice != STAY)
         return np.asarray(self.use[:, choice[items], items].sum(axis=1), dtype=np.float64)
+
+    def given(self) -> F64:
+        """What all items would give back, each by the option that gives most, shape ``(k,)``."""
+        given = np.zeros(len(self.room))
+        for part in self.parts():
+            given += np.maximum(-part.use.min(axis=1, initial=0.0), 0.0).sum(axis=1)
+        return given
+
+    def at_stake(self) -> float:
+        """All there is to gain and to lose, each item by the options that bring and cost most."""
+        stake = 0.0
+        for part in self.parts():
+            real = np.where(np.isfinite(part.gain), part.gain, 0.0)
+            stake += float((real.max(axis=0, initial=0.0) - real.min(axis=0, initial=0.0)).sum())
+        return stake
 
     def gained(self, choice: I64) -> float:
         """What the options taken bring together."""
@@ -78,53 +100,3 @@ def doubts(reduced: F64) -> F64:
         second = np.maximum(second, np.minimum(best, each))
         best = np.maximum(best, each)
     return np.asarray(best - second, dtype=np.float64)
-
-
-def binding(offers: Offers) -> tuple[Offers, Bools, Bools]:
-    """The offers without resources that could not run out, the others measured by their largest single use.
-
-    Options that no other could make room for are taken out too, and what does not exist uses nothing.
-
-    Returns:
-        the offers; which resources are left; and of all resources those for which somebody is kept out who would gain,
-        both of shape ``(k,)``.
-    """
-    if not offers.use.size:
-        kept = np.zeros(len(offers.room), np.bool_)
-        return Offers(gain=offers.gain, use=offers.use[:0], room=offers.room[:0]), kept, kept
-    scale = offers.scale()
-    use = np.where(np.isfinite(offers.gain), offers.use, 0.0)  # what does not exist gives nothing back either
-    use /= scale[:, np.newaxis, np.newaxis]
-    room = offers.room / scale
-    scarce = np.maximum(use.max(axis=1), 0.0).sum(axis=1) > room
-    use, room = use if scarce.all() else use[scarce], room[scarce]
-    given = np.maximum(-use.min(axis=1), 0.0)
-    gone = np.zeros(offers.gain.shape, dtype=np.bool_)
-    for each, most in zip(use, room + given.sum(axis=1) + SLACK, strict=True):
-        gone |= each > most
-    dear = _unaffordable(use, room, given.any(axis=1))
-    keeps_out = np.zeros(len(offers.room), np.bool_)
-    keeps_out[scarce] = [bool((each & ~gone & (offers.gain > 0)).any()) for each in dear]
-    for each in dear:
-        gone |= each
-    use[:, gone] = 0.0
-    return Offers(gain=np.where(gone, -np.inf, offers.gain), use=use, room=room), scarce, keeps_out
-
-
-def _unaffordable(use: F64, room: F64, gives_back: Bools) -> Bools:
-    """Per resource the options for which others could make room only by taking too much of it, shape ``(k, o, n)``.
-
-    Who gives back some of one resource takes of another: a copy of bytes that make room is a copy of bytes. So what is
-    missing of the one costs at least so much of the other, whoever it is that gives it.
-    """
-    dear = np.zeros(use.shape, dtype=np.bool_)
-    for short, paid in permutations(range(len(room)), 2):
-        if room[short] < 0 or gives_back[paid] or not gives_back[short]:
-            continue
-        gives = use[short] < 0
-        rate = float((use[paid][gives] / -use[short][gives]).min())
-        needed = np.maximum(use[short] - room[short], 0.0)
-        needed *= rate
-        needed += use[paid]
-        dear[paid] |= needed > room[paid] + SLACK
-    return dear

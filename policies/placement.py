@@ -16,9 +16,10 @@ import numpy as np
 
 from connectors.model import I64, Bools
 from policies import core
-from policies.offers import STAY, Offers, best_options, binding, doubts
+from policies.offers import STAY, Offers, best_options, doubts
 from policies.prices import MANY, Prices, prices
 from policies.rounding import nothing
+from policies.scarcity import binding
 from policies.solving import OF_MANY, solved
 
 _WORTH = 1e-3  # of the bound: a resource that is worth less holds nothing up
@@ -110,8 +111,7 @@ def _overdrawn(offers: Offers) -> Placement:
         Offers(gain=np.where(more, -np.inf, offers.gain), use=offers.use, room=np.maximum(offers.room, 0.0))
     )
     scarce, _, _ = binding(offers)
-    given = np.maximum(-scarce.use, 0.0).max(axis=1, initial=0.0).sum(axis=1)
-    if not (scarce.gain > 0).any() or np.any(scarce.room + given < 0):
+    if not (scarce.gain > 0).any() or np.any(scarce.room + scarce.given() < 0):
         return as_it_is
     found = prices(scarce)
     if found.bound <= 0:

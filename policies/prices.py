@@ -31,7 +31,7 @@ class Prices:
 
 
 def prices(offers: Offers) -> Prices:
-    """The dual of some offers, at least one resource; what does not exist uses nothing (``offers.binding``)."""
+    """The dual of some offers, at least one resource; what does not exist uses nothing (``scarcity.binding``)."""
     scale = _largest(offers)
     if len(offers) > MANY:
         tried, reduced = sifted(offers, scale)
@@ -45,7 +45,5 @@ def prices(offers: Offers) -> Prices:
 
 def _largest(offers: Offers) -> F64:
     """No best price is above this: what all room is worth cannot be more than all there is to gain and to lose."""
-    real = np.where(np.isfinite(offers.gain), offers.gain, 0.0)
-    stake = np.maximum(real.max(axis=0), 0.0).sum() + np.maximum(-real.min(axis=0), 0.0).sum()
-    given = np.maximum(-offers.use.min(axis=1), 0.0).sum(axis=1)
-    return np.asarray(max(stake, 1e-300) / np.maximum(np.maximum(offers.room, 0.0) + given, 1e-12), dtype=np.float64)
+    room = np.maximum(offers.room, 0.0) + offers.given()
+    return np.asarray(max(offers.at_stake(), 1e-300) / np.maximum(room, 1e-12), dtype=np.float64)

@@ -10,9 +10,10 @@ from scipy.optimize import linprog
 
 from policies import core
 from policies.balancer import make_plan
-from policies.offers import Offers, binding
+from policies.offers import Offers
 from policies.placement import bound, place
 from policies.prices import MANY, Prices, prices
+from policies.scarcity import binding
 from tests.bench.policy_instances import TAILS, instance, referee
 
 
