@@ -17,9 +17,9 @@ from connectors.model import F64, I64, Bools
 from policies.bundles import canonical_order
 from policies.draft import Draft, Names
 from policies.offers import Offers
+from policies.parts import parts
 from policies.plan import Tier
 
-AT_ONCE = 8192  # bundles whose gains are worked out in one go
 EQUALS = 0.01  # of its gain that a wholly doubtful unit loses: of equals the surer one gets the room
 
 
@@ -96,8 +96,7 @@ def _gains(draft: Draft, bundle: I64, tier: I64, open_to: Sequence[Bools], leavi
     """Gain of each option, ``-inf`` where there is no such option, and the same in waits alone. Shapes ``(o, n)``."""
     largest = _largest(draft, bundle)
     gain, plain = np.empty((2, max(0, len(largest) - 1), len(bundle)))
-    for first in range(0, len(bundle), AT_ONCE):
-        some = slice(first, first + AT_ONCE)
+    for some in parts(len(bundle)):
         gain[:, some], plain[:, some] = _gains_of(draft, bundle[some], tier, open_to, leaving, largest)
     return gain, plain
 

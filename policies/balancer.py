@@ -175,8 +175,7 @@ def reasons_of(
     weights = wait_weights([tier.speed for tier in situation.tiers], settings)
     total = present_wait(bundles, situation) if total is None else total
     targets = range(max(1, len(situation.tiers) - 1))
-    limits = [tier.limits for tier in situation.tiers]
-    return [why_not(bundles, weights, target, total, settings, limits[target]) for target in targets]
+    return why_not(bundles, weights, targets, total, settings, [tier.limits for tier in situation.tiers])
 
 
 def within_limits(groups: Sequence[Group], settings: PolicySettings, seconds: float) -> list[Group]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from connectors.model import F64, I64
 from policies.offers import Offers, doubts
+from policies.parts import parts
 from policies.prices import Prices
 from policies.sifting import Crowd
 
@@ -62,8 +63,10 @@ def _open(offers: Offers, found: Prices, floor: float) -> tuple[I64, F64, F64]:
 
 def _weight(offers: Offers, found: Prices) -> F64:
     """What the dearest option of each item costs or frees, shape ``(n,)``."""
-    weight = np.tensordot(found.price, np.abs(offers.use), 1)
-    weight = np.where(np.isfinite(offers.gain), weight, 0.0).max(axis=0)
+    weight = np.empty(len(offers))
+    for part, some in zip(offers.parts(), parts(len(offers)), strict=True):
+        options = np.tensordot(found.price, np.abs(part.use), 1)
+        weight[some] = np.where(np.isfinite(part.gain), options, 0.0).max(axis=0)
     return np.asarray(np.maximum(weight, _TINY * stake(found)), dtype=np.float64)
 
 

@@ -7,6 +7,7 @@ history, idle; then what kind of demand saves too little; then what stops a move
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from connectors.model import F64, I8, Bools, Signal
 from policies.benefit import HOUR
 from policies.bundles import MICRO, Bundles
 from policies.limits import drive_io
+from policies.parts import parts
 from policies.plan import Pin, PolicySettings, TierLimits, Verdict
 from policies.purchase import GIB
 
@@ -24,7 +26,6 @@ CACHED_SHARE = 0.01  # ... less than this share of all wait, a promotion would b
 MINOR_SHARE = 0.5  # of the saving must come from reads that a session waited for
 WRITES_TO_LOGICAL = 0.1  # fewer writes than this per logical read: the unit is read, whatever storage sees
 NO_REASON = np.int8(-1)
-AT_ONCE = 8192  # bundles judged in one go: some twenty columns of work for each
 
 
 def wait_by_class(rates: F64, slow: F64, fast: F64) -> tuple[F64, F64, F64]:
@@ -59,39 +60,72 @@ def writes(rates: F64) -> F64:
     return np.asarray(rates[Signal.ASYNC_WRITE] + rates[Signal.SYNC_WRITE], dtype=np.float64)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Demand:
+    """What can be said of the demand of some bundles whatever tier they would go to. Columns by bundle."""
+
+    home: F64  # (SIGNALS, m) seconds of wait per I/O where each is
+    hits: F64
+    ahead: Bools  # mostly read ahead of sessions
+    written: Bools  # mostly written
+    logged: Bools  # written like a log
+    idle: Bools
+
+
 def why_not(
     bundles: Bundles,
     weights: F64,
-    target: int,
+    targets: Sequence[int],
     total_wait: float,
     settings: PolicySettings,
-    limits: TierLimits | None = None,
-) -> I8:
-    """Verdict of each bundle about coming to the tier ``target``.
+    limits: Sequence[TierLimits | None],
+) -> list[I8]:
+    """Verdict of each bundle about coming to each of some tiers.
 
     Args:
         bundles: the columns.
         weights: seconds of wait per I/O, ``(tiers, SIGNALS)`` from ``benefit.wait_weights``.
-        target: row of the tier.
+        targets: rows of those tiers.
         total_wait: microseconds per hour that all managed bundles wait now.
         settings: floors and limits.
-        limits: of that tier, for its prices.
+        limits: of every tier, for its prices.
 
     Returns:
-        ``PROMOTE`` where nothing is against it (it may still not fit); bundles that are there already, or on a faster
-        tier, get a verdict too, which means nothing.
+        For each target ``PROMOTE`` where nothing is against it (it may still not fit); bundles that are there already,
+        or on a faster tier, get a verdict too, which means nothing.
     """
-    verdicts = [
-        _why_not(bundles.some(slice(first, first + AT_ONCE)), weights, target, total_wait, settings, limits)
-        for first in range(0, len(bundles), AT_ONCE)
-    ]
-    return np.concatenate([np.zeros(0, np.int8), *verdicts])
+    verdicts = [np.empty(len(bundles), np.int8) for _ in targets]
+    for part in parts(len(bundles)):
+        some = bundles.some(part)
+        demand = _demand(some, weights)
+        for target, verdict in zip(targets, verdicts, strict=True):
+            verdict[part] = _why_not(some, demand, weights, target, total_wait, settings, limits[target])
+    return verdicts
+
+
+def _demand(bundles: Bundles, weights: F64) -> _Demand:
+    rates = bundles.rates
+    write, read, logical = writes(rates), physical_reads(rates), rates[Signal.LOGICAL_READ]
+    return _Demand(
+        home=np.take(weights.T, np.maximum(bundles.tier, 0), axis=1),
+        hits=hit_ratio(rates),
+        ahead=rates[Signal.PREFETCHED_READ] > 0.5 * read,
+        written=(write > read) & (write >= WRITES_TO_LOGICAL * logical),
+        logged=rates[Signal.SYNC_WRITE] > np.maximum(rates[Signal.ASYNC_WRITE], read),
+        idle=rates.sum(axis=0) * HOUR < IDLE_PER_HOUR,
+    )
 
 
 def _why_not(
-    bundles: Bundles, weights: F64, target: int, total_wait: float, settings: PolicySettings, limits: TierLimits | None
+    bundles: Bundles,
+    demand: _Demand,
+    weights: F64,
+    target: int,
+    total_wait: float,
+    settings: PolicySettings,
+    limits: TierLimits | None,
 ) -> I8:
-    """The same of a few bundles."""
+    """The same of a few bundles about one tier."""
     gain = bundles.saved(target)
     favour = np.where(bundles.pin == Pin.PREFER, settings.prefer_bonus, 1.0)
     counted = gain * favour * bundles.colder
@@ -99,7 +133,8 @@ def _why_not(
     floor = settings.minimum_wait_saved_per_hour * MICRO
     wanted = bundles.pin == Pin.MUST
     low = counted < floor, gain * favour * bundles.hotter < floor
-    kind = _kind_of_demand(bundles, weights, target, gain, low, total_wait)
+    by_class = wait_by_class(bundles.rates, demand.home, weights[target][:, np.newaxis])
+    kind = _kind_of_demand(demand, by_class, low, gain < CACHED_SHARE * total_wait)
     small = (kind == Verdict.GAIN_BELOW_FLOOR) & (bundles.size < settings.minimum_size_bytes)
     cases: list[tuple[Bools, I8 | Verdict]] = [
         (bundles.tier < 0, Verdict.NOT_MANAGED),
@@ -108,7 +143,7 @@ def _why_not(
         (wanted & ~bundles.routable, Verdict.NO_ROUTE),
         (wanted, Verdict.PROMOTE),
         (bundles.observed < settings.minimum_history_seconds, Verdict.NOT_ENOUGH_HISTORY),
-        (bundles.rates.sum(axis=0) * HOUR < IDLE_PER_HOUR, Verdict.IDLE),
+        (demand.idle, Verdict.IDLE),
         (small, Verdict.TOO_SMALL),
         (kind != NO_REASON, kind),
         (bundles.cooling > 0, Verdict.COOLING_DOWN),
@@ -149,34 +184,30 @@ def first_of(cases: Sequence[tuple[Bools, I8 | Verdict]], otherwise: Verdict | n
     """Per row the word (or the row of the column) of the first case that holds there."""
     words = np.full(cases[0][0].shape, otherwise, dtype=np.int8)
     for case, word in reversed(cases):
-        np.copyto(words, word, where=case)
+        if case.any():
+            np.copyto(words, word, where=case)
     return words
 
 
-def _kind_of_demand(
-    bundles: Bundles, weights: F64, target: int, gain: F64, below: tuple[Bools, Bools], total_wait: float
-) -> I8:
+def _kind_of_demand(demand: _Demand, by_class: tuple[F64, F64, F64], below: tuple[Bools, Bools], little: Bools) -> I8:
     """Which kind of demand makes fast storage useless or nearly so, ``NO_REASON`` where none does.
 
-    ``gain``: by coming to the tier; ``below``: whose gain by the colder horizon is below the floor, and whose is by the
-    hotter one too.
+    Args:
+        demand: whatever the tier.
+        by_class: what each class of reads and writes would save there.
+        below: whose gain by the colder horizon is below the floor, and whose is by the hotter one too.
+        little: whose gain is a small share of all wait.
     """
     low, lasting = below
-    rates = bundles.rates
-    home = np.take(weights.T, np.maximum(bundles.tier, 0), axis=1)
-    foreground, prefetched, written = wait_by_class(rates, home, weights[target][:, np.newaxis])
+    foreground, prefetched, written = by_class
     minor = foreground < MINOR_SHARE * (foreground + prefetched + written)
-    hits = hit_ratio(rates)
-    write, read, logical = writes(rates), physical_reads(rates), rates[Signal.LOGICAL_READ]
-    mostly_written = (write > read) & (write >= WRITES_TO_LOGICAL * logical)
-    logged = rates[Signal.SYNC_WRITE] > np.maximum(rates[Signal.ASYNC_WRITE], read)
     cases: list[tuple[Bools, I8 | Verdict]] = [
-        (logged & (low | minor), Verdict.LOG_LIKE),
-        (low & mostly_written, Verdict.WRITE_DOMINATED),
+        (demand.logged & (low | minor), Verdict.LOG_LIKE),
+        (low & demand.written, Verdict.WRITE_DOMINATED),
         (minor & (written > prefetched), Verdict.WRITE_DOMINATED),
-        (low & (hits >= CACHED_HITS), Verdict.CACHED),
-        ((hits >= CACHED_SURE) & (gain < CACHED_SHARE * total_wait), Verdict.CACHED),
-        (minor | (low & (rates[Signal.PREFETCHED_READ] > 0.5 * read)), Verdict.SEQUENTIAL),
+        (low & (demand.hits >= CACHED_HITS), Verdict.CACHED),
+        ((demand.hits >= CACHED_SURE) & little, Verdict.CACHED),
+        (minor | (low & demand.ahead), Verdict.SEQUENTIAL),
         (low & ~lasting, Verdict.FADING),
         (low, Verdict.GAIN_BELOW_FLOOR),
     ]

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from connectors.model import F64, I64, Bools
+from policies.parts import parts
 
 STAY = -1  # the choice of an item with which nothing is done
-AT_ONCE = 8192  # items
 SLACK = 1e-9  # of a resource's scale: rounding, not a breach
 
 
@@ -40,9 +40,8 @@ class Offers:
         return np.where(largest > 0, largest, 1.0)
 
     def parts(self) -> Iterator[Offers]:
-        """Views of so many items at a time that what is worked out of them stays near the processor."""
-        for first in range(0, len(self), AT_ONCE):
-            some = slice(first, first + AT_ONCE)
+        """Views of all items, some at a time."""
+        for some in parts(len(self)):
             yield Offers(gain=self.gain[:, some], use=self.use[:, :, some], room=self.room)
 
     def only(self, items: I64 | Bools) -> Offers:
@@ -51,8 +50,11 @@ class Offers:
 
     def reduced(self, price: F64) -> F64:
         """Gain of each option less what it uses, at a price per resource. Shape ``(o, n)``."""
-        flat = self.use.reshape(len(price), self.gain.size)
-        return np.asarray(self.gain - (price @ flat).reshape(self.gain.shape), dtype=np.float64)
+        reduced = np.empty_like(self.gain)
+        for own, gain, use in zip(reduced, self.gain, self.use.swapaxes(0, 1), strict=True):
+            for some in parts(len(self)):
+                np.subtract(gain[some], price @ use[:, some], out=own[some])
+        return reduced
 
     def used(self, choice: I64) -> F64:
         """What the options taken use together, shape ``(k,)``."""
@@ -87,16 +89,21 @@ class Offers:
 def best_options(reduced: F64) -> tuple[I64, F64]:
     """The best option of each item where it is worth something, else ``STAY``; and what it is worth, at least 0."""
     best, worth = np.full(reduced.shape[1], STAY), np.zeros(reduced.shape[1])
-    for option, each in enumerate(reduced):  # quicker than argmax over a few long rows
-        np.copyto(best, option, where=each > worth)
-        np.maximum(worth, each, out=worth)
+    for some in parts(len(worth)):
+        own = worth[some]
+        for option, each in enumerate(reduced[:, some]):  # quicker than argmax over a few long rows
+            np.copyto(best[some], option, where=each > own)
+            np.maximum(own, each, out=own)
     return best, worth
 
 
 def doubts(reduced: F64) -> F64:
     """What the second best option of each item, staying included, is worse than the best. Shape ``(n,)``."""
-    best, second = np.zeros(reduced.shape[1]), np.full(reduced.shape[1], -np.inf)
-    for each in reduced:
-        second = np.maximum(second, np.minimum(best, each))
-        best = np.maximum(best, each)
-    return np.asarray(best - second, dtype=np.float64)
+    worse = np.empty(reduced.shape[1])
+    for some in parts(len(worse)):
+        best, second = np.zeros(len(worse[some])), np.full(len(worse[some]), -np.inf)
+        for each in reduced[:, some]:
+            np.maximum(second, np.minimum(best, each), out=second)
+            np.maximum(best, each, out=best)
+        np.subtract(best, second, out=worse[some])
+    return worse

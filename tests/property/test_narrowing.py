@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.model import Signal
-from policies import guards, narrowing
+from policies import narrowing, parts
 from policies.balancer import make_plan
 from policies.narrowing import make_narrow_plan
 from policies.plan import Plan, PolicySettings, Situation, TierLimits
@@ -38,7 +38,7 @@ def both(situation: Situation, rules: PolicySettings, *, demote: bool = True) ->
     with (
         patch.object(narrowing, "WORTH_NARROWING", 1.0),
         patch.object(narrowing, "AT_ONCE", 3),
-        patch.object(guards, "AT_ONCE", 2),
+        patch.object(parts, "AT_ONCE", 2),
     ):
         narrow = make_narrow_plan(situation, rules, demote=demote)
     return narrow, make_plan(situation, rules, demote=demote)
