@@ -2,7 +2,8 @@
 
 Python calls the handler of a signal between two instructions of the main thread, and a driver's call is one of them: a
 statement that runs for a minute would hold Ctrl-C up for a minute. So the main thread has another one make the call,
-and waits for it where a signal is heard.
+and waits for it where a signal is heard. A statement is cancelled, and its end is waited for; an attempt to connect,
+which nothing cancels, is left behind.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 Result = TypeVar("Result")
+_ABANDONABLE = "abandonable"  # a thread's name
 AGAIN_SECONDS = 0.25  # a cancel that comes before its statement hits nothing
 
 
@@ -45,6 +47,37 @@ def interruptible(
                     cancel()
                     wait([doing], timeout=again_seconds)
         raise
+
+
+def abandonable(work: Callable[[], Result], discard: Callable[[Result], None]) -> Result:
+    """Do the work so that Ctrl-C leaves it behind; in another thread than the main one just do it.
+
+    Args:
+        work: what nobody can cancel and nobody has to wait for: an attempt to connect.
+        discard: gets what comes of it after all, from another thread; an error that comes of it is nobody's.
+
+    Raises:
+        KeyboardInterrupt: at once.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    doing: Future[Result] = Future()
+    try:
+        threading.Thread(target=_do, args=(work, doing), name=_ABANDONABLE, daemon=True).start()
+        return doing.result()
+    except KeyboardInterrupt:
+        doing.add_done_callback(lambda late: _discard(late, discard))
+        raise
+
+
+def left_behind() -> bool:
+    """Whether something that was left behind still goes on: some drivers let the process end only after it."""
+    return any(thread.name == _ABANDONABLE for thread in threading.enumerate())
+
+
+def _discard(late: Future[Result], discard: Callable[[Result], None]) -> None:
+    if not late.cancelled() and late.exception() is None:
+        discard(late.result())
 
 
 def _do(work: Callable[[], Result], doing: Future[Result]) -> None:

@@ -5,6 +5,7 @@ Whoever watches a database for months need not hold what draws reports and demon
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -13,6 +14,8 @@ from typing import TextIO
 import typer
 
 from agent.cli.app import app as frame
+from agent.cli.exit_codes import ExitCode
+from connectors.interruptible import left_behind
 
 # Commands of each module of this package. Importing a module registers them; this is the order of the help.
 COMMANDS = {
@@ -55,7 +58,19 @@ def main() -> None:
     """Run the command line of this process; ends it with one of ``agent.cli.exit_codes.ExitCode``."""
     for stream in (sys.stdout, sys.stderr):
         _never_fail_to_encode(stream)
-    app_for(sys.argv[1:])()
+    try:
+        app_for(sys.argv[1:])()
+    except SystemExit as end:
+        if left_behind():
+            _end_at_once(end)
+        raise
+
+
+def _end_at_once(end: SystemExit) -> None:
+    """Leave without the libraries' leave: Db2's would wait for an attempt to connect that Ctrl-C has given up."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(end.code if isinstance(end.code, int) else ExitCode.INTERRUPTED)
 
 
 def _never_fail_to_encode(stream: TextIO) -> None:

@@ -20,7 +20,7 @@ from connectors.db2.errors import MISSING_CODES, cannot_connect, diagnose, trans
 from connectors.db2.plan_only.platforms import Platform, insist_on, platform_of
 from connectors.db2.queries import Query, fit, query
 from connectors.db2.settings import Db2Settings
-from connectors.interruptible import interruptible
+from connectors.interruptible import abandonable, interruptible
 
 log = logging.getLogger(__name__)
 ANSWER_MARGIN_SECONDS = 5  # beyond the time limit of a statement
@@ -98,7 +98,7 @@ def connect_any(settings: Db2Settings, *, statement_seconds: float) -> Any:  # n
     """
     words = settings.connection_string(statement_seconds=statement_seconds)
     try:
-        connection = ibm_db_dbi.connect(words)
+        connection = abandonable(lambda: ibm_db_dbi.connect(words), close_quietly)
     except DriverError as error:
         raise cannot_connect(diagnose(str(error)), settings.where()) from None  # its frames hold the password
     # QueryTimeout asks the server to stop and waits for its answer; a server that has gone silent gives none, ever.

@@ -10,7 +10,7 @@ from typing import Any
 import pyodbc
 
 from connectors.base import CannotConnect, ConnectorError, StatementFailed
-from connectors.interruptible import interruptible
+from connectors.interruptible import abandonable, interruptible
 from connectors.sqlserver.drivers import connection_string, is_that_driver, kind_of
 from connectors.sqlserver.errors import cannot_connect, connection_broke, diagnose, translate
 from connectors.sqlserver.queries import NEWEST, query, query_names
@@ -54,11 +54,11 @@ def open_connection(settings: SqlserverSettings, *, name: str) -> pyodbc.Connect
         SecretUnavailable: the password's place is empty.
     """
     wish, failure = settings.wish(), None
+    words = connection_string(wish, settings.secret(), program=name[:PROGRAM_BYTES])
+    seconds = whole_seconds(settings.connect_timeout)
     try:
-        connection = pyodbc.connect(
-            connection_string(wish, settings.secret(), program=name[:PROGRAM_BYTES]),
-            autocommit=True,
-            timeout=whole_seconds(settings.connect_timeout),
+        connection = abandonable(
+            lambda: pyodbc.connect(words, autocommit=True, timeout=seconds), pyodbc.Connection.close
         )
     except pyodbc.Error as error:
         failure = cannot_connect(diagnose(error), settings.where())

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from connectors.interruptible import interruptible
+from connectors.interruptible import abandonable, interruptible, left_behind
 
 SECONDS = 30.0  # that a call lasts at most if nobody cancels it
 
@@ -49,6 +49,48 @@ def test_in_another_thread_it_is_just_done() -> None:
 
     def elsewhere() -> None:
         found.append(interruptible(threading.current_thread, pytest.fail))
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert found == [thread]
+
+
+def test_what_comes_of_connecting_is_handed_on() -> None:
+    """A result, or the error that it raised; nothing is discarded or left behind."""
+    assert abandonable(lambda: 7, print) == 7
+    with pytest.raises(ValueError, match="gone"):
+        abandonable(lambda: int("gone"), print)
+    assert not left_behind()
+
+
+@pytest.mark.parametrize("late", ["7", "gone"])
+def test_one_interrupt_leaves_an_attempt_behind(late: str) -> None:
+    """KeyboardInterrupt while the call goes on; its result is discarded once there is one, its error is nobody's."""
+    let_go = threading.Event()
+    discarded: list[int] = []
+
+    def call() -> int:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert let_go.wait(SECONDS)
+        return int(late)
+
+    with pytest.raises(KeyboardInterrupt):
+        abandonable(call, discarded.append)
+    assert left_behind()
+    (thread,) = (each for each in threading.enumerate() if each.name == "abandonable")
+    let_go.set()
+    thread.join()
+    assert not left_behind()
+    assert discarded == ([7] if late == "7" else [])
+
+
+def test_connecting_in_another_thread_is_just_done() -> None:
+    """The daemon's workers connect where they are."""
+    found: list[threading.Thread] = []
+
+    def elsewhere() -> None:
+        found.append(abandonable(threading.current_thread, print))
 
     thread = threading.Thread(target=elsewhere)
     thread.start()

@@ -14,6 +14,7 @@ from connectors.db2.errors import diagnose, translate
 from connectors.db2.plan_only.platforms import Platform, insist_on, platform_of
 from connectors.db2.queries import Query, fit, query
 from connectors.db2.settings import Db2Settings
+from connectors.interruptible import abandonable
 
 PACKAGE = "connectors.db2.plan_only"
 Row = tuple[Any, ...]
@@ -142,9 +143,10 @@ def open_i(settings: Db2Settings) -> tuple[Connection, str, str]:
             f"pyodbc cannot be loaded: {error}",
             advice="pip install pyodbc, and install IBM i Access with its ODBC driver",
         ) from error
+    words, seconds = odbc_string(settings), max(1, round(settings.connect_timeout))
     try:
-        connection = pyodbc.connect(
-            odbc_string(settings), autocommit=True, timeout=max(1, round(settings.connect_timeout))
+        connection = abandonable(
+            lambda: pyodbc.connect(words, autocommit=True, timeout=seconds), pyodbc.Connection.close
         )
     except pyodbc.Error as error:
         raise CannotConnect(
