@@ -1,6 +1,6 @@
 """Two ways for the same units, never both: each by itself, or all of a group as a whole.
 
-Once it is said for every group which way it goes, the question is an ordinary one, and ``placement`` answers it. What
+Once it is said for every group which way it goes, the question is an ordinary one, and the ``solver`` answers it. What
 is to be said is decided at prices, as there: at given ones a group brings the more of what it brings as a whole and of
 what its members bring, each for itself. The sum of that, at the prices where it is lowest, is a bound on all answers of
 both kinds. A group whose better way is better by more than all that could still be won is settled; the others are
@@ -17,8 +17,9 @@ from itertools import product
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.offers import SLACK, STAY, Offers, best_options
-from policies.placement import Placement, place
+from policies.solver.ellipsoid import Ellipsoid
+from policies.solver.offers import SLACK, STAY, Offers, best_options
+from policies.solver.placement import Placement, place
 
 ALONE = -1  # the group of an item that has none
 _CLOSE = 2e-5  # of the bound: nearer to it, another try is not worth its time
@@ -187,29 +188,26 @@ def _flip(tries: _Tries, open_: I64) -> None:
 
 
 def shared_dual(ways: Ways) -> Dual:
-    """A bound on all answers of both kinds, by an ellipsoid that is cut (Shor; Yudin and Nemirovski), as in ``prices``.
+    """A bound on all answers of both kinds, by an ellipsoid that is cut (``solver.ellipsoid``).
 
     What is overdrawn from the start counts as just used up: with more room nothing is worth less.
     """
     ways = _scarce(ways)
     room = ways.narrow.room
     scale = _scale(ways, room)
-    resources = len(room)
-    centre, shape = np.full(resources, 0.5), np.eye(resources) * (max(1, resources) / 4)
-    best = _evaluated(ways, room, np.zeros(resources))[0]
-    for _ in range(_CUTS * resources):
-        below = int(np.argmin(centre))
-        if centre[below] < 0:
-            slope, excess, value = -np.eye(resources)[below], -float(centre[below]), best.bound
-        else:
-            found, slope = _evaluated(ways, room, centre * scale)
-            slope, value = slope * scale, found.bound
-            best = found if value < best.bound else best
-            excess = value - best.bound
-        reach = float(np.sqrt(max(slope @ shape @ slope, 0.0)))
-        if reach <= max(excess, _TOLERANCE * abs(value)):
+    best = _evaluated(ways, room, np.zeros(len(room)))[0]
+    held = Ellipsoid.around(len(room))
+    held.least = best.bound
+
+    def look(price: F64) -> tuple[float, F64]:
+        nonlocal best
+        found, slope = _evaluated(ways, room, price * scale)
+        best = found if found.bound < best.bound else best
+        return found.bound, slope * scale
+
+    for _ in range(_CUTS * len(room)):
+        if not held.cut(look, _TOLERANCE):
             break
-        centre, shape = _cut(centre, shape, slope / reach, excess / reach)
     return best
 
 
@@ -252,14 +250,3 @@ def _scale(ways: Ways, room: F64) -> F64:
     sides = ways.narrow, ways.wide
     stake, given = sum(offers.at_stake() for offers in sides), sum((offers.given() for offers in sides), room)
     return np.asarray(max(stake, 1e-300) / np.maximum(given, 1e-12), dtype=np.float64)
-
-
-def _cut(centre: F64, shape: F64, slope: F64, depth: float) -> tuple[F64, F64]:
-    """The smallest ellipsoid around what is left of one beyond a cut; see ``prices``."""
-    n, step = len(centre), shape @ slope
-    if n == 1:
-        return centre - step * (1 + depth) / 2, shape * ((1 - depth) / 2) ** 2
-    centre = centre - step * ((1 + n * depth) / (n + 1))
-    narrower = shape - np.outer(step, step) * (2 * (1 + n * depth) / ((n + 1) * (1 + depth)))
-    shape = narrower * (n * n / (n * n - 1) * (1 - depth * depth))
-    return centre, (shape + shape.T) / 2

@@ -16,9 +16,9 @@ import numpy as np
 from connectors.model import F64, I64, Bools
 from policies.bundles import canonical_order
 from policies.draft import Draft, Names
-from policies.offers import Offers
 from policies.parts import parts
 from policies.plan import Tier
+from policies.solver.offers import Offers
 
 EQUALS = 0.01  # of its gain that a wholly doubtful unit loses: of equals the surer one gets the room
 

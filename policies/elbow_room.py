@@ -17,8 +17,8 @@ import numpy as np
 from connectors.model import F64, I64, Bools
 from policies.asking import Question
 from policies.draft import Draft
-from policies.offers import STAY, Offers
 from policies.passage import Aim
+from policies.solver.offers import STAY, Offers
 
 _PASSING = 4  # units that get a resource each
 

@@ -20,11 +20,11 @@ from policies.board import Group
 from policies.draft import Draft, by_density
 from policies.elbow_room import told, without_largest
 from policies.exchange import exchanged
-from policies.offers import STAY, Offers
 from policies.passage import Aim, stuck
-from policies.placement import Placement, bound, place
 from policies.plan import MoveReason, Pin, Tier
 from policies.schedule import scheduled
+from policies.solver.offers import STAY, Offers
+from policies.solver.placement import Placement, bound, place
 
 _ROUNDS = 4  # of asking the solver again with the moves and the room that are left
 _AGAIN = (8, 4)  # answers to few items, and to many, that are looked for beside one that cannot be carried out

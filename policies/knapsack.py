@@ -2,7 +2,7 @@
 
 Greedy by density with fill is within 0.1 % of the optimum from some thousand items on; few or large items are its weak
 side, so the items around the threshold, where greedy errs, are decided exactly. With at most ``CORE`` items that is the
-optimum. What a plan asks - existing placement, several tiers and limits - is answered by ``placement``.
+optimum. What a plan asks - existing placement, several tiers and limits - is answered by ``solver``.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from connectors.model import F64, I64, Bools
 from policies.alternatives import ALONE, Ways, decide, shared_dual
-from policies.offers import Offers
-from policies.placement import place
+from policies.solver.offers import Offers
+from policies.solver.placement import place
 from tests.property.test_placement import GAINS, USES, best
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from policies.offers import SLACK, STAY, Offers
-from policies.placement import bound, place
-from policies.search import search
+from policies.solver.offers import SLACK, STAY, Offers
+from policies.solver.placement import bound, place
+from policies.solver.search import search
 
 GAINS = st.integers(-50, 100).map(float) | st.just(-np.inf)
 USES = st.integers(-20, 30).map(float)

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from policies import core
 from policies.balancer import make_plan
-from policies.offers import Offers
-from policies.placement import bound, place
-from policies.prices import MANY, Prices, prices
-from policies.scarcity import binding
+from policies.solver import core
+from policies.solver.offers import Offers
+from policies.solver.placement import bound, place
+from policies.solver.prices import MANY, Prices, prices
+from policies.solver.scarcity import binding
 from tests.bench.policy_instances import TAILS, instance, referee
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from policies.offers import STAY, Offers
-from policies.placement import bound, place
+from policies.solver.offers import STAY, Offers
+from policies.solver.placement import bound, place
 
 
 def offers(options: Sequence[Sequence[float]], *room: float) -> Offers:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from connectors.model import F64
-from policies.offers import STAY, Offers
-from policies.outlook import Outlook
-from policies.prices import prices
-from policies.repricing import Market, importance, repriced
-from policies.search import search
+from policies.solver.offers import STAY, Offers
+from policies.solver.outlook import Outlook
+from policies.solver.prices import prices
+from policies.solver.repricing import Market, importance, repriced
+from policies.solver.search import search
 
 
 def offers(items: int, seed: int, *, room: float = 0.2) -> Offers:

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.offers import STAY, Offers
-from policies.rounding import nothing, polished
+from policies.solver.offers import STAY, Offers
+from policies.solver.rounding import nothing, polished
 
 PRICE = np.array([1.0])
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.model import F64, I8
-from policies.ellipsoid import rest
-from policies.offers import STAY, Offers
+from policies.solver.ellipsoid import rest
+from policies.solver.offers import STAY, Offers
 
 _ROUNDS = 24  # of cutting
 _REACH = 2.0  # times the prices at the start, in every direction

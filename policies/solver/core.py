@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.model import F64, I64
-from policies.offers import Offers, doubts
 from policies.parts import parts
-from policies.prices import Prices
-from policies.sifting import Crowd
+from policies.solver.offers import Offers, doubts
+from policies.solver.prices import Prices
+from policies.solver.sifting import Crowd
 
 SIZE = 600  # items that a search decides
 _AMONG = 1500  # of many items so many are nearest to another choice, and so many matter most

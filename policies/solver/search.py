@@ -22,9 +22,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.offers import STAY, Offers
-from policies.outlook import Outlook
-from policies.repricing import importance, repriced
+from policies.solver.offers import STAY, Offers
+from policies.solver.outlook import Outlook
+from policies.solver.repricing import importance, repriced
 
 _LOOK_EVERY = 4  # items, at certain gains, while all states fit the width
 _STAGES = (1, 2, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 40, 60, 100, 140)  # items until states are judged anew

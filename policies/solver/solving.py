@@ -18,11 +18,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from connectors.model import F64, I64
-from policies import core
-from policies.offers import STAY, Offers, best_options
-from policies.prices import Prices
-from policies.rounding import ALL_DEARER, polished, rounded
-from policies.search import search
+from policies.solver import core
+from policies.solver.offers import STAY, Offers, best_options
+from policies.solver.prices import Prices
+from policies.solver.rounding import ALL_DEARER, polished, rounded
+from policies.solver.search import search
 
 _WIDTH = (64, 32768)
 _PRICES = 6  # of those tried on the way

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.model import F64, I64
-from policies.offers import SLACK, STAY, Offers, best_options
-from policies.prices import Prices
+from policies.solver.offers import SLACK, STAY, Offers, best_options
+from policies.solver.prices import Prices
 
 ALL_DEARER = (1.0, 1.01, 1.1, 1.3, 2.0, 1e6)  # times the best prices
 _ROUNDS = 200  # of taking what fits

@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from connectors.model import I64, Bools
-from policies import core
-from policies.offers import STAY, Offers, best_options, doubts
-from policies.prices import MANY, Prices, prices
-from policies.rounding import nothing
-from policies.scarcity import binding
-from policies.solving import OF_MANY, solved
+from policies.solver import core
+from policies.solver.offers import STAY, Offers, best_options, doubts
+from policies.solver.prices import MANY, Prices, prices
+from policies.solver.rounding import nothing
+from policies.solver.scarcity import binding
+from policies.solver.solving import OF_MANY, solved
 
 _WORTH = 1e-3  # of the bound: a resource that is worth less holds nothing up
 

@@ -10,7 +10,7 @@ from itertools import permutations
 import numpy as np
 
 from connectors.model import F64, Bools
-from policies.offers import SLACK, Offers
+from policies.solver.offers import SLACK, Offers
 
 
 def binding(offers: Offers) -> tuple[Offers, Bools, Bools]:

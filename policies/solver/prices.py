@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from connectors.model import F64
-from policies.cutting import cheapest
-from policies.offers import Offers, best_options
-from policies.sifting import sifted
+from policies.solver.cutting import cheapest
+from policies.solver.offers import Offers, best_options
+from policies.solver.sifting import sifted
 
 MANY = 20_000  # items that are worth sifting
 

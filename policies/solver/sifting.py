@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.cutting import CLOSE, cheapest
-from policies.offers import STAY, Offers, best_options, doubts
+from policies.solver.cutting import CLOSE, cheapest
+from policies.solver.offers import STAY, Offers, best_options, doubts
 
 _ROUGH = 1e-5  # of the bound: near enough for a sample
 _NEAR = 2_000  # items for each option there is, looked at one by one

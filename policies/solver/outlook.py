@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.model import F64, I8, I64, Bools
-from policies.offers import SLACK, STAY, Offers
-from policies.repricing import Market
+from policies.solver.offers import SLACK, STAY, Offers
+from policies.solver.repricing import Market
 
 
 class Outlook:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from connectors.model import F64
-from policies.ellipsoid import rest
-from policies.offers import STAY, Offers, best_options
-from policies.repricing import Market
+from policies.solver.ellipsoid import Ellipsoid
+from policies.solver.offers import STAY, Offers, best_options
+from policies.solver.repricing import Market
 
 CLOSE = 1e-9  # of the bound: near enough
 _ROUNDS = 400  # of cutting, times the number of resources
@@ -63,30 +63,20 @@ def cheapest(offers: Offers, scale: F64, worth: float = 0.0, close: float = CLOS
         worth: what all others bring.
         close: of the bound, near enough.
     """
-    resources, down = len(scale), -np.eye(len(scale))
+    resources = len(scale)
     scaled = replace(offers, use=offers.use * scale[:, np.newaxis, np.newaxis], room=offers.room * scale)
-    items = _Open(scaled, worth)
-    centre, axes = np.full(resources, 0.5), np.eye(resources) * np.sqrt(resources / 4)
+    items, held = _Open(scaled, worth), Ellipsoid.around(resources)
     tried: list[tuple[float, F64]] = []
-    least = np.inf
+
+    def look(price: F64) -> tuple[float, F64]:
+        value, slope = items.evaluate(price)
+        tried.append((value, price * scale))
+        return value, slope
+
     for at in range(_ROUNDS * resources):
-        lowest = int(np.argmin(centre))
-        if centre[lowest] < 0:
-            slope, excess = down[lowest], -float(centre[lowest])
-        else:
-            value, slope = items.evaluate(centre)
-            tried.append((value, centre * scale))
-            least = min(least, value)
-            excess = value - least
-        towards = slope @ axes
-        reach = float(np.sqrt(towards @ towards))
-        if excess >= reach or (centre[lowest] >= 0 and reach <= close * abs(value)):
+        if not held.cut(look, close):
             break
-        shift, kept, growth = rest(resources, excess / reach)
-        step = axes @ (towards / reach)
-        centre = centre - step * shift
-        axes = (axes - step[:, np.newaxis] * (towards * ((1 - kept) / reach))) * growth
         if at % (_SETTLE_EVERY * resources) == _SETTLE_EVERY * resources - 1 and len(items.offers) > _FEW:
-            items.settle(centre, axes)
+            items.settle(held.centre, held.axes)
     tried.sort(key=lambda pair: pair[0])
     return np.array([price for _, price in tried])
