@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from connectors.base import CannotConnect, StatementFailed
-from connectors.interruptible import interruptible
+from connectors.interruptible import abandonable, interruptible
 from connectors.oracle.driver import Connection, Driver, code_of
 from connectors.oracle.errors import cannot_connect, connection_broke, translate
 from connectors.oracle.settings import OracleSettings
@@ -31,7 +31,7 @@ def open_connection(driver: Driver, settings: OracleSettings, *, action: str) ->
         SecretUnavailable: the password's place is empty.
     """
     try:
-        connection = driver.connect(settings)
+        connection = abandonable(partial(driver.connect, settings), lambda late: late.close())
     except driver.error as error:
         raise cannot_connect(error, settings.where()) from None  # a cause could hold the arguments
     connection.autocommit = False

@@ -16,7 +16,7 @@ from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
 from connectors.base import CannotConnect
-from connectors.interruptible import interruptible
+from connectors.interruptible import abandonable, interruptible
 from connectors.postgresql.errors import cannot_connect, connection_broke, translate
 from connectors.postgresql.queries import query
 from connectors.postgresql.settings import PostgresqlSettings
@@ -57,7 +57,9 @@ def open_connection(settings: PostgresqlSettings, *, name: str, options: Mapping
     """
     arguments = settings.connect_arguments() | {"application_name": name}
     try:
-        connection = psycopg.connect(**arguments, autocommit=True, prepare_threshold=None)
+        connection = abandonable(
+            lambda: psycopg.connect(**arguments, autocommit=True, prepare_threshold=None), psycopg.Connection.close
+        )
     except psycopg.Error as error:
         raise cannot_connect(error, settings.where(), _refusal_state(error, arguments)) from None  # holds the arguments
     wanted = {**OF_EVERY_SESSION, **options}
