@@ -37,6 +37,7 @@ from policies.ways import Groups, Side, aligned, both_ways, decided, groups_of
 
 FEW_ITEMS = 500
 WIDE_GAP = 0.001  # of the limit
+LEAST = 0.5  # microseconds per hour
 
 
 def make_plan(
@@ -72,7 +73,12 @@ class Limit:
     closer: Callable[[], float]  # by searching too, which takes as long as the plan itself
 
     def above(self, saved: float) -> float:
-        """The limit over a plan that saves so much, looked at closely where few items leave a gap worth explaining."""
+        """The limit over a plan that saves so much, looked at closely where few items leave a gap worth explaining.
+
+        Waits are whole microseconds, so less than one is nothing: prices near 0 leave such a rest of a limit.
+        """
+        if self.gain < LEAST:
+            return 0.0
         if saved <= 0 or self.items > FEW_ITEMS or self.gain - saved <= WIDE_GAP * self.gain:
             return self.gain
         return min(self.gain, max(saved, self.closer()))

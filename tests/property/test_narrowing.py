@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.model import Signal
-from policies import narrowing, parts
+from policies import guards, narrowing
 from policies.balancer import make_plan
 from policies.narrowing import make_narrow_plan
 from policies.plan import Plan, PolicySettings, Situation, TierLimits
@@ -33,12 +33,17 @@ def assert_same(narrow: Plan, whole: Plan) -> None:
             np.testing.assert_equal(ours, theirs, err_msg=name)
 
 
+def two_at_a_time(rows: int) -> list[slice]:
+    """Parts so small that even few units are several."""
+    return [slice(first, first + 2) for first in range(0, rows, 2)]
+
+
 def both(situation: Situation, rules: PolicySettings, *, demote: bool = True) -> tuple[Plan, Plan]:
     """The narrow plan, however little is left out, judged a few at a time, and the whole one."""
     with (
         patch.object(narrowing, "WORTH_NARROWING", 1.0),
         patch.object(narrowing, "AT_ONCE", 3),
-        patch.object(parts, "AT_ONCE", 2),
+        patch.object(guards, "parts", two_at_a_time),
     ):
         narrow = make_narrow_plan(situation, rules, demote=demote)
     return narrow, make_plan(situation, rules, demote=demote)

@@ -9,7 +9,7 @@ import pytest
 
 from connectors.model import DatabaseDemand, UnitKind
 from policies.balancer import make_plan
-from policies.plan import MoveReason, Pin, Plan, PolicySettings, Verdict
+from policies.plan import MoveReason, Pin, Plan, PolicySettings, TierLimits, Verdict
 from tests.unit.policies.referee import after, carried_out, present, wait_of
 from tests.unit.policies.situations import GIB, HDD, MIB, NVME, SSD, Site, Unit
 
@@ -446,3 +446,14 @@ def test_no_more_moves_than_allowed() -> None:
     for limit in range(8):
         plan = planned(units, room(20), replace(NO_HEAD_ROOM, maximum_moves=limit))
         assert len(plan.moves) <= limit
+
+
+def test_where_nothing_can_be_gained_there_is_no_gap() -> None:
+    """Prices near 0 leave a rest of a limit, far below the microsecond in which waits are counted: it is nothing."""
+    units = [Unit(key="idle", space="fast"), Unit(key="a", sync=1.0)]
+    units += [Unit(key=f"b{reads}", space="fast", sync=reads) for reads in (32.0, 135.0, 153.0)]
+    situation = room(0, 0).situation(units)
+    tiers = tuple(replace(tier, limits=TierLimits(io_per_second=400.0)) for tier in situation.tiers)
+    settings = replace(NO_HEAD_ROOM, minimum_wait_saved_per_hour=0.0, maximum_moves=2, foreground_slow_down=1.0)
+    plan = make_plan(replace(situation, tiers=tiers), settings)
+    assert (plan.moves, plan.bound_per_hour, plan.gap_ratio) == ((), 0.0, 0.0)
