@@ -76,7 +76,7 @@ def left_behind() -> bool:
 
 
 def _discard(late: Future[Result], discard: Callable[[Result], None]) -> None:
-    if not late.cancelled() and late.exception() is None:
+    if late.exception() is None:
         discard(late.result())
 
 

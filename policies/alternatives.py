@@ -215,12 +215,8 @@ def _scarce(ways: Ways) -> Ways:
     """The same without resources that could not run out, and without options that no other could make room for."""
     room = np.maximum(ways.narrow.room, 0.0)
     sides = [replace(each, use=np.where(np.isfinite(each.gain), each.use, 0.0)) for each in (ways.narrow, ways.wide)]
-    taken, given = (
-        sum((np.maximum(sign * each.use, 0.0).max(axis=1, initial=0.0).sum(axis=1) for each in sides), 0 * room)
-        for sign in (1.0, -1.0)
-    )
-    rows = taken > room
-    left = (room + given + SLACK)[rows, np.newaxis, np.newaxis]
+    rows = sum((each.taken() for each in sides), 0 * room) > room
+    left = sum((each.given() for each in sides), room + SLACK)[rows, np.newaxis, np.newaxis]
     narrow, wide = (
         Offers(
             gain=np.where(np.all(each.use[rows] <= left, axis=0), each.gain, -np.inf),

@@ -24,7 +24,7 @@ from policies.benefit import ceiling_ratio, wait_weights
 from policies.board import Board, Group
 from policies.bundles import MICRO, Bundles, bundles_of
 from policies.costs import dearness
-from policies.doubt import present_wait, saving_interval, share_interval
+from policies.doubt import intervals, present_wait
 from policies.draft import Balance, Draft, Names
 from policies.guards import first_of, why_not
 from policies.hsm import best_groups, pin_groups, proven_bound, value_bound
@@ -223,8 +223,7 @@ def plan_of(
     hops = [hop for group in groups for hop in group.hops]
     spared = reliefs(bundles, situation, hops)
     total = present_wait(bundles, situation) / MICRO
-    interval = saving_interval(bundles, situation, settings, hops, spared, total)
-    share = share_interval(bundles, situation, settings, hops, spared, total)
+    interval, share = intervals(bundles, situation, settings, hops, spared, total)
     return Plan(
         moves=tuple(planned_moves(groups, bundles, situation, settings)),
         wait_per_hour=total,

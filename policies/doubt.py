@@ -18,23 +18,42 @@ def present_wait(bundles: Bundles, situation: Situation) -> float:
     return float(bundles.wait[bundles.tier[managed], managed].sum() + situation.beside.wait)
 
 
-def share_interval(
+def intervals(
     bundles: Bundles,
     situation: Situation,
     settings: PolicySettings,
     hops: Sequence[Hop],
     spared: Sequence[float],
     wait: float,
-) -> Interval:
-    """The share of all wait that the moves save, at least and at most; relief in queues may add to it.
+) -> tuple[Interval, Interval]:
+    """What the moves save at least and at most: seconds per hour, and the share of all wait.
 
-    ``spared``: by tier, from ``relief.reliefs``; ``wait``: seconds per hour that everything managed waits where it is.
+    Args:
+        bundles: as they are before the moves.
+        situation: tiers, their errors, and what is beside the bundles.
+        settings: the certainty.
+        hops: the moves.
+        spared: relief in queues by tier, from ``relief.reliefs``, which may add to both.
+        wait: seconds per hour that everything managed waits where it is; no more can be saved.
     """
+    errors = [tier.speed.error_ratio for tier in situation.tiers]
+    saving = plan_interval([_shift(hop, bundles, situation) for hop in hops], errors, settings.certainty)
+    share = ratio_interval(_placed(bundles, situation, hops), errors, settings.certainty)
+    gained, lost = (sum(each for each in spared if (each > 0) is up) for up in (True, False))
+    whole = max(wait, 1 / MICRO)
+    return (
+        Interval(low=saving.low + lost, high=min(saving.high + gained, wait)),
+        Interval(low=share.low + lost / whole, high=min(1.0, share.high + gained / whole)),
+    )
+
+
+def _placed(bundles: Bundles, situation: Situation, hops: Sequence[Hop]) -> Placed:
+    """Everything managed, before and after the moves."""
     after = bundles.tier.copy()
     for hop in hops:
         after[hop.bundle] = situation.tier_of_space[hop.target]
     rows = np.flatnonzero(bundles.tier >= 0)
-    placed = Placed(
+    return Placed(
         wait_before=bundles.wait[bundles.tier[rows], rows],
         wait_after=bundles.wait[after[rows], rows],
         tier_before=bundles.tier[rows],
@@ -43,27 +62,6 @@ def share_interval(
         beside=situation.beside.wait,
         beside_doubt=situation.beside.doubt,
     )
-    found = ratio_interval(placed, [tier.speed.error_ratio for tier in situation.tiers], settings.certainty)
-    gained, lost = (sum(each for each in spared if (each > 0) is up) / max(wait, 1 / MICRO) for up in (True, False))
-    return Interval(low=found.low + lost, high=min(1.0, found.high + gained))
-
-
-def saving_interval(
-    bundles: Bundles,
-    situation: Situation,
-    settings: PolicySettings,
-    hops: Sequence[Hop],
-    spared: Sequence[float],
-    wait: float,
-) -> Interval:
-    """What all moves save at least and at most, seconds per hour; never more than all wait there is.
-
-    ``spared`` and ``wait`` as for ``share_interval``.
-    """
-    shifts = [_shift(hop, bundles, situation) for hop in hops]
-    found = plan_interval(shifts, [tier.speed.error_ratio for tier in situation.tiers], settings.certainty)
-    gained, lost = (sum(each for each in spared if (each > 0) is up) for up in (True, False))
-    return Interval(low=found.low + lost, high=min(found.high + gained, wait))
 
 
 def _shift(hop: Hop, bundles: Bundles, situation: Situation) -> Shift:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import TextIO
 
@@ -68,8 +69,9 @@ def main() -> None:
 
 def _end_at_once(end: SystemExit) -> None:
     """Leave without the libraries' leave: Db2's would wait for an attempt to connect that Ctrl-C has given up."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+    with suppress(OSError):  # nobody reads any more
+        sys.stdout.flush()
+        sys.stderr.flush()
     os._exit(end.code if isinstance(end.code, int) else ExitCode.INTERRUPTED)
 
 

@@ -54,12 +54,8 @@ def open_connection(settings: SqlserverSettings, *, name: str) -> pyodbc.Connect
         SecretUnavailable: the password's place is empty.
     """
     wish, failure = settings.wish(), None
-    words = connection_string(wish, settings.secret(), program=name[:PROGRAM_BYTES])
-    seconds = whole_seconds(settings.connect_timeout)
     try:
-        connection = abandonable(
-            lambda: pyodbc.connect(words, autocommit=True, timeout=seconds), pyodbc.Connection.close
-        )
+        connection = abandonable(partial(_connected, settings, name), pyodbc.Connection.close)
     except pyodbc.Error as error:
         failure = cannot_connect(diagnose(error), settings.where())
     if failure is not None:
@@ -78,6 +74,15 @@ def open_connection(settings: SqlserverSettings, *, name: str) -> pyodbc.Connect
         connection.close()
         raise translate(diagnose(error), f"setting up a session with {settings.where()}") from error
     return connection
+
+
+def _connected(settings: SqlserverSettings, name: str) -> pyodbc.Connection:
+    """As the driver connects: only this frame holds the password, and the driver's error is what holds the frame."""
+    return pyodbc.connect(
+        connection_string(settings.wish(), settings.secret(), program=name[:PROGRAM_BYTES]),
+        autocommit=True,
+        timeout=whole_seconds(settings.connect_timeout),
+    )
 
 
 def fetch(

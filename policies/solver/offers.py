@@ -61,6 +61,13 @@ class Offers:
         items = np.flatnonzero(choice != STAY)
         return np.asarray(self.use[:, choice[items], items].sum(axis=1), dtype=np.float64)
 
+    def taken(self) -> F64:
+        """What all items would take, each by the option that takes most, shape ``(k,)``."""
+        taken = np.zeros(len(self.room))
+        for part in self.parts():
+            taken += np.maximum(part.use.max(axis=1, initial=0.0), 0.0).sum(axis=1)
+        return taken
+
     def given(self) -> F64:
         """What all items would give back, each by the option that gives most, shape ``(k,)``."""
         given = np.zeros(len(self.room))

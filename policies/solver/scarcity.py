@@ -9,7 +9,7 @@ from itertools import permutations
 
 import numpy as np
 
-from connectors.model import F64, Bools
+from connectors.model import Bools
 from policies.solver.offers import SLACK, Offers
 
 
@@ -25,8 +25,8 @@ def binding(offers: Offers) -> tuple[Offers, Bools, Bools]:
     keeps_out = np.zeros(len(offers.room), np.bool_)
     if not offers.use.size:
         return Offers(gain=offers.gain, use=offers.use[:0], room=offers.room[:0]), keeps_out.copy(), keeps_out
-    scaled, taken = _scaled(offers)
-    scarce = taken > scaled.room
+    scaled = _scaled(offers)
+    scarce = scaled.taken() > scaled.room
     use = scaled.use if scarce.all() else scaled.use[scarce]
     kept = Offers(gain=offers.gain.copy(), use=use, room=scaled.room[scarce])
     most = kept.room + kept.given() + SLACK
@@ -41,15 +41,14 @@ def binding(offers: Offers) -> tuple[Offers, Bools, Bools]:
     return kept, scarce, keeps_out
 
 
-def _scaled(offers: Offers) -> tuple[Offers, F64]:
-    """The same by the largest single use; and what all would take that take something, shape ``(k,)``."""
-    scale, taken = offers.scale(), np.zeros(len(offers.room))
+def _scaled(offers: Offers) -> Offers:
+    """The same by the largest single use."""
+    scale = offers.scale()
     scaled = Offers(gain=offers.gain, use=np.empty_like(offers.use), room=offers.room / scale)
     for part, own in zip(offers.parts(), scaled.parts(), strict=True):
         np.divide(part.use, scale[:, np.newaxis, np.newaxis], out=own.use)
         np.copyto(own.use, 0.0, where=~np.isfinite(part.gain))  # what does not exist gives nothing back either
-        taken += np.maximum(own.use.max(axis=1), 0.0).sum(axis=1)
-    return scaled, taken
+    return scaled
 
 
 def _rates(offers: Offers) -> dict[tuple[int, int], float]:

@@ -26,6 +26,8 @@ sizes_of_units = st.lists(st.integers(2, 20), min_size=UNITS, max_size=UNITS)
 COOL_DOWNS = (0, 8, 24)  # hours
 
 homes_of_units = st.lists(st.booleans(), min_size=UNITS, max_size=UNITS)
+SITES = (rates_of_units, sizes_of_units, homes_of_units)
+RUNS = (st.sampled_from(COOL_DOWNS), st.integers(0, 2**32 - 1))  # cool-down and seed
 
 
 def interval(rates: F64, seconds: float) -> Demand:
@@ -90,14 +92,7 @@ def watched(
 
 
 @settings(deadline=None, max_examples=15)
-@given(
-    rates_of_units,
-    sizes_of_units,
-    homes_of_units,
-    st.booleans(),
-    st.sampled_from(COOL_DOWNS),
-    st.integers(0, 2**32 - 1),
-)
+@given(*SITES, st.booleans(), *RUNS)
 def test_under_constant_load_nobody_goes_up_twice(
     rates: list[float], sizes: list[int], fast: list[bool], known: bool, cool_down: int, seed: int
 ) -> None:
@@ -108,14 +103,7 @@ def test_under_constant_load_nobody_goes_up_twice(
 
 
 @settings(deadline=None, max_examples=15)
-@given(
-    rates_of_units,
-    sizes_of_units,
-    homes_of_units,
-    rates_of_units,
-    st.sampled_from(COOL_DOWNS),
-    st.integers(0, 2**32 - 1),
-)
+@given(*SITES, rates_of_units, *RUNS)
 @example(  # what warms up was to make room for what had been hot before, and came back as soon as that was known
     rates=[10.0, 10.0, 10.0, 0.0, 60.0, 2.0, 10.0, 10.0],
     sizes=[7, 17, 18, 7, 5, 16, 12, 4],

@@ -143,10 +143,10 @@ def open_i(settings: Db2Settings) -> tuple[Connection, str, str]:
             f"pyodbc cannot be loaded: {error}",
             advice="pip install pyodbc, and install IBM i Access with its ODBC driver",
         ) from error
-    words, seconds = odbc_string(settings), max(1, round(settings.connect_timeout))
+    seconds = max(1, round(settings.connect_timeout))
     try:
         connection = abandonable(
-            lambda: pyodbc.connect(words, autocommit=True, timeout=seconds), pyodbc.Connection.close
+            lambda: pyodbc.connect(odbc_string(settings), autocommit=True, timeout=seconds), pyodbc.Connection.close
         )
     except pyodbc.Error as error:
         raise CannotConnect(

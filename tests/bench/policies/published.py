@@ -76,7 +76,7 @@ class Played:
 
 
 def played(seed: int, reads_per_second: float) -> Played:
-    """Sessions at work on the machine, the plan made from what was measured on the disks.
+    """Sessions at work on the machine; the plan knows the catalogue's rates, and the waits that the disks gave.
 
     Args:
         seed: of the catalogue, and of what the simulation draws.
