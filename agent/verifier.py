@@ -16,6 +16,7 @@ from policies.workload import read_latency, wait_per_transaction
 
 HELPED_RATIO = 0.05  # wait per transaction must fall by this much to count as helped, or rise as hurt
 MINIMUM_WINDOW_SECONDS = 5.0
+LEAST_WAIT_SECONDS = 1e-6  # per transaction; a database that waited less before had nothing to be helped with
 
 
 def measure(proposal: Proposal, before: DatabaseDemand, after: DatabaseDemand, window_seconds: float) -> Outcome:
@@ -28,7 +29,8 @@ def measure(proposal: Proposal, before: DatabaseDemand, after: DatabaseDemand, w
         window_seconds: how long ``after`` was measured.
     """
     wait_before, wait_after = wait_per_transaction(before), wait_per_transaction(after)
-    measured = window_seconds >= MINIMUM_WINDOW_SECONDS and math.isfinite(wait_before) and math.isfinite(wait_after)
+    known = math.isfinite(wait_before) and math.isfinite(wait_after)
+    measured = window_seconds >= MINIMUM_WINDOW_SECONDS and known and wait_before >= LEAST_WAIT_SECONDS
     verdict = _verdict(wait_before, wait_after) if measured else OutcomeVerdict.UNMEASURED
     return Outcome(
         verdict=verdict,
@@ -55,7 +57,7 @@ def _known(value: float | None) -> float:
 def _verdict(before: float, after: float) -> OutcomeVerdict:
     if after <= before * (1 - HELPED_RATIO):
         return OutcomeVerdict.HELPED
-    if after >= before * (1 + HELPED_RATIO) and before > 0:
+    if after >= before * (1 + HELPED_RATIO):
         return OutcomeVerdict.HURT
     return OutcomeVerdict.NEUTRAL
 
@@ -64,14 +66,15 @@ def _sentence(verdict: OutcomeVerdict, proposal: Proposal, before: float, after:
     if window_seconds < MINIMUM_WINDOW_SECONDS:
         needed = format_seconds(MINIMUM_WINDOW_SECONDS)
         return f"not measured: {format_seconds(window_seconds)} seen after settling, {needed} needed"
-    if verdict is OutcomeVerdict.UNMEASURED:
+    if not (math.isfinite(before) and math.isfinite(after)):
         return "not measured: the engine gave no read times or transactions on both sides"
+    if verdict is OutcomeVerdict.UNMEASURED:
+        return (
+            "not measured: no read was waited for before the moves, so there is nothing to compare with; "
+            f"read wait per transaction is now {format_seconds(after)}"
+        )
     predicted = proposal.wait_saved_per_hour / proposal.wait_per_hour if proposal.wait_per_hour else 0.0
     return (
         f"{verdict}: read wait per transaction went from {format_seconds(before)} to {format_seconds(after)} "
-        f"({_change(before, after)}); predicted {-predicted:+.0%}"
+        f"({(after - before) / before:+.0%}); predicted {-predicted:+.0%}"
     )
-
-
-def _change(before: float, after: float) -> str:
-    return f"{(after - before) / before:+.0%}" if before else "from nothing"

@@ -32,7 +32,9 @@ SHOWN = 50
 def simulate(
     session: Session,
     since: Annotated[str, typer.Option(metavar="DURATION", help="How far back the history is played again.")] = "14d",
-    plan_every: Annotated[str, typer.Option(metavar="DURATION", help="Time between two plans.")] = "1d",
+    plan_every: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Time between two plans; default as configured.")
+    ] = None,
     capacity: Annotated[
         list[str] | None,
         typer.Option(metavar="SPACE=SIZE", help="Let a space, or a tier of one space, be this large."),
@@ -49,9 +51,9 @@ def simulate(
 ) -> None:
     """Play the recorded history again under other settings; asks no database and changes nothing."""
     now = session.clock.now()
-    lasts, every = (
-        _parsed(parse_seconds, text, name) for text, name in ((since, "--since"), (plan_every, "--plan-every"))
-    )
+    lasts = _parsed(parse_seconds, since, "--since")
+    configured = session.database.plan_seconds
+    every = configured if plan_every is None else _parsed(parse_seconds, plan_every, "--plan-every")
     situation, slots = start_of(session.ledger, session.database.name)
     situation = _with_speeds(_with_capacities(situation, capacity or []), random_read or [])
     played = play(
@@ -63,8 +65,8 @@ def simulate(
         safety=session.database.copy_safety,
         plan_every=timedelta(seconds=every),
     )
-    _print(session.out, played)
-    session.out.document({"database": session.database.name, **_document(played)})
+    _print(session.out, played, every)
+    session.out.document({"database": session.database.name, "plan_every_seconds": every, **_document(played)})
 
 
 def _parsed(parse: Callable[[str], T], text: str, option: str) -> T:
@@ -155,7 +157,7 @@ def _limits(session: Session, windows: list[str]) -> Limits:
     return replace(limits, calendar=replace(limits.calendar, windows=parsed))
 
 
-def _print(out: Output, played: Played) -> None:
+def _print(out: Output, played: Played, every: float) -> None:
     out.facts(
         [
             ("played", f"{format_when(played.since)} to {format_when(played.until)}, {played.intervals} intervals"),
@@ -166,7 +168,7 @@ def _print(out: Output, played: Played) -> None:
                 f"{format_seconds(played.wait_simulated)}, {format_ratio(played.saved_ratio)} less",
             ),
             ("all on the fastest", format_seconds(played.wait_all_fast)),
-            ("plans", str(played.plans)),
+            ("plans", f"{played.plans}, one every {format_seconds(every)}"),
             (
                 "moves",
                 f"{len(played.moves)}, {format_bytes(played.bytes_moved)}; {played.moved_more_than_once} units twice",

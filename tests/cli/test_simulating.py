@@ -29,3 +29,16 @@ def test_the_recorded_history_is_played_again(site: Site) -> None:
     assert site.run("simulate", "--capacity", "ssd").code == 2
     assert site.run("simulate", "--policy", "cool_down=soon").code == 2
     assert site.run("simulate", "--window", "always").code == 2
+
+
+def test_plans_are_made_as_often_as_configured(site: Site) -> None:
+    """Without --plan-every the database's own plan_every holds, and the answer says which it was."""
+    site.database["plan_every"] = "0.1s"
+    site.write()
+    for _ in range(3):
+        site.good("run", "--once")
+    document = site.good("simulate", "--json").document
+    assert document["plans"] == site.good("simulate", "--plan-every", "0.1s", "--json").document["plans"] > 0
+    assert document["plan_every_seconds"] == 0.1
+    assert "one every 100 ms" in site.good("simulate").out
+    assert site.good("simulate", "--plan-every", "1d", "--json").document["plans"] == 0

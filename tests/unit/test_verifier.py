@@ -59,10 +59,12 @@ def test_figures_by_hand() -> None:
         (demand(40.0), DatabaseDemand(), 60.0),
         (demand(40.0), demand(10.0), 1.0),
         (demand(40.0, 0.0), demand(10.0), 60.0),
+        (demand(0.0), demand(0.0), 60.0),
+        (demand(0.0), demand(10.0), 60.0),
     ],
 )
 def test_too_little_gives_no_verdict(before: DatabaseDemand, after: DatabaseDemand, window: float) -> None:
-    """Unknown figures, no work, or a window of a second: nothing is claimed."""
+    """Unknown figures, no work, no wait before, or a window of a second: nothing is claimed."""
     outcome = measure(PROPOSAL, before, after, window)
     assert outcome.verdict is OutcomeVerdict.UNMEASURED
     assert not outcome.measured
@@ -78,3 +80,13 @@ def test_a_proposal_that_predicts_nothing_is_no_division_by_zero() -> None:
 def test_too_short_a_look_is_told_as_such() -> None:
     """The engine is not said to be silent where nobody looked for long enough."""
     assert "1 s seen after settling, 5 s needed" in measure(PROPOSAL, demand(40.0), demand(10.0), 1.0).sentence
+
+
+@pytest.mark.parametrize("after", [0.0, 10.0])
+def test_where_nothing_waited_before_no_move_has_helped(after: float) -> None:
+    """No share of 0 s can be saved: the sentence says so, with what is waited now."""
+    outcome = measure(PROPOSAL, demand(0.0), demand(after), 60.0)
+    assert outcome.verdict is OutcomeVerdict.UNMEASURED
+    assert "no read was waited for before the moves" in outcome.sentence
+    assert ("10 ms" in outcome.sentence) is (after > 0)
+    assert "helped" not in outcome.sentence
