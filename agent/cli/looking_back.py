@@ -123,8 +123,14 @@ def list_(
     """List the newest links of the audit chain; --json holds every fact and hash of them."""
     newest = session.ledger.audit.rows(limit if event == "*" else MOST_ROWS)
     rows = [row for row in newest if fnmatch.fnmatchcase(row.event, event)][:limit]
-    session.out.table(AUDIT_COLUMNS, [_audit_cells(row) for row in rows])
-    session.out.document({"audit": [_audit_document(row) for row in rows]})
+    events = session.ledger.audit.events()
+    if rows:
+        session.out.table(AUDIT_COLUMNS, [_audit_cells(row) for row in rows])
+    elif not events:
+        session.out.line("the audit chain has no row yet")
+    else:
+        session.out.line(f"no row of the audit chain has an event like {event!r}; it has {', '.join(events)}")
+    session.out.document({"audit": [_audit_document(row) for row in rows], "events": events})
 
 
 def _measured(session: Session) -> dict[int, OutcomeRow]:

@@ -16,7 +16,7 @@ from agent.cli.sizing import write_file
 from agent.report import Report, html_page, markdown_page, report_document, report_of
 from agent.report.content import ProposalRecord
 from agent.units_of_measure import format_when, parse_seconds
-from connectors.amounts import format_bytes, format_seconds
+from connectors.amounts import format_bytes
 
 COLUMNS = (
     Column("move", number=True), Column("unit"), Column("to"), Column("size", number=True), Column("state"),
@@ -61,7 +61,7 @@ def _print(out: Output, found: Report) -> None:
         [
             ("proposals", _counted(totals["proposals_by_state"])),
             ("moves", _counted(totals["moves_by_state"])),
-            ("moved", f"{format_bytes(totals['bytes_moved'])} in {format_seconds(totals['copy_seconds'])}"),
+            ("moved", found.moved),
             ("outcomes", _counted(totals["outcomes_by_verdict"])),
             ("audit chain", f"{found.audit.sentence}; head {found.audit.head}"),
         ]
@@ -87,7 +87,7 @@ def _print_proposal(out: Output, proposal: ProposalRecord) -> None:
     cells = [
         (
             str(move.row.id), move.row.move.key, move.row.move.to_space, format_bytes(move.row.move.size_bytes),
-            move.row.state.value, format_seconds(move.copy_seconds) if move.steps else "",
+            move.row.state.value, move.took,
             move.outcome.outcome.verdict.value if move.outcome else "",
         )
         for move in proposal.moves

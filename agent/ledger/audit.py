@@ -70,6 +70,11 @@ class AuditChain:
             found = connection.execute(select(audit).order_by(audit.c.id.desc()).limit(limit))
             return [AuditRow(**{**row._asdict(), "facts": json.loads(row.facts)}) for row in found]
 
+    def events(self) -> list[str]:
+        """Every event that the chain holds, by name."""
+        with self._database.read() as connection:
+            return list(connection.scalars(select(audit.c.event).distinct().order_by(audit.c.event)))
+
     def verify(self) -> AuditReport:
         """Check the file, the whole chain, and every stored proposal and approval against the chain.
 

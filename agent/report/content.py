@@ -11,12 +11,22 @@ from typing import Any
 from agent.advice import stored_advice
 from agent.ledger import AuditReport, AuditRow, ClosedSpaceRow, Ledger, MoveRow, OutcomeRow, PinRow, ProposalRow
 from agent.ledger import StepRow as Step
+from agent.ledger.rows import StepState
 from agent.outcomes import outcome_json
 from agent.states import MoveState
+from connectors.amounts import format_bytes, format_seconds
 
 MOST = 100_000  # rows of a kind
 DECISIONS = ("proposal.approved", "proposal.rejected", "move.struck", "move.asked.")  # events that name a person
 ARRIVED = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT, MoveState.UNDO_PROPOSED, MoveState.UNDONE})
+NOT_KNOWN = "not known"
+OPEN_ENDED = frozenset({StepState.INTENDED, StepState.UNKNOWN})
+
+
+def _duration(seconds: float, *, complete: bool) -> str:
+    if complete:
+        return format_seconds(seconds)
+    return f"at least {format_seconds(seconds)}" if seconds > 0 else NOT_KNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +49,24 @@ class MoveRecord:
 
     @property
     def copy_seconds(self) -> float:
-        """How long its statements ran."""
+        """How long its statements ran, as far as their ends are known."""
         return sum((step.ended_at - step.intended_at).total_seconds() for step in self.steps if step.ended_at)
+
+    @property
+    def copy_complete(self) -> bool:
+        """Whether the end of every statement is known; an interrupted one may have run on."""
+        return not any(step.state in OPEN_ENDED for step in self.steps)
+
+    @property
+    def took(self) -> str:
+        """How long it took, for people; "" where nothing was sent."""
+        return _duration(self.copy_seconds, complete=self.copy_complete) if self.steps else ""
+
+    @property
+    def why(self) -> str:
+        """The reason of its state; "" where that is its outcome, which is shown as such."""
+        repeated = self.outcome is not None and self.row.reason == self.outcome.outcome.sentence
+        return "" if repeated else self.row.reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +76,12 @@ class ProposalRecord:
     row: ProposalRow
     decisions: tuple[AuditRow, ...]  # by persons, the oldest first
     moves: tuple[MoveRecord, ...]
+
+    @property
+    def predicted(self) -> str:
+        """What it was to bring, for people: what makes sessions wait more costs."""
+        saved = self.row.proposal.wait_saved_per_hour
+        return f"to {'save' if saved >= 0 else 'cost'} {format_seconds(abs(saved))} of wait per hour"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +114,19 @@ class Report:
             "moves_by_state": dict(Counter(move.row.state.value for move in self.moves)),
             "bytes_moved": sum(move.row.move.size_bytes for move in arrived),
             "copy_seconds": sum(move.copy_seconds for move in arrived),
+            "copy_complete": all(move.copy_complete for move in arrived),
             "outcomes_by_verdict": dict(Counter(outcome.verdict.value for outcome in measured.values())),
         }
+
+    @property
+    def moved(self) -> str:
+        """What was moved in which time, for people."""
+        totals = self.totals
+        took = _duration(totals["copy_seconds"], complete=totals["copy_complete"])
+        size = format_bytes(totals["bytes_moved"])
+        if not totals["bytes_moved"]:
+            return "nothing"
+        return f"{size}, in a time that is not known" if took == NOT_KNOWN else f"{size} in {took}"
 
 
 def report_of(ledger: Ledger, database: str, since: datetime, until: datetime) -> Report:
@@ -182,7 +225,8 @@ def _move_document(move: MoveRecord) -> dict[str, Any]:
         "reason": move.row.reason,
         "started_at": move.started_at,
         "ended_at": move.ended_at,
-        "copy_seconds": move.copy_seconds,
+        "copy_seconds": move.copy_seconds if move.copy_complete or move.copy_seconds else None,
+        "copy_complete": move.copy_complete,
         "statements": [{"sql": step.sql, "state": step.state, "at": step.intended_at} for step in move.steps],
         "outcome": outcome_json(move.outcome.outcome) if move.outcome is not None else None,
     }

@@ -312,3 +312,16 @@ def test_undo(site: Site) -> None:
     assert states == {"undone"}
     assert site.run("undo").code == 2
     assert site.run("undo", "999").code == 7
+
+
+def test_an_event_that_nothing_matches_is_answered_with_those_there_are(site: Site) -> None:
+    """No header over nothing: how many rows were looked at, and which events they are."""
+    site.propose()
+    shown = site.good("audit", "list", "--event", "foo")
+    assert "no row" in shown.out
+    assert "'foo'" in shown.out
+    assert "proposal.stored" in shown.out
+    assert "subject" not in shown.out, "no header"
+    document = site.good("audit", "list", "--event", "foo", "--json").document
+    assert document["audit"] == []
+    assert "proposal.stored" in document["events"]

@@ -6,7 +6,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from agent.ledger import Ledger
-from agent.report import html_page, markdown_page, report_of
+from agent.ledger.rows import StepState
+from agent.outcomes import OutcomeVerdict
+from agent.report import Report, html_page, markdown_page, report_document, report_of
+from agent.states import MoveState
+from agent.undo import UNDO
+from agent.verifier import measure
+from connectors.model import DatabaseDemand
 from tests.cli.site import Site
 from tests.ledger.conftest import StillClock
 from tests.unit.samples import MADE_AT, a_move, a_proposal
@@ -75,3 +81,63 @@ def test_names_cannot_break_the_page(tmp_path: Path) -> None:
     assert NASTY in page.text
     (row,) = [line for line in markdown_page(found).splitlines() if "alert" in line and line.startswith("|")]
     assert row.replace("\\|", "").count("|") == 11
+
+
+def carried_out(ledger: Ledger, number: int, *ends: MoveState) -> int:
+    """Approve a proposal of one move and bring it through the states; the number of the move."""
+    row = ledger.proposals.row(number)
+    ledger.proposals.approve(number, digest=row.digest, who="ann", origin="db1")
+    (move,) = ledger.moves.rows(proposal_id=number)
+    for state in ends:
+        ledger.moves.transition(move.id, state, "as it goes")
+    return move.id
+
+
+def pages(found: Report) -> list[str]:
+    """Both pages as text."""
+    page = Pieces()
+    page.feed(html_page(found))
+    return [page.text, markdown_page(found)]
+
+
+def test_an_interrupted_move_did_not_take_0_s(tmp_path: Path) -> None:
+    """A statement that was never heard of again has no length: pages and JSON say that it is not known."""
+    clock = StillClock()
+    with Ledger.open(tmp_path / "ledger.db", clock) as ledger:
+        move = carried_out(ledger, ledger.proposals.store(a_proposal(a_move())), MoveState.PRECHECK, MoveState.RUNNING)
+        ledger.moves.step_intent(move, 1, "ALTER TABLE public.orders SET TABLESPACE fast")
+        found = report_of(ledger, "shop", MADE_AT, clock.now())
+        assert all("not known" in text and "0 s" not in text.split("moved")[-1] for text in pages(found))
+        (told,) = report_document(found)["proposals"][0]["moves"]
+        assert (told["copy_seconds"], told["ended_at"]) == (None, None)
+        ledger.moves.step_result(ledger.moves.steps(move)[0].id, StepState.UNKNOWN, "the connection broke")
+        assert all("not known" in text for text in pages(report_of(ledger, "shop", MADE_AT, clock.now())))
+
+
+def test_what_makes_sessions_wait_more_is_said_to_cost(tmp_path: Path) -> None:
+    """No page promises to save less than nothing."""
+    clock = StillClock()
+    with Ledger.open(tmp_path / "ledger.db", clock) as ledger:
+        back = a_move(wait_saved_per_hour=-385_200.0, reason=UNDO, undoes=7)
+        ledger.proposals.store(a_proposal(back, wait_saved_per_hour=-385_200.0, purpose="undo 7"))
+        for text in pages(report_of(ledger, "shop", MADE_AT, clock.now())):
+            assert "to cost 4 d 11 h of wait per hour" in text
+            assert "-4 d" not in text
+
+
+def test_an_outcome_is_said_once(tmp_path: Path) -> None:
+    """What keeps a move is its outcome, which stands in a column of its own."""
+    clock = StillClock()
+    with Ledger.open(tmp_path / "ledger.db", clock) as ledger:
+        states = MoveState.PRECHECK, MoveState.RUNNING, MoveState.PLACED, MoveState.SETTLING
+        number = ledger.proposals.store(a_proposal(a_move()))
+        move = carried_out(ledger, number, *states)
+        before = DatabaseDemand(reads=1000.0, read_wait=4.0, transactions=100.0, active=1.0)
+        after = DatabaseDemand(reads=1000.0, read_wait=1.0, transactions=100.0, active=1.0)
+        outcome = measure(ledger.proposals.row(number).proposal, before, after, 60.0)
+        assert outcome.verdict is OutcomeVerdict.HELPED
+        ledger.moves.record_outcome(move, outcome)
+        ledger.moves.transition(move, MoveState.KEPT, outcome.sentence)
+        for text in pages(report_of(ledger, "shop", MADE_AT, clock.now())):
+            assert text.replace("\\", "").count("read wait per transaction went from") == 1
+            assert "helped: helped" not in text
