@@ -9,13 +9,14 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any, cast
 
 from pydantic import BaseModel
 
 from connectors.base import Clock, Connector, UnknownEngine
+from connectors.inheritance import Inheritance
 
 BUILT_IN = {
     "db2": "connectors.db2.engine:ENGINE",
@@ -39,6 +40,7 @@ class Engine:
     must_agree: tuple[
         str, ...
     ] = ()  # settings that the watching and the moving account share, or they see other things
+    inheritance: Inheritance = field(default_factory=Inheritance)  # what `move_connection` takes over from `connection`
     sample_spaces: tuple[str, str] = ("fast", "slow")  # names that the sample gives its two tiers, the fast one first
 
 

@@ -45,6 +45,11 @@ def _pin_word(value: Any) -> Pin:  # noqa: ANN401  # whatever YAML holds
     raise ValueError(f"should be one of {', '.join(PINS)}, not {shown(value)}")
 
 
+def _only_lacks(error: ValidationError) -> bool:
+    """Whether the one thing wrong is what is not there."""
+    return all(item["type"] == "missing" or not item["loc"] for item in error.errors(include_url=False))
+
+
 def _beside_the_file(path: Path | None, info: ValidationInfo) -> Path | None:
     """A relative path is meant from the folder of the configuration, wherever hotplace is started."""
     folder = (info.context or {}).get("folder")
@@ -144,11 +149,15 @@ class DatabaseConfig(Part):
             return None
         if "engine" not in info.data:  # an unknown engine is a mistake of its own
             return Part()
-        model = find_engine(info.data["engine"]).settings
+        engine, watching = find_engine(info.data["engine"]), info.data.get("connection")
+        if watching is not None and isinstance(value, dict):
+            value = engine.inheritance.complete(value, watching)
         try:
-            return model.model_validate({} if value is None else value, context=info.context)
+            return engine.settings.model_validate({} if value is None else value, context=info.context)
         except ValidationError as error:
-            raise SettingsInvalid(error, model) from error
+            if info.field_name == "move_connection" and watching is None and _only_lacks(error):
+                return Part()  # it takes that over from `connection`, whose own mistakes are shown
+            raise SettingsInvalid(error, engine.settings) from error
 
     @field_validator("move_connection", mode="after")
     @classmethod

@@ -41,7 +41,9 @@ databases:
     engine: {engine}
     connection:       # {title}: the account that watches
 {connection}
-    # move_connection:   # the account that moves, with the same keys as connection; without it connection serves both
+    # move_connection:   # the account that moves; without it connection serves both
+    #   user: hotplace_move   # server and database are those of connection where they are not named here, and so is how
+    #   password: {{file: /etc/hotplace/move-password}}   # the server is reached; a password only for the same user
 
     tiers:            # classes of storage, fastest first
       - name: ssd

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from connectors.base import Clock, Connector, DriverMissing
 from connectors.db2.settings import Db2Settings
+from connectors.inheritance import Inheritance
 from connectors.registry import Engine
 
 SAMPLE_SETTINGS = """\
@@ -59,4 +60,18 @@ ENGINE = Engine(
     sample_settings=SAMPLE_SETTINGS,
     sample_spaces=("SSD_GROUP", "IBMSTOGROUP"),
     must_agree=("move_by", "folders"),  # what spaces and bundles are
+    inheritance=Inheritance(
+        place=(("host", "port", "dbname"),),
+        server=(
+            "platform",
+            "odbc_driver",
+            "security",
+            "server_certificate",
+            "keystore",
+            "keystore_stash",
+            "authentication",
+            "target_principal",
+        ),
+        login=("password",),
+    ),
 )

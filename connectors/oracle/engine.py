@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from connectors.base import Clock, Connector
+from connectors.inheritance import Inheritance
 from connectors.oracle.settings import OracleSettings
 from connectors.registry import Engine
 
@@ -49,4 +50,9 @@ ENGINE = Engine(
     sample_settings=SAMPLE_SETTINGS,
     sample_spaces=("FAST_DATA", "USERS"),
     must_agree=("move_by", "places"),  # what spaces and bundles are
+    inheritance=Inheritance(
+        place=(("host", "port", "service"), ("dsn",)),
+        server=("protocol", "ssl_server_dn_match", "config_dir", "driver", "client_library"),
+        login=("password", "wallet_location", "wallet_password"),  # a wallet may hold a login
+    ),
 )

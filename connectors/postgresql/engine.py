@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from connectors.base import Clock, Connector, DriverMissing
+from connectors.inheritance import Inheritance
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.registry import Engine
 
@@ -48,4 +49,7 @@ ENGINE = Engine(
     connect=connect,
     sample_settings=SAMPLE_SETTINGS,
     sample_spaces=("ssd", "pg_default"),
+    inheritance=Inheritance(
+        place=(("host", "port", "dbname"),), server=("sslmode", "sslrootcert", "local"), login=("password",)
+    ),
 )

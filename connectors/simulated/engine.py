@@ -1,5 +1,6 @@
 """How the registry finds the simulated engine."""
 
+from connectors.inheritance import Inheritance
 from connectors.registry import Engine
 from connectors.simulated.connector import connect
 from connectors.simulated.settings import SAMPLE_SETTINGS, SimulatedSettings
@@ -10,5 +11,6 @@ ENGINE = Engine(
     settings=SimulatedSettings,
     connect=connect,
     sample_settings=SAMPLE_SETTINGS,
+    inheritance=Inheritance(place=(("scenario", "seed", "units", "state", "speed", "faults"),)),  # which world
     sample_spaces=("ssd", "hdd"),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from connectors.base import Clock, Connector, DriverMissing
+from connectors.inheritance import Inheritance
 from connectors.registry import Engine
 from connectors.sqlserver.settings import SqlserverSettings
 
@@ -54,4 +55,16 @@ ENGINE = Engine(
     sample_settings=SAMPLE_SETTINGS,
     sample_spaces=("SSD", "PRIMARY"),
     must_agree=("move_by", "disks", "partitions"),  # what spaces and bundles are
+    inheritance=Inheritance(
+        place=(("host", "port", "database"),),
+        server=(
+            "driver",
+            "encrypt",
+            "trust_server_certificate",
+            "hostname_in_certificate",
+            "server_certificate",
+            "multi_subnet_failover",
+        ),
+        login=("password",),
+    ),
 )
