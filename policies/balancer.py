@@ -21,7 +21,7 @@ from connectors.model import F64, I8, Bools
 from policies.alternatives import decide, shared_dual
 from policies.asking import question
 from policies.benefit import ceiling_ratio, wait_weights
-from policies.board import Board, Group
+from policies.board import Board, Group, largest_unit
 from policies.bundles import MICRO, Bundles, bundles_of
 from policies.costs import dearness
 from policies.doubt import intervals, present_wait
@@ -181,7 +181,9 @@ def reasons_of(
     weights = wait_weights([tier.speed for tier in situation.tiers], settings)
     total = present_wait(bundles, situation) if total is None else total
     targets = range(max(1, len(situation.tiers) - 1))
-    return why_not(bundles, weights, targets, total, settings, [tier.limits for tier in situation.tiers])
+    limits = [tier.limits for tier in situation.tiers]
+    largest = [largest_unit(situation, tier, settings.head_room_ratio) for tier in range(len(situation.tiers))]
+    return why_not(bundles, weights, targets, total, settings, limits, largest)
 
 
 def within_limits(groups: Sequence[Group], settings: PolicySettings, seconds: float) -> list[Group]:

@@ -34,6 +34,16 @@ def capacity_bytes(space: Space) -> int:
     return space.used_bytes + (space.free_bytes or 0) if space.capacity_bytes is None else space.capacity_bytes
 
 
+def largest_unit(situation: Situation, tier: int, head_room_ratio: float) -> int:
+    """Bytes of the largest unit that a space of the tier could take if it were emptied, -1 where no room is known."""
+    rooms = [
+        room + space.used_bytes
+        for space, at in zip(situation.spaces, situation.tier_of_space, strict=True)
+        if at == tier and (room := room_bytes(space, head_room_ratio)) is not None
+    ]
+    return max(rooms, default=-1)
+
+
 @dataclass(frozen=True, slots=True)
 class Hop:
     """One bundle from space to space, by their rows."""

@@ -11,7 +11,7 @@ import numpy as np
 from connectors.amounts import format_bytes, format_seconds
 from connectors.model import NO_WIDE, Signal
 from policies.benefit import move_cost_seconds, payback_seconds
-from policies.board import room_bytes
+from policies.board import largest_unit, room_bytes
 from policies.figures import judged_together, route_cost_of, surely, whole_of
 from policies.guards import hit_ratio, physical_reads, writes
 from policies.plan import MoveReason, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
@@ -215,8 +215,7 @@ def _room_text(situation: Situation, plan: Plan, size: int, settings: PolicySett
     ]
     if not rooms:
         return f"nobody knows how much room {tier} has; configure a capacity for its spaces"
-    largest = max(space.capacity_bytes or 0 for space in spaces)
-    if 0 < largest * (1 - settings.head_room_ratio) < size:
+    if largest_unit(situation, 0, settings.head_room_ratio) < size:
         return f"it is larger than any space of {tier}"
     return f"{tier} has {format_bytes(max(0, max(rooms)))} left and what is there, or comes there, saves more per byte"
 

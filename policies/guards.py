@@ -1,7 +1,8 @@
 """Guards: which bundles may be brought to a tier at all, and for the others the first reason why not.
 
 Reasons are ordered from "nobody decided this by numbers" to "the numbers say no": not managed, pinned, too little
-history, idle; then what kind of demand saves too little; then what stops a move that would be worth it.
+history, idle; then what kind of demand saves too little; then what stops a move that would be worth it: first what
+stands (no route, larger than any space of the tier), then what passes or varies with demand.
 """
 
 from __future__ import annotations
@@ -79,6 +80,7 @@ def why_not(
     total_wait: float,
     settings: PolicySettings,
     limits: Sequence[TierLimits | None],
+    largest: Sequence[int],
 ) -> list[I8]:
     """Verdict of each bundle about coming to each of some tiers.
 
@@ -89,6 +91,7 @@ def why_not(
         total_wait: microseconds per hour that all managed bundles wait now.
         settings: floors and limits.
         limits: of every tier, for its prices.
+        largest: bytes of the largest unit that each tier could ever take.
 
     Returns:
         For each target ``PROMOTE`` where nothing is against it (it may still not fit); bundles that are there already,
@@ -99,7 +102,9 @@ def why_not(
         some = bundles.some(part)
         demand = _demand(some, weights)
         for target, verdict in zip(targets, verdicts, strict=True):
-            verdict[part] = _why_not(some, demand, weights, target, total_wait, settings, limits[target])
+            verdict[part] = _why_not(
+                some, demand, weights, target, total_wait, settings, limits[target], largest[target]
+            )
     return verdicts
 
 
@@ -124,6 +129,7 @@ def _why_not(
     total_wait: float,
     settings: PolicySettings,
     limits: TierLimits | None,
+    largest: int,
 ) -> I8:
     """The same of a few bundles about one tier."""
     gain = bundles.saved(target)
@@ -146,8 +152,9 @@ def _why_not(
         (demand.idle, Verdict.IDLE),
         (small, Verdict.TOO_SMALL),
         (kind != NO_REASON, kind),
-        (bundles.cooling > 0, Verdict.COOLING_DOWN),
         (~bundles.routable, Verdict.NO_ROUTE),
+        (bundles.size > largest, Verdict.WOULD_NOT_FIT),
+        (bundles.cooling > 0, Verdict.COOLING_DOWN),
         (bundles.cost * HOUR > settings.payback_limit_seconds * counted, Verdict.PAYBACK_TOO_LONG),
         (_ram_is_cheaper(bundles, limits, settings), Verdict.RAM_IS_CHEAPER),
         ((sure < floor) | (bundles.cost * HOUR > settings.payback_limit_seconds * sure), Verdict.UNCERTAIN),

@@ -316,6 +316,26 @@ def test_the_reasons_why_not() -> None:
     ]
 
 
+@pytest.mark.parametrize("sync", [0.1, 1.0, 50.0, 5000.0])
+@pytest.mark.parametrize("observed", [600.0, 7200.0, 1e6])
+@pytest.mark.parametrize("cooling", [0.0, 60.0])
+def test_what_never_fits_is_said_to_be_too_large_however_hot_it_is(
+    sync: float, observed: float, cooling: float
+) -> None:
+    """Demand, its age and a cool-down vary from plan to plan; that no space of the tier can hold the unit does not."""
+    unit = Unit(key="huge", sync=sync, size=GIB, observed=observed, cooling=cooling)
+    settings = PolicySettings(minimum_history_seconds=60.0, maximum_moves=1)
+    hot = Unit(key="hot", sync=90)
+    assert verdicts(planned([unit, hot], settings=settings))[0] is Verdict.WOULD_NOT_FIT
+
+
+def test_what_only_a_resident_keeps_out_is_not_too_large() -> None:
+    """Room that a resident holds counts: once it leaves, the unit would fit, so its own reason is said."""
+    unit, old = Unit(key="huge", sync=1.0, size=GIB, cooling=60.0), Unit(key="old", space="fast", size=GIB, sync=90)
+    assert verdicts(planned([unit, old]))[0] is Verdict.COOLING_DOWN
+    assert verdicts(planned([unit, replace(old, size=GIB // 2)]))[0] is Verdict.WOULD_NOT_FIT
+
+
 def test_zero_history_moves_nothing() -> None:
     """Units never watched are neither hot nor cold: none comes, none gives way."""
     units = [Unit(key="new", sync=50, observed=0, size=50), Unit(key="old", size=50, space="fast", observed=0)]

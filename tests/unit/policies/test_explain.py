@@ -60,7 +60,7 @@ def sentence(unit: Unit, site: Site | None = None, *others: Unit, settings: Poli
             "u would save 15 min 54 s per hour, but it cannot be moved: it is a system table.",
         ),
         (
-            sentence(Unit(key="u", sync=0.1, size=100 * GIB)),
+            sentence(Unit(key="u", sync=0.1, size=100 * GIB), Site(room={"fast": 200 * GIB, "slow": 10**15})),
             "u (100.0 GiB) would pay back in 46 d 22 h, longer than 1 d.",
         ),
         (
