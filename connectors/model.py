@@ -254,6 +254,7 @@ class Step:
     pause_sql: str = ""  # holds the statement while it runs; "" where the engine cannot
     resume_sql: str = ""  # goes on with it
     timeout_seconds: float = 0.0  # 0: none but the session's own
+    variants: tuple[str, ...] = ()  # the same for other names that the engine may give; sent in place of sql
 
     def __post_init__(self) -> None:
         if not self.sql.strip():
@@ -265,6 +266,11 @@ class Step:
     def pausable(self) -> bool:
         """Whether the statement can be held while it runs."""
         return bool(self.pause_sql)
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """Every statement that it may become, letter by letter."""
+        return (self.sql, *self.variants)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,6 +298,8 @@ class Route:
     lock_seconds: float = 0.0  # others queue behind it for so long at most, where it has to wait for its lock
     follow_up: tuple[FollowUp, ...] = ()
     keeps: tuple[Kept, ...] = ()  # inspect() tells what of it is not as it was; empty: nothing is compared
+    tidy_locks: str = ""  # of tidy_steps, in the engine's words, one sentence; "": as locks
+    tidy_bytes: int = 0  # that tidy_steps copy at most, all together
 
     @property
     def log_volume(self) -> LogVolume:

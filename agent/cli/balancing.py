@@ -20,12 +20,11 @@ from agent.cli.planning import (
     look,
     plan_document,
     print_next,
-    print_statements,
     stored_document,
 )
 from agent.cli.session import Session
 from agent.cli.spaces import print_spaces, spaces_document
-from agent.cli.wording import print_moves, print_value, seconds_per_hour
+from agent.cli.wording import print_moves, print_statements, print_value, seconds_per_hour
 from agent.ledger import ProposalRow
 from agent.pins import PinReport, pin_reports
 from agent.planner import Planning
@@ -186,7 +185,7 @@ def _print(
             LEFT_COLUMNS, [(left.key, format_bytes(left.size_bytes), left.why) for left in planning.plan.left_behind]
         )
     if proposal is not None:
-        print_statements(out, proposal)
+        print_statements(out, proposal.moves)
 
 
 def _print_figures(out: Output, mode: ModeType, proposal: Proposal) -> None:

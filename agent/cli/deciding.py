@@ -8,10 +8,10 @@ import typer
 
 from agent.cli.app import Group, command
 from agent.cli.exit_codes import CommandError, ExitCode
-from agent.cli.proposing import ProposalId, print_proposal
+from agent.cli.proposing import NEVER_SENT, ProposalId, print_proposal
 from agent.cli.running import daemon_of
 from agent.cli.session import Session, actor, interactive
-from agent.cli.wording import count_of_moves, short_digest
+from agent.cli.wording import count_of_moves, print_statements, short_digest
 from agent.config import DatabaseConfig
 from agent.ledger import ProposalRow
 from agent.proposals import DIGEST_SHOWN
@@ -86,7 +86,9 @@ def _confirm(session: Session, row: ProposalRow) -> None:
             code=ExitCode.REFUSED,
             advice=f"Look at it with `hotplace show {row.id}`, then give --digest {short_digest(row.digest)} or --yes.",
         )
-    print_proposal(session.out, row, session.ledger.moves.rows(proposal_id=row.id))
+    moves = session.ledger.moves.rows(proposal_id=row.id)
+    print_proposal(session.out, row, moves)
+    print_statements(session.out, [move.move for move in moves if move.state not in NEVER_SENT])
     size = format_bytes(row.proposal.bytes_moved)
     if not session.out.ask(f"Approve {count_of_moves(row.proposal)}, {size} in all?"):
         raise CommandError(f"proposal {row.id} was not approved", code=ExitCode.REFUSED, advice="Nothing was changed.")

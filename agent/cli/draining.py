@@ -7,9 +7,9 @@ from typing import Any
 from agent.cli.containers import container_document
 from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.output import Output
-from agent.cli.planning import print_next, print_statements, stored_document
+from agent.cli.planning import print_next, stored_document
 from agent.cli.session import Session
-from agent.cli.wording import print_moves, proposal_document
+from agent.cli.wording import print_moves, print_statements, proposal_document
 from agent.containers import TakingOut
 from agent.ledger import ProposalRow
 from agent.watch import Watch
@@ -47,7 +47,7 @@ def _print(out: Output, found: TakingOut, stored: ProposalRow | None, *, propose
         out.heading("the plan (drain)")
         out.facts([("copies", format_bytes(move.size_bytes)), ("copying takes", format_seconds(move.copy_seconds))])
         print_moves(out, found.proposal.moves)
-        print_statements(out, found.proposal)
+        print_statements(out, found.proposal.moves)
         print_next(out, found.proposal, stored, propose=propose)
     elif isinstance(found.answer, ByHand):
         out.heading(f"drain: {found.container.name} is taken out of {found.space.name} by hand")

@@ -16,8 +16,8 @@ from agent.cli.session import Session
 from agent.cli.wording import (
     count_of_moves,
     expiry,
-    move_sql,
     print_moves,
+    print_statements,
     print_value,
     proposal_document,
     seconds_per_hour,
@@ -129,7 +129,7 @@ def _print(out: Output, planning: Planning, ranking: Ranking, proposal: Proposal
         out.line(f"{ranking.verdict_code(row)}: {_why(ranking, row)}")
     print_advice(out, advice_on(planning))
     if proposal is not None:
-        print_statements(out, proposal)
+        print_statements(out, proposal.moves)
 
 
 def _answer(planning: Planning, proposal: Proposal | None) -> str:
@@ -148,14 +148,6 @@ def print_advice(out: Output, advice: Sequence[Advice]) -> None:
         out.heading("beside moves")
     for each in advice:
         out.line(f"{each.code}: {each.sentence}")
-
-
-def print_statements(out: Output, proposal: Proposal) -> None:
-    """Every statement of a proposal, to the character."""
-    out.heading("the exact statements")
-    for move in proposal.moves:
-        for line in move_sql(move).splitlines():
-            out.line(line)
 
 
 def _speeds(planning: Planning) -> str:

@@ -17,6 +17,7 @@ from agent.cli.wording import (
     move_document,
     move_sql,
     print_moves,
+    print_statements,
     print_value,
     proposal_document,
     question,
@@ -71,10 +72,7 @@ def show(
     for move in moves:
         if under_way is not None and (said := under_way.now(move)):
             session.out.line(f"move {move.move.ordinal} (number {move.id}): {said}")
-    session.out.heading("the exact statements")
-    for move in moves:
-        for line in move_sql(move.move).splitlines():
-            session.out.line(line)
+    print_statements(session.out, [move.move for move in moves])
     now = {} if under_way is None else under_way_document(under_way)
     session.out.document({**_document(row, moves), **now})
 

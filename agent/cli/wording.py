@@ -102,7 +102,7 @@ def print_moves(out: Output, moves: Sequence[ProposedMove]) -> None:
     for move in moves:
         out.line(f"{move.ordinal}. {move.sentence}")
         out.line(f"   locks: {move.route.locks}")
-        for line in _beside_copying(move):
+        for line in (*_beside_copying(move), *_if_interrupted(move.route)):
             out.line(f"   {line}")
         for note in move.route.notes:
             out.line(f"   note: {note}")
@@ -124,13 +124,42 @@ def _beside_copying(move: ProposedMove) -> list[str]:
     return lines
 
 
+def _if_interrupted(route: Route) -> list[str]:
+    """How many statements may follow an interrupted attempt, what they lock and copy; the statements are in the SQL."""
+    if not route.tidy_steps:
+        return []
+    count = len(route.tidy_steps)
+    more = f"at most {count} more statement{'' if count == 1 else 's'}"
+    copies = f", which copy at most {format_bytes(route.tidy_bytes)}" if route.tidy_bytes else ""
+    return [
+        f"only if an attempt is interrupted: {more}{copies}",
+        *([f"   locks: {route.tidy_locks}"] if route.tidy_locks else []),
+    ]
+
+
+def print_statements(out: Output, moves: Sequence[ProposedMove]) -> None:
+    """The exact statements of the moves, those that only an interrupted attempt needs included."""
+    out.heading("the exact statements")
+    for move in moves:
+        for line in move_sql(move).splitlines():
+            out.line(line)
+
+
 def move_sql(move: ProposedMove) -> str:
-    """The statements of one move as a script: comments say what each is for, everything else is sent as it stands."""
+    """The statements of one move as a script: comments say what each is for, everything else is sent as it stands.
+
+    Statements that only an interrupted attempt needs are comments: who runs the script must not run them.
+    """
     route = move.route
     lines = [f"-- move {move.ordinal}: {_comment(f'{move.what} from {move.from_space} to {move.to_space}')}"]
     lines += [f"{_closed(setting)}" for setting in route.prologue]
     for step in route.steps:
         lines += [f"-- {_comment(step.purpose)}", _closed(step.sql)]
+    if route.tidy_steps:
+        lines.append("-- only if an attempt is interrupted, and only those of them that it made necessary:")
+    for step in route.tidy_steps:
+        lines.append(f"-- {_comment(step.purpose)}")
+        lines += [f"--   {line}" for sql in step.statements for line in _closed(sql).splitlines()]
     return "\n".join(lines) + "\n"
 
 
@@ -197,6 +226,18 @@ def _route_document(route: Route) -> dict[str, Any]:
         "prologue": list(route.prologue),
         "statements": [{"sql": step.sql, "purpose": step.purpose} for step in route.steps],
         "undo": [{"sql": step.sql, "purpose": step.purpose} for step in route.undo_steps],
+        "if_interrupted": if_interrupted_document(route),
+    }
+
+
+def if_interrupted_document(route: Route) -> dict[str, Any]:
+    """What may follow an interrupted attempt, as JSON values; the statements are sent only where they are needed."""
+    return {
+        "statements": [
+            {"sql": step.sql, "variants": list(step.variants), "purpose": step.purpose} for step in route.tidy_steps
+        ],
+        "locks": route.tidy_locks or None,
+        "bytes": route.tidy_bytes,
     }
 
 

@@ -227,7 +227,7 @@ def _check_covered(row: MoveRow, sql: str) -> None:
 
 
 def _statements(route: Route) -> set[str]:
-    whole = {step.sql for step in (*route.steps, *route.undo_steps, *route.tidy_steps)}
+    whole = {sql for step in (*route.steps, *route.undo_steps, *route.tidy_steps) for sql in step.statements}
     beside = {sql for step in route.steps for sql in (step.undo_sql, step.pause_sql, step.resume_sql)}
     return whole | beside - {""}
 

@@ -63,6 +63,12 @@ class MoveRecord:
         return _duration(self.copy_seconds, complete=self.copy_complete) if self.steps else ""
 
     @property
+    def not_needed(self) -> tuple[str, ...]:
+        """Statements for the case that an attempt is interrupted, in the approved text and never sent."""
+        sent = {step.sql for step in self.steps}
+        return tuple(sql for step in self.row.move.route.tidy_steps for sql in step.statements if sql not in sent)
+
+    @property
     def why(self) -> str:
         """The reason of its state; "" where that is its outcome, which is shown as such."""
         repeated = self.outcome is not None and self.row.reason == self.outcome.outcome.sentence
@@ -228,5 +234,6 @@ def _move_document(move: MoveRecord) -> dict[str, Any]:
         "copy_seconds": move.copy_seconds if move.copy_complete or move.copy_seconds else None,
         "copy_complete": move.copy_complete,
         "statements": [{"sql": step.sql, "state": step.state, "at": step.intended_at} for step in move.steps],
+        "if_interrupted": [sql for step in move.row.move.route.tidy_steps for sql in step.statements],
         "outcome": outcome_json(move.outcome.outcome) if move.outcome is not None else None,
     }

@@ -198,6 +198,7 @@ def route_by_rebalance(
         steps=tuple(_pausable(words, step, space.name) for step in words.steps()),
         undo_steps=tuple(_pausable(words, step, space.name) for step in words.undo_steps()),
         tidy_steps=_give_up(words, space),
+        tidy_bytes=2 * bundle.size_bytes,  # to the end of what was begun, and all of it back
         online=True,
         locks="none on its tables: extents are copied one by one while everybody works on",
         locked=Locked.NOTHING,

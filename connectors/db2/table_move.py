@@ -115,6 +115,7 @@ def _route(
             (cancel, f"cancel the unfinished move of {bundle.key}"),
             (clean_up, f"drop what the finished move of {bundle.key} has left"),
         ),
+        tidy_locks="exclusive on the table for the moment in which its triggers are dropped",
         online=not table.column_organised,
         locks="exclusive on the table for the moment of SWAP; triggers slow its writers until then",
         locked=Locked.WRITES if table.column_organised else Locked.BRIEFLY,

@@ -55,6 +55,7 @@ def routes_of(
             steps=_steps(tag, "step", there, f"bring tablespace {name} to {to_place}", seconds),
             undo_steps=_steps(tag, "undo", back, f"bring tablespace {name} back", seconds),
             tidy_steps=_steps(tag, "tidy", back, f"bring a file of {name} back: not all of them arrived", seconds),
+            tidy_bytes=bundle.size_bytes,
             online=True,
             locks="none: blocks are copied while everybody reads and writes on",
             locked=Locked.NOTHING,

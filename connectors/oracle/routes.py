@@ -97,6 +97,7 @@ class _Maker:
             forward=[forward, *restore],
             reverse=[reverse, *restore],
             tidy=[statements.rebuild(piece, None, online=False), *restore],
+            tidy_bytes=self._bundle.size_bytes,
             online=online,
             locks=self._locks(online=online, blocked="writes to the table wait, queries go on"),
             notes=(
@@ -120,6 +121,7 @@ class _Maker:
             forward=[forward, *by_hand],
             reverse=[reverse, *by_hand],
             tidy=repairs,
+            tidy_bytes=sum(piece.bytes or 0 for piece in broken),
             online=online,
             locks=self._locks(online=online, blocked=f"{kept}no writes while it is copied, queries go on"),
             notes=self._notes(online=online),
@@ -132,6 +134,7 @@ class _Maker:
         forward: Sequence[str],
         reverse: Sequence[str],
         tidy: Sequence[str],
+        tidy_bytes: int,
         online: bool,
         locks: str,
         notes: tuple[str, ...],
@@ -146,6 +149,10 @@ class _Maker:
             steps=self._steps(tag, "step", forward, f"bring {self._bundle.key} to {place}"),
             undo_steps=self._steps(tag, "undo", reverse, f"bring {self._bundle.key} back to {source}"),
             tidy_steps=self._steps(tag, "tidy", tidy, "make an unusable index usable"),
+            tidy_locks="share on the table of each index while it is rebuilt: its writes wait, queries go on"
+            if tidy
+            else "",
+            tidy_bytes=tidy_bytes,
             online=online,
             locks=locks,
             locked=Locked.BRIEFLY if online else Locked.WRITES,

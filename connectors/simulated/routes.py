@@ -73,6 +73,7 @@ def _route(bundle: Bundle, to_space: str, *, online: bool) -> Route:
         steps=(_step(bundle, there, back, to_space, online=online),),
         undo_steps=(Step(sql=back, purpose=f"bring {bundle.key} back to {bundle.space}"),),
         tidy_steps=(_abort(bundle),) if online else (),
+        tidy_locks="None: what was copied is thrown away." if online else "",
         online=online,
         locks="Exclusive for an instant at the end." if online else "Exclusive on the table while bytes are copied.",
         log_bytes=bundle.size_bytes,

@@ -131,6 +131,7 @@ def route_by_files(
         steps=tagged(number, "step", way.there, limit),
         undo_steps=tagged(number, "undo", way.back, limit),
         tidy_steps=tagged(number, "tidy", way.tidy, limit),
+        tidy_bytes=bundle.size_bytes if way.tidy_copies else 0,
         online=True,
         locks="none on its tables but for a moment: pages are moved some at a time, in small transactions",
         locked=Locked.BRIEFLY,
@@ -186,6 +187,7 @@ def _way(database: str, filegroup: str, own: Sequence[File], folder: str, major:
             *emptied(database, new, major),
         ),
         tidy=emptied(database, new, major),
+        tidy_copies=True,
         notes=(
             f"everything in filegroup {filegroup} goes with it",
             "it can be stopped at any time, and what has moved stays moved; indexes end up fragmented",

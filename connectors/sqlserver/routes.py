@@ -141,6 +141,7 @@ def _route(
         steps=tagged(number, "step", way.there, limit),
         undo_steps=tagged(number, "undo", way.back, limit),
         tidy_steps=tagged(number, "tidy", way.tidy, limit),
+        tidy_bytes=bundle.size_bytes if way.tidy_copies else 0,
         online=choice.online,
         locks=f"{way.locks}; {_patience(settings)}"
         if way.locks

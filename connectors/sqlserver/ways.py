@@ -50,6 +50,7 @@ class Way:
     there: tuple[Act, ...]
     back: tuple[Act, ...]
     tidy: tuple[Act, ...] = ()
+    tidy_copies: bool = False  # what tidies up writes the bundle once more; else it only removes
     rebuilds: int = 1
     rewritten_bytes: int = 0  # of other units, which the statement writes too
     rewrites: str = ""  # what that is
@@ -168,6 +169,7 @@ def _heap(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Buil
         way(to_space),
         way(bundle.space),
         tidy=(way(to_space)[1],),
+        tidy_copies=True,
         rebuilds=2,
         rewritten_bytes=2 * others,
         notes=("every nonclustered index of the table is built anew twice, where it is",),
@@ -239,6 +241,7 @@ def _with_lob(definition: Definition, bundle: Bundle, to_space: str, build: ddl.
         way(to_space),
         way(bundle.space),
         tidy=(way(to_space)[3], *drops),
+        tidy_copies=True,
         rebuilds=2,
         notes=("the table is built anew twice so that its large objects follow",),
     )

@@ -109,6 +109,8 @@ def _propose(site: Site) -> tuple[int, str]:
     assert document["dry_run"] is True
     assert document["proposal"] is None
     assert document["moves"][0]["statements"][0]["sql"] in dry.out
+    assert document["moves"][0]["if_interrupted"]["statements"][0]["sql"] in dry.out
+    assert "only if an attempt is interrupted: at most 1 more statement" in dry.out
     assert document["bound_per_hour_seconds"] >= document["wait_saved_per_hour_seconds"] > 0
     proposed = site.good("plan", "--propose", "--json").document["proposal"]
     again = site.good("explain", "shop.orders", "--proposal", str(proposed["id"]), "--json").document
@@ -132,6 +134,9 @@ def _decide(site: Site, number: int, digest: str) -> None:
     script = site.good("show", str(number), "--sql").out
     for move in document["moves"]:
         assert all(step["sql"] in script for step in move["statements"])
+        (abort,) = move["if_interrupted"]["statements"]
+        assert f"--   {abort['sql']};" in script.splitlines(), "to be read, and not run by whoever runs the script"
+        assert abort["sql"] in shown.out
     assert all(line.startswith(("--", "/* hotplace")) or not line for line in script.splitlines())
     struck = site.good("strike", str(number), str(len(document["moves"])), "--reason", "not now", "--json").document
     assert struck["struck"]["state"] == "rejected"

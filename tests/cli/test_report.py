@@ -60,6 +60,7 @@ def test_the_report_tells_the_whole_story(site: Site) -> None:
         assert ": agreed" in text
         assert log["sentence"] in text
         assert document["proposals"][0]["moves"][0]["statements"][0]["sql"] in text
+        assert document["proposals"][0]["moves"][0]["if_interrupted"][0] in text
 
 
 def test_an_empty_ledger_makes_an_honest_page(site: Site) -> None:

@@ -58,6 +58,8 @@ def test_the_question(site: Site, typed: bytes, code: int, state: str) -> None:
     assert "locks: " in done.out
     assert "GiB" in done.err
     shown = site.good("show", str(number), "--json").document
+    for move in shown["moves"]:
+        assert all(step["sql"] in done.out for step in (*move["statements"], *move["if_interrupted"]["statements"]))
     assert shown["state"] == state
 
 
