@@ -138,8 +138,10 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
     saved = GaugeMetricFamily(
         "hotplace_plan_wait_saved_per_hour_seconds", "Wait the last plan would save, per hour.", labels=("database",)
     )
-    gap = GaugeMetricFamily(
-        "hotplace_plan_gap_ratio", "How far the last plan can be from the best one.", labels=("database",)
+    missed = GaugeMetricFamily(
+        "hotplace_plan_missed_wait_ratio",
+        "Share of all read wait that the best possible plan might save and the last one does not.",
+        labels=("database",),
     )
     moves = CounterMetricFamily("hotplace_moves", "Moves by the state they ended in.", labels=("database", "state"))
     proposals = GaugeMetricFamily("hotplace_proposals", "Open proposals by state.", labels=("database", "state"))
@@ -165,8 +167,8 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
         if snapshot.worth is not None:
             wait.add_metric([snapshot.database], snapshot.worth.wait_per_hour)
             saved.add_metric([snapshot.database], snapshot.worth.wait_saved_per_hour)
-            gap.add_metric([snapshot.database], snapshot.worth.gap_ratio)
-    yield from (wait, saved, gap, proposals, moves, moved, running, left)
+            missed.add_metric([snapshot.database], snapshot.worth.missed_wait_ratio)
+    yield from (wait, saved, missed, proposals, moves, moved, running, left)
 
 
 def _outcomes(snapshots: list[Snapshot]) -> Iterator[Metric]:

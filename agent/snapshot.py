@@ -27,13 +27,15 @@ class Worth:
 
     wait_per_hour: float
     wait_saved_per_hour: float
-    gap_ratio: float
+    missed_wait_ratio: float  # share of all read wait
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
         """The figures of a plan."""
         return cls(
-            wait_per_hour=plan.wait_per_hour, wait_saved_per_hour=plan.wait_saved_per_hour, gap_ratio=plan.gap_ratio
+            wait_per_hour=plan.wait_per_hour,
+            wait_saved_per_hour=plan.wait_saved_per_hour,
+            missed_wait_ratio=plan.missed_wait_ratio,
         )
 
 

@@ -259,6 +259,23 @@ class Plan:
     saved_ratio_high: float = float("nan")
     relief_per_hour: float = 0.0  # what stays behind may be spared in shorter queues, beside what the moves save
 
+    @property
+    def missed_wait_ratio(self) -> float:
+        """Share of all read wait that the best possible plan might save and this one does not, 0 to 1."""
+        return missed_wait_ratio(self.wait_per_hour, self.bound_per_hour, self.wait_saved_per_hour)
+
+
+def missed_wait_ratio(wait: float, bound: float, saved: float) -> float:
+    """Share of a wait that could be saved at best and is not, 0 to 1; what moves cost counts as missed.
+
+    ``gap_ratio`` is a share of what can be saved. Once everything is in its place that is next to nothing, and what is
+    not worth a move is all of it.
+
+    >>> missed_wait_ratio(1000.0, 20.0, 0.0)
+    0.02
+    """
+    return min(1.0, max(0.0, (bound - saved) / wait)) if wait > 0 else 0.0
+
 
 class AdviceCode(StrEnum):
     """What is advised."""

@@ -13,7 +13,7 @@ from agent.purposes import in_words
 from agent.units_of_measure import format_when
 from connectors.amounts import exact_bytes, format_bytes, format_ratio, format_seconds
 from connectors.model import Route
-from policies.plan import MoveReason
+from policies.plan import MoveReason, missed_wait_ratio
 
 MOVE_COLUMNS = (
     Column("#", number=True), Column("unit"), Column("from"), Column("to"), Column("size", number=True),
@@ -57,10 +57,16 @@ def print_value(out: Output, proposal: Proposal) -> None:
             ("saved", saved_text(proposal)),
             *_share(proposal),
             *_relief(proposal),
-            ("best possible", f"{seconds_per_hour(proposal.bound_per_hour)}, gap {format_ratio(proposal.gap_ratio)}"),
+            ("best possible", f"{seconds_per_hour(proposal.bound_per_hour)}, {_missed(proposal)}"),
             ("ceiling", _ceiling(proposal.ceiling_ratio)),
         ]
     )
+
+
+def _missed(proposal: Proposal) -> str:
+    """What the best possible plan might save beyond this one, as a share of all wait."""
+    missed = missed_wait_ratio(proposal.wait_per_hour, proposal.bound_per_hour, proposal.wait_saved_per_hour)
+    return f"{format_ratio(missed)} of the read wait beyond this" if missed >= 1e-5 else "which this is"
 
 
 def saved_text(proposal: Proposal) -> str:

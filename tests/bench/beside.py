@@ -174,7 +174,7 @@ def cycles(page: bytes) -> int:
 
 def has_planned(page: bytes) -> bool:
     """Whether the agent has made a plan, by its own metrics."""
-    return b"\nhotplace_plan_gap_ratio{" in page
+    return b"\nhotplace_plan_missed_wait_ratio{" in page
 
 
 def exporter_installed() -> bool:

@@ -94,6 +94,20 @@ def test_what_is_stored_is_the_whole_ranking(tmp_path: Path) -> None:
     assert [ranking.document(row) for row in range(len(ranking))] == [whole.document(row) for row in range(len(whole))]
 
 
+def test_a_steady_state_misses_little(tmp_path: Path) -> None:
+    """Once the moves are done the metric tells how little of all wait is left to gain, not that all of it is missed."""
+    site = Site(tmp_path, policy="maximum_moves: 30")
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        watch.act()
+        site.observe(watch)
+        planning = watch.plan()
+        assert planning is not None
+        shown = rows(exposition(watch.snapshot), "hotplace_plan_missed_wait_ratio")
+        assert shown[("sim",)] == planning.plan.missed_wait_ratio < 0.05
+        assert rows(exposition(watch.snapshot), "hotplace_wait_per_hour_seconds")[("sim",)] > 0
+
+
 def test_all_units_fit_when_there_are_few(snapshot: Snapshot) -> None:
     """With a top that holds all there is no ``other``."""
     shown = rows(exposition(snapshot, top=1000), "hotplace_unit_size_bytes")

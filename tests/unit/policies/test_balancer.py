@@ -336,6 +336,16 @@ def test_what_only_a_resident_keeps_out_is_not_too_large() -> None:
     assert verdicts(planned([unit, replace(old, size=GIB // 2)]))[0] is Verdict.WOULD_NOT_FIT
 
 
+def test_what_is_not_worth_a_move_is_a_small_share_of_all_wait() -> None:
+    """Everything in its place: what is left to gain is not worth its moves, and little beside what is waited."""
+    room = Site(room={"fast": 10 * MIB, "slow": 10**15})
+    old = Unit(key="old", space="fast", size=90 * MIB, sync=50)
+    plan = planned([old, replace(old, key="new", space="slow", sync=52), Unit(key="giant", sync=2000, size=GIB)], room)
+    assert (hops(plan), plan.gap_ratio) == ([], 1.0)
+    assert plan.missed_wait_ratio == pytest.approx(plan.bound_per_hour / plan.wait_per_hour)
+    assert 0 < plan.missed_wait_ratio < 0.03
+
+
 def test_zero_history_moves_nothing() -> None:
     """Units never watched are neither hot nor cold: none comes, none gives way."""
     units = [Unit(key="new", sync=50, observed=0, size=50), Unit(key="old", size=50, space="fast", observed=0)]
