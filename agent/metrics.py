@@ -58,6 +58,7 @@ class AgentCollector(Collector):
         yield from _spaces(snapshots)
         yield from _roles(snapshots)
         yield from _plans(snapshots)
+        yield from _undecided(snapshots)
         yield from _outcomes(snapshots)
         yield from _units(snapshots, self._top_units)
 
@@ -169,6 +170,25 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
             saved.add_metric([snapshot.database], snapshot.worth.wait_saved_per_hour)
             missed.add_metric([snapshot.database], snapshot.worth.missed_wait_ratio)
     yield from (wait, saved, missed, proposals, moves, moved, running, left)
+
+
+def _undecided(snapshots: list[Snapshot]) -> Iterator[Metric]:
+    """Since when and until when the most urgent proposal without a decision can be decided; no row without one."""
+    created = GaugeMetricFamily(
+        "hotplace_proposal_created_timestamp_seconds",
+        "When the undecided proposal that expires first was made.",
+        labels=("database",),
+    )
+    expires = GaugeMetricFamily(
+        "hotplace_proposal_expires_timestamp_seconds",
+        "When the first of the undecided proposals expires.",
+        labels=("database",),
+    )
+    for snapshot in snapshots:
+        if snapshot.undecided is not None:
+            created.add_metric([snapshot.database], snapshot.undecided.created_at.timestamp())
+            expires.add_metric([snapshot.database], snapshot.undecided.expires_at.timestamp())
+    yield from (created, expires)
 
 
 def _outcomes(snapshots: list[Snapshot]) -> Iterator[Metric]:

@@ -39,6 +39,14 @@ class Worth:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """How long a proposal can be decided upon."""
+
+    created_at: datetime
+    expires_at: datetime
+
+
 @dataclass(slots=True)
 class Snapshot:
     """What the last cycle left in memory: all that metrics and health checks ever look at."""
@@ -61,6 +69,7 @@ class Snapshot:
     moves: Mapping[str, int] | None = None  # state -> how many ended there since start
     undone: int = 0  # moves that another one took back, since start
     proposals: Mapping[str, int] | None = None  # state -> how many are open
+    undecided: Term | None = None  # of the proposal that expires first of those that wait for a decision
     outcomes: Counter[OutcomeVerdict] = field(default_factory=Counter)  # measured proposals since start
     last_outcome: Outcome | None = None
 

@@ -26,7 +26,7 @@ from agent.proposals import Proposal
 from agent.ranking import RANKING, Ordered, Standing
 from agent.sampler import Cycle, Sampler
 from agent.settling import Settling
-from agent.snapshot import Snapshot, Worth
+from agent.snapshot import Snapshot, Term, Worth
 from agent.states import ACTIONABLE, UNFINISHED, MoveState, ProposalState
 from agent.told import keep_told
 from agent.trace import NothingTraced
@@ -310,9 +310,12 @@ class Watch:
         self._ledger.state.save_document(self.database.name, PROGRESS, progress_document(running))
 
     def count_proposals(self) -> None:
-        """Note how many proposals are open, for the metrics."""
+        """Note how many proposals are open, and until when the most urgent one can be decided, for the metrics."""
         rows = self._ledger.proposals.rows(database=self.database.name, states=OPEN)
         self.snapshot.proposals = {str(state): sum(row.state is state for row in rows) for state in OPEN}
+        undecided = [row.proposal for row in rows if row.state is ProposalState.PROPOSED]
+        first = min(undecided, key=lambda proposal: proposal.expires_at, default=None)
+        self.snapshot.undecided = first and Term(created_at=first.created_at, expires_at=first.expires_at)
 
     def _count(self, done: tuple[MoveRow, ...]) -> None:
         counts = dict(self.snapshot.moves or {})

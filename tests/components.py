@@ -55,6 +55,7 @@ COMPONENTS = (
         pattern="usr/include/stdio.h",
         laboratory=True,
     ),
+    Component(("prometheus",), "promtool, which tries the alert rules on series", programs=("promtool",)),
     Component(("fio",), "the slow-disk laboratory's check of its own disks", programs=("fio",), laboratory=True),
     Component(("nodejs", "npm"), "an independent client for the emulated Oracle", programs=("node", "npm")),
     Component(("default-jre-headless",), "the emulated Db2, which runs in Java", programs=("java",)),

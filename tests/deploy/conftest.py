@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from agent.daemon import Daemon
 from agent.progress import RunningMove
+from agent.snapshot import Term
 from tests.deploy.promql import Labels
 from tests.simulation.site import MINUTE, Site
 
@@ -33,10 +34,11 @@ def exposed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Labels]:
             watch.verify()
         watch.plan()
         watch.snapshot.running = RUNNING
+        watch.snapshot.undecided = Term(created_at=NOW, expires_at=NOW.replace(hour=1))
         daemon = Daemon(site.config, None, ledger, site.clock)
         daemon._watches = {"sim": watch}
         text = generate_latest(daemon._registry()).decode()
-    found: dict[str, Labels] = {}
+    found: dict[str, Labels] = {"up": frozenset()}  # of the target, which Prometheus makes
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             found[sample.name] = found.get(sample.name, frozenset()) | set(sample.labels)

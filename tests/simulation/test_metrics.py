@@ -125,6 +125,27 @@ def test_moves_and_verdicts_are_counted(snapshot: Snapshot) -> None:
     assert rows(text, "hotplace_proposals")[("sim", "approved")] == 1
 
 
+def test_the_time_to_decide_is_exported_until_somebody_has_decided(tmp_path: Path) -> None:
+    """From the making of the proposal to its expiry, as the ledger has them; no row once it is approved."""
+    site = Site(tmp_path)
+    names = [f"hotplace_proposal_{each}_timestamp_seconds" for each in ("created", "expires")]
+    with site.agent() as (watch, ledger):
+        site.observe(watch)
+        planning = watch.plan()
+        assert planning is not None
+        assert not rows(exposition(watch.snapshot), names[0])
+        number = watch.propose(planning)
+        assert number is not None
+        watch.count_proposals()
+        text, proposal = exposition(watch.snapshot), ledger.proposals.row(number).proposal
+        created, expires = (rows(text, name)[("sim",)] for name in names)
+        assert (created, expires) == (proposal.created_at.timestamp(), proposal.expires_at.timestamp())
+        assert expires - created == 12 * 3600
+        ledger.proposals.approve(number, who="ann", origin="test", digest=ledger.proposals.row(number).digest)
+        watch.count_proposals()
+        assert not rows(exposition(watch.snapshot), names[1])
+
+
 def test_before_the_first_sample_the_agent_is_down() -> None:
     """A database that was never reached shows hotplace_up 0 and no stale figure."""
     text = exposition(Snapshot(database="sim", engine="simulated"))

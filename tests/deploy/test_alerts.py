@@ -1,0 +1,125 @@
+"""Prometheus itself evaluates the alert rules on series as agents leave them, by ``promtool test rules``."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.deploy.places import DEPLOY, rules
+
+PROMTOOL = shutil.which("promtool")
+HOUR = 60  # in minutes, which is how often is scraped here
+DAY = 24 * HOUR
+ONE, OTHER = {"job": "hotplace", "instance": "db1:9477"}, {"job": "hotplace", "instance": "db2:9477"}
+SHOP, BANK = {"database": "shop", "engine": "db2"}, {"database": "bank", "engine": "oracle"}
+Labels = Mapping[str, str]
+Series = dict[str, str]
+
+pytestmark = pytest.mark.skipif(PROMTOOL is None, reason="promtool is not installed: apt install prometheus")
+
+
+def series(name: str, labels: Labels, values: str) -> Series:
+    """One series in promtool's notation: ``1x9`` is ten times 1, ``_x9`` nine scrapes without a value."""
+    listed = ",".join(f'{key}="{value}"' for key, value in labels.items())
+    return {"series": f"{name}{{{listed}}}", "values": values}
+
+
+def agent(target: Labels, watches: Labels, up: str, exposed: str) -> list[Series]:
+    """What Prometheus has of one agent: whether it answered, and what it exposed of its database."""
+    return [series("up", target, up), series("hotplace_up", {**target, **watches}, exposed)]
+
+
+def verdict(folder: Path, given: list[Series], alert: str, at: int, fires: list[Labels], every: int = 1) -> str:
+    """What promtool says; empty where exactly those alerts fire at that minute.
+
+    Args:
+        folder: for the files that promtool reads.
+        given: series from minute 0 on.
+        alert: its name; its words are held to its labels elsewhere and left out here.
+        at: minute.
+        fires: labels of each alert that fires, without its severity.
+        every: minutes between two evaluations.
+    """
+    (rule,) = [{**rule, "annotations": {}} for rule in rules() if rule["alert"] == alert]
+    (folder / "rules.yml").write_text(yaml.safe_dump({"groups": [{"name": "tried", "rules": [rule]}]}))
+    expected = [{"exp_labels": {**labels, **rule["labels"]}} for labels in fires]
+    test = {"eval_time": f"{at}m", "alertname": alert, "exp_alerts": expected}
+    unit = {"interval": "1m", "input_series": given, "alert_rule_test": [test]}
+    whole = {"rule_files": ["rules.yml"], "evaluation_interval": f"{every}m", "tests": [unit]}
+    (folder / "test.yml").write_text(yaml.safe_dump(whole))
+    command = [str(PROMTOOL), "test", "rules", "test.yml"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def test_promtool_finds_no_mistake_in_the_rules() -> None:
+    """As the file says it may be checked."""
+    command = [str(PROMTOOL), "check", "rules", str(DEPLOY / "prometheus" / "hotplace.rules.yml")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+ALIVE = agent(OTHER, BANK, "1x2000", "1x2000")
+
+
+@pytest.mark.parametrize("target", [ONE, {"job": "node", "instance": "db1:9477"}])
+def test_one_dead_agent_of_several_is_no_silence(tmp_path: Path, target: Labels) -> None:
+    """It stops answering after an hour; found by its job's name, or by what it exposed before."""
+    given = [*ALIVE, *agent(target, SHOP, "1x59 0x1000", "1x59 stale")]
+    assert not verdict(tmp_path, given, "HotplaceAgentDown", HOUR + 5, [])
+    assert not verdict(tmp_path, given, "HotplaceAgentDown", HOUR + 11, [target])
+    assert not verdict(tmp_path, given, "HotplaceDatabaseLost", 2 * HOUR, [])
+
+
+def test_an_agent_that_never_answered_is_no_silence(tmp_path: Path) -> None:
+    """Of those whose job says what they are."""
+    given = [*ALIVE, series("up", ONE, "0x60"), series("up", {"job": "node", "instance": "db1:9100"}, "0x60")]
+    assert not verdict(tmp_path, given, "HotplaceAgentDown", 30, [ONE])
+
+
+def test_an_agent_that_is_scraped_no_more_is_no_silence(tmp_path: Path) -> None:
+    """Its target is gone and with it all of its series; for a day after."""
+    given = [*ALIVE, *agent(ONE, SHOP, "1x59 stale", "1x59 stale")]
+    lost = {"job": "hotplace", **SHOP}
+    assert not verdict(tmp_path, given, "HotplaceDatabaseLost", HOUR + 10, [])
+    assert not verdict(tmp_path, given, "HotplaceDatabaseLost", HOUR + 16, [lost])
+    assert not verdict(tmp_path, given, "HotplaceDatabaseLost", DAY + HOUR - 2, [lost])
+    assert not verdict(tmp_path, given, "HotplaceDatabaseLost", DAY + HOUR + 2, [])
+
+
+def test_a_database_that_its_agent_exposes_no_more_is_no_silence(tmp_path: Path) -> None:
+    """The agent goes on, without it."""
+    given = [*agent(ONE, BANK, "1x200", "1x200"), series("hotplace_up", {**ONE, **SHOP}, "1x59 stale")]
+    assert not verdict(tmp_path, given, "HotplaceDatabaseLost", HOUR + 20, [{"job": "hotplace", **SHOP}])
+
+
+def test_an_agent_that_moves_to_another_address_is_no_loss(tmp_path: Path) -> None:
+    """As a new pod has one."""
+    given = [*agent(ONE, SHOP, "1x59 stale", "1x59 stale"), *agent(OTHER, SHOP, "_x62 1x200", "_x62 1x200")]
+    assert not verdict(tmp_path, given, "HotplaceDatabaseLost", 2 * HOUR, [])
+    assert not verdict(tmp_path, given, "HotplaceAgentDown", 2 * HOUR, [])
+
+
+def test_no_agent_at_all_is_no_silence(tmp_path: Path) -> None:
+    """Where none was ever scraped there is nothing to miss but all of them."""
+    given = [series("up", {"job": "node", "instance": "db1:9100"}, "1x60")]
+    assert not verdict(tmp_path, given, "HotplaceAbsent", 30, [{}])
+
+
+@pytest.mark.parametrize("minutes", [10, HOUR, DAY, 7 * DAY])
+def test_an_open_proposal_is_told_in_time(tmp_path: Path, minutes: int) -> None:
+    """At half of its time, whatever ``proposal_expires`` is; once decided upon it is quiet."""
+    labels, until = {**ONE, "database": "shop"}, round(minutes * 0.8)
+    made, expires = 5 * 60, (5 + minutes) * 60
+    given = [
+        series("hotplace_proposal_created_timestamp_seconds", labels, f"_x5 {made}x{until} stale"),
+        series("hotplace_proposal_expires_timestamp_seconds", labels, f"_x5 {expires}x{until} stale"),
+    ]
+    for share, fires in ((0.4, []), (0.6, [labels]), (0.9, [])):
+        at = 5 + round(minutes * share)
+        assert not verdict(tmp_path, given, "HotplaceProposalExpires", at, fires, every=max(1, minutes // 100)), share
