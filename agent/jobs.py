@@ -22,6 +22,7 @@ from connectors.interruptible import interruptible
 log = EventLog(__name__)
 ACT_EVERY_SECONDS = 1.0  # how soon an approval is noticed, and what people ask of a move that is held
 LONGEST_REST_SECONDS = 60.0  # between two tries to act that fail: each writes to the log, and may write to the ledger
+WORK_SECONDS = 7 * 86400.0  # that the work of databases is kept by the interval, for outcomes
 
 Job = Callable[[Watch], None]
 
@@ -121,6 +122,7 @@ class Jobs:
         """Fold old history, and forget what decisions of that age rested on."""
         now = self._clock.now()
         report = self._ledger.history.fold(now, self._history)
+        self._ledger.work.drop(now - timedelta(seconds=WORK_SECONDS))
         forgotten = forget(self._ledger, now - timedelta(seconds=self._history.history_seconds))
         log.debug("history folded", report=str(report), decisions_forgotten=forgotten)
 

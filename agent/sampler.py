@@ -6,7 +6,6 @@ of our own in between - costs that interval and nothing else: without evidence n
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
@@ -26,14 +25,13 @@ from policies.costs import Disturbed
 from policies.demand import Gap, difference
 from policies.plan import HeatView, Tier
 from policies.variance import index_of
-from policies.workload import RecentWork, WorkInterval, average, recalled
+from policies.workload import RecentWork, WorkInterval, recalled
 
 CATALOG_EVERY_SECONDS = 600.0
 SAVE_EVERY_SECONDS = 300.0
 LONGEST_INTERVAL_SAMPLES = 10  # a longer silence is a gap: nobody knows how the work was spread over it
 LONGEST_INTERVAL_SECONDS = 3600.0
 VIEWED_AT_ONCE = 2048  # units, a hundred figures of work for each
-WORK_KEPT = 20_000  # intervals of database-wide work kept in memory for outcomes
 HISTORY_SIGNALS = (Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE)
 HEAT, SPEED, SEASONS, UNITS = "heat", "tier speed", "seasons", "known units"  # names of the stored arrays
 DRIFT = "drift"  # one more
@@ -81,7 +79,7 @@ class Sampler:
         self._met: I64 = np.empty(0, dtype=np.int64)  # physical ids that the catalog held at the last sample
         self._disturbed = False
         self._saved_at = clock.monotonic()
-        self._work: deque[tuple[datetime, WorkInterval]] = deque(maxlen=WORK_KEPT)
+        self._seen = False  # an interval, by this very sampler
         self._recent = self._load_work()
         self._tracer = Tracer(database.name, ledger)
         self._heat = self._load_heat()
@@ -170,17 +168,12 @@ class Sampler:
         """What the trace has collected, aligned with the units of the picture; None where nothing was."""
         return traced_heat(self._ledger, self._database.name, self._slots)
 
-    def work_since(self, since: datetime) -> tuple[DatabaseDemand, float]:
-        """Mean demand of the intervals that have ended since then, and how many seconds they lasted."""
-        seen = [work for ended_at, work in list(self._work) if ended_at > since]  # a copy: the sampler may append
-        return average(seen), sum(work.seconds for work in seen)
-
     def save(self) -> None:
         """Store heat and tier speeds, so that a restart goes on where this left off."""
         now = self._clock.now()
         self._ledger.state.save_arrays(self._database.name, HEAT, now, heat.state_arrays(self._heat))
         self._ledger.state.save_arrays(self._database.name, SPEED, now, self._speed_arrays())
-        if self._work:
+        if self._seen:
             work = asdict(self._recent.mean())
             known = {name: value for name, value in work.items() if value == value}  # JSON knows no NaN
             self._ledger.state.save_document(self._database.name, WORK, known)
@@ -264,7 +257,7 @@ class Sampler:
             self._heat = heat.update(self._heat, demand, slots, self._slots, self._settings)
             self._learn_habits(demand, slots)
         work = WorkInterval(seconds=demand.seconds, demand=demand.database, roles=demand.roles)
-        self._work.append((demand.ended_at, work))
+        self._seen = True
         self._recent = self._recent.then(work, self._settings.half_life_seconds)
         self._calibrate(demand, rows)
         self._remember(demand, slots)
@@ -300,6 +293,7 @@ class Sampler:
         self._ledger.history.append(
             self._database.name, demand.ended_at, demand.seconds, slots[kept], narrowed(counts[:, kept])
         )
+        self._ledger.work.append(self._database.name, demand.ended_at, demand.seconds, demand.database)
 
     def _calibrate(self, demand: Demand, rows: I64) -> None:
         """Let measured read times correct the configured speed of each tier."""

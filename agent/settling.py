@@ -6,24 +6,27 @@ last, so that the next agent goes on where this one ended.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import asdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from agent.carried import carried_out
 from agent.config import DatabaseConfig, Level
 from agent.containers import CONTAINER
-from agent.ledger import Ledger, MoveRow
+from agent.ledger import Ledger, MoveRow, rates_text
 from agent.outcomes import Outcome, OutcomeVerdict
-from agent.sampler import Sampler
+from agent.proposals import Proposal
 from agent.states import ACTIONABLE, MoveState
 from agent.undo import UNDO, CannotUndo, propose_undo
 from agent.verifier import MINIMUM_WINDOW_SECONDS, measure
 from connectors.base import Clock, Connector
 from connectors.model import DatabaseDemand
 from policies.plan import MoveReason
+from policies.workload import average
 
 MEASURED_OVER_SETTLE = 1.0  # the outcome is measured for as long as the settle time lasted
-SEEN_OVER_SETTLE = 0.5  # seen by this very agent: one that has just started knows nothing of the time before
+SEEN_OVER_SETTLE = 0.5  # of the settle time must have been sampled: agents stop, and databases are down
+IN_PLACE = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT, MoveState.UNDO_PROPOSED})
 ASKED_FOR = frozenset({UNDO, CONTAINER, MoveReason.PIN, MoveReason.DRAIN})  # taken back only if somebody says so
 
 
@@ -46,20 +49,24 @@ class Settling:
         self._level = level
         self._asked_by = asked_by
 
-    def remember_before(self, proposal_id: int, sampler: Sampler) -> None:
+    def remember_before(self, proposal_id: int) -> None:
         """Keep how much sessions waited before the first move, once per proposal: the agent may restart in between."""
         if self._ledger.state.load_document(self._database.name, _before(proposal_id)) is None:
-            since = self._clock.now() - timedelta(seconds=self._database.policy_settings().half_life_seconds)
-            work = asdict(sampler.work_since(since)[0])
-            plain = {name: value for name, value in work.items() if value == value}  # JSON knows no NaN
+            seen = self._ledger.work.since(self._database.name, self._compared_since())
+            plain = json.loads(rates_text(average(seen)))
             self._ledger.state.save_document(self._database.name, _before(proposal_id), plain)
+
+    def _compared_since(self) -> datetime:
+        """From when on demand counts as before a proposal's moves: the half-life, but not what came before others'."""
+        since = self._clock.now() - timedelta(seconds=self._database.policy_settings().half_life_seconds)
+        return max([since, *self._ledger.moves.last_moved(self._database.name).values()])
 
     def begin(self) -> None:
         """Let what is placed settle."""
         for row in self._ledger.moves.rows(database=self._database.name, states={MoveState.PLACED}):
             self._ledger.moves.transition(row.id, MoveState.SETTLING, "caches warm up before anything is measured")
 
-    def judge(self, sampler: Sampler, connector: Connector) -> tuple[Outcome, ...]:
+    def judge(self, connector: Connector) -> tuple[Outcome, ...]:
         """Measure the proposals whose moves are all through and settled.
 
         Raises:
@@ -69,20 +76,21 @@ class Settling:
         outcomes = []
         for number in dict.fromkeys(row.proposal_id for row in settling):
             rows = [row for row in settling if row.proposal_id == number]
-            outcome = self._outcome(number, rows, sampler)
+            outcome = self._outcome(number, rows)
             if outcome is not None:
                 self._conclude(rows, outcome, connector)
                 outcomes.append(outcome)
         return tuple(outcomes)
 
-    def _outcome(self, proposal_id: int, rows: Sequence[MoveRow], sampler: Sampler) -> Outcome | None:
+    def _outcome(self, proposal_id: int, rows: Sequence[MoveRow]) -> Outcome | None:
         """What was measured, written down for every move; None while it is too early."""
         waiting = self._ledger.moves.rows(proposal_id=proposal_id, states=ACTIONABLE)
         settled_at = max(row.updated_at for row in rows) + timedelta(seconds=self._database.settle_seconds)
         window = (self._clock.now() - settled_at).total_seconds()
         if waiting or window < self._database.settle_seconds * MEASURED_OVER_SETTLE:
             return None
-        after, seen = sampler.work_since(settled_at)
+        after = self._ledger.work.since(self._database.name, settled_at)
+        seen = sum(interval.seconds for interval in after)
         if seen < _enough(self._database.settle_seconds):
             return None
         proposal = self._ledger.proposals.row(proposal_id).proposal
@@ -92,11 +100,17 @@ class Settling:
         if outcome is None:
             stored = self._ledger.state.load_document(self._database.name, _before(proposal_id))
             before = DatabaseDemand(**(stored[1] if stored else {}))
-            outcome = measure(proposal, before, after, seen)
+            ran = self._carried_out(proposal_id, proposal)
+            outcome = measure(ran, before, average(after), seen, proposed=len(proposal.moves))
         for row in rows:
             if row.id not in known:
                 self._ledger.moves.record_outcome(row.id, outcome)
         return outcome
+
+    def _carried_out(self, proposal_id: int, proposal: Proposal) -> Proposal:
+        """What was predicted for the moves that are in place now: others were struck, cancelled, skipped or failed."""
+        there = self._ledger.moves.rows(proposal_id=proposal_id, states=IN_PLACE)
+        return carried_out(proposal, {row.move.ordinal for row in there})
 
     def _conclude(self, rows: Sequence[MoveRow], outcome: Outcome, connector: Connector) -> None:
         """Propose to take back what hurt, then keep the rest."""
@@ -118,7 +132,7 @@ class Settling:
 
 
 def _enough(settle_seconds: float) -> float:
-    """How long this agent must have looked, in seconds: long enough to measure, unless settling is shorter still."""
+    """How long must have been sampled, in seconds: long enough to measure, unless settling is shorter still."""
     return min(settle_seconds, max(settle_seconds * SEEN_OVER_SETTLE, MINIMUM_WINDOW_SECONDS))
 
 

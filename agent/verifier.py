@@ -7,6 +7,7 @@ so, and says nothing where too little was measured.
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 
 from agent.outcomes import Outcome, OutcomeVerdict
 from agent.proposals import Proposal
@@ -19,14 +20,22 @@ MINIMUM_WINDOW_SECONDS = 5.0
 LEAST_WAIT_SECONDS = 1e-6  # per transaction; a database that waited less before had nothing to be helped with
 
 
-def measure(proposal: Proposal, before: DatabaseDemand, after: DatabaseDemand, window_seconds: float) -> Outcome:
-    """The outcome of a proposal whose moves are placed and settled.
+def measure(
+    ran: Proposal,
+    before: DatabaseDemand,
+    after: DatabaseDemand,
+    window_seconds: float,
+    *,
+    proposed: int | None = None,
+) -> Outcome:
+    """The outcome of moves that are placed and settled.
 
     Args:
-        proposal: what was predicted.
+        ran: what was predicted for the moves that were carried out, see ``carried_out``.
         before: mean demand before the first move.
         after: mean demand since the settle time ended.
         window_seconds: how long ``after`` was measured.
+        proposed: how many moves the proposal held; None: no more than ran.
     """
     wait_before, wait_after = wait_per_transaction(before), wait_per_transaction(after)
     known = math.isfinite(wait_before) and math.isfinite(wait_after)
@@ -35,8 +44,8 @@ def measure(proposal: Proposal, before: DatabaseDemand, after: DatabaseDemand, w
     return Outcome(
         verdict=verdict,
         measured=measured,
-        predicted_wait_saved_per_hour=proposal.wait_saved_per_hour,
-        predicted_saved_ratio=proposal.wait_saved_per_hour / proposal.wait_per_hour if proposal.wait_per_hour else 0.0,
+        predicted_wait_saved_per_hour=ran.wait_saved_per_hour,
+        predicted_saved_ratio=_predicted(ran),
         wait_per_transaction_before=wait_before,
         wait_per_transaction_after=wait_after,
         transactions_per_second_before=before.transactions,
@@ -44,9 +53,9 @@ def measure(proposal: Proposal, before: DatabaseDemand, after: DatabaseDemand, w
         read_latency_before=read_latency(before),
         read_latency_after=read_latency(after),
         window_seconds=window_seconds,
-        sentence=_sentence(verdict, proposal, wait_before, wait_after, window_seconds),
-        predicted_saved_ratio_low=_known(proposal.saved_ratio_low),
-        predicted_saved_ratio_high=_known(proposal.saved_ratio_high),
+        sentence=_not_measured(before, after, window_seconds) or _sentence(verdict, ran, before, after, proposed),
+        predicted_saved_ratio_low=_known(ran.saved_ratio_low),
+        predicted_saved_ratio_high=_known(ran.saved_ratio_high),
     )
 
 
@@ -62,19 +71,44 @@ def _verdict(before: float, after: float) -> OutcomeVerdict:
     return OutcomeVerdict.NEUTRAL
 
 
-def _sentence(verdict: OutcomeVerdict, proposal: Proposal, before: float, after: float, window_seconds: float) -> str:
+def _predicted(ran: Proposal) -> float:
+    """Share of the wait that was to be saved."""
+    return ran.wait_saved_per_hour / ran.wait_per_hour if ran.wait_per_hour else 0.0
+
+
+def _not_measured(before: DatabaseDemand, after: DatabaseDemand, window_seconds: float) -> str:
+    """What is missing for a comparison; "" where nothing is."""
     if window_seconds < MINIMUM_WINDOW_SECONDS:
         needed = format_seconds(MINIMUM_WINDOW_SECONDS)
         return f"not measured: {format_seconds(window_seconds)} seen after settling, {needed} needed"
-    if not (math.isfinite(before) and math.isfinite(after)):
-        return "not measured: the engine gave no read times or transactions on both sides"
-    if verdict is OutcomeVerdict.UNMEASURED:
+    for demand, when in ((before, "before the first move"), (after, "after settling")):
+        if missing := _missing(demand, when):
+            return f"not measured: {missing}"
+    if wait_per_transaction(before) < LEAST_WAIT_SECONDS:
         return (
             "not measured: no read was waited for before the moves, so there is nothing to compare with; "
-            f"read wait per transaction is now {format_seconds(after)}"
+            f"read wait per transaction is now {format_seconds(wait_per_transaction(after))}"
         )
-    predicted = proposal.wait_saved_per_hour / proposal.wait_per_hour if proposal.wait_per_hour else 0.0
+    return ""
+
+
+def _missing(demand: DatabaseDemand, when: str) -> str:
+    """Why there is no wait per transaction; "" where there is."""
+    if all(math.isnan(rate) for rate in asdict(demand).values()):
+        return f"no interval was recorded {when}"
+    unknown = [name for name, rate in (("read times", demand.read_wait), ("transactions", demand.transactions))
+               if math.isnan(rate)]  # fmt: skip
+    if unknown:
+        return f"the engine gave no {' and no '.join(unknown)} {when}"
+    return "" if demand.transactions > 0 else f"nothing was committed {when}"
+
+
+def _sentence(
+    verdict: OutcomeVerdict, ran: Proposal, before: DatabaseDemand, after: DatabaseDemand, proposed: int | None
+) -> str:
+    was, now = wait_per_transaction(before), wait_per_transaction(after)
+    some = "" if proposed in (None, len(ran.moves)) else f" for the {len(ran.moves)} of {proposed} moves that ran"
     return (
-        f"{verdict}: read wait per transaction went from {format_seconds(before)} to {format_seconds(after)} "
-        f"({(after - before) / before:+.0%}); predicted {-predicted:+.0%}"
+        f"{verdict}: read wait per transaction went from {format_seconds(was)} to {format_seconds(now)} "
+        f"({(now - was) / was:+.0%}); predicted {-_predicted(ran):+.0%}{some}"
     )

@@ -209,7 +209,7 @@ class Watch:
             return ()
         self.hold_lease()
         for proposal_id in {row.proposal_id for row in due}:
-            self._settling.remember_before(proposal_id, self.sampler)
+            self._settling.remember_before(proposal_id)
         done = self.executor.run_approved()
         self._count(done)
         return done
@@ -219,7 +219,7 @@ class Watch:
         with self._lock:
             self._settling.begin()
             self.snapshot.undone += settle_undos(self.database.name, self._ledger)
-            measured = self._settling.judge(self.sampler, self.connector)
+            measured = self._settling.judge(self.connector)
             for outcome in measured:
                 self.snapshot.outcomes[outcome.verdict] += 1
                 self.snapshot.last_outcome = outcome

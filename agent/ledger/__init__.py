@@ -40,6 +40,7 @@ from agent.ledger.rows import (
     StepRow,
     StepState,
 )
+from agent.ledger.work import rates_text
 
 __all__ = [
     "Ask",
@@ -76,5 +77,6 @@ __all__ = [
     "StepState",
     "WrongState",
     "narrowed",
+    "rates_text",
     "user_name",
 ]

@@ -22,6 +22,7 @@ from agent.ledger.proposals import Proposals
 from agent.ledger.schema import HEAD
 from agent.ledger.slots import Slots
 from agent.ledger.state import SmallState
+from agent.ledger.work import WorkHistory
 from connectors.base import Clock
 
 
@@ -35,6 +36,7 @@ class Ledger:
         audit: the chain of who did and decided what.
         state: arrays and documents that a restart goes on from.
         slots: the stable number of each unit key; ``history``: demand by slot and interval.
+        work: what the whole database did by interval, for outcomes.
 
     Any call of them may raise ``LedgerBusy``, ``LedgerCorrupt``, ``LedgerFull`` or ``LedgerReadOnly``: nothing was
     written.
@@ -52,6 +54,7 @@ class Ledger:
         self.state = SmallState(database, clock)
         self.slots = Slots(database)
         self.history = History(database)
+        self.work = WorkHistory(database)
 
     @classmethod
     def open(

@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 APPLICATION_ID = 0x686F7470  # "hotp": tells a ledger from any other SQLite file
-REVISIONS = ("v0001", "v0002")  # every migration, oldest first
+REVISIONS = ("v0001", "v0002", "v0003")  # every migration, oldest first
 HEAD = REVISIONS[-1]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -226,4 +226,15 @@ history = Table(
     Column("body", LargeBinary, nullable=False),
     Index("ix_history_database", "database", "ended_at"),
     Index("ix_history_resolution_seconds", "resolution_seconds", "ended_at"),
+)
+
+work = Table(
+    "work",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("database", Text, nullable=False),
+    Column("ended_at", Moment, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("body", Text, nullable=False),  # agent.ledger.work.rates_text
+    Index("ix_work_database", "database", "ended_at"),
 )

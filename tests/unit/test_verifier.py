@@ -90,3 +90,19 @@ def test_where_nothing_waited_before_no_move_has_helped(after: float) -> None:
     assert "no read was waited for before the moves" in outcome.sentence
     assert ("10 ms" in outcome.sentence) is (after > 0)
     assert "helped" not in outcome.sentence
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "missing"),
+    [
+        (DatabaseDemand(), demand(10.0), "no interval was recorded before the first move"),
+        (demand(40.0), DatabaseDemand(), "no interval was recorded after settling"),
+        (DatabaseDemand(reads=3.0, transactions=5.0), demand(10.0), "the engine gave no read times before"),
+        (DatabaseDemand(reads=3.0), demand(1.0), "the engine gave no read times and no transactions before"),
+        (demand(40.0), demand(10.0, 0.0), "nothing was committed after settling"),
+    ],
+)
+def test_what_is_missing_is_named(before: DatabaseDemand, after: DatabaseDemand, missing: str) -> None:
+    """Nothing recorded, nothing measured and nothing done are three different things, each on its own side."""
+    outcome = measure(PROPOSAL, before, after, 60.0)
+    assert outcome.sentence.startswith(f"not measured: {missing}")
