@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
+
+from connectors.amounts import format_rate, format_seconds
 
 
 class OutcomeVerdict(StrEnum):
@@ -35,6 +37,16 @@ class Outcome:
     sentence: str
     predicted_saved_ratio_low: float = math.nan  # ends of the interval; NaN: predicted before there was one
     predicted_saved_ratio_high: float = math.nan
+    work: str = "transactions"  # what is counted per second, in the plural
+    latency_before: float = math.nan  # seconds that a session spends on one transaction
+    latency_after: float = math.nan
+    predicted_transactions_per_second: float = math.nan  # NaN: not forecast
+    predicted_transactions_per_second_low: float = math.nan
+    predicted_transactions_per_second_high: float = math.nan
+    predicted_latency: float = math.nan
+    predicted_latency_low: float = math.nan
+    predicted_latency_high: float = math.nan
+    not_forecast: str = ""  # why not, where the proposal says so
 
     @property
     def saved_ratio(self) -> float:
@@ -50,8 +62,38 @@ class Outcome:
             return None
         return ends[0] <= self.saved_ratio <= ends[1]
 
+    @property
+    def throughput_as_predicted(self) -> bool | None:
+        """Whether the throughput measured lies in the predicted interval; None where either is unknown."""
+        ends = self.predicted_transactions_per_second_low, self.predicted_transactions_per_second_high
+        if not self.measured or any(math.isnan(each) for each in (self.transactions_per_second_after, *ends)):
+            return None
+        return ends[0] <= self.transactions_per_second_after <= ends[1]
 
-OPTIONAL = ("predicted_saved_ratio_low", "predicted_saved_ratio_high")  # older ledgers lack them
+    @property
+    def throughput_sentence(self) -> str:
+        """Throughput and latency before and after, next to the forecast; "" where nothing was measured."""
+        before, after = self.transactions_per_second_before, self.transactions_per_second_after
+        if not self.measured or math.isnan(before) or math.isnan(after):
+            return ""
+        said = f"{format_rate(before)} {self.work}/s became {format_rate(after)}, {self._forecast_words}"
+        if math.isnan(self.latency_before) or math.isnan(self.latency_after):
+            return said
+        latency = f"latency {format_seconds(self.latency_before)} became {format_seconds(self.latency_after)}"
+        known = not math.isnan(self.predicted_latency)
+        return f"{said}; {latency}" + (f", forecast {format_seconds(self.predicted_latency)}" if known else "")
+
+    @property
+    def _forecast_words(self) -> str:
+        """The forecast of the throughput, or why there was none."""
+        if math.isnan(self.predicted_transactions_per_second):
+            return f"not forecast: {self.not_forecast}" if self.not_forecast else "not forecast"
+        low, high = self.predicted_transactions_per_second_low, self.predicted_transactions_per_second_high
+        said = format_rate(self.predicted_transactions_per_second)
+        return f"forecast {said} (between {format_rate(low)} and {format_rate(high)})"
+
+
+OPTIONAL = frozenset(field.name for field in fields(Outcome) if field.default is not MISSING)  # older ledgers lack them
 
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
@@ -67,7 +109,7 @@ def outcome_from_json(plain: dict[str, Any]) -> Outcome:
         ValueError: the keys are not those of an outcome, or the verdict is unknown.
     """
     expected = {field.name for field in fields(Outcome)}
-    if not expected - set(OPTIONAL) <= set(plain) <= expected:
+    if not expected - OPTIONAL <= set(plain) <= expected:
         raise ValueError(f"an outcome has {sorted(expected)}, this has {sorted(plain)}")
     values: dict[str, Any] = {name: float("nan") if value is None else value for name, value in plain.items()}
     values["verdict"] = OutcomeVerdict(plain["verdict"])

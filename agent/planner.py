@@ -20,7 +20,7 @@ from agent.config import DatabaseConfig
 from agent.copying import since_for, turned_over, worn
 from agent.experience import experienced
 from agent.ledger import Ledger
-from agent.proposals import BALANCE, Proposal, ProposedMove
+from agent.proposals import BALANCE, Proposal, ProposedMove, WorkForecast
 from agent.purposes import purpose_of
 from agent.routing import routed
 from agent.sampler import Picture
@@ -29,6 +29,7 @@ from connectors.base import Connector
 from connectors.model import Route
 from policies.benefit import move_cost_seconds
 from policies.costs import route_cost
+from policies.forecast import forecast_plan
 from policies.modes import Hsm, Mode, plan_mode
 from policies.plan import HeatView, Plan, PlannedMove, PolicySettings, RouteCost, Situation, Verdict
 
@@ -52,6 +53,12 @@ class Planning:
     pins: tuple[Wish, ...] = ()  # that the plan obeyed, the last that matches a unit wins
     plain: bool = True  # made in the default mode without a time limit, so situation and settings alone say it all
     purpose: str = BALANCE
+    work: str = "transactions"  # what the engine counts
+
+    def forecast(self) -> WorkForecast:
+        """What sessions get done once all moves are placed."""
+        found = forecast_plan(self.situation, self.settings, self.plan)
+        return WorkForecast.of(found, self.work, self.settings.certainty)
 
 
 def make_planning(
@@ -116,12 +123,12 @@ def make_planning(
             continue
         return Planning(
             situation=situation, settings=settings, plan=plan, routes=routes, costs=costs, made_at=now, pins=pins,
-            plain=plain, purpose=purpose_of(wanted),
+            plain=plain, purpose=purpose_of(wanted), work=database.engine_record.work,
         )  # fmt: skip
     nothing = _without_moves(situation, plan)
     return Planning(
         situation=situation, settings=settings, plan=nothing, routes=(), costs=(), made_at=now, pins=pins, plain=False,
-        purpose=purpose_of(wanted),
+        purpose=purpose_of(wanted), work=database.engine_record.work,
     )  # fmt: skip
 
 
@@ -216,6 +223,7 @@ def proposal_of(
         relief_per_hour=plan.relief_per_hour,
         purpose=planning.purpose,
         asked_by=asked_by,
+        forecast=planning.forecast(),
     )
 
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from pydantic import TypeAdapter
 
 from connectors.model import Route
+from policies.forecast import Forecast
 from policies.plan import RouteCost
 
 BALANCE = "hsm"  # Proposal.purpose of the plans that the agent makes again and again
@@ -48,6 +50,51 @@ class ProposedMove:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorkForecast:
+    """What sessions are forecast to get done once all moves are placed, next to what they did before it was made.
+
+    None where it is unknown; ``why_not`` then says why. Latency is what a session spends on one transaction, in
+    seconds; each interval holds ``certainty`` of outcomes.
+    """
+
+    work: str  # what is counted, in the plural: Engine.work
+    per_second_now: float | None  # as measured
+    per_second: float | None
+    per_second_low: float | None
+    per_second_high: float | None
+    latency_now: float | None  # as measured
+    latency: float | None
+    latency_low: float | None
+    latency_high: float | None
+    read_wait: float | None  # of one transaction, a part of its latency
+    certainty: float
+    why_not: str = ""  # "" where it is forecast
+
+    @classmethod
+    def of(cls, forecast: Forecast, work: str, certainty: float) -> Self:
+        """A forecast as the policies make it, as values that JSON knows."""
+        return cls(
+            work=work,
+            per_second_now=_finite(forecast.present_transactions),
+            per_second=_finite(forecast.transactions),
+            per_second_low=_finite(forecast.interval.low),
+            per_second_high=_finite(forecast.interval.high),
+            latency_now=_finite(forecast.present_latency),
+            latency=_finite(forecast.latency),
+            latency_low=_finite(forecast.latency_interval.low),
+            latency_high=_finite(forecast.latency_interval.high),
+            read_wait=_finite(forecast.wait_per_transaction),
+            certainty=certainty,
+            why_not=forecast.why_not,
+        )
+
+
+def _finite(value: float) -> float | None:
+    """JSON knows neither NaN nor infinity."""
+    return value if math.isfinite(value) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
     """An ordered, immutable list of moves with their expected value."""
 
@@ -68,6 +115,7 @@ class Proposal:
     relief_per_hour: float | None = None  # that what stays behind may be spared in shorter queues
     purpose: str = BALANCE  # the question that it answers, see agent.purposes
     asked_by: str = ""  # who asked for it by a command; "": the agent made it by itself
+    forecast: WorkForecast | None = None  # of all moves; None: stored before there was one, or not planned for gain
 
     @property
     def digest(self) -> str:

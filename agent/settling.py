@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from agent.carried import carried_out
@@ -15,6 +16,7 @@ from agent.config import DatabaseConfig, Level
 from agent.containers import CONTAINER
 from agent.ledger import Ledger, MoveRow, rates_text
 from agent.outcomes import Outcome, OutcomeVerdict
+from agent.partly import forecast_of_moves
 from agent.proposals import Proposal
 from agent.states import ACTIONABLE, MoveState
 from agent.undo import UNDO, CannotUndo, propose_undo
@@ -109,8 +111,9 @@ class Settling:
 
     def _carried_out(self, proposal_id: int, proposal: Proposal) -> Proposal:
         """What was predicted for the moves that are in place now: others were struck, cancelled, skipped or failed."""
-        there = self._ledger.moves.rows(proposal_id=proposal_id, states=IN_PLACE)
-        return carried_out(proposal, {row.move.ordinal for row in there})
+        there = [row.move for row in self._ledger.moves.rows(proposal_id=proposal_id, states=IN_PLACE)]
+        found = forecast_of_moves(self._ledger, proposal_id, proposal, there)
+        return replace(carried_out(proposal, {move.ordinal for move in there}), forecast=found)
 
     def _conclude(self, rows: Sequence[MoveRow], outcome: Outcome, connector: Connector) -> None:
         """Propose to take back what hurt, then keep the rest."""

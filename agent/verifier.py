@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from typing import Any
 
 from agent.outcomes import Outcome, OutcomeVerdict
 from agent.proposals import Proposal
 from connectors.amounts import format_seconds
 from connectors.model import DatabaseDemand
+from policies.forecast import session_seconds
 from policies.workload import read_latency, wait_per_transaction
 
 HELPED_RATIO = 0.05  # wait per transaction must fall by this much to count as helped, or rise as hurt
@@ -56,7 +58,27 @@ def measure(
         sentence=_not_measured(before, after, window_seconds) or _sentence(verdict, ran, before, after, proposed),
         predicted_saved_ratio_low=_known(ran.saved_ratio_low),
         predicted_saved_ratio_high=_known(ran.saved_ratio_high),
+        latency_before=session_seconds(before),
+        latency_after=session_seconds(after),
+        **_forecast(ran),
     )
+
+
+def _forecast(proposal: Proposal) -> dict[str, Any]:
+    """What was forecast of throughput and latency, by the names of an outcome; nothing where nothing was."""
+    found = proposal.forecast
+    if found is None:
+        return {}
+    return {
+        "work": found.work,
+        "predicted_transactions_per_second": _known(found.per_second),
+        "predicted_transactions_per_second_low": _known(found.per_second_low),
+        "predicted_transactions_per_second_high": _known(found.per_second_high),
+        "predicted_latency": _known(found.latency),
+        "predicted_latency_low": _known(found.latency_low),
+        "predicted_latency_high": _known(found.latency_high),
+        "not_forecast": found.why_not,
+    }
 
 
 def _known(value: float | None) -> float:

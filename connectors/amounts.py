@@ -40,6 +40,15 @@ def format_seconds(seconds: float) -> str:
     return sign + (_small_time(value) or _large_time(value))
 
 
+def format_rate(rate: float) -> str:
+    """A number per second for people, three digits or whole: ``0.123``, ``69.7``, ``1,560``.
+
+    >>> format_rate(69.7224), format_rate(1559.6), format_rate(0.0)
+    ('69.7', '1,560', '0')
+    """
+    return f"{rate:,.0f}" if abs(rate) >= 100 else f"{rate:.3g}"
+
+
 def format_ratio(ratio: float) -> str:
     """A ratio for people, three digits: ``12.5%``; less than a thousandth of a per cent is ``0%``, NaN ``unknown``."""
     if math.isnan(ratio):

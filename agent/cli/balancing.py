@@ -30,6 +30,7 @@ from agent.pins import PinReport, pin_reports
 from agent.planner import Planning
 from agent.proposals import Proposal
 from agent.purposes import in_words
+from agent.throughput import forecast_facts
 from agent.units_of_measure import parse_ratio, parse_seconds
 from connectors.amounts import exact_bytes, format_bytes, format_seconds
 from policies.modes import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, UnknownName, Usage
@@ -199,6 +200,7 @@ def _print_figures(out: Output, mode: ModeType, proposal: Proposal) -> None:
             ("moves", f"{len(proposal.moves)}, {format_bytes(size)} ({exact_bytes(size)})"),
             ("copying takes", format_seconds(sum(move.copy_seconds for move in proposal.moves))),
             ("read wait saved", seconds_per_hour(proposal.wait_saved_per_hour)),
+            *forecast_facts(proposal.forecast),
         ]
     )
 

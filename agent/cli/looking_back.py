@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any
@@ -18,7 +19,7 @@ from agent.ledger import AuditReport, AuditRow, Ledger, MoveRow, OutcomeRow
 from agent.outcomes import outcome_json
 from agent.proposals import DIGEST_SHOWN
 from agent.units_of_measure import format_when
-from connectors.amounts import format_bytes, format_ratio, format_seconds
+from connectors.amounts import format_bytes, format_rate, format_ratio, format_seconds
 
 SHOWN = 50
 MOST_OUTCOMES = 10_000
@@ -31,7 +32,9 @@ HISTORY_COLUMNS = (
 )  # fmt: skip
 OUTCOME_COLUMNS = (
     Column("proposal", number=True), Column("verdict"), Column("predicted", number=True),
-    Column("wait/transaction before", number=True), Column("after", number=True), Column("measured at"),
+    Column("wait/transaction before", number=True), Column("after", number=True),
+    Column("per second before", number=True), Column("after", number=True), Column("forecast", number=True),
+    Column("measured at"),
 )  # fmt: skip
 AUDIT_COLUMNS = (
     Column("#", number=True), Column("at"), Column("actor"), Column("event"), Column("subject"), Column("facts"),
@@ -75,6 +78,8 @@ def outcomes(session: Session, limit: Limit = SHOWN) -> None:
         session.out.table(OUTCOME_COLUMNS, [_outcome_cells(row) for row in firsts])
         for row in firsts:
             session.out.line(f"proposal {row.proposal_id}: {row.outcome.sentence}")
+            if said := row.outcome.throughput_sentence:
+                session.out.line(f"proposal {row.proposal_id}: {said}")
     else:
         session.out.line("nothing was measured yet; a move is measured once its settle time is over")
     session.out.document({"database": session.database.name, "outcomes": [_outcome_document(row) for row in firsts]})
@@ -193,13 +198,24 @@ def _outcome_cells(row: OutcomeRow) -> tuple[str, ...]:
         f"-{format_ratio(outcome.predicted_saved_ratio)}",
         format_seconds(outcome.wait_per_transaction_before),
         format_seconds(outcome.wait_per_transaction_after),
+        *(_rate(rate) for rate in (outcome.transactions_per_second_before, outcome.transactions_per_second_after)),
+        _rate(outcome.predicted_transactions_per_second),
         format_when(row.at),
     )
 
 
+def _rate(rate: float) -> str:
+    return "-" if math.isnan(rate) else format_rate(rate)
+
+
 def _outcome_document(row: OutcomeRow) -> dict[str, Any]:
-    told = outcome_json(row.outcome)
-    return {"proposal": row.proposal_id, "measured_at": row.at, **told, "as_predicted": row.outcome.as_predicted}
+    return {
+        "proposal": row.proposal_id,
+        "measured_at": row.at,
+        **outcome_json(row.outcome),
+        "as_predicted": row.outcome.as_predicted,
+        "throughput_as_predicted": row.outcome.throughput_as_predicted,
+    }
 
 
 def _audit_cells(row: AuditRow) -> tuple[str, ...]:

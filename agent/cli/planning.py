@@ -27,6 +27,7 @@ from agent.ledger import ProposalRow
 from agent.planner import Planning
 from agent.proposals import Proposal
 from agent.ranking import Ranking, ranking_of
+from agent.throughput import forecast_document, forecast_facts
 from agent.watch import Watch
 from connectors.amounts import format_bytes, format_seconds
 from policies.plan import Advice, Verdict
@@ -121,6 +122,8 @@ def _print(out: Output, planning: Planning, ranking: Ranking, proposal: Proposal
         out.heading("the plan")
         print_value(out, proposal)
         print_moves(out, proposal.moves)
+    else:
+        out.facts(forecast_facts(planning.forecast()))
     out.line(f"read times: {_speeds(planning)}")
     not_chosen = _not_chosen(ranking)
     if not_chosen:
@@ -211,7 +214,9 @@ def plan_document(planning: Planning, proposal: Proposal | None) -> dict[str, An
         "ceiling_ratio": plan.ceiling_ratio,
         "moves": [],
     }
-    return empty if proposal is None else proposal_document(proposal)
+    if proposal is not None:
+        return proposal_document(proposal)
+    return {**empty, "forecast": forecast_document(planning.forecast())}
 
 
 def stored_document(stored: ProposalRow | None) -> dict[str, Any] | None:

@@ -25,6 +25,7 @@ from agent.cli.wording import (
 )
 from agent.ledger import MoveRow, ProposalRow
 from agent.states import MoveState
+from agent.throughput import forecast_document
 from agent.units_of_measure import format_when
 from connectors.amounts import format_bytes, format_seconds
 
@@ -127,6 +128,7 @@ def _head(row: ProposalRow) -> dict[str, Any]:
         "moves": len(row.proposal.moves),
         "bytes": row.proposal.bytes_moved,
         "wait_saved_per_hour_seconds": row.proposal.wait_saved_per_hour,
+        "forecast": forecast_document(row.proposal.forecast),
         "created_at": row.proposal.created_at,
         "expires_at": row.proposal.expires_at,
     }

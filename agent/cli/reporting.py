@@ -84,6 +84,10 @@ def _print_proposal(out: Output, proposal: ProposalRecord) -> None:
             f"{format_when(decision.at)}: {decision.event} of {decision.subject} "
             f"by {facts.get('who')} from {facts.get('origin')}{reason}"
         )
+    for title, figures in proposal.forecast:
+        out.line(f"{title}: {figures}")
+    if proposal.measured:
+        out.line(f"measured: {proposal.measured}")
     cells = [
         (
             str(move.row.id), move.row.move.key, move.row.move.to_space, format_bytes(move.row.move.size_bytes),

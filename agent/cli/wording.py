@@ -10,6 +10,7 @@ from agent.cli.output import Column, Output
 from agent.containers import CONTAINER
 from agent.proposals import DIGEST_SHOWN, Proposal, ProposedMove
 from agent.purposes import in_words
+from agent.throughput import forecast_document, forecast_facts
 from agent.units_of_measure import format_when
 from connectors.amounts import exact_bytes, format_bytes, format_ratio, format_seconds
 from connectors.model import Route
@@ -45,10 +46,10 @@ def short_digest(digest: str) -> str:
 
 def print_value(out: Output, proposal: Proposal) -> None:
     """What the proposal is expected to bring; beside the best possible and the ceiling if it was planned for gain."""
-    size = proposal.bytes_moved
+    size, forecast = proposal.bytes_moved, forecast_facts(proposal.forecast)
     moves = ("moves", f"{len(proposal.moves)}, {format_bytes(size)} ({exact_bytes(size)})")
     if not proposal.wait_per_hour and not proposal.bound_per_hour:  # an undo compares nothing, or nobody waits
-        out.facts([moves, ("saved", saved_text(proposal))])
+        out.facts([moves, ("saved", saved_text(proposal)), *forecast])
         return
     out.facts(
         [
@@ -57,6 +58,7 @@ def print_value(out: Output, proposal: Proposal) -> None:
             ("saved", saved_text(proposal)),
             *_share(proposal),
             *_relief(proposal),
+            *forecast,
             ("best possible", f"{seconds_per_hour(proposal.bound_per_hour)}, {_missed(proposal)}"),
             ("ceiling", _ceiling(proposal.ceiling_ratio)),
         ]
@@ -207,6 +209,7 @@ def proposal_document(proposal: Proposal) -> dict[str, Any]:
         "bound_per_hour_seconds": proposal.bound_per_hour,
         "gap_ratio": proposal.gap_ratio,
         "ceiling_ratio": proposal.ceiling_ratio,
+        "forecast": forecast_document(proposal.forecast),
         "moves": [move_document(move) for move in proposal.moves],
     }
 

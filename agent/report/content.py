@@ -14,6 +14,7 @@ from agent.ledger import StepRow as Step
 from agent.ledger.rows import StepState
 from agent.outcomes import outcome_json
 from agent.states import MoveState
+from agent.throughput import forecast_document, forecast_facts
 from connectors.amounts import format_bytes, format_seconds
 
 MOST = 100_000  # rows of a kind
@@ -88,6 +89,16 @@ class ProposalRecord:
         """What it was to bring, for people: what makes sessions wait more costs."""
         saved = self.row.proposal.wait_saved_per_hour
         return f"to {'save' if saved >= 0 else 'cost'} {format_seconds(abs(saved))} of wait per hour"
+
+    def forecast(self) -> Sequence[tuple[str, str]]:
+        """Throughput and latency as they were and as forecast, by title."""
+        return forecast_facts(self.row.proposal.forecast)
+
+    @property
+    def measured(self) -> str:
+        """Throughput and latency before and after the moves, next to the forecast; "" where nothing was measured."""
+        found = (move.outcome.outcome.throughput_sentence for move in self.moves if move.outcome is not None)
+        return next(found, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +221,7 @@ def _proposal_document(proposal: ProposalRecord) -> dict[str, Any]:
         "state": row.state,
         "created_at": row.proposal.created_at,
         "wait_saved_per_hour_seconds": row.proposal.wait_saved_per_hour,
+        "forecast": forecast_document(row.proposal.forecast),
         "bytes": row.proposal.bytes_moved,
         "decisions": [
             {"at": d.at, "event": d.event, "who": d.facts.get("who"), "origin": d.facts.get("origin"),

@@ -74,4 +74,5 @@ ENGINE = Engine(
         ),
         login=("password",),
     ),
+    work="activities",
 )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from agent.proposals import Proposal, proposal_from_text, proposal_text
+from agent.proposals import Proposal, WorkForecast, proposal_from_text, proposal_text
+from policies.forecast import Forecast
+from policies.interval import Interval
 from tests.unit.samples import MADE_AT, a_move, a_proposal
 
 
@@ -66,3 +69,43 @@ def test_times_keep_their_zone() -> None:
     again = proposal_from_text(proposal_text(a_proposal()))
     assert again.created_at == datetime(2026, 3, 1, 12, tzinfo=UTC)
     assert again.created_at.utcoffset() == timedelta(0)
+
+
+def a_forecast(**changes: object) -> Forecast:
+    """From 100 to 400 transactions a second with two sessions."""
+    values: dict[str, object] = {
+        "transactions": 400.0, "interval": Interval(low=320.0, high=500.0), "wait_per_transaction": 0.001,
+        "present_transactions": 100.0, "sessions": 2.0,
+    }  # fmt: skip
+    return Forecast(**{**values, **changes})  # type: ignore[arg-type]  # as above
+
+
+def test_the_forecast_is_under_the_digest_and_reads_back() -> None:
+    """Two sessions: 400 a second are 5 ms each, 320 to 500 are 6.25 to 4 ms; another figure is another digest."""
+    found = WorkForecast.of(a_forecast(), "transactions", 0.9)
+    assert (found.latency_now, found.latency, found.latency_low, found.latency_high) == (0.02, 0.005, 0.004, 0.00625)
+    proposal = a_proposal(a_move(1), forecast=found)
+    assert proposal_from_text(proposal_text(proposal)) == proposal
+    other = replace(proposal, forecast=replace(found, per_second=401.0))
+    assert other.digest != proposal.digest != a_proposal(a_move(1)).digest
+
+
+def test_what_is_not_forecast_reads_back_with_its_reason() -> None:
+    """JSON knows no NaN: what is unknown is None."""
+    nan = float("nan")
+    unknown = a_forecast(
+        transactions=nan, interval=Interval(low=nan, high=nan), wait_per_transaction=nan, why_not="no session"
+    )
+    found = WorkForecast.of(unknown, "activities", 0.9)
+    assert (found.per_second, found.latency, found.read_wait, found.why_not) == (None, None, None, "no session")
+    assert (found.per_second_now, found.latency_now) == (100.0, 0.02)
+    proposal = a_proposal(a_move(1), forecast=found)
+    assert proposal_from_text(proposal_text(proposal)) == proposal
+
+
+def test_a_proposal_from_before_there_were_forecasts_is_read() -> None:
+    """It has none, and everything else is as it was."""
+    proposal = a_proposal(a_move(1))
+    older = json.loads(proposal_text(proposal))
+    del older["forecast"]
+    assert proposal_from_text(json.dumps(older)) == proposal

@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from agent.outcomes import OutcomeVerdict
+from agent.outcomes import Outcome, OutcomeVerdict, outcome_from_json, outcome_json
+from agent.proposals import WorkForecast
 from agent.verifier import measure
 from connectors.model import DatabaseDemand
 from tests.unit.samples import a_move, a_proposal
@@ -106,3 +107,56 @@ def test_what_is_missing_is_named(before: DatabaseDemand, after: DatabaseDemand,
     """Nothing recorded, nothing measured and nothing done are three different things, each on its own side."""
     outcome = measure(PROPOSAL, before, after, 60.0)
     assert outcome.sentence.startswith(f"not measured: {missing}")
+
+
+def forecast(**changes: object) -> WorkForecast:
+    """From 100 transactions a second at 10 ms to 400 at 2.5 ms."""
+    values: dict[str, object] = {
+        "work": "transactions", "per_second_now": 100.0, "per_second": 400.0, "per_second_low": 350.0,
+        "per_second_high": 460.0, "latency_now": 0.010, "latency": 0.0025, "latency_low": 0.00217,
+        "latency_high": 0.00286, "read_wait": 0.001, "certainty": 0.9,
+    }  # fmt: skip
+    return WorkForecast(**{**values, **changes})  # type: ignore[arg-type]  # as above
+
+
+def outcome_of(after: float, found: WorkForecast | None) -> Outcome:
+    """100 transactions a second before, so many after."""
+    return measure(a_proposal(a_move(), forecast=found), demand(8.0), demand(1.0, after), 60.0)
+
+
+def test_throughput_and_latency_stand_next_to_their_forecast() -> None:
+    """One active session: 100 transactions a second are 10 ms each, 420 are 2.38 ms; 400 and 2.5 ms were forecast."""
+    outcome = outcome_of(420.0, forecast())
+    assert outcome.latency_before == pytest.approx(0.010)
+    assert outcome.latency_after == pytest.approx(1 / 420)
+    assert outcome.predicted_latency == 0.0025
+    assert outcome.throughput_as_predicted is True
+    assert outcome.throughput_sentence == (
+        "100 transactions/s became 420, forecast 400 (between 350 and 460); "
+        "latency 10 ms became 2.38 ms, forecast 2.5 ms"
+    )
+    assert outcome_of(500.0, forecast()).throughput_as_predicted is False
+
+
+def test_what_was_not_forecast_is_told_as_such() -> None:
+    """With the reason that the proposal gave; of one from before there were forecasts, without."""
+    unknown = dict.fromkeys(("per_second", "per_second_low", "per_second_high", "latency", "latency_low"), None)
+    outcome = outcome_of(420.0, forecast(**unknown, latency_high=None, why_not="hdd is an array of several devices"))
+    assert "not forecast: hdd is an array" in outcome.throughput_sentence
+    assert outcome.throughput_as_predicted is None
+    older = outcome_of(420.0, None)
+    assert older.throughput_sentence.startswith("100 transactions/s became 420, not forecast;")
+    assert older.throughput_as_predicted is None
+
+
+def test_an_outcome_of_an_older_ledger_is_read() -> None:
+    """It lacks throughput's forecast and says so; a newer one reads back as it was."""
+    outcome = outcome_of(420.0, forecast())
+    plain = outcome_json(outcome)
+    assert outcome_json(outcome_from_json(plain)) == plain
+    kept = {name: value for name, value in plain.items() if not name.startswith(("predicted_t", "predicted_l"))}
+    older = outcome_from_json({name: kept[name] for name in kept if name not in {"work", "not_forecast"}})
+    assert math.isnan(older.predicted_transactions_per_second)
+    assert older.transactions_per_second_after == 420.0
+    with pytest.raises(ValueError):
+        outcome_from_json({name: value for name, value in plain.items() if name != "verdict"})

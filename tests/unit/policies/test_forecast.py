@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from connectors.model import DatabaseDemand
-from policies.forecast import Forecast, forecast
-from policies.plan import PolicySettings, Situation
-from tests.unit.policies.situations import Site, Unit
+from policies.balancer import make_plan
+from policies.forecast import Forecast, forecast, forecast_plan, tiers_after
+from policies.plan import PolicySettings, Situation, TierLimits, TierSpeed
+from tests.unit.policies.situations import BARE, HDD, Site, Unit
 
 SETTINGS = PolicySettings()
 
@@ -122,3 +124,82 @@ def test_more_on_the_ssd_is_never_slower_and_the_interval_holds_the_forecast(
     assert rates[0] == pytest.approx(rate, rel=0.02)
     assert all(after >= before * (1 - 1e-6) for before, after in itertools.pairwise(rates))
     assert rates[-1] <= rate / (1 - waiting) * (1 + 1e-6)
+
+
+def test_a_closed_network_by_hand() -> None:
+    """Two sessions, one queue: 69.72 transactions a second, worked out with pencil and paper.
+
+    50 a second and one session waiting of two: Z = 1 / 50 = 20 ms; U = 1 / (1 + 1 / 2) = 2 / 3, so D = 13.33 ms.
+    Half of the reads go where they take no time: D = 6.67 ms and X (Z + D / (1 - X D / 2)) = 2, which is
+    X^2 - 500 X + 30,000 = 0 and X = 250 - sqrt(32,500).
+    """
+    database = DatabaseDemand(reads=180.0, read_wait=1.0, transactions=50.0, active=2.0)
+    at_once = TierSpeed(random_read_seconds=0.0, sequential_read_seconds=0.0, write_seconds=0.0)
+    site = Site(database=database, tiers=(("ssd", at_once, ("fast",)), ("hdd", HDD, ("slow",))))
+    found = placed(site.situation([Unit(key="a", sync=90.0), Unit(key="b", sync=90.0)]), 0, 1)
+    assert found.transactions == pytest.approx(250 - math.sqrt(32_500), rel=1e-9)
+    assert found.latency == pytest.approx(2 / 69.7224, rel=1e-6)
+    assert found.wait_per_transaction == pytest.approx(2 / 69.7224 - 0.020, rel=1e-5)
+    assert found.latency_interval.low < found.latency < found.latency_interval.high
+
+
+@given(
+    sync=st.lists(st.floats(0.0, 5_000.0), min_size=1, max_size=6),
+    homes=st.lists(st.sampled_from([0, 1]), min_size=6, max_size=6),
+    then=st.lists(st.sampled_from([0, 1]), min_size=6, max_size=6),
+    rate=st.floats(0.1, 1e5),
+    active=st.floats(0.1, 500.0),
+    waiting=st.one_of(st.floats(0.0, 2.0), st.just(math.nan)),
+)
+def test_no_placement_is_better_than_no_wait_and_nobody_waits_longer_than_sessions_are_there(
+    sync: list[float], homes: list[int], then: list[int], rate: float, active: float, waiting: float
+) -> None:
+    """Whatever is believed of the tiers: throughput ends where only computing is left, wait where all sessions wait."""
+    units = [Unit(key=f"u{at}", sync=s, space=("fast", "slow")[homes[at]]) for at, s in enumerate(sync)]
+    database = measured(rate, active * waiting, active)
+    found = placed(Site(database=database).situation(units), *then[: len(sync)])
+    if math.isnan(found.transactions):
+        assert found.why_not
+        return
+    by_model = sum(s * (0.0055 if home else 0.0002) for s, home in zip(sync, homes, strict=False))
+    waits = min(active, active * waiting if waiting == waiting else by_model)
+    sessions = max(1.0, active)
+    elsewhere = max(0.01, sessions - waits) / rate
+    assert found.transactions <= sessions / elsewhere * (1 + 1e-9)
+    assert found.transactions * found.wait_per_transaction <= sessions * (1 + 1e-9)
+
+
+def test_an_array_is_not_forecast() -> None:
+    """How many of its drives serve at a time is not known: by its RAID level, or by more I/Os than one drive does."""
+    situation = two_equals(measured())
+    fast, slow = situation.tiers
+    for limits in (TierLimits(raid=5), TierLimits(io_per_second=2000.0)):
+        found = placed(replace(situation, tiers=(fast, replace(slow, limits=limits))), 0, 1)
+        assert found.why_not == "hdd is an array of several devices"
+        assert math.isnan(found.transactions)
+    both = tuple(replace(tier, limits=TierLimits(raid=1)) for tier in (fast, slow))
+    assert "ssd and hdd are arrays" in placed(replace(situation, tiers=both), 0, 1).why_not
+    one = replace(situation, tiers=(fast, replace(slow, limits=TierLimits(io_per_second=180.0))))
+    assert not placed(one, 0, 1).why_not
+    busy_ssd = replace(situation, tiers=(replace(fast, limits=TierLimits(io_per_second=40_000.0)), slow))
+    assert not placed(busy_ssd, 0, 1).why_not
+
+
+@pytest.mark.parametrize(
+    ("unknown", "word"),
+    [({"transactions": math.nan}, "counts no transactions"), ({"active": math.nan}, "how long sessions execute"),
+     ({"transactions": 0.0}, "no transaction was seen"), ({"active": 0.0}, "no session")],
+)  # fmt: skip
+def test_what_is_not_forecast_says_why(unknown: dict[str, float], word: str) -> None:
+    """The reason names what is missing."""
+    assert word in placed(two_equals(measured(**unknown)), 0, 1).why_not
+
+
+def test_a_plan_is_forecast_with_its_moves_done() -> None:
+    """The tiers after a plan are those of its moves, and without moves those of now."""
+    situation = two_equals(measured())
+    plan = make_plan(situation, BARE)
+    assert len(plan.moves) == 2
+    assert tiers_after(situation, plan).tolist() == [0, 0]
+    assert forecast_plan(situation, SETTINGS, plan) == placed(situation, 0, 0)
+    assert forecast_plan(situation, SETTINGS, replace(plan, moves=())) == placed(situation, 1, 1)
