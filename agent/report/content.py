@@ -90,6 +90,7 @@ class ProposalRecord:
         saved = self.row.proposal.wait_saved_per_hour
         return f"to {'save' if saved >= 0 else 'cost'} {format_seconds(abs(saved))} of wait per hour"
 
+    @property
     def forecast(self) -> Sequence[tuple[str, str]]:
         """Throughput and latency as they were and as forecast, by title."""
         return forecast_facts(self.row.proposal.forecast)
