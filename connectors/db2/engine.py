@@ -5,6 +5,7 @@ from __future__ import annotations
 from connectors.base import Clock, Connector, DriverMissing
 from connectors.db2.settings import Db2Settings
 from connectors.inheritance import Inheritance
+from connectors.installing import install_command
 from connectors.registry import Engine
 
 SAMPLE_SETTINGS = """\
@@ -28,7 +29,7 @@ move_by: both               # tables and whole table spaces between storage grou
 keep_original: false        # ADMIN_MOVE_TABLE keeps the old table under another name
 """
 NO_WHEEL = (
-    "Run: pip install 'hotplace[db2]'. IBM builds its driver for Linux on x86-64 with glibc, macOS and Windows; "
+    "IBM builds its driver for Linux on x86-64 with glibc, macOS and Windows; "
     "there is none for Linux on ARM64 or Alpine: run hotplace on another machine, it only needs to reach the server."
 )
 
@@ -46,7 +47,9 @@ def connect(settings: Db2Settings, clock: Clock) -> Connector:
     try:
         import ibm_db_dbi  # noqa: F401  # only to tell a missing driver from a broken connector
     except ImportError as error:
-        raise DriverMissing(f"the Db2 driver ibm_db cannot be loaded: {error}", advice=NO_WHEEL) from error
+        raise DriverMissing(
+            f"the Db2 driver ibm_db cannot be loaded: {error}", advice=f"Run: {install_command('db2')}. {NO_WHEEL}"
+        ) from error
     from connectors.db2.connector import Db2Connector
 
     return Db2Connector(settings, clock)

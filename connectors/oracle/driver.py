@@ -15,6 +15,7 @@ from types import ModuleType, TracebackType
 from typing import Any, Protocol, Self, cast
 
 from connectors.base import DriverMissing
+from connectors.installing import install_command
 from connectors.oracle.settings import OracleSettings
 
 MODERN, LEGACY = "oracledb", "cx_Oracle"
@@ -126,7 +127,7 @@ def load_driver(settings: OracleSettings) -> Driver:
             _enter_thick_mode(module, settings)
         return Driver(module=module, thin=name == MODERN and settings.driver == "thin")
     raise DriverMissing(
-        "the Oracle driver python-oracledb is not installed", advice="Run: pip install 'hotplace[oracle]'"
+        "the Oracle driver python-oracledb is not installed", advice=f"Run: {install_command('oracle')}"
     )
 
 

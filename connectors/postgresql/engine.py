@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from connectors.base import Clock, Connector, DriverMissing
 from connectors.inheritance import Inheritance
+from connectors.installing import install_command
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.registry import Engine
 
@@ -35,7 +36,7 @@ def connect(settings: PostgresqlSettings, clock: Clock) -> Connector:
         import psycopg  # noqa: F401  # only to tell a missing driver from a broken connector
     except ImportError as error:
         raise DriverMissing(
-            "the PostgreSQL driver psycopg is not installed", advice="Run: pip install 'hotplace[postgresql]'"
+            "the PostgreSQL driver psycopg is not installed", advice=f"Run: {install_command('postgresql')}"
         ) from error
     from connectors.postgresql.connector import PostgresqlConnector
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from connectors.base import Clock, Connector, DriverMissing
 from connectors.inheritance import Inheritance
+from connectors.installing import install_command
 from connectors.registry import Engine
 from connectors.sqlserver.settings import SqlserverSettings
 
@@ -40,7 +41,7 @@ def connect(settings: SqlserverSettings, clock: Clock) -> Connector:
     except ImportError as error:
         raise DriverMissing(
             f"the SQL Server driver pyodbc cannot be used: {error}",
-            advice="Run: pip install 'hotplace[sqlserver]'; install unixodbc and ODBC Driver 18 or FreeTDS (tdsodbc).",
+            advice=f"Run: {install_command('sqlserver')}; install unixodbc and ODBC Driver 18 or FreeTDS (tdsodbc).",
         ) from error
     from connectors.sqlserver.connector import SqlserverConnector
 

@@ -21,6 +21,7 @@ from connectors.db2.space_move import Instance, space_route
 from connectors.db2.storage_doctor import storage_findings
 from connectors.db2.table_move import table_route
 from connectors.db2.table_room import Room
+from connectors.installing import install_command
 from connectors.model import NoRoute, Route
 from tests.db2.facts import FAST_SPACE, SETTINGS, SPACE, STORAGE, TABLE, bundle, space
 from tests.db2.test_columns import KNOWN, NAMES
@@ -132,6 +133,7 @@ def test_pitfall_31_no_wheel_is_said(module: str, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(DriverMissing) as caught:
         connect(SETTINGS, SystemClock())
     assert "ARM64 or Alpine" in caught.value.advice
+    assert install_command("db2") in caught.value.advice
 
 
 def test_pitfall_31_a_missing_licence_is_said() -> None:

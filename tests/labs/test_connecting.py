@@ -26,6 +26,7 @@ from connectors.base import (
     StatementFailed,
     TimedOut,
 )
+from connectors.installing import install_command
 from connectors.postgresql.engine import ENGINE
 from connectors.postgresql.settings import PostgresqlSettings, parse_duration
 from connectors.registry import find_engine
@@ -224,4 +225,4 @@ def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(DriverMissing) as caught:
         ENGINE.connect(PostgresqlSettings(dbname="d", user="u"), SystemClock())
-    assert "pip install 'hotplace[postgresql]'" in caught.value.advice
+    assert caught.value.advice == f"Run: {install_command('postgresql')}"

@@ -20,6 +20,7 @@ from connectors.base import (
     StatementFailed,
     TimedOut,
 )
+from connectors.installing import install_command
 from connectors.oracle.driver import Connection, Driver, code_of, load_driver, words_of
 from connectors.oracle.errors import cannot_connect, connection_broke, outcome_unknown, translate
 from connectors.oracle.settings import OracleSettings
@@ -69,7 +70,7 @@ def test_a_missing_driver_is_told_with_the_command(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "cx_Oracle", None)
     with pytest.raises(DriverMissing) as caught:
         load_driver(SETTINGS)
-    assert "hotplace[oracle]" in caught.value.advice
+    assert caught.value.advice == f"Run: {install_command('oracle')}"
 
 
 def test_thick_mode_without_its_client_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from tests.labs.tds.drivers import OdbcDriver, drivers
 try:
     import pyodbc  # noqa: F401  # only to tell whether there is one
 except ImportError as error:
-    WHY = f"tests/sqlserver: pyodbc cannot be loaded ({error}); install unixodbc and hotplace[sqlserver]"
+    WHY = f"tests/sqlserver: pyodbc cannot be loaded ({error}); apt install unixodbc, make setup"
     collect_ignore_glob = ["test_*.py"]
 else:
     WHY = ""

@@ -14,6 +14,7 @@ from connectors.db2.errors import diagnose, translate
 from connectors.db2.plan_only.platforms import Platform, insist_on, platform_of
 from connectors.db2.queries import Query, fit, query
 from connectors.db2.settings import Db2Settings
+from connectors.installing import install_command
 from connectors.interruptible import abandonable
 
 PACKAGE = "connectors.db2.plan_only"
@@ -141,7 +142,7 @@ def open_i(settings: Db2Settings) -> tuple[Connection, str, str]:
     except ImportError as error:
         raise DriverMissing(
             f"pyodbc cannot be loaded: {error}",
-            advice="pip install pyodbc, and install IBM i Access with its ODBC driver",
+            advice=f"Run: {install_command('sqlserver')}; install IBM i Access with its ODBC driver.",
         ) from error
     seconds = max(1, round(settings.connect_timeout))
     try:

@@ -135,7 +135,7 @@ def installation(major: int) -> Path:
     found = {**debian_installations(), **embedded_installations()}
     if major not in found:
         raise LabUnavailable(f"no PostgreSQL {major} here (there are {', '.join(map(str, found)) or 'none'}): "
-                             "pip install 'hotplace[demo]', or apt install postgresql")  # fmt: skip
+                             "make setup, or apt install postgresql")  # fmt: skip
     return found[major]
 
 

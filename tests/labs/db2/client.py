@@ -66,7 +66,7 @@ def running_db2(version: str = "11.5") -> Iterator[Db2]:
     reason = why_not()
     if reason:
         pytest.skip(reason)
-    pytest.importorskip("ibm_db", reason="no IBM driver here: pip install 'hotplace[db2]'")
+    pytest.importorskip("ibm_db", reason="no IBM driver here: make setup")
     server = _IDLE.pop(version, None) or _Server(version)
     try:
         yield server.db2

@@ -48,7 +48,7 @@ def microsoft() -> OdbcDriver:
     package = find_spec("mssql_python_odbc")
     folders = list(package.submodule_search_locations or ()) if package else []
     found = next((path for folder in folders for path in Path(folder).glob(MICROSOFT_PATTERN)), None)
-    why = "" if found else "Microsoft ODBC Driver 18 is not installed: pip install 'hotplace[dev]' brings mssql-python"
+    why = "" if found else "Microsoft ODBC Driver 18 is not installed: make components brings it"
     return OdbcDriver("ODBC Driver 18", str(found or ""), microsoft=True, missing=why or _without_pyodbc())
 
 
