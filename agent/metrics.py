@@ -194,7 +194,12 @@ def _undecided(snapshots: list[Snapshot]) -> Iterator[Metric]:
 def _outcomes(snapshots: list[Snapshot]) -> Iterator[Metric]:
     """What was measured after moves, and the last of it beside what was predicted."""
     verdicts = CounterMetricFamily(
-        "hotplace_outcomes", "Proposals measured after their moves, by verdict.", labels=("database", "verdict")
+        "hotplace_outcomes",
+        "Proposals measured after their moves, undos left out, by verdict.",
+        labels=("database", "verdict"),
+    )
+    undos = CounterMetricFamily(
+        "hotplace_undo_outcomes", "Undos measured after their moves, by verdict.", labels=("database", "verdict")
     )
     saved = GaugeMetricFamily(
         "hotplace_outcome_saved_ratio",
@@ -204,11 +209,12 @@ def _outcomes(snapshots: list[Snapshot]) -> Iterator[Metric]:
     for snapshot in snapshots:
         for verdict in OutcomeVerdict:
             verdicts.add_metric([snapshot.database, verdict], snapshot.outcomes[verdict])
+            undos.add_metric([snapshot.database, verdict], snapshot.undo_outcomes[verdict])
         last = snapshot.last_outcome
         if last is not None and not math.isnan(last.saved_ratio):
             saved.add_metric([snapshot.database, "predicted"], last.predicted_saved_ratio)
             saved.add_metric([snapshot.database, "measured"], last.saved_ratio)
-    yield from (verdicts, saved)
+    yield from (verdicts, undos, saved)
 
 
 def _units(snapshots: list[Snapshot], top: int) -> Iterator[Metric]:

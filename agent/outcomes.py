@@ -26,7 +26,7 @@ class Outcome:
     verdict: OutcomeVerdict
     measured: bool  # False: the figures below are no evidence
     predicted_wait_saved_per_hour: float  # seconds per hour, as the proposal promised
-    predicted_saved_ratio: float  # the same as a share of the wait before
+    predicted_saved_ratio: float  # the same as a share of the wait before; NaN: an undo, for which nothing is predicted
     wait_per_transaction_before: float  # seconds
     wait_per_transaction_after: float
     transactions_per_second_before: float
@@ -47,6 +47,12 @@ class Outcome:
     predicted_latency_low: float = math.nan
     predicted_latency_high: float = math.nan
     not_forecast: str = ""  # why not, where the proposal says so
+    undo: bool = False  # of taking moves back: says nothing of what moves bring
+
+    @property
+    def judged(self) -> str:
+        """The verdict for people: ``helped``, and of an undo ``undo helped``."""
+        return f"undo {self.verdict}" if self.undo else self.verdict.value
 
     @property
     def saved_ratio(self) -> float:

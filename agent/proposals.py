@@ -123,6 +123,11 @@ class Proposal:
         return hashlib.sha256(proposal_text(self).encode()).hexdigest()
 
     @property
+    def is_undo(self) -> bool:
+        """Whether it takes moves back and does nothing else."""
+        return bool(self.moves) and all(move.undoes is not None for move in self.moves)
+
+    @property
     def bytes_moved(self) -> int:
         """Bytes of all moves together."""
         return sum(move.size_bytes for move in self.moves)

@@ -70,8 +70,17 @@ class Snapshot:
     undone: int = 0  # moves that another one took back, since start
     proposals: Mapping[str, int] | None = None  # state -> how many are open
     undecided: Term | None = None  # of the proposal that expires first of those that wait for a decision
-    outcomes: Counter[OutcomeVerdict] = field(default_factory=Counter)  # measured proposals since start
-    last_outcome: Outcome | None = None
+    outcomes: Counter[OutcomeVerdict] = field(default_factory=Counter)  # measured proposals since start, undos left out
+    undo_outcomes: Counter[OutcomeVerdict] = field(default_factory=Counter)  # measured undos since start
+    last_outcome: Outcome | None = None  # undos left out
+
+    def note(self, outcome: Outcome) -> None:
+        """Count what was measured: what moves brought, and what taking them back did, each for itself."""
+        if outcome.undo:
+            self.undo_outcomes[outcome.verdict] += 1
+        else:
+            self.outcomes[outcome.verdict] += 1
+            self.last_outcome = outcome
 
 
 def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, Any]:

@@ -60,6 +60,7 @@ def measure(
         predicted_saved_ratio_high=_known(ran.saved_ratio_high),
         latency_before=session_seconds(before),
         latency_after=session_seconds(after),
+        undo=ran.is_undo,
         **_forecast(ran),
     )
 
@@ -94,7 +95,9 @@ def _verdict(before: float, after: float) -> OutcomeVerdict:
 
 
 def _predicted(ran: Proposal) -> float:
-    """Share of the wait that was to be saved."""
+    """Share of the wait that was to be saved; NaN for an undo: the plan's word turned round is no prediction."""
+    if ran.is_undo:
+        return math.nan
     return ran.wait_saved_per_hour / ran.wait_per_hour if ran.wait_per_hour else 0.0
 
 
@@ -130,7 +133,8 @@ def _sentence(
 ) -> str:
     was, now = wait_per_transaction(before), wait_per_transaction(after)
     some = "" if proposed in (None, len(ran.moves)) else f" for the {len(ran.moves)} of {proposed} moves that ran"
-    return (
+    went = (
         f"{verdict}: read wait per transaction went from {format_seconds(was)} to {format_seconds(now)} "
-        f"({(now - was) / was:+.0%}); predicted {-_predicted(ran):+.0%}{some}"
+        f"({(now - was) / was:+.0%})"
     )
+    return f"undo {went}" if ran.is_undo else f"{went}; predicted {-_predicted(ran) or 0.0:+.0%}{some}"

@@ -221,8 +221,7 @@ class Watch:
             self.snapshot.undone += settle_undos(self.database.name, self._ledger)
             measured = self._settling.judge(self.connector)
             for outcome in measured:
-                self.snapshot.outcomes[outcome.verdict] += 1
-                self.snapshot.last_outcome = outcome
+                self.snapshot.note(outcome)
             return measured
 
     def hold_lease(self) -> None:

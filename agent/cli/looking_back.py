@@ -156,7 +156,7 @@ def _move_cells(row: MoveRow, measured: OutcomeRow | None) -> tuple[str, ...]:
         row.state.value,
         format_when(row.updated_at),
         row.reason,
-        measured.outcome.verdict.value if measured else "",
+        measured.outcome.judged if measured else "",
     )
 
 
@@ -194,8 +194,8 @@ def _outcome_cells(row: OutcomeRow) -> tuple[str, ...]:
     outcome = row.outcome
     return (
         str(row.proposal_id),
-        outcome.verdict.value,
-        f"-{format_ratio(outcome.predicted_saved_ratio)}",
+        outcome.judged,
+        _change(-outcome.predicted_saved_ratio),
         format_seconds(outcome.wait_per_transaction_before),
         format_seconds(outcome.wait_per_transaction_after),
         *(_rate(rate) for rate in (outcome.transactions_per_second_before, outcome.transactions_per_second_after)),
@@ -206,6 +206,13 @@ def _outcome_cells(row: OutcomeRow) -> tuple[str, ...]:
 
 def _rate(rate: float) -> str:
     return "-" if math.isnan(rate) else format_rate(rate)
+
+
+def _change(ratio: float) -> str:
+    """A change of the wait with its sign; "" where nothing was predicted."""
+    if math.isnan(ratio):
+        return ""
+    return f"{'+' if ratio > 0 else ''}{format_ratio(ratio or 0.0)}"
 
 
 def _outcome_document(row: OutcomeRow) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from agent.cli.output import Column, Output
 from agent.cli.session import Session
 from agent.cli.sizing import write_file
 from agent.report import Report, html_page, markdown_page, report_document, report_of
-from agent.report.content import ProposalRecord
+from agent.report.content import ProposalRecord, counted
 from agent.units_of_measure import format_when, parse_seconds
 from connectors.amounts import format_bytes
 
@@ -59,10 +59,10 @@ def _print(out: Output, found: Report) -> None:
     out.line(f"{found.database}, {format_when(found.since)} to {format_when(found.until)}", style="bold")
     out.facts(
         [
-            ("proposals", _counted(totals["proposals_by_state"])),
-            ("moves", _counted(totals["moves_by_state"])),
+            ("proposals", counted(totals["proposals_by_state"])),
+            ("moves", counted(totals["moves_by_state"])),
             ("moved", found.moved),
-            ("outcomes", _counted(totals["outcomes_by_verdict"])),
+            ("outcomes", found.outcomes),
             ("audit chain", f"{found.audit.sentence}; head {found.audit.head}"),
         ]
     )
@@ -92,12 +92,8 @@ def _print_proposal(out: Output, proposal: ProposalRecord) -> None:
         (
             str(move.row.id), move.row.move.key, move.row.move.to_space, format_bytes(move.row.move.size_bytes),
             move.row.state.value, move.took,
-            move.outcome.outcome.verdict.value if move.outcome else "",
+            move.outcome.outcome.judged if move.outcome else "",
         )
         for move in proposal.moves
     ]  # fmt: skip
     out.table(COLUMNS, cells)
-
-
-def _counted(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count} {word}" for word, count in counts.items()) or "none"

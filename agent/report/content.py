@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,7 +12,7 @@ from agent.advice import stored_advice
 from agent.ledger import AuditReport, AuditRow, ClosedSpaceRow, Ledger, MoveRow, OutcomeRow, PinRow, ProposalRow
 from agent.ledger import StepRow as Step
 from agent.ledger.rows import StepState
-from agent.outcomes import outcome_json
+from agent.outcomes import Outcome, outcome_json
 from agent.states import MoveState
 from agent.throughput import forecast_document, forecast_facts
 from connectors.amounts import format_bytes, format_seconds
@@ -133,8 +133,15 @@ class Report:
             "bytes_moved": sum(move.row.move.size_bytes for move in arrived),
             "copy_seconds": sum(move.copy_seconds for move in arrived),
             "copy_complete": all(move.copy_complete for move in arrived),
-            "outcomes_by_verdict": dict(Counter(outcome.verdict.value for outcome in measured.values())),
+            "outcomes_by_verdict": _by_verdict(o for o in measured.values() if not o.undo),
+            "undo_outcomes_by_verdict": _by_verdict(o for o in measured.values() if o.undo),
         }
+
+    @property
+    def outcomes(self) -> str:
+        """What moves brought and what taking them back did, counted for people."""
+        brought, undone = self.totals["outcomes_by_verdict"], self.totals["undo_outcomes_by_verdict"]
+        return "; ".join([counted(brought), *([f"undo: {counted(undone)}"] if undone else [])])
 
     @property
     def moved(self) -> str:
@@ -145,6 +152,15 @@ class Report:
         if not totals["bytes_moved"]:
             return "nothing"
         return f"{size}, in a time that is not known" if took == NOT_KNOWN else f"{size} in {took}"
+
+
+def _by_verdict(outcomes: Iterable[Outcome]) -> dict[str, int]:
+    return dict(Counter(outcome.verdict.value for outcome in outcomes))
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """How many there are of each, for people: ``2 helped, 1 hurt``."""
+    return ", ".join(f"{count} {word}" for word, count in counts.items()) or "none"
 
 
 def report_of(ledger: Ledger, database: str, since: datetime, until: datetime) -> Report:

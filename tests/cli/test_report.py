@@ -70,6 +70,29 @@ def test_an_empty_ledger_makes_an_honest_page(site: Site) -> None:
     assert site.run("report", "--html", "/nowhere/report.html").code == 6
 
 
+def test_what_an_undo_did_is_counted_by_itself(tmp_path: Path) -> None:
+    """Taking back what hurt is one hurt and one undo, not one of each among what moves brought."""
+    clock = StillClock()
+    with Ledger.open(tmp_path / "ledger.db", clock) as ledger:
+        waits = iter((4.0, 4.8, 4.8, 4.0))
+        for proposal in (
+            a_proposal(a_move()),
+            a_proposal(a_move(key="public.lines", reason=UNDO, undoes=1), purpose="undo 1"),
+        ):
+            ends = MoveState.PRECHECK, MoveState.RUNNING, MoveState.PLACED
+            move = carried_out(ledger, ledger.proposals.store(proposal), *ends)
+            before, after = (
+                DatabaseDemand(reads=1000.0, read_wait=next(waits), transactions=100.0, active=1.0) for _ in range(2)
+            )
+            ledger.moves.record_outcome(move, measure(proposal, before, after, 60.0))
+        found = report_of(ledger, "shop", MADE_AT, clock.now())
+        assert found.totals["outcomes_by_verdict"] == {"hurt": 1}
+        assert found.totals["undo_outcomes_by_verdict"] == {"helped": 1}
+        assert found.outcomes == "1 hurt; undo: 1 helped"
+        for text in pages(found):
+            assert "1 hurt; undo: 1 helped" in text
+
+
 def test_names_cannot_break_the_page(tmp_path: Path) -> None:
     """Tags and table marks in a table's name are text."""
     clock = StillClock()

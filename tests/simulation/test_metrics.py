@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from agent.metrics import OTHER, AgentCollector
 from agent.outcomes import OutcomeVerdict
 from agent.ranking import RANKING, SUMMED, Ordered, Standing, ranking_from_arrays, ranking_of
+from agent.report import report_of
 from agent.snapshot import Snapshot
 from agent.undo import propose_undo
 from tests.simulation.site import Site
@@ -190,3 +192,17 @@ def test_outcomes_and_undone_moves_are_counted(tmp_path: Path) -> None:
         watch.verify()
         watch.verify()
         assert rows(exposition(watch.snapshot), "hotplace_moves_total")[("sim", "undone")] == len(moves) == 1
+        before = text
+        assert set(rows(before, "hotplace_undo_outcomes_total").values()) == {0.0}
+        site.observe(watch)
+        (undone,) = watch.verify()
+        text = exposition(watch.snapshot)
+        assert undone.undo
+        for name in ("hotplace_outcomes_total", "hotplace_outcome_saved_ratio"):
+            assert rows(text, name) == rows(before, name), "what moves brought is not what taking them back did"
+        assert rows(text, "hotplace_undo_outcomes_total") == {
+            ("sim", verdict): float(verdict is undone.verdict) for verdict in OutcomeVerdict
+        }
+        totals = report_of(ledger, "sim", site.clock.now() - timedelta(days=1), site.clock.now()).totals
+        assert totals["outcomes_by_verdict"] == {outcome.verdict: 1}
+        assert totals["undo_outcomes_by_verdict"] == {undone.verdict: 1}

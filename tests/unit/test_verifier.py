@@ -8,6 +8,7 @@ import pytest
 
 from agent.outcomes import Outcome, OutcomeVerdict, outcome_from_json, outcome_json
 from agent.proposals import WorkForecast
+from agent.undo import UNDO
 from agent.verifier import measure
 from connectors.model import DatabaseDemand
 from tests.unit.samples import a_move, a_proposal
@@ -76,6 +77,19 @@ def test_a_proposal_that_predicts_nothing_is_no_division_by_zero() -> None:
     outcome = measure(a_proposal(wait_per_hour=0.0, wait_saved_per_hour=0.0), demand(40.0), demand(40.0), 60.0)
     assert outcome.predicted_saved_ratio == 0.0
     assert math.isfinite(outcome.wait_per_transaction_after)
+
+
+def test_an_undo_is_judged_as_an_undo() -> None:
+    """What an undo gives back is no gain of a move, and the plan's prediction turned round is no prediction."""
+    back = a_proposal(a_move(reason=UNDO, undoes=3, wait_saved_per_hour=-900.0), wait_saved_per_hour=-900.0)
+    outcome = measure(back, demand(47.0), demand(40.0), 60.0)
+    assert (outcome.undo, outcome.verdict) == (True, OutcomeVerdict.HELPED)
+    assert outcome.sentence == "undo helped: read wait per transaction went from 47 ms to 40 ms (-15%)"
+    assert math.isnan(outcome.predicted_saved_ratio)
+    assert outcome_from_json(outcome_json(outcome)).undo is True
+    older = {name: value for name, value in outcome_json(outcome).items() if name != "undo"}
+    assert outcome_from_json(older).undo is False
+    assert not measure(PROPOSAL, demand(40.0), demand(10.0), 60.0).undo
 
 
 def test_too_short_a_look_is_told_as_such() -> None:
