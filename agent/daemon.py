@@ -10,7 +10,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -29,12 +29,14 @@ from agent.jobs import ACT_EVERY_SECONDS, Job, Jobs
 from agent.ledger import HistorySettings, Ledger
 from agent.logs import EventLog
 from agent.metrics import AgentCollector
+from agent.schedule import next_turn, on_grid
 from agent.snapshot import Snapshot
 from agent.watch import Watch
 from connectors.base import Clock, ConnectorError, HotplaceError, LeaseHeld
 
 log = EventLog(__name__)
 FOLD_EVERY_SECONDS = 3600.0
+FOLD_AFTER_SECONDS = 15.0  # of a start: not beside the first samples
 LOOK_AT_CLOCK_SECONDS = 30.0
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 STALE_SAMPLES = 3  # /readyz fails after this many sampling periods without a sample
@@ -204,18 +206,32 @@ class Daemon:
         )
         soon = self._clock.now() + timedelta(seconds=0.1)
         for watch in self._watches.values():
-            jobs: tuple[tuple[Job, float], ...] = (
-                (self._jobs.sample, watch.database.sample_seconds),
-                (self._jobs.plan, watch.database.plan_seconds),
-                (self._jobs.act, ACT_EVERY_SECONDS),
-            )
-            for job, every in jobs:
-                # A plan comes between two samples, so that what each holds for a moment does not add up.
-                between = min(watch.database.sample_seconds, LOOK_AT_CLOCK_SECONDS) / 2
-                first = soon if job != self._jobs.plan else soon + timedelta(seconds=every + between)
+            for job, every, first in self._turns(watch, soon):
                 scheduler.add_job(self._jobs.guarded, "interval", (job, watch), seconds=every, next_run_time=first)
-        scheduler.add_job(self._jobs.fold, "interval", seconds=FOLD_EVERY_SECONDS)
+        first = next_turn(self._jobs.folded_at(), FOLD_EVERY_SECONDS, soon + timedelta(seconds=FOLD_AFTER_SECONDS))
+        scheduler.add_job(self._jobs.fold, "interval", seconds=FOLD_EVERY_SECONDS, next_run_time=first)
         return scheduler
+
+    def _turns(self, watch: Watch, soon: datetime) -> tuple[tuple[Job, float, datetime], ...]:
+        """Each job of a watch, how often it is done in seconds, and when for the first time.
+
+        A plan comes between two samples, so that what each holds for a moment does not add up; the first plan of all
+        after the second sample, which is the first that says anything.
+        """
+        database = watch.database
+        sampled, planned = watch.sampled_at, self._jobs.planned_at(database.name)
+        sample = next_turn(sampled, database.sample_seconds, soon)
+        between = sample + timedelta(seconds=min(database.sample_seconds, LOOK_AT_CLOCK_SECONDS) / 2)
+        if planned is None and sampled is None:
+            planned, every = between, database.sample_seconds
+        else:
+            every = database.plan_seconds
+        plan = on_grid(next_turn(planned, every, between), between, database.sample_seconds)
+        return (
+            (self._jobs.sample, database.sample_seconds, sample),
+            (self._jobs.plan, database.plan_seconds, plan),
+            (self._jobs.act, ACT_EVERY_SECONDS, soon),
+        )
 
     def _mind_the_clock(self) -> None:
         """Bring jobs forward that a wall clock set back has left in the far future: the scheduler goes by that one."""
@@ -264,9 +280,11 @@ class Daemon:
         if self._scheduler is not None:
             self._scheduler.shutdown(wait=True)
         self._close_watches()
-        self.config = config
+        self.config, before = config, self._watches
         self._watches = self._make_watches(config)
-        for watch in self._watches.values():
+        for name, watch in self._watches.items():
+            if name in before:
+                watch.go_on_from(before[name])
             try:
                 self._claim(watch)
             except LeaseHeld as error:  # the other databases go on; acting says so again when there is something to do

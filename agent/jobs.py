@@ -7,7 +7,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from agent.decisions import forget
@@ -22,6 +22,9 @@ from connectors.interruptible import interruptible
 log = EventLog(__name__)
 ACT_EVERY_SECONDS = 1.0  # how soon an approval is noticed, and what people ask of a move that is held
 LONGEST_REST_SECONDS = 60.0  # between two tries to act that fail: each writes to the log, and may write to the ledger
+PLANNED = "planned"  # name of the document whose time tells when the daemon planned last, by database
+FOLDED = "history folded"  # the same of folding, which is for all databases at once:
+ALL_DATABASES = ""
 WORK_SECONDS = 7 * 86400.0  # that the work of databases is kept by the interval, for outcomes
 
 Job = Callable[[Watch], None]
@@ -95,10 +98,24 @@ class Jobs:
         with smaller_blocks_returned():
             planning = watch.plan()
             number = None if planning is None else watch.propose(planning)
+        if planning is not None:
+            self._ledger.state.save_document(watch.database.name, PLANNED, None)
         if number is not None and planning is not None and self._told.get(watch.database.name) != number:
             self._told[watch.database.name] = number
             log.info("proposal", database=watch.database.name, id=number, moves=len(planning.plan.moves),
                      wait_saved_per_hour=round(planning.plan.wait_saved_per_hour, 1))  # fmt: skip
+
+    def planned_at(self, database: str) -> datetime | None:
+        """When its last plan was made, by this daemon or one before it; None: never."""
+        return self._noted_at(database, PLANNED)
+
+    def folded_at(self) -> datetime | None:
+        """When history was folded last; None: never."""
+        return self._noted_at(ALL_DATABASES, FOLDED)
+
+    def _noted_at(self, database: str, name: str) -> datetime | None:
+        stored = self._ledger.state.load_document(database, name)
+        return None if stored is None else stored[0]
 
     def act(self, watch: Watch) -> None:
         """Carry out what is approved, unless the last try has failed a moment ago.
@@ -124,6 +141,7 @@ class Jobs:
         report = self._ledger.history.fold(now, self._history)
         self._ledger.work.drop(now - timedelta(seconds=WORK_SECONDS))
         forgotten = forget(self._ledger, now - timedelta(seconds=self._history.history_seconds))
+        self._ledger.state.save_document(ALL_DATABASES, FOLDED, None)
         log.debug("history folded", report=str(report), decisions_forgotten=forgotten)
 
     def everything(self, watch: Watch) -> None:

@@ -6,6 +6,7 @@ of our own in between - costs that interval and nothing else: without evidence n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
@@ -28,7 +29,8 @@ from policies.variance import index_of
 from policies.workload import RecentWork, WorkInterval, recalled
 
 CATALOG_EVERY_SECONDS = 600.0
-SAVE_EVERY_SECONDS = 300.0
+SAVE_EVERY_SECONDS = 300.0  # at the latest, however much is known
+SAVED_BYTES_PER_SECOND = 16_384.0  # on average, by saving more often than that; 1.4 GB a day
 LONGEST_INTERVAL_SAMPLES = 10  # a longer silence is a gap: nobody knows how the work was spread over it
 LONGEST_INTERVAL_SECONDS = 3600.0
 VIEWED_AT_ONCE = 2048  # units, a hundred figures of work for each
@@ -62,10 +64,45 @@ class Picture:
     roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, averaged likewise
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What a sampler holds in memory only, for another one of the same database to go on from."""
+
+    before: Sample | None
+    met: I64
+    disturbed: bool
+    recent: RecentWork
+
+
+def always() -> bool:
+    """That what is learnt is kept."""
+    return True
+
+
 class Sampler:
     """The eyes on one database. Use from one thread at a time."""
 
-    def __init__(self, database: DatabaseConfig, connector: Connector, ledger: Ledger, clock: Clock) -> None:
+    def __init__(
+        self,
+        database: DatabaseConfig,
+        connector: Connector,
+        ledger: Ledger,
+        clock: Clock,
+        *,
+        seen: Seen | None = None,
+        keeps: Callable[[], bool] = always,
+    ) -> None:
+        """Begin with what the ledger knows.
+
+        Args:
+            database: its configuration.
+            connector: asked for catalog and samples.
+            ledger: the durable record.
+            clock: time.
+            seen: what another sampler of the same database had in memory.
+            keeps: asked before anything that was learnt goes into the ledger; False: someone else watches this
+                database and knows more.
+        """
         self._database = database
         self._connector = connector
         self._ledger = ledger
@@ -78,8 +115,9 @@ class Sampler:
         self._slots: I64 = np.empty(0, dtype=np.int64)
         self._met: I64 = np.empty(0, dtype=np.int64)  # physical ids that the catalog held at the last sample
         self._disturbed = False
-        self._saved_at = clock.monotonic()
-        self._seen = False  # an interval, by this very sampler
+        self._keeps = keeps
+        self._save_at = -float("inf")  # what is seen first is saved at once: commands go by it
+        self._learnt = False  # from an interval, by this very sampler
         self._recent = self._load_work()
         self._tracer = Tracer(database.name, ledger)
         self._heat = self._load_heat()
@@ -87,6 +125,15 @@ class Sampler:
         self._drift = self._load_drift()
         self._units = self._load_units()
         self._devices = device.empty_devices(len(database.tiers))
+        if seen is not None:
+            self._before, self._met, self._disturbed, self._recent = (
+                seen.before, seen.met, seen.disturbed, seen.recent,
+            )  # fmt: skip
+
+    @property
+    def seen(self) -> Seen:
+        """For the sampler that comes after this one."""
+        return Seen(before=self._before, met=self._met, disturbed=self._disturbed, recent=self._recent)
 
     def cycle(self) -> Cycle:
         """Take one sample and learn from it.
@@ -98,7 +145,7 @@ class Sampler:
         self._refresh_catalog()
         sample = self._connector.sample()
         sentence, demand = self._learn(sample)
-        if self._clock.monotonic() - self._saved_at >= SAVE_EVERY_SECONDS:
+        if demand is not None and self._clock.monotonic() >= self._save_at:
             self.save()
         return Cycle(
             taken_at=sample.taken_at,
@@ -169,20 +216,25 @@ class Sampler:
         return traced_heat(self._ledger, self._database.name, self._slots)
 
     def save(self) -> None:
-        """Store heat and tier speeds, so that a restart goes on where this left off."""
-        now = self._clock.now()
-        self._ledger.state.save_arrays(self._database.name, HEAT, now, heat.state_arrays(self._heat))
-        self._ledger.state.save_arrays(self._database.name, SPEED, now, self._speed_arrays())
-        if self._seen:
+        """Store heat and tier speeds, so that a restart goes on where this left off, and commands know what this knows.
+
+        The next time is the sooner the less there was to write.
+        """
+        if not self._keeps():
+            return
+        name, now, state = self._database.name, self._clock.now(), self._ledger.state
+        written = state.save_arrays(name, HEAT, now, heat.state_arrays(self._heat))
+        written += state.save_arrays(name, SPEED, now, self._speed_arrays())
+        if self._learnt:
             work = asdict(self._recent.mean())
-            known = {name: value for name, value in work.items() if value == value}  # JSON knows no NaN
-            self._ledger.state.save_document(self._database.name, WORK, known)
-            self._ledger.state.save_document(self._database.name, ROLES, roles_document(self.roles()))
-        self._ledger.state.save_arrays(self._database.name, SEASONS, now, season.season_arrays(self._seasons))
-        self._ledger.state.save_arrays(self._database.name, DRIFT, now, drift.drift_arrays(self._drift))
+            known = {rate: value for rate, value in work.items() if value == value}  # JSON knows no NaN
+            state.save_document(name, WORK, known)
+            state.save_document(name, ROLES, roles_document(self.roles()))
+        written += state.save_arrays(name, SEASONS, now, season.season_arrays(self._seasons))
+        written += state.save_arrays(name, DRIFT, now, drift.drift_arrays(self._drift))
         if self._units is not None:
-            self._ledger.state.save_arrays(self._database.name, UNITS, now, heirs.known_arrays(self._units))
-        self._saved_at = self._clock.monotonic()
+            written += state.save_arrays(name, UNITS, now, heirs.known_arrays(self._units))
+        self._save_at = self._clock.monotonic() + min(SAVE_EVERY_SECONDS, written / SAVED_BYTES_PER_SECOND)
 
     def _refresh_catalog(self) -> None:
         """Read the catalog when it is due, and give every unit its slot."""
@@ -222,7 +274,7 @@ class Sampler:
         del before  # its counters are as many as the new ones, and heat is worked on next
         if self._disturbed:
             self._disturbed = False
-            if not isinstance(interval, Gap):
+            if not isinstance(interval, Gap) and self._keeps():
                 self._learn_cost(interval)
             return "a move of ours ran in this interval: it is no evidence", None
         if isinstance(interval, Gap):
@@ -251,16 +303,18 @@ class Sampler:
         slots = np.where(rows >= 0, self._slots[rows], -1)
         if bool((rows < 0).any()):
             self._catalog_at = -float("inf")  # units we have not met: read the catalog before the next sample
-        self._tracer.see(demand, slots, self._slots)  # a trace counts whenever it is on, measuring window or not
+        if self._keeps():
+            self._tracer.see(demand, slots, self._slots)  # a trace counts whenever it is on, measuring window or not
         counts = self._is_measured(interval)
         if counts:
             self._heat = heat.update(self._heat, demand, slots, self._slots, self._settings)
             self._learn_habits(demand, slots)
         work = WorkInterval(seconds=demand.seconds, demand=demand.database, roles=demand.roles)
-        self._seen = True
+        self._learnt = True
         self._recent = self._recent.then(work, self._settings.half_life_seconds)
         self._calibrate(demand, rows)
-        self._remember(demand, slots)
+        if self._keeps():
+            self._remember(demand, slots)
         active = int(np.count_nonzero(demand.rates.any(axis=0)))
         told = f"{active} of {len(catalog.units)} units had demand in {format_seconds(demand.seconds)}"
         return told if counts else f"{told}; outside the measured hours, heat stays as it is", demand

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack
+from datetime import datetime
 
 from agent.advice import ADVICE, advice_document, advice_on
 from agent.basis import asked_for, end_without_basis
@@ -24,7 +26,7 @@ from agent.planner import Planning, make_planning, proposal_of
 from agent.progress import PROGRESS, RunningMove, progress_document
 from agent.proposals import Proposal
 from agent.ranking import RANKING, Ordered, Standing
-from agent.sampler import Cycle, Sampler
+from agent.sampler import Cycle, Sampler, Seen, always
 from agent.settling import Settling
 from agent.snapshot import Snapshot, Term, Worth
 from agent.states import ACTIONABLE, UNFINISHED, MoveState, ProposalState
@@ -50,6 +52,7 @@ class Watch:
         listener: Listener | None = None,
         asked_by: str = "",
         top_units: int = MOST_TOP_UNITS,
+        keeps: Callable[[], bool] = always,
     ) -> None:
         """Wire it up; connects on first use.
 
@@ -62,6 +65,7 @@ class Watch:
             listener: told of everything that happens to a move.
             asked_by: who gave the command that this is part of; "": nobody, it is the agent itself.
             top_units: that the snapshot tells of one by one.
+            keeps: asked before anything that was learnt or planned goes into the ledger; proposals do in any case.
         """
         self.database = database
         self.dry_run = dry_run
@@ -71,6 +75,8 @@ class Watch:
         self._listener = listener
         self._asked_by = asked_by
         self._top_units = top_units
+        self._keeps = keeps
+        self._seen: Seen | None = None
         self._settling = Settling(database, ledger, clock, level, asked_by=asked_by)
         self._lock = threading.RLock()
         self._connector: Connector | None = None
@@ -138,18 +144,20 @@ class Watch:
             )  # fmt: skip
             if mode is not None:
                 return planning
-            self._rank(planning)
-            self._ledger.state.save_document(self.database.name, PIN_REPORTS, reports_document(pin_reports(planning)))
-            keep(self._ledger, self.database.name, planning)
-            self._ledger.state.save_document(self.database.name, ADVICE, advice_document(advice_on(planning)))
+            ordered = Ordered(planning)
+            if self._keeps():
+                self._leave_behind(planning, ordered)
+            self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ordered, self._top_units)
             self.count_proposals()
             return planning
 
-    def _rank(self, planning: Planning) -> None:
-        """Leave the ranking in the ledger and its top in memory."""
-        ordered = Ordered(planning)
-        self._ledger.state.save_arrays(self.database.name, RANKING, planning.made_at, ordered.arrays())
-        self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ordered, self._top_units)
+    def _leave_behind(self, planning: Planning, ordered: Ordered) -> None:
+        """Ranking, state of the pins, what the plan was made from and advice, for everybody who looks later."""
+        name, state = self.database.name, self._ledger.state
+        state.save_arrays(name, RANKING, planning.made_at, ordered.arrays())
+        state.save_document(name, PIN_REPORTS, reports_document(pin_reports(planning)))
+        keep(self._ledger, name, planning)
+        state.save_document(name, ADVICE, advice_document(advice_on(planning)))
 
     def proposal(self, planning: Planning) -> Proposal | None:
         """The plan as a proposal, not stored; None where there is nothing to move."""
@@ -251,9 +259,16 @@ class Watch:
             if self._lease is not None:
                 ending.callback(self._lease.release)
             sampler = self._sampler if save else None
+            self._seen = self._seen if self._sampler is None else self._sampler.seen
             self._connector = self._acting = self._sampler = self._executor = self._lease = None
             if sampler is not None:
                 sampler.save()
+
+    def go_on_from(self, other: Watch) -> None:
+        """Know what another watch of this very database knew when it was closed; nothing where that was another one."""
+        mine, its = self.database, other.database
+        if (mine.engine, mine.connection) == (its.engine, its.connection):
+            self._seen, self.snapshot = other._seen, other.snapshot
 
     # -- the parts, made on first use ----------------------------------------------------------------------------
 
@@ -277,7 +292,9 @@ class Watch:
         """The eyes."""
         with self._lock:  # the acting thread may be the first to ask
             if self._sampler is None:
-                self._sampler = Sampler(self.database, self.connector, self._ledger, self._clock)
+                self._sampler = Sampler(
+                    self.database, self.connector, self._ledger, self._clock, seen=self._seen, keeps=self._keeps
+                )
             return self._sampler
 
     @property
@@ -301,6 +318,12 @@ class Watch:
                 self.snapshot.identity = self.connector.identify()
             return self.snapshot.identity
 
+    @property
+    def sampled_at(self) -> datetime | None:
+        """When the last good sample was taken; None: there was none yet."""
+        cycle = self.snapshot.cycle
+        return None if cycle is None else cycle.taken_at
+
     # -- for the metrics ------------------------------------------------------------------------------------------
 
     def _note_progress(self, running: RunningMove | None) -> None:
@@ -314,7 +337,9 @@ class Watch:
         self.snapshot.proposals = {str(state): sum(row.state is state for row in rows) for state in OPEN}
         undecided = [row.proposal for row in rows if row.state is ProposalState.PROPOSED]
         first = min(undecided, key=lambda proposal: proposal.expires_at, default=None)
-        self.snapshot.undecided = first and Term(created_at=first.created_at, expires_at=first.expires_at)
+        self.snapshot.undecided = (
+            None if first is None else Term(created_at=first.created_at, expires_at=first.expires_at)
+        )
 
     def _count(self, done: tuple[MoveRow, ...]) -> None:
         counts = dict(self.snapshot.moves or {})

@@ -27,13 +27,15 @@ class SmallState:
         self._database = database
         self._clock = clock
 
-    def save_arrays(self, database: str, name: str, at: datetime, columns: Mapping[str, Column]) -> None:
-        """Keep named arrays, exact to the bit; replaces those of the same name.
+    def save_arrays(self, database: str, name: str, at: datetime, columns: Mapping[str, Column]) -> int:
+        """Keep named arrays, exact to the bit; replaces those of the same name. Returns the bytes that they take.
 
         Raises:
             ValueError: an array holds Python objects or records.
         """
-        self._replace(arrays, database, name, at, encode_arrays(columns))
+        body = encode_arrays(columns)
+        self._replace(arrays, database, name, at, body)
+        return len(body)
 
     def load_arrays(self, database: str, name: str) -> tuple[datetime, dict[str, NDArray[Any]]] | None:
         """The arrays of that name and when they were saved."""

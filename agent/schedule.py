@@ -1,0 +1,34 @@
+"""When a job has its next turn: a schedule goes on from what was done last, however often the daemon restarts."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timedelta
+
+
+def next_turn(last: datetime | None, every_seconds: float, earliest: datetime) -> datetime:
+    """One interval after the last turn, but not before ``earliest``, and at once where there was none.
+
+    A last turn in the future is one by a clock that was set back since: the interval then counts from ``earliest``.
+
+    >>> from datetime import UTC
+    >>> noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    >>> [f"{next_turn(noon + timedelta(minutes=ago), 3600.0, noon):%H:%M}" for ago in (-90, -20, 90)]
+    ['12:00', '12:40', '13:00']
+    """
+    if last is None:
+        return earliest
+    interval = timedelta(seconds=every_seconds)
+    return min(max(last + interval, earliest), earliest + interval)
+
+
+def on_grid(at: datetime, first: datetime, every_seconds: float) -> datetime:
+    """The last instant up to ``at`` that is a whole number of intervals after ``first``; ``first`` where there is none.
+
+    >>> from datetime import UTC
+    >>> noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    >>> f"{on_grid(noon + timedelta(seconds=150), noon, 60.0):%H:%M:%S}"
+    '12:02:00'
+    """
+    whole = math.floor((at - first).total_seconds() / every_seconds)
+    return first + timedelta(seconds=max(0, whole) * every_seconds)

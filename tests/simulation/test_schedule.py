@@ -1,0 +1,157 @@
+"""Schedules and knowledge go on over restarts and reloads, however often those come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from apscheduler.job import Job
+
+from agent.daemon import FOLD_EVERY_SECONDS, Daemon
+from agent.jobs import Jobs
+from agent.ledger import HistorySettings, Ledger
+from agent.sampler import SAVE_EVERY_SECONDS
+from agent.watch import Watch
+from tests.simulation.site import MINUTE, Site
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """A simulated shop, planned for once an hour."""
+    return Site(tmp_path)
+
+
+@contextmanager
+def scheduled(site: Site, watch: Watch, ledger: Ledger) -> Iterator[dict[str, Job]]:
+    """The jobs of a daemon that starts now, by name; none of them runs."""
+    daemon = Daemon(site.config, None, ledger, site.clock)
+    daemon._watches = {"sim": watch}
+    scheduler = daemon._schedule()
+    scheduler.start(paused=True)
+    try:
+        yield {job.args[0].__name__ if job.args else job.func.__name__: job for job in scheduler.get_jobs()}
+    finally:
+        scheduler.shutdown()
+
+
+def test_restarts_more_often_than_planning_still_plan(site: Site) -> None:
+    """A restart every ten minutes and a plan an hour: planned once an hour, folded once an hour, after six hours."""
+    planned: list[datetime] = []
+    folded: list[datetime] = []
+    for _ in range(36):
+        with site.agent() as (watch, ledger):
+            jobs = Jobs(ledger, site.clock, HistorySettings())
+            with scheduled(site, watch, ledger) as by_name:
+                plan_at, fold_at = by_name["plan"].next_run_time, by_name["fold"].next_run_time
+            end = site.clock.now() + timedelta(minutes=10)
+            while site.clock.now() < end:
+                watch.sample()
+                if plan_at <= site.clock.now():
+                    jobs.plan(watch)
+                    planned.append(site.clock.now())
+                    plan_at += HOUR
+                if fold_at <= site.clock.now():
+                    jobs.fold()
+                    folded.append(site.clock.now())
+                    fold_at += timedelta(seconds=FOLD_EVERY_SECONDS)
+                site.clock.sleep(MINUTE)
+    for done in (planned, folded):
+        assert 5 <= len(done) <= 7, done
+        apart = [later - earlier for earlier, later in pairwise(done)]
+        assert all(HOUR - timedelta(minutes=2) <= each <= HOUR + timedelta(minutes=11) for each in apart), apart
+
+
+def test_the_first_plan_of_all_comes_after_the_second_sample(site: Site) -> None:
+    """One sample says nothing, and nobody waits an hour to see a ranking."""
+    with site.agent() as (watch, ledger), scheduled(site, watch, ledger) as by_name:
+        after = by_name["plan"].next_run_time - by_name["sample"].next_run_time
+        assert timedelta(minutes=1) < after < timedelta(minutes=2)
+
+
+def test_an_overdue_plan_comes_right_after_the_first_sample(site: Site) -> None:
+    """A daemon that was away for a day plans at once, and one whose clock was set back waits an interval at most."""
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        Jobs(ledger, site.clock, HistorySettings()).plan(watch)
+    site.clock.sleep(86_400.0)
+    with site.agent() as (watch, ledger), scheduled(site, watch, ledger) as by_name:
+        assert by_name["plan"].next_run_time - by_name["sample"].next_run_time < timedelta(minutes=1)
+    site.clock.jump(-30 * 86_400.0)
+    with site.agent() as (watch, ledger), scheduled(site, watch, ledger) as by_name:
+        assert by_name["plan"].next_run_time <= site.clock.now() + HOUR + timedelta(minutes=1)
+
+
+def test_a_reload_loses_no_interval(site: Site) -> None:
+    """The watch that comes after a reload learns from its first sample, which follows the last one by its interval."""
+    with site.agent() as (first, ledger):
+        site.observe(first, 3)
+        first.close()
+        second = Watch(first.database, ledger, site.clock, level=first.level, dry_run=False)
+        second.go_on_from(first)
+        with scheduled(site, second, ledger) as by_name:
+            assert by_name["sample"].next_run_time - site.clock.now() == timedelta(minutes=1)
+        site.clock.sleep(MINUTE)
+        assert second.sample().evidence
+        assert second.snapshot.cycles == 5
+        second.close()
+
+
+def test_a_move_in_the_last_interval_before_a_reload_is_still_no_evidence(site: Site) -> None:
+    """What our own move read is not taken for demand because the configuration was read again."""
+    with site.agent() as (first, ledger):
+        site.observe(first, 3)
+        first.sampler.disturb()
+        first.close()
+        second = Watch(first.database, ledger, site.clock, level=first.level, dry_run=False)
+        second.go_on_from(first)
+        site.clock.sleep(MINUTE)
+        assert not second.sample().evidence
+        second.close()
+
+
+def test_another_database_goes_on_from_nothing(site: Site, tmp_path: Path) -> None:
+    """Counters of the server before are not compared with those of the server that the configuration names now."""
+    (tmp_path / "other").mkdir()
+    other = Site(tmp_path / "other", scenario="eight_tables", clock=site.clock)
+    with site.agent() as (first, ledger):
+        site.observe(first, 3)
+        first.close()
+        second = Watch(other.config.database(), ledger, site.clock, level=first.level, dry_run=False)
+        second.go_on_from(first)
+        assert second.sampled_at is None
+        assert not second.sample().evidence
+        second.close(save=False)
+
+
+def test_what_is_known_is_there_after_the_second_sample(site: Site) -> None:
+    """Commands go by the ledger: heat, work and the speed of tiers are in it as soon as there is anything to know."""
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        assert ledger.state.load_arrays("sim", "heat") is None
+        site.clock.sleep(MINUTE)
+        watch.sample()
+        stored = ledger.state.load_arrays("sim", "heat")
+        assert stored is not None
+        assert stored[1]["observed_seconds"].max() == pytest.approx(MINUTE)
+        assert ledger.state.load_document("sim", "work of the database") is not None
+
+
+@pytest.mark.parametrize(("bytes_per_second", "saves"), [(1e9, 31), (1.0, 7)])
+def test_saving_costs_little(site: Site, monkeypatch: pytest.MonkeyPatch, bytes_per_second: float, saves: int) -> None:
+    """A little is written with every sample, much as often as before: every five minutes."""
+    monkeypatch.setattr("agent.sampler.SAVED_BYTES_PER_SECOND", bytes_per_second)
+    assert SAVE_EVERY_SECONDS == 5 * MINUTE
+    with site.agent() as (watch, ledger):
+        at = set()
+        for _ in range(32):
+            watch.sample()
+            if stored := ledger.state.load_arrays("sim", "heat"):
+                at.add(stored[0])
+            site.clock.sleep(MINUTE)
+        assert len(at) == saves
