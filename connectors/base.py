@@ -28,6 +28,7 @@ from typing import ClassVar, Protocol, Self, runtime_checkable
 from connectors.containers import ByHand
 from connectors.model import (
     I64,
+    Blocker,
     Bundle,
     Capability,
     Catalog,
@@ -289,6 +290,18 @@ class TakesOut(Protocol):
         """The way for ``Bundle.container`` out of ``Bundle.space``, whose undo puts it back, or why there is none.
 
         ``ByHand``: there is one that hotplace does not take. Changes nothing.
+        """
+        ...
+
+
+@runtime_checkable
+class SeesBlockers(Protocol):
+    """What a connector may offer besides: to tell before a statement is sent what it would wait for."""
+
+    def blockers(self, route: Route, *, tidying: bool = False) -> tuple[Blocker, ...]:
+        """What the steps of the route (its tidy steps, if ``tidying``) would wait for too long; () for nothing.
+
+        Changes nothing.
         """
         ...
 

@@ -299,6 +299,7 @@ class Route:
     follow_up: tuple[FollowUp, ...] = ()
     keeps: tuple[Kept, ...] = ()  # inspect() tells what of it is not as it was; empty: nothing is compared
     tidy_locks: str = ""  # of tidy_steps, in the engine's words, one sentence; "": as locks
+    patient_prologue: tuple[str, ...] = ()  # in place of prologue where all that is in the way gives way to who waits
     tidy_bytes: int = 0  # that tidy_steps copy at most, all together
 
     @property
@@ -313,6 +314,22 @@ class NoRoute:
 
     code: str
     sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocker:
+    """Something that a statement of a move would wait for, as things are now."""
+
+    sentence: str  # who, since when and in what state; no full stop
+    gives_way: bool = False  # to a statement that waits long enough: background work of the engine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remnant:
+    """Where something that an interrupted run has left lies, and how much room it takes."""
+
+    space: str
+    size_bytes: int
 
 
 class Home(StrEnum):
@@ -335,6 +352,8 @@ class Inspection:
     on_disk: bool | None  # the files were seen in the target's folder; None: cannot look
     leftovers: tuple[Step, ...] = ()  # what would tidy an interrupted run; those among Route.tidy_steps are approved
     running: bool = False  # the server still executes a statement of this move
+    finished: bool = False  # it has arrived and none of its own statements is left to send, leftovers aside
+    remnants: tuple[Remnant, ...] = ()  # what each of leftovers would remove; empty: not known
     paused: bool = False  # the server holds a statement of this move, and can go on with it
 
 

@@ -161,6 +161,9 @@ def move_sql(move: ProposedMove) -> str:
     route = move.route
     lines = [f"-- move {move.ordinal}: {_comment(f'{move.what} from {move.from_space} to {move.to_space}')}"]
     lines += [f"{_closed(setting)}" for setting in route.prologue]
+    if route.patient_prologue:
+        lines.append("-- instead of these, where only background work that gives way is in the way:")
+        lines += [f"--   {_comment(_closed(setting))}" for setting in route.patient_prologue]
     for step in route.steps:
         lines += [f"-- {_comment(step.purpose)}", _closed(step.sql)]
     if route.tidy_steps:
@@ -233,6 +236,7 @@ def _route_document(route: Route) -> dict[str, Any]:
         "transient_bytes": route.transient_bytes,
         "notes": list(route.notes),
         "prologue": list(route.prologue),
+        "patient_prologue": list(route.patient_prologue),
         "statements": [{"sql": step.sql, "purpose": step.purpose} for step in route.steps],
         "undo": [{"sql": step.sql, "purpose": step.purpose} for step in route.undo_steps],
         "if_interrupted": if_interrupted_document(route),

@@ -7,6 +7,7 @@ from ipaddress import ip_address
 from connectors.base import Clock, Lease, Mover
 from connectors.model import (
     I64,
+    Blocker,
     Bundle,
     Capability,
     Catalog,
@@ -20,10 +21,12 @@ from connectors.model import (
     Sample,
 )
 from connectors.postgresql import demand, doctor, inspection, lease, routes
+from connectors.postgresql.blockers import find_blockers
 from connectors.postgresql.catalog import Shape, exact_sizes, read_catalog, shape_of
 from connectors.postgresql.mover import PostgresqlMover
 from connectors.postgresql.queries import query
 from connectors.postgresql.relation import find_relation
+from connectors.postgresql.replication import read_replication
 from connectors.postgresql.sampler import StatisticsSampler
 from connectors.postgresql.session import ReadSession
 from connectors.postgresql.settings import PostgresqlSettings
@@ -97,7 +100,11 @@ class PostgresqlConnector:
     def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
         """See ``routes``."""
         relation = find_relation(self._session, bundle.key, to_space)
-        return routes.routes_of(relation, bundle, to_space, self._settings)
+        return routes.routes_of(relation, bundle, to_space, self._settings, read_replication(self._session))
+
+    def blockers(self, route: Route, *, tidying: bool = False) -> tuple[Blocker, ...]:
+        """See ``blockers``."""
+        return find_blockers(self._session, route, self._settings, tidying=tidying)
 
     def inspect(self, route: Route) -> Inspection:
         """By name, because REINDEX CONCURRENTLY gives an index a new oid."""
@@ -105,7 +112,8 @@ class PostgresqlConnector:
 
     def doctor(self) -> tuple[Finding, ...]:
         """See ``doctor``."""
-        return doctor.examine(self._session, self.catalog())
+        allowed = self._settings.allow_moves_with_remote_apply
+        return doctor.examine(self._session, self.catalog(), remote_apply_allowed=allowed)
 
     def open_mover(self) -> Mover:
         """A writing session of this connector's account."""

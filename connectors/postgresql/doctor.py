@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from connectors.amounts import format_bytes
 from connectors.model import Catalog, Finding, Severity
 from connectors.postgresql.queries import query
+from connectors.postgresql.replication import findings_on, read_replication
 from connectors.postgresql.session import ReadSession, Row
 from connectors.postgresql.unknown_files import unknown_files
 
@@ -29,8 +31,13 @@ _FACTS = (
 Facts = Mapping[str, Any]
 
 
-def examine(session: ReadSession, catalog: Catalog) -> tuple[Finding, ...]:
+def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: bool) -> tuple[Finding, ...]:
     """All findings, what is well included.
+
+    Args:
+        session: to ask over.
+        catalog: as it is now.
+        remote_apply_allowed: the configuration allows moves whose lock a standby could prolong.
 
     Raises:
         ConnectorError: the server did not answer.
@@ -40,7 +47,26 @@ def examine(session: ReadSession, catalog: Catalog) -> tuple[Finding, ...]:
     found = [check(facts) for check in _CHECKS]
     found += [_may_create(row) for row in spaces]
     found += [_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces]
+    found += findings_on(read_replication(session), allowed=remote_apply_allowed)
+    found += _unfinished(session.rows(query("unfinished_indexes"), doing="looking for unfinished indexes"))
     return (*found, *unknown_files(session))
+
+
+def _unfinished(rows: list[Row]) -> list[Finding]:
+    """What interrupted rebuilds have left, by whomever; one that is written to slows down every change of its table."""
+    if not rows:
+        return [Finding(severity=Severity.OK, code="unfinished_index", sentence="no rebuild has left an index behind")]
+    return [
+        Finding(
+            severity=Severity.WARNING,
+            code="unfinished_index",
+            sentence=f"an interrupted REINDEX CONCURRENTLY has left the invalid index {index} on {table}: "
+            f"{format_bytes(size)} in {space}{', written to with every change of its table' if written else ''}",
+            remedy=f"hotplace drops those of its own moves (hotplace history); else: DROP INDEX CONCURRENTLY {index};",
+            values={"index": index, "space": space, "bytes": str(size)},
+        )
+        for index, table, space, size, written in rows
+    ]
 
 
 def read_facts(session: ReadSession) -> Facts:

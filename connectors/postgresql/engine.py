@@ -21,6 +21,7 @@ statement_timeout: 30s      # of every query that hotplace reads with
 lock_timeout: 500ms         # a move that waits longer for its lock steps back, so that others are not held up behind it
 # online_lock_timeout: 60s  # REINDEX CONCURRENTLY waits for old transactions; nobody is held up behind that
 # move_timeout: 4h          # of one statement of a move
+# allow_moves_with_remote_apply: false   # true: also moves whose lock a reader on a synchronous standby could prolong
 # local: true               # the server's files are on this machine; else judged by the connection
 index_route: online         # online: REINDEX CONCURRENTLY; fast: ALTER INDEX SET TABLESPACE, blocks the table meanwhile
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from connectors.model import Home, Inspection, Route, Step
+from connectors.model import Home, Inspection, Remnant, Route, Step
 from connectors.postgresql.queries import query
 from connectors.postgresql.relation import INDEX, Relation, find_relation
 from connectors.postgresql.routes import drop_leftover, leftover_names, tag_of
@@ -25,13 +25,17 @@ def inspect(session: ReadSession, route: Route, *, local: bool) -> Inspection:
         return Inspection(
             home=Home.GONE, sentence=f"{key} no longer exists", size_bytes=0, on_disk=None, running=running
         )
+    home = _home(relation, route)
+    left = () if running or relation.kind != INDEX else _leftovers(session, relation, route)
     return Inspection(
-        home=_home(relation, route),
+        home=home,
         sentence=f"{key} is in {relation.space}",
         size_bytes=relation.bytes or 0,
         on_disk=_on_disk(relation) if local else None,
-        leftovers=() if running or relation.kind != INDEX else _leftovers(session, relation, route),
+        leftovers=tuple(step for step, _ in left),
+        remnants=tuple(remnant for _, remnant in left),
         running=running,
+        finished=home is Home.TARGET,  # one statement moves it
     )
 
 
@@ -68,14 +72,14 @@ def _is_data_of(data: Path, system_identifier: int) -> bool:
         return False
 
 
-def _leftovers(session: ReadSession, relation: Relation, route: Route) -> tuple[Step, ...]:
+def _leftovers(session: ReadSession, relation: Relation, route: Route) -> tuple[tuple[Step, Remnant], ...]:
     """Steps that drop what an interrupted rebuild of this index left; those of other indexes are none of ours."""
     found = session.rows(query("leftovers"), {"table": relation.table_oid}, doing="looking for unfinished indexes")
-    expected = {name: ordinal for ordinal, name in enumerate(leftover_names(relation.name), start=1)}
-    steps: list[Step] = []
-    for schema, name in found:
+    left = []
+    for schema, name, space, size in found:
         number = name[len(name.rstrip("0123456789")) :]
-        if name in leftover_names(relation.name, number):
-            ordinal = expected[name] if name in expected else len(expected) + len(steps) + 1
-            steps.append(drop_leftover(schema, name, tag_of(route), ordinal))
-    return tuple(steps)
+        names = leftover_names(relation.name, number)
+        if name in names:
+            step = drop_leftover(schema, name, tag_of(route), 1 + names.index(name))
+            left.append((step, Remnant(space=space, size_bytes=size or 0)))
+    return tuple(left)

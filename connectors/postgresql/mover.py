@@ -10,6 +10,7 @@ from psycopg import sql
 
 from connectors.base import Clock, Closing, ConnectorError, Unpausable
 from connectors.model import Progress, Route, Step
+from connectors.postgresql.blockers import find_blockers
 from connectors.postgresql.errors import (
     QUERY_CANCELED,
     cancelled,
@@ -36,6 +37,7 @@ class PostgresqlMover(Closing, Unpausable):
             CannotConnect: or AuthenticationFailed, as for any connection.
         """
         self._clock = clock
+        self._settings = settings
         self._session = open_connection(
             settings,
             name="hotplace move",
@@ -56,9 +58,17 @@ class PostgresqlMover(Closing, Unpausable):
     def prepare(self, route: Route) -> None:
         """Send the prologue and note how full the target is."""
         self._route = route
-        for statement in route.prologue:
+        for statement in self._prologue(route):
             self._send(statement, f"preparing to move {route.bundle.key}", 0.0)
         self._bytes_before, *_ = self._look(route)
+
+    def _prologue(self, route: Route) -> tuple[str, ...]:
+        """The patient one where only background work that gives way is in the way."""
+        if not route.patient_prologue:
+            return route.prologue
+        with self._watching:
+            found = find_blockers(self._watch, route, self._settings)
+        return route.patient_prologue if found and all(each.gives_way for each in found) else route.prologue
 
     def execute(self, step: Step) -> None:
         """Run one step to its end."""

@@ -35,6 +35,7 @@ class Relation:
     wal_level: str
     standby: bool
     system_identifier: int
+    deadlock_seconds: float  # deadlock_timeout: who waits for a lock longer than that makes autovacuum give way
 
 
 def find_relation(session: ReadSession, key: str, space: str) -> Relation | None:

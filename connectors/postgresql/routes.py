@@ -8,7 +8,8 @@ copies the old one and is sooner done. Locks and log as measured, and in the man
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from psycopg import sql
 
@@ -16,29 +17,42 @@ from connectors.amounts import format_seconds
 from connectors.effects import Locked
 from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.postgresql.relation import INDEX, MATERIALIZED_VIEW, Relation
+from connectors.postgresql.replication import Replication, notes_on, prolonging
 from connectors.postgresql.session import milliseconds
 from connectors.postgresql.settings import PostgresqlSettings
 
 NAME_BYTES = 63  # NAMEDATALEN - 1
 TAG = "/* hotplace move"
 LEFT_BEHIND = ("ccnew", "ccold")  # what REINDEX CONCURRENTLY calls the index it builds, and the one it replaces
+NUMBERS = (
+    "",
+    *map(str, range(1, 10)),
+)  # behind such a name, where it is taken: the first free one (ChooseRelationName)
+MOST_PATIENCE_SECONDS = 5.0  # with a longer deadlock_timeout others would queue for too long: autovacuum is waited for
 
 
 def routes_of(
-    relation: Relation | None, bundle: Bundle, to_space: str, settings: PostgresqlSettings
+    relation: Relation | None, bundle: Bundle, to_space: str, settings: PostgresqlSettings, replication: Replication
 ) -> tuple[Route, ...] | NoRoute:
     """Every way to bring the bundle there, the preferred first, or why there is none."""
     refusal = _refusal(relation, bundle, to_space)
     if refusal is not None:
         return refusal
     assert relation is not None, "a missing relation is refused above"
-    if relation.kind != INDEX:
-        return (_set_tablespace(relation, bundle, to_space, settings),)
-    fast = _set_tablespace(relation, bundle, to_space, settings)
-    if relation.exclusion:
-        return (fast,)
-    online = _reindex(relation, bundle, to_space, settings)
-    return (online, fast) if settings.index_route == "online" else (fast, online)
+    online = (
+        _reindex(relation, bundle, to_space, settings) if relation.kind == INDEX and not relation.exclusion else None
+    )
+    prolonged = "" if settings.allow_moves_with_remote_apply else prolonging(replication)
+    if prolonged and online is None:
+        return NoRoute(code="remote_apply", sentence=f"{prolonged}; allow_moves_with_remote_apply: true lets it move")
+    fast = None if prolonged else _set_tablespace(relation, bundle, to_space, settings)
+    ways = (online, fast) if settings.index_route == "online" else (fast, online)
+    return tuple(_with_followers(way, replication) for way in ways if way is not None)
+
+
+def _with_followers(route: Route, replication: Replication) -> Route:
+    """The route with what it means for standbys and slots."""
+    return replace(route, notes=(*route.notes, *notes_on(replication, exclusive=route.locked is Locked.ALL)))
 
 
 def tag_of(route: Route) -> str:
@@ -46,10 +60,33 @@ def tag_of(route: Route) -> str:
     return route.steps[0].sql.partition(" step ")[0] + " "
 
 
-def drop_leftover(schema: str, name: str, tag: str, ordinal: int) -> Step:
-    """The step that removes an invalid index."""
-    statement = sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(sql.Identifier(schema, name)).as_string(None)
-    return Step(sql=f"{tag}tidy {ordinal} */ {statement}", purpose=f"remove the unfinished index {name}")
+def drop_leftover(schema: str, name: str, tag: str, ordinal: int, others: Iterable[str] = ()) -> Step:
+    """The step that removes an invalid index.
+
+    Args:
+        schema: of the index.
+        name: of the index.
+        tag: of the move.
+        ordinal: of the step.
+        others: names that the server may have given it instead.
+    """
+
+    def statement(index: str) -> str:
+        drop = sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(sql.Identifier(schema, index)).as_string(None)
+        return f"{tag}tidy {ordinal} */ {drop}"
+
+    return Step(
+        sql=statement(name), purpose=f"remove the unfinished index {name}", variants=tuple(map(statement, others))
+    )
+
+
+def tidy_steps_of(schema: str, index: str, tag: str) -> tuple[Step, ...]:
+    """What removes the index that a rebuild began and the one that it replaced, by every name the server gives them."""
+    by_number = [leftover_names(index, number) for number in NUMBERS]
+    return tuple(
+        drop_leftover(schema, names[0], tag, ordinal, names[1:])
+        for ordinal, names in enumerate(zip(*by_number, strict=True), start=1)
+    )
 
 
 def leftover_names(index: str, number: str = "") -> tuple[str, ...]:
@@ -114,17 +151,19 @@ def _statements(pattern: str, relation: Relation, to_space: str) -> _Statements:
 def _set_tablespace(relation: Relation, bundle: Bundle, to_space: str, settings: PostgresqlSettings) -> Route:
     noun = {INDEX: "INDEX", MATERIALIZED_VIEW: "MATERIALIZED VIEW"}.get(relation.kind, "TABLE")
     words = _statements(f"ALTER {noun} {{name}} SET TABLESPACE {{space}}", relation, to_space)
+    patience = _patience(relation, settings)
     return Route(
         name="set tablespace",
         bundle=bundle,
         to_space=to_space,
         prologue=_prologue(settings.lock_timeout, settings.move_timeout),
+        patient_prologue=_prologue(patience, settings.move_timeout) if patience else (),
         steps=(words.step(f"copy {bundle.key} to {to_space}", settings.move_timeout),),
         undo_steps=(words.undo(f"copy {bundle.key} back to {relation.space}", settings.move_timeout),),
         online=False,
-        locks=_exclusive_lock(relation, settings.lock_timeout),
+        locks=_exclusive_lock(relation, settings.lock_timeout, patience),
         locked=Locked.ALL,
-        lock_seconds=settings.lock_timeout,
+        lock_seconds=patience or settings.lock_timeout,
         log_bytes=_log_bytes(relation, bundle),
         transient_bytes=0,  # the new files are the bundle itself; the old ones stay in the source until commit
         notes=_notes(relation),
@@ -140,10 +179,8 @@ def _reindex(relation: Relation, bundle: Bundle, to_space: str, settings: Postgr
         prologue=_prologue(settings.online_lock_timeout, settings.move_timeout),
         steps=(words.step(f"build {bundle.key} anew in {to_space}", settings.move_timeout),),
         undo_steps=(words.undo(f"build {bundle.key} anew in {relation.space}", settings.move_timeout),),
-        tidy_steps=tuple(
-            drop_leftover(relation.schema, name, words.tag, ordinal)
-            for ordinal, name in enumerate(leftover_names(relation.name), start=1)
-        ),
+        tidy_steps=tidy_steps_of(relation.schema, relation.name, words.tag),
+        tidy_locks="SHARE UPDATE EXCLUSIVE on the table: reads and writes go on; it waits for transactions that use it",
         online=True,
         locks="SHARE UPDATE EXCLUSIVE on the table: reads and writes go on, VACUUM and DDL wait; "
         "it waits for transactions that were there before it",
@@ -152,7 +189,8 @@ def _reindex(relation: Relation, bundle: Bundle, to_space: str, settings: Postgr
         transient_bytes=0,
         notes=(
             "reads the whole table twice",
-            "if interrupted it leaves an invalid index, which is dropped afterwards",
+            "it begins once no old transaction holds a snapshot or a lock on the table",
+            "if interrupted it leaves an invalid index, which is dropped as soon as no transaction uses the table",
             "the index gets a new oid",
         ),
     )
@@ -165,8 +203,19 @@ def _prologue(lock_seconds: float, move_seconds: float) -> tuple[str, ...]:
     )
 
 
-def _exclusive_lock(relation: Relation, lock_seconds: float) -> str:
-    waits = f"waits at most {format_seconds(lock_seconds)} for it, and others queue behind that wait"
+def _patience(relation: Relation, settings: PostgresqlSettings) -> float:
+    """Seconds to wait for a lock that only autovacuum holds; 0: lock_timeout is long enough, or none would be kind.
+
+    The server cancels an autovacuum worker for whoever has waited for deadlock_timeout (the manual, 25.1.6).
+    """
+    if settings.lock_timeout > relation.deadlock_seconds or relation.deadlock_seconds > MOST_PATIENCE_SECONDS:
+        return 0.0
+    return relation.deadlock_seconds + settings.lock_timeout
+
+
+def _exclusive_lock(relation: Relation, lock_seconds: float, patience: float) -> str:
+    longer = f" ({format_seconds(patience)} where only autovacuum holds it, which gives way then)" if patience else ""
+    waits = f"waits at most {format_seconds(lock_seconds)} for it{longer}, and others queue behind that wait"
     if relation.kind == INDEX:
         return f"ACCESS EXCLUSIVE on the index while it is copied, which holds up every query on its table; {waits}"
     return f"ACCESS EXCLUSIVE on the table and its TOAST table while they are copied: no reads, no writes; {waits}"

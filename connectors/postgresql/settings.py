@@ -49,6 +49,7 @@ class PostgresqlSettings(BaseModel):
     online_lock_timeout: Duration = 60.0  # REINDEX CONCURRENTLY waits for old transactions; nobody queues behind that
     move_timeout: Duration = 4 * 3600.0  # of one statement of a move
     index_route: Literal["online", "fast"] = "online"  # which way of moving an index comes first
+    allow_moves_with_remote_apply: bool = False  # moves whose lock a reader on a synchronous standby could prolong
     local: bool | None = None  # the server's files are on this machine; None: judged by the connection
 
     def connect_arguments(self) -> dict[str, Any]:

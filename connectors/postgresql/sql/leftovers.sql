@@ -1,11 +1,23 @@
--- Invalid indexes that an interrupted REINDEX CONCURRENTLY left on a table, not those being built now.
--- Reads: pg_index, pg_class, pg_stat_progress_create_index. Since: 14. Privilege: none. Cost: under a millisecond.
-SELECT n.nspname, c.relname
+-- Invalid indexes that an interrupted REINDEX CONCURRENTLY left on a table, with their tablespaces and sizes; none while
+-- an index of the table is being built, by whomever.
+-- Reads: pg_index, pg_class, pg_tablespace, pg_stat_progress_create_index, pg_locks. Since: 14. Privilege: none.
+-- Cost: under a millisecond.
+SELECT n.nspname,
+       c.relname,
+       coalesce(s.spcname, (SELECT h.spcname
+                              FROM pg_catalog.pg_database AS d
+                              JOIN pg_catalog.pg_tablespace AS h ON h.oid = d.dattablespace
+                             WHERE d.datname = current_database())) AS space,
+       CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_locks AS l
+                          WHERE l.relation = c.oid AND l.mode = 'AccessExclusiveLock')
+            THEN c.relpages * current_setting('block_size')::bigint
+            ELSE pg_relation_size(c.oid) END AS bytes
   FROM pg_catalog.pg_index AS i
   JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
   JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+  LEFT JOIN pg_catalog.pg_tablespace AS s ON s.oid = c.reltablespace
  WHERE i.indrelid = %(table)s::bigint::oid
    AND NOT i.indisvalid
    AND c.relname ~ '_cc(new|old)[0-9]*$'
-   AND NOT EXISTS (SELECT FROM pg_catalog.pg_stat_progress_create_index AS b WHERE b.index_relid = i.indexrelid)
+   AND NOT EXISTS (SELECT FROM pg_catalog.pg_stat_progress_create_index AS b WHERE b.relid = i.indrelid)
  ORDER BY c.relname

@@ -27,7 +27,9 @@ SELECT c.oid::bigint AS oid,
             THEN current_setting('data_directory') END AS data_directory,
        current_setting('wal_level') AS wal_level,
        pg_is_in_recovery() AS standby,
-       (SELECT system_identifier FROM pg_catalog.pg_control_system()) AS system_identifier
+       (SELECT system_identifier FROM pg_catalog.pg_control_system()) AS system_identifier,
+       (SELECT s.setting::float8 / 1000 FROM pg_catalog.pg_settings AS s WHERE s.name = 'deadlock_timeout')
+           AS deadlock_seconds
   FROM pg_catalog.pg_class AS c
   JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
   JOIN pg_catalog.pg_database AS d ON d.datname = current_database()

@@ -1,0 +1,46 @@
+-- Transactions that a statement on one relation would wait for: who holds a lock on it or on its TOAST table, and, for
+-- what builds an index online, who in this database holds a snapshot; those of prepared transactions included.
+-- Autovacuum workers are told whatever their age, others once their transaction is older than a number of seconds.
+-- Reads: pg_stat_activity, pg_locks, pg_prepared_xacts, pg_stat_progress_vacuum, pg_class. Since: 14.
+-- Privilege: pg_read_all_stats; transactions of other roles are not seen without. Cost: some milliseconds.
+WITH relations AS (
+    SELECT c.oid
+      FROM pg_catalog.pg_class AS c
+     WHERE c.oid = %(relation)s::bigint::oid
+        OR c.oid = (SELECT t.reltoastrelid FROM pg_catalog.pg_class AS t WHERE t.oid = %(relation)s::bigint::oid)
+), holders AS (
+    SELECT DISTINCT l.pid, l.virtualtransaction
+      FROM pg_catalog.pg_locks AS l
+      JOIN relations AS r ON r.oid = l.relation
+     WHERE l.granted
+       AND l.database = (SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname = current_database())
+)
+SELECT a.pid,
+       coalesce(a.application_name, '') AS application,
+       coalesce(a.usename::text, '') AS login,
+       coalesce(host(a.client_addr), 'local') AS client,
+       coalesce(a.state, '') AS state,
+       a.xact_start AS since,
+       extract(epoch FROM clock_timestamp() - a.xact_start)::float8 AS seconds,
+       coalesce(a.backend_type = 'autovacuum worker', false) AS autovacuum,
+       coalesce(a.query LIKE '%%(to prevent wraparound)%%', false) AS wraparound,
+       '' AS prepared,
+       EXISTS (SELECT FROM holders AS h WHERE h.pid = a.pid) AS locks
+  FROM pg_catalog.pg_stat_activity AS a
+ WHERE a.datname = current_database()
+   AND a.pid <> pg_backend_pid()
+   AND a.leader_pid IS NULL -- a parallel worker ends with its leader
+   AND (EXISTS (SELECT FROM holders AS h WHERE h.pid = a.pid)
+        OR (%(snapshots)s::boolean
+            AND a.backend_xmin IS NOT NULL
+            AND a.backend_type IS DISTINCT FROM 'autovacuum worker'
+            AND NOT EXISTS (SELECT FROM pg_catalog.pg_stat_progress_vacuum AS v WHERE v.pid = a.pid)))
+   AND (a.backend_type = 'autovacuum worker'
+        OR a.xact_start < clock_timestamp() - make_interval(secs => %(older)s::float8))
+UNION ALL
+SELECT 0, '', p.owner::text, '', 'prepared', p.prepared,
+       extract(epoch FROM clock_timestamp() - p.prepared)::float8, false, false, p.gid, true
+  FROM pg_catalog.pg_prepared_xacts AS p
+  JOIN holders AS h ON h.virtualtransaction = '-1/' || p.transaction::text
+ WHERE p.prepared < clock_timestamp() - make_interval(secs => %(older)s::float8)
+ ORDER BY since

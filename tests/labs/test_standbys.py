@@ -1,0 +1,99 @@
+"""What a real standby means for moves: told, and refused where a reader there could prolong a lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+
+from agent.demo.server import PrivateServer
+from connectors.model import NoRoute, Severity
+from tests.contract.asking import bundle_of, route_to
+from tests.labs.postgresql import Cluster, installations, running_cluster, wait_until
+
+pytestmark = [
+    pytest.mark.postgresql,
+    pytest.mark.skipif(not installations(), reason="no PostgreSQL server here"),
+]
+
+
+@pytest.fixture(scope="module")
+def primary() -> Iterator[Cluster]:
+    """A cluster with a table and its key, that standbys may follow."""
+    with running_cluster(max(installations())) as cluster:
+        with (cluster.server.data / "pg_hba.conf").open("a", encoding="utf-8") as rules:
+            rules.write("local replication all trust\n")
+        with cluster.session() as dba:
+            dba.execute("SELECT pg_reload_conf()")
+            dba.execute("CREATE TABLE followed (id int PRIMARY KEY) TABLESPACE slow")
+        yield cluster
+
+
+@contextmanager
+def following(cluster: Cluster, name: str) -> Iterator[None]:
+    """A standby of that name streams from the cluster."""
+    server = cluster.server
+    standby = PrivateServer(server.make_folder(name), server.installation)
+    mapped = [
+        f"--tablespace-mapping={path}={standby.make_folder(path.name)}"
+        for path in (cluster.fast, cluster.fast.parent / "slow")
+    ]
+    server.run(
+        "pg_basebackup", "-D", str(standby.data), "-d", f"{server.conninfo} application_name={name}",
+        "--write-recovery-conf", "--checkpoint=fast", "--no-sync", *mapped,
+    )  # fmt: skip
+    with (standby.data / "postgresql.conf").open("a", encoding="utf-8") as settings:
+        settings.write(f"unix_socket_directories = '{standby.folder}'\n")
+    standby.start()
+    try:
+        with cluster.session() as dba:
+            wait_until(lambda: _streams(dba, name), "the standby streams")
+            yield
+    finally:
+        standby.stop("immediate")
+
+
+def _streams(dba: psycopg.Connection, name: str) -> bool:
+    query = "SELECT state FROM pg_stat_replication WHERE application_name = %s"
+    return dba.execute(query, (name,)).fetchone() == ("streaming",)
+
+
+def test_standbys_slots_and_synchronous_commits(primary: Cluster) -> None:
+    """Doctor names them, a route notes them, and remote_apply refuses what takes ACCESS EXCLUSIVE unless allowed."""
+    connector = primary.connector()
+    with primary.session() as dba, following(primary, "follower"):
+        found = {finding.code: finding for finding in connector.doctor()}
+        assert found["standbys"].severity is Severity.INFO
+        assert "follower (async" in found["standbys"].sentence
+        assert "slot_inactive" not in found
+        route = route_to(connector, "public.followed", "fast")
+        assert any("follower (async)" in note and "max_standby_streaming_delay" in note for note in route.notes)
+
+        dba.execute("SELECT pg_create_physical_replication_slot('forgotten', true)")
+        found = {finding.code: finding for finding in connector.doctor()}
+        assert found["slot_inactive"].values["slot"] == "forgotten"
+        assert any("forgotten" in note for note in route_to(connector, "public.followed_pkey", "fast").notes)
+
+        dba.execute("ALTER SYSTEM SET synchronous_standby_names = 'follower'")
+        dba.execute("SELECT pg_reload_conf()")
+        assert connector.routes(bundle_of(connector.catalog(), "public.followed"), "fast"), "commits wait for no replay"
+        dba.execute("ALTER ROLE looker SET synchronous_commit = remote_apply")  # of whomever: all would stand
+        refused = connector.routes(bundle_of(connector.catalog(), "public.followed"), "fast")
+        assert isinstance(refused, NoRoute)
+        assert (refused.code, "follower" in refused.sentence) == ("remote_apply", True)
+        index = bundle_of(connector.catalog(), "public.followed_pkey")
+        online = connector.routes(index, "fast")
+        assert isinstance(online, tuple)
+        assert [way.name for way in online] == ["reindex concurrently"], "what takes no such lock may go"
+        (blocker,) = connector.blockers(route)
+        assert "remote_apply" in blocker.sentence, "what was approved before waits"
+        warned = next(finding for finding in connector.doctor() if finding.code == "remote_apply")
+        assert "are refused" in warned.sentence
+
+        allowing = primary.connector(allow_moves_with_remote_apply=True)
+        assert isinstance(allowing.routes(bundle_of(connector.catalog(), "public.followed"), "fast"), tuple)
+        assert allowing.blockers(route) == ()
+        allowing.close()
+    connector.close()
