@@ -22,11 +22,13 @@ from agent.cli.wording import (
     proposal_document,
     seconds_per_hour,
     short_digest,
+    speeds_text,
 )
 from agent.ledger import ProposalRow
 from agent.planner import Planning
 from agent.proposals import Proposal
 from agent.ranking import Ranking, ranking_of
+from agent.sizing import speeds_document
 from agent.throughput import forecast_document, forecast_facts
 from agent.watch import Watch
 from connectors.amounts import format_bytes, format_seconds
@@ -124,7 +126,7 @@ def _print(out: Output, planning: Planning, ranking: Ranking, proposal: Proposal
         print_moves(out, proposal.moves)
     else:
         out.facts(forecast_facts(planning.forecast()))
-    out.line(f"read times: {_speeds(planning)}")
+    out.line(f"read times: {speeds_text(planning.situation.tiers)}")
     not_chosen = _not_chosen(ranking)
     if not_chosen:
         out.heading("why not the others at the top")
@@ -153,15 +155,6 @@ def print_advice(out: Output, advice: Sequence[Advice]) -> None:
         out.line(f"{each.code}: {each.sentence}")
 
 
-def _speeds(planning: Planning) -> str:
-    """What a random read takes on each tier, and whether that was measured: the honesty of every figure above."""
-    return ", ".join(
-        f"{tier.name} {format_seconds(tier.speed.random_read_seconds)} "
-        f"({'measured' if tier.speed.measured else 'configured, not measured'})"
-        for tier in planning.situation.tiers
-    )
-
-
 def print_next(out: Output, proposal: Proposal | None, stored: ProposalRow | None, *, propose: bool) -> None:
     """What was stored and how to approve it, or how to store it."""
     out.line()
@@ -181,14 +174,7 @@ def _document(planning: Planning, ranking: Ranking, proposal: Proposal | None) -
     """The plan as JSON values with the ranking around it."""
     return {
         **plan_document(planning, proposal),
-        "tiers": [
-            {
-                "name": tier.name,
-                "random_read_seconds": tier.speed.random_read_seconds,
-                "measured": tier.speed.measured,
-            }
-            for tier in planning.situation.tiers
-        ],
+        "tiers": speeds_document(planning.situation.tiers),
         "ranking": [ranking.document(row) for row in range(min(HEAD, len(ranking)))],
         "advice": advice_document(advice_on(planning)),
         "not_chosen": [ranking.document(row) for row in _not_chosen(ranking)],

@@ -15,7 +15,7 @@ from agent.cli.chart import Curve, Mark, svg_chart, text_chart
 from agent.cli.exit_codes import CommandError, ExitCode, exit_code_of
 from agent.cli.output import Column, Output
 from agent.cli.session import Session
-from agent.cli.wording import seconds_per_hour
+from agent.cli.wording import seconds_per_hour, speeds_text
 from agent.sizing import (
     KNEE_MEANS,
     QUEUES_MEAN,
@@ -185,15 +185,14 @@ def _print_drives(out: Output, answer: Answer) -> None:
 
 
 def _facts(answer: Answer) -> list[tuple[str, str]]:
-    z, fast = answer.sizing, answer.tiers[0]
+    z = answer.sizing
     known = "" if z.present_known else ", at least: the room of a space is unknown"
-    measured = "measured" if fast.speed.measured and answer.tiers[-1].speed.measured else "configured, not measured"
     facts = [
         ("managed", f"{z.managed_units} units, {format_bytes(z.managed_bytes)} ({exact_bytes(z.managed_bytes)})"),
         ("all on it saves", seconds_per_hour(z.all_fast_per_hour)),
         ("saved now", f"{seconds_per_hour(z.saved_now_per_hour)}, by where things are"),
         ("present size", f"{format_bytes(z.present.size_bytes)} to fill{known}"),
-        ("read times", measured),
+        ("read times", speeds_text(answer.tiers)),
     ]
     if z.pinned_bytes:
         facts.append(("pinned", f"{format_bytes(z.pinned_bytes)} must be on it, and come first"))

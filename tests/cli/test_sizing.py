@@ -46,6 +46,19 @@ def test_the_curve(watched: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "cost/year" not in text, "nobody said a price"
 
 
+def test_plan_and_sizing_say_the_same_of_read_times(site: Site) -> None:
+    """Each tier by itself, measured or not: two commands have one answer."""
+    for _ in range(2):
+        site.good("run", "--once")
+    plan = site.good("plan", "--json").document["tiers"]
+    assert [tier["measured"] for tier in plan] == [False, True], "all reads were on the slow tier"
+    document = site.good("sizing", "--json").document
+    assert [(tier["name"], tier["measured"]) for tier in document["tiers"]] == [("ssd", False), ("hdd", True)]
+    (line,) = [line for line in site.good("sizing").out.splitlines() if line.startswith("read times")]
+    assert line.count("(measured)") == 1
+    assert line.count("(configured, not measured)") == 1
+
+
 def test_the_document(watched: Site) -> None:
     """Points rise in size and saving up to all of it, and the knee and the present size are among them."""
     document = watched.good("sizing", "--json").document
