@@ -13,11 +13,12 @@ from typing import Any
 
 from agent.config import DatabaseConfig, Level, NothingToSize
 from agent.ledger import Ledger
+from agent.planner import make_planning
 from agent.situation import situation_of
 from agent.watch import Watch
 from connectors.base import Clock
 from policies.limits import DAY
-from policies.plan import Tier
+from policies.plan import Plan, Tier, Verdict
 from policies.purchase import TierPrice, cost_per_year, drives_for, io_cost_per_year, wear_ratio
 from policies.sizing import Point, Sizing, sizing
 
@@ -34,6 +35,33 @@ QUEUES_UNKNOWN = (
 )
 
 
+# Verdicts of what a plan moves, of what is fast already, and of what the curve leaves out too.
+NOT_KEPT_BACK = frozenset(
+    {
+        Verdict.PROMOTE, Verdict.DEMOTE, Verdict.LEVELLED, Verdict.STAYS_FAST, Verdict.STAYS_SPARE, Verdict.PINNED,
+        Verdict.NOT_MANAGED, Verdict.WOULD_NOT_FIT,
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptBack:
+    """Units that stay on slower storage for one reason, and what they would save on the fastest tier."""
+
+    verdict: Verdict
+    units: int
+    saves_per_hour: float  # seconds, at today's latencies; more than there may be room for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plannable:
+    """What ``hotplace plan`` would do now about the room that there is."""
+
+    moves: int
+    saves_per_hour: float  # seconds, at today's latencies
+    kept_back: tuple[KeptBack, ...]  # what would save most first
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """The curve of one database, with what its storage costs."""
@@ -44,6 +72,12 @@ class Answer:
     sizing: Sizing
     block_bytes: int
     prices: tuple[TierPrice, TierPrice] = (TierPrice(), TierPrice())  # fastest tier, slowest tier
+    plannable: Plannable | None = None  # None: no plan was made
+
+    @property
+    def idle_per_hour(self) -> float:
+        """Seconds per hour that the present size could save beyond what it does, at today's latencies as plans say."""
+        return max(0.0, self.sizing.present.today_per_hour - self.sizing.saved_now_today_per_hour)
 
     def cost(self, point: Point) -> float | None:
         """A year's price of the fastest tier at that size, and of the slowest for all that is not on it.
@@ -73,8 +107,10 @@ class Answer:
         return {"fast_drives": drives_for(point.reads, point.writes, fast), "slow_drives": left, "drives_saved": saved}
 
 
-def answer_of(database: DatabaseConfig, ledger: Ledger, clock: Clock) -> Answer:
+def answer_of(database: DatabaseConfig, ledger: Ledger, clock: Clock, *, planned: bool = False) -> Answer:
     """Read catalog and stored heat over the watching account, and size. Stores nothing.
+
+    ``planned``: also make the plan that ``hotplace plan`` would make now.
 
     Raises:
         NothingToSize: the database has only one tier.
@@ -89,9 +125,10 @@ def answer_of(database: DatabaseConfig, ledger: Ledger, clock: Clock) -> Answer:
     try:
         watch.sample()
         picture = watch.sampler.picture()
+        assert picture is not None, "there is a sample"
+        planning = make_planning(picture, database, watch.connector, ledger, clock.now()) if planned else None
     finally:
         watch.close(save=False)
-    assert picture is not None, "there is a sample"
     settings = database.policy_settings()
     situation = situation_of(picture, database, ledger, settings, clock.now())
     return Answer(
@@ -101,6 +138,21 @@ def answer_of(database: DatabaseConfig, ledger: Ledger, clock: Clock) -> Answer:
         sizing=sizing(situation, settings),
         block_bytes=settings.block_bytes,
         prices=(price_of(situation.tiers[0]), price_of(situation.tiers[-1])),
+        plannable=None if planning is None else plannable_of(planning.plan),
+    )
+
+
+def plannable_of(plan: Plan) -> Plannable:
+    """What a plan does, and what it leaves where it is for another reason than room."""
+    kept = [
+        KeptBack(verdict=verdict, units=int(held.sum()), saves_per_hour=float(plan.wait_saved_if_moved[held].sum()))
+        for verdict in Verdict
+        if verdict not in NOT_KEPT_BACK and (held := (plan.verdict == verdict) & (plan.wait_saved_if_moved > 0)).any()
+    ]
+    return Plannable(
+        moves=len(plan.moves),
+        saves_per_hour=plan.wait_saved_per_hour,
+        kept_back=tuple(sorted(kept, key=lambda each: -each.saves_per_hour)),
     )
 
 
@@ -128,6 +180,7 @@ def answer_document(answer: Answer) -> dict[str, Any]:
         "pinned_bytes": z.pinned_bytes,
         "all_fast_wait_saved_per_hour_seconds": z.all_fast_per_hour,
         "wait_saved_now_per_hour_seconds": z.saved_now_per_hour,
+        "without_buying": _without_buying(answer),
         "sessions_known": z.sessions_known,
         "savings_definition": QUEUES_MEAN if z.sessions_known else QUEUES_UNKNOWN,
         "present_size_known": z.present_known,
@@ -146,6 +199,21 @@ def answer_document(answer: Answer) -> dict[str, Any]:
             for tier, p in zip((answer.tiers[0], answer.tiers[-1]), answer.prices, strict=True)
         },
         "points": [point_document(answer, point) for point in z.points],
+    }
+
+
+def _without_buying(answer: Answer) -> dict[str, Any]:
+    """What the present size could save, and what a plan saves of it, as JSON values; None where none was made."""
+    found = answer.plannable
+    kept = () if found is None else found.kept_back
+    return {
+        "could_save_per_hour_seconds": answer.idle_per_hour,
+        "plan_saves_per_hour_seconds": None if found is None else found.saves_per_hour,
+        "plan_moves": None if found is None else found.moves,
+        "kept_back": [
+            {"verdict": each.verdict.code, "units": each.units, "wait_saved_per_hour_seconds": each.saves_per_hour}
+            for each in kept
+        ],
     }
 
 

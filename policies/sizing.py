@@ -70,6 +70,7 @@ class Sizing:
     pinned_bytes: int  # that must be on the fastest tier
     all_fast_per_hour: float  # wait seconds saved per hour with room for everything
     saved_now_per_hour: float  # by where things are now
+    saved_now_today_per_hour: float  # the same at today's latencies, as a plan says it
     present: Point  # the size that the tier has
     sessions_known: bool  # False: nobody counts them, so savings are at today's latencies
     present_known: bool  # False: the room of a space is unknown, the present size is what units take up there
@@ -137,6 +138,7 @@ def sizing(situation: Situation, settings: PolicySettings) -> Sizing:
     points = tuple(_points(pinned, others, queues, sizes))
     by_size = {point.size_bytes: point for point in points}
     here = np.take_along_axis(bundles.wait, np.maximum(bundles.tier, 0)[np.newaxis, :], axis=0)[0]
+    saved_now = float((bundles.wait[-1] - here)[managed].sum())
     return Sizing(
         managed_bytes=int(total),
         managed_units=int(units),
@@ -144,7 +146,8 @@ def sizing(situation: Situation, settings: PolicySettings) -> Sizing:
         writes=written,
         pinned_bytes=int(pinned.all[SIZE]),
         all_fast_per_hour=float(queues.likely_of(pinned.all[VALUE] + others.all[VALUE])) / MICRO,
-        saved_now_per_hour=float(queues.likely_of((bundles.wait[-1] - here)[managed].sum())) / MICRO,
+        saved_now_per_hour=float(queues.likely_of(saved_now)) / MICRO,
+        saved_now_today_per_hour=saved_now / MICRO,
         present=by_size[present],
         sessions_known=queues.sessions_known,
         present_known=known,

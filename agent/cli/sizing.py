@@ -21,6 +21,7 @@ from agent.sizing import (
     QUEUES_MEAN,
     QUEUES_UNKNOWN,
     Answer,
+    KeptBack,
     answer_document,
     answer_of,
     csv_text,
@@ -33,6 +34,8 @@ from policies.benefit import HOUR
 from policies.purchase import WRITE_FACTORS, TierPrice, price_per
 from policies.sizing import Point, Sizing
 
+NEARLY_ALL = 0.9  # of what could be saved: a plan that saves more needs no excuse
+KEPT_BACK_SHOWN = 3  # reasons
 SHOWN_PERCENT = (1, 5, 10, 25, 50, 100)  # rows of the table beside knee and present size
 
 
@@ -61,7 +64,7 @@ def sizing_command(
         if csv_file or svg_file or price or drive_iops:
             raise typer.BadParameter("the ranking of databases takes no prices and no files", param_hint="--fleet")
         return _fleet(session)
-    answer = answer_of(session.database, session.ledger, session.clock)
+    answer = answer_of(session.database, session.ledger, session.clock, planned=True)
     answer = replace(answer, prices=_prices(answer, price or (), drive_iops or (), raid))
     files = {"csv": (csv_file, csv_text(answer)), "svg": (svg_file, svg_chart(_curve(answer)))}
     for path, text in files.values():
@@ -256,9 +259,9 @@ def _print_advice(out: Output, answer: Answer) -> None:
     """What the curve says, in sentences."""
     z, fast = answer.sizing, answer.tiers[0].name
     out.line()
-    idle = z.present.saved_per_hour - z.saved_now_per_hour
-    if idle > 0.01 * z.all_fast_per_hour:
-        out.line(f"without buying: the present size could save {seconds_per_hour(idle)} more (hotplace plan)")
+    if z.present.saved_per_hour - z.saved_now_per_hour > 0.01 * z.all_fast_per_hour:
+        for line in without_buying(answer):
+            out.line(line)
     if not z.knee_distance:
         out.line("there is no knee: every GiB saves about as much as any other")
         return
@@ -273,6 +276,26 @@ def _print_advice(out: Output, answer: Answer) -> None:
         )
     else:
         out.line(f"{fast} is at its knee or beyond it: another GiB saves {seconds_per_hour(z.present.shadow_price)}")
+
+
+def without_buying(answer: Answer) -> list[str]:
+    """What the room that there is could save, what a plan saves of it now, and why not more."""
+    idle, found = answer.idle_per_hour, answer.plannable
+    lines = [f"without buying: the present size could save {seconds_per_hour(idle)} more at today's latencies"]
+    if found is None:
+        return lines
+    moves = f"{found.moves} move{'' if found.moves == 1 else 's'}"
+    saves = f"has {moves}, which save{'s' if found.moves == 1 else ''} {seconds_per_hour(found.saves_per_hour)}"
+    lines.append(f"hotplace plan {saves if found.moves else 'moves nothing of it now'}")
+    if found.saves_per_hour < NEARLY_ALL * idle:
+        kept = [f"{each.verdict.code} ({_units(each)})" for each in found.kept_back[:KEPT_BACK_SHOWN]]
+        others = "what is there would have to give way, which does not pay for the moves"
+        lines.append(f"why not more: {', '.join(kept) or others}; see hotplace units, hotplace explain UNIT")
+    return lines
+
+
+def _units(each: KeptBack) -> str:
+    return f"{each.units} unit{'' if each.units == 1 else 's'}, {seconds_per_hour(each.saves_per_hour)}"
 
 
 # -- all databases ---------------------------------------------------------------------------------------------------

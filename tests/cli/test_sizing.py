@@ -59,6 +59,33 @@ def test_plan_and_sizing_say_the_same_of_read_times(site: Site) -> None:
     assert line.count("(configured, not measured)") == 1
 
 
+def test_what_the_present_size_could_save_is_what_the_plan_says(watched: Site) -> None:
+    """With something to move both name the same saving, and nothing is kept back that is worth a word."""
+    plan = watched.good("plan", "--json").document
+    found = watched.good("sizing", "--json").document["without_buying"]
+    assert found["plan_moves"] == len(plan["moves"]) > 0
+    assert found["plan_saves_per_hour_seconds"] == pytest.approx(plan["wait_saved_per_hour_seconds"], rel=0.1)
+    assert found["could_save_per_hour_seconds"] >= 0.9 * found["plan_saves_per_hour_seconds"]
+    text = watched.good("sizing").out
+    assert f"hotplace plan has {found['plan_moves']} moves, which save " in text
+    assert "why not more" not in text
+
+
+def test_a_saving_that_no_plan_makes_is_given_with_the_reason(site: Site) -> None:
+    """Where plan says nothing, sizing says so too, and what keeps the units back."""
+    site.database["policy"] = {"minimum_history": "1h"}
+    site.write()
+    site.good("plan", "--observe", "0.3")
+    assert site.good("plan", "--json").document["moves"] == []
+    text = site.good("sizing").out
+    assert "hotplace plan moves nothing of it now" in text
+    assert "why not more: not_enough_history (" in text
+    found = site.good("sizing", "--json").document["without_buying"]
+    assert (found["plan_moves"], found["plan_saves_per_hour_seconds"]) == (0, 0)
+    assert found["kept_back"][0]["verdict"] == "not_enough_history"
+    assert found["kept_back"][0]["wait_saved_per_hour_seconds"] >= found["could_save_per_hour_seconds"] > 0
+
+
 def test_the_document(watched: Site) -> None:
     """Points rise in size and saving up to all of it, and the knee and the present size are among them."""
     document = watched.good("sizing", "--json").document
