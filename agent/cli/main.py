@@ -22,6 +22,7 @@ from connectors.interruptible import left_behind
 COMMANDS = {
     "demo": ("demo",),
     "setting_up": ("init", "doctor"),
+    "deploying": ("deploy",),
     "running": ("run", "status"),
     "looking": ("units", "explain"),
     "planning": ("plan",),

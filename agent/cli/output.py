@@ -81,6 +81,11 @@ class Output:
             sys.stdout.write(text + "\n")
             self._documented = True
 
+    def text(self, text: str) -> None:
+        """A whole text for people, exactly as it is: only for what hotplace ships itself."""
+        if not self.as_json:
+            sys.stdout.write(text)
+
     def line(self, text: str = "", style: str = "") -> None:
         """One line for people."""
         if not self.as_json:

@@ -13,7 +13,7 @@ SAMPLE_SETTINGS = """\
 host: db.example.com
 port: 50000
 dbname: APP                 # one entry per database
-user: hotplace              # see deploy/privileges/db2-observe.sql
+user: hotplace              # see: hotplace deploy privileges --engine db2
 password: {file: /etc/hotplace/password}   # or {env: NAME} or {credential: NAME}
 # security: SSL
 # server_certificate: /etc/ssl/certs/db2.arm

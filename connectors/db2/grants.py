@@ -16,7 +16,7 @@ from connectors.model import Finding, Severity
 
 UNLESS = "unless a group or role grants it"
 SHOWN = 5  # GRANTs in one remedy
-SCRIPT = "see deploy/privileges/db2-move.sql"
+SCRIPT = "see db2-move.sql (hotplace deploy privileges --engine db2)"
 PERMANENT = frozenset({"A", "L"})  # SYSCAT.TABLESPACES.DATATYPE
 
 # A query of each view that none of doctor's own queries reads, and what is not known without it.

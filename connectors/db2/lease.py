@@ -11,7 +11,7 @@ from connectors.db2.settings import Db2Settings
 TABLE = "HOTPLACE.LEASE"
 MAKE_IT = (
     "CREATE TABLE HOTPLACE.LEASE (HOLDER VARCHAR(128)); GRANT SELECT ON HOTPLACE.LEASE TO USER ... "
-    "(deploy/privileges/db2-observe.sql)"
+    "(db2-observe.sql of `hotplace deploy privileges --engine db2`)"
 )
 
 

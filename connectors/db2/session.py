@@ -196,7 +196,7 @@ class ReadSession:
     """A session that only reads. Opens at first use, and once anew when it turns out to have died while idle.
 
     Db2 has no read-only session; what keeps this one from writing is that it sends SELECT and nothing else, and that
-    the account behind it is granted nothing more (deploy/privileges/db2-observe.sql).
+    the account behind it is granted nothing more (db2-observe.sql).
     """
 
     def __init__(self, settings: Db2Settings) -> None:

@@ -16,7 +16,8 @@ from connectors.oracle.settings import OracleSettings
 OLDEST, NEWEST_KNOWN = (11, 2), (23, 99)
 TOO_MUCH = frozenset({"DBA", "SYSDBA"})
 FEWEST_GETS, FEWEST_READS = 100_000, 1000  # below that, a ratio or a mean says nothing
-_OBSERVE = "Run deploy/privileges/oracle-observe.sql for {login}."
+_SCRIPTS = "hotplace deploy privileges --engine oracle"
+_OBSERVE = f"Run oracle-observe.sql ({_SCRIPTS}) for {{login}}."
 
 
 def capabilities(session: ReadSession, server: Server, settings: OracleSettings) -> tuple[Capability, ...]:
@@ -63,7 +64,7 @@ def insist_on_modest_login(session: ReadSession, server: Server) -> None:
     if _too_strong(server, rights(session)[1]):
         raise StatementFailed(
             f"{server.login} may do far more than hotplace needs: nothing is moved with it",
-            advice="Use a user of its own (deploy/privileges/oracle-move.sql), or set strong_login: true.",
+            advice=f"Use a user of its own (oracle-move.sql of `{_SCRIPTS}`), or set strong_login: true.",
         )
 
 
@@ -139,7 +140,7 @@ def _may_move(server: Server, privileges: frozenset[str], settings: OracleSettin
         severity=Severity.WARNING,
         code="move_rights_missing",
         sentence=f"{server.login} may move only what it owns or was given: {' and '.join(missing)} not granted",
-        remedy=f"Run deploy/privileges/oracle-move.sql for it, or: GRANT {', '.join(missing)} TO {server.login};",
+        remedy=f"Run oracle-move.sql ({_SCRIPTS}) for it, or: GRANT {', '.join(missing)} TO {server.login};",
         about_moving=True,
     )
 

@@ -11,7 +11,7 @@ SAMPLE_SETTINGS = """\
 host: db.example.com
 port: 1521
 service: orclpdb1           # one entry per PDB
-user: hotplace              # see deploy/privileges/oracle-observe.sql
+user: hotplace              # see: hotplace deploy privileges --engine oracle
 password: {file: /etc/hotplace/password}   # or {env: NAME} or {credential: NAME}
 # protocol: tcps
 # wallet_location: /etc/hotplace/wallet

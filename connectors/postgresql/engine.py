@@ -12,7 +12,7 @@ SAMPLE_SETTINGS = """\
 host: /var/run/postgresql   # a folder means its unix socket
 port: 5432
 dbname: app                 # one entry per database
-user: hotplace              # see deploy/privileges/postgresql-observe.sql
+user: hotplace              # see: hotplace deploy privileges --engine postgresql
 # password: {file: /etc/hotplace/password}   # or {env: NAME} or {credential: NAME}
 # sslmode: verify-full
 # sslrootcert: /etc/ssl/certs/ca.pem

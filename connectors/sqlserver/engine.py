@@ -12,7 +12,7 @@ SAMPLE_SETTINGS = """\
 host: db.example.com        # the listener of an availability group, or the server
 port: 1433
 database: app               # one entry per database
-user: hotplace              # see deploy/privileges/sqlserver-observe.sql; leave out user and password for Kerberos
+user: hotplace              # see: hotplace deploy privileges --engine sqlserver; without user and password: Kerberos
 password: {env: HOTPLACE_SQLSERVER_PASSWORD}  # or {file: /etc/hotplace/password} or {credential: NAME}
 driver: ODBC Driver 18 for SQL Server         # or ODBC Driver 17 for SQL Server, FreeTDS, or the library's path
 encrypt: yes                # no, yes, strict (TDS 8)

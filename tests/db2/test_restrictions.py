@@ -11,6 +11,7 @@ import pytest
 from connectors.base import PrivilegeMissing, SpaceFull, StatementFailed
 from connectors.db2.belongings import belongings, changes
 from connectors.db2.condition import with_condition
+from connectors.db2.grants import SCRIPT
 from connectors.db2.names import Part
 from connectors.db2.restrictions import refusal, remarks
 from connectors.db2.session import ReadSession
@@ -404,7 +405,10 @@ def test_emulated_server_views_that_may_not_be_read_are_named(lab: Any, connect:
 @pytest.mark.parametrize(
     ("rights", "missing"),
     [
-        ((), {"may_not_move": 'GRANT SQLADM ON DATABASE TO USER "LOOKER"; see deploy/privileges/db2-move.sql'}),
+        (
+            (),
+            {"may_not_move": f'GRANT SQLADM ON DATABASE TO USER "LOOKER"; {SCRIPT}'},
+        ),
         (("DBADM",), {}),
         (("SQLADM", "CREATETAB", f"USE {TS_FAST}", f"USE {TS_SLOW}"), {}),
         (

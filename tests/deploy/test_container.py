@@ -48,9 +48,9 @@ def test_what_it_copies_exists_and_nothing_else_is_sent() -> None:
 
 
 def test_what_the_package_is_built_of_is_copied() -> None:
-    """The packages of the wheel, and the files that its metadata names."""
+    """The folders of the wheel, and the files that its metadata names."""
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
-    assert {*wheel["wheel"]["packages"], PROJECT["readme"], *PROJECT["license-files"]} <= copied()
+    assert {*wheel["wheel"]["only-include"], PROJECT["readme"], *PROJECT["license-files"]} <= copied()
 
 
 def test_both_stages_have_the_same_python_which_the_project_knows() -> None:
