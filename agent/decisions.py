@@ -92,6 +92,12 @@ def recall(ledger: Ledger, database: str, name: str = DECISION) -> Decision | No
     return Decision(made_at=stored[0], situation=situation, settings=settings, plan=plan_mode(situation, settings))
 
 
+def tiers_of_last_plan(ledger: Ledger, database: str) -> tuple[Tier, ...]:
+    """Tiers with the speeds that the last plan was made with; none where there was no plan."""
+    stored = ledger.state.load_arrays(database, DECISION)
+    return () if stored is None else decision_from_arrays(stored[1])[0].tiers
+
+
 def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str, NDArray[Any]]:
     """Situation and settings as arrays for the ledger; texts as the bytes of JSON."""
     units, heat = situation.units, situation.heat

@@ -112,8 +112,7 @@ def _spaces(snapshots: list[Snapshot]) -> Iterator[Metric]:
             if space.free_bytes is not None:
                 free.add_metric([snapshot.database, space.name, name], space.free_bytes)
         for each in storage.tiers:
-            source = "measured" if each.speed.measured else "configured"
-            latency.add_metric([snapshot.database, each.name, source], each.speed.random_read_seconds)
+            latency.add_metric([snapshot.database, each.name, each.speed.source], each.speed.random_read_seconds)
     yield from (free, used, latency)
 
 

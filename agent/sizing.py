@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agent.config import DatabaseConfig, Level, NothingToSize
 from agent.ledger import Ledger
 from agent.planner import make_planning
+from agent.read_times import read_times_document
 from agent.situation import situation_of
 from agent.watch import Watch
 from connectors.base import Clock
@@ -173,7 +173,7 @@ def answer_document(answer: Answer) -> dict[str, Any]:
         "fastest_tier": answer.tiers[0].name,
         "slowest_tier": answer.tiers[-1].name,
         "speeds_measured": answer.tiers[0].speed.measured and answer.tiers[-1].speed.measured,
-        "tiers": speeds_document(answer.tiers),
+        "tiers": read_times_document(answer.tiers),
         "head_room_ratio": answer.head_room_ratio,
         "managed_bytes": z.managed_bytes,
         "managed_units": z.managed_units,
@@ -215,14 +215,6 @@ def _without_buying(answer: Answer) -> dict[str, Any]:
             for each in kept
         ],
     }
-
-
-def speeds_document(tiers: Sequence[Tier]) -> list[dict[str, Any]]:
-    """What a random read takes on each tier, and whether that was measured, as JSON values."""
-    return [
-        {"name": tier.name, "random_read_seconds": tier.speed.random_read_seconds, "measured": tier.speed.measured}
-        for tier in tiers
-    ]
 
 
 def point_document(answer: Answer, point: Point) -> dict[str, Any]:

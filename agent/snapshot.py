@@ -13,6 +13,7 @@ from agent.config import Storage
 from agent.outcomes import Outcome, OutcomeVerdict
 from agent.progress import RunningMove
 from agent.ranking import Standing
+from agent.read_times import read_times_document
 from agent.sampler import Cycle
 from connectors.figures import RoleFigures
 from connectors.model import Identity
@@ -101,6 +102,7 @@ def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, An
         "server_seconds": snapshot.server_seconds,
         "cycle_seconds": snapshot.cycle_seconds,
         "spaces": [] if snapshot.storage is None else _rooms(snapshot.storage),
+        "tiers": [] if snapshot.storage is None else read_times_document(snapshot.storage.tiers),
     }
 
 

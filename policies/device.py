@@ -5,6 +5,10 @@ of each class went to each tier. With the configured speeds as the prior this is
 tier so that ``sum of factor * wait by the prior`` comes near the measured wait. It is shrunk towards factor 1 as if the
 prior had been seen for ``PRIOR_READS`` reads, so a tier without traffic keeps its configured speed.
 
+A sum says little about a small part of it. What the waits leave possible for a tier lies between two ends: all of the
+wait that its reads share in was its own, and the others took as long as they possibly can. Where these are further
+apart than ``NARROW``, the tier keeps its configured speed (the nearest that is possible), whatever the regression says.
+
 How sure a speed is comes out of the same sums: how far each interval lay from what was believed before it.
 """
 
@@ -17,13 +21,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from connectors.model import F64, I64, SIGNALS, Demand, Signal
+from connectors.model import F64, I64, SIGNALS, Bools, Demand, Signal
 from policies.benefit import wait_weights
+from policies.loop import QUEUED_SECONDS
 from policies.plan import PolicySettings, TierSpeed
 
 PRIOR_READS = 1000.0  # what the configured speed weighs against measurement
 PRIOR_ERROR = 0.5  # standard error of a configured speed, as a share: data sheets and kinds are that far off
+NARROW = 2.0  # a speed is measured where the highest that the waits leave is at most this many times the lowest
+SERVED_AT_ONCE_ERROR = 3.0  # a tier without a queue is believed to be at most so many times as fast or slow ...
+QUEUE_ERROR = 20.0  # ... as configured, and one with a queue at most so many times as slow: sessions wait in line
 LARGEST_FACTOR = 100.0  # a measurement further off than this is a mistake, not a disk
+ROUNDS = 8  # in which what is known of one tier narrows what is possible for another
 LEAST_COVERAGE = 0.8  # of the database's reads must be known by tier, or the interval is passed over
 READS = (Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.DIRECT_READ)
 
@@ -84,7 +93,7 @@ def observe_spaces(
     return DeviceState(
         gram=state.gram * fading + np.diag(weight),
         moment=state.moment * fading + weight * ratio,
-        missed=state.missed * fading + used * np.square(ratio / _factors(state) - 1.0),
+        missed=state.missed * fading + used * np.square(ratio / _factors(state, prior) - 1.0),
         count=state.count * fading + used,
     )
 
@@ -120,16 +129,56 @@ def observe(
     return DeviceState(
         gram=state.gram * fading + weight * np.outer(share, share),
         moment=state.moment * fading + weight * ratio * share,
-        missed=state.missed * fading + share * (ratio / float(share @ _factors(state)) - 1.0) ** 2,
+        missed=state.missed * fading + share * (ratio / float(share @ _factors(state, prior)) - 1.0) ** 2,
         count=state.count * fading + share,
     )
 
 
-def _factors(state: DeviceState) -> F64:
-    """What each configured speed is to be multiplied with by the evidence so far. Shape ``(tiers,)``."""
-    shrunk = state.gram + PRIOR_READS * np.eye(len(state.moment))
-    factors = np.clip(np.linalg.solve(shrunk, state.moment + PRIOR_READS), 1 / LARGEST_FACTOR, LARGEST_FACTOR)
+def _factors(state: DeviceState, prior: Sequence[TierSpeed]) -> F64:
+    """What each configured speed is to be multiplied with by the evidence so far. Shape ``(tiers,)``.
+
+    What the waits cannot tell stays as near to 1 as they allow; the regression is over the others.
+    """
+    low, high = left_possible(state, prior)
+    seen = np.diag(state.gram) >= PRIOR_READS
+    held = seen & ~_narrow(low, high)
+    factors = np.clip(1.0, low, high)
+    free = np.flatnonzero(~held)
+    shrunk = state.gram[np.ix_(free, free)] + PRIOR_READS * np.eye(len(free))
+    rest = state.moment[free] + PRIOR_READS - state.gram[np.ix_(free, np.flatnonzero(held))] @ factors[held]
+    factors[free] = np.clip(np.linalg.solve(shrunk, rest), 1 / LARGEST_FACTOR, LARGEST_FACTOR)
+    told = seen & ~held
+    factors[told] = np.clip(factors[told], low[told], high[told])
     return np.asarray(factors, dtype=np.float64)
+
+
+def left_possible(state: DeviceState, prior: Sequence[TierSpeed]) -> tuple[F64, F64]:
+    """The least and the most that the waits leave for each factor; 1 / ``LARGEST_FACTOR`` and its inverse: anything.
+
+    ``gram[t] @ factors = moment[t]`` with no factor negative: the most is what the tier's own reads took if the others'
+    took the least they can, and the other way round. What is found of a tier without a queue narrows the others. What
+    is found of one with a queue does not: queues come and go, and the mean of two loads is the speed of neither.
+    """
+    own, others = np.diag(state.gram), state.gram - np.diag(np.diag(state.gram))
+    low, high = np.full(len(own), 1 / LARGEST_FACTOR), np.full(len(own), LARGEST_FACTOR)
+    enough = (own > 0) & (state.gram.sum() >= PRIOR_READS)
+    alone = np.clip(np.divide(state.moment, own, out=high.copy(), where=enough), low, high)
+    queued = np.array([speed.random_read_seconds > QUEUED_SECONDS for speed in prior], dtype=np.bool_)
+    believed = np.where(queued, low, 1 / SERVED_AT_ONCE_ERROR), np.where(queued, QUEUE_ERROR, SERVED_AT_ONCE_ERROR)
+    least, most = low, alone
+    for _ in range(ROUNDS):
+        other_most = np.minimum(believed[1], np.where(queued, alone, most))
+        other_least = np.minimum(np.maximum(believed[0], np.where(queued, low, least)), other_most)
+        most, least = (
+            np.clip(np.divide(state.moment - others @ other, own, out=end.copy(), where=enough), low, high)
+            for other, end in ((other_least, high), (other_most, low))
+        )
+    return least, most
+
+
+def _narrow(low: F64, high: F64) -> Bools:
+    """Whether what is possible is near enough to one speed to be called measured."""
+    return np.asarray(high <= NARROW * low, dtype=np.bool_)
 
 
 def error_ratios(state: DeviceState) -> F64:
@@ -158,15 +207,21 @@ def calibrate(prior: Sequence[TierSpeed], state: DeviceState) -> tuple[TierSpeed
         raise ValueError(f"evidence about {len(state.moment)} tiers cannot calibrate {len(prior)}")
     if not prior:
         return ()
-    factors, errors = _factors(state), error_ratios(state)
+    factors, errors, (low, high) = _factors(state, prior), error_ratios(state), left_possible(state, prior)
+    narrow = _narrow(low, high)
+    anything = (low <= 1 / LARGEST_FACTOR) & (high >= LARGEST_FACTOR)
     speeds: list[TierSpeed] = []
     for row in reversed(range(len(prior))):
         below = speeds[-1] if speeds else None
-        measured = bool(state.gram[row, row] >= PRIOR_READS)
+        seconds = prior[row].random_read_seconds
+        measured = bool(state.gram[row, row] >= PRIOR_READS and narrow[row])
+        told = not (measured or anything[row] or narrow[row])  # an interval to tell
         fitted = replace(
             _scaled(prior[row], float(factors[row]), measured=measured),
-            error_ratio=float(errors[row]),
-            idle_read_seconds=prior[row].random_read_seconds,
+            error_ratio=float(errors[row]) if measured or narrow[row] else PRIOR_ERROR,
+            idle_read_seconds=seconds,
+            least_read_seconds=float(low[row]) * seconds if told else 0.0,
+            most_read_seconds=float(high[row]) * seconds if told else 0.0,
         )
         speeds.append(_capped(fitted, below))
     return tuple(reversed(speeds))

@@ -76,6 +76,14 @@ class TierSpeed:
     measured: bool = False  # fitted to counters; False: configured
     error_ratio: float = 0.0  # standard error of the read times, as a share of them
     idle_read_seconds: float = 0.0  # of a random read that finds no queue; 0: not known
+    # -- where it is configured: the random read times that measured waits leave possible; 0 and 0: they say nothing
+    least_read_seconds: float = 0.0
+    most_read_seconds: float = 0.0
+
+    @property
+    def source(self) -> str:
+        """Where the read times come from, in one word: the same in every command, document and metric."""
+        return "measured" if self.measured else "configured"
 
     def __post_init__(self) -> None:
         for name in (
@@ -84,6 +92,8 @@ class TierSpeed:
             "write_seconds",
             "error_ratio",
             "idle_read_seconds",
+            "least_read_seconds",
+            "most_read_seconds",
         ):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected 0 or more")

@@ -17,8 +17,9 @@ from agent.cli.explaining import explain_stored, number_lines, numbers_document,
 from agent.cli.output import Column
 from agent.cli.session import Session
 from agent.cli.wording import seconds_per_hour
-from agent.decisions import recall
+from agent.decisions import recall, tiers_of_last_plan
 from agent.ranking import RANKING, Ranking, ranking_from_arrays
+from agent.read_times import read_times_document, read_times_text
 from agent.states import MoveState
 from agent.units_of_measure import format_when
 from connectors.amounts import exact_bytes, format_bytes, format_ratio, format_seconds
@@ -57,12 +58,16 @@ def units(
             f"moved since: {moved}; places and verdicts are those of before, until the next sample and plan"
         )
     session.out.table(COLUMNS, (_cells(ranking, row) for row in rows))
+    tiers = tiers_of_last_plan(session.ledger, session.database.name)
+    if tiers:
+        session.out.line(f"read times: {read_times_text(tiers)}")
     if len(rows) < len(matching):
         session.out.line(f"{len(matching) - len(rows)} more: --all or --limit shows them")
     session.out.document(
         {
             "database": session.database.name,
             "ranked_at": at,
+            "tiers": read_times_document(tiers),
             "units_ranked": len(ranking),
             "units_matching": len(matching),
             "units": [ranking.document(row) for row in rows],

@@ -22,13 +22,12 @@ from agent.cli.wording import (
     proposal_document,
     seconds_per_hour,
     short_digest,
-    speeds_text,
 )
 from agent.ledger import ProposalRow
 from agent.planner import Planning
 from agent.proposals import Proposal
 from agent.ranking import Ranking, ranking_of
-from agent.sizing import speeds_document
+from agent.read_times import read_times_document, read_times_text
 from agent.throughput import forecast_document, forecast_facts
 from agent.watch import Watch
 from connectors.amounts import format_bytes, format_seconds
@@ -126,7 +125,7 @@ def _print(out: Output, planning: Planning, ranking: Ranking, proposal: Proposal
         print_moves(out, proposal.moves)
     else:
         out.facts(forecast_facts(planning.forecast()))
-    out.line(f"read times: {speeds_text(planning.situation.tiers)}")
+    out.line(f"read times: {read_times_text(planning.situation.tiers)}")
     not_chosen = _not_chosen(ranking)
     if not_chosen:
         out.heading("why not the others at the top")
@@ -174,7 +173,7 @@ def _document(planning: Planning, ranking: Ranking, proposal: Proposal | None) -
     """The plan as JSON values with the ranking around it."""
     return {
         **plan_document(planning, proposal),
-        "tiers": speeds_document(planning.situation.tiers),
+        "tiers": read_times_document(planning.situation.tiers),
         "ranking": [ranking.document(row) for row in range(min(HEAD, len(ranking)))],
         "advice": advice_document(advice_on(planning)),
         "not_chosen": [ranking.document(row) for row in _not_chosen(ranking)],

@@ -22,6 +22,7 @@ from agent.daemon import STALE_SAMPLES, Daemon
 from agent.ledger import Ledger, MoveRow, ProposalRow
 from agent.logs import set_up_logs
 from agent.memory import return_large_blocks
+from agent.read_times import read_times_of_document
 from agent.snapshot import STATUS
 from agent.states import ACTIONABLE, MoveState, ProposalState
 from agent.units_of_measure import format_when
@@ -198,6 +199,8 @@ def _print_rooms(out: Output, daemon: DaemonState) -> None:
         (Column("tier"), Column("space"), *(Column(t, number=True) for t in ("used", "free", "capacity"))),
         [_room_cells(room) for room in rooms],
     )
+    if tiers := daemon.status.get("tiers"):
+        out.line(f"read times: {read_times_of_document(tiers)}")
 
 
 def _print_proposals(out: Output, proposals: list[ProposalRow]) -> None:
@@ -236,6 +239,7 @@ def _status_document(
         "proposals": [_proposal_document(row) for row in proposals],
         "moves": [_move_document(row) for row in moves],
         "spaces": daemon.status.get("spaces"),
+        "tiers": daemon.status.get("tiers"),
     }
 
 

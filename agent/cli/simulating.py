@@ -20,7 +20,7 @@ from agent.config.policy import PolicyConfig
 from agent.simulation import Played, play, start_of
 from agent.units_of_measure import format_when, parse_bytes, parse_seconds
 from connectors.amounts import format_bytes, format_ratio, format_seconds
-from policies.plan import PolicySettings, Situation
+from policies.plan import PolicySettings, Situation, TierSpeed
 from policies.windows import parse_window
 
 T = TypeVar("T")
@@ -123,13 +123,16 @@ def _spaces_by_name(situation: Situation) -> dict[str, str]:
     return alone | {space.name: space.name for space in situation.spaces}
 
 
+def _configured(speed: TierSpeed, seconds: float) -> TierSpeed:
+    """The speed with a random read time that somebody named."""
+    return replace(speed, random_read_seconds=seconds, measured=False, least_read_seconds=0.0, most_read_seconds=0.0)
+
+
 def _with_speeds(situation: Situation, given: list[str]) -> Situation:
     pairs = _pairs(given, [tier.name for tier in situation.tiers], "--random-read")
     seconds = {name: _parsed(parse_seconds, text, "--random-read") for name, text in pairs.items()}
     tiers = tuple(
-        replace(tier, speed=replace(tier.speed, random_read_seconds=seconds[tier.name], measured=False))
-        if tier.name in seconds
-        else tier
+        replace(tier, speed=_configured(tier.speed, seconds[tier.name])) if tier.name in seconds else tier
         for tier in situation.tiers
     )
     return replace(situation, tiers=tiers)

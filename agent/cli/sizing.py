@@ -15,7 +15,8 @@ from agent.cli.chart import Curve, Mark, svg_chart, text_chart
 from agent.cli.exit_codes import CommandError, ExitCode, exit_code_of
 from agent.cli.output import Column, Output
 from agent.cli.session import Session
-from agent.cli.wording import seconds_per_hour, speeds_text
+from agent.cli.wording import seconds_per_hour
+from agent.read_times import read_times_text
 from agent.sizing import (
     KNEE_MEANS,
     QUEUES_MEAN,
@@ -195,7 +196,7 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
         ("all on it saves", seconds_per_hour(z.all_fast_per_hour)),
         ("saved now", f"{seconds_per_hour(z.saved_now_per_hour)}, by where things are"),
         ("present size", f"{format_bytes(z.present.size_bytes)} to fill{known}"),
-        ("read times", speeds_text(answer.tiers)),
+        ("read times", read_times_text(answer.tiers)),
     ]
     if z.pinned_bytes:
         facts.append(("pinned", f"{format_bytes(z.pinned_bytes)} must be on it, and come first"))

@@ -14,7 +14,7 @@ from agent.throughput import forecast_document, forecast_facts
 from agent.units_of_measure import format_when
 from connectors.amounts import exact_bytes, format_bytes, format_ratio, format_seconds
 from connectors.model import Route
-from policies.plan import MoveReason, Tier, missed_wait_ratio
+from policies.plan import MoveReason, missed_wait_ratio
 
 MOVE_COLUMNS = (
     Column("#", number=True), Column("unit"), Column("from"), Column("to"), Column("size", number=True),
@@ -42,15 +42,6 @@ def question(proposal: Proposal) -> str:
 def short_digest(digest: str) -> str:
     """What lists show of a digest, and what --digest takes at least."""
     return digest[:DIGEST_SHOWN]
-
-
-def speeds_text(tiers: Sequence[Tier]) -> str:
-    """What a random read takes on each tier, and whether that was measured: the honesty of every figure."""
-    return ", ".join(
-        f"{tier.name} {format_seconds(tier.speed.random_read_seconds)} "
-        f"({'measured' if tier.speed.measured else 'configured, not measured'})"
-        for tier in tiers
-    )
 
 
 def print_value(out: Output, proposal: Proposal) -> None:

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from connectors.figures import SpaceFigures
 from connectors.model import DatabaseDemand
@@ -158,3 +160,83 @@ def test_evidence_of_older_versions_says_nothing_about_its_error() -> None:
     again = calibrate(PRIOR, devices_from_arrays(older))
     assert again[1].random_read_seconds == calibrate(PRIOR, state)[1].random_read_seconds
     assert again[1].error_ratio == pytest.approx(PRIOR_ERROR, rel=0.05)
+
+
+def mixed(state: DeviceState, fast: float, slow: float, seconds: tuple[float, float], minutes: int) -> DeviceState:
+    """So many minutes with those reads per second on ssd and hdd, each taking so long."""
+    return watched(state, fast, slow, fast * seconds[0] + slow * seconds[1], minutes=minutes)
+
+
+def test_a_thousandth_of_the_waits_says_nothing_about_a_speed() -> None:
+    """An ssd with 0.1 % of the waits stays configured, whether it is as configured, ten times slower or faster.
+
+    By hand: 500 reads/s of hdd at 5.5 ms are 2.75 s a second, 13.75 of ssd at 0.2 ms 2.75 ms. All that the ssd could
+    have taken is all of the wait, 1,000 times as configured, which is beyond belief; all it took may be nothing.
+    """
+    for seconds in (0.0002, 0.002, 0.00002):
+        ssd, hdd = calibrate(PRIOR, mixed(empty_devices(2), 13.75, 500.0, (seconds, 0.0055), 600))
+        assert ssd.source == "configured"
+        assert ssd.random_read_seconds == pytest.approx(0.0002, rel=0.02)
+        assert ssd.error_ratio == PRIOR_ERROR
+        assert hdd.source == "measured"
+        assert hdd.random_read_seconds == pytest.approx(0.0055, rel=0.01)
+        assert ssd.least_read_seconds <= 0.0002 <= ssd.most_read_seconds or ssd.most_read_seconds == 0.0
+
+
+def test_hot_data_that_was_moved_does_not_make_the_ssd_impossibly_fast() -> None:
+    """Before the move the hdd's queue made its reads 44 ms; without it they are 5.5. The ssd keeps its 0.2 ms.
+
+    The sum alone, with 44 ms for the hdd, leaves less than nothing for the ssd: the regression ends at its clamp, 2 us.
+    """
+    state = mixed(empty_devices(2), 0.0, 180.0, (0.0002, 0.044), 60)
+    for minutes in (1, 10, 60, 600):
+        after = mixed(state, 3000.0, 30.0, (0.0002, 0.0055), minutes)
+        ssd, _ = calibrate(PRIOR, after)
+        assert ssd.random_read_seconds == pytest.approx(0.0002, rel=0.35), minutes
+        if ssd.source == "configured":
+            assert ssd.least_read_seconds < 0.0002 < ssd.most_read_seconds < 0.0003
+
+
+def test_what_waits_leave_possible_by_hand() -> None:
+    """Half of the wait by configuration on either tier, and as much as configured was measured.
+
+    All of it on the ssd is twice its time, all on the hdd twice its own; either may have taken next to nothing. So
+    neither is measured, both stay as configured, and what is left reaches to twice as long, less what the other takes
+    at the very least: a third of the ssd's time, a hundredth of the hdd's.
+    """
+    state = mixed(empty_devices(2), 2750.0, 100.0, (0.0002, 0.0055), 60)
+    ssd, hdd = calibrate(PRIOR, state)
+    assert (ssd.source, hdd.source) == ("configured", "configured")
+    assert (ssd.random_read_seconds, hdd.random_read_seconds) == (0.0002, 0.0055)
+    assert ssd.most_read_seconds == pytest.approx(0.0002 * (2 - 1 / 100))
+    assert hdd.most_read_seconds == pytest.approx(0.0055 * (2 - 1 / 3))
+    assert ssd.least_read_seconds == pytest.approx(0.0002 / 100)
+    assert hdd.least_read_seconds == pytest.approx(0.0055 / 100)
+
+
+def test_nine_tenths_of_the_waits_are_enough() -> None:
+    """With ssd reads a tenth of the wait, however wrong their time may be, the hdd's is known within a factor of 2."""
+    ssd, hdd = calibrate(PRIOR, mixed(empty_devices(2), 275.0, 90.0, (0.0002, 0.0055), 60))
+    assert (ssd.source, hdd.source) == ("configured", "measured")
+    assert hdd.random_read_seconds == pytest.approx(0.0055, rel=0.01)
+    assert hdd.least_read_seconds == hdd.most_read_seconds == 0.0
+    assert 0 < ssd.least_read_seconds < 0.0002 < ssd.most_read_seconds
+
+
+@given(
+    fast=st.floats(0.0, 5_000.0),
+    slow=st.floats(0.0, 500.0),
+    true=st.tuples(st.floats(0.4, 2.5), st.floats(0.1, 15.0)),
+    minutes=st.integers(1, 200),
+)
+def test_what_is_called_measured_is_right_within_a_factor_of_two(
+    fast: float, slow: float, true: tuple[float, float], minutes: int
+) -> None:
+    """Whatever mix of reads was seen, of tiers within what is believed possible; and what is left holds the truth."""
+    seconds = true[0] * 0.0002, true[1] * 0.0055
+    speeds = calibrate(PRIOR, mixed(empty_devices(2), fast, slow, seconds, minutes))
+    for speed, truth in zip(speeds, seconds, strict=True):
+        if speed.measured:
+            assert truth / 2.01 <= speed.random_read_seconds <= truth * 2.01
+        elif speed.most_read_seconds:
+            assert speed.least_read_seconds * 0.999 <= truth <= speed.most_read_seconds * 1.001
