@@ -25,7 +25,6 @@ from connectors.texts import Texts
 from policies.modes import plan_mode
 from policies.plan import HeatView, Plan, PolicySettings, RouteCost, Situation, Tier
 
-MOST_OPEN = 100_000  # proposals
 DECISION = "decision"  # name under which the ledger keeps the last plan's
 
 
@@ -78,7 +77,7 @@ def forget(ledger: Ledger, before: datetime) -> int:
 
     Their statements, figures and sentences stay with the proposal itself.
     """
-    open_ones = ledger.proposals.rows(states={ProposalState.PROPOSED, ProposalState.APPROVED}, limit=MOST_OPEN)
+    open_ones = ledger.proposals.each(states={ProposalState.PROPOSED, ProposalState.APPROVED})
     kept = {(row.proposal.database, decision_of_proposal(row.id)) for row in open_ones}
     return ledger.state.forget_arrays(decision_of_proposal(None), before, kept)
 

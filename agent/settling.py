@@ -96,8 +96,8 @@ class Settling:
         if seen < _enough(self._database.settle_seconds):
             return None
         proposal = self._ledger.proposals.row(proposal_id).proposal
-        found = self._ledger.moves.outcomes(proposal_id=proposal_id, limit=len(proposal.moves))
-        known = {each.move_id: each.outcome for each in found}  # by an agent that died behind it
+        measured = self._ledger.moves.outcomes_of([row.id for row in rows])
+        known = {number: each.outcome for number, each in measured.items()}  # by an agent that died behind it
         outcome = next(iter(known.values()), None)
         if outcome is None:
             stored = self._ledger.state.load_document(self._database.name, _before(proposal_id))

@@ -74,9 +74,8 @@ def settle_undos(database: str, ledger: Ledger) -> int:
     if not waiting:
         return 0
     undone = 0
-    undos = [row for row in ledger.moves.rows(database=database) if row.move.undoes is not None]
     for row in waiting:
-        last = max((undo for undo in undos if undo.move.undoes == row.id), key=lambda undo: undo.id, default=None)
+        last = max(ledger.moves.taking_back(row), key=lambda undo: undo.id, default=None)
         if last is not None and last.state in UNDOABLE:
             ledger.moves.transition(row.id, MoveState.UNDONE, f"move {last.id} took it back")
             undone += 1

@@ -210,11 +210,9 @@ class Watch:
             LeaseHeld: another agent acts on this database.
             ConnectorError: the engine did not answer.
         """
-        if self.dry_run:
+        if self.dry_run or not self._ledger.moves.to_do(self.database.name) or not self.executor.has_work():
             return ()
         due = self._ledger.moves.rows(database=self.database.name, states=ACTIONABLE)
-        if not due or not self.executor.has_work():
-            return ()
         self.hold_lease()
         for proposal_id in {row.proposal_id for row in due}:
             self._settling.remember_before(proposal_id)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import fnmatch
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -15,15 +14,13 @@ from agent.cli.exit_codes import ExitCode
 from agent.cli.output import Column
 from agent.cli.session import Session
 from agent.cli.wording import short_digest
-from agent.ledger import AuditReport, AuditRow, Ledger, MoveRow, OutcomeRow
+from agent.ledger import AuditReport, AuditRow, Ledger, MoveRow, OutcomeRow, StepRow
 from agent.outcomes import outcome_json
 from agent.proposals import DIGEST_SHOWN
 from agent.units_of_measure import format_when
 from connectors.amounts import format_bytes, format_rate, format_ratio, format_seconds
 
 SHOWN = 50
-MOST_OUTCOMES = 10_000
-MOST_ROWS = 1_000_000  # of the audit chain, half a GB: nobody has more
 NOTE_THE_HEAD = "note the head elsewhere; audit verify --head HASH tells later whether all of it still stands"
 BROKEN_ADVICE = "keep the file as evidence, restore a backup, and compare its head with one that a report noted"
 HISTORY_COLUMNS = (
@@ -54,9 +51,9 @@ app.add_typer(
 @command(Group.LOOK_BACK, "hotplace history --limit 20")
 def history(session: Session, limit: Limit = SHOWN) -> None:
     """List moves with their state, its time and reason, and what came of them."""
-    rows = session.ledger.moves.rows(database=session.database.name)
-    rows = sorted(rows, key=lambda row: (row.updated_at, row.id), reverse=True)[:limit]
-    measured = _measured(session)
+    rows = session.ledger.moves.latest(session.database.name, limit)
+    numbers = [row.id for row in rows]
+    measured, steps = session.ledger.moves.outcomes_of(numbers), session.ledger.moves.steps_of(numbers)
     if rows:
         session.out.table(HISTORY_COLUMNS, [_move_cells(row, measured.get(row.id)) for row in rows])
     else:
@@ -64,7 +61,7 @@ def history(session: Session, limit: Limit = SHOWN) -> None:
     session.out.document(
         {
             "database": session.database.name,
-            "moves": [_move_document(session, row, measured.get(row.id)) for row in rows],
+            "moves": [_move_document(row, measured.get(row.id), steps[row.id]) for row in rows],
         }
     )
 
@@ -72,17 +69,16 @@ def history(session: Session, limit: Limit = SHOWN) -> None:
 @command(Group.LOOK_BACK, "hotplace outcomes --limit 10")
 def outcomes(session: Session, limit: Limit = SHOWN) -> None:
     """Show what was measured after the moves beside what was predicted."""
-    by_proposal = {row.proposal_id: row for row in _measured(session).values()}  # one measurement for all its moves
-    firsts = sorted(by_proposal.values(), key=lambda row: row.id, reverse=True)[:limit]
-    if firsts:
-        session.out.table(OUTCOME_COLUMNS, [_outcome_cells(row) for row in firsts])
-        for row in firsts:
+    rows = session.ledger.moves.outcomes(database=session.database.name, limit=limit)
+    if rows:
+        session.out.table(OUTCOME_COLUMNS, [_outcome_cells(row) for row in rows])
+        for row in rows:
             session.out.line(f"proposal {row.proposal_id}: {row.outcome.sentence}")
             if said := row.outcome.throughput_sentence:
                 session.out.line(f"proposal {row.proposal_id}: {said}")
     else:
         session.out.line("nothing was measured yet; a move is measured once its settle time is over")
-    session.out.document({"database": session.database.name, "outcomes": [_outcome_document(row) for row in firsts]})
+    session.out.document({"database": session.database.name, "outcomes": [_outcome_document(row) for row in rows]})
 
 
 @command(Group.LOOK_BACK, "hotplace audit verify", of=audit)
@@ -111,7 +107,7 @@ def verify(
 
 def _holding(ledger: Ledger, report: AuditReport, head: str | None) -> AuditReport:
     """The report, or what is wrong with a chain that fits but does not hold a head which was noted earlier."""
-    if head is None or not report.ok or any(row.hash == head for row in ledger.audit.rows(report.rows)):
+    if head is None or not report.ok or ledger.audit.holds(head):
         return report
     sentence = f"all {report.rows} audit rows fit, but none is the head {head[:DIGEST_SHOWN]}: this is another chain"
     return replace(report, ok=False, sentence=sentence)
@@ -126,8 +122,7 @@ def list_(
     ] = "*",
 ) -> None:
     """List the newest links of the audit chain; --json holds every fact and hash of them."""
-    newest = session.ledger.audit.rows(limit if event == "*" else MOST_ROWS)
-    rows = [row for row in newest if fnmatch.fnmatchcase(row.event, event)][:limit]
+    rows = session.ledger.audit.rows(limit, event=event)
     events = session.ledger.audit.events()
     if rows:
         session.out.table(AUDIT_COLUMNS, [_audit_cells(row) for row in rows])
@@ -136,13 +131,6 @@ def list_(
     else:
         session.out.line(f"no row of the audit chain has an event like {event!r}; it has {', '.join(events)}")
     session.out.document({"audit": [_audit_document(row) for row in rows], "events": events})
-
-
-def _measured(session: Session) -> dict[int, OutcomeRow]:
-    """What was measured, by move."""
-    return {
-        row.move_id: row for row in session.ledger.moves.outcomes(database=session.database.name, limit=MOST_OUTCOMES)
-    }
 
 
 def _move_cells(row: MoveRow, measured: OutcomeRow | None) -> tuple[str, ...]:
@@ -160,7 +148,7 @@ def _move_cells(row: MoveRow, measured: OutcomeRow | None) -> tuple[str, ...]:
     )
 
 
-def _move_document(session: Session, row: MoveRow, measured: OutcomeRow | None) -> dict[str, Any]:
+def _move_document(row: MoveRow, measured: OutcomeRow | None, steps: Sequence[StepRow]) -> dict[str, Any]:
     return {
         "id": row.id,
         "proposal": row.proposal_id,
@@ -184,7 +172,7 @@ def _move_document(session: Session, row: MoveRow, measured: OutcomeRow | None) 
                 "intended_at": step.intended_at,
                 "ended_at": step.ended_at,
             }
-            for step in session.ledger.moves.steps(row.id)
+            for step in steps
         ],
         "outcome": outcome_json(measured.outcome) if measured else None,
     }

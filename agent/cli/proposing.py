@@ -33,7 +33,6 @@ COLUMNS = (
     Column("id", number=True), Column("digest"), Column("state"), Column("for"), Column("moves", number=True),
     Column("size", number=True), Column("saves/h", number=True), Column("proposed"), Column("expires"), Column("why"),
 )  # fmt: skip
-MOST = 1000  # proposals in a list
 NEVER_SENT = frozenset({MoveState.REJECTED, MoveState.EXPIRED, MoveState.SUPERSEDED, MoveState.CANCELLED})
 
 ProposalId = Annotated[int, typer.Argument(min=1, metavar="ID", help="Number that `hotplace proposals` shows.")]
@@ -45,14 +44,15 @@ def proposals(
     everything: Annotated[bool, typer.Option("--all", help="Also those that are decided and done.")] = False,
 ) -> None:
     """List what waits for a decision or is being carried out."""
-    rows = session.ledger.proposals.rows(
-        database=session.database.name, states=None if everything else OPEN, limit=MOST
-    )
-    if rows:
-        session.out.table(COLUMNS, [_cells(row) for row in rows])
+    cells, documents = [], []
+    for row in session.ledger.proposals.each(database=session.database.name, states=None if everything else OPEN):
+        cells.append(_cells(row))  # and not the row: thousands of proposals with all their statements are much
+        documents.append(_head(row))
+    if cells:
+        session.out.table(COLUMNS, cells)
     else:
         session.out.line("no proposal" if everything else "no open proposal; --all shows the others")
-    session.out.document({"database": session.database.name, "proposals": [_head(row) for row in rows]})
+    session.out.document({"database": session.database.name, "proposals": documents})
 
 
 @command(Group.DECIDE, "hotplace show 3 --sql")

@@ -120,7 +120,7 @@ def _run_once(session: Session) -> ExitCode:
     for database in session.databases:
         stored = session.ledger.state.load_document(database.name, STATUS)
         proposals = session.ledger.proposals.rows(database=database.name, states={ProposalState.PROPOSED})
-        ended += [row for row in session.ledger.moves.rows(database=database.name) if _touched(row, started)]
+        ended += [row for row in session.ledger.moves.rows(database=database.name, since=started) if row.approved]
         documents.append(
             {
                 "database": database.name,
@@ -136,11 +136,6 @@ def _run_once(session: Session) -> ExitCode:
         raise failure
     session.out.document({"databases": documents, "moves": [_move_document(row) for row in ended]})
     return ExitCode.MOVE_FAILED if any(row.state is MoveState.FAILED for row in ended) else ExitCode.OK
-
-
-def _touched(row: MoveRow, since: datetime) -> bool:
-    """Whether something was done about the move; being proposed or superseded is nothing."""
-    return row.approved and row.updated_at >= since
 
 
 @command(Group.LOOK, "hotplace status")

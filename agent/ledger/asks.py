@@ -7,24 +7,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection, bindparam, exists, select, update
 
 from agent.ledger.audit import AuditChain, subject_of
-from agent.ledger.database import Database, inserted
+from agent.ledger.database import Database, inserted, not_by_index
 from agent.ledger.errors import NotFound, WrongState
 from agent.ledger.proposals import Proposals
 from agent.ledger.rows import Ask, AskRow, MoveRow
 from agent.ledger.schema import asks, moves, proposals
 from agent.ledger.stored import load_move
-from agent.states import ACTIONABLE, MoveState
+from agent.states import ACTIONABLE, MoveState, ProposalState
 from connectors.base import Clock
 
-_NEWEST = select(func.max(asks.c.id)).group_by(asks.c.move_id)
+_NEWER = asks.alias("newer")
 _IN_FORCE = (  # made once: it is asked twice a second while a move runs
     select(asks)
     .join(moves, asks.c.move_id == moves.c.id)
     .join(proposals, moves.c.proposal_id == proposals.c.id)
-    .where(proposals.c.database == bindparam("of"), moves.c.state.in_(tuple(ACTIONABLE)), asks.c.id.in_(_NEWEST))
+    .where(
+        proposals.c.database == bindparam("of"),
+        proposals.c.state == ProposalState.APPROVED,
+        not_by_index(moves.c.state).in_(tuple(ACTIONABLE)),
+        ~exists().where(_NEWER.c.move_id == asks.c.move_id, _NEWER.c.id > asks.c.id),
+    )
 )
 
 

@@ -7,24 +7,40 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, or_, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, func, or_, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from agent.ledger.audit import AuditChain, subject_of
-from agent.ledger.database import Database, inserted
+from agent.ledger.database import Database, in_parts, inserted, not_by_index
 from agent.ledger.errors import NotApproved, NotFound, WrongState
 from agent.ledger.proposals import Proposals
-from agent.ledger.rows import MoveRow, OutcomeRow, SentRow, StepRow, StepState
+from agent.ledger.rows import MoveRow, OutcomeRow, ProposalRow, SentRow, StepRow, StepState
 from agent.ledger.schema import moves, outcomes, placements, proposals, steps
-from agent.ledger.stored import load_move, load_moves
+from agent.ledger.stored import WITHIN_APPROVED, load_move, load_moves, load_moves_of
 from agent.outcomes import Outcome, outcome_from_json, outcome_json
-from agent.states import IllegalTransition, MoveState, check_transition
+from agent.states import ACTIONABLE, IllegalTransition, MoveState, ProposalState, check_transition
 from connectors.base import Clock
 from connectors.model import Route
 
 ARRIVED = frozenset({MoveState.PLACED, MoveState.UNDONE})  # the bundle has a new home: its cool-down begins
+AT_ONCE = 500  # moves in one statement
 BEGUN = frozenset({MoveState.PRECHECK, MoveState.RUNNING})
 MAY_SEND = frozenset({MoveState.RUNNING, MoveState.PAUSED, MoveState.UNKNOWN, MoveState.UNDO_PROPOSED})
+_TO_DO = (  # made once
+    select(moves.c.id)
+    .join(proposals)
+    .where(
+        proposals.c.database == bindparam("of"),
+        proposals.c.state == ProposalState.APPROVED,
+        not_by_index(moves.c.state).in_(tuple(ACTIONABLE)),
+    )
+    .limit(1)
+)
+_OUTCOMES = (
+    select(outcomes, moves.c.proposal_id, proposals.c.database)
+    .join(moves, outcomes.c.move_id == moves.c.id)
+    .join(proposals, moves.c.proposal_id == proposals.c.id)
+)
 
 
 class Moves:
@@ -49,17 +65,41 @@ class Moves:
         Raises:
             ProposalTampered: the proposal of one of them is not what was stored.
         """
-        conditions = []
-        if database is not None:
-            conditions.append(proposals.c.database == database)
-        if proposal_id is not None:
-            conditions.append(moves.c.proposal_id == proposal_id)
-        if states is not None:
-            conditions.append(moves.c.state.in_(tuple(states)))
-        if since is not None:
-            conditions.append(moves.c.updated_at >= since)
         with self._database.read() as connection:
-            return load_moves(connection, conditions)
+            return load_moves(connection, _conditions(database, proposal_id, states, since))
+
+    def of(self, proposals_: Collection[ProposalRow]) -> dict[int, list[MoveRow]]:
+        """The moves of some proposals in the order of execution, by proposal."""
+        with self._database.read() as connection:
+            return load_moves_of(connection, proposals_)
+
+    def to_do(self, database: str) -> bool:
+        """Whether a move of a database is approved or has begun and not ended; asked once a second."""
+        with self._database.read() as connection:
+            return connection.execute(_TO_DO, {"of": database}).first() is not None
+
+    def latest(self, database: str, limit: int) -> list[MoveRow]:
+        """The moves whose state changed last, the newest first.
+
+        Raises:
+            ProposalTampered: the proposal of one of them is not what was stored.
+        """
+        with self._database.read() as connection:
+            return load_moves(connection, [not_by_index(proposals.c.database) == database], newest=limit)
+
+    def taking_back(self, row: MoveRow) -> list[MoveRow]:
+        """The moves of later proposals that take a move back, or would.
+
+        Raises:
+            ProposalTampered: one of those proposals is not what was stored.
+        """
+        later = proposals.c.id > row.proposal_id
+        named = (
+            func.instr(proposals.c.body, f'"undoes":{row.id},') > 0
+        )  # in canonical text; what follows is another key
+        of_it = not_by_index(proposals.c.database) == row.database
+        with self._database.read() as connection:
+            return [each for each in load_moves(connection, [later, of_it, named]) if each.move.undoes == row.id]
 
     def row(self, move_id: int) -> MoveRow:
         """One move.
@@ -148,18 +188,30 @@ class Moves:
 
     def steps(self, move_id: int) -> list[StepRow]:
         """Every statement of a move that was sent or about to be, in order."""
-        query = select(steps).where(steps.c.move_id == move_id).order_by(steps.c.id)
+        return self.steps_of([move_id])[move_id]
+
+    def steps_of(self, move_ids: Collection[int]) -> dict[int, list[StepRow]]:
+        """The same of several moves, by their numbers."""
+        found: dict[int, list[StepRow]] = {number: [] for number in move_ids}
         with self._database.read() as connection:
-            return [StepRow(**{**row._asdict(), "state": StepState(row.state)}) for row in connection.execute(query)]
+            for some in in_parts(move_ids, AT_ONCE):
+                for row in connection.execute(select(steps).where(steps.c.move_id.in_(some)).order_by(steps.c.id)):
+                    found[row.move_id].append(StepRow(**{**row._asdict(), "state": StepState(row.state)}))
+        return found
 
     def sent(self, database: str, since: datetime) -> list[SentRow]:
         """Every statement of a database that had not ended before ``since``, in the order they were sent."""
         late = or_(steps.c.ended_at.is_(None), steps.c.ended_at > since)
-        query = select(steps).join(moves, steps.c.move_id == moves.c.id).join(proposals)
+        here = not_by_index(proposals.c.database) == database
+        query = select(steps).join(moves, steps.c.move_id == moves.c.id).join(proposals).where(late, here)
         with self._database.read() as connection:
-            found = connection.execute(query.where(proposals.c.database == database, late).order_by(steps.c.id)).all()
-            wanted = {row.move_id for row in found}
-            rows = {row.id: row for row in load_moves(connection, [moves.c.id.in_(wanted)])} if wanted else {}
+            found = sorted(connection.execute(query), key=lambda row: int(row.id))
+            wanted = dict.fromkeys(row.move_id for row in found)
+            rows = {
+                row.id: row
+                for some in in_parts(wanted, AT_ONCE)
+                for row in load_moves(connection, [moves.c.id.in_(some)])
+            }
         return [
             SentRow(
                 move_id=row.move_id, ordinal=row.ordinal, sql=row.sql, state=StepState(row.state),
@@ -187,23 +239,47 @@ class Moves:
             )
             return number
 
-    def outcomes(
-        self, *, database: str | None = None, proposal_id: int | None = None, limit: int = 100
-    ) -> list[OutcomeRow]:
-        """Outcomes, the newest first."""
-        query = (
-            select(outcomes, moves.c.proposal_id, proposals.c.database)
-            .join(moves, outcomes.c.move_id == moves.c.id)
-            .join(proposals, moves.c.proposal_id == proposals.c.id)
-            .order_by(outcomes.c.id.desc())
-            .limit(limit)
-        )
-        if database is not None:
-            query = query.where(proposals.c.database == database)
-        if proposal_id is not None:
-            query = query.where(moves.c.proposal_id == proposal_id)
+    def outcomes(self, *, database: str, limit: int) -> list[OutcomeRow]:
+        """The newest outcome of each of the proposals that were measured last, the newest first."""
+        query = _OUTCOMES.where(not_by_index(proposals.c.database) == database).order_by(outcomes.c.id.desc())
+        newest: dict[int, OutcomeRow] = {}
         with self._database.read() as connection:
-            return [_outcome_row(row._asdict()) for row in connection.execute(query)]
+            for row in connection.execute(query):
+                if len(newest) == limit and row.proposal_id not in newest:
+                    break
+                if row.proposal_id not in newest:
+                    newest[row.proposal_id] = _outcome_row(row._asdict())
+        return list(newest.values())
+
+    def outcomes_of(self, move_ids: Collection[int]) -> dict[int, OutcomeRow]:
+        """What was measured for those moves, by their numbers; what was not measured is left out."""
+        with self._database.read() as connection:
+            return {
+                row.move_id: _outcome_row(row._asdict())
+                for some in in_parts(move_ids, AT_ONCE)
+                for row in connection.execute(_OUTCOMES.where(outcomes.c.move_id.in_(some)).order_by(outcomes.c.id))
+            }
+
+
+def _conditions(
+    database: str | None, proposal_id: int | None, states: Collection[MoveState] | None, since: datetime | None
+) -> list[ColumnElement[bool]]:
+    """What is asked for, said so that SQLite begins with what is rare: not with all that ever was."""
+    rare = proposal_id is not None or states is not None or since is not None
+    conditions: list[ColumnElement[bool]] = []
+    if states is not None and set(states) <= WITHIN_APPROVED:
+        conditions.append(proposals.c.state == ProposalState.APPROVED)
+        rare = False  # few of a database are, and an index holds both
+    if database is not None:
+        conditions.append((not_by_index(proposals.c.database) if rare else proposals.c.database) == database)
+    if proposal_id is not None:
+        conditions.append(moves.c.proposal_id == proposal_id)
+    if states is not None:
+        one_of = moves.c.state if proposal_id is None and since is None else not_by_index(moves.c.state)
+        conditions.append(one_of.in_(tuple(states)))
+    if since is not None:
+        conditions.append(moves.c.updated_at >= since)
+    return conditions
 
 
 def _check(row: MoveRow, to: MoveState) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
 from agent.ledger.audit import APPROVED, STORED, AuditChain, subject_of
-from agent.ledger.database import Database, inserted
+from agent.ledger.database import Database, in_parts, inserted, not_by_index
 from agent.ledger.errors import DigestMismatch, NotFound, ProposalExpired, WrongState
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.ledger.schema import moves, proposals
@@ -20,6 +21,7 @@ from agent.states import MoveState, ProposalState, check_transition
 from connectors.base import Clock
 
 LIVE = (ProposalState.PROPOSED, ProposalState.APPROVED)
+AT_ONCE = 500  # moves in one statement
 
 
 class Proposals:
@@ -48,7 +50,7 @@ class Proposals:
             self._expire_due(connection)
             live = proposals.c.database == proposal.database, proposals.c.state.in_(LIVE)
             query = select(proposals).where(*live, proposals.c.same_work == same_work).order_by(proposals.c.id.desc())
-            same = load_proposals(connection, query)
+            same = list(load_proposals(connection, query))
             known = next((row.id for row in same if _stands_for(row, proposal)), None)
             number = self._insert(connection, proposal, text, same_work) if known is None else known
             if known is None:
@@ -67,20 +69,43 @@ class Proposals:
                 self._give_way(connection, number, reason)
 
     def rows(
-        self, *, database: str | None = None, states: Collection[ProposalState] | None = None, limit: int = 100
+        self,
+        *,
+        database: str | None = None,
+        states: Collection[ProposalState] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> list[ProposalRow]:
-        """Proposals, the newest first.
+        """Proposals, the newest first; with ``since`` and ``until`` those made at these instants or between them.
 
         Raises:
             ProposalTampered: one of them is not what was stored.
         """
-        query = select(proposals).order_by(proposals.c.id.desc()).limit(limit)
+        return list(self.each(database=database, states=states, since=since, until=until))
+
+    def each(
+        self,
+        *,
+        database: str | None = None,
+        states: Collection[ProposalState] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> Iterator[ProposalRow]:
+        """The same as ``rows``, one after the other in one snapshot: only one of them need be held.
+
+        Raises:
+            ProposalTampered: one of them is not what was stored.
+        """
+        query = select(proposals)
+        by_time = [] if since is None else [proposals.c.created_at >= since]
+        by_time += [] if until is None else [proposals.c.created_at <= until]
         if database is not None:
-            query = query.where(proposals.c.database == database)
+            query = query.where((not_by_index(proposals.c.database) if by_time else proposals.c.database) == database)
         if states is not None:
             query = query.where(proposals.c.state.in_(tuple(states)))
         with self._database.read() as connection:
-            return load_proposals(connection, query)
+            newest = (proposals.c.created_at.desc(), proposals.c.id.desc()) if by_time else (proposals.c.id.desc(),)
+            yield from load_proposals(connection, query.where(*by_time).order_by(*newest))
 
     def row(self, number: int) -> ProposalRow:
         """One proposal.
@@ -229,7 +254,7 @@ class Proposals:
         older = select(proposals).where(
             proposals.c.database == proposal.database, proposals.c.state == ProposalState.PROPOSED, proposals.c.id < by
         )
-        for row in load_proposals(connection, older.order_by(proposals.c.id)):
+        for row in list(load_proposals(connection, older.order_by(proposals.c.id))):
             if row.id in same or _answered_again(row.proposal, proposal):
                 self._give_way(connection, row.id, f"proposal {by} takes its place")
 
@@ -279,8 +304,9 @@ class Proposals:
     def _set_moves(self, connection: Connection, rows: list[MoveRow], to: MoveState, reason: str) -> None:
         for row in rows:
             check_transition(row.state, to)
-            values = {"state": to, "reason": reason, "updated_at": self._clock.now()}
-            connection.execute(update(moves).where(moves.c.id == row.id).values(values))
+        values = {"state": to, "reason": reason, "updated_at": self._clock.now()}
+        for some in in_parts((row.id for row in rows), AT_ONCE):
+            connection.execute(update(moves).where(moves.c.id.in_(some)).values(values))
 
     def _set_state(self, connection: Connection, number: int, to: ProposalState, reason: str) -> None:
         connection.execute(update(proposals).where(proposals.c.id == number).values(state=to, reason=reason))

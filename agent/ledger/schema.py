@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 APPLICATION_ID = 0x686F7470  # "hotp": tells a ledger from any other SQLite file
-REVISIONS = ("v0001", "v0002", "v0003")  # every migration, oldest first
+REVISIONS = ("v0001", "v0002", "v0003", "v0004")  # every migration, oldest first
 HEAD = REVISIONS[-1]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -76,6 +76,7 @@ proposals = Table(
     Column("decided_from", Text, nullable=False),
     Column("approved_digest", Text),
     Index("ix_proposals_database", "database", "state"),
+    Index("ix_proposals_created_at", "created_at"),
     sqlite_autoincrement=True,  # a number that a person has seen is never given again
 )
 
@@ -91,6 +92,7 @@ moves = Table(
     Column("updated_at", Moment, nullable=False),
     UniqueConstraint("proposal_id", "ordinal"),
     Index("ix_moves_state", "state"),
+    Index("ix_moves_updated_at", "updated_at"),
     sqlite_autoincrement=True,
 )
 
@@ -113,7 +115,7 @@ steps = Table(
     Column("state", Text, nullable=False),
     Column("detail", Text, nullable=False),
     Column("intended_at", Moment, nullable=False),
-    Column("ended_at", Moment),
+    Column("ended_at", Moment, index=True),
 )
 
 outcomes = Table(
@@ -169,7 +171,7 @@ audit = Table(
     "audit",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("at", Moment, nullable=False),
+    Column("at", Moment, nullable=False, index=True),
     Column("actor", Text, nullable=False),
     Column("event", Text, nullable=False),
     Column("subject", Text, nullable=False),

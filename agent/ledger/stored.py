@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, select
 
+from agent.ledger.database import in_parts
 from agent.ledger.errors import NotFound, ProposalTampered
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.ledger.schema import moves, proposals
-from agent.proposals import DIGEST_SHOWN, Proposal, proposal_from_text
-from agent.states import TRANSITIONS, MoveState, ProposalState
+from agent.proposals import DIGEST_SHOWN, Proposal, ProposedMove, proposal_from_text
+from agent.states import ACTIONABLE, TRANSITIONS, MoveState, ProposalState
 
 ENDED = frozenset(state for state, onward in TRANSITIONS.items() if not onward) | {MoveState.KEPT}
+WITHIN_APPROVED = ACTIONABLE | {MoveState.PLACED, MoveState.SETTLING}  # a proposal ends when the last of these does
 STATES_HELD = 64  # parsed proposals kept in memory
+READ_AT_ONCE = 50  # proposals
 
 
-def load_proposals(connection: Connection, query: Select[Any]) -> list[ProposalRow]:
-    """The proposals that the query (over all columns of the table) finds, in its order.
+def load_proposals(connection: Connection, query: Select[Any]) -> Iterator[ProposalRow]:
+    """The proposals that the query (over all columns of the table) finds, in its order, read as they are asked for.
 
     Raises:
         ProposalTampered: one of them is not what was stored.
     """
-    return [_proposal_row(row) for row in connection.execute(query)]
+    return map(_proposal_row, connection.execute(query, execution_options={"yield_per": READ_AT_ONCE}))
 
 
 def load_proposal(connection: Connection, number: int) -> ProposalRow:
@@ -41,17 +44,39 @@ def load_proposal(connection: Connection, number: int) -> ProposalRow:
     return _proposal_row(row)
 
 
-def load_moves(connection: Connection, conditions: Iterable[ColumnElement[bool]]) -> list[MoveRow]:
+def load_moves(
+    connection: Connection, conditions: Iterable[ColumnElement[bool]], *, newest: int | None = None
+) -> list[MoveRow]:
     """The moves that fulfil all conditions (over moves and proposals), in the order of execution.
+
+    Args:
+        connection: within a transaction.
+        conditions: over moves and proposals.
+        newest: only so many, those first whose state changed last.
 
     Raises:
         ProposalTampered: the proposal of one of them is not what was stored.
     """
     query = select(moves).join(proposals).where(*conditions)
-    found = connection.execute(query.order_by(moves.c.proposal_id, moves.c.ordinal)).all()
-    wanted = select(moves.c.proposal_id).join(proposals).where(*conditions)
-    stored = {row.id: row for row in connection.execute(select(proposals).where(proposals.c.id.in_(wanted)))}
-    return [_move_row(row, stored[row.proposal_id]) for row in found]
+    if newest is None:  # asked to sort, SQLite would rather walk all moves in their order than sort a few
+        found = sorted(connection.execute(query), key=lambda row: (row.proposal_id, row.ordinal))
+    else:
+        found = list(connection.execute(query.order_by(moves.c.updated_at.desc(), moves.c.id.desc()).limit(newest)))
+    stored = _stored(connection, dict.fromkeys(row.proposal_id for row in found))
+    return [stored[row.proposal_id].move_row(row) for row in found]
+
+
+def load_moves_of(connection: Connection, rows: Collection[ProposalRow]) -> dict[int, list[MoveRow]]:
+    """The moves of proposals that are read and checked already, in the order of execution, by proposal."""
+    known = {row.id: row for row in rows}
+    query = select(moves, proposals.c.approved_digest).join(proposals).order_by(moves.c.proposal_id, moves.c.ordinal)
+    found: dict[int, list[MoveRow]] = {number: [] for number in known}
+    for some in in_parts(known, READ_AT_ONCE):
+        by_ordinal = {number: {move.ordinal: move for move in known[number].proposal.moves} for number in some}
+        for row in connection.execute(query.where(moves.c.proposal_id.in_(some))):
+            of, move = known[row.proposal_id], by_ordinal[row.proposal_id][row.ordinal]
+            found[of.id].append(_move_row(row, of.proposal, move, of.digest, approved=row.approved_digest == of.digest))
+    return found
 
 
 def load_move(connection: Connection, number: int) -> MoveRow:
@@ -80,22 +105,43 @@ def _proposal_row(row: Row[Any]) -> ProposalRow:
     )
 
 
-def _move_row(row: Row[Any], stored: Row[Any]) -> MoveRow:
-    proposal = _verified(stored)
+class _Stored:
+    """A proposal as its moves need it, checked against its digest once for all of them."""
+
+    def __init__(self, row: Row[Any]) -> None:
+        self._proposal = _verified(row)
+        self._digest, self._approved = row.digest, row.approved_digest == row.digest
+        self._by_ordinal = {move.ordinal: move for move in self._proposal.moves}
+
+    def move_row(self, row: Row[Any]) -> MoveRow:
+        """One of its moves."""
+        return _move_row(row, self._proposal, self._by_ordinal[row.ordinal], self._digest, approved=self._approved)
+
+
+def _move_row(row: Row[Any], proposal: Proposal, move: ProposedMove, digest: str, *, approved: bool) -> MoveRow:
     return MoveRow(
         id=row.id,
         proposal_id=row.proposal_id,
         database=proposal.database,
         fingerprint=proposal.fingerprint,
-        digest=stored.digest,
-        move=next(move for move in proposal.moves if move.ordinal == row.ordinal),
+        digest=digest,
+        move=move,
         state=MoveState(row.state),
         reason=row.reason,
         attempts=row.attempts,
         updated_at=row.updated_at,
-        approved=stored.approved_digest == stored.digest,
+        approved=approved,
         expires_at=proposal.expires_at,
     )
+
+
+def _stored(connection: Connection, numbers: Iterable[int]) -> dict[int, _Stored]:
+    """The proposals of those numbers, some read at a time: their texts are long."""
+    return {
+        row.id: _Stored(row)
+        for some in in_parts(numbers, READ_AT_ONCE)
+        for row in connection.execute(select(proposals).where(proposals.c.id.in_(some)))
+    }
 
 
 def _verified(row: Row[Any]) -> Proposal:

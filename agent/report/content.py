@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,8 +17,8 @@ from agent.states import MoveState
 from agent.throughput import forecast_document, forecast_facts
 from connectors.amounts import format_bytes, format_seconds
 
-MOST = 100_000  # rows of a kind
 DECISIONS = ("proposal.approved", "proposal.rejected", "move.struck", "move.asked.")  # events that name a person
+READ_AT_ONCE = 50  # proposals
 ARRIVED = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT, MoveState.UNDO_PROPOSED, MoveState.UNDONE})
 NOT_KNOWN = "not known"
 OPEN_ENDED = frozenset({StepState.INTENDED, StepState.UNKNOWN})
@@ -109,7 +109,7 @@ class Report:
     database: str
     since: datetime
     until: datetime
-    proposals: tuple[ProposalRecord, ...]  # created in the period, the oldest first
+    proposals: tuple[ProposalRecord, ...]  # made in the period or decided in it, the oldest first
     pins: tuple[PinRow, ...]
     closed: tuple[ClosedSpaceRow, ...]
     audit: AuditReport
@@ -169,42 +169,62 @@ def report_of(ledger: Ledger, database: str, since: datetime, until: datetime) -
     Args:
         ledger: where it all is.
         database: its name in the configuration.
-        since: proposals created before are left out.
-        until: those created later too.
+        since: proposals that were made and decided before are left out.
+        until: those made later too.
 
     Raises:
         ProposalTampered: a stored proposal is not what was stored.
         LedgerCorrupt: the file is damaged.
     """
-    found = ledger.proposals.rows(database=database, limit=MOST)
-    chosen = [row for row in reversed(found) if since <= row.proposal.created_at <= until]
-    outcomes = {row.move_id: row for row in ledger.moves.outcomes(database=database, limit=MOST)}
-    decisions = [row for row in reversed(ledger.audit.rows(MOST)) if row.event.startswith(DECISIONS)]
+    decisions = ledger.audit.since(since, DECISIONS)
+    chosen = _chosen(ledger, database, since, until, decisions)
+    earliest = min([since, *(row.proposal.created_at for row in chosen)])
+    if earliest < since:
+        decisions = ledger.audit.since(earliest, DECISIONS)
     return Report(
         database=database,
         since=since,
         until=until,
-        proposals=tuple(_proposal(ledger, row, outcomes, decisions) for row in chosen),
+        proposals=tuple(_records(ledger, chosen, decisions)),
         pins=tuple(ledger.pins.rows(database, until)),
         closed=tuple(ledger.arrivals.rows(database)),
-        audit=ledger.audit.verify(),
+        audit=ledger.audit.verify(earliest),
         advice=tuple(stored_advice(ledger, database)),
     )
 
 
-def _proposal(
-    ledger: Ledger, row: ProposalRow, outcomes: Mapping[int, OutcomeRow], decisions: Sequence[AuditRow]
-) -> ProposalRecord:
-    moves = ledger.moves.rows(proposal_id=row.id)
-    subjects = {f"proposal {row.id}", *(f"move {move.id}" for move in moves)}
-    return ProposalRecord(
-        row=row,
-        decisions=tuple(decision for decision in decisions if decision.subject in subjects),
-        moves=tuple(
-            MoveRecord(row=move, steps=tuple(ledger.moves.steps(move.id)), outcome=outcomes.get(move.id))
-            for move in moves
-        ),
-    )
+def _chosen(
+    ledger: Ledger, database: str, since: datetime, until: datetime, decisions: Sequence[AuditRow]
+) -> list[ProposalRow]:
+    """Proposals that were made in the period, or about which somebody decided in it, the oldest first."""
+    made = {row.id: row for row in ledger.proposals.each(database=database, since=since, until=until)}
+    decided = {int(each.subject.rpartition(" ")[2]) for each in decisions if each.subject.startswith("proposal ")}
+    older = (ledger.proposals.row(number) for number in sorted(decided - made.keys()))
+    decided_later = (row for row in older if row.proposal.database == database and row.proposal.created_at < since)
+    return [*decided_later, *(made[number] for number in sorted(made))]
+
+
+def _records(ledger: Ledger, rows: Sequence[ProposalRow], decisions: Sequence[AuditRow]) -> Iterator[ProposalRecord]:
+    """The proposals with all that belongs to them."""
+    about: dict[str, list[AuditRow]] = defaultdict(list)
+    for decision in decisions:
+        about[decision.subject].append(decision)
+    for start in range(0, len(rows), READ_AT_ONCE):
+        some = rows[start : start + READ_AT_ONCE]
+        by_proposal = ledger.moves.of(some)
+        numbers = [move.id for moves in by_proposal.values() for move in moves]
+        steps, outcomes = ledger.moves.steps_of(numbers), ledger.moves.outcomes_of(numbers)
+        for row in some:
+            moves = by_proposal[row.id]
+            subjects = (f"proposal {row.id}", *(f"move {move.id}" for move in moves))
+            decided = (each for subject in subjects for each in about.get(subject, ()))
+            yield ProposalRecord(
+                row=row,
+                decisions=tuple(sorted(decided, key=lambda each: each.id)),
+                moves=tuple(
+                    MoveRecord(row=move, steps=tuple(steps[move.id]), outcome=outcomes.get(move.id)) for move in moves
+                ),
+            )
 
 
 def report_document(report: Report) -> dict[str, Any]:

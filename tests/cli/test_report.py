@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from agent.undo import UNDO
 from agent.verifier import measure
 from connectors.model import DatabaseDemand
 from tests.cli.site import Site
-from tests.ledger.conftest import StillClock
+from tests.ledger.clock import StillClock
 from tests.unit.samples import MADE_AT, a_move, a_proposal
 
 NASTY = 'public."<script>alert(1)</script> | *x*"'
@@ -165,3 +167,16 @@ def test_an_outcome_is_said_once(tmp_path: Path) -> None:
         for text in pages(report_of(ledger, "shop", MADE_AT, clock.now())):
             assert text.replace("\\", "").count("read wait per transaction went from") == 1
             assert "helped: helped" not in text
+
+
+def test_all_proposals_are_all(site: Site) -> None:
+    """More than a thousand are listed; the list once ended there without a word."""
+    number, _ = site.propose()
+    with closing(sqlite3.connect(site.ledger_path)) as connection, connection:
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(proposals)") if row[1] != "id"]
+        others = ", ".join(columns)
+        copies = "WITH RECURSIVE more (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM more WHERE n < 1001)"
+        connection.execute(f"{copies} INSERT INTO proposals ({others}) SELECT {others} FROM proposals, more")
+    for arguments in (("proposals", "--all"), ("proposals",)):
+        listed = site.good(*arguments, "--json").document["proposals"]
+        assert [each["id"] for each in listed] == list(range(number + 1_001, 0, -1))

@@ -5,35 +5,15 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from agent.ledger import Ledger
-from tests.unit.samples import MADE_AT, a_move, a_proposal
+from tests.ledger.clock import StillClock
+from tests.unit.samples import a_move, a_proposal
 
 DIGITS = 12
-
-
-class StillClock:
-    """Time that only moves when a test says so."""
-
-    def __init__(self, at: datetime = MADE_AT) -> None:
-        self._start = at
-        self.at = at
-
-    def now(self) -> datetime:
-        """Wall-clock time."""
-        return self.at
-
-    def monotonic(self) -> float:
-        """Seconds since the start."""
-        return (self.at - self._start).total_seconds()
-
-    def sleep(self, seconds: float) -> None:
-        """Let time pass."""
-        self.at += timedelta(seconds=seconds)
 
 
 Tamper = Callable[..., int]

@@ -15,7 +15,8 @@ from agent.ledger.database import Database
 from agent.ledger.opening import prepare_file
 from agent.ledger.schema import APPLICATION_ID, HEAD
 from agent.states import MoveState
-from tests.ledger.conftest import StillClock, approved, stored
+from tests.ledger.clock import StillClock
+from tests.ledger.conftest import approved, stored
 
 ANN = {"who": "ann", "origin": "terminal", "reason": "backup"}
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent.ledger import Ledger, LedgerError
-from tests.ledger.conftest import StillClock, Tamper, approved
+from tests.ledger.clock import StillClock
+from tests.ledger.conftest import Tamper, approved
 
 
 @pytest.fixture

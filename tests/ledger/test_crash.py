@@ -14,7 +14,8 @@ from agent.clock import SystemClock
 from agent.ledger import Ledger, LedgerBusy, LedgerFull
 from agent.states import MoveState, ProposalState
 from connectors.base import Retry
-from tests.ledger.conftest import StillClock, stored
+from tests.ledger.clock import StillClock
+from tests.ledger.conftest import stored
 
 ROOT = Path(__file__).parents[2]
 KILLS = (1, 2, 7)  # after that many rounds
@@ -74,7 +75,7 @@ def test_a_killed_writer_leaves_no_half_decision(path: Path) -> None:
         ProposalState.SUPERSEDED: {MoveState.SUPERSEDED},
     }
     with Ledger.open(path, SystemClock(), create=False) as ledger:
-        for row in ledger.proposals.rows(limit=1000):
+        for row in ledger.proposals.rows():
             states = {move.state for move in ledger.moves.rows(proposal_id=row.id)}
             assert states
             assert states <= allowed[row.state]

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent.ledger import HistorySettings, Ledger, LedgerCorrupt
-from tests.ledger.conftest import StillClock, Tamper
+from tests.ledger.clock import StillClock
+from tests.ledger.conftest import Tamper
 from tests.unit.samples import MADE_AT
 
 DAY = timedelta(days=1)

@@ -11,7 +11,8 @@ from agent.ledger import Ledger, NotApproved, NotFound, StepState, WrongState
 from agent.outcomes import Outcome, OutcomeVerdict, outcome_from_json, outcome_json
 from agent.states import TRANSITIONS, IllegalTransition, MoveState, ProposalState
 from connectors.model import Bundle, Step, UnitKind
-from tests.ledger.conftest import StillClock, Tamper, approved, stored
+from tests.ledger.clock import StillClock
+from tests.ledger.conftest import Tamper, approved, stored
 from tests.unit.samples import a_move, a_proposal, a_route
 
 S = MoveState
@@ -188,19 +189,19 @@ def test_a_result_is_written_once(ledger: Ledger) -> None:
 
 
 def test_an_outcome_is_kept_with_its_move(ledger: Ledger, clock: StillClock) -> None:
-    """The newest first, by database or proposal."""
+    """By move, and the newest of each proposal for lists."""
     number = approved(ledger)
     first, second = _ids(ledger, number)
     ledger.moves.record_outcome(first, _outcome())
     ledger.moves.record_outcome(second, _outcome(verdict=OutcomeVerdict.HURT))
-    rows = ledger.moves.outcomes(database="shop")
-    assert [(row.move_id, row.proposal_id, row.outcome.verdict) for row in rows] == [
-        (second, number, OutcomeVerdict.HURT), (first, number, OutcomeVerdict.HELPED),
-    ]  # fmt: skip
-    assert rows[1].outcome == _outcome()
-    assert rows[1].at == clock.now()
-    assert ledger.moves.outcomes(database="hr") == []
-    assert len(ledger.moves.outcomes(proposal_id=number, limit=1)) == 1
+    rows = ledger.moves.outcomes_of([first, second, 99])
+    assert {move: (row.proposal_id, row.outcome.verdict) for move, row in rows.items()} == {
+        first: (number, OutcomeVerdict.HELPED), second: (number, OutcomeVerdict.HURT),
+    }  # fmt: skip
+    assert outcome_json(rows[first].outcome) == outcome_json(_outcome())  # NaN equals nothing
+    assert rows[first].at == clock.now()
+    assert [row.move_id for row in ledger.moves.outcomes(database="shop", limit=10)] == [second]
+    assert ledger.moves.outcomes(database="hr", limit=10) == []
     with pytest.raises(NotFound):
         ledger.moves.record_outcome(99, _outcome())
 
@@ -209,7 +210,7 @@ def test_what_was_not_measured_stays_unmeasured(ledger: Ledger) -> None:
     """NaN is stored as null and comes back as NaN."""
     number = approved(ledger)
     ledger.moves.record_outcome(_ids(ledger, number)[0], _outcome(read_latency_before=math.nan, measured=False))
-    back = ledger.moves.outcomes()[0].outcome
+    back = ledger.moves.outcomes(database="shop", limit=1)[0].outcome
     assert math.isnan(back.read_latency_before)
     assert not back.measured
 

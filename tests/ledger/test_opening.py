@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from agent.ledger import Ledger, LedgerCorrupt, LedgerMissing, LedgerReadOnly, LedgerTooNew
-from tests.ledger.conftest import StillClock, stored
+from tests.ledger.clock import StillClock
+from tests.ledger.conftest import stored
 
 NOBODY = 65534
 

@@ -8,7 +8,7 @@ import pytest
 
 from agent.ledger import Ledger, Refused
 from policies.plan import Pin
-from tests.ledger.conftest import StillClock
+from tests.ledger.clock import StillClock
 
 
 def test_a_pin_says_who_wants_what_until_when(ledger: Ledger, clock: StillClock) -> None:

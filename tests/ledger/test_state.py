@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent.ledger import Ledger, LedgerCorrupt
-from tests.ledger.conftest import StillClock, Tamper
+from tests.ledger.clock import StillClock
+from tests.ledger.conftest import Tamper
 
 
 def test_arrays_are_kept_by_database_and_name(ledger: Ledger, clock: StillClock) -> None:
