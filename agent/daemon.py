@@ -30,7 +30,7 @@ from agent.ledger import HistorySettings, Ledger
 from agent.logs import EventLog
 from agent.metrics import AgentCollector
 from agent.schedule import next_turn, on_grid
-from agent.snapshot import Snapshot
+from agent.snapshot import STALE_SAMPLES, Snapshot
 from agent.watch import Watch
 from connectors.base import Clock, ConnectorError, HotplaceError, LeaseHeld
 
@@ -39,7 +39,6 @@ FOLD_EVERY_SECONDS = 3600.0
 FOLD_AFTER_SECONDS = 15.0  # of a start: not beside the first samples
 LOOK_AT_CLOCK_SECONDS = 30.0
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-STALE_SAMPLES = 3  # /readyz fails after this many sampling periods without a sample
 
 
 class _Asked(Enum):

@@ -71,6 +71,7 @@ def make_planning(
     mode: Mode | None = None,
     time_limit_seconds: float = math.inf,
     trace: HeatView | None = None,
+    as_it_looks: bool = False,
 ) -> Planning:
     """The best plan that the engine can carry out. Asks for exact sizes and routes of the planned bundles only.
 
@@ -83,6 +84,7 @@ def make_planning(
         mode: of the balancer, default ``Hsm()``.
         time_limit_seconds: the copies of the plan take no longer.
         trace: rank by this in place of the heat; however short it is, somebody has chosen it.
+        as_it_looks: take what was seen for sure, however little it is: not to be proposed.
 
     Raises:
         ConnectorError: the engine did not answer.
@@ -93,8 +95,9 @@ def make_planning(
     pins = pins_of(database, ledger, now)
     if trace is not None:
         picture = replace(picture, heat=trace)
+    if trace is not None or as_it_looks:
         settings = replace(settings, minimum_history_seconds=0.0, regret_ratio=0.0)
-    situation = situation_of(picture, database, ledger, settings, now)
+    situation = replace(situation_of(picture, database, ledger, settings, now), by_mean=as_it_looks)
     if mode is None:  # who asks for one by a command has perhaps removed the cause, and is not held up
         situation = with_rest(situation, database, ledger, settings, now)
     situation = replace(

@@ -72,6 +72,7 @@ class Answer:
     sizing: Sizing
     block_bytes: int
     prices: tuple[TierPrice, TierPrice] = (TierPrice(), TierPrice())  # fastest tier, slowest tier
+    watched_seconds: float  # the unit that was watched for longest
     plannable: Plannable | None = None  # None: no plan was made
 
     @property
@@ -138,6 +139,7 @@ def answer_of(database: DatabaseConfig, ledger: Ledger, clock: Clock, *, planned
         sizing=sizing(situation, settings),
         block_bytes=settings.block_bytes,
         prices=(price_of(situation.tiers[0]), price_of(situation.tiers[-1])),
+        watched_seconds=float(situation.heat.observed_seconds.max(initial=0.0)),
         plannable=None if planning is None else plannable_of(planning.plan),
     )
 
@@ -181,6 +183,7 @@ def answer_document(answer: Answer) -> dict[str, Any]:
         "all_fast_wait_saved_per_hour_seconds": z.all_fast_per_hour,
         "wait_saved_now_per_hour_seconds": z.saved_now_per_hour,
         "without_buying": _without_buying(answer),
+        "watched_seconds": answer.watched_seconds,
         "sessions_known": z.sessions_known,
         "savings_definition": QUEUES_MEAN if z.sessions_known else QUEUES_UNKNOWN,
         "present_size_known": z.present_known,

@@ -20,6 +20,7 @@ from connectors.model import Identity
 from policies.plan import Plan
 
 STATUS = "status"  # name under which the ledger keeps the document
+STALE_SAMPLES = 3  # a database without a sample for this many sampling periods is not watched as it should be
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

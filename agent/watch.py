@@ -25,6 +25,7 @@ from agent.pins import PIN_REPORTS, pin_reports, reports_document
 from agent.planner import Planning, make_planning, proposal_of
 from agent.progress import PROGRESS, RunningMove, progress_document
 from agent.proposals import Proposal
+from agent.prospect import Prospect, prospect_of
 from agent.ranking import RANKING, Ordered, Standing
 from agent.sampler import Cycle, Sampler, Seen, always
 from agent.settling import Settling
@@ -150,6 +151,25 @@ class Watch:
             self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ordered, self._top_units)
             self.count_proposals()
             return planning
+
+    def prospect(self, planning: Planning) -> Prospect | None:
+        """What is not proposed yet and would be as it looks now; None where something is, or nothing would be.
+
+        Args:
+            planning: that ``plan`` has just made.
+
+        Raises:
+            ConnectorError: the engine did not answer.
+        """
+        with self._lock:
+            picture = self.sampler.picture()
+            if planning.plan.moves or picture is None:
+                return None
+            looks = make_planning(
+                picture, self.database, self.connector, self._ledger, planning.made_at, as_it_looks=True
+            )
+            proposal = self.proposal(looks)
+            return None if proposal is None else prospect_of(looks, proposal, planning.settings)
 
     def _leave_behind(self, planning: Planning, ordered: Ordered) -> None:
         """Ranking, state of the pins, what the plan was made from and advice, for everybody who looks later."""

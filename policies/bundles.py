@@ -119,7 +119,11 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
         hotter=_by_wait(situation.heat.hotter, 1.0, unit_wait, rows, start, wait),
         colder=_by_wait(situation.heat.colder, 1.0, unit_wait, rows, start, wait),
         error=error,
-        certain=_certain(wait, tier, error, [speed.error_ratio for speed in speeds], settings),
+        certain=(
+            np.ones_like(wait)
+            if situation.by_mean
+            else _certain(wait, tier, error, [speed.error_ratio for speed in speeds], settings)
+        ),
     )
 
 

@@ -215,6 +215,7 @@ class Situation:
     roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, rates per second
     route_costs: Mapping[str, RouteCost] = field(default_factory=dict)  # by leading unit key, of routes asked for
     beside: Beside = field(default_factory=Beside)  # what else is on the slowest tier, see ``narrowing``
+    by_mean: bool = False  # a gain counts by its mean, as if that were sure: the question is how it looks now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

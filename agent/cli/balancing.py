@@ -16,14 +16,13 @@ from agent.cli.pinning import print_obstacles, state_document
 from agent.cli.planning import (
     ObserveOption,
     ProposeOption,
-    allowed_observation,
-    look,
     plan_document,
     print_next,
     stored_document,
 )
 from agent.cli.session import Session
 from agent.cli.spaces import print_spaces, spaces_document
+from agent.cli.watching import look
 from agent.cli.wording import print_moves, print_statements, print_value, seconds_per_hour
 from agent.ledger import ProposalRow
 from agent.pins import PinReport, pin_reports
@@ -88,7 +87,6 @@ def balance(
     _check_container(container, time_limit=time_limit, trace=trace)
     watch = session.watch()
     try:
-        observe = allowed_observation(session, observe)
         if container and take_out(session, watch, str(space), container, propose=propose):
             return
         look(session, watch, observe)

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from agent.cli.app import Group, command
+from agent.cli.daemon_state import daemon_of
 from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.proposing import NEVER_SENT, ProposalId, print_proposal
-from agent.cli.running import daemon_of
 from agent.cli.session import Session, actor, interactive
 from agent.cli.wording import count_of_moves, print_statements, short_digest
 from agent.config import DatabaseConfig

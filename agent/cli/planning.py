@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from agent.advice import advice_document, advice_on
 from agent.cli.app import Group, command
 from agent.cli.output import Column, Output
-from agent.cli.running import daemon_of
+from agent.cli.prospects import print_prospect, prospect_document
 from agent.cli.session import Session
+from agent.cli.watching import look, nothing_watched
 from agent.cli.wording import (
     count_of_moves,
     expiry,
@@ -26,18 +26,14 @@ from agent.cli.wording import (
 from agent.ledger import ProposalRow
 from agent.planner import Planning
 from agent.proposals import Proposal
+from agent.prospect import Prospect
 from agent.ranking import Ranking, ranking_of
 from agent.read_times import read_times_document, read_times_text
 from agent.throughput import forecast_document, forecast_facts
-from agent.watch import Watch
 from connectors.amounts import format_bytes, format_seconds
 from policies.plan import Advice, Verdict
 
 HEAD = 10  # units of the ranking that are shown
-LONGEST_NAP_SECONDS = 0.25  # between looks at the progress bar
-NOTHING_WATCHED = (
-    "next: nothing was watched yet; look for a minute with hotplace plan --observe 60, or start hotplace run"
-)
 MOVED = frozenset({Verdict.PROMOTE, Verdict.DEMOTE})
 RANKING_COLUMNS = (
     Column("unit"), Column("tier"), Column("size", number=True), Column("benefit/h", number=True), Column("verdict"),
@@ -61,68 +57,43 @@ def plan(
     """Show what is worth moving, why not the others, and the exact statements; moves nothing."""
     watch = session.watch()
     try:
-        observe = allowed_observation(session, observe)
         look(session, watch, observe)
         planning = watch.plan()
         assert planning is not None, "there is a sample"
-        proposal = watch.proposal(planning)
+        proposal, prospect = watch.proposal(planning), watch.prospect(planning)
         number = watch.propose(planning) if propose else None
         stored = None if number is None else session.ledger.proposals.row(number)
     finally:
         watch.close(save=observe is not None)
     ranking = ranking_of(planning)
-    _print(session.out, planning, ranking, proposal)
+    _print(session, planning, ranking, proposal, prospect)
     print_next(session.out, proposal, stored, propose=propose)
     if not ranking.observed_seconds.any():
-        session.out.line(NOTHING_WATCHED)
+        session.out.line(nothing_watched(session))
     session.out.document(
         {
             "database": session.database.name,
             "dry_run": not propose,
             "proposal": stored_document(stored),
             **_document(planning, ranking, proposal),
+            "prospect": prospect_document(session, prospect),
         }
     )
 
 
-def allowed_observation(session: Session, observe: float | None) -> float | None:
-    """How long to watch: not at all beside a daemon, whose heat would then count the same time twice."""
-    if observe and daemon_of(session.ledger, session.database, session.clock.now()).alive:
-        session.out.note("a daemon watches this database already: what it has learnt is used, --observe is left out")
-        return None
-    return observe
-
-
-def look(session: Session, watch: Watch, observe: float | None) -> None:
-    """Sample, and once more after watching if asked to. Only the reading connector of the watch is ever used."""
-    watch.sample()
-    if observe:
-        _wait(session, observe)
-        watch.sample()
-
-
-def _wait(session: Session, seconds: float) -> None:
-    """Let the time pass, with a bar on a terminal."""
-    columns = (TextColumn("watching"), BarColumn(), TimeRemainingColumn())
-    console = session.out.progress_console
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("watching", total=seconds)
-        left = seconds
-        while left > 0:
-            nap = min(left, LONGEST_NAP_SECONDS)
-            session.clock.sleep(nap)
-            left -= nap
-            progress.advance(task, nap)
-
-
-def _print(out: Output, planning: Planning, ranking: Ranking, proposal: Proposal | None) -> None:
-    out.line(_answer(planning, proposal), style="bold")
+def _print(
+    session: Session, planning: Planning, ranking: Ranking, proposal: Proposal | None, prospect: Prospect | None
+) -> None:
+    out = session.out
+    out.line(_answer(planning, proposal, prospect), style="bold")
     out.heading(f"the {min(HEAD, len(ranking))} units of {len(ranking)} that fast storage is worth most to")
     out.table(RANKING_COLUMNS, (_ranking_cells(ranking, row) for row in range(min(HEAD, len(ranking)))))
     if proposal is not None:
         out.heading("the plan")
         print_value(out, proposal)
         print_moves(out, proposal.moves)
+    elif prospect is not None:
+        print_prospect(session, prospect)
     else:
         out.facts(forecast_facts(planning.forecast()))
     out.line(f"read times: {read_times_text(planning.situation.tiers)}")
@@ -132,18 +103,26 @@ def _print(out: Output, planning: Planning, ranking: Ranking, proposal: Proposal
     for row in not_chosen:
         out.line(f"{ranking.verdict_code(row)}: {_why(ranking, row)}")
     print_advice(out, advice_on(planning))
-    if proposal is not None:
-        print_statements(out, proposal.moves)
+    shown = proposal or (prospect.proposal if prospect is not None else None)
+    if shown is not None:
+        print_statements(out, shown.moves)
 
 
-def _answer(planning: Planning, proposal: Proposal | None) -> str:
+def _answer(planning: Planning, proposal: Proposal | None, prospect: Prospect | None) -> str:
     """What is worth doing, in one line."""
     wait = seconds_per_hour(planning.plan.wait_per_hour)
-    if proposal is None:
-        return f"nothing is worth moving; read wait by the model: {wait}"
+    if proposal is not None:
+        return f"worth moving: {_what_it_saves(proposal)} of the {wait} that sessions wait"
+    if prospect is not None:
+        return (
+            f"not proposed yet; as it looks now: {_what_it_saves(prospect.proposal)} of the {wait} that sessions wait"
+        )
+    return f"nothing is worth moving; read wait by the model: {wait}"
+
+
+def _what_it_saves(proposal: Proposal) -> str:
     saved = format_seconds(proposal.wait_saved_per_hour)
-    what = f"{count_of_moves(proposal)}, {format_bytes(proposal.bytes_moved)}"
-    return f"worth moving: {what}; saves {saved} of the {wait} that sessions wait"
+    return f"{count_of_moves(proposal)}, {format_bytes(proposal.bytes_moved)}; saves {saved}"
 
 
 def print_advice(out: Output, advice: Sequence[Advice]) -> None:
@@ -163,6 +142,8 @@ def print_next(out: Output, proposal: Proposal | None, stored: ProposalRow | Non
         out.line(f"next: hotplace approve {stored.id} --digest {digest}")
     elif propose and proposal is None:
         out.line("there is nothing to propose")
+    elif proposal is None:
+        out.line("dry run: nothing was changed in the database")
     elif propose:
         out.line("not stored: what is approved, or an undo that waits for its answer, comes first; see hotplace status")
     else:

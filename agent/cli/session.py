@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from agent.cli.daemon_state import DaemonState, daemon_of
 from agent.cli.output import Output
 from agent.clock import SystemClock
 from agent.config import Config, DatabaseConfig, Level, find_config, load
@@ -104,8 +105,18 @@ class Session:
         return ledger
 
     def watch(self) -> Watch:
-        """The database with nothing that could write: a dry run. The caller closes it."""
-        return Watch(self.database, self.ledger, self.clock, level=Level.PROPOSE, dry_run=True, asked_by=actor().who)
+        """The database with nothing that could write: a dry run. The caller closes it.
+
+        While a daemon watches the database nothing of what this one learns or plans takes the place of what that knows.
+        """
+        return Watch(
+            self.database, self.ledger, self.clock, level=Level.PROPOSE, dry_run=True, asked_by=actor().who,
+            keeps=lambda: not self.daemon().alive,
+        )  # fmt: skip
+
+    def daemon(self) -> DaemonState:
+        """What the ledger tells of the daemon of the database."""
+        return daemon_of(self.ledger, self.database, self.clock.now())
 
 
 def actor() -> Actor:

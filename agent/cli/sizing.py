@@ -15,6 +15,7 @@ from agent.cli.chart import Curve, Mark, svg_chart, text_chart
 from agent.cli.exit_codes import CommandError, ExitCode, exit_code_of
 from agent.cli.output import Column, Output
 from agent.cli.session import Session
+from agent.cli.watching import nothing_watched
 from agent.cli.wording import seconds_per_hour
 from agent.read_times import read_times_text
 from agent.sizing import (
@@ -71,7 +72,7 @@ def sizing_command(
     for path, text in files.values():
         if path is not None:
             write_file(path, text)
-    _print(session.out, answer)
+    _print(session, answer)
     for path, _ in files.values():
         if path is not None:
             session.out.line(f"written: {path}")
@@ -147,10 +148,15 @@ def _curve(answer: Answer) -> Curve:
     )
 
 
-def _print(out: Output, answer: Answer) -> None:
+def _print(session: Session, answer: Answer) -> None:
+    out = session.out
     z, fast, slow = answer.sizing, answer.tiers[0].name, answer.tiers[-1].name
     out.line(f"{answer.database}: what {fast} saves over {slow}", style="bold")
     out.facts(_facts(answer))
+    if not answer.watched_seconds:
+        out.line("how much it would serve is not known")
+        out.line(nothing_watched(session))
+        return
     if z.all_fast_per_hour <= 0:
         out.line("no demand is known that fast storage would serve quicker: there is nothing to buy it for")
         out.line("next: let `hotplace run` watch for a while, or: hotplace plan --observe 60")

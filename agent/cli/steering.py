@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from agent.cli.app import Group, command
+from agent.cli.daemon_state import daemon_of
 from agent.cli.deciding import Reason
 from agent.cli.exit_codes import CommandError, ExitCode
-from agent.cli.running import daemon_of
 from agent.cli.session import Session, actor
 from agent.ledger import Ask, AskRow, WrongState
 from agent.states import ACTIONABLE, MoveState

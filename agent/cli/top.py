@@ -14,10 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from agent.cli.app import Group, command
+from agent.cli.daemon_state import daemon_of
 from agent.cli.exit_codes import CommandError, ExitCode
 from agent.cli.keys import pressed, single_keys
 from agent.cli.output import Column, printable
-from agent.cli.running import UNDER_WAY, daemon_of
+from agent.cli.running import UNDER_WAY
 from agent.cli.session import Session
 from agent.cli.under_way import under_way_document, under_way_of
 from agent.config import DatabaseConfig

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from agent.cli.app import Group, app, command
-from agent.cli.running import daemon_of
+from agent.cli.daemon_state import daemon_of
 from agent.cli.session import Session, actor
 from agent.cli.under_way import under_way_document, under_way_of
 from agent.config import DatabaseConfig

@@ -25,9 +25,10 @@ def watched(site: Site) -> Site:
 
 
 def test_before_anything_is_known(site: Site) -> None:
-    """Without heat there is nothing to buy for, and what to do is said."""
+    """Without heat nothing is known, which is not the same as nothing to gain, and what to do is said."""
     done = site.good("sizing")
-    assert "nothing to buy it for" in done.out
+    assert "nothing to buy it for" not in done.out
+    assert "how much it would serve is not known" in done.out
     assert "hotplace plan --observe" in done.out
     document = site.good("sizing", "--json").document
     assert document["all_fast_wait_saved_per_hour_seconds"] == 0

@@ -1,0 +1,63 @@
+"""Does a daemon watch this database, and what has it said of itself? Asked of the ledger and of this machine alone."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from agent.config import DatabaseConfig
+from agent.ledger import Ledger
+from agent.snapshot import STALE_SAMPLES, STATUS
+from agent.units_of_measure import format_when
+from connectors.amounts import format_seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonState:
+    """What the ledger tells of the daemon of one database."""
+
+    word: str  # running, late, stopped, never
+    alive: bool  # running or late: under load it may be silent for a while, and still obeys
+    age_seconds: float | None  # since it last wrote; None: it never did
+    at: datetime | None
+    status: Mapping[str, Any]  # agent.snapshot.status_document; empty where there is none
+
+    @property
+    def sentence(self) -> str:
+        """The state in words."""
+        if self.at is None or self.age_seconds is None:
+            return "no daemon has ever watched this database; start it with: hotplace run"
+        seen = f"{format_when(self.at)} ({format_seconds(self.age_seconds)} ago)"
+        return {
+            "running": f"running as pid {self.status.get('pid')}, last heard of at {seen}",
+            "late": f"late: pid {self.status.get('pid')} was last heard of at {seen}",
+            "stopped": f"not running; last heard of at {seen}; start it with: hotplace run",
+        }[self.word]
+
+
+def daemon_of(ledger: Ledger, database: DatabaseConfig, now: datetime) -> DaemonState:
+    """Whether a daemon watches that database, as far as the ledger and this machine tell."""
+    stored = ledger.state.load_document(database.name, STATUS)
+    if stored is None:
+        return DaemonState(word="never", alive=False, age_seconds=None, at=None, status={})
+    at, status = stored
+    age = max(0.0, (now - at).total_seconds())
+    fresh = age <= STALE_SAMPLES * max(database.sample_seconds, 1.0)
+    here = status.get("host") == socket.gethostname()
+    gone = here and not _process_exists(int(status["pid"]))
+    word = "stopped" if gone or not (fresh or here) else "running" if fresh else "late"
+    return DaemonState(word=word, alive=word != "stopped", age_seconds=age, at=at, status=status)
+
+
+def _process_exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it is somebody else's
+        return True
+    return pid != os.getpid()  # this very process is a command, not the daemon
