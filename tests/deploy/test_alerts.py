@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -34,7 +34,7 @@ def agent(target: Labels, watches: Labels, up: str, exposed: str) -> list[Series
     return [series("up", target, up), series("hotplace_up", {**target, **watches}, exposed)]
 
 
-def verdict(folder: Path, given: list[Series], alert: str, at: int, fires: list[Labels], every: int = 1) -> str:
+def verdict(folder: Path, given: list[Series], alert: str, at: int, fires: Sequence[Labels], every: int = 1) -> str:
     """What promtool says; empty where exactly those alerts fire at that minute.
 
     Args:
