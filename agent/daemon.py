@@ -29,7 +29,7 @@ from agent.jobs import ACT_EVERY_SECONDS, Job, Jobs
 from agent.ledger import HistorySettings, Ledger
 from agent.logs import EventLog
 from agent.metrics import AgentCollector
-from agent.schedule import next_turn, on_grid
+from agent.schedule import next_turn, on_grid, place_in_row
 from agent.snapshot import STALE_SAMPLES, Snapshot
 from agent.watch import Watch
 from connectors.base import Clock, ConnectorError, HotplaceError, LeaseHeld
@@ -204,32 +204,36 @@ class Daemon:
             job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
         )
         soon = self._clock.now() + timedelta(seconds=0.1)
-        for watch in self._watches.values():
-            for job, every, first in self._turns(watch, soon):
+        for position, watch in enumerate(self._watches.values()):
+            for job, every, first in self._turns(watch, soon, position):
                 scheduler.add_job(self._jobs.guarded, "interval", (job, watch), seconds=every, next_run_time=first)
         first = next_turn(self._jobs.folded_at(), FOLD_EVERY_SECONDS, soon + timedelta(seconds=FOLD_AFTER_SECONDS))
         scheduler.add_job(self._jobs.fold, "interval", seconds=FOLD_EVERY_SECONDS, next_run_time=first)
         return scheduler
 
-    def _turns(self, watch: Watch, soon: datetime) -> tuple[tuple[Job, float, datetime], ...]:
+    def _turns(self, watch: Watch, soon: datetime, position: int) -> tuple[tuple[Job, float, datetime], ...]:
         """Each job of a watch, how often it is done in seconds, and when for the first time.
 
         A plan comes between two samples, so that what each holds for a moment does not add up; the first plan of all
-        after the second sample, which is the first that says anything.
+        after the second sample, which is the first that says anything. Each database is later than the one before it.
         """
         database = watch.database
+
+        def later(every: float) -> timedelta:
+            return place_in_row(position, len(self._watches), every)
+
         sampled, planned = watch.sampled_at, self._jobs.planned_at(database.name)
-        sample = next_turn(sampled, database.sample_seconds, soon)
+        sample = next_turn(sampled, database.sample_seconds, soon) + later(database.sample_seconds)
         between = sample + timedelta(seconds=min(database.sample_seconds, LOOK_AT_CLOCK_SECONDS) / 2)
         if planned is None and sampled is None:
             planned, every = between, database.sample_seconds
         else:
             every = database.plan_seconds
-        plan = on_grid(next_turn(planned, every, between), between, database.sample_seconds)
+        plan = on_grid(next_turn(planned, every, between) + later(every), between, database.sample_seconds)
         return (
             (self._jobs.sample, database.sample_seconds, sample),
             (self._jobs.plan, database.plan_seconds, plan),
-            (self._jobs.act, ACT_EVERY_SECONDS, soon),
+            (self._jobs.act, ACT_EVERY_SECONDS, soon + later(ACT_EVERY_SECONDS)),
         )
 
     def _mind_the_clock(self) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from datetime import datetime, timedelta
 
+APART_SECONDS = 5.0  # more than a plan of 100,000 units takes
+
 
 def next_turn(last: datetime | None, every_seconds: float, earliest: datetime) -> datetime:
     """One interval after the last turn, but not before ``earliest``, and at once where there was none.
@@ -20,6 +22,19 @@ def next_turn(last: datetime | None, every_seconds: float, earliest: datetime) -
         return earliest
     interval = timedelta(seconds=every_seconds)
     return min(max(last + interval, earliest), earliest + interval)
+
+
+def place_in_row(position: int, count: int, every_seconds: float) -> timedelta:
+    """How much later than the first of ``count`` databases one has its turns: what they ask of the machine is spread.
+
+    Evenly over an interval, but no further apart than ``APART_SECONDS``: what is overdue is not put off for long.
+
+    >>> [place_in_row(position, 4, 60.0).total_seconds() for position in range(4)]
+    [0.0, 5.0, 10.0, 15.0]
+    >>> place_in_row(99, 100, 60.0).total_seconds()
+    59.4
+    """
+    return timedelta(seconds=position * min(every_seconds / count, APART_SECONDS))
 
 
 def on_grid(at: datetime, first: datetime, every_seconds: float) -> datetime:

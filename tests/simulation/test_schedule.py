@@ -12,7 +12,7 @@ import pytest
 from apscheduler.job import Job
 
 from agent.daemon import FOLD_EVERY_SECONDS, Daemon
-from agent.jobs import Jobs
+from agent.jobs import PLANNED, Jobs
 from agent.ledger import HistorySettings, Ledger
 from agent.sampler import SAVE_EVERY_SECONDS
 from agent.watch import Watch
@@ -155,3 +155,38 @@ def test_saving_costs_little(site: Site, monkeypatch: pytest.MonkeyPatch, bytes_
                 at.add(stored[0])
             site.clock.sleep(MINUTE)
         assert len(at) == saves
+
+
+@pytest.mark.parametrize("planned_before", [timedelta(hours=9), timedelta(minutes=30), None])
+def test_many_databases_take_their_turns_one_after_the_other(site: Site, planned_before: timedelta | None) -> None:
+    """A hundred in one daemon: spread over their intervals, overdue at start or not, and none is put off for long."""
+    with site.agent() as (_, ledger):
+        database = site.config.database()
+        watches = {}
+        for name in (f"sim{number}" for number in range(100)):
+            named = database.model_copy(update={"name": name})
+            watches[name] = Watch(named, ledger, site.clock, level=site.config.level, dry_run=True)
+            if planned_before is not None:
+                ledger.state.save_document(name, PLANNED, None)
+        site.clock.sleep(0.0 if planned_before is None else planned_before.total_seconds())
+        daemon = Daemon(site.config, None, ledger, site.clock)
+        daemon._watches = watches
+        scheduler = daemon._schedule()
+        scheduler.start(paused=True)
+        try:
+            turns: dict[str, list[datetime]] = {"sample": [], "plan": [], "act": []}
+            for job in scheduler.get_jobs():
+                if job.args:
+                    turns[job.args[0].__name__].append(job.next_run_time)
+        finally:
+            scheduler.shutdown()
+    now = site.clock.now()
+    for name, every, most_at_once in (("sample", MINUTE, 2), ("plan", MINUTE, 3), ("act", 1.0, 2)):
+        first = sorted(turns[name])
+        assert len(first) == 100
+        in_a_hundredth = [sum(at <= other < at + timedelta(seconds=every / 100) for other in first) for at in first]
+        assert max(in_a_hundredth) <= most_at_once, name
+        assert first[-1] - first[0] >= timedelta(seconds=0.9 * every), name
+    waited = HOUR - (planned_before or HOUR) if planned_before != timedelta(hours=9) else timedelta()
+    assert max(turns["plan"]) <= now + waited + timedelta(minutes=11)
+    assert max(turns["sample"]) <= now + timedelta(minutes=1)
