@@ -82,6 +82,12 @@ def forget(ledger: Ledger, before: datetime) -> int:
     return ledger.state.forget_arrays(decision_of_proposal(None), before, kept)
 
 
+def last_situation(ledger: Ledger, database: str) -> tuple[Situation, PolicySettings] | None:
+    """What the last plan was made from; None where none is stored."""
+    stored = ledger.state.load_arrays(database, DECISION)
+    return None if stored is None else decision_from_arrays(stored[1])
+
+
 def recall(ledger: Ledger, database: str, name: str = DECISION) -> Decision | None:
     """Work a stored plan out again; None where there is none of that name."""
     stored = ledger.state.load_arrays(database, name)

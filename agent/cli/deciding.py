@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -9,10 +10,11 @@ import typer
 from agent.cli.app import Group, command
 from agent.cli.daemon_state import daemon_of
 from agent.cli.exit_codes import CommandError, ExitCode
-from agent.cli.proposing import NEVER_SENT, ProposalId, print_proposal
+from agent.cli.proposing import NEVER_SENT, ProposalId, print_conflicts, print_proposal
 from agent.cli.session import Session, actor, interactive
 from agent.cli.wording import count_of_moves, print_statements, short_digest
 from agent.config import DatabaseConfig
+from agent.conflicts import Conflict, conflicts_document, conflicts_of, with_proposal
 from agent.ledger import ProposalRow
 from agent.proposals import DIGEST_SHOWN
 from agent.states import ProposalState
@@ -35,8 +37,11 @@ def approve(
     """Approve a proposal, exactly as it is stored, so that its moves may run before it expires."""
     row = session.ledger.proposals.row(number)
     database = session.config.database(row.proposal.database)  # nothing would ever carry out what is not configured
+    conflicts = conflicts_of(session.ledger, row.proposal.database, session.clock.now())
     if row.state is ProposalState.PROPOSED and digest is None and not yes:
-        _confirm(session, row)
+        _confirm(session, row, with_proposal(conflicts, number))
+    else:
+        print_conflicts(session.out, with_proposal(conflicts, number))
     who = actor()
     approved = session.ledger.proposals.approve(
         number, digest=row.digest if digest is None else digest, who=who.who, origin=who.origin, reason=reason
@@ -44,7 +49,15 @@ def approve(
     next_sentence = _what_happens_next(session, database)
     session.out.line(f"proposal {number} ({short_digest(approved.digest)}) is approved by {who.who}")
     session.out.line(next_sentence)
-    session.out.document({**_decision(approved), "who": who.who, "origin": who.origin, "next": next_sentence})
+    session.out.document(
+        {
+            **_decision(approved),
+            "who": who.who,
+            "origin": who.origin,
+            "conflicts": conflicts_document(conflicts, number),
+            "next": next_sentence,
+        }
+    )
 
 
 @command(Group.DECIDE, "hotplace reject 3 --reason 'month end'")
@@ -74,7 +87,7 @@ def strike(
     session.out.document({**_decision(row), "struck": struck, "who": who.who, "origin": who.origin})
 
 
-def _confirm(session: Session, row: ProposalRow) -> None:
+def _confirm(session: Session, row: ProposalRow, conflicts: Sequence[Conflict]) -> None:
     """Show what would be approved and ask.
 
     Raises:
@@ -89,6 +102,7 @@ def _confirm(session: Session, row: ProposalRow) -> None:
     moves = session.ledger.moves.rows(proposal_id=row.id)
     print_proposal(session.out, row, moves)
     print_statements(session.out, [move.move for move in moves if move.state not in NEVER_SENT])
+    print_conflicts(session.out, conflicts)
     size = format_bytes(row.proposal.bytes_moved)
     if not session.out.ask(f"Approve {count_of_moves(row.proposal)}, {size} in all?"):
         raise CommandError(f"proposal {row.id} was not approved", code=ExitCode.REFUSED, advice="Nothing was changed.")

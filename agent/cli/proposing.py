@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -23,6 +23,7 @@ from agent.cli.wording import (
     question,
     short_digest,
 )
+from agent.conflicts import Conflict, conflicts_document, conflicts_of, with_proposal
 from agent.ledger import MoveRow, ProposalRow
 from agent.states import MoveState
 from agent.throughput import forecast_document
@@ -52,7 +53,15 @@ def proposals(
         session.out.table(COLUMNS, cells)
     else:
         session.out.line("no proposal" if everything else "no open proposal; --all shows the others")
-    session.out.document({"database": session.database.name, "proposals": documents})
+    conflicts = conflicts_of(session.ledger, session.database.name, session.clock.now())
+    print_conflicts(session.out, conflicts)
+    session.out.document(
+        {
+            "database": session.database.name,
+            "proposals": documents,
+            "conflicts": [{"proposals": each.numbers, "why": each.why} for each in conflicts],
+        }
+    )
 
 
 @command(Group.DECIDE, "hotplace show 3 --sql")
@@ -68,6 +77,8 @@ def show(
         session.out.verbatim("\n".join(move_sql(move.move) for move in moves if move.state not in NEVER_SENT))
         return
     print_proposal(session.out, row, moves)
+    conflicts = conflicts_of(session.ledger, row.proposal.database, session.clock.now())
+    print_conflicts(session.out, with_proposal(conflicts, number))
     database = next((each for each in session.config.databases if each.name == row.proposal.database), None)
     under_way = None if database is None else under_way_of(session.ledger, database, session.clock.now())
     for move in moves:
@@ -75,7 +86,14 @@ def show(
             session.out.line(f"move {move.move.ordinal} (number {move.id}): {said}")
     print_statements(session.out, [move.move for move in moves])
     now = {} if under_way is None else under_way_document(under_way)
-    session.out.document({**_document(row, moves), **now})
+    stands_in_its_way = {"conflicts": conflicts_document(conflicts, number)}
+    session.out.document({**_document(row, moves), **stands_in_its_way, **now})
+
+
+def print_conflicts(out: Output, conflicts: Iterable[Conflict]) -> None:
+    """Which open proposals stand in each other's way, and why."""
+    for conflict in conflicts:
+        out.line(conflict.sentence, style="bold")
 
 
 def print_proposal(out: Output, row: ProposalRow, moves: Sequence[MoveRow]) -> None:

@@ -330,3 +330,21 @@ def test_an_event_that_nothing_matches_is_answered_with_those_there_are(site: Si
     document = site.good("audit", "list", "--event", "foo", "--json").document
     assert document["audit"] == []
     assert "proposal.stored" in document["events"]
+
+
+def test_proposals_that_stand_in_each_others_way_say_so(site: Site) -> None:
+    """A drain of ssd and what the plan brings there: both lists, both pages and the approval name the other one."""
+    for _ in range(2):
+        site.good("run", "--once")
+    drain = site.good("balance", "--type", "drain", "--space", "ssd", "--propose", "--json").document["proposal"]["id"]
+    plan = site.good("plan", "--propose", "--json").document["proposal"]["id"]
+    first, second = sorted((drain, plan))
+    said = f"proposals {first} and {second} cannot both be carried out: "
+    assert said in site.good("proposals").out
+    assert said in site.good("show", str(plan)).out
+    listed = site.good("proposals", "--json").document["conflicts"]
+    assert listed[0]["proposals"] == [first, second]
+    shown = site.good("show", str(drain), "--json").document["conflicts"]
+    assert shown == [{"with": plan, "why": listed[0]["why"]}]
+    assert said in site.good("approve", str(drain), "--yes").out
+    assert site.good("approve", str(plan), "--yes", "--json").document["conflicts"][0]["with"] == drain
