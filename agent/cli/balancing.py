@@ -187,6 +187,11 @@ def _print(
         print_statements(out, proposal.moves)
 
 
+def _read_wait(saved: float) -> tuple[str, str]:
+    """What moves bring, or what they cost, after its name."""
+    return f"read wait {'saved' if saved >= 0 else 'added'}", seconds_per_hour(abs(saved))
+
+
 def _print_figures(out: Output, mode: ModeType, proposal: Proposal) -> None:
     """The value where the mode is about waits; otherwise what it copies, and what that does to waits."""
     if mode is ModeType.HSM:
@@ -197,7 +202,7 @@ def _print_figures(out: Output, mode: ModeType, proposal: Proposal) -> None:
         [
             ("moves", f"{len(proposal.moves)}, {format_bytes(size)} ({exact_bytes(size)})"),
             ("copying takes", format_seconds(sum(move.copy_seconds for move in proposal.moves))),
-            ("read wait saved", seconds_per_hour(proposal.wait_saved_per_hour)),
+            _read_wait(proposal.wait_saved_per_hour),
             *forecast_facts(proposal.forecast),
         ]
     )

@@ -112,17 +112,16 @@ def _answer(planning: Planning, proposal: Proposal | None, prospect: Prospect | 
     """What is worth doing, in one line."""
     wait = seconds_per_hour(planning.plan.wait_per_hour)
     if proposal is not None:
-        return f"worth moving: {_what_it_saves(proposal)} of the {wait} that sessions wait"
+        return f"worth moving: {_what_it_saves(proposal)} the {wait} that sessions wait"
     if prospect is not None:
-        return (
-            f"not proposed yet; as it looks now: {_what_it_saves(prospect.proposal)} of the {wait} that sessions wait"
-        )
+        return f"not proposed yet; as it looks now: {_what_it_saves(prospect.proposal)} the {wait} that sessions wait"
     return f"nothing is worth moving; read wait by the model: {wait}"
 
 
 def _what_it_saves(proposal: Proposal) -> str:
-    saved = format_seconds(proposal.wait_saved_per_hour)
-    return f"{count_of_moves(proposal)}, {format_bytes(proposal.bytes_moved)}; saves {saved}"
+    saved = proposal.wait_saved_per_hour
+    brings = f"saves {format_seconds(saved)} of" if saved >= 0 else f"adds {format_seconds(-saved)} to"
+    return f"{count_of_moves(proposal)}, {format_bytes(proposal.bytes_moved)}; {brings}"
 
 
 def print_advice(out: Output, advice: Sequence[Advice]) -> None:

@@ -49,13 +49,13 @@ def print_value(out: Output, proposal: Proposal) -> None:
     size, forecast = proposal.bytes_moved, forecast_facts(proposal.forecast)
     moves = ("moves", f"{len(proposal.moves)}, {format_bytes(size)} ({exact_bytes(size)})")
     if not proposal.wait_per_hour and not proposal.bound_per_hour:  # an undo compares nothing, or nobody waits
-        out.facts([moves, ("saved", saved_text(proposal)), *forecast])
+        out.facts([moves, saving(proposal), *forecast])
         return
     out.facts(
         [
             moves,
             ("read wait now", seconds_per_hour(proposal.wait_per_hour)),
-            ("saved", saved_text(proposal)),
+            saving(proposal),
             *_share(proposal),
             *_relief(proposal),
             *forecast,
@@ -71,11 +71,20 @@ def _missed(proposal: Proposal) -> str:
     return f"{format_ratio(missed)} of the read wait beyond this" if missed >= 1e-5 else "which this is"
 
 
-def saved_text(proposal: Proposal) -> str:
-    """What is expected, with the interval in which the outcome should lie."""
-    mean = seconds_per_hour(proposal.wait_saved_per_hour)
-    low, high = proposal.wait_saved_low_per_hour, proposal.wait_saved_high_per_hour
-    return mean if low is None or high is None else f"{mean}, between {format_seconds(low)} and {format_seconds(high)}"
+def saving(proposal: Proposal) -> tuple[str, str]:
+    """What is expected, with the interval in which the outcome should lie, after its name: saved, or what it costs."""
+    means, low, high = proposal.wait_saved_per_hour, proposal.wait_saved_low_per_hour, proposal.wait_saved_high_per_hour
+    if means < 0:
+        undone = ", as much as the moves that it takes back were predicted to save" if proposal.is_undo else ""
+        return "costs", f"{seconds_per_hour(-means)}{_between(high, low, -1)}{undone}"
+    return "saved", f"{seconds_per_hour(means)}{_between(low, high, 1)}"
+
+
+def _between(low: float | None, high: float | None, sign: int) -> str:
+    """Both ends of an interval, where they are known."""
+    if low is None or high is None:
+        return ""
+    return f", between {format_seconds(sign * low)} and {format_seconds(sign * high)}"
 
 
 def _share(proposal: Proposal) -> list[tuple[str, str]]:

@@ -308,7 +308,10 @@ def test_undo(site: Site) -> None:
     back = site.good("undo", "--proposal", str(number), "--json").document
     shown = site.good("proposals", "--json").document["proposals"]
     undone = site.good("show", str(shown[0]["id"])).out
-    assert ("saved " in undone, "ceiling" in undone, "best possible" in undone) == (True, False, False)
+    assert ("costs " in undone, "ceiling" in undone, "best possible" in undone) == (True, False, False)
+    assert "as much as the moves that it takes back were predicted to save" in undone
+    (costs,) = [line for line in undone.splitlines() if line.startswith("costs ")]
+    assert "-" not in costs, "no negative saving"
     assert len(back["undoes"]) == len(back["moves"]) > 0
     site.good("approve", str(back["proposal"]), "--digest", back["digest"])
     site.good("run", "--once")
