@@ -65,7 +65,7 @@ def stages(config_path: Path, tables: int, conninfo: str) -> None:
         sampled("first sample, with the catalog", lambda: None)
         for stage in ("second sample", "third sample", "fourth sample"):
             sampled(stage)
-        watch.sampler._saved_at = -float("inf")
+        watch.sampler._save_at = -float("inf")
         sampled("sample and save")
         watch.sampler._catalog_at = -float("inf")
         sampled("sample, catalog read again")
