@@ -52,6 +52,7 @@ class _Few:
     route_costs: dict[str, RouteCost] = field(default_factory=dict)
     settings: PolicySettings
     turned_over_ratio: float = 0.0
+    sessions: float = float("nan")
 
     __pydantic_config__ = ConfigDict(extra="ignore")
 
@@ -117,6 +118,7 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
         route_costs=dict(situation.route_costs),
         settings=settings,
         turned_over_ratio=situation.turned_over_ratio,
+        sessions=situation.sessions,
     )
     arrays: dict[str, NDArray[Any]] = {f"units.{name}": getattr(units, name) for name in _UNITS}
     arrays |= {f"situation.{name}": getattr(situation, name) for name in _SITUATION}
@@ -154,6 +156,7 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
         roles=few.roles,
         turned_over_ratio=few.turned_over_ratio,
         route_costs=few.route_costs,
+        sessions=few.sessions,
         **by_unit,
     )
     return situation, few.settings

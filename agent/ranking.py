@@ -15,8 +15,10 @@ from agent.ledger import Column, Later, Pieces
 from agent.planner import Planning
 from connectors.model import F64, I8, I32, I64, Signal
 from connectors.texts import Texts
+from policies.benefit import HOUR
 from policies.explain import explain
 from policies.plan import Verdict
+from policies.sessions import most_waiting
 
 RANKING = "ranking"  # name under which the ledger keeps the arrays
 SUMMED = ("benefit_per_hour", "saved_if_moved", "sync_reads", "size_bytes")  # columns that metrics show
@@ -162,6 +164,8 @@ class Ordered:
                 writes: F64 = heat.rates[Signal.ASYNC_WRITE][rows]
                 writes += heat.rates[Signal.SYNC_WRITE][rows]
                 return writes
+            case "benefit_per_hour":  # on the slowest tier a unit may have more reads than sessions could wait for
+                return np.minimum(plan.benefit_per_hour[rows], most_waiting(situation) * HOUR)
         columns: dict[str, NDArray[Any]] = {
             "size_bytes": units.size_bytes,
             "kind": units.kind,
@@ -170,7 +174,6 @@ class Ordered:
             "logical_reads": heat.rates[Signal.LOGICAL_READ],
             "sync_reads": heat.rates[Signal.SYNC_READ],
             "prefetched_reads": heat.rates[Signal.PREFETCHED_READ],
-            "benefit_per_hour": plan.benefit_per_hour,
             "saved_if_moved": plan.wait_saved_if_moved,
             "observed_seconds": heat.observed_seconds,
             "confidence": heat.confidence,

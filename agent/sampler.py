@@ -38,6 +38,7 @@ HISTORY_SIGNALS = (Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE)
 HEAT, SPEED, SEASONS, UNITS = "heat", "tier speed", "seasons", "known units"  # names of the stored arrays
 DRIFT = "drift"  # one more
 WORK = "work of the database"  # name of the stored document
+SESSIONS = "sessions at work"  # name of another one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,7 @@ class Picture:
     work: DatabaseDemand  # averaged over the half-life
     sampled_at: datetime
     roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, averaged likewise
+    sessions: float = float("nan")  # at work on average over the long half-life; NaN: not known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +176,7 @@ class Sampler:
             work=self._recent.mean(),
             sampled_at=self._before.taken_at,
             roles=self.roles(),
+            sessions=self._recent.mean_sessions(),
         )
 
     @property
@@ -230,6 +233,8 @@ class Sampler:
             known = {rate: value for rate, value in work.items() if value == value}  # JSON knows no NaN
             state.save_document(name, WORK, known)
             state.save_document(name, ROLES, roles_document(self.roles()))
+            sessions = self._recent.mean_sessions()
+            state.save_document(name, SESSIONS, {} if sessions != sessions else {"active": sessions})
         written += state.save_arrays(name, SEASONS, now, season.season_arrays(self._seasons))
         written += state.save_arrays(name, DRIFT, now, drift.drift_arrays(self._drift))
         if self._units is not None:
@@ -311,7 +316,8 @@ class Sampler:
             self._learn_habits(demand, slots)
         work = WorkInterval(seconds=demand.seconds, demand=demand.database, roles=demand.roles)
         self._learnt = True
-        self._recent = self._recent.then(work, self._settings.half_life_seconds)
+        horizons = self._settings.half_life_seconds, self._settings.long_half_life_seconds
+        self._recent = self._recent.then(work, *horizons, counts=counts)
         self._calibrate(demand, rows)
         if self._keeps():
             self._remember(demand, slots)
@@ -372,7 +378,9 @@ class Sampler:
     def _load_work(self) -> RecentWork:
         """What the database did before a restart, worth half a memory: what a move costs depends on who is active."""
         stored = self._ledger.state.load_document(self._database.name, WORK)
-        return recalled(DatabaseDemand(**(stored[1] if stored else {})), self._load_roles())
+        sessions = self._ledger.state.load_document(self._database.name, SESSIONS)
+        active = float(sessions[1].get("active", "nan")) if sessions else float("nan")
+        return recalled(DatabaseDemand(**(stored[1] if stored else {})), self._load_roles(), active)
 
     def _load_roles(self) -> tuple[RoleFigures, ...]:
         stored = self._ledger.state.load_document(self._database.name, ROLES)

@@ -18,6 +18,7 @@ from agent.states import MoveState
 from connectors.model import F64, I8, I64, Space
 from policies.heat import GUEST_HALF_LIVES, doubted
 from policies.plan import Pin, PolicySettings, Situation
+from policies.sessions import bounded
 
 
 class Wish(Protocol):
@@ -53,7 +54,7 @@ def situation_of(
     moved = ledger.moves.last_moved(database.name)
     if moved:
         cooling = np.maximum(0.0, settings.cool_down_seconds - _seconds_since(units.key, moved, now))
-    return Situation(
+    situation = Situation(
         units=units,
         heat=heat,
         spaces=_closed(picture.storage.spaces, ledger, database.name),
@@ -63,7 +64,9 @@ def situation_of(
         cooling_seconds=cooling,
         database=picture.work,
         roles=picture.roles,
+        sessions=picture.sessions,
     )
+    return bounded(situation, settings)
 
 
 def _closed(spaces: tuple[Space, ...], ledger: Ledger, database: str) -> tuple[Space, ...]:

@@ -216,6 +216,7 @@ class Situation:
     route_costs: Mapping[str, RouteCost] = field(default_factory=dict)  # by leading unit key, of routes asked for
     beside: Beside = field(default_factory=Beside)  # what else is on the slowest tier, see ``narrowing``
     by_mean: bool = False  # a gain counts by its mean, as if that were sure: the question is how it looks now
+    sessions: float = float("nan")  # at work on average over the longer horizon; NaN: the engine does not tell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,11 @@ Three figures for the same share of the work:
 - **at most**: no more is asked for however little sessions wait, since they think in between or have no more to do.
 
 Where nobody counts sessions, how long a read takes of an idle disk says the last one (``queueing``), and nothing the
-middle one. Likely is concave in the share, since the wait of a closed network is convex in its demands: the equation
-that gives it, ``N v = Z + sum of D + b * sum of D^2 / (v - b D)`` with ``v`` the time of one round, is jointly so.
+middle one. All three are savings over everything on the slowest tier, where sessions cannot wait for longer than they
+are there: where the model has them wait more, all savings are less by the same share.
+
+Likely is concave in the share, since the wait of a closed network is convex in its demands: the equation that gives it,
+``N v = Z + sum of D + b * sum of D^2 / (v - b D)`` with ``v`` the time of one round, is jointly so.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from policies.bundles import MICRO, Bundles
 from policies.loop import ROWS, TRANSACTIONS, closed_loop
 from policies.plan import Situation
 from policies.queueing import change_ratio
+from policies.sessions import most_waiting
 
 # Shares of the saving at which the network is asked: closer towards the end, where queues vanish.
 _LEFT = np.unique(np.concatenate((np.linspace(0.0, 1.0, 129), np.geomspace(1e-4, 1.0, 65))))
@@ -38,7 +42,8 @@ SHARES: F64 = 1.0 - _LEFT[::-1]
 class ShorterQueues:
     """Savings of one database by those at today's latencies, straight between the rows; in the unit of these."""
 
-    today: F64  # (g,) rising from 0
+    today: F64  # (g,) rising from 0, by the model alone
+    said: F64  # (g,) the same, no more in all than sessions can wait
     likely: F64  # (g,) rising, concave
     most: F64  # (g,) rising
     sessions_known: bool  # False: likely is today
@@ -46,6 +51,10 @@ class ShorterQueues:
     def likely_of(self, today: F64 | float) -> F64:
         """Likely for each saving at today's latencies, shape as given."""
         return np.asarray(np.interp(today, self.today, self.likely), dtype=np.float64)
+
+    def said_of(self, today: float) -> float:
+        """A saving at today's latencies, bounded by what sessions can wait."""
+        return float(np.interp(today, self.today, self.said))
 
     def most_of(self, today: float) -> float:
         """At most for a saving at today's latencies."""
@@ -72,9 +81,15 @@ def shorter_queues(bundles: Bundles, situation: Situation, gain: F64) -> Shorter
     now = np.array([bundles.wait[row, bundles.tier == row].sum() for row in range(len(situation.tiers))]) / MICRO / HOUR
     found = _by_sessions(waits, now, situation)
     likely, most = _by_latency(waits, now, situation) if found is None else found
-    likely = _rising(likely) * today[-1]
-    above = np.maximum(_rising(most) * today[-1], np.maximum(likely, today))
-    return ShorterQueues(today=today, likely=likely, most=above, sessions_known=found is not None)
+    limit = most_waiting(situation) * HOUR * MICRO
+    likely, said = _within(_rising(likely) * today[-1], limit), _within(today, limit)
+    above = np.maximum(_within(_rising(most) * today[-1], limit), np.maximum(likely, said))
+    return ShorterQueues(today=today, said=said, likely=likely, most=above, sessions_known=found is not None)
+
+
+def _within(saved: F64, limit: float) -> F64:
+    """The savings, all of them less by the same share where the largest is more than sessions can wait at all."""
+    return saved * (limit / saved[-1]) if saved[-1] > limit else saved
 
 
 def _waits(bundles: Bundles, gain: F64, tiers: int) -> F64:

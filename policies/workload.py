@@ -36,6 +36,7 @@ def average(intervals: Iterable[WorkInterval]) -> DatabaseDemand:
     return DatabaseDemand(**{name: _mean((i.seconds, getattr(i.demand, name)) for i in known) for name in names})
 
 
+SESSIONS = "active"  # the one figure of the long horizon
 Means = Mapping[str, tuple[float, float]]  # of each figure, a decayed sum and its weight
 
 
@@ -66,20 +67,31 @@ class RecentWork:
 
     demand: Means = field(default_factory=dict)
     roles: Mapping[tuple[Role, str], tuple[RoleFigures, Means]] = field(default_factory=dict)  # newest, means
+    long: Means = field(default_factory=dict)  # sessions at work by the long horizon, in the hours whose demand counts
 
-    def then(self, work: WorkInterval, half_life: float) -> RecentWork:
-        """After one more interval."""
+    def then(
+        self, work: WorkInterval, half_life: float, long_half_life: float | None = None, *, counts: bool = True
+    ) -> RecentWork:
+        """After one more interval; ``counts``: its demand is that of the hours which heat is about."""
+        long = self.long
+        if counts:
+            long = faded(long, {SESSIONS: work.demand.active}, work.seconds, long_half_life or half_life)
         roles = dict(self.roles)
         for figures in work.roles:
             known = {name: getattr(figures, name) for name in ROLE_FIGURES}
             name = figures.role, figures.name
             _, means = roles.get(name, (figures, {}))
             roles[name] = figures, faded(means, known, work.seconds, half_life)
-        return RecentWork(demand=faded(self.demand, asdict(work.demand), work.seconds, half_life), roles=roles)
+        demand = faded(self.demand, asdict(work.demand), work.seconds, half_life)
+        return RecentWork(demand=demand, roles=roles, long=long)
 
     def mean(self) -> DatabaseDemand:
         """Rates per second; NaN where one was never known."""
         return DatabaseDemand(**mean_of(self.demand))
+
+    def mean_sessions(self) -> float:
+        """Sessions at work on average by the long horizon; NaN where it was never known."""
+        return mean_of(self.long).get(SESSIONS, math.nan)
 
     def mean_roles(self) -> tuple[RoleFigures, ...]:
         """Rates per second of each log, temporary and undo space under its newest note, in the order of appearance."""
@@ -87,8 +99,8 @@ class RecentWork:
         return tuple(replace(newest, **{**unknown, **mean_of(means)}) for newest, means in self.roles.values())
 
 
-def recalled(demand: DatabaseDemand, roles: Iterable[RoleFigures]) -> RecentWork:
-    """Means that were kept over a restart, worth half a memory."""
+def recalled(demand: DatabaseDemand, roles: Iterable[RoleFigures], sessions: float = math.nan) -> RecentWork:
+    """Means that were kept over a restart, worth half a memory; ``sessions`` by the long horizon."""
 
     def known(rates: Mapping[str, float]) -> Means:
         return {name: (rate / 2, 0.5) for name, rate in rates.items() if not math.isnan(rate)}
@@ -99,6 +111,7 @@ def recalled(demand: DatabaseDemand, roles: Iterable[RoleFigures]) -> RecentWork
             (each.role, each.name): (each, known({name: getattr(each, name) for name in ROLE_FIGURES}))
             for each in roles
         },
+        long=known({SESSIONS: sessions}),
     )
 
 

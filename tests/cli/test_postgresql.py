@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +75,33 @@ def test_the_script_runs_in_psql(real: Site, cluster: Cluster, dbname: str) -> N
     with cluster.session(dbname) as dba:
         query = "SELECT spcname FROM pg_class JOIN pg_tablespace AS t ON t.oid = reltablespace WHERE relname = %s"
         assert dba.execute(query, (NAME,)).fetchall() == [("fast",)]
+
+
+def test_throughput_is_what_the_server_counted(real: Site, cluster: Cluster, dbname: str) -> None:
+    """One client at work all the time: plan says about as many transactions as it did, by one session at most."""
+    done, enough = [0], threading.Event()
+
+    def work() -> None:
+        with cluster.session(dbname) as session:
+            while not enough.is_set():
+                session.execute(sql.SQL("SELECT sum(id) FROM {}").format(sql.Identifier("public", LONGEST)))
+                done[0] += 1
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    try:
+        begun, at = done[0], time.monotonic()
+        forecast = real.good("plan", "--observe", "3", "--json").document["forecast"]
+        rate = (done[0] - begun) / (time.monotonic() - at)
+    finally:
+        enough.set()
+        worker.join()
+    assert forecast["work"] == "transactions"
+    assert rate / 2 < forecast["per_second_now"] < rate * 2
+    assert 0.02 < forecast["per_second_now"] * forecast["latency_now_seconds"] < 1.5
+    known = forecast["per_second"] is not None
+    assert known is (forecast["why_not"] is None)
+    assert not known or forecast["per_second_low"] <= forecast["per_second"] <= forecast["per_second_high"]
 
 
 def test_doctor(real: Site) -> None:

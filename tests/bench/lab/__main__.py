@@ -21,14 +21,29 @@ MINUTES = {  # of a full and of a quick run on two quiet cores, in the order of 
 EXPERIMENTS = tuple(MINUTES)
 
 
+def _part(text: str) -> tuple[int, int]:
+    """``2/4`` as two numbers.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    number, of = (int(word) for word in text.split("/"))
+    if not 1 <= number <= of:
+        raise ValueError(f"{text!r} is no part; write 2/4 for the second of four")
+    return number, of
+
+
 def main() -> int:
     """Run them in order; figures as JSON lines on standard output, tables on standard error."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.lab", description=__doc__)
     parser.add_argument("experiment", nargs="+", choices=EXPERIMENTS)
     parser.add_argument("--quick", action="store_true", help="small data, short runs")
     parser.add_argument("--major", type=int, help="PostgreSQL of this version, where the experiment can choose")
+    parser.add_argument("--part", type=_part, metavar="N/OF", help="rules: only this part of its placements, 2/4")
     given = parser.parse_args()
     chosen = {"major": given.major} if given.major else {}
+    if given.part:
+        chosen["part"] = given.part
     for name in given.experiment:
         print(f"{name}: about {MINUTES[name][given.quick]:g} minutes", file=sys.stderr, flush=True)
         module = importlib.import_module(f"tests.bench.lab.{name}")

@@ -35,6 +35,7 @@ class Hotplace:
     """One agent at work. Made by ``watching``."""
 
     rig: Rig
+    config_path: Path
     config: Config
     ledger: Ledger
     watch: Watch
@@ -102,7 +103,8 @@ def watching(
         sample_seconds: its beat.
     """
     clock = SystemClock()
-    config = load(write_config(rig, name, policy, ssd_bytes, connection, sample_seconds=sample_seconds))
+    path = write_config(rig, name, policy, ssd_bytes, connection, sample_seconds=sample_seconds)
+    config = load(path)
     with Ledger.open(config.ledger.path, clock) as ledger:
         events: list[tuple[float, str]] = []
 
@@ -113,7 +115,7 @@ def watching(
         pulse = Pulse(watch, sample_seconds)
         try:
             pulse.start()
-            yield Hotplace(rig, config, ledger, watch, pulse, events)
+            yield Hotplace(rig, path, config, ledger, watch, pulse, events)
         finally:
             pulse.stop()
             watch.stop()
