@@ -12,7 +12,7 @@ from agent.conflicts import Conflict, conflicts_of, find_conflicts
 from agent.ledger import Ledger
 from agent.proposals import Proposal
 from agent.states import MoveState
-from tests.ledger.conftest import StillClock
+from tests.ledger.clock import StillClock
 from tests.unit.samples import MIB, a_move, a_proposal, a_route
 
 ROOMS = {"fast": 100 * MIB, "slow": 1000 * MIB}
