@@ -143,6 +143,17 @@ class Jobs:
         forgotten = forget(self._ledger, now - timedelta(seconds=self._history.history_seconds))
         self._ledger.state.save_document(ALL_DATABASES, FOLDED, None)
         log.debug("history folded", report=str(report), decisions_forgotten=forgotten)
+        self._give_back()
+
+    def _give_back(self) -> None:
+        """Make the ledger's files as small as what they hold, as far as that is quickly done."""
+        try:
+            given = self._ledger.upkeep.give_back()
+        except HotplaceError as error:
+            log.warning("ledger not made smaller", error=str(error), advice=error.advice)
+            return
+        if given.bytes or given.sentence:
+            log.info("ledger made smaller", bytes=given.bytes, free_bytes=given.free_bytes, sentence=given.sentence)
 
     def everything(self, watch: Watch) -> None:
         """Two samples one sampling period apart, and all that follows from them.

@@ -9,18 +9,21 @@ nothing else. Neither a crash nor a kill of the process loses anything that retu
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Column, ColumnClause, Connection, QueuePool, Table, create_engine, event, insert, literal_column
 from sqlalchemy.engine import ExceptionContext
+from sqlalchemy.exc import OperationalError
 
 from agent.ledger.errors import translated
 
 BUSY_SECONDS = 20.0  # how long a writer waits for another one
 CACHE_KIB = 512  # of pages, for each of up to five connections: what is read twice the system keeps too
+JOURNAL_BYTES = 16 << 20  # of the -wal file, once what it held is in the ledger; it may grow further in between
+INSTRUCTIONS_BETWEEN = 100  # of SQLite's virtual machine: how often a statement is asked whether to go on
 
 
 class Database:
@@ -63,6 +66,32 @@ class Database:
         with self._engine.connect() as connection:
             return connection.execution_options(ledger_begin=()).exec_driver_sql(f"PRAGMA {statement}").scalar()
 
+    def run(
+        self, statement: str, *, until: Callable[[], bool] | None = None, busy_seconds: float | None = None
+    ) -> None:
+        """Run a statement to its end that makes a transaction of its own, as VACUUM does.
+
+        Args:
+            statement: what to run.
+            until: asked now and then; the statement is broken off and undone once it says so.
+            busy_seconds: how long to wait for a lock, default as ever.
+
+        Raises:
+            OperationalError: it was broken off.
+        """
+        with self._engine.connect() as connection:
+            driver = connection.connection.driver_connection
+            assert isinstance(driver, sqlite3.Connection)
+            driver.set_progress_handler(until, INSTRUCTIONS_BETWEEN)
+            driver.execute(f"PRAGMA busy_timeout={_milliseconds(busy_seconds or self._busy_seconds)}")
+            try:
+                driver.executescript(statement)  # to its end, which execute() leaves out where no column comes back
+            except sqlite3.Error as error:
+                raise translated(self.path, error) or OperationalError(statement, None, error) from error
+            finally:
+                driver.set_progress_handler(None, INSTRUCTIONS_BETWEEN)
+                driver.execute(f"PRAGMA busy_timeout={_milliseconds(self._busy_seconds)}")
+
     def close(self) -> None:
         """End all connections; the last one to leave folds the WAL into the file."""
         self._engine.dispose()
@@ -76,6 +105,8 @@ class Database:
             check_same_thread=False,  # the pool hands a connection to one thread at a time
         )
         connection.execute("PRAGMA foreign_keys=ON")
+        connection.execute("PRAGMA auto_vacuum=INCREMENTAL")  # of a new file, and of an old one from VACUUM on
+        connection.execute(f"PRAGMA journal_size_limit={JOURNAL_BYTES}")
         connection.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
         return connection
 
@@ -106,6 +137,10 @@ def inserted(connection: Connection, table: Table, values: Mapping[str, Any]) ->
     key = connection.execute(insert(table), values).inserted_primary_key
     assert key is not None, "one row was inserted"
     return int(key[0])
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(1000 * seconds)
 
 
 def _begin(connection: Connection) -> None:

@@ -24,6 +24,7 @@ from connectors.model import I64
 DEFAULT_HISTORY = HistorySettings()
 AS_SAMPLED, TEN_MINUTES, HOUR = 0, 600, 3600  # resolution_seconds
 MICRO = 1_000_000
+DROPPED_AT_ONCE = 50  # rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +78,7 @@ class History:
 
     def fold(self, now: datetime, settings: HistorySettings = DEFAULT_HISTORY) -> FoldReport:
         """Make old history coarser and drop the oldest. Sums and observed seconds are conserved."""
-        with self._database.write(durable=False) as connection:
-            too_old = history.c.ended_at <= now - timedelta(seconds=settings.history_seconds)
-            dropped = connection.execute(
-                select(func.count(), func.coalesce(func.sum(func.length(history.c.body)), 0)).where(too_old)
-            ).one()
-            connection.execute(delete(history).where(too_old))
+        dropped, dropped_bytes = self._drop(now - timedelta(seconds=settings.history_seconds))
         done = [
             self._fold_bucket(name, fine, coarse, bucket)
             for fine, coarse, age in (
@@ -94,10 +90,23 @@ class History:
         return FoldReport(
             folded=sum(part.rows for part in done),
             made=sum(part.made for part in done),
-            dropped=int(dropped[0]),
-            bytes_before=sum(part.bytes_before for part in done) + int(dropped[1]),
+            dropped=dropped,
+            bytes_before=sum(part.bytes_before for part in done) + dropped_bytes,
             bytes_after=sum(part.bytes_after for part in done),
         )
+
+    def _drop(self, until: datetime) -> tuple[int, int]:
+        """Drop what ended by then, some rows under one write lock; how many, and the bytes of their blobs."""
+        size = func.length(history.c.body)
+        some = select(history.c.id, size.label("size")).where(history.c.ended_at <= until).limit(DROPPED_AT_ONCE)
+        rows, total = 0, 0
+        while True:
+            with self._database.write(durable=False) as connection:
+                found = connection.execute(some).all()
+                connection.execute(delete(history).where(history.c.id.in_([row.id for row in found])))
+            rows, total = rows + len(found), total + sum(row.size for row in found)
+            if len(found) < DROPPED_AT_ONCE:
+                return rows, total
 
     def _due(self, fine: int, coarse: int, before: datetime) -> list[tuple[str, int]]:
         """Database and number of each bucket of ``coarse`` seconds that ended by then and has rows of ``fine``."""

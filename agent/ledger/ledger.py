@@ -22,6 +22,7 @@ from agent.ledger.proposals import Proposals
 from agent.ledger.schema import HEAD
 from agent.ledger.slots import Slots
 from agent.ledger.state import SmallState
+from agent.ledger.upkeep import Upkeep
 from agent.ledger.work import WorkHistory
 from connectors.base import Clock
 
@@ -54,6 +55,7 @@ class Ledger:
         self.state = SmallState(database, clock)
         self.slots = Slots(database)
         self.history = History(database)
+        self.upkeep = Upkeep(database, clock)
         self.work = WorkHistory(database)
 
     @classmethod
