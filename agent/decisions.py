@@ -50,6 +50,7 @@ class _Few:
     wide_names: tuple[str, ...] = ()
     roles: tuple[RoleFigures, ...]
     route_costs: dict[str, RouteCost] = field(default_factory=dict)
+    transient: dict[str, int] = field(default_factory=dict)
     settings: PolicySettings
     turned_over_ratio: float = 0.0
     sessions: float = float("nan")
@@ -116,6 +117,7 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
         wide_names=units.wide_names,
         roles=situation.roles,
         route_costs=dict(situation.route_costs),
+        transient=dict(situation.transient),
         settings=settings,
         turned_over_ratio=situation.turned_over_ratio,
         sessions=situation.sessions,
@@ -125,6 +127,8 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
     arrays |= {f"heat.{name}": column for name in _HEAT if (column := getattr(heat, name)) is not None}
     if units.wide is not None:
         arrays["units.wide"] = units.wide
+    if situation.growth is not None:
+        arrays["situation.growth"] = situation.growth
     arrays |= Texts.of(units.key).arrays("keys")
     arrays["few"] = _text(_FEW.dump_python(few))
     return arrays
@@ -157,6 +161,8 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
         turned_over_ratio=few.turned_over_ratio,
         route_costs=few.route_costs,
         sessions=few.sessions,
+        transient=few.transient,
+        growth=arrays.get("situation.growth"),
         **by_unit,
     )
     return situation, few.settings

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -19,20 +19,22 @@ from agent.config import DatabaseConfig
 from agent.containers import without
 from agent.gate import Gate
 from agent.ledger import Ask, Ledger, MoveRow
-from agent.precheck import Facts, Refused, precheck
+from agent.ledger.grouping import THERE, dropped, group_of
+from agent.precheck import Facts, Refused, precheck_group
 from agent.progress import NOTE_EVERY_SECONDS, RunningMove, noted
 from agent.reconciler import Reconciler
 from agent.states import ACTIONABLE, UNFINISHED, MoveState
 from agent.wishes import Wishes, reason_of
 from connectors.amounts import format_seconds
 from connectors.base import Clock, Connector, ConnectorError, HotplaceError, Paused, Retry
-from connectors.model import Home
+from connectors.model import Home, Space
 from policies.plan import MoveReason
 
 FIRST_PAUSE_SECONDS = 0.5  # between tries; doubles, because whoever holds the lock needs time
 LONGEST_PAUSE_SECONDS = 30.0
 LOOK_AGAIN_SECONDS = 5.0  # at a move that the server still works on
 LOOK_AT_HELD_SECONDS = 60.0  # somebody may have ended it at the engine
+NOT_BEGUN = frozenset({MoveState.APPROVED, MoveState.PRECHECK})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +107,8 @@ class Executor:
         if unfinished or not rows:
             self._gate.note_waiting({})
             return bool(unfinished) and self._clock.monotonic() >= self._look_at
-        return self._gate.decision(rows[0]).answer is not Answer.WAIT
+        group = self._group(rows[0])
+        return dropped(group) is not None or self._gate.decision(_to_begin(group)).answer is not Answer.WAIT
 
     def run_approved(self) -> tuple[MoveRow, ...]:
         """Carry out every approved move of this database in order; returns the rows as they ended.
@@ -149,37 +152,56 @@ class Executor:
             if self._stopping.is_set():
                 break
             if self._ledger.moves.row(row.id).state is not MoveState.APPROVED:
-                continue  # somebody cancelled it meanwhile
-            decision = self._gate.decision(row)
+                continue  # cancelled meanwhile, or skipped with its group
+            group = self._group(row)
+            without = dropped(group)
+            if without is not None:
+                done += self._skip(group, f"move {without.move.ordinal} ({without.move.key}) is {without.state}")
+                continue
+            decision = self._gate.decision(_to_begin(group))
             if decision.answer is Answer.WAIT:
                 break
             if decision.answer is Answer.NEVER:
-                done.append(self._never(row, decision.sentence))
+                done += self._skip(group, decision.sentence)
                 continue
-            done.append(self._run(row))
+            done += self._run(row, group)
             if done[-1].state in ACTIONABLE:
                 break
         return done
 
-    def _never(self, row: MoveRow, reason: str) -> MoveRow:
-        ask = self._wishes.of(row.id)
-        if ask is None or ask.kind is not Ask.CANCEL:
-            return self._to(row, MoveState.SKIPPED, reason)
-        row = self._to(row, MoveState.CANCELLED, reason)
-        self._wishes.answer_to(ask, "nothing of it is under way")
-        return row
+    def _group(self, row: MoveRow) -> list[MoveRow]:
+        """The moves that a move belongs to, as they are now, its own among them."""
+        return group_of(self._ledger.moves.rows(proposal_id=row.proposal_id), row)
 
-    def _run(self, row: MoveRow) -> MoveRow:
+    def _skip(self, group: Sequence[MoveRow], reason: str) -> list[MoveRow]:
+        """End what has not begun of a group; where that is all of it, nothing of it was moved."""
+        ended = []
+        reason = reason if len(group) == 1 else _of_all(group, reason)
+        for row in (self._ledger.moves.row(each.id) for each in group):
+            ask = self._wishes.of(row.id)
+            if row.state not in NOT_BEGUN:
+                continue
+            if row.state is MoveState.APPROVED and ask is not None and ask.kind is Ask.CANCEL:
+                ended.append(self._to(row, MoveState.CANCELLED, reason))
+                self._wishes.answer_to(ask, "nothing of it is under way")
+            else:
+                ended.append(self._to(row, MoveState.SKIPPED, reason))
+        return ended
+
+    def _run(self, row: MoveRow, group: Sequence[MoveRow]) -> list[MoveRow]:
+        """Begin the next move of a group, if all that is left of the group can be done; the rows that this ended."""
         row = self._to(row, MoveState.PRECHECK, "looking at what is true now")
         if row.move.reason == MoveReason.DRAIN:
             self._ledger.arrivals.close(
                 row.database, row.move.from_space, who=f"proposal {row.proposal_id}", reason="it is being drained"
             )
-        answer = precheck(row, self._facts(row))
+        group = [row if each.id == row.id else each for each in group]
+        left = _to_begin(group)
+        answer = precheck_group(left, self._facts(left))
         if isinstance(answer, Refused):
-            return self._to(row, MoveState.SKIPPED, answer.sentence)
+            return self._skip(group, answer.sentence)
         row = self._to(row, MoveState.RUNNING, f"{len(row.move.route.steps)} statement(s) by {row.move.route.name}")
-        return self._try(row, Start())
+        return [self._try(row, Start())]
 
     # -- holding, going on, giving up ----------------------------------------------------------------------------
 
@@ -302,22 +324,24 @@ class Executor:
 
     # -- small parts ---------------------------------------------------------------------------------------------
 
-    def _facts(self, row: MoveRow) -> Facts:
-        catalog = self._connector.catalog()
-        storage = self._database.resolve_spaces(catalog)
-        target = next((space for space in storage.spaces if space.name == row.move.to_space), None)
-        container = row.move.route.bundle.container
-        if target is not None and container:
-            target = without(target, container)
-        return Facts(
-            now=self._clock.now(),
-            fingerprint=self._connector.identify().fingerprint,
-            inspection=self._reconciler.inspect(row),
-            target=target,
-            head_room_ratio=self._database.policy_settings().head_room_ratio,
-            closed=not container
-            and row.move.to_space in {closed.space for closed in self._ledger.arrivals.rows(self._database.name)},
-        )
+    def _facts(self, rows: Sequence[MoveRow]) -> list[Facts]:
+        """The world as it is now, for each of some moves."""
+        storage = self._database.resolve_spaces(self._connector.catalog())
+        spaces = {space.name: space for space in storage.spaces}
+        closed = {each.space for each in self._ledger.arrivals.rows(self._database.name)}
+        fingerprint = self._connector.identify().fingerprint
+        return [
+            Facts(
+                now=self._clock.now(),
+                fingerprint=fingerprint,
+                inspection=self._reconciler.inspect(row),
+                target=_target(row, spaces),
+                head_room_ratio=self._database.policy_settings().head_room_ratio,
+                closed=not row.move.route.bundle.container and row.move.to_space in closed,
+                seconds=self._gate.seconds(row),
+            )
+            for row in rows
+        ]
 
     def _look_again(self, unfinished: list[MoveRow]) -> None:
         """When unfinished moves are worth asking the engine about again."""
@@ -331,3 +355,22 @@ class Executor:
     def _tell(self, row: MoveRow, sentence: str) -> None:
         if self._ties.listener is not None:
             self._ties.listener(MoveEvent(move=row, sentence=sentence))
+
+
+def _to_begin(group: Iterable[MoveRow]) -> list[MoveRow]:
+    """What of a group has yet to begin."""
+    return [row for row in group if row.state in NOT_BEGUN]
+
+
+def _target(row: MoveRow, spaces: Mapping[str, Space]) -> Space | None:
+    """The space that a move names, as far as it can take its bundle; None where it is gone."""
+    target, container = spaces.get(row.move.to_space), row.move.route.bundle.container
+    return without(target, container) if target is not None and container else target
+
+
+def _of_all(group: Sequence[MoveRow], reason: str) -> str:
+    """Why moves of a group are not begun, in a sentence that stands at each of them."""
+    ordinals = f"{group[0].move.ordinal} to {group[-1].move.ordinal}"
+    if not any(row.state in THERE for row in group):
+        return f"moves {ordinals} are one group, of which nothing was moved: {reason}"
+    return f"moves {ordinals} are one group, which cannot be completed: {reason}"

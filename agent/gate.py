@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from agent.allowance import START, Answer, Decision, Need, decide, limits_of
@@ -43,17 +44,28 @@ class Gate:
         self._rates: CopyRates | None = None
         self._learnt_at = -math.inf
 
-    def decision(self, row: MoveRow) -> Decision:
-        """Whether an approved move may begin now; why it waits is noted for everybody who looks."""
-        ask = self._wishes.of(row.id, fresh=True)
-        if ask is not None and ask.kind is Ask.PAUSE:
+    def decision(self, rows: Sequence[MoveRow]) -> Decision:
+        """Whether approved moves that are begun together may begin now; why they wait is noted for everybody who looks.
+
+        Args:
+            rows: a group, or what is left of it, in order of execution.
+        """
+        asks = [(row, ask) for row in rows if (ask := self._wishes.of(row.id, fresh=True)) is not None]
+        paused = next(((row, ask) for row, ask in asks if ask.kind is Ask.PAUSE), None)
+        cancelled = next((ask for _, ask in asks if ask.kind is Ask.CANCEL), None)
+        if paused is not None:
+            row, ask = paused
             decision = Decision(Answer.WAIT, f"{reason_of(ask)}; hotplace resume {row.id} lets it begin")
-        elif ask is not None and ask.kind is Ask.CANCEL:  # asked while it ran, by an agent that died before it obeyed
-            decision = Decision(Answer.NEVER, reason_of(ask))
+        elif cancelled is not None:  # asked while it ran, by an agent that died before it obeyed
+            decision = Decision(Answer.NEVER, reason_of(cancelled))
         else:
-            decision = self._by_window(row)
-        self.note_waiting({str(row.id): decision.sentence} if decision.answer is Answer.WAIT else {})
+            decision = self._by_window(rows)
+        self.note_waiting({str(rows[0].id): decision.sentence} if decision.answer is Answer.WAIT else {})
         return decision
+
+    def seconds(self, row: MoveRow) -> float:
+        """How long the statements of a move are expected to take, with the safety factor."""
+        return self._database.copy_safety * self._learnt_rates(self._clock.now()).seconds(row.move)
 
     def want(self, row: MoveRow) -> Want:
         """What is wanted of the statement that runs."""
@@ -92,7 +104,7 @@ class Gate:
             self._waiting = waiting
             self._ledger.state.save_document(self._database.name, WAITING, waiting)
 
-    def _by_window(self, row: MoveRow) -> Decision:
+    def _by_window(self, rows: Sequence[MoveRow]) -> Decision:
         limits = limits_of(self._database)
         if limits.calendar.always and not limits.capped:
             return START
@@ -104,7 +116,7 @@ class Gate:
             used = used_within(
                 self._ledger.moves.sent(self._database.name, opening.start - LONGEST_MOVE), opening, rates
             )
-        return decide(_need_of(row, rates, self._database.copy_safety), limits, used, now)
+        return decide(_need_of(rows, rates, self._database.copy_safety), limits, used, now)
 
     def _learnt_rates(self, now: datetime) -> CopyRates:
         """What moves have taught so far; read anew after each of them and now and then."""
@@ -114,11 +126,12 @@ class Gate:
         return self._rates
 
 
-def _need_of(row: MoveRow, rates: CopyRates, safety: float) -> Need:
-    """What a move asks of a window."""
+def _need_of(rows: Sequence[MoveRow], rates: CopyRates, safety: float) -> Need:
+    """What moves that are begun together ask of a window."""
+    what = rows[0].move.key if len(rows) == 1 else f"the group of {len(rows)} moves for {rows[-1].move.key}"
     return Need(
-        key=row.move.key,
-        bytes=row.move.size_bytes,
-        seconds=safety * rates.seconds(row.move),
-        pausable=any(step.pausable for step in row.move.route.steps),
+        key=what,
+        bytes=sum(row.move.size_bytes for row in rows),
+        seconds=safety * sum(rates.seconds(row.move) for row in rows),
+        pausable=all(any(step.pausable for step in row.move.route.steps) for row in rows),
     )

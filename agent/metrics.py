@@ -152,7 +152,13 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
     left = GaugeMetricFamily(
         "hotplace_move_left_seconds", "Time the running move will take at its speed.", labels=("database", "unit")
     )
+    halfway = GaugeMetricFamily(
+        "hotplace_groups_left_worse",
+        "Groups of moves that ended halfway, so that sessions wait more than before, and are not taken back.",
+        labels=("database",),
+    )
     for snapshot in snapshots:
+        halfway.add_metric([snapshot.database], snapshot.groups_left_worse)
         moved.add_metric([snapshot.database], snapshot.moved_bytes)
         if snapshot.running is not None and snapshot.running.ratio is not None:
             running.add_metric([snapshot.database, snapshot.running.unit], snapshot.running.ratio)
@@ -168,7 +174,7 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
             wait.add_metric([snapshot.database], snapshot.worth.wait_per_hour)
             saved.add_metric([snapshot.database], snapshot.worth.wait_saved_per_hour)
             missed.add_metric([snapshot.database], snapshot.worth.missed_wait_ratio)
-    yield from (wait, saved, missed, proposals, moves, moved, running, left)
+    yield from (wait, saved, missed, proposals, moves, moved, running, left, halfway)
 
 
 def _undecided(snapshots: list[Snapshot]) -> Iterator[Metric]:

@@ -1,8 +1,9 @@
 """From a picture to a proposal: asks the policies what is worth moving and the connector how.
 
-Reads only. The loop exists because three answers come late: an engine may have no route for a bundle, exact sizes may
-differ from the cheap ones that ranking uses, and a route may cost much beside its copying. Each time the plan is made
-again with what was learnt.
+Reads only. The loop exists because four answers come late: an engine may have no route for a bundle, exact sizes may
+differ from the cheap ones that ranking uses, a route may take room beyond its copy, and it may cost much beside its
+copying. Each time the plan is made again with what was learnt, so that the plan that comes of it fits by exact sizes,
+with the growth that is expected until its moves are made and all room that they take on the way.
 """
 
 from __future__ import annotations
@@ -22,20 +23,21 @@ from agent.experience import experienced
 from agent.ledger import Ledger
 from agent.proposals import BALANCE, Proposal, ProposedMove, WorkForecast
 from agent.purposes import purpose_of
-from agent.routing import routed
+from agent.routing import Refused, routed
 from agent.sampler import Picture
 from agent.situation import Wish, pins_of, situation_of, with_rest
+from connectors.amounts import format_bytes
 from connectors.base import Connector
-from connectors.model import Route
+from connectors.model import Bools, Route
 from policies.benefit import move_cost_seconds
 from policies.costs import route_cost
 from policies.forecast import forecast_plan
 from policies.modes import Hsm, Mode, plan_mode
 from policies.plan import HeatView, Plan, PlannedMove, PolicySettings, RouteCost, Situation, Verdict
+from policies.transit import expected_bytes, without_room
 
 _N = TypeVar("_N", int, float)
 ROUNDS = 40  # of asking again, each for all moves of a plan; one that still has no way then does nothing
-SIZE_TOLERANCE_RATIO = 0.05  # exact against cheap size
 WEIGHED_RATIO = 0.05  # of what copying costs: a route that costs less beside it is told, and the plan not made again
 REWEIGHED = 3  # plans made again for what routes cost, at most: each brings in others, of lower gain
 
@@ -106,10 +108,10 @@ def make_planning(
         turned_over_ratio=turned_over(situation.tiers, situation.spaces, sent, now, settings.turnover_per_week),
     )
     wanted, plain = mode or Hsm(), mode is None and time_limit_seconds == math.inf
-    reweighed = 0
+    reweighed, exact = 0, np.zeros(len(situation.units), dtype=np.bool_)
     for _ in range(ROUNDS):
         plan = plan_mode(situation, settings, wanted, time_limit_seconds=time_limit_seconds)
-        corrected = _with_exact_sizes(situation, plan, connector)
+        corrected = _with_exact_sizes(situation, plan, connector, exact)
         if corrected is not None:
             situation = corrected
             continue
@@ -118,6 +120,10 @@ def make_planning(
             situation = found.refused.learnt(situation)
             continue
         plan, routes = found.plan, found.routes
+        roomier = _with_room_on_the_way(situation, settings, plan, routes)
+        if roomier is not None:
+            situation = roomier
+            continue
         costs = _costs(situation, plan, routes, settings)
         dear = _dear(situation, plan, costs, settings) if reweighed < REWEIGHED else {}
         if dear:
@@ -180,20 +186,55 @@ def _without_moves(situation: Situation, plan: Plan) -> Plan:
     return replace(plan, moves=(), wait_saved_per_hour=0.0, gap_ratio=gap, verdict=verdict, chosen=chosen)
 
 
-def _with_exact_sizes(situation: Situation, plan: Plan, connector: Connector) -> Situation | None:
-    """The situation with exact sizes of the planned units; None when the cheap ones were close enough."""
+def _with_exact_sizes(situation: Situation, plan: Plan, connector: Connector, exact: Bools) -> Situation | None:
+    """The situation with exact sizes of the planned units; None where the sizes do not differ from those it has.
+
+    Args:
+        situation: of the plan.
+        plan: whose units are asked about.
+        connector: asked.
+        exact: (n,) units whose size is exact; those of the plan are noted in it. Each is asked for once, or a table
+            that grows all the time would have the plan made again and again.
+    """
     rows = np.array([row for move in plan.moves for row in move.rows], dtype=np.int64)
+    rows = rows[~exact[rows]]
     if not len(rows):
         return None
+    exact[rows] = True
     units = situation.units
-    exact = connector.exact_sizes(units.physical_id[rows])
     cheap = units.size_bytes[rows]
-    exact = np.where(exact < 0, cheap, exact)
-    if bool(np.all(np.abs(exact - cheap) <= SIZE_TOLERANCE_RATIO * np.maximum(cheap, 1))):
+    sizes = connector.exact_sizes(units.physical_id[rows])
+    sizes = np.where(sizes < 0, cheap, sizes)
+    if np.array_equal(sizes, cheap):
         return None
-    sizes = units.size_bytes.copy()
-    sizes[rows] = exact
-    return replace(situation, units=replace(units, size_bytes=sizes))
+    column = units.size_bytes.copy()
+    column[rows] = sizes
+    return replace(situation, units=replace(units, size_bytes=column))
+
+
+def _with_room_on_the_way(
+    situation: Situation, settings: PolicySettings, plan: Plan, routes: Sequence[Route]
+) -> Situation | None:
+    """The situation with what the routes of a plan take on the way; None where the plan finds that room.
+
+    A move whose need was known, and which still finds no room at its turn, has no way in this plan.
+    """
+    needed = {move.name: route.transient_bytes for move, route in zip(plan.moves, routes, strict=True)}
+    stopped = without_room(plan.moves, situation, settings, needed)
+    if stopped is None:
+        return None
+    more = {name: most for name, most in needed.items() if most > situation.transient.get(name, 0)}
+    if more:
+        return replace(situation, transient={**situation.transient, **more})
+    refused = Refused()
+    refused.add(stopped, _no_room(stopped, needed[stopped.name], situation))
+    return refused.learnt(situation)
+
+
+def _no_room(move: PlannedMove, transient: int, situation: Situation) -> str:
+    size = format_bytes(expected_bytes(move, situation))
+    more = f" and {format_bytes(transient)} more while it is moved" if transient else ""
+    return f"{move.to_space} has no room for {size}{more}"
 
 
 def proposal_of(
@@ -246,6 +287,7 @@ def _proposed(ordinal: int, move: PlannedMove, route: Route, cost: RouteCost) ->
         payback_seconds=_finite(move.payback_seconds),
         sentence=move.sentence,
         cost=cost,
+        group=move.group or None,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
@@ -17,7 +18,7 @@ from pydantic import TypeAdapter
 
 from connectors.model import Route
 from policies.forecast import Forecast
-from policies.plan import RouteCost
+from policies.plan import MoveReason, RouteCost
 
 BALANCE = "hsm"  # Proposal.purpose of the plans that the agent makes again and again
 DIGEST_SHOWN = 12  # characters that lists show and that approve --digest accepts at least
@@ -42,11 +43,34 @@ class ProposedMove:
     sentence: str
     undoes: int | None = None  # number of the move that this one takes back
     cost: RouteCost | None = None  # beside copying; None: stored before it was reckoned, or an undo
+    group: int | None = None  # begun together or not at all, see agent.ledger.grouping; None: by reason
 
     @property
     def what(self) -> str:
         """What moves, for people: all of a space, or the bundle by its leading unit."""
         return self.route.bundle.wide or self.key
+
+
+def grouped(moves: Iterable[ProposedMove]) -> list[list[ProposedMove]]:
+    """The groups of a proposal's moves, in order of execution.
+
+    Moves of a proposal that was stored before groups had numbers belong together by their reasons: what makes room
+    comes directly before what it makes room for.
+    """
+    groups: list[list[ProposedMove]] = []
+    for move in sorted(moves, key=lambda each: each.ordinal):
+        if groups and _continues(groups[-1][-1], move):
+            groups[-1].append(move)
+        else:
+            groups.append([move])
+    return groups
+
+
+def _continues(before: ProposedMove, move: ProposedMove) -> bool:
+    """Whether a move belongs to the group of the one before it."""
+    if before.group is None and move.group is None:
+        return before.reason == MoveReason.MAKE_ROOM
+    return before.group == move.group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,6 +70,7 @@ class Snapshot:
     moved_bytes: int = 0
     moves: Mapping[str, int] | None = None  # state -> how many ended there since start
     undone: int = 0  # moves that another one took back, since start
+    groups_left_worse: int = 0  # that ended halfway, and are neither taken back nor judged
     proposals: Mapping[str, int] | None = None  # state -> how many are open
     undecided: Term | None = None  # of the proposal that expires first of those that wait for a decision
     outcomes: Counter[OutcomeVerdict] = field(default_factory=Counter)  # measured proposals since start, undos left out

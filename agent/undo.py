@@ -18,6 +18,7 @@ from agent.situation import rows_of_keys
 from agent.states import MoveState
 from connectors.base import Connector, HotplaceError
 from connectors.model import Bundle, Catalog, NoRoute, Route, UnitKind
+from policies.board import room_bytes
 from policies.plan import MoveReason
 
 UNDO = "undo"  # ProposedMove.reason
@@ -47,8 +48,10 @@ def propose_undo(
         raise CannotUndo("there is no move to take back", advice="`hotplace history` lists the moves.")
     catalog = connector.catalog()
     backwards = sorted(rows, key=lambda row: (row.move.reason == MoveReason.MAKE_ROOM, -row.id))
+    room = _rooms(catalog, database)
     moves = tuple(
-        _back(ordinal, row, _route_back(row, catalog, connector)) for ordinal, row in enumerate(backwards, start=1)
+        _back(ordinal, row, _route_back(row, catalog, connector, room))
+        for ordinal, row in enumerate(backwards, start=1)
     )
     return ledger.proposals.store(
         Proposal(
@@ -93,7 +96,18 @@ _ENDED = frozenset(
 )  # fmt: skip
 
 
-def _route_back(row: MoveRow, catalog: Catalog, connector: Connector) -> Route:
+def _rooms(catalog: Catalog, database: DatabaseConfig) -> dict[str, int]:
+    """Bytes that each space takes above its head-room, where that is known."""
+    ratio = database.policy_settings().head_room_ratio
+    rooms = ((space.name, room_bytes(space, ratio)) for space in database.resolve_spaces(catalog).spaces)
+    return {name: room for name, room in rooms if room is not None}
+
+
+def _route_back(row: MoveRow, catalog: Catalog, connector: Connector, room: dict[str, int]) -> Route:
+    """The kindest way back that finds room once those before it are back, the kindest of all where none does.
+
+    ``room`` is changed to what it will be then.
+    """
     if row.state not in UNDOABLE:
         raise CannotUndo(f"move {row.id} is {row.state}: there is nothing to take back", advice=row.reason)
     if row.move.route.bundle.container:
@@ -101,7 +115,13 @@ def _route_back(row: MoveRow, catalog: Catalog, connector: Connector) -> Route:
     answer = connector.routes(_bundle_now(row, catalog), row.move.from_space)
     if isinstance(answer, NoRoute):
         raise CannotUndo(f"move {row.id} of {row.move.key} cannot be taken back: {answer.sentence}")
-    return answer[0]
+    size, source, target = answer[0].bundle.size_bytes, row.move.to_space, row.move.from_space
+    left = room.get(target)
+    route = next((each for each in answer if left is not None and size + each.transient_bytes <= left), answer[0])
+    for space, more in ((source, size), (target, -size)):
+        if space in room:
+            room[space] += more
+    return route
 
 
 def _container_back(row: MoveRow) -> Route:

@@ -20,6 +20,8 @@ from agent.containers import TakingOut, take_out
 from agent.decisions import decision_of_proposal, keep
 from agent.executor import Executor, Listener, Ties
 from agent.ledger import Ledger, MoveRow
+from agent.ledger.stored import ENDED
+from agent.left_worse import GroupWatch
 from agent.outcomes import Outcome
 from agent.pins import PIN_REPORTS, pin_reports, reports_document
 from agent.planner import Planning, make_planning, proposal_of
@@ -79,6 +81,7 @@ class Watch:
         self._keeps = keeps
         self._seen: Seen | None = None
         self._settling = Settling(database, ledger, clock, level, asked_by=asked_by)
+        self._groups = GroupWatch(database, ledger, clock, level, asked_by=asked_by)
         self._lock = threading.RLock()
         self._connector: Connector | None = None
         self._sampler: Sampler | None = None
@@ -238,6 +241,8 @@ class Watch:
             self._settling.remember_before(proposal_id)
         done = self.executor.run_approved()
         self._count(done)
+        if any(row.state in NOT_DONE for row in done):
+            self.snapshot.groups_left_worse = self._groups.look(self.acting)
         return done
 
     def verify(self) -> tuple[Outcome, ...]:
@@ -245,6 +250,7 @@ class Watch:
         with self._lock:
             self._settling.begin()
             self.snapshot.undone += settle_undos(self.database.name, self._ledger)
+            self.snapshot.groups_left_worse = self._groups.look(self.connector)
             measured = self._settling.judge(self.connector)
             for outcome in measured:
                 self.snapshot.note(outcome)
@@ -370,4 +376,5 @@ class Watch:
         self.snapshot.moves = counts
 
 
+NOT_DONE = ENDED - {MoveState.KEPT, MoveState.UNDONE}
 OPEN = (ProposalState.PROPOSED, ProposalState.APPROVED)

@@ -106,14 +106,15 @@ def _gains_of(
 ) -> tuple[F64, F64]:
     """The same of a few bundles."""
     bundles, settings, home, may_go = draft.bundles, draft.settings, tier[bundle], leaving[bundle]
-    wait, certain, size = bundles.wait.take(bundle, axis=1), bundles.certain.take(bundle, axis=1), bundles.size[bundle]
+    wait, certain = bundles.wait.take(bundle, axis=1), bundles.certain.take(bundle, axis=1)
+    needed = bundles.size[bundle] + bundles.transient[bundle]
     favour, upkeep = draft.preference(bundle), bundles.cost[bundle] * draft.per_hour
     here = np.take_along_axis(wait, home[np.newaxis], axis=0)[0]
     gain, plain = np.empty((2, max(0, len(wait) - 1), len(bundle)))
     for option in range(len(gain)):
         further = option >= home  # whether the option leads to the tier after the one of its number
         saved = here - np.where(further, wait[option + 1], wait[option])
-        reached = size <= np.where(further, largest[option + 1], largest[option])
+        reached = needed <= np.where(further, largest[option + 1], largest[option])
         rises = ~further & open_to[option][bundle] & (saved > 0) & reached
         falls = further & may_go & reached
         sure = 1.0 - EQUALS * (1.0 - np.where(further, certain[option + 1], certain[option]))

@@ -70,6 +70,7 @@ class Board:
     def __init__(self, bundles: Bundles, situation: Situation, settings: PolicySettings) -> None:
         rooms = [room_bytes(space, settings.head_room_ratio) for space in situation.spaces]
         self.size: I64 = bundles.size
+        self.transient: I64 = bundles.transient
         self.wait: F64 = bundles.wait
         self.home: I64 = bundles.space.copy()
         self.room = [UNKNOWN_ROOM if room is None else room for room in rooms]
@@ -130,12 +131,16 @@ class Board:
     def fits(self, hop: Hop) -> bool:
         """Whether the target takes the bundle while the source still holds it; who asked for a pin asked for strain."""
         if hop.reason is MoveReason.PIN:
-            return self.room[hop.target] >= int(self.size[hop.bundle])
+            return self.room[hop.target] >= self.needed(hop.bundle)
         return self.holds(hop.bundle, hop.target)
 
     def holds(self, bundle: int, space: int) -> bool:
         """Whether a space has room for a bundle, and its tier bears it."""
-        return self.room[space] >= int(self.size[bundle]) and self.bears(bundle, self.tier_of[space])
+        return self.room[space] >= self.needed(bundle) and self.bears(bundle, self.tier_of[space])
+
+    def needed(self, bundle: int) -> int:
+        """Bytes that a space must have for a bundle to come: its own, and what its move takes beyond them."""
+        return int(self.size[bundle] + self.transient[bundle])
 
     def bears(self, bundle: int, tier: int) -> bool:
         """Whether a tier bears the I/Os and written bytes of a bundle that comes to it."""
@@ -143,7 +148,7 @@ class Board:
 
     def seat(self, bundle: int, tier: int) -> int | None:
         """The space of a tier that takes a bundle as things are, None where there is none."""
-        return self.space_for(int(self.size[bundle]), tier) if self.bears(bundle, tier) else None
+        return self.space_for(self.needed(bundle), tier) if self.bears(bundle, tier) else None
 
     def space_for(self, size: int, tier: int, but: int | None = None) -> int | None:
         """The space of the tier with most room, if it has enough; of equals the first by name; never ``but``."""
@@ -172,7 +177,7 @@ class Board:
             cold: per space, the bundles that may give way, the least regretted first.
             most: no more hops than this.
         """
-        size, home = int(self.size[bundle]), int(self.home[bundle])
+        size, home = self.needed(bundle), int(self.home[bundle])
         free = self.space_for(size, tier)
         if free is not None:
             return (Hop(bundle, home, free, reason),) if most >= 1 else None

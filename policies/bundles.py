@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from connectors.model import F32, F64, I64, NO_PARENT, Bools, UnitTable
+from connectors.model import F32, F64, I64, NO_PARENT, NO_WIDE, Bools, UnitTable
 from policies.benefit import move_cost_seconds, wait_per_hour
 from policies.interval import certain_share
 from policies.plan import Pin, PolicySettings, Situation
@@ -33,7 +33,7 @@ class Bundles:
     rows: I64  # rows of the unit table, bundle by bundle, the leading unit first
     start: I64  # (m + 1,) where each bundle starts in ``rows``
     of_row: I64  # (n,) bundle of each row of the unit table
-    size: I64  # bytes
+    size: I64  # bytes, expected growth until the move included
     space: I64  # row of its space
     tier: I64  # row of its tier, -1: not managed
     pin: I64  # Pin, the strongest of its units
@@ -48,6 +48,7 @@ class Bundles:
     colder: F64  # the same by the colder one, 0 to 1
     error: F64  # standard error of the demand, as a share of it
     certain: F64  # (tiers, m) the sure share of what going from home to each tier saves, 1: all of it
+    transient: I64  # bytes that its move takes in the target beyond ``size`` while it runs, as far as routes were asked
 
     def __len__(self) -> int:
         return len(self.size)
@@ -83,7 +84,7 @@ class Bundles:
 
 _BY_BUNDLE = (
     "size", "space", "tier", "pin", "cooling", "observed", "routable", "rates", "wait", "cost", "hotter", "colder",
-    "error", "certain",
+    "error", "certain", "transient",
 )  # fmt: skip
 
 
@@ -92,7 +93,8 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
     units = situation.units
     rows, start = _grouped(units)
     lead = rows[start[:-1]]
-    size = _summed(units.size_bytes.astype(np.int64), rows, start)
+    sizes = units.size_bytes.astype(np.int64)
+    size = _summed(sizes if situation.growth is None else sizes + situation.growth, rows, start)
     speeds = [tier.speed for tier in situation.tiers]
     unit_wait = wait_per_hour(situation.heat.rates, speeds, settings)
     of_row = np.empty(len(units), dtype=np.int64)
@@ -124,6 +126,7 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
             if situation.by_mean
             else _certain(wait, tier, error, [speed.error_ratio for speed in speeds], settings)
         ),
+        transient=_transient(situation, lead),
     )
 
 
@@ -185,6 +188,22 @@ def _of_routes(situation: Situation, lead: I64) -> F64:
             found = situation.route_costs.get(situation.units.key[row])
             costs[at] = 0.0 if found is None else found.seconds
     return costs
+
+
+def _transient(situation: Situation, lead: I64) -> I64:
+    """Bytes that each bundle's move takes on the way beyond its size, 0 where no route was asked for. ``(m,)``."""
+    bytes_ = np.zeros(len(lead), dtype=np.int64)
+    if situation.transient:
+        for at, row in enumerate(lead.tolist()):
+            name = name_of_whole(situation, row) or situation.units.key[row]
+            bytes_[at] = situation.transient.get(name, 0)
+    return bytes_
+
+
+def name_of_whole(situation: Situation, row: int) -> str:
+    """What a unit is judged with as a whole, "" where it is judged alone."""
+    at = NO_WIDE if situation.whole is None else int(situation.whole[row])
+    return "" if at == NO_WIDE else situation.units.wide_names[at]
 
 
 def _routable(situation: Situation, lead: I64) -> Bools:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 
-from policies.board import room_bytes
 from policies.explain import move_sentence
 from policies.order import INDEXES
 from policies.plan import MoveReason, Plan, PlannedMove, PolicySettings, Situation
+from policies.transit import without_room
 
 
 def combined(plan: Plan, first: int, second: int, situation: Situation, settings: PolicySettings) -> Plan | None:
@@ -26,10 +26,17 @@ def combined(plan: Plan, first: int, second: int, situation: Situation, settings
     rest = [move for at, move in enumerate(plan.moves) if at not in (first, second)]
     for at in (first, second - 1):
         comes = next((move.key for move in rest[at:] if move.reason is not MoveReason.MAKE_ROOM), both.key)
-        moves = (*rest[:at], _told(both, other, comes), *rest[at:])
-        if _finds_room(moves, situation, settings):
+        moves = _grouped((*rest[:at], _told(both, other, comes), *rest[at:]), {one.group, other.group})
+        if without_room(moves, situation, settings, situation.transient) is None:
             return replace(plan, moves=moves)
     return None
+
+
+def _grouped(moves: Sequence[PlannedMove], joined: set[int]) -> tuple[PlannedMove, ...]:
+    """Moves of two groups that have become one, and of those between them: a group is carried out without a gap."""
+    places = [at for at, move in enumerate(moves) if move.group in joined]
+    within = {move.group for move in moves[places[0] : places[-1] + 1]} | joined
+    return tuple(replace(move, group=min(within)) if move.group in within else move for move in moves)
 
 
 def _way(move: PlannedMove) -> tuple[str, str, str, str]:
@@ -53,16 +60,3 @@ def _both(one: PlannedMove, other: PlannedMove) -> PlannedMove:
 
 def _told(both: PlannedMove, other: PlannedMove, comes: str) -> PlannedMove:
     return replace(both, sentence=move_sentence(replace(both, key=f"{both.key} with {other.key}"), comes))
-
-
-def _finds_room(moves: Sequence[PlannedMove], situation: Situation, settings: PolicySettings) -> bool:
-    """Whether every move finds room at its turn, its source still holding it."""
-    room = {space.name: room_bytes(space, settings.head_room_ratio) for space in situation.spaces}
-    for move in moves:
-        target, source = room[move.to_space], room[move.from_space]
-        if target is None or target < move.size_bytes:
-            return False
-        room[move.to_space] = target - move.size_bytes
-        if source is not None:
-            room[move.from_space] = source + move.size_bytes
-    return True

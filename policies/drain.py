@@ -84,7 +84,7 @@ def _emptied(draft: Draft, space: int, order: Sequence[int]) -> list[Group]:
 def _way_out(bundles: Bundles, board: Board, bundle: int, space: int) -> Hop | None:
     """The hop out of the space to the nearest tier with room, None where there is none."""
     for tier in _tiers(board.tier_of[space], board.tiers, Pin(int(bundles.pin[bundle]))):
-        target = board.space_for(int(bundles.size[bundle]), tier, but=space)
+        target = board.space_for(board.needed(bundle), tier, but=space)
         if target is not None:
             return Hop(bundle, space, target, MoveReason.DRAIN)
     return None

@@ -138,10 +138,12 @@ def _answered(draft: Draft, asked: Question, offers: Offers, floor: float = -np.
     if placed.gain <= floor:
         return _outcome(draft, asked, placed, [], [])
     bundle, target = asked.bundle[items], asked.target[placed.choice[items], items]
-    groups, refused = scheduled(draft, bundle, target)
-    outcome = _outcome(draft, asked, placed, groups, refused)
+    outcome = _outcome(draft, asked, placed, *scheduled(draft, bundle, target))
+    if outcome.missed > _MISSED * outcome.gain and draft.bundles.transient[bundle].any():
+        outcome = _while_there_is_room(draft, asked, placed, outcome, (bundle, target))
     if outcome.missed <= _MISSED * outcome.gain:
         return outcome
+    groups = outcome.groups
     draft.take_back(groups)
     aims = [Aim(*aim) for aim in zip(bundle.tolist(), target.tolist(), strict=True)]
     left = stuck(draft.board, aims)
@@ -153,6 +155,19 @@ def _answered(draft: Draft, asked: Question, offers: Offers, floor: float = -np.
     draft.take_back(others)
     draft.redo(groups)
     return replace(outcome, left=left)
+
+
+def _while_there_is_room(
+    draft: Draft, asked: Question, placed: Placement, outcome: _Outcome, moving: tuple[I64, I64]
+) -> _Outcome:
+    """The outcome, or the one of the other order: what takes most room on the way comes first."""
+    draft.take_back(outcome.groups)
+    other = _outcome(draft, asked, placed, *scheduled(draft, *moving, most_on_the_way_first=True))
+    if other.gain > outcome.gain:
+        return other
+    draft.take_back(other.groups)
+    draft.redo(outcome.groups)
+    return outcome
 
 
 def _outcome(draft: Draft, asked: Question, placed: Placement, groups: list[Group], refused: list[int]) -> _Outcome:

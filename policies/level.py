@@ -123,7 +123,7 @@ def _lightening(
     """The bundle that lowers the fuller end most per byte, None where none does by enough; of equals the largest."""
     leaving, coming = (weight.of_bundle[items] / weight.scale[space] for space in ends)
     lowered = carried[0] - np.maximum(carried[0] - leaving, carried[1] + coming)
-    fits = draft.bundles.size[items] <= draft.board.room[ends[1]]
+    fits = draft.bundles.size[items] + draft.bundles.transient[items] <= draft.board.room[ends[1]]
     good = np.flatnonzero(fits & (leaving > 0) & (lowered >= LEAST_IMPROVEMENT * leaving))
     if not len(good):
         return None

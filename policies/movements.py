@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import inf
 
-from connectors.model import NO_WIDE
 from policies.benefit import HOUR
 from policies.board import Group
-from policies.bundles import MICRO, Bundles
+from policies.bundles import MICRO, Bundles, name_of_whole
 from policies.explain import move_sentence
 from policies.plan import PlannedMove, PolicySettings, Situation
 
@@ -21,11 +20,12 @@ def planned_moves(
     tiers = [situation.tiers[tier].name if tier >= 0 else "" for tier in situation.tier_of_space.tolist()]
     spaces = [space.name for space in situation.spaces]
     tier_of = situation.tier_of_space.tolist()
-    for group in groups:
+    for number, group in enumerate(groups, start=1):
         payback = group.cost / group.saved * HOUR if group.saved > 0 else inf
         next_key = situation.units.key[bundles.members(group.hops[-1].bundle)[0]]
         for hop in group.hops:
-            members, size = bundles.members(hop.bundle), int(bundles.size[hop.bundle])
+            members = bundles.members(hop.bundle)
+            size = int(situation.units.size_bytes[list(members)].sum())  # as it is, without what it may grow by
             before, after = tier_of[hop.source], tier_of[hop.target]
             move = PlannedMove(
                 key=situation.units.key[members[0]],
@@ -40,12 +40,7 @@ def planned_moves(
                 copy_seconds=size / settings.copy_bytes_per_second,
                 payback_seconds=payback if before > after else inf,
                 sentence="",
-                wide=_name_of_whole(situation, members[0]),
+                wide=name_of_whole(situation, members[0]),
+                group=number,
             )
             yield replace(move, sentence=move_sentence(move, next_key))
-
-
-def _name_of_whole(situation: Situation, row: int) -> str:
-    """What a unit is judged with as a whole, "" where it is judged alone."""
-    at = NO_WIDE if situation.whole is None else int(situation.whole[row])
-    return "" if at == NO_WIDE else situation.units.wide_names[at]

@@ -136,6 +136,7 @@ def situation_of(situation: Situation, rows: I64) -> Situation:
         pin=situation.pin[rows],
         cooling_seconds=situation.cooling_seconds[rows],
         whole=None if situation.whole is None else situation.whole[rows],
+        growth=None if situation.growth is None else situation.growth[rows],
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
 from connectors.figures import RoleFigures
-from connectors.model import F32, F64, I8, I32, Bools, DatabaseDemand, Space, UnitTable
+from connectors.model import F32, F64, I8, I32, I64, Bools, DatabaseDemand, Space, UnitTable
 
 
 class Pin(IntEnum):
@@ -214,6 +214,8 @@ class Situation:
     # -- the model
     roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, rates per second
     route_costs: Mapping[str, RouteCost] = field(default_factory=dict)  # by leading unit key, of routes asked for
+    transient: Mapping[str, int] = field(default_factory=dict)  # by PlannedMove.name: bytes beyond the copy, on the way
+    growth: I64 | None = None  # (n,) bytes by which each unit is expected to grow until it is moved; None: by none
     beside: Beside = field(default_factory=Beside)  # what else is on the slowest tier, see ``narrowing``
     by_mean: bool = False  # a gain counts by its mean, as if that were sure: the question is how it looks now
     sessions: float = float("nan")  # at work on average over the longer horizon; NaN: the engine does not tell
@@ -236,6 +238,12 @@ class PlannedMove:
     payback_seconds: float  # move cost over gain; inf where there is no gain of its own
     sentence: str
     wide: str = ""  # what moves as a whole, of UnitTable.wide_names; "": a bundle of its own
+    group: int = 0  # 1, 2, ...: what makes room and what it makes room for have the same number; 0: not grouped
+
+    @property
+    def name(self) -> str:
+        """What routes, and what is learnt of them, are known by."""
+        return self.wide or self.key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

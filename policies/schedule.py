@@ -81,7 +81,7 @@ class _Timetable:
         """Who is to leave a space; where it has room but its tier too much to bear, others on that tier too."""
         board = self.draft.board
         yield from self._leaving(space)
-        if board.strains and board.room[space] >= int(self.draft.bundles.size[for_]):
+        if board.strains and board.room[space] >= board.needed(for_):
             for other in self._by_name(board.tier_of[space]):
                 yield from self._leaving(other) if other != space else ()
 
@@ -146,17 +146,23 @@ class _Timetable:
         return [*hops, hop]
 
 
-def scheduled(draft: Draft, bundle: I64, target: I64) -> tuple[list[Group], list[int]]:
+def scheduled(
+    draft: Draft, bundle: I64, target: I64, *, most_on_the_way_first: bool = False
+) -> tuple[list[Group], list[int]]:
     """Groups that bring bundles to tiers, and those that were to come up and could not.
 
     Args:
         draft: is extended.
         bundle: those that move.
         target: tier of each.
+        most_on_the_way_first: what takes most room beyond its copy comes first, while there is most room: where any
+            order fits, this one does.
     """
     table = _Timetable(draft, dict(zip(bundle.tolist(), target.tolist(), strict=True)))
     rises = target < draft.tier()[bundle]
     coming = _by_saving(draft, bundle[rises], target[rises])
+    if most_on_the_way_first:
+        coming.sort(key=lambda each: -int(draft.bundles.transient[each]))
     for each in reversed([*_by_saving(draft, bundle[~rises], target[~rises]), *coming]):
         table.leaving.setdefault(int(draft.board.home[each]), []).append(each)
     groups: list[Group] = []

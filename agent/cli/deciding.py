@@ -15,10 +15,11 @@ from agent.cli.session import Session, actor, interactive
 from agent.cli.wording import count_of_moves, print_statements, short_digest
 from agent.config import DatabaseConfig
 from agent.conflicts import Conflict, conflicts_document, conflicts_of, with_proposal
-from agent.ledger import ProposalRow
+from agent.ledger import MoveRow, ProposalRow
 from agent.proposals import DIGEST_SHOWN
 from agent.states import ProposalState
 from connectors.amounts import format_bytes
+from policies.plan import MoveReason
 
 Reason = Annotated[str, typer.Option(help="Why, for the record.")]
 
@@ -78,13 +79,35 @@ def strike(
     ordinal: Annotated[int, typer.Argument(min=1, metavar="MOVE", help="Which move of it, counted from 1.")],
     reason: Annotated[str, typer.Option(help="Why, for the record.")],
 ) -> None:
-    """Drop one move of a proposal, before or after its approval; the others stay."""
+    """Drop one move of a proposal, before or after its approval, with what makes room for it or needs its room."""
     who = actor()
-    move = session.ledger.proposals.strike(number, ordinal, who=who.who, origin=who.origin, reason=reason)
+    move, *others = session.ledger.proposals.strike(number, ordinal, who=who.who, origin=who.origin, reason=reason)
     row = session.ledger.proposals.row(number)
     session.out.line(f"move {ordinal} of proposal {number} ({move.move.key}) is struck by {who.who}")
-    struck = {"ordinal": ordinal, "unit": move.move.key, "state": move.state}
-    session.out.document({**_decision(row), "struck": struck, "who": who.who, "origin": who.origin})
+    if others:
+        session.out.line(_with_it(move, others))
+    session.out.document(
+        {
+            **_decision(row),
+            "struck": _struck(move),
+            "struck_with_it": [_struck(other) for other in others],
+            "who": who.who,
+            "origin": who.origin,
+        }
+    )
+
+
+def _struck(move: MoveRow) -> dict[str, object]:
+    return {"ordinal": move.move.ordinal, "unit": move.move.key, "state": move.state, "reason": move.reason}
+
+
+def _with_it(move: MoveRow, others: Sequence[MoveRow]) -> str:
+    """What else was struck, and why."""
+    listed = ", ".join(f"{other.move.ordinal} ({other.move.key})" for other in others)
+    what = "move" if len(others) == 1 else "moves"
+    if move.move.reason == MoveReason.MAKE_ROOM:
+        return f"with it {what} {listed}: it makes room in this group, which is worth it only as a whole"
+    return f"with it {what} {listed}: the moves of its group, which make room for it or are worth it only with it"
 
 
 def _confirm(session: Session, row: ProposalRow, conflicts: Sequence[Conflict]) -> None:

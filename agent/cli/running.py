@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -18,6 +18,7 @@ from agent.cli.wording import count_of_moves, expiry, question, seconds_per_hour
 from agent.config import DatabaseConfig
 from agent.daemon import Daemon
 from agent.ledger import MoveRow, ProposalRow
+from agent.left_worse import left_worse_of
 from agent.logs import set_up_logs
 from agent.memory import return_large_blocks
 from agent.read_times import read_times_of_document
@@ -101,8 +102,15 @@ def status(session: Session) -> None:
         proposals = ledger.proposals.rows(database=database.name, states=OPEN)
         moves = ledger.moves.rows(database=database.name, states=UNDER_WAY)
         under_way = under_way_of(ledger, database, now)
-        _print_status(session.out, database, daemon, proposals, moves, under_way)
-        documents.append({**_status_document(database, daemon, proposals, moves), **under_way_document(under_way)})
+        left_worse = list(left_worse_of(ledger, database.name).values())
+        _print_status(session.out, database, daemon, proposals, moves, under_way, left_worse)
+        documents.append(
+            {
+                **_status_document(database, daemon, proposals, moves),
+                "groups_left_worse": left_worse,
+                **under_way_document(under_way),
+            }
+        )
     session.out.document(
         {"level": session.config.level, "dry_run": session.config.dry_run, "at": now, "databases": documents}
     )
@@ -115,12 +123,15 @@ def _print_status(
     proposals: list[ProposalRow],
     moves: list[MoveRow],
     under_way: UnderWay,
+    left_worse: Collection[str],
 ) -> None:
     out.heading(f"{database.name} ({database.engine})")
     out.line(daemon.sentence)
     out.line(under_way.window)
     for closed in under_way.closed:
         out.line(f"closed to arrivals: {closed.space}, by {closed.who}{': ' if closed.reason else ''}{closed.reason}")
+    for sentence in left_worse:
+        out.line(f"worse than before: {sentence}", style="red")
     if daemon.status.get("error"):
         out.line(f"its last sample failed: {daemon.status['error']}", style="red")
         out.line("next: hotplace doctor says what mends it; the daemon tries again by itself")

@@ -196,6 +196,7 @@ def move_document(move: ProposedMove) -> dict[str, Any]:
         "from_tier": move.from_tier,
         "to_tier": move.to_tier,
         "reason": move.reason,
+        "group": move.group,
         "why": move.sentence,
         "wait_saved_per_hour_seconds": move.wait_saved_per_hour,
         "copy_seconds": move.copy_seconds,

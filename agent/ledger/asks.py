@@ -12,11 +12,12 @@ from sqlalchemy import Connection, bindparam, exists, select, update
 from agent.ledger.audit import AuditChain, subject_of
 from agent.ledger.database import Database, inserted, not_by_index
 from agent.ledger.errors import NotFound, WrongState
+from agent.ledger.grouping import group_of
 from agent.ledger.proposals import Proposals
 from agent.ledger.rows import Ask, AskRow, MoveRow
 from agent.ledger.schema import asks, moves, proposals
-from agent.ledger.stored import load_move
-from agent.states import ACTIONABLE, MoveState, ProposalState
+from agent.ledger.stored import load_move, load_moves
+from agent.states import ACTIONABLE, UNFINISHED, MoveState, ProposalState
 from connectors.base import Clock
 
 _NEWER = asks.alias("newer")
@@ -45,7 +46,7 @@ class Asks:
     def ask(self, move_id: int, kind: Ask, *, who: str, origin: str, reason: str) -> AskRow:
         """Ask something of a move that is approved or has begun; what the daemon makes of it becomes the answer.
 
-        An approved move that has not begun is cancelled at once.
+        An approved move that has not begun is cancelled at once, and what of its group has not begun with it.
 
         Raises:
             NotFound: there is no such move.
@@ -57,19 +58,25 @@ class Asks:
         with self._database.write() as connection:
             row = load_move(connection, move_id)
             _check(row, kind, self._newest(connection, move_id))
-            values: dict[str, Any] = {
-                "move_id": move_id, "kind": kind, "who": who, "origin": origin, "reason": reason,
-                "at": self._clock.now(), "answer": "",
-            }  # fmt: skip
+            answer = ""
             if kind is Ask.CANCEL and row.state is MoveState.APPROVED:
-                values["answer"] = "it had not begun"
-                self._cancel(connection, row, f"cancelled by {who}{': ' if reason else ''}{reason}")
-            number = inserted(connection, asks, values)
-            self._chain.append(
-                connection, f"move.asked.{kind}", subject_of("move", move_id),
-                who=who, origin=origin, reason=reason, digest=row.digest, state=row.state,
-            )  # fmt: skip
-            return AskRow(id=number, **values)
+                because = f"cancelled by {who}{': ' if reason else ''}{reason}"
+                answer = self._cancel(connection, row, because, who=who, origin=origin)
+            return self._store(connection, row, kind, who=who, origin=origin, reason=reason, answer=answer)
+
+    def _store(
+        self, connection: Connection, row: MoveRow, kind: Ask, *, who: str, origin: str, reason: str, answer: str = ""
+    ) -> AskRow:
+        values: dict[str, Any] = {
+            "move_id": row.id, "kind": kind, "who": who, "origin": origin, "reason": reason,
+            "at": self._clock.now(), "answer": answer,
+        }  # fmt: skip
+        number = inserted(connection, asks, values)
+        self._chain.append(
+            connection, f"move.asked.{kind}", subject_of("move", row.id),
+            who=who, origin=origin, reason=reason, digest=row.digest, state=row.state,
+        )  # fmt: skip
+        return AskRow(id=number, **values)
 
     def answer(self, ask_id: int, sentence: str) -> None:
         """Say what became of an ask.
@@ -98,14 +105,20 @@ class Asks:
         found = connection.execute(select(asks).where(asks.c.move_id == move_id).order_by(asks.c.id.desc()).limit(1))
         return next((_row(row._asdict()) for row in found), None)
 
-    def _cancel(self, connection: Connection, row: MoveRow, reason: str) -> None:
-        values = {"state": MoveState.CANCELLED, "reason": reason, "updated_at": self._clock.now()}
-        connection.execute(update(moves).where(moves.c.id == row.id).values(values))
-        self._chain.append(
-            connection, f"move.{MoveState.CANCELLED}", subject_of("move", row.id),
-            was=row.state, reason=reason, digest=row.digest,
-        )  # fmt: skip
-        self._proposals.finish_if_ended(connection, row.proposal_id)
+    def _cancel(self, connection: Connection, row: MoveRow, reason: str, *, who: str, origin: str) -> str:
+        """Cancel what has not begun, and have what runs of its group cancelled too; the answer says what."""
+        others = self._proposals.drop(
+            connection, row, reason, who=who, origin=origin, event=f"move.{MoveState.CANCELLED}"
+        )[1:]
+        group = group_of(load_moves(connection, [moves.c.proposal_id == row.proposal_id]), row)
+        under_way = [each for each in group if each.state in UNFINISHED]
+        for each in under_way:
+            why = f"move {row.move.ordinal} of its group was {reason}"
+            self._store(connection, each, Ask.CANCEL, who=who, origin=origin, reason=why)
+        with_it = ", ".join(str(each.move.ordinal) for each in sorted(
+            (*others, *under_way), key=lambda each: each.move.ordinal
+        ))  # fmt: skip
+        return f"it had not begun{f'; with it move {with_it} of its group' if with_it else ''}"
 
 
 def _check(row: MoveRow, kind: Ask, newest: AskRow | None) -> None:

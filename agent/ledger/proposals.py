@@ -13,6 +13,7 @@ from sqlalchemy import Connection, insert, select, update
 from agent.ledger.audit import APPROVED, STORED, AuditChain, subject_of
 from agent.ledger.database import Database, in_parts, inserted, not_by_index
 from agent.ledger.errors import DigestMismatch, NotFound, ProposalExpired, WrongState
+from agent.ledger.grouping import group_of
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.ledger.schema import moves, proposals
 from agent.ledger.stored import ENDED, load_moves, load_proposal, load_proposals
@@ -22,6 +23,7 @@ from connectors.base import Clock
 
 LIVE = (ProposalState.PROPOSED, ProposalState.APPROVED)
 AT_ONCE = 500  # moves in one statement
+STRUCK = {MoveState.PROPOSED: MoveState.REJECTED, MoveState.APPROVED: MoveState.CANCELLED}  # what becomes of each
 
 
 class Proposals:
@@ -171,8 +173,13 @@ class Proposals:
             )  # fmt: skip
             return load_proposal(connection, number)
 
-    def strike(self, number: int, ordinal: int, *, who: str, origin: str, reason: str) -> MoveRow:
+    def strike(self, number: int, ordinal: int, *, who: str, origin: str, reason: str) -> list[MoveRow]:
         """Drop one move that has not begun, before or after the approval. The digest stays that of the whole.
+
+        What of its group has not begun is dropped with it: the group pays only as a whole.
+
+        Returns:
+            What was dropped, the move itself first.
 
         Raises:
             NotFound: no such proposal or move.
@@ -183,19 +190,35 @@ class Proposals:
         with self._database.write() as connection:
             row = load_proposal(connection, number)
             move = _by_ordinal(connection, row, ordinal)
-            to = {MoveState.PROPOSED: MoveState.REJECTED, MoveState.APPROVED: MoveState.CANCELLED}.get(move.state)
-            if to is None:
+            if move.state not in STRUCK:
                 raise WrongState(
                     f"move {ordinal} of proposal {number} is {move.state} and can no longer be struck",
                     advice="Only a move that has not begun can be dropped.",
                 )
-            self._set_moves(connection, [move], to, reason)
+            dropped = self.drop(connection, move, reason, who=who, origin=origin, event="move.struck")
+            return [_by_ordinal(connection, row, each.move.ordinal) for each in dropped]
+
+    def drop(
+        self, connection: Connection, move: MoveRow, reason: str, *, who: str, origin: str, event: str
+    ) -> list[MoveRow]:
+        """Drop a move that has not begun, and what of its group has not; part of the caller's transaction.
+
+        Returns:
+            The rows as they were, the move itself first.
+        """
+        group = group_of(load_moves(connection, [moves.c.proposal_id == move.proposal_id]), move)
+        others = [row for row in group if row.id != move.id and row.state in STRUCK]
+        because = f"dropped with move {move.move.ordinal} ({move.move.key}), whose group it belongs to"
+        for row in (move, *others):
+            why = reason if row.id == move.id else ": ".join(filter(None, (because, reason)))
+            to = STRUCK[row.state]
+            self._set_moves(connection, [row], to, why)
             self._chain.append(
-                connection, "move.struck", subject_of("move", move.id),
-                who=who, origin=origin, digest=row.digest, reason=reason, to=to,
+                connection, event, subject_of("move", row.id),
+                who=who, origin=origin, digest=row.digest, reason=why, was=row.state, to=to,
             )  # fmt: skip
-            self.finish_if_ended(connection, number)
-            return _by_ordinal(connection, row, ordinal)
+        self.finish_if_ended(connection, move.proposal_id)
+        return [move, *others]
 
     def expire_due(self) -> int:
         """Expire proposals that nobody decided in time and approved moves that nobody began; returns how many moves."""

@@ -60,6 +60,7 @@ class MoveRow:
     attempts: int  # how often it started to run
     updated_at: datetime
     approved: bool  # the stored proposal was approved, by exactly its digest
+    planned_at: datetime  # when its size was exact
     expires_at: datetime
 
 

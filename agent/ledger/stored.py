@@ -131,6 +131,7 @@ def _move_row(row: Row[Any], proposal: Proposal, move: ProposedMove, digest: str
         attempts=row.attempts,
         updated_at=row.updated_at,
         approved=approved,
+        planned_at=proposal.created_at,
         expires_at=proposal.expires_at,
     )
 

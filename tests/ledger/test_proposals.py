@@ -217,7 +217,7 @@ def test_an_approval_covers_what_was_not_struck(ledger: Ledger) -> None:
     """The digest stays that of the whole; the struck move never runs."""
     number = stored(ledger, 3)
     digest = ledger.proposals.row(number).digest
-    struck = ledger.proposals.strike(number, 2, **WHO, reason="not this one")
+    (struck,) = ledger.proposals.strike(number, 2, **WHO, reason="not this one")
     assert (struck.state, struck.reason) == (MoveState.REJECTED, "not this one")
     assert ledger.proposals.approve(number, **WHO, digest=digest).digest == digest
     assert _states(ledger, number) == [MoveState.APPROVED, MoveState.REJECTED, MoveState.APPROVED]
@@ -227,7 +227,7 @@ def test_an_approval_covers_what_was_not_struck(ledger: Ledger) -> None:
 def test_a_move_is_struck_until_it_begins(ledger: Ledger) -> None:
     """Approved moves are cancelled; one that runs is not struck; one that is not there is not found."""
     number = approved(ledger)
-    assert ledger.proposals.strike(number, 1, **WHO, reason="changed my mind").state is MoveState.CANCELLED
+    assert ledger.proposals.strike(number, 1, **WHO, reason="changed my mind")[0].state is MoveState.CANCELLED
     second = ledger.moves.rows(proposal_id=number)[1]
     ledger.moves.transition(second.id, MoveState.PRECHECK, "go")
     with pytest.raises(WrongState, match="precheck"):

@@ -30,7 +30,7 @@ def a_row(**changes: Any) -> MoveRow:
     row = MoveRow(
         id=7, proposal_id=3, database="shop", fingerprint=FACTS.fingerprint, digest="d", move=a_move(),
         state=MoveState.PRECHECK, reason="", attempts=0, updated_at=MADE_AT, approved=True,
-        expires_at=MADE_AT + timedelta(days=1),
+        planned_at=MADE_AT, expires_at=MADE_AT + timedelta(days=1),
     )  # fmt: skip
     return replace(row, **changes)
 

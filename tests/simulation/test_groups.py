@@ -1,0 +1,323 @@
+"""Promise 8 in a simulated shop: a group is begun only if all of it can be done, and one that ends halfway is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent.ledger import Ask, Ledger, MoveRow
+from agent.left_worse import left_worse_of
+from agent.metrics import AgentCollector
+from agent.proposals import Proposal, ProposedMove
+from agent.states import MoveState, ProposalState
+from agent.watch import Watch
+from connectors.base import SpaceFull
+from connectors.model import Bundle, Route, Step, UnitKind
+from connectors.simulated.mover import Session
+from policies.plan import MoveReason
+from tests.simulation.site import MINUTE, Site
+
+MB = 10**6
+COLD, HOT, FILLER = ('"lab"."t5"', '"lab"."t6"'), '"lab"."t0"', '"lab"."t7"'
+ANN = {"who": "ann", "origin": "test"}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """Eight tables; what is needed of the SSD is filled by each test."""
+    return Site(tmp_path, scenario="eight_tables")
+
+
+def grow(site: Site, key: str, by: int) -> None:
+    """A table of the world becomes larger where it is."""
+    with site.world.turn():
+        placement = site.world.placement
+        placement.units.size_bytes[placement.row(key)] += by
+        site.world.changed()
+
+
+def bring(site: Site, keys: tuple[str, ...], space: str) -> None:
+    """Put tables somewhere, as a DBA did long ago."""
+    with site.world.turn():
+        placement = site.world.placement
+        for key in keys:
+            placement.units.space[placement.row(key)] = placement.space_row(space)
+        site.world.changed()
+
+
+def free(site: Site, space: str = "ssd") -> int:
+    """Bytes of a space that its head-room leaves."""
+    with site.world.turn():
+        placement = site.world.placement
+        row = placement.space_row(space)
+        return int(placement.free_bytes()[row] - placement.spaces[row].capacity_bytes // 10)
+
+
+def crowded(site: Site, spare: int = 10 * MB) -> None:
+    """The SSD holds two cold tables and something large; the hot table needs the room of both, and leaves ``spare``."""
+    bring(site, (*COLD, FILLER), "ssd")
+    grow(site, FILLER, free(site))
+    grow(site, HOT, 67 * MB - spare)
+
+
+def move_of(watch: Watch, ordinal: int, key: str, to_space: str, group: int | None) -> ProposedMove:
+    """One move of a proposal, with the engine's own statements."""
+    catalog = watch.connector.catalog()
+    row = list(catalog.units.key).index(key)
+    size, source = int(catalog.units.size_bytes[row]), catalog.spaces[int(catalog.units.space[row])].name
+    bundle = Bundle(
+        key=key, physical_ids=(int(catalog.units.physical_id[row]),), unit_keys=(key,),
+        kind=UnitKind(int(catalog.units.kind[row])), size_bytes=size, space=source,
+    )  # fmt: skip
+    routes = watch.connector.routes(bundle, to_space)
+    assert isinstance(routes, tuple)
+    rises = to_space == "ssd"
+    return ProposedMove(
+        ordinal=ordinal, key=key, route=routes[1], from_space=source, to_space=to_space, from_tier=source,
+        to_tier=to_space, reason=(MoveReason.PROMOTE if rises else MoveReason.MAKE_ROOM).value, size_bytes=size,
+        wait_saved_per_hour=900.0 if rises else -30.0, copy_seconds=2.0, payback_seconds=8.0 if rises else None,
+        sentence="", group=group,
+    )  # fmt: skip
+
+
+def a_group(
+    site: Site, watch: Watch, ledger: Ledger, *, numbered: bool = True, end_takes: int = 0, copy_seconds: float = 2.0
+) -> int:
+    """A proposal of one group, approved: both cold tables go down, the hot one comes up, by a way that takes room."""
+    group = 1 if numbered else None
+    end = move_of(watch, 3, HOT, "ssd", group)
+    moves = (
+        move_of(watch, 1, COLD[0], "hdd", group),
+        move_of(watch, 2, COLD[1], "hdd", group),
+        replace(end, route=replace(end.route, transient_bytes=end_takes)),
+    )
+    moves = tuple(replace(move, copy_seconds=copy_seconds) for move in moves)
+    now = site.clock.now()
+    number = ledger.proposals.store(
+        Proposal(
+            database="sim",
+            fingerprint=watch.connector.identify().fingerprint,
+            created_at=now,
+            expires_at=now.replace(year=now.year + 1),
+            wait_per_hour=1000.0,
+            wait_saved_per_hour=840.0,
+            bound_per_hour=840.0,
+            gap_ratio=0.0,
+            ceiling_ratio=None,
+            moves=moves,
+        )
+    )
+    ledger.proposals.approve(number, **ANN, digest=ledger.proposals.row(number).digest)
+    return number
+
+
+def rows(ledger: Ledger, number: int) -> list[MoveRow]:
+    """The moves of a proposal."""
+    return ledger.moves.rows(proposal_id=number)
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+def test_a_group_that_fits_is_carried_out(site: Site, numbered: bool) -> None:
+    """One by one the three would not fit the other way round; in their order they do."""
+    crowded(site)
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        number = a_group(site, watch, ledger, numbered=numbered)
+        watch.act()
+        assert {row.state for row in rows(ledger, number)} == {MoveState.PLACED}
+    homes = site.homes()
+    assert (homes[COLD[0]], homes[COLD[1]], homes[HOT]) == ("hdd", "hdd", "ssd")
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+def test_nothing_of_a_group_begins_when_its_end_has_grown_too_large(site: Site, numbered: bool) -> None:
+    """What it is for has grown by 14 MB since: skipped whole, nothing moved, with the figures."""
+    crowded(site, spare=5 * MB)
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        number = a_group(site, watch, ledger, numbered=numbered)
+        before = site.homes()
+        grow(site, HOT, 14 * MB)
+        watch.act()
+        found = rows(ledger, number)
+        assert {row.state for row in found} == {MoveState.SKIPPED}
+        assert [ledger.moves.steps(row.id) for row in found] == [[], [], []]
+        assert site.homes() == before
+        assert "moves 1 to 3 are one group, of which nothing was moved" in found[0].reason
+        assert f"{HOT} needs" in found[0].reason
+        assert "once 2 moves have made room" in found[0].reason
+        assert left_worse_of(ledger, "sim") == {}
+
+
+def test_growth_until_the_end_counts(site: Site) -> None:
+    """It would fit as it is; at the pace at which it has grown since it was planned it would not at the end."""
+    crowded(site, spare=5 * MB)
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        number = a_group(site, watch, ledger, copy_seconds=600.0)
+        site.clock.sleep(1200)
+        grow(site, HOT, 4 * MB)  # and the group takes half an hour at least
+        watch.act()
+        found = rows(ledger, number)
+        assert {row.state for row in found} == {MoveState.SKIPPED}
+        assert "of growth until the end" in found[0].reason
+
+
+def test_transient_room_of_the_end_counts(site: Site) -> None:
+    """The way of the hot table takes more than the two leave behind."""
+    crowded(site, spare=MB)
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        number = a_group(site, watch, ledger, end_takes=2 * MB)
+        watch.act()
+        found = rows(ledger, number)
+        assert {row.state for row in found} == {MoveState.SKIPPED}
+        assert "1.9 MiB while it is moved" in found[2].reason
+
+
+def fails_at(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    """The engine finds the disk full when it copies that object."""
+    original = Session.execute
+
+    def execute(self: Session, step: Step) -> None:
+        if key in step.sql:
+            raise SpaceFull(f"no room for {key}", advice="Make some.")
+        original(self, step)
+
+    monkeypatch.setattr(Session, "execute", execute)
+
+
+def metric(watch: Watch) -> float:
+    """What Prometheus sees of groups that ended halfway."""
+    families = {family.name: family for family in AgentCollector(lambda: [watch.snapshot], top_units=1).collect()}
+    (sample,) = families["hotplace_groups_left_worse"].samples
+    return sample.value
+
+
+def test_an_end_that_fails_is_told_and_its_way_back_is_proposed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once, without a measurement; taken back, nothing stands worse any more."""
+    crowded(site)
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        before = site.homes()
+        number = a_group(site, watch, ledger)
+        fails_at(monkeypatch, HOT)
+        watch.act()
+        assert [row.state.value for row in rows(ledger, number)] == ["undo_proposed", "undo_proposed", "failed"]
+        (sentence,) = left_worse_of(ledger, "sim").values()
+        assert f"{HOT} was not moved to ssd (failed: no room for {HOT}" in sentence
+        assert f"{COLD[0]} to hdd, {COLD[1]} to hdd" in sentence
+        assert "1 min per hour more than before" in sentence
+        (back,) = ledger.proposals.rows(database="sim", states={ProposalState.PROPOSED})
+        assert [move.key for move in back.proposal.moves] == [COLD[1], COLD[0]]
+        assert metric(watch) == 1
+        assert [row.event for row in ledger.audit.rows(50)].count("group.left_worse") == 1
+        watch.verify()
+        assert [row.event for row in ledger.audit.rows(50)].count("group.left_worse") == 1, "told once"
+        ledger.proposals.approve(back.id, **ANN, digest=back.digest)
+        watch.act()
+        watch.verify()
+        assert site.homes() == before
+        assert (metric(watch), left_worse_of(ledger, "sim")) == (0, {})
+
+
+def test_who_only_observes_says_how_to_take_it_back(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No proposal that nobody asked for."""
+    site.level = "observe"
+    crowded(site)
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        number = a_group(site, watch, ledger)
+        fails_at(monkeypatch, HOT)
+        watch.act()
+        (sentence,) = left_worse_of(ledger, "sim").values()
+        first, second, _ = rows(ledger, number)
+        assert f"hotplace undo {first.id} {second.id}" in sentence
+        assert not ledger.proposals.rows(database="sim", states={ProposalState.PROPOSED})
+
+
+def test_what_fails_first_leaves_the_rest_undone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing gave way, so nothing stands worse, and nothing else of the group begins."""
+    crowded(site)
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        number = a_group(site, watch, ledger)
+        fails_at(monkeypatch, COLD[0])
+        watch.act()
+        found = rows(ledger, number)
+        assert [row.state.value for row in found] == ["failed", "skipped", "skipped"]
+        assert f"move 1 ({COLD[0]}) is failed" in found[2].reason
+        assert metric(watch) == 0
+
+
+def between_moves(monkeypatch: pytest.MonkeyPatch, key: str, then: Callable[[], None]) -> None:
+    """Do something right after that object was moved."""
+    original = Session.execute
+
+    def execute(self: Session, step: Step) -> None:
+        original(self, step)
+        if key in step.sql:
+            then()
+
+    monkeypatch.setattr(Session, "execute", execute)
+
+
+def test_once_the_end_no_longer_fits_nothing_more_gives_way(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It grows while the first makes room: the second stays where it is."""
+    crowded(site, spare=5 * MB)
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        number = a_group(site, watch, ledger)
+        between_moves(monkeypatch, COLD[0], lambda: grow(site, HOT, 14 * MB))
+        watch.act()
+        found = rows(ledger, number)
+        assert [row.state.value for row in found] == ["undo_proposed", "skipped", "skipped"]
+        assert f"which cannot be completed: {HOT} needs" in found[1].reason
+        assert site.homes()[COLD[1]] == "ssd"
+
+
+def test_a_group_waits_while_its_end_is_held(site: Site) -> None:
+    """Who pauses what it is for pauses what makes room for it."""
+    crowded(site)
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        number = a_group(site, watch, ledger)
+        end = rows(ledger, number)[2]
+        ledger.asks.ask(end.id, Ask.PAUSE, **ANN, reason="backup")
+        site.clock.sleep(MINUTE)
+        assert watch.act() == ()
+        assert {row.state for row in rows(ledger, number)} == {MoveState.APPROVED}
+        ledger.asks.ask(end.id, Ask.RESUME, **ANN, reason="")
+        watch.act()
+        assert {row.state for row in rows(ledger, number)} == {MoveState.PLACED}
+
+
+def test_a_group_that_would_outlive_its_approval_is_not_begun(site: Site) -> None:
+    """Its last move would begin too late."""
+    crowded(site)
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        number = a_group(site, watch, ledger)
+        proposal = ledger.proposals.row(number).proposal
+        ledger.proposals.strike(number, 1, **ANN, reason="")
+        slow = tuple(replace(move, copy_seconds=3600.0) for move in proposal.moves)
+        now = site.clock.now()
+        short = replace(proposal, moves=slow, created_at=now, expires_at=now.replace(hour=now.hour + 1))
+        other = ledger.proposals.store(short)
+        ledger.proposals.approve(other, **ANN, digest=ledger.proposals.row(other).digest)
+        watch.act()
+        found = rows(ledger, other)
+        assert {row.state for row in found} == {MoveState.SKIPPED}
+        assert f"{HOT} would begin at" in found[0].reason
+
+
+def test_every_statement_of_a_route_is_the_engines(site: Site) -> None:
+    """The offline way, which takes no room beyond the copy: these tests rest on it."""
+    crowded(site)
+    with site.agent() as (watch, _):
+        watch.sample()
+        route: Route = move_of(watch, 1, HOT, "ssd", None).route
+        assert (route.transient_bytes, route.online) == (0, False)
