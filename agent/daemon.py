@@ -215,7 +215,8 @@ class Daemon:
         """Each job of a watch, how often it is done in seconds, and when for the first time.
 
         A plan comes between two samples, so that what each holds for a moment does not add up; the first plan of all
-        after the second sample, which is the first that says anything. Each database is later than the one before it.
+        after the second sample, which is the first that says anything. Where no phase is given by what was done last,
+        each database is later than the one before it.
         """
         database = watch.database
 
@@ -223,13 +224,18 @@ class Daemon:
             return place_in_row(position, len(self._watches), every)
 
         sampled, planned = watch.sampled_at, self._jobs.planned_at(database.name)
-        sample = next_turn(sampled, database.sample_seconds, soon) + later(database.sample_seconds)
+        sample = next_turn(sampled, database.sample_seconds, soon)
+        if sampled is None:
+            sample += later(database.sample_seconds)
         between = sample + timedelta(seconds=min(database.sample_seconds, LOOK_AT_CLOCK_SECONDS) / 2)
         if planned is None and sampled is None:
             planned, every = between, database.sample_seconds
         else:
             every = database.plan_seconds
-        plan = on_grid(next_turn(planned, every, between) + later(every), between, database.sample_seconds)
+        due = next_turn(planned, every, between)
+        if due == between:  # overdue, perhaps as all others are
+            due += later(every)
+        plan = on_grid(due, between, database.sample_seconds)
         return (
             (self._jobs.sample, database.sample_seconds, sample),
             (self._jobs.plan, database.plan_seconds, plan),

@@ -58,6 +58,7 @@ class Jobs:
         self._clock = clock
         self._history = history
         self._rests: defaultdict[str, _Rest] = defaultdict(_Rest)  # from acting, by database
+        self._unplanned: set[str] = set()  # databases that had no sample when their plan was due
         self._told: dict[str, int] = {}  # number of the last proposal that the log spoke of, by database
 
     def guarded(self, job: Job, watch: Watch) -> None:
@@ -88,6 +89,8 @@ class Jobs:
         for outcome in watch.verify():
             log.info("outcome", database=watch.database.name, verdict=str(outcome.verdict), sentence=outcome.sentence)
         self._note_status(watch)
+        if cycle.evidence and watch.database.name in self._unplanned:  # the server came later than the daemon
+            self.plan(watch)
 
     def plan(self, watch: Watch) -> None:
         """Plan, and store what is worth proposing; a proposal is told to the log once.
@@ -98,7 +101,10 @@ class Jobs:
         with smaller_blocks_returned():
             planning = watch.plan()
             number = None if planning is None else watch.propose(planning)
-        if planning is not None:
+        if planning is None:
+            self._unplanned.add(watch.database.name)
+        else:
+            self._unplanned.discard(watch.database.name)
             self._ledger.state.save_document(watch.database.name, PLANNED, None)
         if number is not None and planning is not None and self._told.get(watch.database.name) != number:
             self._told[watch.database.name] = number

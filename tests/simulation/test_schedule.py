@@ -87,6 +87,21 @@ def test_an_overdue_plan_comes_right_after_the_first_sample(site: Site) -> None:
         assert by_name["plan"].next_run_time <= site.clock.now() + HOUR + timedelta(minutes=1)
 
 
+def test_a_database_that_comes_later_than_the_daemon_is_planned_for(site: Site) -> None:
+    """A plan that was due before the first sample is made as soon as there is evidence, not an interval later."""
+    with site.agent() as (watch, ledger):
+        jobs = Jobs(ledger, site.clock, HistorySettings())
+        jobs.plan(watch)
+        jobs.sample(watch)
+        assert jobs.planned_at("sim") is None
+        site.clock.sleep(MINUTE)
+        jobs.sample(watch)
+        assert (planned := jobs.planned_at("sim")) == site.clock.now()
+        site.clock.sleep(MINUTE)
+        jobs.sample(watch)
+        assert jobs.planned_at("sim") == planned
+
+
 def test_a_reload_loses_no_interval(site: Site) -> None:
     """The watch that comes after a reload learns from its first sample, which follows the last one by its interval."""
     with site.agent() as (first, ledger):
@@ -100,6 +115,24 @@ def test_a_reload_loses_no_interval(site: Site) -> None:
         assert second.sample().evidence
         assert second.snapshot.cycles == 5
         second.close()
+
+
+def test_reloads_put_no_database_off(site: Site) -> None:
+    """The place in the row is given once: the last of ten databases is sampled and planned for when it is due."""
+    with site.agent() as (first, ledger):
+        site.observe(first, 3)
+        Jobs(ledger, site.clock, HistorySettings()).plan(first)
+        first.close()
+        last = Watch(first.database, ledger, site.clock, level=first.level, dry_run=False)
+        last.go_on_from(first)
+        daemon = Daemon(site.config, None, ledger, site.clock)
+        others = {f"other{number}": Watch(first.database, ledger, site.clock, level=first.level, dry_run=True)
+                  for number in range(9)}  # fmt: skip
+        daemon._watches = {**others, "sim": last}
+        site.clock.sleep(20.0)
+        turns = {job.__name__: at for job, _, at in daemon._turns(last, site.clock.now(), 9)}
+        assert turns["sample"] - site.clock.now() == timedelta(seconds=40)
+        assert turns["plan"] - site.clock.now() <= HOUR - timedelta(seconds=20)
 
 
 def test_a_move_in_the_last_interval_before_a_reload_is_still_no_evidence(site: Site) -> None:
