@@ -8,7 +8,7 @@ from math import nan
 
 import numpy as np
 
-from connectors.amounts import format_bytes, format_seconds
+from connectors.amounts import format_bytes, format_rate, format_seconds
 from connectors.model import NO_WIDE, Signal
 from policies.benefit import move_cost_seconds, payback_seconds
 from policies.board import largest_unit, room_bytes
@@ -254,7 +254,9 @@ def _pinned(facts: _Facts) -> str:
 _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
     Verdict.PROMOTE: lambda f: f"{f.key} {_GENERAL[Verdict.PROMOTE]}: {_would_save(f)}.",
     Verdict.DEMOTE: lambda f: f"{f.key} {_GENERAL[Verdict.DEMOTE]}.",
-    Verdict.STAYS_FAST: lambda f: f"{f.key} stays on {f.fast}: sessions wait for {f.sync:.4g} of its reads per second.",
+    Verdict.STAYS_FAST: lambda f: (
+        f"{f.key} stays on {f.fast}: sessions wait for {format_rate(f.sync)} of its reads per second."
+    ),
     Verdict.STAYS_SPARE: _staying_spare,
     Verdict.IDLE: lambda f: f"{f.key} had less than one access an hour; there is nothing to save.",
     Verdict.CACHED: lambda f: (
@@ -262,11 +264,11 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
         f"so {_would_save(f)}."
     ),
     Verdict.SEQUENTIAL: lambda f: (
-        f"{f.key} is read sequentially ({f.prefetched:,.4g} of {f.reads:,.4g} blocks/s ahead of the sessions), "
-        f"so {_would_save(f)}, little of it for sure."
+        f"{f.key} is read sequentially ({format_rate(f.prefetched)} of {format_rate(f.reads)} blocks/s ahead "
+        f"of the sessions), so {_would_save(f)}, little of it for sure."
     ),
     Verdict.WRITE_DOMINATED: lambda f: (
-        f"{f.key} is written {f.writes:,.4g} blocks/s and read {f.reads:,.4g} blocks/s from storage; "
+        f"{f.key} is written {format_rate(f.writes)} blocks/s and read {format_rate(f.reads)} blocks/s from storage; "
         f"sessions do not wait for those writes, so {_would_save(f)}."
     ),
     Verdict.PINNED: _pinned,
@@ -281,7 +283,7 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
         f"before {format_seconds(f.settings.minimum_history_seconds)} nothing is concluded."
     ),
     Verdict.GAIN_BELOW_FLOOR: lambda f: (
-        f"{f.key} waits for {f.sync:.4g} reads/s: {_would_save(f)}, "
+        f"{f.key} waits for {format_rate(f.sync)} reads/s: {_would_save(f)}, "
         f"and less than {format_seconds(f.settings.minimum_wait_saved_per_hour)} is not worth a move."
     ),
     Verdict.PAYBACK_TOO_LONG: lambda f: (
@@ -297,8 +299,9 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
     Verdict.LEVELLED: lambda f: f"{f.key} {_GENERAL[Verdict.LEVELLED]}.",
     Verdict.NOT_ASKED: lambda f: f"{f.key} {_GENERAL[Verdict.NOT_ASKED]}.",
     Verdict.LOG_LIKE: lambda f: (
-        f"{f.key} is written {f.log_writes:,.4g} blocks/s while sessions wait, and read {f.reads:,.4g} blocks/s from "
-        f"storage: that is a log's work, which wants a device of its own or a write cache."
+        f"{f.key} is written {format_rate(f.log_writes)} blocks/s while sessions wait, and read "
+        f"{format_rate(f.reads)} blocks/s from storage: that is a log's work, "
+        f"which wants a device of its own or a write cache."
     ),
     Verdict.TOO_SMALL: lambda f: (
         f"{f.key} has {format_bytes(f.size)} only: once used, the buffer pool keeps it, so {_would_save(f)}."
@@ -313,8 +316,8 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
         f"it lasts; it is moved once it has cost as much as moving it would."
     ),
     Verdict.RAM_IS_CHEAPER: lambda f: (
-        f"{f.key} reads {f.reads:,.4g} blocks/s with {format_bytes(f.size)}: keeping it in the buffer pool costs less "
-        f"than the fast storage that would serve so many reads."
+        f"{f.key} reads {format_rate(f.reads)} blocks/s with {format_bytes(f.size)}: keeping it in the "
+        f"buffer pool costs less than the fast storage that would serve so many reads."
     ),
 }
 

@@ -180,13 +180,14 @@ def _move_document(row: MoveRow, measured: OutcomeRow | None, steps: Sequence[St
 
 def _outcome_cells(row: OutcomeRow) -> tuple[str, ...]:
     outcome = row.outcome
+    waits = outcome.wait_per_transaction_before, outcome.wait_per_transaction_after
+    rates = outcome.transactions_per_second_before, outcome.transactions_per_second_after
     return (
         str(row.proposal_id),
         outcome.judged,
         _change(-outcome.predicted_saved_ratio),
-        format_seconds(outcome.wait_per_transaction_before),
-        format_seconds(outcome.wait_per_transaction_after),
-        *(_rate(rate) for rate in (outcome.transactions_per_second_before, outcome.transactions_per_second_after)),
+        *(format_seconds(wait) if outcome.measured else "-" for wait in waits),
+        *(_rate(rate) if outcome.measured else "-" for rate in rates),
         _rate(outcome.predicted_transactions_per_second),
         format_when(row.at),
     )

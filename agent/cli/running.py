@@ -162,10 +162,11 @@ def _print_rooms(out: Output, daemon: DaemonState) -> None:
 
 def _print_proposals(out: Output, proposals: list[ProposalRow]) -> None:
     for row in proposals:
-        saved = seconds_per_hour(row.proposal.wait_saved_per_hour)
+        saved = row.proposal.wait_saved_per_hour
+        brings = f"{'saves' if saved >= 0 else 'costs'} {seconds_per_hour(abs(saved))}"
         out.line(
             f"proposal {row.id} ({short_digest(row.digest)}; {question(row.proposal)}) is {row.state}: "
-            f"{count_of_moves(row.proposal)}, saves {saved}, {expiry(row.proposal)}"
+            f"{count_of_moves(row.proposal)}, {brings}, {expiry(row.proposal)}"
         )
 
 

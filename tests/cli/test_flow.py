@@ -174,7 +174,10 @@ def _look_back(site: Site, number: int) -> None:
     outcome = site.good("outcomes", "--json").document["outcomes"][0]
     assert outcome["proposal"] == number
     assert outcome["verdict"] in {"helped", "neutral", "hurt", "unmeasured"}
-    assert outcome["sentence"] in site.good("outcomes").out
+    table = site.good("outcomes").out
+    assert outcome["sentence"] in table
+    (cells,) = [line.split() for line in table.splitlines() if line.split()[:1] == [str(number)]]
+    assert (cells[3:5] == ["-", "-"]) is (not outcome["measured"]), "figures that are no evidence are not shown as such"
     states = {move["state"] for move in site.good("history", "--json").document["moves"]}
     assert "kept" in states
     rooms = site.good("status", "--json").document["databases"][0]["spaces"]
@@ -309,6 +312,10 @@ def test_undo(site: Site) -> None:
     shown = site.good("proposals", "--json").document["proposals"]
     undone = site.good("show", str(shown[0]["id"])).out
     assert ("costs " in undone, "ceiling" in undone, "best possible" in undone) == (True, False, False)
+    status = site.good("status").out.splitlines()
+    (told,) = [line for line in status if line.startswith("proposal ") and "; undo " in line]
+    assert ", costs " in told
+    assert "-" not in told.partition(", costs ")[2].partition(" per hour")[0]
     assert "as much as the moves that it takes back were predicted to save" in undone
     (costs,) = [line for line in undone.splitlines() if line.startswith("costs ")]
     assert "-" not in costs, "no negative saving"

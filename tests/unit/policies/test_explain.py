@@ -118,6 +118,12 @@ def test_every_verdict_is_explained_with_its_numbers(said: str, expected: str) -
     assert said == expected
 
 
+def test_a_rate_is_a_number_that_people_write() -> None:
+    """Tens of thousands of reads have no exponent."""
+    said = sentence(Unit(key="u", space="fast", sync=22114.1))
+    assert said == "u stays on ssd: sessions wait for 22,114 of its reads per second."
+
+
 def test_what_gives_way_says_to_whom() -> None:
     """A demotion names the move that wants its room and what it loses."""
     room = Site(room={"fast": MIB, "slow": GIB})
