@@ -71,6 +71,12 @@ class Desk:
         """As the daemon makes it."""
         return make_planning(self.picture(), DATABASE, self._connector, self.ledger, self.clock.now())
 
+    def restart(self) -> None:
+        """Save what was learnt and begin again with what the ledger keeps."""
+        self._sampler.save()
+        self._sampler = Sampler(DATABASE, self._connector, self.ledger, self.clock)
+        self._sampler.cycle()
+
     def picture(self) -> Picture:
         """What the sampler knows."""
         picture = self._sampler.picture()
@@ -165,3 +171,28 @@ def test_what_came_to_the_fastest_tier_lately_is_told_by_the_colder_horizon(
     assert heat.colder.tolist() == [1.0, *[0.5] * (count - 1)]
     np.testing.assert_array_equal(heat.rates[:, 0], picture.heat.rates[:, 0] * 0.5)
     np.testing.assert_array_equal(heat.rates[:, 1:], picture.heat.rates[:, 1:])
+
+
+def test_no_plan_has_sessions_wait_for_longer_than_they_are_at_work(desk: Desk) -> None:
+    """A read of hdd said to take a second would have them wait for days an hour: the plan says their own hours."""
+    picture = desk.picture()
+    assert picture.sessions == pytest.approx(picture.work.active, rel=0.2)
+    slowest = picture.storage.tiers[-1]
+    slow = replace(slowest, speed=replace(slowest.speed, random_read_seconds=1.0))
+    storage = replace(picture.storage, tiers=(*picture.storage.tiers[:-1], slow))
+    most = HOUR * max(picture.sessions, picture.work.active)
+    planning = make_planning(
+        replace(picture, storage=storage), DATABASE, cast(Connector, desk.engine), desk.ledger, desk.clock.now()
+    )
+    assert planning.plan.wait_per_hour == pytest.approx(most, rel=1e-4)
+    assert planning.plan.wait_saved_per_hour <= most
+    unknown = replace(picture, storage=storage, sessions=np.nan, work=replace(picture.work, active=np.nan))
+    free = make_planning(unknown, DATABASE, cast(Connector, desk.engine), desk.ledger, desk.clock.now())
+    assert free.plan.wait_per_hour > 10 * most
+
+
+def test_sessions_at_work_are_known_after_a_restart(desk: Desk) -> None:
+    """They come from the ledger, before the new sampler has seen an interval of its own."""
+    sessions = desk.picture().sessions
+    desk.restart()
+    assert desk.picture().sessions == pytest.approx(sessions)
