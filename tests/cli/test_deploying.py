@@ -99,10 +99,10 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
 def test_nothing_points_to_a_folder_that_a_wheel_has_not() -> None:
     """What the package says names the command, not deploy/."""
-    told = [
+    found = [
         path.relative_to(ROOT)
         for folder in ("agent", "connectors", "policies")
         for path in (ROOT / folder).rglob("*")
         if path.suffix in {".py", ".sql", ".md"} and "deploy/privileges" in path.read_text(encoding="utf-8")
     ]
-    assert not told
+    assert not found

@@ -117,7 +117,7 @@ def test_every_engine_says_what_is_taken_over(engine: str) -> None:
 
 
 @SERVERS
-def test_a_mistake_in_the_place_is_told_once(engine: str) -> None:
+def test_a_mistake_in_the_place_is_reported_once(engine: str) -> None:
     """A port that is none is the mistake of `connection`, which wrote it."""
     with pytest.raises(ConfigError) as refused:
         moving(engine, OTHER, port=0)

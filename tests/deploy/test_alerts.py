@@ -112,7 +112,7 @@ def test_no_agent_at_all_is_no_silence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("minutes", [10, HOUR, DAY, 7 * DAY])
-def test_an_open_proposal_is_told_in_time(tmp_path: Path, minutes: int) -> None:
+def test_an_open_proposal_raises_an_alert_in_time(tmp_path: Path, minutes: int) -> None:
     """At half of its time, whatever ``proposal_expires`` is; once decided upon it is quiet."""
     labels, until = {**ONE, "database": "shop"}, round(minutes * 0.8)
     made, expires = 5 * 60, (5 + minutes) * 60
