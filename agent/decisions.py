@@ -25,6 +25,8 @@ from connectors.texts import Texts
 from policies.modes import plan_mode
 from policies.plan import HeatView, Plan, PolicySettings, RouteCost, Situation, Tier
 
+OPEN = frozenset({ProposalState.PROPOSED, ProposalState.APPROVED})
+DECIDED = frozenset({ProposalState.REJECTED, ProposalState.FINISHED})
 DECISION = "decision"  # name under which the ledger keeps the last plan's
 
 
@@ -70,18 +72,29 @@ def decision_of_proposal(number: int | None) -> str:
 
 
 def keep(ledger: Ledger, database: str, planning: Planning, name: str = DECISION) -> None:
-    """Store what a planning was made from."""
-    ledger.state.save_arrays(database, name, planning.made_at, decision_arrays(planning.situation, planning.settings))
+    """Store what a planning was made from; of what others were made from too, the ledger has one copy."""
+    ledger.state.share_arrays(database, name, planning.made_at, decision_arrays(planning.situation, planning.settings))
 
 
-def forget(ledger: Ledger, before: datetime) -> int:
+def forget(ledger: Ledger, before: datetime, undecided_before: datetime | None = None) -> int:
     """Drop what proposals from before then were made from, but for those that are still open; returns how many.
 
     Their statements, figures and sentences stay with the proposal itself.
+
+    Args:
+        ledger: the durable record.
+        before: older than this nothing is kept of proposals that are not open.
+        undecided_before: the same of those that gave way to others or expired before anybody decided; default as the
+            others.
     """
-    open_ones = ledger.proposals.each(states={ProposalState.PROPOSED, ProposalState.APPROVED})
+    open_ones = ledger.proposals.each(states=OPEN)
     kept = {(row.proposal.database, decision_of_proposal(row.id)) for row in open_ones}
-    return ledger.state.forget_arrays(decision_of_proposal(None), before, kept)
+    forgotten = ledger.state.forget_arrays(decision_of_proposal(None), before, kept)
+    if undecided_before is not None:
+        decided = ledger.proposals.each(states=DECIDED, since=before)
+        kept |= {(row.proposal.database, decision_of_proposal(row.id)) for row in decided}
+        forgotten += ledger.state.forget_arrays(decision_of_proposal(None), undecided_before, kept)
+    return forgotten
 
 
 def last_situation(ledger: Ledger, database: str) -> tuple[Situation, PolicySettings] | None:

@@ -21,6 +21,7 @@ from connectors.interruptible import interruptible
 
 log = EventLog(__name__)
 ACT_EVERY_SECONDS = 1.0  # how soon an approval is noticed, and what people ask of a move that is held
+UNDECIDED_KEPT = timedelta(days=1)  # megabytes each: what proposals were made from that nobody decided about
 LONGEST_REST_SECONDS = 60.0  # between two tries to act that fail: each writes to the log, and may write to the ledger
 PLANNED = "planned"  # name of the document whose time tells when the daemon planned last, by database
 FOLDED = "history folded"  # the same of folding, which is for all databases at once:
@@ -146,7 +147,8 @@ class Jobs:
         now = self._clock.now()
         report = self._ledger.history.fold(now, self._history)
         self._ledger.work.drop(now - timedelta(seconds=WORK_SECONDS))
-        forgotten = forget(self._ledger, now - timedelta(seconds=self._history.history_seconds))
+        oldest = now - timedelta(seconds=self._history.history_seconds)
+        forgotten = forget(self._ledger, oldest, undecided_before=max(oldest, now - UNDECIDED_KEPT))
         self._ledger.state.save_document(ALL_DATABASES, FOLDED, None)
         log.debug("history folded", report=str(report), decisions_forgotten=forgotten)
         self._give_back()

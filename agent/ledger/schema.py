@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 APPLICATION_ID = 0x686F7470  # "hotp": tells a ledger from any other SQLite file
-REVISIONS = ("v0001", "v0002", "v0003", "v0004")  # every migration, oldest first
+REVISIONS = ("v0001", "v0002", "v0003", "v0004", "v0005")  # every migration, oldest first
 HEAD = REVISIONS[-1]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -195,6 +195,23 @@ arrays = Table(
     Column("name", Text, primary_key=True),
     Column("at", Moment, nullable=False),
     Column("body", LargeBinary, nullable=False),
+)
+
+shared_columns = Table(  # one copy of each column of arrays, found by its hash: agent.ledger.shared_columns
+    "shared_columns",
+    metadata,
+    Column("digest", Text, primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+)
+
+array_columns = Table(  # which of them a set of arrays has
+    "array_columns",
+    metadata,
+    Column("database", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("column", Text, primary_key=True),
+    Column("digest", Text, nullable=False, index=True),
+    sqlite_with_rowid=False,
 )
 
 documents = Table(

@@ -11,12 +11,13 @@ from datetime import datetime
 from typing import Any
 
 from numpy.typing import NDArray
-from sqlalchemy import Row, Table, delete, insert, select
+from sqlalchemy import Connection, Row, Table, delete, insert, select
 
 from agent.ledger.codec import Column, decode_arrays, encode_arrays
 from agent.ledger.database import Database
 from agent.ledger.errors import corrupt
 from agent.ledger.schema import arrays, documents
+from agent.ledger.shared_columns import Packed, drop_columns, load_columns, save_columns
 from connectors.base import Clock
 
 
@@ -37,13 +38,33 @@ class SmallState:
         self._replace(arrays, database, name, at, body)
         return len(body)
 
+    def share_arrays(self, database: str, name: str, at: datetime, columns: Mapping[str, Column]) -> int:
+        """The same for large sets that change in part: of equal columns one copy is kept for all sets.
+
+        Returns the bytes of the columns that were new.
+
+        Raises:
+            ValueError: an array holds Python objects or records.
+        """
+        packed = Packed(columns)
+        with self._database.read() as connection:
+            for column in packed.missing(connection):
+                packed.body(column)  # packed now, and not while others wait for the lock
+        with self._database.write(durable=False) as connection:
+            kept = {"database": database, "name": name, "at": at, "body": encode_arrays({})}
+            size = save_columns(connection, database, name, packed)
+            self._put(connection, arrays, kept)
+            return size
+
     def load_arrays(self, database: str, name: str) -> tuple[datetime, dict[str, NDArray[Any]]] | None:
         """The arrays of that name and when they were saved."""
-        row = self._row(arrays, database, name)
-        if row is None:
-            return None
+        query = select(arrays).where(arrays.c.database == database, arrays.c.name == name)
         try:
-            return row.at, decode_arrays(row.body)
+            with self._database.read() as connection:
+                row = connection.execute(query).one_or_none()
+                if row is None:
+                    return None
+                return row.at, {**decode_arrays(row.body), **load_columns(connection, database, name)}
         except ValueError as error:
             raise corrupt(self._database.path, f"the arrays {name!r} of {database}: {error}") from error
 
@@ -53,6 +74,7 @@ class SmallState:
         with self._database.write(durable=False) as connection:
             found = connection.execute(select(arrays.c.database, arrays.c.name).where(*old)).all()
             names = [(row.database, row.name) for row in found if (row.database, row.name) not in but]
+            drop_columns(connection, names)
             for database, name in names:
                 connection.execute(delete(arrays).where(arrays.c.database == database, arrays.c.name == name))
         return len(names)
@@ -73,9 +95,14 @@ class SmallState:
 
     def _replace(self, table: Table, database: str, name: str, at: datetime, body: str | bytes) -> None:
         with self._database.write(durable=False) as connection:
-            connection.execute(delete(table).where(table.c.database == database, table.c.name == name))
-            row = {"database": database, "name": name, "at": at, "body": body}
-            connection.execute(insert(table), row)  # not values(): SQLAlchemy keeps a statement, and its body with it
+            if table is arrays:
+                drop_columns(connection, [(database, name)])
+            self._put(connection, table, {"database": database, "name": name, "at": at, "body": body})
+
+    def _put(self, connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
+        of_it = table.c.database == row["database"], table.c.name == row["name"]
+        connection.execute(delete(table).where(*of_it))
+        connection.execute(insert(table), row)  # not values(): SQLAlchemy keeps a statement, and its body with it
 
     def _row(self, table: Table, database: str, name: str) -> Row[Any] | None:
         with self._database.read() as connection:

@@ -32,6 +32,7 @@ SMALL_TOO = (
     "postgresql_cost",
     "oracle_cost",
     "history_week",
+    "year",
     "day",
 )  # have a small version: measurements(quick=True)
 MODULES = (
@@ -40,6 +41,7 @@ MODULES = (
     "policy_baselines",
     "history",
     "history_week",
+    "year",
     "agent_cost",
     "day",
     "exposition",

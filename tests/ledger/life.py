@@ -44,6 +44,7 @@ class Life:
         second_steps: approved moves that take two statements.
         days: how long it took; the last proposal is made that long after the first.
         database: whose proposals they are.
+        first: when the first one is made.
     """
 
     proposals: int = 3_000
@@ -52,10 +53,11 @@ class Life:
     second_steps: int = 6_187
     days: float = 365.0
     database: str = "shop"
+    first: datetime = MADE_AT
 
     def made_at(self, number: int) -> datetime:
         """When a proposal is made; the first is number 0."""
-        return MADE_AT + timedelta(days=self.days) * number / max(1, self.proposals - 1)
+        return self.first + timedelta(days=self.days) * number / max(1, self.proposals - 1)
 
     @property
     def end(self) -> datetime:

@@ -10,7 +10,10 @@ import numpy as np
 from agent.copying import copies_of, since_for
 from agent.decisions import decision_of_proposal, forget, recall
 from agent.experience import disturbed_of, experienced
+from agent.jobs import Jobs
+from agent.ledger import HistorySettings
 from agent.sampler import HEAT, SEASONS, UNITS
+from agent.told import recall_told
 from connectors.model import DatabaseDemand
 from tests.simulation.site import MINUTE, Site
 
@@ -85,6 +88,29 @@ def test_decisions_are_forgotten_with_the_history_unless_their_proposal_is_open(
         assert forget(ledger, later) == 1
         assert recall(ledger, "sim", decision_of_proposal(number)) is None
         assert recall(ledger, "sim") is not None
+
+
+def test_what_nobody_decided_about_is_forgotten_after_a_day(tmp_path: Path) -> None:
+    """A proposal that gave way: what it was made from is dropped by the hourly fold a day later, its moves are not."""
+    site = Site(tmp_path)
+    with site.agent() as (watch, ledger):
+        site.observe(watch)
+        planning = watch.plan()
+        assert planning is not None
+        older = watch.propose(planning)
+        assert older is not None
+        ledger.proposals.end(older, "another takes its place")
+        rejected = watch.propose(planning)
+        assert rejected is not None
+        ledger.proposals.reject(rejected, who="ann", origin="test", reason="not today")
+        jobs = Jobs(ledger, site.clock, HistorySettings())
+        for hours, kept in ((23, True), (2, False)):
+            site.clock.sleep(hours * 60 * MINUTE)
+            jobs.fold()
+            assert (recall(ledger, "sim", decision_of_proposal(older)) is not None) is kept
+            assert recall(ledger, "sim", decision_of_proposal(rejected)) is not None
+        assert recall_told(ledger, "sim", older) is not None
+        assert ledger.moves.rows(proposal_id=older)
 
 
 def test_moves_teach_what_moving_costs(tmp_path: Path) -> None:
