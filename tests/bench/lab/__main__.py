@@ -42,6 +42,8 @@ def main() -> int:
     parser.add_argument("--part", type=_part, metavar="N/OF", help="rules: only this part of its placements, 2/4")
     given = parser.parse_args()
     chosen = {"major": given.major} if given.major else {}
+    if given.part and set(given.experiment) != {"rules"}:
+        parser.error("--part is about the placements of rules alone")
     if given.part:
         chosen["part"] = given.part
     for name in given.experiment:
