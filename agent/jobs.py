@@ -140,7 +140,9 @@ class Jobs:
             raise
         rest.seconds = 0.0
         if done:
-            watch.plan()  # the ranking and the metrics show the new homes at once
+            with smaller_blocks_returned():
+                watch.plan()  # the ranking and the metrics show the new homes at once
+            return_free_blocks()  # what a plan leaves behind, and the catalogs that prechecks have read
 
     def fold(self) -> None:
         """Fold old history, and forget what decisions of that age rested on."""

@@ -18,7 +18,7 @@ from agent.states import ACTIONABLE, TRANSITIONS, MoveState, ProposalState
 
 ENDED = frozenset(state for state, onward in TRANSITIONS.items() if not onward) | {MoveState.KEPT}
 WITHIN_APPROVED = ACTIONABLE | {MoveState.PLACED, MoveState.SETTLING}  # a proposal ends when the last of these does
-STATES_HELD = 64  # parsed proposals kept in memory
+PARSED_HELD = 8  # proposals kept in memory, each with its text and all its statements: up to megabytes
 READ_AT_ONCE = 50  # proposals
 
 
@@ -155,6 +155,6 @@ def _verified(row: Row[Any]) -> Proposal:
     return _parsed(row.body)
 
 
-@lru_cache(maxsize=STATES_HELD)
+@lru_cache(maxsize=PARSED_HELD)
 def _parsed(text: str) -> Proposal:
     return proposal_from_text(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -15,6 +16,8 @@ from sqlalchemy import event
 
 from agent.ledger import Ledger
 from agent.ledger.schema import HEAD
+from agent.ledger.stored import PARSED_HELD, _parsed
+from agent.proposals import Proposal
 from agent.report import report_of
 from agent.states import ACTIONABLE, MoveState, ProposalState
 from tests.ledger.clock import StillClock
@@ -218,3 +221,16 @@ def test_a_ledger_of_an_older_version_is_brought_up_to_date(path: Path, clock: S
         kept = ledger.state.load_arrays("shop", "decision")
         assert kept is not None
         assert kept[1]["a"].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_proposals_that_were_read_do_not_stay_in_memory(path: Path, clock: StillClock) -> None:
+    """However many proposals an agent has read, it holds the last few: each is up to megabytes of statements."""
+    live(path, YOUNG)
+    _parsed.cache_clear()
+    with Ledger.open(path, clock) as ledger:
+        for number in range(1, YOUNG.proposals + 1):
+            assert ledger.proposals.row(number).proposal.moves
+            assert ledger.moves.rows(proposal_id=number)
+        gc.collect()
+        held = [each for each in gc.get_objects() if type(each) is Proposal]
+        assert len(held) <= PARSED_HELD < YOUNG.proposals

@@ -137,6 +137,20 @@ def test_a_plan_comes_between_two_samples(site: Site) -> None:
             scheduler.shutdown()
 
 
+def test_what_acting_leaves_free_is_given_back(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn that moved something made a plan too, which holds most: its blocks go back before the next sample."""
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        jobs = Jobs(ledger, site.clock, HistorySettings())
+        returned: list[int] = []
+        monkeypatch.setattr("agent.jobs.return_free_blocks", lambda: returned.append(len(returned)))
+        jobs.guarded(jobs.act, watch)
+        assert ledger.moves.latest("sim", 1)[0].state is MoveState.PLACED
+        assert len(returned) == 1
+        jobs.guarded(jobs.act, watch)
+        assert len(returned) == 1, "nothing was done, and a trim every second would be dear"
+
+
 def test_another_agent_at_a_reload_ends_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """SIGHUP while somebody else has come to act on a database: that one is only watched, and the daemon goes on."""
     claims = 0
