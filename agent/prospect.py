@@ -59,7 +59,7 @@ class Prospect:
     planning: Planning  # as it looks now
     proposal: Proposal  # the same; never stored
     conditions: tuple[Condition, ...]  # of its moves that gain, in their order
-    seconds: float | None  # of watching, until it is proposed if the same goes on; None: never as it looks now
+    seconds: float | None  # of watching, until it is proposed if the same goes on; None: not by that alone
 
     @property
     def from_when(self) -> datetime | None:

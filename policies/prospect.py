@@ -2,7 +2,8 @@
 
 Policies are pure, so this is asked of them: the situation is taken forward in time and planned for again. Units then
 have been watched for longer, their mean errs less (by the square root of how long they were watched, as far back as
-the long horizon remembers), and cool-downs have passed.
+the long horizon remembers), and cool-downs have passed. Read times stay as sure as they are: how soon they become surer
+depends on the load.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ FINE_SECONDS = 10.0
 
 
 def moves_after(situation: Situation, settings: PolicySettings) -> float | None:
-    """Seconds until a plan has a move; None where it has none however long the same goes on.
+    """Seconds until a plan has a move; None where the same alone brings none.
 
     Args:
         situation: as it is now.

@@ -39,7 +39,10 @@ def _when(session: Session, prospect: Prospect) -> str:
     """From when on, and who then proposes it."""
     at = prospect.from_when
     if at is None or prospect.seconds is None:
-        return "as it looks now it is not proposed however long this goes on: what is missing does not come by watching"
+        return (
+            "from when on is not known: more of the same demand is not enough, read times have to be known better too; "
+            "ask again later"
+        )
     said = f"proposed from {format_when(at)} on (in {format_seconds(prospect.seconds)}), if the load stays as it is"
     planned = _daemon_plans_at(session, at)
     if planned is None:

@@ -55,6 +55,17 @@ def test_it_is_proposed_when_it_was_said(tmp_path: Path, policy: str, missing: s
     assert abs(at - prospect.from_when) <= max(timedelta(minutes=2), expected / 10)
 
 
+def test_no_time_is_made_up(tmp_path: Path) -> None:
+    """Where the read times of the tiers are what is not sure, the moves are named, and no time."""
+    site = Site(tmp_path, policy="regret: 0, minimum_gain: 4h")
+    with site.agent() as (watch, _):
+        site.observe(watch, 2)
+        prospect = asked(watch)
+    assert prospect is not None
+    assert prospect.proposal.moves
+    assert prospect.from_when is None
+
+
 def test_it_says_how_sure_it_is(tmp_path: Path) -> None:
     """The interval is that of what little was seen: wide, around the mean, and narrower after more of the same."""
     site = Site(tmp_path)
