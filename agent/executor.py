@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 
 from agent.allowance import Answer
 from agent.attempt import Attempt, Start, Want
@@ -20,13 +21,15 @@ from agent.containers import without
 from agent.gate import Gate
 from agent.ledger import Ask, Ledger, MoveRow
 from agent.ledger.grouping import THERE, dropped, group_of
-from agent.precheck import Facts, Refused, precheck_group
+from agent.leftovers import Leftover, Leftovers
+from agent.patience import Next, next_after
+from agent.precheck import Allowed, Facts, Refused, precheck_group
 from agent.progress import NOTE_EVERY_SECONDS, RunningMove, noted
-from agent.reconciler import Reconciler
+from agent.reconciler import Reconciler, Standing, in_words
 from agent.states import ACTIONABLE, UNFINISHED, MoveState
 from agent.wishes import Wishes, reason_of
 from connectors.amounts import format_seconds
-from connectors.base import Clock, Connector, ConnectorError, HotplaceError, Paused, Retry
+from connectors.base import Clock, Connector, ConnectorError, HotplaceError, LockNotObtained, Paused, Retry
 from connectors.model import Home, Space
 from policies.plan import MoveReason
 
@@ -93,13 +96,16 @@ class Executor:
         self._stopping = threading.Event()
         self._wishes = Wishes(database.name, ledger, clock)
         self._gate = Gate(database, ledger, clock, self._wishes, self._stopping)
-        self._reconciler = Reconciler(connector, ledger, self._tell)
+        self._leftovers = Leftovers(database.name, ledger, clock)
+        self._reconciler = Reconciler(connector, ledger, self._leftovers, self._tell)
         self._look_at = -math.inf  # when unfinished moves are worth a look, by the monotonic clock
 
     # -- what there is to do -------------------------------------------------------------------------------------
 
     def has_work(self) -> bool:
         """Whether ``run_approved`` would do anything; asks the ledger alone, and notes why what waits is waiting."""
+        if self._leftovers.due():
+            return True
         rows = self._ledger.moves.rows(database=self._database.name, states=ACTIONABLE)
         unfinished = [row for row in rows if row.state in UNFINISHED]
         if any(row.state is MoveState.PAUSED and self._may_go_on(row) for row in unfinished):
@@ -121,6 +127,7 @@ class Executor:
             ConnectorError: the engine did not answer before anything was started.
         """
         unfinished = [row for row in self.reconcile() if row.state in UNFINISHED]
+        self._reconciler.tidy_later()
         done = []
         if all(row.state is MoveState.PAUSED for row in unfinished):
             done = [self._go_on(row) for row in unfinished if self._may_go_on(row)]
@@ -138,6 +145,10 @@ class Executor:
         """
         rows = self._ledger.moves.rows(database=self._database.name, states=UNFINISHED)
         return tuple(self._reconciler.reconcile(row) for row in rows)
+
+    def leftovers(self) -> tuple[Leftover, ...]:
+        """What moves have left in the database, as far as it could not be removed."""
+        return self._leftovers.rows()
 
     def stop(self) -> None:
         """Start nothing more and cancel what runs, within a moment; the engine rolls it back."""
@@ -164,6 +175,8 @@ class Executor:
             if decision.answer is Answer.NEVER:
                 done += self._skip(group, decision.sentence)
                 continue
+            if self._is_in_vain(row):
+                break
             done += self._run(row, group)
             if done[-1].state in ACTIONABLE:
                 break
@@ -172,6 +185,16 @@ class Executor:
     def _group(self, row: MoveRow) -> list[MoveRow]:
         """The moves that a move belongs to, as they are now, its own among them."""
         return group_of(self._ledger.moves.rows(proposal_id=row.proposal_id), row)
+
+    def _is_in_vain(self, row: MoveRow) -> bool:
+        """Whether a try would only wait, or build beside what an earlier one has left; the move is put off then."""
+        blockers = self._reconciler.blockers(row)
+        why = self._leftovers.sentence(row.id) or in_words(blockers)
+        if why:
+            self._gate.put_off(row, why)
+        elif blockers:
+            self._tell(row, f"{'; '.join(blocker.sentence for blocker in blockers)}: asked to give way")
+        return bool(why)
 
     def _skip(self, group: Sequence[MoveRow], reason: str) -> list[MoveRow]:
         """End what has not begun of a group; where that is all of it, nothing of it was moved."""
@@ -236,24 +259,57 @@ class Executor:
     # -- trying --------------------------------------------------------------------------------------------------
 
     def _try(self, row: MoveRow, start: Start) -> MoveRow:
-        """As often as is allowed and sensible; the row as it ended."""
-        for attempt in range(1, self._database.retries + 1):
+        """As often as is allowed and sensible; the row as it ended, or as it waits."""
+        if start == Start() and self._reconciler.stays_untidy(row):
+            return self._put_off(row, "")
+        for attempt in count(1):
             error, unheld = self._send(row, start)
             if error is None:
                 return self._arrived(row, unheld)
             if isinstance(error, Paused):
                 return self._held(row, error)
-            last = attempt == self._database.retries
-            if error.retry is not Retry.LATER or last or self._gate.want(row) is not Want.GO_ON:
+            if error.retry is not Retry.LATER or self._gate.want(row) is not Want.GO_ON:
                 return self._give_up(row, error, attempt)
+            standing = self._reconciler.where_now(row)
+            if standing.start is None:
+                return self._arrived(row, "")
+            match self._next(row, error, attempt, standing):
+                case Next.GIVE_UP:
+                    return self._give_up(row, error, attempt)
+                case Next.LATER:
+                    return self._put_off(row, str(error))
+            start = standing.start
             pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
             self._tell(row, f"{error}; try {attempt + 1} of {self._database.retries} in {format_seconds(pause)}")
-            again = self._reconciler.where_now(row)
-            if again is None:
-                return self._arrived(row, "")
-            start = again
             self._clock.sleep(pause)
+            if start == Start() and isinstance(answer := self._looked_at_again(row), Refused):
+                row = self._to(row, MoveState.APPROVED, "nothing changed; looked at again before another try")
+                return self._to(row, MoveState.SKIPPED, answer.sentence)  # what is left of its group ends with it
         raise AssertionError("the loop above always returns")
+
+    def _looked_at_again(self, row: MoveRow) -> Allowed | Refused:
+        """The precheck of a move that runs and of which nothing has arrived, with what is left of its group."""
+        left = [row, *_to_begin(self._group(row))]
+        return precheck_group(left, self._facts(left))
+
+    def _next(self, row: MoveRow, error: ConnectorError, attempt: int, standing: Standing) -> Next:
+        """What follows a try that has failed; waiting for a lock is not counted as a fault of the move."""
+        pauses = self._gate.pauses
+        first = not pauses.was_put_off(row.id)
+        tries = attempt if isinstance(error, LockNotObtained) else pauses.count_fault(row.id)
+        return next_after(
+            error, tries, self._database.retries, first=first,
+            at_source=standing.inspection.home is Home.SOURCE and not standing.inspection.paused,
+            in_the_way=bool(standing.inspection.leftovers or in_words(self._reconciler.blockers(row))),
+        )  # fmt: skip
+
+    def _put_off(self, row: MoveRow, why: str) -> MoveRow:
+        """Nothing changed: the move waits like one that has not begun, and says for whom."""
+        left, blockers = self._leftovers.sentence(row.id), in_words(self._reconciler.blockers(row))
+        why = "; ".join(dict.fromkeys(filter(None, (why, left, blockers))))
+        row = self._to(row, MoveState.APPROVED, f"{why}; it is tried again while its window and its approval last")
+        self._gate.put_off(row, why)
+        return row
 
     def _send(self, row: MoveRow, start: Start) -> tuple[ConnectorError | None, str]:
         """One attempt: the error that ended it, or None, and why it was not held where that was wanted."""
@@ -282,6 +338,7 @@ class Executor:
     def _arrived(self, row: MoveRow, not_held: str) -> MoveRow:
         ask = self._wishes.of(row.id, fresh=True)
         closed = not self._gate.open()
+        self._gate.pauses.forget(row.id)
         row = self._reconciler.settle(row, f"It ended after its window: {not_held}." if closed and not_held else "")
         self._wishes.answer_to(ask, f"too late: it has ended{'; ' if not_held else ''}{not_held}")
         return row
@@ -296,6 +353,8 @@ class Executor:
             row = self._held_by_fault(row, error, cancelled=cancelled)
             return self._go_on(row) if cancelled and not self._stopping.is_set() else row
         inspection = self._reconciler.tidy(row, inspection)
+        if inspection.finished:
+            return self._arrived(row, "")
         if inspection.home not in {Home.SOURCE, Home.GONE}:  # it ended between two statements, or behind the last
             row = self._reconciler.end_on_the_way(row, error, inspection)
             self._wishes.answer_to(ask, f"too late: {inspection.sentence}")
@@ -309,7 +368,10 @@ class Executor:
         if error.retry is Retry.LATER and self._gate.want(row) is Want.HOLD:
             return self._to(row, MoveState.APPROVED, f"{error}; nothing changed, it is not tried again now")
         tries = f" ({attempts} tries)" if attempts > 1 else ""
-        row = self._to(row, MoveState.FAILED, " ".join(filter(None, (f"{error}{tries}.", error.advice))))
+        left = self._leftovers.sentence(row.id)
+        self._gate.pauses.forget(row.id)
+        said = (f"{error}{tries}.", error.advice, left and f"{left}.")
+        row = self._to(row, MoveState.FAILED, " ".join(filter(None, said)))
         self._wishes.answer_to(ask, "too late: it has failed")
         return row
 

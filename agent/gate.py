@@ -12,6 +12,7 @@ from agent.attempt import Want
 from agent.config import DatabaseConfig
 from agent.copying import CopyRates, Used, learn, since_for, used_within
 from agent.ledger import Ask, Ledger, MoveRow
+from agent.patience import Pauses
 from agent.wishes import Wishes, reason_of
 from connectors.base import Clock
 
@@ -40,6 +41,7 @@ class Gate:
         self._clock = clock
         self._wishes = wishes
         self._stopping = stopping
+        self.pauses = Pauses(clock)  # of moves that would be begun in vain now
         self._waiting: dict[str, str] = {}
         self._rates: CopyRates | None = None
         self._learnt_at = -math.inf
@@ -60,6 +62,8 @@ class Gate:
             decision = Decision(Answer.NEVER, reason_of(cancelled))
         else:
             decision = self._by_window(rows)
+        if decision.answer is Answer.START and (why := self.pauses.why(rows[0].id)):
+            decision = Decision(Answer.WAIT, why)
         self.note_waiting({str(rows[0].id): decision.sentence} if decision.answer is Answer.WAIT else {})
         return decision
 
@@ -89,6 +93,11 @@ class Gate:
         if ask is not None and ask.kind is Ask.CANCEL:
             return not ask.answer or again
         return self.open()
+
+    def put_off(self, row: MoveRow, why: str) -> None:
+        """Let an approved move wait for a while, longer every time, and note why."""
+        self.pauses.put_off(row.id, why)
+        self.note_waiting({str(row.id): why})
 
     def open(self) -> bool:
         """Whether it is a time for moves."""

@@ -59,6 +59,7 @@ class AgentCollector(Collector):
         yield from _roles(snapshots)
         yield from _plans(snapshots)
         yield from _undecided(snapshots)
+        yield from _leftovers(snapshots)
         yield from _outcomes(snapshots)
         yield from _units(snapshots, self._top_units)
 
@@ -128,6 +129,18 @@ def _roles(snapshots: list[Snapshot]) -> Iterator[Metric]:
             if measured(figures):
                 wait.add_metric([snapshot.database, figures.role, figures.name], waited_seconds(figures) * HOUR)
     yield wait
+
+
+def _leftovers(snapshots: list[Snapshot]) -> Iterator[Metric]:
+    """What interrupted moves have left in the database, until it is removed."""
+    number = GaugeMetricFamily(
+        "hotplace_leftovers", "What interrupted moves have left and is not removed yet.", labels=("database",)
+    )
+    size = GaugeMetricFamily("hotplace_leftover_bytes", "Bytes of it, as far as known.", labels=("database",))
+    for snapshot in snapshots:
+        number.add_metric([snapshot.database], len(snapshot.leftovers))
+        size.add_metric([snapshot.database], sum(each.bytes or 0 for each in snapshot.leftovers))
+    yield from (number, size)
 
 
 def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from agent.config import Storage
+from agent.leftovers import Leftover
 from agent.outcomes import Outcome, OutcomeVerdict
 from agent.progress import RunningMove
 from agent.ranking import Standing
@@ -69,6 +70,7 @@ class Snapshot:
     error: str = ""
     moved_bytes: int = 0
     moves: Mapping[str, int] | None = None  # state -> how many ended there since start
+    leftovers: tuple[Leftover, ...] = ()  # what interrupted moves have left in the database
     undone: int = 0  # moves that another one took back, since start
     groups_left_worse: int = 0  # that ended halfway, and are neither taken back nor judged
     proposals: Mapping[str, int] | None = None  # state -> how many are open

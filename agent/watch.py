@@ -22,6 +22,7 @@ from agent.executor import Executor, Listener, Ties
 from agent.ledger import Ledger, MoveRow
 from agent.ledger.stored import ENDED
 from agent.left_worse import GroupWatch
+from agent.leftovers import leftovers_of
 from agent.outcomes import Outcome
 from agent.pins import PIN_REPORTS, pin_reports, reports_document
 from agent.planner import Planning, make_planning, proposal_of
@@ -89,7 +90,8 @@ class Watch:
         self._acting: Connector | None = None
         self._lease: Lease | None = None
         self._stopping = threading.Event()
-        self.snapshot = Snapshot(database=database.name, engine=database.engine)
+        left = leftovers_of(ledger, database.name)
+        self.snapshot = Snapshot(database=database.name, engine=database.engine, leftovers=left)
 
     # -- sampling and planning -----------------------------------------------------------------------------------
 
@@ -227,19 +229,24 @@ class Watch:
     # -- acting --------------------------------------------------------------------------------------------------
 
     def act(self) -> tuple[MoveRow, ...]:
-        """Carry out what is approved. With dry_run on, nothing: not even a session is opened.
+        """Carry out what is approved, and remove what moves have left. With dry_run on nothing is sent or opened.
 
         Raises:
             LeaseHeld: another agent acts on this database.
             ConnectorError: the engine did not answer.
         """
-        if self.dry_run or not self._ledger.moves.to_do(self.database.name) or not self.executor.has_work():
+        if self.dry_run or not (self.snapshot.leftovers or self._ledger.moves.to_do(self.database.name)):
+            return ()
+        if not self.executor.has_work():
             return ()
         due = self._ledger.moves.rows(database=self.database.name, states=ACTIONABLE)
         self.hold_lease()
         for proposal_id in {row.proposal_id for row in due}:
             self._settling.remember_before(proposal_id)
-        done = self.executor.run_approved()
+        try:
+            done = self.executor.run_approved()
+        finally:
+            self.snapshot.leftovers = self.executor.leftovers()
         self._count(done)
         if any(row.state in NOT_DONE for row in done):
             self.snapshot.groups_left_worse = self._groups.look(self.acting)

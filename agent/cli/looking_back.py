@@ -15,6 +15,7 @@ from agent.cli.output import Column
 from agent.cli.session import Session
 from agent.cli.wording import short_digest
 from agent.ledger import AuditReport, AuditRow, Ledger, MoveRow, OutcomeRow, StepRow
+from agent.leftovers import leftover_document, leftovers_of
 from agent.outcomes import outcome_json
 from agent.proposals import DIGEST_SHOWN
 from agent.units_of_measure import format_when
@@ -54,14 +55,20 @@ def history(session: Session, limit: Limit = SHOWN) -> None:
     rows = session.ledger.moves.latest(session.database.name, limit)
     numbers = [row.id for row in rows]
     measured, steps = session.ledger.moves.outcomes_of(numbers), session.ledger.moves.steps_of(numbers)
+    left = leftovers_of(session.ledger, session.database.name)
     if rows:
         session.out.table(HISTORY_COLUMNS, [_move_cells(row, measured.get(row.id)) for row in rows])
     else:
         session.out.line("no move was ever proposed")
+    for each in left:
+        session.out.line(
+            f"move {each.move} ({each.unit}), since {format_when(each.since)}: {each.sentence}", style="bold"
+        )
     session.out.document(
         {
             "database": session.database.name,
             "moves": [_move_document(row, measured.get(row.id), steps[row.id]) for row in rows],
+            "left_behind": [leftover_document(each) for each in left],
         }
     )
 

@@ -122,7 +122,9 @@ class DatabaseConfig(Part):
     plan_seconds: Seconds = Field(default=3600.0, alias="plan_every", ge=0.05)
     settle_seconds: Seconds = Field(default=900.0, alias="settle", ge=0)  # caches warm up before a move is measured
     proposal_expires_seconds: Seconds = Field(default=86400.0, alias="proposal_expires", gt=0)
-    retries: Count = Field(default=5, ge=1, le=100)  # tries of a step that failed without changing anything
+    retries: Count = Field(
+        default=5, ge=1, le=100
+    )  # tries of a step that failed without changing anything; for locks, in a row
     windows: tuple[Window, ...] = ()  # when moves may run; none: always
     time_zone: Zone = UTC  # of the windows
     excluded_days: tuple[Days, ...] = ()  # on which no move runs

@@ -68,7 +68,7 @@ databases:
     plan_every: 1h
     settle: 15min           # caches warm up before the outcome of a move is measured
     proposal_expires: 24h   # an approval later than this is refused
-    retries: 5              # tries of a step that failed without changing anything
+    retries: 5              # tries of a step that failed without changing anything; waiting for a lock is not counted
 
     windows: []             # when moves may run; none: always. A window belongs to the day on which it begins:
     # windows: ["mon-fri 22:00-05:00", "sat 00:00-24:00"]

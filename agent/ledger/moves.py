@@ -298,8 +298,13 @@ def _check_covered(row: MoveRow, sql: str) -> None:
             f"no approval covers this statement of move {row.id}: {sql}",
             advice="This is a fault of hotplace; nothing was sent. Please report it with the output of hotplace show.",
         )
-    if row.state not in MAY_SEND:
+    if row.state not in MAY_SEND and not _tidies_up(row, sql):
         raise WrongState(f"move {row.id} is {row.state}; statements are sent while it runs")
+
+
+def _tidies_up(row: MoveRow, sql: str) -> bool:
+    """Whether it removes what the move has left: allowed for as long as that is there, whatever became of the move."""
+    return row.attempts > 0 and any(sql in step.statements for step in row.move.route.tidy_steps)
 
 
 def _statements(route: Route) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -162,6 +163,23 @@ def test_only_approved_statements_are_journalled(ledger: Ledger) -> None:
         with pytest.raises(NotApproved, match=f"move {move_id}"):
             ledger.moves.step_intent(move_id, 1, sql)
     assert len(ledger.moves.steps(move_id)) == 4
+
+
+def test_what_a_move_has_left_may_be_removed_whatever_became_of_it(ledger: Ledger) -> None:
+    """Only what tidies up, and only of a move that has begun: a leftover outlives the move that has left it."""
+    tidy = Step(sql="DROP INDEX i_ccnew", purpose="tidy", variants=("DROP INDEX i_ccnew1",))
+    number = ledger.proposals.store(a_proposal(a_move(1, route=replace(a_route(), tidy_steps=(tidy,)))))
+    ledger.proposals.approve(number, who="anna", origin="terminal", digest=ledger.proposals.row(number).digest)
+    (move_id,) = _ids(ledger, number)
+    with pytest.raises(WrongState):
+        ledger.moves.step_intent(move_id, 2, tidy.sql)
+    _walk(ledger, move_id, *RUN, S.FAILED)
+    for sql in tidy.statements:
+        ledger.moves.step_result(ledger.moves.step_intent(move_id, 2, sql), StepState.DONE, "")
+    with pytest.raises(WrongState):
+        ledger.moves.step_intent(move_id, 1, a_route().steps[0].sql)
+    with pytest.raises(NotApproved):
+        ledger.moves.step_intent(move_id, 2, "DROP INDEX i_ccnew2")
 
 
 def test_statements_are_sent_while_the_move_runs(ledger: Ledger) -> None:

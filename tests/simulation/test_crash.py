@@ -134,6 +134,48 @@ def test_a_lock_that_is_not_obtained_is_tried_again(tmp_path: Path) -> None:
     check_truth(site)
 
 
+def test_locks_that_are_not_obtained_fail_no_move(tmp_path: Path) -> None:
+    """The tries of a row over, the move waits, says so, and begins again after growing pauses until it can."""
+    site = Site(tmp_path, policy="maximum_moves: 1")
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        for _ in range(9):
+            site.world.faults.arm(FaultKind.LOCK_NOT_OBTAINED)
+        (row,) = watch.act()
+        assert (row.state, len(ledger.moves.steps(row.id))) == (MoveState.APPROVED, 5)
+        assert "while its window and its approval last" in row.reason
+        assert watch.act() == (), "it is left alone for a while"
+        for _ in range(4):  # one try each from now on
+            site.clock.sleep(30.0)
+            (row,) = watch.act()
+            assert row.state is MoveState.APPROVED
+        site.clock.sleep(30.0)
+        (row,) = watch.act()
+        assert (row.state, len(ledger.moves.steps(row.id))) == (MoveState.PLACED, 10)
+
+
+def test_the_precheck_comes_before_every_try(tmp_path: Path) -> None:
+    """What has become wrong between two tries is not done: the table was dropped meanwhile."""
+    site = Site(tmp_path, policy="maximum_moves: 1")
+    with site.agent() as (watch, ledger):
+        number = site.approved(watch, ledger)
+        move = ledger.proposals.row(number).proposal.moves[0]
+        site.world.faults.arm(FaultKind.LOCK_NOT_OBTAINED)
+        sleep = site.clock.sleep
+
+        def drop_before_another_try(seconds: float) -> None:
+            sleep(seconds)
+            if "try 2 of 5" in site.told[-1]:
+                with site.world.turn():
+                    site.world.drop(move.key)
+
+        site.clock.sleep = drop_before_another_try  # type: ignore[method-assign]
+        (row,) = watch.act()
+        assert row.state is MoveState.SKIPPED
+        assert "no longer exists" in row.reason
+        assert len(ledger.moves.steps(row.id)) == 1
+
+
 def test_a_full_space_fails_the_move_and_nothing_else(tmp_path: Path) -> None:
     """The move fails with the engine's reason, its bundle stays, and the next move is still done."""
     site = Site(tmp_path, policy=FEW_MOVES)
