@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from agent.ledger import SentRow, StepState
+from agent.ledger import SentRow, StepRow, StepState
 from agent.proposals import ProposedMove
 from agent.states import MoveState
+from connectors.effects import Locked
 from connectors.model import Space
 from policies.board import capacity_bytes
+from policies.copy_time import Taught, copy_factors, factor_of
 from policies.costs import Copy
-from policies.plan import MoveReason, Tier
+from policies.plan import CopyFactor, MoveReason, Tier
 from policies.turnover import undrained
 from policies.windows import Opening
 
 LEARN_WITHIN = timedelta(days=90)
-FEWEST = 3  # moves of one kind that teach a rate
-LATEST = 20  # of them count
 REMEMBERED = 50  # moves of all kinds that teach the costs of a plan, the newest
 DAY = timedelta(days=1)
 ARRIVED = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT, MoveState.UNDO_PROPOSED, MoveState.UNDONE})
@@ -28,15 +28,22 @@ Kind = tuple[str, str, str]  # route, tier it left, tier it came to
 
 
 @dataclass(frozen=True, slots=True)
-class CopyRates:
-    """Bytes per second of each kind of move, as far as moves have taught them."""
+class CopyTimes:
+    """How many times as long as predicted each kind of move takes, as far as moves have taught it."""
 
-    learnt: Mapping[Kind, float]
+    factors: tuple[CopyFactor, ...] = ()
 
     def seconds(self, move: ProposedMove) -> float:
-        """How long its statements will take, by what was learnt, or else as it was planned."""
-        rate = self.learnt.get(kind_of(move))
-        return move.copy_seconds if rate is None else move.size_bytes / rate
+        """How long its statements will take, by what was learnt until now, or else as it was planned."""
+        predicted = predicted_seconds(move)
+        return move.copy_seconds if predicted is None else predicted * factor_of(self.factors, kind_of(move))
+
+
+def predicted_seconds(move: ProposedMove) -> float | None:
+    """How long its statements were predicted to take, what was learnt aside; None: stored before that was told."""
+    if move.cost is None or move.cost.copying is None:
+        return None
+    return sum(move.cost.copying) + move.cost.around_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,39 +59,46 @@ def kind_of(move: ProposedMove) -> Kind:
     return move.route.name, move.from_tier, move.to_tier
 
 
-def learn(sent: Iterable[SentRow]) -> CopyRates:
-    """Rates of the kinds of which enough moves have arrived: all their bytes over all their time, lock waits included.
+def learn(sent: Iterable[SentRow]) -> CopyTimes:
+    """How long moves took against what was predicted, lock waits included.
 
     Args:
         sent: statements in the order they were sent.
     """
-    taught: dict[Kind, list[tuple[int, float]]] = defaultdict(list)
-    for rows in _arrived(sent):
-        move = rows[0].move
-        taught[kind_of(move)].append((move.size_bytes, sum(_seconds(row) for row in rows)))
-    learnt = {}
-    for kind, moves in taught.items():
-        latest = moves[-LATEST:]
-        seconds = sum(lasted for _, lasted in latest)
-        if len(latest) >= FEWEST and seconds > 0:
-            learnt[kind] = sum(size for size, _ in latest) / seconds
-    return CopyRates(learnt)
+    return CopyTimes(copy_factors(taught_by(sent)))
+
+
+def taught_by(sent: Iterable[SentRow]) -> list[Taught]:
+    """The newest moves that arrived at once and whose time was predicted by what they read and write, oldest first."""
+    taught = []
+    for rows in _smooth(sent):
+        predicted, seconds = predicted_seconds(rows[0].move), sum(_seconds(row) for row in rows)
+        if predicted is not None and predicted > 0 and seconds > 0:
+            taught.append(Taught(kind_of(rows[0].move), predicted, seconds))
+    return taught[-REMEMBERED:]
 
 
 def copies_of(sent: Iterable[SentRow]) -> list[Copy]:
     """The newest moves that arrived without being held, failing or being lost sight of, oldest first."""
-    smooth = (rows for rows in _arrived(sent) if all(row.state is StepState.DONE for row in rows))
     return [
         Copy(
-            size_bytes=rows[0].move.size_bytes,
             started_at=rows[0].intended_at,
             ended_at=_ended(rows),
         )
-        for rows in smooth
+        for rows in _smooth(sent)
     ][-REMEMBERED:]
 
 
-def used_within(sent: Iterable[SentRow], opening: Opening, rates: CopyRates) -> Used:
+def stalled_seconds(move: ProposedMove, steps: Sequence[StepRow]) -> float | None:
+    """The longest time in which its lock, or the wait for it, kept others out: that of a statement, by the journal.
+
+    None where it locks nobody out for longer than a moment, or nobody saw a statement of it end.
+    """
+    took = [(step.ended_at - step.intended_at).total_seconds() for step in steps if step.ended_at is not None]
+    return max(took, default=None) if move.route.locked in {Locked.WRITES, Locked.ALL} else None
+
+
+def used_within(sent: Iterable[SentRow], opening: Opening, times: CopyTimes) -> Used:
     """What was copied within the window: of a move that had part of its time in it, that part.
 
     Of a move that did not arrive, as much as its time in the window would have copied.
@@ -95,7 +109,7 @@ def used_within(sent: Iterable[SentRow], opening: Opening, rates: CopyRates) -> 
         within = sum(_seconds(row, opening) for row in rows)
         whole = sum(_seconds(row) for row in rows)
         if rows[0].move_state not in ARRIVED:
-            whole = max(whole, rates.seconds(move))
+            whole = max(whole, times.seconds(move))
         total_seconds += within
         total_bytes += move.size_bytes * min(1.0, within / whole) if whole else 0.0
     return Used(round(total_bytes), total_seconds)
@@ -103,10 +117,10 @@ def used_within(sent: Iterable[SentRow], opening: Opening, rates: CopyRates) -> 
 
 def worn(tiers: Iterable[Tier], sent: Sequence[SentRow], now: datetime) -> tuple[Tier, ...]:
     """The tiers, each that has an endurance budget with what the copies of the last 24 hours have used of it."""
-    day, rates = Opening(now - DAY, now), learn(sent)
+    day, times = Opening(now - DAY, now), learn(sent)
 
     def copied(tier: Tier) -> int:
-        return used_within((row for row in sent if row.move.to_tier == tier.name), day, rates).bytes
+        return used_within((row for row in sent if row.move.to_tier == tier.name), day, times).bytes
 
     return tuple(
         tier
@@ -152,6 +166,11 @@ def came_up(tiers: Sequence[Tier], sent: Iterable[SentRow]) -> dict[str, datetim
 def _arrived(sent: Iterable[SentRow]) -> Iterable[list[SentRow]]:
     """The statements of each move that arrived and had something to copy, in the order the moves began."""
     return _by_move(row for row in sent if row.move_state in ARRIVED and row.move.size_bytes > 0).values()
+
+
+def _smooth(sent: Iterable[SentRow]) -> Iterable[list[SentRow]]:
+    """Those of them that were neither held nor tried again, and whose every statement was seen to end."""
+    return (rows for rows in _arrived(sent) if all(row.state is StepState.DONE for row in rows))
 
 
 def _ended(rows: Iterable[SentRow]) -> datetime:

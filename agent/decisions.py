@@ -142,6 +142,8 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
         arrays["units.wide"] = units.wide
     if situation.growth is not None:
         arrays["situation.growth"] = situation.growth
+    if situation.copy_seconds is not None:
+        arrays["situation.copy_seconds"] = situation.copy_seconds
     arrays |= Texts.of(units.key).arrays("keys")
     arrays["few"] = _text(_FEW.dump_python(few))
     return arrays
@@ -176,6 +178,7 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
         sessions=few.sessions,
         transient=few.transient,
         growth=arrays.get("situation.growth"),
+        copy_seconds=arrays.get("situation.copy_seconds"),
         **by_unit,
     )
     return situation, few.settings

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from agent.config import DatabaseConfig
-from agent.copying import copies_of
+from agent.copying import copies_of, taught_by
 from agent.ledger import Ledger, SentRow
 from connectors.model import DatabaseDemand
 from policies.costs import Disturbed, learnt
@@ -19,9 +19,9 @@ DISTURBED = "work while moves ran"  # name under which the ledger keeps the inte
 
 
 def experienced(
-    database: DatabaseConfig, ledger: Ledger, sent: Iterable[SentRow], work: DatabaseDemand
+    database: DatabaseConfig, ledger: Ledger, sent: Sequence[SentRow], work: DatabaseDemand
 ) -> PolicySettings:
-    """The configured settings with the copy rate and slow-down that earlier moves of this database have taught.
+    """The configured settings with how long copies take and hold sessions up, as earlier moves taught.
 
     Args:
         database: its configuration.
@@ -29,7 +29,8 @@ def experienced(
         sent: its statements in the order they were sent.
         work: what it does now.
     """
-    return learnt(database.policy_settings(), copies_of(sent), disturbed_of(ledger, database.name), work)
+    disturbed = disturbed_of(ledger, database.name)
+    return learnt(database.policy_settings(), copies_of(sent), disturbed, work, taught_by(sent))
 
 
 def disturbed_of(ledger: Ledger, database: str) -> list[Disturbed]:

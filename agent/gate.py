@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from agent.allowance import START, Answer, Decision, Need, decide, limits_of
 from agent.attempt import Want
 from agent.config import DatabaseConfig
-from agent.copying import CopyRates, Used, learn, since_for, used_within
+from agent.copying import CopyTimes, Used, learn, since_for, used_within
 from agent.ledger import Ask, Ledger, MoveRow
 from agent.patience import Pauses
 from agent.wishes import Wishes, reason_of
@@ -43,7 +43,7 @@ class Gate:
         self._stopping = stopping
         self.pauses = Pauses(clock)  # of moves that would be begun in vain now
         self._waiting: dict[str, str] = {}
-        self._rates: CopyRates | None = None
+        self._times: CopyTimes | None = None
         self._learnt_at = -math.inf
 
     def decision(self, rows: Sequence[MoveRow]) -> Decision:
@@ -69,7 +69,7 @@ class Gate:
 
     def seconds(self, row: MoveRow) -> float:
         """How long the statements of a move are expected to take, with the safety factor."""
-        return self._database.copy_safety * self._learnt_rates(self._clock.now()).seconds(row.move)
+        return self._database.copy_safety * self._learnt_times(self._clock.now()).seconds(row.move)
 
     def want(self, row: MoveRow) -> Want:
         """What is wanted of the statement that runs."""
@@ -105,7 +105,7 @@ class Gate:
 
     def learn_again(self) -> None:
         """A move was sent, which teaches too."""
-        self._rates = None
+        self._times = None
 
     def note_waiting(self, waiting: dict[str, str]) -> None:
         """Let everybody see what waits, and why."""
@@ -118,29 +118,29 @@ class Gate:
         if limits.calendar.always and not limits.capped:
             return START
         now = self._clock.now()
-        rates = self._learnt_rates(now)
+        times = self._learnt_times(now)
         opening = limits.calendar.opening_at(now)
         used = Used(0, 0.0)
         if opening is not None and limits.capped:
             used = used_within(
-                self._ledger.moves.sent(self._database.name, opening.start - LONGEST_MOVE), opening, rates
+                self._ledger.moves.sent(self._database.name, opening.start - LONGEST_MOVE), opening, times
             )
-        return decide(_need_of(rows, rates, self._database.copy_safety), limits, used, now)
+        return decide(_need_of(rows, times, self._database.copy_safety), limits, used, now)
 
-    def _learnt_rates(self, now: datetime) -> CopyRates:
+    def _learnt_times(self, now: datetime) -> CopyTimes:
         """What moves have taught so far; read anew after each of them and now and then."""
-        if self._rates is None or self._clock.monotonic() - self._learnt_at >= LEARN_AGAIN_SECONDS:
-            self._rates = learn(self._ledger.moves.sent(self._database.name, since_for(now)))
+        if self._times is None or self._clock.monotonic() - self._learnt_at >= LEARN_AGAIN_SECONDS:
+            self._times = learn(self._ledger.moves.sent(self._database.name, since_for(now)))
             self._learnt_at = self._clock.monotonic()
-        return self._rates
+        return self._times
 
 
-def _need_of(rows: Sequence[MoveRow], rates: CopyRates, safety: float) -> Need:
+def _need_of(rows: Sequence[MoveRow], times: CopyTimes, safety: float) -> Need:
     """What moves that are begun together ask of a window."""
     what = rows[0].move.key if len(rows) == 1 else f"the group of {len(rows)} moves for {rows[-1].move.key}"
     return Need(
         key=what,
         bytes=sum(row.move.size_bytes for row in rows),
-        seconds=safety * sum(rates.seconds(row.move) for row in rows),
+        seconds=safety * sum(times.seconds(row.move) for row in rows),
         pausable=all(any(step.pausable for step in row.move.route.steps) for row in rows),
     )

@@ -27,9 +27,11 @@ from agent.routing import Refused, routed
 from agent.sampler import Picture
 from agent.situation import Wish, pins_of, situation_of, with_rest
 from connectors.amounts import format_bytes
-from connectors.base import Connector
+from connectors.base import Connector, TellsCopies
+from connectors.effects import CopyHabits
 from connectors.model import Bools, Route
 from policies.benefit import move_cost_seconds
+from policies.copy_time import devices_of, usual_seconds
 from policies.costs import route_cost
 from policies.forecast import forecast_plan
 from policies.modes import Hsm, Mode, plan_mode
@@ -39,6 +41,7 @@ from policies.transit import expected_bytes, without_room
 _N = TypeVar("_N", int, float)
 ROUNDS = 40  # of asking again, each for all moves of a plan; one that still has no way then does nothing
 WEIGHED_RATIO = 0.05  # of what copying costs: a route that costs less beside it is told, and the plan not made again
+SURPRISING_RATIO = 0.25  # of the time that a copy was planned with: a route that takes longer by more is weighed
 REWEIGHED = 3  # plans made again for what routes cost, at most: each brings in others, of lower gain
 
 
@@ -102,18 +105,20 @@ def make_planning(
     situation = replace(situation_of(picture, database, ledger, settings, now), by_mean=as_it_looks)
     if mode is None:  # who asks for one by a command has perhaps removed the cause, and is not held up
         situation = with_rest(situation, database, ledger, settings, now)
+    habits = connector.copy_habits() if isinstance(connector, TellsCopies) else CopyHabits()
     situation = replace(
         situation,
         tiers=worn(situation.tiers, sent, now),
         turned_over_ratio=turned_over(situation.tiers, situation.spaces, sent, now, settings.turnover_per_week),
     )
+    situation = replace(situation, copy_seconds=usual_seconds(situation, settings, habits))
     wanted, plain = mode or Hsm(), mode is None and time_limit_seconds == math.inf
     reweighed, exact = 0, np.zeros(len(situation.units), dtype=np.bool_)
     for _ in range(ROUNDS):
         plan = plan_mode(situation, settings, wanted, time_limit_seconds=time_limit_seconds)
         corrected = _with_exact_sizes(situation, plan, connector, exact)
         if corrected is not None:
-            situation = corrected
+            situation = replace(corrected, copy_seconds=usual_seconds(corrected, settings, habits))
             continue
         found = routed(situation, settings, plan, connector)
         if found.refused:
@@ -130,6 +135,7 @@ def make_planning(
             situation = replace(situation, route_costs={**situation.route_costs, **dear})
             reweighed += 1
             continue
+        plan = replace(plan, moves=tuple(map(_timed, plan.moves, costs)))
         return Planning(
             situation=situation, settings=settings, plan=plan, routes=routes, costs=costs, made_at=now, pins=pins,
             plain=plain, purpose=purpose_of(wanted), work=database.engine_record.work,
@@ -144,22 +150,38 @@ def make_planning(
 def _costs(
     situation: Situation, plan: Plan, routes: Sequence[Route], settings: PolicySettings
 ) -> tuple[RouteCost, ...]:
-    """What each move's route costs beside copying."""
-    pairs = zip(plan.moves, routes, strict=True)
-    return tuple(route_cost(route, move.rows, situation, settings) for move, route in pairs)
+    """What each move's route costs, and how long it copies once those before it have brought what it reads."""
+    devices, brought = devices_of(situation, settings), dict[str, str]()
+    costs = []
+    for move, route in zip(plan.moves, routes, strict=True):
+        costs.append(route_cost(route, move.rows, situation, settings, brought=brought, devices=devices))
+        brought.update((situation.units.key[row], move.to_space) for row in move.rows)
+    return tuple(costs)
+
+
+def _timed(move: PlannedMove, cost: RouteCost) -> PlannedMove:
+    """The move with the time that its route says."""
+    return move if cost.copy_seconds is None else replace(move, copy_seconds=cost.copy_seconds)
 
 
 def _dear(
     situation: Situation, plan: Plan, costs: Sequence[RouteCost], settings: PolicySettings
 ) -> dict[str, RouteCost]:
     """Costs that count and that the plan did not know, by leading unit; a whole is weighed by its copying alone."""
-    sizes = np.array([move.size_bytes for move in plan.moves], dtype=np.int64)
-    copying = move_cost_seconds(sizes, situation.database, settings)
+    seconds = np.array([move.copy_seconds for move in plan.moves])
+    copying = move_cost_seconds(seconds, situation.database, settings)
     return {
         move.key: cost
         for move, cost, of_copy in zip(plan.moves, costs, copying.tolist(), strict=True)
-        if cost.seconds > WEIGHED_RATIO * of_copy and not move.wide and move.key not in situation.route_costs
+        if (cost.seconds > WEIGHED_RATIO * of_copy or _surprising(move, cost))
+        and not move.wide
+        and move.key not in situation.route_costs
     }
+
+
+def _surprising(move: PlannedMove, cost: RouteCost) -> bool:
+    """Whether a route copies for much longer than was planned with."""
+    return cost.copy_seconds is not None and cost.copy_seconds > (1.0 + SURPRISING_RATIO) * move.copy_seconds
 
 
 def _within_window(settings: PolicySettings, database: DatabaseConfig, now: datetime) -> PolicySettings:

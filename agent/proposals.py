@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from pydantic import TypeAdapter
 
+from connectors.effects import Locked
 from connectors.model import Route
 from policies.forecast import Forecast
 from policies.plan import MoveReason, RouteCost
@@ -44,6 +45,19 @@ class ProposedMove:
     undoes: int | None = None  # number of the move that this one takes back
     cost: RouteCost | None = None  # beside copying; None: stored before it was reckoned, or an undo
     group: int | None = None  # begun together or not at all, see agent.ledger.grouping; None: by reason
+
+    @property
+    def stall_seconds(self) -> float | None:
+        """How long those whom its lock keeps out are said to stand still; None: stored before routes told."""
+        match self.route.locked:
+            case None:
+                return None
+            case Locked.NOTHING:
+                return 0.0
+            case Locked.BRIEFLY:
+                return self.route.lock_seconds
+            case _:
+                return self.copy_seconds
 
     @property
     def what(self) -> str:

@@ -26,6 +26,7 @@ from types import TracebackType
 from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from connectors.containers import ByHand
+from connectors.effects import CopyHabits
 from connectors.model import (
     I64,
     Blocker,
@@ -279,6 +280,15 @@ class FollowsOn(Protocol):
 
     def routes_after(self, bundle: Bundle, to_space: str, before: Route) -> tuple[Route, ...] | NoRoute:
         """As ``Connector.routes``, as if ``before`` had been carried out."""
+        ...
+
+
+@runtime_checkable
+class TellsCopies(Protocol):
+    """What a connector may offer besides: how it copies, where that is not each unit once from its space to another."""
+
+    def copy_habits(self) -> CopyHabits:
+        """What holds for all units before a route is asked for. Asks nothing of the server."""
         ...
 
 

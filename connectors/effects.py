@@ -1,4 +1,4 @@
-"""What a move does beside copying: whom it holds up, what it logs, what it leaves to do, what has to survive it."""
+"""What a move does: what it reads and writes where, whom it holds up, what it logs, leaves to do and has to keep."""
 
 from __future__ import annotations
 
@@ -30,6 +30,30 @@ class LogVolume(StrEnum):
         if not log_bytes:
             return cls.NONE
         return cls.FULL if log_bytes > MINIMAL_LOG * copied_bytes else cls.MINIMAL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer:
+    """Bytes that a move reads from a space or writes to one, from the first to the last; one after the other."""
+
+    space: str  # where they are when the route is asked for, or where they go
+    bytes: int
+    written: bool = False  # False: read
+    unit: str = ""  # key of the unit that is read, which an earlier move may have brought elsewhere; "": none
+    work_ratio: float = 0.5  # of the server's own work on a byte that is read, logged and written: 1.0 in all
+    whole: bool = False  # no other request comes between: the engine keeps the device for it
+
+    def __post_init__(self) -> None:
+        if self.bytes < 0 or not self.work_ratio >= 0:
+            raise ValueError(f"a transfer of {self.bytes} bytes with {self.work_ratio} of the work is none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyHabits:
+    """How an engine copies, as far as it can be said of all units at once, before a route is asked for."""
+
+    index_reads_table: int = 0  # times that moving an index reads its table; 0: the index itself is read
+    whole: bool = False  # as of a ``Transfer``
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from connectors.containers import Container
-from connectors.effects import FollowUp, Kept, Locked, LogVolume
+from connectors.effects import FollowUp, Kept, Locked, LogVolume, Transfer
 from connectors.figures import RoleFigures, SpaceFigures
 
 F64 = NDArray[np.float64]
@@ -301,6 +301,17 @@ class Route:
     tidy_locks: str = ""  # of tidy_steps, in the engine's words, one sentence; "": as locks
     patient_prologue: tuple[str, ...] = ()  # in place of prologue where all that is in the way gives way to who waits
     tidy_bytes: int = 0  # that tidy_steps copy at most, all together
+    drains: int = 0  # times that it waits until every transaction has ended that was there before
+    copies: tuple[Transfer, ...] = ()  # what it reads and writes, in order; (): the bundle once, there and here
+
+    @property
+    def transfers(self) -> tuple[Transfer, ...]:
+        """What it reads and writes, in order: ``copies``, or else the bundle where it is and then in its target."""
+        size = self.bundle.size_bytes
+        return self.copies or (
+            Transfer(space=self.bundle.space, bytes=size, unit=self.bundle.key),
+            Transfer(space=self.to_space, bytes=size, written=True),
+        )
 
     @property
     def log_volume(self) -> LogVolume:
@@ -364,6 +375,7 @@ class Progress:
     done_bytes: int
     total_bytes: int
     sentence: str
+    done_ratios: tuple[float, ...] = ()  # of each of ``Route.transfers``, where the engine tells by phase; (): by bytes
 
 
 class Severity(StrEnum):

@@ -1,8 +1,8 @@
 """From a draft to the solver's question: who may go where, what that brings, and what it takes of everything scarce.
 
-Scarce are the room of every tier, the moves and bytes that one plan may take, and, where a tier has such limits, the
-I/Os that its drives serve and the bytes that may be written to it. Numbers are whole and items in canonical order, so
-the question is the same in whatever order an engine lists its units.
+Scarce are the room of every tier, the moves, bytes and copying time that one plan may take, and, where a tier has such
+limits, the I/Os that its drives serve and the bytes that may be written to it. Numbers are whole and items in canonical
+order, so the question is the same in whatever order an engine lists its units.
 """
 
 from __future__ import annotations
@@ -160,12 +160,15 @@ def _rooms(draft: Draft, tiers: Sequence[Tier], bundle: I64, *, all_rows: bool) 
 
 
 def _limits(draft: Draft, bundle: I64, *, all_rows: bool) -> Iterator[_Row]:
-    """What one plan could run out of: moves and bytes."""
+    """What one plan could run out of: moves, bytes and time to copy."""
     size = draft.bundles.size[bundle].astype(np.float64)
     if all_rows or len(bundle) > draft.left:
         yield _Row(float(draft.left), 1.0)
     if draft.left_bytes < inf and (all_rows or size.sum() > draft.left_bytes):
         yield _Row(draft.left_bytes, size)
+    copying = draft.bundles.copying[bundle]
+    if draft.left_copying < inf and (all_rows or copying.sum() > draft.left_copying):
+        yield _Row(draft.left_copying, copying)
 
 
 def _uses(rows: Sequence[_Row], home: I64, target: I64) -> F64:

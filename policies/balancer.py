@@ -135,7 +135,8 @@ def _sketched(begun: _Begun, seconds: float) -> _Sketch:
     fresh = partial(_fresh_board, situation, bundles, settings)
     paying = within_turnover(groups, draft, situation, fresh())
     kept = within_limits(tables_first(paying, bundles, situation.units, fresh()), settings, seconds)
-    full = (bundles.size > draft.left_bytes) | more | (draft.left < 1) | (len(kept) < len(groups))
+    large = (bundles.size > draft.left_bytes) | (bundles.copying > draft.left_copying)
+    full = large | more | (draft.left < 1) | (len(kept) < len(groups))
     return _Sketch(
         situation=situation,
         draft=draft,
@@ -189,14 +190,22 @@ def reasons_of(
 def within_limits(groups: Sequence[Group], settings: PolicySettings, seconds: float) -> list[Group]:
     """The longest prefix of groups that copies no more and no longer; a group is carried out whole or not at all."""
     spent = np.cumsum(np.array([group.size for group in groups], dtype=np.int64))
-    return list(groups[: int(np.searchsorted(spent, copy_limit_bytes(settings, seconds), side="right"))])
+    lasts = np.cumsum(np.array([group.copying for group in groups], dtype=np.float64))
+    most = copy_limit_bytes(settings), copy_limit_micros(settings, seconds)
+    return list(
+        groups[: min(int(np.searchsorted(*each, side="right")) for each in zip((spent, lasts), most, strict=True))]
+    )
 
 
-def copy_limit_bytes(settings: PolicySettings, seconds: float = inf) -> float:
-    """Bytes that a plan may copy, by the settings and in that many seconds; inf without a limit."""
+def copy_limit_bytes(settings: PolicySettings) -> float:
+    """Bytes that a plan may copy; inf without a limit."""
+    return inf if settings.maximum_bytes is None else float(settings.maximum_bytes)
+
+
+def copy_limit_micros(settings: PolicySettings, seconds: float = inf) -> float:
+    """Microseconds that a plan may copy, no more than so many seconds; inf without a limit."""
     limits = [seconds, *(limit for limit in (settings.maximum_copy_seconds,) if limit is not None)]
-    most = min(limits) * settings.copy_bytes_per_second
-    return most if settings.maximum_bytes is None else min(most, float(settings.maximum_bytes))
+    return min(limits) * MICRO
 
 
 def plan_of(
@@ -227,7 +236,7 @@ def plan_of(
     total = present_wait(bundles, situation) / MICRO
     interval, share = intervals(bundles, situation, settings, hops, spared, total)
     return Plan(
-        moves=tuple(planned_moves(groups, bundles, situation, settings)),
+        moves=tuple(planned_moves(groups, bundles, situation)),
         wait_per_hour=total,
         wait_saved_per_hour=saved / MICRO,
         bound_per_hour=max(limit, saved) / MICRO,
@@ -283,7 +292,8 @@ def new_draft(
         keys=Names(situation.units.key, bundles.lead),
         moved=np.zeros(len(bundles), dtype=np.bool_),
         left=settings.maximum_moves,
-        left_bytes=copy_limit_bytes(settings, seconds),
+        left_bytes=copy_limit_bytes(settings),
+        left_copying=copy_limit_micros(settings, seconds),
         demote=demote,
         dearness=dearness(situation.turned_over_ratio, settings),
     )

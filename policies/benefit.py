@@ -70,14 +70,14 @@ def speedup(elapsed: float, saved: float) -> float:
 
 
 def copy_seconds(size_bytes: I64, settings: PolicySettings) -> F64:
-    """How long copying takes, shape as given."""
+    """How long copying takes by size alone, where nothing else is known; shape as given. See ``copy_time``."""
     return np.asarray(size_bytes / settings.copy_bytes_per_second, dtype=np.float64)
 
 
-def move_cost_seconds(size_bytes: I64, database: DatabaseDemand, settings: PolicySettings) -> F64:
+def move_cost_seconds(copying_seconds: F64, database: DatabaseDemand, settings: PolicySettings) -> F64:
     """Session seconds a move costs: of every session that waits for disk, the share that stands still meanwhile."""
     lost = waiting_sessions(database) * settings.foreground_slow_down
-    return np.asarray(copy_seconds(size_bytes, settings) * lost, dtype=np.float64)
+    return np.asarray(copying_seconds * lost, dtype=np.float64)
 
 
 def waiting_sessions(database: DatabaseDemand) -> float:

@@ -62,6 +62,7 @@ class Group:
     saved: float  # microseconds per hour, all hops together
     cost: float  # session microseconds
     size: int  # bytes copied
+    copying: float  # microseconds that it takes
 
 
 class Board:

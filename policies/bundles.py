@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from connectors.model import F32, F64, I64, NO_PARENT, NO_WIDE, Bools, UnitTable
-from policies.benefit import move_cost_seconds, wait_per_hour
+from policies.benefit import copy_seconds, move_cost_seconds, wait_per_hour
 from policies.interval import certain_share
 from policies.plan import Pin, PolicySettings, Situation
 
@@ -42,6 +42,7 @@ class Bundles:
     routable: Bools  # False: the situation names a reason why it cannot move
     rates: F64  # (SIGNALS, m) per second
     wait: F64  # (tiers, m) microseconds per hour on each tier
+    copying: F64  # whole microseconds that moving it takes
     cost: F64  # session microseconds that moving it costs
     unit_wait: F64  # (tiers, n) seconds per hour of each row of the unit table on each tier
     hotter: F64  # demand by the hotter horizon over that by ``rates``, 1 or more
@@ -83,8 +84,8 @@ class Bundles:
 
 
 _BY_BUNDLE = (
-    "size", "space", "tier", "pin", "cooling", "observed", "routable", "rates", "wait", "cost", "hotter", "colder",
-    "error", "certain", "transient",
+    "size", "space", "tier", "pin", "cooling", "observed", "routable", "rates", "wait", "copying", "cost", "hotter",
+    "colder", "error", "certain", "transient",
 )  # fmt: skip
 
 
@@ -103,6 +104,8 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
     tier = situation.tier_of_space[space].astype(np.int64) if len(space) else np.zeros(0, np.int64)
     wait = _summed_rows(np.rint(unit_wait * MICRO), rows, start)
     error = _by_wait(situation.heat.error, 0.0, unit_wait, rows, start, wait)
+    copying = _copying(situation, settings, lead, size, rows, start)
+    cost = move_cost_seconds(copying, situation.database, settings) + _of_routes(situation, lead) * MICRO
     return Bundles(
         rows=rows,
         start=start,
@@ -116,7 +119,8 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
         routable=_routable(situation, lead),
         rates=_summed_rows(situation.heat.rates, rows, start),
         wait=wait,
-        cost=np.rint((move_cost_seconds(size, situation.database, settings) + _of_routes(situation, lead)) * MICRO),
+        copying=copying,
+        cost=np.rint(cost),
         unit_wait=unit_wait,
         hotter=_by_wait(situation.heat.hotter, 1.0, unit_wait, rows, start, wait),
         colder=_by_wait(situation.heat.colder, 1.0, unit_wait, rows, start, wait),
@@ -180,6 +184,20 @@ def _lead_first(units: UnitTable, rows: I64) -> I64:
     return np.array(sorted(rows, key=rank), dtype=np.int64)
 
 
+def _copying(situation: Situation, settings: PolicySettings, lead: I64, size: I64, rows: I64, start: I64) -> F64:
+    """Whole microseconds that moving each bundle takes: as its route says, as of its units, or by its size alone."""
+    if situation.copy_seconds is None:
+        seconds = copy_seconds(size, settings)
+    else:
+        seconds = _summed(situation.copy_seconds.astype(np.float64), rows, start)
+    if situation.route_costs:
+        for at, row in enumerate(lead.tolist()):
+            found = situation.route_costs.get(situation.units.key[row])
+            if found is not None and found.copy_seconds is not None:
+                seconds[at] = found.copy_seconds
+    return np.rint(seconds * MICRO)
+
+
 def _of_routes(situation: Situation, lead: I64) -> F64:
     """Seconds that routes cost beside the copying, where one was asked for. Shape ``(m,)``."""
     costs = np.zeros(len(lead))
@@ -213,8 +231,9 @@ def _routable(situation: Situation, lead: I64) -> Bools:
     return np.fromiter((key[int(row)] not in situation.no_route for row in lead), np.bool_, len(lead))
 
 
-def _summed(column: I64, rows: I64, start: I64) -> I64:
-    return column[rows] if _single(rows, start) else np.add.reduceat(column[rows], start[:-1])
+def _summed(column: _Column, rows: I64, start: I64) -> _Column:
+    summed: _Column = column[rows] if _single(rows, start) else np.add.reduceat(column[rows], start[:-1])
+    return summed
 
 
 def _summed_rows(matrix: F64, rows: I64, start: I64) -> F64:

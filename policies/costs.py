@@ -1,13 +1,13 @@
 """What moving costs: what earlier moves have taught of copying, and what a route adds by log, locks and follow-up.
 
-How fast bytes are copied, and how much sessions suffer meanwhile, are fits over finished moves, drawn towards what is
-configured as if that had been seen for a while, so that one odd move changes little. Rates are added up over bytes and
-seconds, not averaged over moves: a thousand small tables say less about a large one than one large table does.
+How much longer copies take than predicted (``copy_time``), and how much sessions suffer meanwhile, are fits over
+finished moves, drawn towards what was said without them as if that had been seen for a while: one odd move changes
+little.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import exp, log
@@ -18,14 +18,13 @@ from connectors.effects import Locked
 from connectors.figures import Role, RoleFigures
 from connectors.model import I64, DatabaseDemand, Route, Signal
 from policies.benefit import waiting_sessions
+from policies.copy_time import Device, Taught, around_seconds, copy_factors, factor_of, route_seconds
 from policies.plan import PolicySettings, RouteCost, Situation
 from policies.roles import own_waits
 
-PRIOR_COPY_SECONDS = 20.0  # of copying at the configured rate
 PRIOR_SLOW_SECONDS = 20.0  # of copying at the configured slow-down
 MOST_SLOW_DOWN = 3.0  # more than all work lost means that other work was in the way
 _WRITES = [Signal.ASYNC_WRITE, Signal.SYNC_WRITE]
-SHORTEST_COPY_SECONDS = 0.05  # shorter ones measure the round trip
 DEAR = 1000.0  # times its cost that giving way counts where a week's turnover is just used up
 MOST_DEAR = 1e6  # times its cost at most, however much was turned over
 
@@ -34,7 +33,6 @@ MOST_DEAR = 1e6  # times its cost at most, however much was turned over
 class Copy:
     """A finished move."""
 
-    size_bytes: int
     started_at: datetime
     ended_at: datetime
 
@@ -52,13 +50,6 @@ class Disturbed:
     ended_at: datetime
     transactions: float  # per second
     calm_transactions: float  # per second, before
-
-
-def copy_rate(copies: Sequence[Copy], configured: float) -> float:
-    """Bytes per second that copying really reaches, shrunk to the configured rate."""
-    told = [copy for copy in copies if copy.seconds >= SHORTEST_COPY_SECONDS and copy.size_bytes > 0]
-    seconds = PRIOR_COPY_SECONDS + sum(copy.seconds for copy in told)
-    return (configured * PRIOR_COPY_SECONDS + sum(copy.size_bytes for copy in told)) / seconds
 
 
 def slow_down(copies: Sequence[Copy], disturbed: Sequence[Disturbed], configured: float) -> float:
@@ -79,7 +70,11 @@ def slow_down(copies: Sequence[Copy], disturbed: Sequence[Disturbed], configured
 
 
 def learnt(
-    settings: PolicySettings, copies: Sequence[Copy], disturbed: Sequence[Disturbed], work: DatabaseDemand
+    settings: PolicySettings,
+    copies: Sequence[Copy],
+    disturbed: Sequence[Disturbed],
+    work: DatabaseDemand,
+    taught: Sequence[Taught] = (),
 ) -> PolicySettings:
     """Settings with the costs that earlier moves have taught.
 
@@ -90,11 +85,12 @@ def learnt(
         copies: finished moves.
         disturbed: intervals in which moves ran.
         work: of the whole database now, that says how many sessions wait.
+        taught: what finished moves were predicted to take, and took.
     """
     of_all = waiting_sessions(work) / max(1.0, work.active) if work.active == work.active else 1.0
     return replace(
         settings,
-        copy_bytes_per_second=copy_rate(copies, settings.copy_bytes_per_second),
+        copy_factors=copy_factors(taught),
         foreground_slow_down=slow_down(copies, disturbed, settings.foreground_slow_down * of_all) / of_all,
     )
 
@@ -116,20 +112,41 @@ def dearness(turned_over_ratio: float, settings: PolicySettings) -> float:
     return exp(min(share * log(DEAR), log(MOST_DEAR)))
 
 
-def route_cost(route: Route, rows: Sequence[int], situation: Situation, settings: PolicySettings) -> RouteCost:
-    """What a route costs beside its copying. Each part is an estimate from what sessions do now.
+def route_cost(
+    route: Route,
+    rows: Sequence[int],
+    situation: Situation,
+    settings: PolicySettings,
+    *,
+    brought: Mapping[str, str] | None = None,
+    devices: Sequence[Device] | None = None,
+) -> RouteCost:
+    """What a route costs beside its copying, and how long it copies. All is estimated from what sessions do now.
 
     Args:
         route: as the engine offers it.
         rows: of the units that it moves.
         situation: what they are used for, and what sessions wait for.
         settings: rates and the slow-down that copying is already taken to cost.
+        brought: unit key -> space, where moves that come before bring units.
+        devices: of the situation, where they are known already.
     """
     known = (work.seconds for work in route.follow_up if work.seconds is not None)
+    parts = route_seconds(route, rows, situation, settings, brought=brought, devices=devices)
+    tiers = {space.name: int(t) for space, t in zip(situation.spaces, situation.tier_of_space, strict=True)}
+    names = (
+        situation.tiers[tiers[s]].name if tiers.get(s, -1) >= 0 else "" for s in (route.bundle.space, route.to_space)
+    )
+    from_tier, to_tier = names
+    around = around_seconds(route, situation.database)
+    copying = (sum(parts) + around) * factor_of(settings.copy_factors, (route.name, from_tier, to_tier))
     return RouteCost(
         log_seconds=_log_seconds(route, situation, settings),
-        blocked_seconds=_blocked_seconds(route, np.array(rows, dtype=np.int64), situation, settings),
+        blocked_seconds=_blocked_seconds(route, np.array(rows, dtype=np.int64), situation, settings, copying),
         follow_up_seconds=sum(known, 0.0),
+        copying=parts,
+        around_seconds=around,
+        copy_seconds=copying,
     )
 
 
@@ -148,7 +165,9 @@ def _log_seconds(route: Route, situation: Situation, settings: PolicySettings) -
     return waiting * route.log_bytes / log_rate(situation.roles, settings.log_bytes_per_second)
 
 
-def _blocked_seconds(route: Route, rows: I64, situation: Situation, settings: PolicySettings) -> float:
+def _blocked_seconds(
+    route: Route, rows: I64, situation: Situation, settings: PolicySettings, copy_seconds: float
+) -> float:
     """Sessions at work on these units, for as long as a lock or the wait for it may hold them up.
 
     What a copy is taken to cost everybody is counted there; who is locked out of it loses the rest of the time as well.
@@ -158,7 +177,7 @@ def _blocked_seconds(route: Route, rows: I64, situation: Situation, settings: Po
     users, writers = _sessions_at_work(rows, situation)
     if route.locked is Locked.WRITES:
         users = writers
-    copying = 0.0 if route.locked is Locked.BRIEFLY else route.bundle.size_bytes / settings.copy_bytes_per_second
+    copying = 0.0 if route.locked is Locked.BRIEFLY else copy_seconds
     return users * (route.lock_seconds + copying * max(0.0, 1.0 - settings.foreground_slow_down))
 
 

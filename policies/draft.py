@@ -29,6 +29,7 @@ class Draft:
     moved: Bools  # bundles that a group moves; none is moved twice
     left: int  # hops that may still be added
     left_bytes: float = inf  # that may still be copied
+    left_copying: float = inf  # microseconds that may still be spent on it
     demote: bool = True  # False: nothing goes down, only free room is filled
     dearness: float = 1.0  # times its cost that giving way counts, the dearer the more has given way lately
 
@@ -41,7 +42,8 @@ class Draft:
         hops = tuple(hops)
         size = sum(int(self.bundles.size[hop.bundle]) for hop in hops)
         cost = sum(float(self.bundles.cost[hop.bundle]) for hop in hops)
-        return Group(hops, sum(self.board.saved(hop) for hop in hops), cost, size)
+        copying = sum(float(self.bundles.copying[hop.bundle]) for hop in hops)
+        return Group(hops, sum(self.board.saved(hop) for hop in hops), cost, size, copying)
 
     def keep(self, group: Group) -> Group:
         """Note that the hops, done on the board already, are in the plan."""
@@ -49,6 +51,7 @@ class Draft:
             self.moved[hop.bundle] = True
         self.left -= len(group.hops)
         self.left_bytes -= group.size
+        self.left_copying -= group.copying
         return group
 
     def take_back(self, groups: Sequence[Group]) -> None:
@@ -59,6 +62,7 @@ class Draft:
                 self.moved[hop.bundle] = False
             self.left += len(group.hops)
             self.left_bytes += group.size
+            self.left_copying += group.copying
 
     def redo(self, groups: Sequence[Group]) -> None:
         """Do and keep groups again that were taken back, the board as it was before them."""
@@ -68,8 +72,12 @@ class Draft:
             self.keep(group)
 
     def affords(self, hops: Sequence[Hop]) -> bool:
-        """Whether that many hops and bytes may still be added."""
-        return len(hops) <= self.left and sum(int(self.bundles.size[hop.bundle]) for hop in hops) <= self.left_bytes
+        """Whether that many hops, their bytes and their time may still be added."""
+        return (
+            len(hops) <= self.left
+            and sum(int(self.bundles.size[hop.bundle]) for hop in hops) <= self.left_bytes
+            and sum(float(self.bundles.copying[hop.bundle]) for hop in hops) <= self.left_copying
+        )
 
     def preference(self, some: I64 | slice) -> F64:
         """How much more than their own benefit some bundles count."""

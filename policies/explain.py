@@ -12,7 +12,7 @@ from connectors.amounts import format_bytes, format_rate, format_seconds
 from connectors.model import NO_WIDE, Signal
 from policies.benefit import move_cost_seconds, payback_seconds
 from policies.board import largest_unit, room_bytes
-from policies.figures import judged_together, route_cost_of, surely, whole_of
+from policies.figures import copying_of, judged_together, route_cost_of, surely, whole_of
 from policies.guards import hit_ratio, physical_reads, writes
 from policies.plan import MoveReason, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
 
@@ -170,7 +170,8 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
     size = int(units.size_bytes[together].sum())
     saves = float(plan.wait_saved_if_moved[together].sum())
     cost = (
-        move_cost_seconds(np.array([size]), situation.database, settings) + route_cost_of(situation, together).seconds
+        move_cost_seconds(np.array([copying_of(situation, together, settings)]), situation.database, settings)
+        + route_cost_of(situation, together).seconds
     )
     space = situation.spaces[int(units.space[row])]
     return _Facts(

@@ -56,7 +56,8 @@ def figures_of(situation: Situation, plan: Plan, row: int, settings: PolicySetti
     now, fast = waits(situation, together, settings)
     saves = now - fast
     route = route_cost_of(situation, together)
-    cost = move_cost_seconds(size, situation.database, settings) + route.seconds
+    copying = copying_of(situation, together, settings)
+    cost = move_cost_seconds(np.array([copying]), situation.database, settings) + route.seconds
     return Figures(
         verdict=Verdict(int(plan.verdict[row])),
         bundle_bytes=int(size[0]),
@@ -69,7 +70,7 @@ def figures_of(situation: Situation, plan: Plan, row: int, settings: PolicySetti
         hotter_ratio=_at(heat.hotter, row, 1.0),
         expected_index=_at(heat.expected, row, nan),
         hit_ratio=float(hit_ratio(heat.rates[:, [row]])[0]),
-        copy_seconds=float(copy_seconds(size, settings)[0]),
+        copy_seconds=copying,
         cost_seconds=float(cost[0]),
         log_seconds=route.log_seconds,
         blocked_seconds=route.blocked_seconds,
@@ -87,6 +88,16 @@ def route_cost_of(situation: Situation, together: I64) -> RouteCost:
     keys = (situation.units.key[int(row)] for row in together)
     nothing = RouteCost(log_seconds=0.0, blocked_seconds=0.0, follow_up_seconds=0.0)
     return next((cost for key in keys if (cost := situation.route_costs.get(key))), nothing)
+
+
+def copying_of(situation: Situation, together: I64, settings: PolicySettings) -> float:
+    """Seconds that moving these units takes: as their route says, as of the units, or by their size alone."""
+    route = route_cost_of(situation, together)
+    if route.copy_seconds is not None:
+        return route.copy_seconds
+    if situation.copy_seconds is not None:
+        return float(situation.copy_seconds[together].sum(dtype=np.float64))
+    return float(copy_seconds(situation.units.size_bytes[together].sum(), settings))
 
 
 def whole_of(situation: Situation, plan: Plan, row: int) -> str:

@@ -10,12 +10,10 @@ from policies.benefit import HOUR
 from policies.board import Group
 from policies.bundles import MICRO, Bundles, name_of_whole
 from policies.explain import move_sentence
-from policies.plan import PlannedMove, PolicySettings, Situation
+from policies.plan import PlannedMove, Situation
 
 
-def planned_moves(
-    groups: Iterable[Group], bundles: Bundles, situation: Situation, settings: PolicySettings
-) -> Iterator[PlannedMove]:
+def planned_moves(groups: Iterable[Group], bundles: Bundles, situation: Situation) -> Iterator[PlannedMove]:
     """The hops of all groups, in order."""
     tiers = [situation.tiers[tier].name if tier >= 0 else "" for tier in situation.tier_of_space.tolist()]
     spaces = [space.name for space in situation.spaces]
@@ -37,7 +35,7 @@ def planned_moves(
                 to_tier=tiers[hop.target],
                 reason=hop.reason,
                 wait_saved_per_hour=float(bundles.wait[before, hop.bundle] - bundles.wait[after, hop.bundle]) / MICRO,
-                copy_seconds=size / settings.copy_bytes_per_second,
+                copy_seconds=float(bundles.copying[hop.bundle]) / MICRO,
                 payback_seconds=payback if before > after else inf,
                 sentence="",
                 wide=name_of_whole(situation, members[0]),

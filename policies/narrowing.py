@@ -135,6 +135,7 @@ def situation_of(situation: Situation, rows: I64) -> Situation:
         heat=HeatView(**some_heat),
         pin=situation.pin[rows],
         cooling_seconds=situation.cooling_seconds[rows],
+        copy_seconds=None if situation.copy_seconds is None else situation.copy_seconds[rows],
         whole=None if situation.whole is None else situation.whole[rows],
         growth=None if situation.growth is None else situation.growth[rows],
     )

@@ -76,6 +76,7 @@ class TierSpeed:
     measured: bool = False  # fitted to counters; False: configured
     error_ratio: float = 0.0  # standard error of the read times, as a share of them
     idle_read_seconds: float = 0.0  # of a random read that finds no queue; 0: not known
+    read_ahead_bytes: int = 2**20  # that a sequential reader gets at one turn, among others
     # -- where it is configured: the random read times that measured waits leave possible; 0 and 0: they say nothing
     least_read_seconds: float = 0.0
     most_read_seconds: float = 0.0
@@ -97,6 +98,8 @@ class TierSpeed:
         ):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected 0 or more")
+        if self.read_ahead_bytes < 1:
+            raise ValueError(f"read_ahead_bytes is {self.read_ahead_bytes}, expected 1 or more")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +126,16 @@ class Tier:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CopyFactor:
+    """How many times as long as predicted copies of one kind take."""
+
+    route: str  # its name; "": of all kinds, as are the tiers then
+    from_tier: str
+    to_tier: str
+    factor: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PolicySettings:
     """Every number that shapes a decision, with its default. Configuration mirrors this."""
 
@@ -135,7 +148,7 @@ class PolicySettings:
     turnover_per_week: float = 0.31  # share of the fast tier that may give way in a week; the nearer, the dearer
     prefer_bonus: float = 1.5  # Pin.PREFER
     cool_down_seconds: float = 24 * 3600.0
-    copy_bytes_per_second: float = 50e6  # until moves have taught a better rate
+    copy_bytes_per_second: float = 50e6  # that the server itself gets through, log included, were devices no limit
     prefetched_wait_share: float = 0.3  # share of a prefetched read's time that sessions wait for
     write_wait_share: float = 0.0  # share of an asynchronous write's time that sessions wait for
     horizon_seconds: float = 24 * 3600.0  # a move's gain is counted over this long against its cost
@@ -152,6 +165,7 @@ class PolicySettings:
     ram_gib_year: float | None = None  # price of memory; None: nobody says, so it is never found cheaper
     block_bytes: int = 8192  # that one read or write of a signal moves, for budgets in bytes
     certainty: float = 0.9  # share of outcomes that an interval is to hold; moves are decided on its lower end
+    copy_factors: tuple[CopyFactor, ...] = ()  # what moves have taught; the one without a route is that of all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,15 +186,18 @@ class HeatView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouteCost:
-    """What a route costs beside its copying, in seconds of sessions' time; estimates, all of them."""
+    """What a route costs sessions beside its copying, in seconds, and how long it copies; estimates, all of them."""
 
     log_seconds: float  # who waits for the log waits longer, while it takes what the move writes there
     blocked_seconds: float  # sessions that its locks hold up, beyond the slow-down by the copy
     follow_up_seconds: float  # work that it leaves behind, as far as anybody can say
+    copying: tuple[float, ...] | None = None  # seconds of each of ``Route.transfers``, before what moves have taught
+    around_seconds: float = 0.0  # of its statements beside those: catalog, commit, transactions that it waits for
+    copy_seconds: float | None = None  # of its statements, with what moves have taught; None: stored before it was told
 
     @property
     def seconds(self) -> float:
-        """All of it."""
+        """All that it costs beside copying."""
         return self.log_seconds + self.blocked_seconds + self.follow_up_seconds
 
 
@@ -219,6 +236,7 @@ class Situation:
     beside: Beside = field(default_factory=Beside)  # what else is on the slowest tier, see ``narrowing``
     by_mean: bool = False  # a gain counts by its mean, as if that were sure: the question is how it looks now
     sessions: float = float("nan")  # at work on average over the longer horizon; NaN: the engine does not tell
+    copy_seconds: F32 | None = None  # (n,) how long moving each unit takes, see ``copy_time``; None: by its size alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

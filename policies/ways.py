@@ -145,6 +145,7 @@ def aligned(single: Draft, whole: Draft) -> Draft:
         strain.room = same.room
     np.logical_or.at(whole.moved, whole.bundles.of_row, single.moved[single.bundles.of_row])
     whole.left, whole.left_bytes, whole.demote = single.left, single.left_bytes, single.demote
+    whole.left_copying = single.left_copying
     return whole
 
 

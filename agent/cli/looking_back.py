@@ -14,6 +14,7 @@ from agent.cli.exit_codes import ExitCode
 from agent.cli.output import Column
 from agent.cli.session import Session
 from agent.cli.wording import short_digest
+from agent.copying import stalled_seconds
 from agent.ledger import AuditReport, AuditRow, Ledger, MoveRow, OutcomeRow, StepRow
 from agent.leftovers import leftover_document, leftovers_of
 from agent.outcomes import outcome_json
@@ -58,6 +59,12 @@ def history(session: Session, limit: Limit = SHOWN) -> None:
     left = leftovers_of(session.ledger, session.database.name)
     if rows:
         session.out.table(HISTORY_COLUMNS, [_move_cells(row, measured.get(row.id)) for row in rows])
+        for row in rows:
+            if (stalled := stalled_seconds(row.move, steps[row.id])) is not None:
+                said = (
+                    "" if row.move.stall_seconds is None else f"; about {format_seconds(row.move.stall_seconds)} said"
+                )
+                session.out.line(f"move {row.id}: its lock kept others out for {format_seconds(stalled)} at most{said}")
     else:
         session.out.line("no move was ever proposed")
     for each in left:
@@ -170,6 +177,8 @@ def _move_document(row: MoveRow, measured: OutcomeRow | None, steps: Sequence[St
         "attempts": row.attempts,
         "approved": row.approved,
         "wait_saved_per_hour_seconds": row.move.wait_saved_per_hour,
+        "stall_seconds": row.move.stall_seconds,
+        "stalled_seconds": stalled_seconds(row.move, steps),
         "statements": [
             {
                 "ordinal": step.ordinal,

@@ -13,9 +13,11 @@ from agent.purposes import in_words
 from agent.throughput import forecast_document, forecast_facts
 from agent.units_of_measure import format_when
 from connectors.amounts import exact_bytes, format_bytes, format_ratio, format_seconds
+from connectors.effects import Locked
 from connectors.model import Route
 from policies.plan import MoveReason, missed_wait_ratio
 
+_COSTS = "log_seconds", "blocked_seconds", "follow_up_seconds"  # beside copying
 MOVE_COLUMNS = (
     Column("#", number=True), Column("unit"), Column("from"), Column("to"), Column("size", number=True),
     Column("saves/h", number=True), Column("copy", number=True), Column("payback", number=True), Column("meanwhile"),
@@ -119,6 +121,8 @@ def print_moves(out: Output, moves: Sequence[ProposedMove]) -> None:
     for move in moves:
         out.line(f"{move.ordinal}. {move.sentence}")
         out.line(f"   locks: {move.route.locks}")
+        if move.stall_seconds:
+            out.line(f"   stall: {_stall(move)}")
         for line in (*_beside_copying(move), *_if_interrupted(move.route)):
             out.line(f"   {line}")
         for note in move.route.notes:
@@ -162,6 +166,15 @@ def print_statements(out: Output, moves: Sequence[ProposedMove]) -> None:
             out.line(line)
 
 
+def _stall(move: ProposedMove) -> str:
+    """Whom its lock keeps out for how long, in seconds."""
+    who = "sessions that write to it" if move.route.locked is Locked.WRITES else "sessions that use it"
+    if move.route.locked is Locked.BRIEFLY:
+        return f"{who} stand still for {format_seconds(move.route.lock_seconds)} at most"
+    waits = f", and {format_seconds(move.route.lock_seconds)} at most before while it waits for its lock"
+    return f"{who} stand still for about {format_seconds(move.copy_seconds)}{waits if move.route.lock_seconds else ''}"
+
+
 def move_sql(move: ProposedMove) -> str:
     """The statements of one move as a script: comments say what each is for, everything else is sent as it stands.
 
@@ -201,7 +214,8 @@ def move_document(move: ProposedMove) -> dict[str, Any]:
         "wait_saved_per_hour_seconds": move.wait_saved_per_hour,
         "copy_seconds": move.copy_seconds,
         "payback_seconds": move.payback_seconds,
-        "cost_seconds": None if move.cost is None else asdict(move.cost),
+        "stall_seconds": move.stall_seconds,
+        "cost_seconds": None if move.cost is None else {name: getattr(move.cost, name) for name in _COSTS},
         **_route_document(move.route),
     }
 

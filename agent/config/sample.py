@@ -54,6 +54,7 @@ databases:
         # random_read: 0.2ms       # one random block read, as a session sees it
         # sequential_read: 16us    # per block within a run
         # write: 0.1ms             # one block write
+        # read_ahead: 1 MiB        # that a copy reads at one turn among other readers
         # iops: 40000              # I/Os per second that its drives serve in all; a plan keeps below them
         # io_head_room: 20%        # of those, never planned for
         # raid: 5                  # 1, 5 or 6: a write is 2, 4 or 6 drive I/Os
@@ -76,7 +77,7 @@ databases:
     excluded_days: []       # on which no move runs: ["2026-12-24..2027-01-03", "12-31"]; without a year, every year
     # window_bytes: 500 GB  # moved in one window at most (without windows: in a day)
     # window_copy_time: 3h  # spent copying in one window at most
-    copy_safety: 1.5        # a copy is reckoned to take that much longer than earlier ones did
+    copy_safety: 1.5        # a copy is reckoned to take that much longer than it is said to
 
     measured: []            # when demand counts; none: always, else for example ["mon-fri 07:00-19:00"]
     not_measured: []        # days on which it does not, written like excluded_days
@@ -92,7 +93,7 @@ databases:
       turnover: 0.31             # share of the fast tier that may give way in a week; the nearer, the dearer a swap
       prefer_bonus: 1.5          # a unit pinned with prefer counts this much more
       cool_down: 24h             # nothing moves twice within it, except to undo; what could not be moved waits as long
-      copy_rate: 50 MB/s         # until moves have taught a better rate
+      copy_rate: 50 MB/s         # that the server gets through of a copy, log included, beside its devices' time
       log_rate: 50 MB/s          # that the device of the transaction log takes, unless it is seen to take more
       prefetched_wait_share: 30% # share of a prefetched read's time that sessions wait for
       write_wait_share: 0%       # the same for writes in the background

@@ -16,6 +16,7 @@ from policies.plan import Tier, TierLimits, TierSpeed
 from policies.purchase import WRITE_FACTORS
 
 NO_LIMITS = TierLimits()
+READ_AHEAD = 2**20  # between an untuned Linux (128 KiB, of which servers ask for several) and a tuned one (4 MiB)
 
 # Seconds for one 8 KiB block as a session sees it, unloaded. hdd: a 15k drive, 5.5 ms seek and rotation, 160 MB/s in
 # a run. ssd: a SATA or SAS drive, 0.2 ms, 500 MB/s. nvme: 0.1 ms, 2 GB/s. Writes of ssd and nvme land in the drive's
@@ -50,6 +51,7 @@ class TierConfig(Part):
     random_read: Seconds | None = Field(default=None, gt=0)  # seconds one random block read takes
     sequential_read: Seconds | None = Field(default=None, ge=0)  # seconds per block within a run
     write: Seconds | None = Field(default=None, ge=0)  # seconds one block write takes
+    read_ahead: Bytes = Field(default=READ_AHEAD, ge=512)  # bytes that a sequential reader gets at one turn
     iops: float | None = Field(default=None, gt=0)  # I/Os per second that its drives serve in all
     io_head_room: Ratio = Field(default=NO_LIMITS.io_head_room_ratio, ge=0, lt=1)  # of those, never planned for
     raid: Count | None = None  # a key of WRITE_FACTORS; None: a write is one drive I/O
@@ -79,7 +81,12 @@ class TierConfig(Part):
         assert random_read is not None, "_speed_is_known() saw to it"
         assert sequential_read is not None, "as above"
         assert write is not None, "as above"
-        return TierSpeed(random_read_seconds=random_read, sequential_read_seconds=sequential_read, write_seconds=write)
+        return TierSpeed(
+            random_read_seconds=random_read,
+            sequential_read_seconds=sequential_read,
+            write_seconds=write,
+            read_ahead_bytes=self.read_ahead,
+        )
 
     @property
     def tier(self) -> Tier:

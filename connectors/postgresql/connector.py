@@ -5,6 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_address
 
 from connectors.base import Clock, Lease, Mover
+from connectors.effects import CopyHabits
 from connectors.model import (
     I64,
     Blocker,
@@ -105,6 +106,10 @@ class PostgresqlConnector:
     def blockers(self, route: Route, *, tidying: bool = False) -> tuple[Blocker, ...]:
         """See ``blockers``."""
         return find_blockers(self._session, route, self._settings, tidying=tidying)
+
+    def copy_habits(self) -> CopyHabits:
+        """An index is built anew from its table, unless the settings want it copied."""
+        return routes.habits(self._settings)
 
     def inspect(self, route: Route) -> Inspection:
         """By name, because REINDEX CONCURRENTLY gives an index a new oid."""

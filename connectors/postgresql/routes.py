@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from psycopg import sql
 
 from connectors.amounts import format_seconds
-from connectors.effects import Locked
+from connectors.effects import CopyHabits, Locked, Transfer
 from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.postgresql.relation import INDEX, MATERIALIZED_VIEW, Relation
 from connectors.postgresql.replication import Replication, notes_on, prolonging
@@ -23,6 +23,7 @@ from connectors.postgresql.settings import PostgresqlSettings
 
 NAME_BYTES = 63  # NAMEDATALEN - 1
 TAG = "/* hotplace move"
+SCAN_WORK, BUILD_WORK = 0.3, 2.0  # of the server's work on a byte copied: on a heap's scanned, on an index's built
 LEFT_BEHIND = ("ccnew", "ccold")  # what REINDEX CONCURRENTLY calls the index it builds, and the one it replaces
 NUMBERS = (
     "",
@@ -53,6 +54,11 @@ def routes_of(
 def _with_followers(route: Route, replication: Replication) -> Route:
     """The route with what it means for standbys and slots."""
     return replace(route, notes=(*route.notes, *notes_on(replication, exclusive=route.locked is Locked.ALL)))
+
+
+def habits(settings: PostgresqlSettings) -> CopyHabits:
+    """How units are copied by the preferred routes: an index is built from its table, which is scanned twice."""
+    return CopyHabits(index_reads_table=2 if settings.index_route == "online" else 0)
 
 
 def tag_of(route: Route) -> str:
@@ -166,6 +172,7 @@ def _set_tablespace(relation: Relation, bundle: Bundle, to_space: str, settings:
         lock_seconds=patience or settings.lock_timeout,
         log_bytes=_log_bytes(relation, bundle),
         transient_bytes=0,  # the new files are the bundle itself; the old ones stay in the source until commit
+        copies=_page_by_page(relation, bundle, to_space),
         notes=_notes(relation),
     )
 
@@ -187,12 +194,35 @@ def _reindex(relation: Relation, bundle: Bundle, to_space: str, settings: Postgr
         locked=Locked.NOTHING,
         log_bytes=_log_bytes(relation, bundle),
         transient_bytes=0,
+        drains=3,  # before it builds, before it validates, and before it drops the old one
+        copies=_built(relation, bundle, to_space),
         notes=(
             "reads the whole table twice",
             "it begins once no old transaction holds a snapshot or a lock on the table",
             "if interrupted it leaves an invalid index, which is dropped as soon as no transaction uses the table",
             "the index gets a new oid",
         ),
+    )
+
+
+def _page_by_page(relation: Relation, bundle: Bundle, to_space: str) -> tuple[Transfer, ...]:
+    """``SET TABLESPACE``: every page read, logged and written."""
+    return (
+        Transfer(space=relation.space, bytes=bundle.size_bytes, unit=bundle.key),
+        Transfer(space=to_space, bytes=bundle.size_bytes, written=True),
+    )
+
+
+def _built(relation: Relation, bundle: Bundle, to_space: str) -> tuple[Transfer, ...]:
+    """``REINDEX CONCURRENTLY``: in the order of ``phases``, the heap, the new index there and back, the heap again."""
+    heap = Transfer(
+        space=relation.table_space, bytes=relation.table_bytes, unit=relation.table_key, work_ratio=SCAN_WORK
+    )
+    return (
+        heap,
+        Transfer(space=to_space, bytes=bundle.size_bytes, written=True, work_ratio=BUILD_WORK),
+        Transfer(space=to_space, bytes=bundle.size_bytes, work_ratio=SCAN_WORK),
+        heap,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.base import CannotConnect, Clock
+from connectors.effects import CopyHabits
 from connectors.model import (
     I64,
     Bundle,
@@ -82,6 +83,10 @@ class SimulatedConnector:
     def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
         """Online, then offline; or why not."""
         return routes.routes(self._reached(), bundle, to_space)
+
+    def copy_habits(self) -> CopyHabits:
+        """A copy has its share of a device to itself."""
+        return CopyHabits(whole=True)
 
     def inspect(self, route: Route) -> Inspection:
         """Where the bundle is."""

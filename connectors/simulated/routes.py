@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from connectors.base import ObjectGone
-from connectors.effects import Locked
+from connectors.effects import Locked, Transfer
 from connectors.model import Bundle, Home, Inspection, NoRoute, Route, Step, UnitKind
 from connectors.simulated.language import quote
 from connectors.simulated.placement import ONLINE_ROOM, WORD
@@ -80,6 +80,10 @@ def _route(bundle: Bundle, to_space: str, *, online: bool) -> Route:
         locked=Locked.BRIEFLY if online else Locked.ALL,
         lock_seconds=LOCK_SECONDS,
         transient_bytes=int(bundle.size_bytes * ONLINE_ROOM) if online else 0,
+        copies=(
+            Transfer(space=bundle.space, bytes=bundle.size_bytes, unit=bundle.key, whole=True),
+            Transfer(space=to_space, bytes=bundle.size_bytes, written=True),
+        ),
     )
 
 

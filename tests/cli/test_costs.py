@@ -15,7 +15,9 @@ def test_plans_tell_log_locks_and_follow_up(site: Site) -> None:
         assert set(move["cost_seconds"]) == {"log_seconds", "blocked_seconds", "follow_up_seconds"}
     hot = next(move for move in document["moves"] if move["unit"] == '"shop"."orders"')
     assert hot["cost_seconds"]["blocked_seconds"] > 0
+    assert {move["stall_seconds"] for move in document["moves"]} == {0.5}
     text = site.good("show", str(number)).out
+    assert "stall: sessions that use it stand still for 500 ms at most" in text
     assert "log: about" in text
     assert "(full)" in text
     assert "of locks" in text

@@ -35,6 +35,7 @@ def test_what_the_sample_comments_out_is_valid_too(engine: str) -> None:
         ("        # random_read:", ""),
         ("        # sequential_read:", ""),
         ("        # write:", ""),
+        ("        # read_ahead:", ""),
     ):
         assert shown in text
         text = text.replace(instead, "", 1).replace(shown, shown.replace("# ", ""), 1)

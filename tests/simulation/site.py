@@ -28,6 +28,7 @@ class Site:
     level: str = "propose"
     policy: str = ""
     fast_tier: str = ""  # more about the tier, as "written_per_day: 1 TB"
+    slow_tier: str = ""
     sample_every: str = "1min"
     windows: str = ""  # lines of the database's part, as "windows: [...]"
     clock: VirtualClock = field(default_factory=VirtualClock)
@@ -51,7 +52,7 @@ databases:
     proposal_expires: 12h
     tiers:
       - {{name: ssd, kind: ssd, spaces: [ssd], {self.fast_tier}}}
-      - {{name: hdd, kind: hdd, spaces: [hdd]}}
+      - {{name: hdd, kind: hdd, spaces: [hdd], {self.slow_tier}}}
 {textwrap.indent(textwrap.dedent(self.windows).strip(), "    ")}
     policy: {{minimum_history: 10min, {self.policy}}}
 """,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from agent.copying import copies_of, since_for
+from agent.copying import since_for, taught_by
 from agent.decisions import decision_of_proposal, forget, recall
 from agent.experience import disturbed_of, experienced
 from agent.jobs import Jobs
@@ -114,7 +114,7 @@ def test_what_nobody_decided_about_is_forgotten_after_a_day(tmp_path: Path) -> N
 
 
 def test_moves_teach_what_moving_costs(tmp_path: Path) -> None:
-    """After the first moves the copy rate is between the configured one and what was measured."""
+    """After the first moves copies are said to take what they took, to the weight of what was said before."""
     site = Site(tmp_path)
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
@@ -123,11 +123,12 @@ def test_moves_teach_what_moving_costs(tmp_path: Path) -> None:
             site.clock.sleep(MINUTE)
             watch.sample()
         sent = ledger.moves.sent("sim", since_for(site.clock.now()))
-        copies = copies_of(sent)
-        assert copies
-        measured = sum(copy.size_bytes for copy in copies) / sum(copy.seconds for copy in copies)
-        rates = sorted((watch.database.policy_settings().copy_bytes_per_second, measured))
-        assert rates[0] <= experienced(watch.database, ledger, sent, DatabaseDemand()).copy_bytes_per_second <= rates[1]
+        taught = taught_by(sent)
+        assert taught
+        ratios = [1.0, *(each.seconds / each.predicted_seconds for each in taught)]
+        settings = experienced(watch.database, ledger, sent, DatabaseDemand())
+        assert settings.copy_factors
+        assert all(min(ratios) <= each.factor <= max(ratios) for each in settings.copy_factors)
         assert all(each.calm_transactions > 0 for each in disturbed_of(ledger, "sim"))
 
 

@@ -1,4 +1,4 @@
-"""Copy rates that the journal teaches, and what a window has seen."""
+"""How long copies take by what the journal teaches, and what a window has seen."""
 
 from __future__ import annotations
 
@@ -7,38 +7,84 @@ from datetime import timedelta
 
 import pytest
 
-from agent.copying import FEWEST, Used, came_up, copies_of, learn, turned_over, used_within, worn
-from agent.ledger import SentRow, StepState
+from agent.copying import Used, came_up, copies_of, learn, stalled_seconds, turned_over, used_within, worn
+from agent.ledger import SentRow, StepRow, StepState
+from agent.proposals import ProposedMove
 from agent.states import MoveState
+from connectors.effects import Locked
 from connectors.model import Space
-from policies.plan import MoveReason, Tier, TierLimits
+from policies.copy_time import MOST_FACTOR, PRIOR_MOVES
+from policies.plan import MoveReason, RouteCost, Tier, TierLimits
 from policies.windows import Opening
 from tests.unit.policies.situations import HDD, SSD
 from tests.unit.samples import MADE_AT, a_move
 
 MINUTE = timedelta(minutes=1)
 MOVE = replace(a_move(), size_bytes=6_000, copy_seconds=10.0)
+COST = RouteCost(
+    log_seconds=0.0,
+    blocked_seconds=0.0,
+    follow_up_seconds=0.0,
+    copying=(4.0, 3.0),
+    around_seconds=1.0,
+    copy_seconds=10.0,
+)
 
 
-def sent(number: int, start: int, minutes: int, state: MoveState = MoveState.KEPT) -> SentRow:
+def sent(
+    number: int, start: int, minutes: float, state: MoveState = MoveState.KEPT, move: ProposedMove = MOVE
+) -> SentRow:
     """A statement of a move, in minutes after the epoch of the samples."""
     return SentRow(
         move_id=number, ordinal=1, sql=MOVE.route.steps[0].sql, state=StepState.DONE,
         intended_at=MADE_AT + start * MINUTE, ended_at=MADE_AT + (start + minutes) * MINUTE,
-        move_state=state, move=MOVE,
+        move_state=state, move=move,
     )  # fmt: skip
 
 
-def test_a_few_moves_teach_nothing() -> None:
-    """Until there are enough of a kind, the planned time stands."""
-    rates = learn([sent(number, number, 1) for number in range(FEWEST - 1)])
-    assert rates.seconds(MOVE) == 10.0
+def test_moves_stored_before_times_were_told_teach_nothing() -> None:
+    """What an older version planned by size alone stays as it was planned, and says nothing about the others."""
+    times = learn([sent(number, number, 1) for number in range(9)])
+    assert (times.factors, times.seconds(MOVE)) == ((), 10.0)
+    assert times.seconds(replace(MOVE, cost=COST)) == 8.0
 
 
-def test_moves_teach_all_their_bytes_over_all_their_time() -> None:
-    """6 kB in one, two and three minutes: 18 kB in six, so another takes two. What failed teaches nothing."""
-    rows = [sent(number, 10 * number, number) for number in (1, 2, 3)]
-    assert learn([*rows, sent(9, 90, 60, MoveState.FAILED)]).seconds(MOVE) == 120.0
+def test_moves_teach_how_much_longer_their_kind_takes() -> None:
+    """Predicted 8 s and measured 16, seven times: the factor comes to 2 by eighths, and failures teach nothing."""
+    told = replace(MOVE, cost=COST)
+    rows = [sent(number, 10 * number, 16 / 60, move=told) for number in range(1, 8)]
+    failed = sent(9, 90, 60, MoveState.FAILED, told)
+    overall = 2 ** (7 / (7 + PRIOR_MOVES))
+    own = 2 ** ((7 + PRIOR_MOVES * 7 / (7 + PRIOR_MOVES)) / (7 + PRIOR_MOVES))
+    times = learn([*rows, failed])
+    assert times.seconds(told) == pytest.approx(8.0 * own)
+    assert times.seconds(replace(told, from_tier="tape")) == pytest.approx(8.0 * overall)
+
+
+def test_one_odd_move_changes_little() -> None:
+    """A copy that somebody held up for days counts as no more than so many times its time."""
+    told = replace(MOVE, cost=COST)
+    rows = [sent(number, 10 * number, 8 / 60, move=told) for number in range(1, 20)]
+    odd = learn([*rows, sent(20, 900, 60 * 24 * 9, move=told)]).seconds(told)
+    assert 8.0 < odd < 8.0 * MOST_FACTOR ** (2 / 20)
+
+
+def test_a_stall_is_the_longest_statement_of_a_move_that_locks() -> None:
+    """Of tries of 2 and 6 s the latter, the wait for the lock included; a move that locks nobody out has none."""
+    steps = [
+        StepRow(
+            id=at, move_id=1, ordinal=1, sql="COPY", state=StepState.DONE, detail="", intended_at=MADE_AT,
+            ended_at=None if seconds is None else MADE_AT + timedelta(seconds=seconds),
+        )
+        for at, seconds in enumerate((2.0, 6.0, None))
+    ]  # fmt: skip
+    locked, brief, online, old = (
+        replace(MOVE, route=replace(MOVE.route, locked=each, lock_seconds=0.5))
+        for each in (Locked.ALL, Locked.BRIEFLY, Locked.NOTHING, None)
+    )
+    assert [stalled_seconds(each, steps) for each in (locked, brief, online, old)] == [6.0, None, None, None]
+    assert stalled_seconds(locked, steps[2:]) is None
+    assert [each.stall_seconds for each in (locked, brief, online, old)] == [10.0, 0.5, 0.0, None]
 
 
 def test_a_window_counts_the_part_that_was_in_it() -> None:
@@ -59,7 +105,7 @@ def test_only_smooth_moves_teach_what_plans_cost() -> None:
     """From the first statement to the end of the last, oldest first; a move with a held statement is left out."""
     held = replace(sent(2, 10, 1), state=StepState.PAUSED)
     rows = [sent(1, 0, 2), sent(1, 2, 3), held, sent(2, 20, 1), sent(3, 30, 1)]
-    assert [(copy.size_bytes, copy.seconds) for copy in copies_of(rows)] == [(6_000, 300.0), (6_000, 60.0)]
+    assert [copy.seconds for copy in copies_of(rows)] == [300.0, 60.0]
     assert copies_of([sent(4, 0, 1, MoveState.FAILED)]) == []
 
 

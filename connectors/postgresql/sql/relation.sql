@@ -15,6 +15,12 @@ SELECT c.oid::bigint AS oid,
        coalesce(i.indisexclusion, false) AS exclusion,
        coalesce(i.indisvalid, true) AS valid,
        coalesce(i.indrelid, c.oid)::bigint AS table_oid,
+       quote_ident(tn.nspname) || '.' || quote_ident(own.relname) AS table_key,
+       own_home.spcname AS table_space,
+       CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_locks AS l
+                          WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock' AND l.relation = own.oid)
+            THEN greatest(own.relpages, 0) * current_setting('block_size')::bigint
+            ELSE coalesce(pg_relation_size(own.oid), 0) END AS table_bytes,
        coalesce((SELECT count(*) FROM pg_catalog.pg_index AS x WHERE x.indrelid = c.oid), 0)::int AS indexes,
        CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_locks AS l
                           WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock'
@@ -36,6 +42,9 @@ SELECT c.oid::bigint AS oid,
   JOIN pg_catalog.pg_tablespace AS home ON home.oid = coalesce(nullif(c.reltablespace, 0), d.dattablespace)
   LEFT JOIN pg_catalog.pg_index AS i ON i.indexrelid = c.oid
   LEFT JOIN pg_catalog.pg_class AS p ON p.oid = i.indrelid
+  JOIN pg_catalog.pg_class AS own ON own.oid = coalesce(i.indrelid, c.oid)
+  JOIN pg_catalog.pg_namespace AS tn ON tn.oid = own.relnamespace
+  JOIN pg_catalog.pg_tablespace AS own_home ON own_home.oid = coalesce(nullif(own.reltablespace, 0), d.dattablespace)
   LEFT JOIN pg_catalog.pg_class AS toast ON toast.oid = c.reltoastrelid AND c.reltoastrelid <> 0
  WHERE n.nspname = (parse_ident(%(key)s))[1]
    AND c.relname = (parse_ident(%(key)s))[2]

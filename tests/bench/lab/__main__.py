@@ -17,6 +17,7 @@ MINUTES = {  # of a full and of a quick run on two quiet cores, in the order of 
     "faults": (3, 1.5),
     "shifting": (5, 3.5),
     "curves": (9, 3),
+    "copy_time": (2.5, 1),
 }
 EXPERIMENTS = tuple(MINUTES)
 

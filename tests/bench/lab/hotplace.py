@@ -18,7 +18,7 @@ from agent.ledger import Ledger, MoveRow
 from agent.planner import Planning
 from agent.states import MoveState
 from agent.watch import Watch
-from tests.bench.lab.rig import Rig
+from tests.bench.lab.rig import Rig, hdd_of
 
 SAMPLE_EVERY_SECONDS = 2.0
 WHO, ORIGIN = "the bench", "tests.bench.lab"
@@ -154,7 +154,7 @@ databases:
     connection: {{host: {rig.server.folder}, user: postgres, dbname: postgres{extra}}}
     tiers:
       - {{name: ssd, kind: ssd, spaces: [{{name: {SSD_SPACE}{capacity}}}]}}
-      - {{name: hdd, kind: hdd, spaces: [{HDD_SPACE}]}}
+      - {{name: hdd, kind: hdd, read_ahead: {hdd_of(rig.pace).chunk_bytes} B, spaces: [{HDD_SPACE}]}}
     sample_every: {sample_seconds:g}s
     plan_every: {plan_seconds or sample_seconds:g}s
     retries: {retries}

@@ -76,12 +76,13 @@ def test_a_move_costs_every_session_that_waits_its_copy_time() -> None:
     Of eight of which three wait for disk at a time 30: what computes does not wait for a copy.
     """
     size = np.array([500_000_000], dtype=np.int64)
-    assert copy_seconds(size, SETTINGS).tolist() == [10.0]
-    assert move_cost_seconds(size, DatabaseDemand(), SETTINGS).tolist() == [10.0]
-    assert move_cost_seconds(size, DatabaseDemand(active=0.1), SETTINGS).tolist() == [10.0]
-    assert move_cost_seconds(size, DatabaseDemand(active=8.0), SETTINGS).tolist() == [80.0]
+    copying = copy_seconds(size, SETTINGS)
+    assert copying.tolist() == [10.0]
+    assert move_cost_seconds(copying, DatabaseDemand(), SETTINGS).tolist() == [10.0]
+    assert move_cost_seconds(copying, DatabaseDemand(active=0.1), SETTINGS).tolist() == [10.0]
+    assert move_cost_seconds(copying, DatabaseDemand(active=8.0), SETTINGS).tolist() == [80.0]
     work = DatabaseDemand(active=8.0, read_wait=2.5, write_wait=0.5)
-    assert move_cost_seconds(size, work, SETTINGS) == pytest.approx([30.0])
+    assert move_cost_seconds(copying, work, SETTINGS) == pytest.approx([30.0])
 
 
 def test_payback_is_cost_over_gain() -> None:

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 from connectors.model import DatabaseDemand
 from policies.benefit import move_cost_seconds
-from policies.costs import DEAR, MOST_DEAR, Copy, Disturbed, copy_rate, dearness, learnt, slow_down
+from policies.costs import DEAR, MOST_DEAR, Copy, Disturbed, dearness, learnt, slow_down
 from policies.plan import PolicySettings
-from tests.unit.policies.situations import MIB, NOON
+from tests.unit.policies.situations import NOON
 
 SETTINGS = PolicySettings()
 
 
-def copy(size: int, seconds: float, at: float = 0.0) -> Copy:
+def copy(seconds: float, at: float = 0.0) -> Copy:
     """A finished move that began so many seconds after noon."""
     begin = NOON + timedelta(seconds=at)
-    return Copy(size_bytes=size, started_at=begin, ended_at=begin + timedelta(seconds=seconds))
+    return Copy(started_at=begin, ended_at=begin + timedelta(seconds=seconds))
 
 
 def minute(done: float, calm: float, at: float = 0.0) -> Disturbed:
@@ -38,27 +38,16 @@ def test_nothing_learnt_is_what_was_configured() -> None:
     assert learnt(SETTINGS, [], [], DatabaseDemand()) == SETTINGS
 
 
-def test_many_bytes_teach_the_rate() -> None:
-    """100 GB in 1,000 s are 100 MB/s, to the weight of 20 s at the configured 50 MB/s."""
-    assert copy_rate([copy(10**11, 1000.0)], 50e6) == pytest.approx((50e6 * 20 + 1e11) / 1020)
-
-
-def test_small_moves_hardly_teach() -> None:
-    """Ten tables of a megabyte, a tenth of a second each, shift the rate by less than a twentieth."""
-    assert copy_rate([copy(MIB, 0.1)] * 10, 50e6) == pytest.approx(50e6, rel=0.05)
-    assert copy_rate([copy(MIB, 0.001)], 50e6) == 50e6
-
-
 def test_work_lost_is_charged_to_the_copying() -> None:
     """Half of a minute's work lost with 20 s of copying in it: 30 s for 20, drawn halfway to the configured 1."""
-    copies = [copy(10**9, 20.0, at=10.0)]
+    copies = [copy(20.0, at=10.0)]
     assert slow_down(copies, [minute(50.0, 100.0)], 1.0) == pytest.approx((20 + 30) / 40)
     assert slow_down(copies, [minute(100.0, 100.0)], 1.0) == pytest.approx(20 / 40)
 
 
 def test_only_the_copying_within_the_interval_counts() -> None:
     """A copy that reaches 10 s into the minute is charged for those; intervals without one say nothing."""
-    copies = [copy(10**9, 20.0, at=-10.0)]
+    copies = [copy(20.0, at=-10.0)]
     assert slow_down(copies, [minute(50.0, 100.0)], 1.0) == pytest.approx((20 + 30) / 30)
     assert slow_down(copies, [minute(50.0, 100.0, at=600.0)], 1.0) == 1.0
     assert slow_down(copies, [minute(50.0, float("nan")), minute(float("nan"), 5.0)], 1.0) == 1.0
@@ -67,16 +56,15 @@ def test_only_the_copying_within_the_interval_counts() -> None:
 @given(st.lists(st.tuples(st.floats(1.0, 60.0), st.floats(0.0, 500.0), st.floats(0.1, 500.0)), max_size=20))
 def test_a_slow_down_is_never_absurd(seen: list[tuple[float, float, float]]) -> None:
     """Whatever was measured, a second of copying costs each session between nothing and three."""
-    copies = [copy(10**9, seconds, at=100.0 * at) for at, (seconds, _, _) in enumerate(seen)]
+    copies = [copy(seconds, at=100.0 * at) for at, (seconds, _, _) in enumerate(seen)]
     minutes = [minute(done, calm, at=100.0 * at) for at, (_, done, calm) in enumerate(seen)]
     assert 0.0 <= slow_down(copies, minutes, 1.0) <= 3.0
 
 
 def test_the_slow_down_is_what_a_move_costs_its_sessions() -> None:
     """8 active sessions, 100 s of copying, a quarter of the work standing still: 200 session seconds."""
-    settings = PolicySettings(copy_bytes_per_second=1e6, foreground_slow_down=0.25)
-    size = np.array([10**8], dtype=np.int64)
-    assert move_cost_seconds(size, DatabaseDemand(active=8.0), settings).tolist() == [200.0]
+    settings = PolicySettings(foreground_slow_down=0.25)
+    assert move_cost_seconds(np.array([100.0]), DatabaseDemand(active=8.0), settings).tolist() == [200.0]
 
 
 def test_what_was_learnt_is_charged_whoever_waits_now() -> None:
@@ -84,14 +72,13 @@ def test_what_was_learnt_is_charged_whoever_waits_now() -> None:
 
     Unlearnt, the four that wait are taken to stand still.
     """
-    size = np.array([10**8], dtype=np.int64)
-    copies = [copy(10**12, 6000.0)]
+    copies = [copy(6000.0)]
     minutes = [minute(100 / 3, 100.0, at=60.0 * at) for at in range(100)]
     work = DatabaseDemand(active=8.0, read_wait=4.0)
     settings = learnt(SETTINGS, copies, minutes, work)
-    seconds = 1e8 / settings.copy_bytes_per_second
-    assert move_cost_seconds(size, work, settings) == pytest.approx([8 * 2 / 3 * seconds], rel=0.01)
-    assert move_cost_seconds(size, work, SETTINGS) == pytest.approx([4 * 2.0])
+    seconds = np.array([2.0])
+    assert move_cost_seconds(seconds, work, settings) == pytest.approx([8 * 2 / 3 * 2.0], rel=0.01)
+    assert move_cost_seconds(seconds, work, SETTINGS) == pytest.approx([4 * 2.0])
 
 
 def test_giving_way_gets_dearer_as_the_week_is_used_up() -> None:

@@ -55,19 +55,21 @@ def test_the_log_holds_up_who_waits_for_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("locked", "seconds"),
+    ("locked", "waits", "copying"),
     [
-        (Locked.NOTHING, 0.0),
-        (None, 0.0),
-        (Locked.BRIEFLY, 4 * 0.5),  # half of 8 sessions, for the half second that the lock is waited for
-        (Locked.ALL, 4 * (0.5 + 10 * 0.75)),  # and the part of the copy that its slow-down does not count already
-        (Locked.WRITES, 1 * (0.5 + 10 * 0.75)),  # a quarter of what they do is writing
+        (Locked.NOTHING, 0.0, 0.0),
+        (None, 0.0, 0.0),
+        (Locked.BRIEFLY, 4 * 0.5, 0.0),  # half of 8 sessions, for the half second that the lock is waited for
+        (Locked.ALL, 4 * 0.5, 4 * 0.75),  # and the part of the copy that its slow-down does not count already
+        (Locked.WRITES, 1 * 0.5, 1 * 0.75),  # a quarter of what they do is writing
     ],
 )
-def test_locks_hold_up_who_uses_the_units(locked: Locked | None, seconds: float) -> None:
+def test_locks_hold_up_who_uses_the_units(locked: Locked | None, waits: float, copying: float) -> None:
     """Sessions by the share of the work that these units have, for as long as they may be held up."""
     cost = route_cost(route(locked=locked, lock_seconds=0.5), (0,), HALF, SETTINGS)
-    assert cost.blocked_seconds == pytest.approx(seconds)
+    assert cost.copy_seconds is not None
+    assert cost.copy_seconds > 10.0
+    assert cost.blocked_seconds == pytest.approx(waits + copying * cost.copy_seconds)
     nobody = route_cost(route(locked=locked, lock_seconds=0.5), (0,), site(Unit(key="t")), SETTINGS)
     assert nobody.blocked_seconds == 0.0
 
@@ -104,7 +106,7 @@ def test_plans_weigh_what_routes_cost() -> None:
     assert plan.moves == ()
     assert Verdict(int(plan.verdict[0])) is Verdict.PAYBACK_TOO_LONG
     figures = figures_of(situation, plan, 0, settings)
-    copying = move_cost_seconds(np.array([100 * MIB]), BUSY, settings)[0]
+    copying = move_cost_seconds(np.array([100 * MIB / 50e6]), BUSY, settings)[0]
     assert figures.cost_seconds == pytest.approx(copying + 1e8 + 3.0)
     assert (figures.log_seconds, figures.blocked_seconds, figures.follow_up_seconds) == (1.0, 1e8, 2.0)
 
