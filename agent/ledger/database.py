@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Column, ColumnClause, Connection, QueuePool, Table, create_engine, event, insert, literal_column
 from sqlalchemy.engine import ExceptionContext
@@ -20,6 +20,7 @@ from sqlalchemy.exc import OperationalError
 
 from agent.ledger.errors import translated
 
+_V = TypeVar("_V")
 BUSY_SECONDS = 20.0  # how long a writer waits for another one
 CACHE_KIB = 512  # of pages, for each of up to five connections: what is read twice the system keeps too
 JOURNAL_BYTES = 16 << 20  # of the -wal file, once what it held is in the ledger; it may grow further in between
@@ -125,9 +126,9 @@ def not_by_index(column: Column[Any]) -> ColumnClause[Any]:
     return literal_column(f'+{column.table.name}."{column.name}"', column.type)
 
 
-def in_parts(numbers: Iterable[int], most: int) -> Iterator[list[int]]:
+def in_parts(values: Iterable[_V], most: int) -> Iterator[list[_V]]:
     """Lists of no more than so many: a statement takes a limited number of values."""
-    rest = list(numbers)
+    rest = list(values)
     for start in range(0, len(rest), most):
         yield rest[start : start + most]
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from typing import TYPE_CHECKING
 
 from agent.report.content import Report
 from agent.units_of_measure import format_when
 from connectors.amounts import format_bytes, format_ratio, format_seconds
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 def html_page(report: Report) -> str:
@@ -20,6 +23,8 @@ def markdown_page(report: Report) -> str:
 
 
 def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape  # only a page needs it
+
     environment = Environment(
         loader=PackageLoader("agent.report", "templates"),
         autoescape=select_autoescape(("html",)),  # by the template's name

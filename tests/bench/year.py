@@ -105,7 +105,7 @@ def _commands(folder: Path, note: str) -> list[Measurement]:
 
 def _run(folder: Path, *arguments: str) -> float:
     """Wall seconds of a command."""
-    command = [PROGRAM, "--config", folder / "hotplace.yaml", *arguments]
+    command = [str(PROGRAM), "--config", str(folder / "hotplace.yaml"), *arguments]
     started = time.perf_counter()
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
     return time.perf_counter() - started
