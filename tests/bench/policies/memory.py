@@ -68,9 +68,10 @@ class Memory:
         """When each unit last arrived in a new home."""
         return self.moved
 
-    def save_arrays(self, database: str, name: str, at: datetime, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Keep them."""
+    def save_arrays(self, database: str, name: str, at: datetime, columns: Mapping[str, NDArray[Any]]) -> int:
+        """Keep them; the bytes that they take."""
         self._kept[name] = (at, dict(columns))
+        return sum(column.nbytes for column in columns.values())
 
     def save_document(self, database: str, name: str, document: object) -> None:
         """Keep it."""
