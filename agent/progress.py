@@ -28,16 +28,21 @@ class RunningMove:
     total_bytes: int
     done_bytes: int | None  # None: the engine does not tell
     done_before: int  # bytes done when this attempt was first looked at: it may go on with what was held
+    share: float | None = None  # of its predicted time that its phases have taken; None: the engine tells bytes alone
 
     @property
     def ratio(self) -> float | None:
-        """Share that is done."""
+        """Share that is done: of its time where the engine tells phases, else of its bytes."""
+        if self.share is not None:
+            return self.share
         return None if self.done_bytes is None or not self.total_bytes else self.done_bytes / self.total_bytes
 
     @property
     def left_seconds(self) -> float | None:
         """How long it will still take at its speed so far."""
         elapsed = (self.at - self.started_at).total_seconds()
+        if self.share is not None:
+            return elapsed * (1.0 - self.share) / self.share if self.share > 0 and elapsed > 0 else None
         if self.done_bytes is None or elapsed <= 0 or self.done_bytes <= self.done_before:
             return None
         speed = (self.done_bytes - self.done_before) / elapsed
@@ -66,8 +71,17 @@ def noted(row: MoveRow, progress: Progress | None, now: datetime, before: Runnin
         sentence="" if progress is None else progress.sentence,
         total_bytes=row.move.size_bytes if progress is None else progress.total_bytes,
         done_bytes=done,
+        share=_share(row, progress) if progress is not None or before is None else before.share,
         done_before=(done or 0) if before is None or before.done_bytes is None else before.done_before,
     )
+
+
+def _share(row: MoveRow, progress: Progress | None) -> float | None:
+    """Share of the predicted time of all transfers, each as far as its phase is; None where one of both is not told."""
+    parts = None if row.move.cost is None else row.move.cost.copying
+    if progress is None or not parts or len(parts) != len(progress.done_ratios) or not sum(parts) > 0:
+        return None
+    return sum(part * done for part, done in zip(parts, progress.done_ratios, strict=True)) / sum(parts)
 
 
 def progress_document(running: RunningMove | None) -> dict[str, Any]:

@@ -19,11 +19,12 @@ from connectors.postgresql.errors import (
     translate,
 )
 from connectors.postgresql.queries import query
+from connectors.postgresql.routes import done_ratios
 from connectors.postgresql.session import ReadSession, Row, milliseconds, open_connection
 from connectors.postgresql.settings import PostgresqlSettings
 
 BLOCKERS_NAMED = 5
-UNSEEN: Row = (None, None, False, ())
+UNSEEN: Row = (None, None, None, False, ())
 CANCEL_TRIES, CANCEL_EVERY_SECONDS, CANCEL_TIMEOUT_SECONDS = 20, 0.25, 5.0
 
 
@@ -87,7 +88,7 @@ class PostgresqlMover(Closing, Unpausable):
         route = self._route
         if route is None or self._bytes_before is None or self._idle.is_set():
             return None
-        used, phase, waits, blockers = self._look(route)
+        used, phase, share, waits, blockers = self._look(route)
         if used is None:
             return None
         total = max(1, route.bundle.size_bytes)
@@ -96,6 +97,7 @@ class PostgresqlMover(Closing, Unpausable):
             done_bytes=min(total, max(0, used - self._bytes_before)),
             total_bytes=total,
             sentence=f"{doing}: {route.bundle.key} to {route.to_space}",
+            done_ratios=() if phase is None else done_ratios(phase, share or 0.0),
         )
 
     def interrupt(self) -> None:
@@ -135,7 +137,7 @@ class PostgresqlMover(Closing, Unpausable):
         return translate(error, doing)
 
     def _look(self, route: Route) -> Row:
-        """Bytes in the target (None: nobody can tell), phase of a build, whether it waits for a lock, and whose."""
+        """Bytes in the target (None: not told), phase of a build and its share, whether it waits and for whom."""
         values = {"pid": self._pid, "space": route.to_space}
         try:
             with self._watching:

@@ -226,6 +226,30 @@ def _built(relation: Relation, bundle: Bundle, to_space: str) -> tuple[Transfer,
     )
 
 
+_PHASES = (  # of pg_stat_progress_create_index: how its words begin -> transfers of _built before it, and in it
+    ("building index: sorting", 1, False),
+    ("building index: loading", 1, True),
+    ("building index", 0, True),
+    ("waiting for writers before validation", 2, False),
+    ("index validation: scanning index", 2, True),
+    ("index validation: sorting", 3, False),
+    ("index validation", 3, True),
+    ("waiting for old snapshots", 4, False),
+    ("waiting for readers", 4, False),
+)
+
+
+def done_ratios(phase: str, share: float) -> tuple[float, ...]:
+    """How much of each transfer of an online rebuild is done, by the phase that PostgreSQL is in and its share of it.
+
+    >>> done_ratios("building index: scanning table", 0.5), done_ratios("waiting for old snapshots", 0.0)
+    ((0.5, 0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 1.0))
+    """
+    before, within = next(((n, within) for words, n, within in _PHASES if phase.startswith(words)), (0, False))
+    done = [1.0] * before + [min(1.0, share) if within else 0.0] + [0.0] * 3
+    return tuple(done[:4])
+
+
 def _prologue(lock_seconds: float, move_seconds: float) -> tuple[str, ...]:
     return (
         f"SET lock_timeout = '{milliseconds(lock_seconds)}'",
