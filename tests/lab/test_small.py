@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.demo.slow_disk import available
-from tests.bench.lab import faults, headline, kindness
+from tests.bench.lab import faults, groups, headline, kindness
 from tests.bench.lab.pace import SMALL
 from tests.bench.lab.rig import MAJOR
 from tests.bench.lab.rules_of_thumb import RULES, Candidate, fewest_misses
@@ -45,6 +45,14 @@ class TestOnTheSlowDisk:
         """Every table holds what it held, the ledger agrees with the catalog, no file is left behind."""
         for finding in faults.run(SMALL, (faults.full, faults.agent_killed)):
             assert finding.good, finding
+
+    def test_nothing_gives_way_for_what_has_grown_too_large(self) -> None:
+        """After the approval the hot table grows: of its group nothing is sent and nothing moves."""
+        found = groups.run(SMALL)
+        assert found.skipped >= 1, found
+        assert (found.begun, found.moved) == (0, frozenset())
+        assert "are one group, of which nothing was moved: public.hot needs" in found.says
+        assert "made room" in found.says
 
 
 ROWS = (

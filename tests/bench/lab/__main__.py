@@ -15,6 +15,7 @@ MINUTES = {  # of a full and of a quick run on two quiet cores, in the order of 
     "rules": (11, 3),
     "kindness": (4, 1),
     "faults": (3, 1.5),
+    "groups": (1.5, 0.7),
     "shifting": (5, 3.5),
     "curves": (9, 3),
     "copy_time": (2.5, 1),
