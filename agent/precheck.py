@@ -15,9 +15,10 @@ from agent.ledger import MoveRow
 from connectors.amounts import format_bytes
 from connectors.model import Home, Inspection, Space
 from policies.board import room_bytes
+from policies.growth import MOST_RATIO
 from policies.plan import MoveReason
 
-GROWTH_ALLOWED_RATIO = 0.20  # a table may have grown this much since it was approved
+GROWTH_ALLOWED_RATIO = MOST_RATIO  # a table may have grown this much since it was planned; plans leave room for it
 SHORTEST_AGE_SECONDS = 600.0  # over which growth is seen; in less than that it says little
 
 
@@ -32,7 +33,6 @@ class Facts:
     head_room_ratio: float
     closed: bool = False  # the target is closed to arrivals
     seconds: float = 0.0  # that its copy is expected to take, with the safety factor
-    target_growth: float = 0.0  # bytes per second by which what is in the target grows
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def _all_fit(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> Refused | None:
     """Each at its turn: the source holds a bundle until its copy is done, and what it takes beyond the copy counts."""
     seconds = sum(each.seconds for each in facts)
     expected = [expected_bytes(row, each, seconds) for row, each in zip(rows, facts, strict=True)]
-    room = {row.move.to_space: _room(each, seconds) for row, each in zip(rows, facts, strict=True)}
+    room = {row.move.to_space: _room(each) for row, each in zip(rows, facts, strict=True)}
     for at, (row, need) in enumerate(zip(rows, expected, strict=True)):
         source, target = row.move.from_space, row.move.to_space
         growing = sum(
@@ -156,10 +156,10 @@ def _all_fit(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> Refused | None:
     return None
 
 
-def _room(facts: Facts, seconds: float) -> int:
-    """Bytes that the target takes above its head-room, once what is there has grown."""
+def _room(facts: Facts) -> int:
+    """Bytes that the target takes above its head-room."""
     room = None if facts.target is None else room_bytes(facts.target, facts.head_room_ratio)
-    return (0 if room is None else room) - ceil(facts.target_growth * seconds)
+    return 0 if room is None else room
 
 
 def _shortage(rows: Sequence[MoveRow], facts: Facts, expected: int, left: int) -> str:

@@ -21,9 +21,10 @@ from connectors.amounts import format_seconds
 from connectors.base import Clock, Connector
 from connectors.figures import RoleFigures
 from connectors.model import F64, I64, Bools, Catalog, DatabaseDemand, Demand, Interval, Sample, Signal
-from policies import device, drift, heat, heirs, season
+from policies import device, drift, growth, heat, heirs, season
 from policies.costs import Disturbed
 from policies.demand import Gap, difference
+from policies.growth import SizesSeen
 from policies.plan import HeatView, Tier
 from policies.variance import index_of
 from policies.workload import RecentWork, WorkInterval, recalled
@@ -64,6 +65,7 @@ class Picture:
     sampled_at: datetime
     roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, averaged likewise
     sessions: float = float("nan")  # at work on average over the long half-life; NaN: not known
+    growth: F64 | None = None  # (n,) bytes per second; None: not known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,7 @@ class Seen:
     met: I64
     disturbed: bool
     recent: RecentWork
+    sizes: SizesSeen | None
 
 
 def always() -> bool:
@@ -112,7 +115,9 @@ class Sampler:
         self._settings = database.policy_settings()
         self._before: Sample | None = None
         self._catalog: Catalog | None = None
-        self._catalog_at = -float("inf")
+        self._catalog_at = -float("inf")  # when it is due again counts from then
+        self._catalog_read_at = -float("inf")
+        self._sizes = None if seen is None else seen.sizes
         self._storage: Storage | None = None
         self._slots: I64 = np.empty(0, dtype=np.int64)
         self._met: I64 = np.empty(0, dtype=np.int64)  # physical ids that the catalog held at the last sample
@@ -135,7 +140,9 @@ class Sampler:
     @property
     def seen(self) -> Seen:
         """For the sampler that comes after this one."""
-        return Seen(before=self._before, met=self._met, disturbed=self._disturbed, recent=self._recent)
+        return Seen(
+            before=self._before, met=self._met, disturbed=self._disturbed, recent=self._recent, sizes=self._sizes
+        )
 
     def cycle(self) -> Cycle:
         """Take one sample and learn from it.
@@ -177,7 +184,12 @@ class Sampler:
             sampled_at=self._before.taken_at,
             roles=self.roles(),
             sessions=self._recent.mean_sessions(),
+            growth=None if self._sizes is None else self._growing(self._sizes),
         )
+
+    def _growing(self, sizes: SizesSeen) -> F64:
+        """Bytes per second by which each unit has grown lately."""
+        return growth.bytes_per_second(sizes, self.catalog.units, self._catalog_read_at)
 
     @property
     def catalog(self) -> Catalog:
@@ -255,7 +267,8 @@ class Sampler:
         self._heat = heat.grown(self._heat, int(self._slots.max(initial=-1)) + 1)
         self._hand_on(catalog)
         self._catalog = catalog
-        self._catalog_at = self._clock.monotonic()
+        self._catalog_at = self._catalog_read_at = self._clock.monotonic()
+        self._sizes = growth.seen(self._sizes, catalog.units, self._catalog_read_at)
 
     def _hand_on(self, catalog: Catalog) -> None:
         """Give the heat of renamed units to their new names, and some of it to new partitions."""

@@ -16,6 +16,7 @@ from agent.ledger import Ledger
 from agent.sampler import Picture
 from agent.states import MoveState
 from connectors.model import F64, I8, I64, Space
+from policies.growth import expected_growth, with_growth
 from policies.heat import GUEST_HALF_LIVES, doubted
 from policies.plan import Pin, PolicySettings, Situation
 from policies.sessions import bounded
@@ -54,10 +55,15 @@ def situation_of(
     moved = ledger.moves.last_moved(database.name)
     if moved:
         cooling = np.maximum(0.0, settings.cool_down_seconds - _seconds_since(units.key, moved, now))
+    spaces, growth = _closed(picture.storage.spaces, ledger, database.name), None
+    if picture.growth is not None and picture.growth.any():
+        growth = expected_growth(picture.growth, units, database.proposal_expires_seconds)
+        spaces = with_growth(spaces, units, growth)
     situation = Situation(
         units=units,
         heat=heat,
-        spaces=_closed(picture.storage.spaces, ledger, database.name),
+        spaces=spaces,
+        growth=growth,
         tiers=picture.storage.tiers,
         tier_of_space=tier_of_space,
         pin=pin_column(units.key, pins_of(database, ledger, now)),

@@ -94,7 +94,7 @@ def a_group(
         move_of(watch, 2, COLD[1], "hdd", group),
         replace(end, route=replace(end.route, transient_bytes=end_takes)),
     )
-    moves = tuple(replace(move, copy_seconds=copy_seconds) for move in moves)
+    timed = tuple(replace(move, copy_seconds=copy_seconds) for move in moves)
     now = site.clock.now()
     number = ledger.proposals.store(
         Proposal(
@@ -107,7 +107,7 @@ def a_group(
             bound_per_hour=840.0,
             gap_ratio=0.0,
             ceiling_ratio=None,
-            moves=moves,
+            moves=timed,
         )
     )
     ledger.proposals.approve(number, **ANN, digest=ledger.proposals.row(number).digest)

@@ -18,9 +18,10 @@ from agent.sampler import Picture, Sampler
 from agent.situation import situation_of
 from agent.states import MoveState
 from connectors.base import Connector
-from connectors.model import Bundle, NoRoute, Route
+from connectors.model import I64, Bundle, NoRoute, Route
 from connectors.simulated.clock import VirtualClock
 from connectors.simulated.connector import SimulatedConnector
+from policies.board import room_bytes
 from tests.simulated.worlds import make
 from tests.unit.samples import a_move, a_route
 
@@ -42,6 +43,10 @@ class Rewriting:
 
     def __init__(self, connector: SimulatedConnector) -> None:
         self.rewrites: dict[str, str] = {}  # by key
+        self.exact_ratio = 1.0  # of what the catalog says
+        self.transient_ratio: float | None = None  # of the bundle; None: as the engine says
+        self.asked_exactly = 0
+        self.stuck: set[str] = set()  # keys without a route
         self._connector = connector
 
     def __getattr__(self, name: str) -> Any:
@@ -52,7 +57,24 @@ class Rewriting:
         found = self._connector.routes(bundle, to_space)
         if isinstance(found, NoRoute):
             return found
-        return tuple(replace(route, rewrites=self.rewrites.get(bundle.key, "")) for route in found)
+        if bundle.key in self.stuck:
+            return NoRoute(code="stuck", sentence="it stays")
+        return tuple(
+            replace(
+                route,
+                rewrites=self.rewrites.get(bundle.key, ""),
+                transient_bytes=route.transient_bytes
+                if self.transient_ratio is None
+                else int(bundle.size_bytes * self.transient_ratio),
+            )
+            for route in found
+        )
+
+    def exact_sizes(self, physical_ids: I64) -> I64:
+        """A little more or less than the catalog says."""
+        self.asked_exactly += len(physical_ids)
+        sizes: I64 = np.rint(self._connector.exact_sizes(physical_ids) * self.exact_ratio).astype(np.int64)
+        return sizes
 
 
 class Desk:
@@ -196,3 +218,83 @@ def test_sessions_at_work_are_known_after_a_restart(desk: Desk) -> None:
     sessions = desk.picture().sessions
     desk.restart()
     assert desk.picture().sessions == pytest.approx(sessions)
+
+
+@pytest.mark.parametrize("ratio", [0.98, 1.0, 1.03, 1.2])
+def test_what_is_planned_has_exact_sizes(desk: Desk, ratio: float) -> None:
+    """However near the catalog's are: a per cent of a large table is what another one would have needed."""
+    desk.engine.exact_ratio = ratio
+    planning = desk.plan()
+    assert planning.plan.moves
+    cheap = dict(zip(desk.picture().catalog.units.key, desk.picture().catalog.units.size_bytes.tolist(), strict=True))
+    units = planning.situation.units
+    for move, route in zip(planning.plan.moves, planning.routes, strict=True):
+        exact = sum(round(cheap[units.key[row]] * ratio) for row in move.rows)
+        assert (move.size_bytes, route.bundle.size_bytes) == (exact, exact)
+    assert desk.engine.asked_exactly <= len(units), "each is asked for once"
+
+
+def filled(desk: Desk, planning: Planning, ratio: float, monkeypatch: pytest.MonkeyPatch) -> Picture:
+    """The picture with a fast space that holds so much of what was planned, above its head-room."""
+    picture = desk.picture()
+    coming = [move for move in planning.plan.moves if move.to_tier == "ssd"]
+    fast, wanted = {move.to_space for move in coming}, sum(move.size_bytes for move in coming)
+    spaces = tuple(
+        replace(space, capacity_bytes=None, free_bytes=round(wanted * ratio / 0.9)) if space.name in fast else space
+        for space in picture.storage.spaces
+    )
+    picture = replace(picture, storage=replace(picture.storage, spaces=spaces))
+    monkeypatch.setattr(desk, "picture", lambda: picture)
+    return picture
+
+
+@pytest.mark.parametrize("transient", [0.0, 0.1, 1.2])
+@pytest.mark.parametrize("room", [0.4, 0.8, 1.0])
+def test_a_plan_leaves_room_for_what_its_routes_take_on_the_way(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, transient: float, room: float
+) -> None:
+    """Sorts and journals: every move of the plan fits at its turn, and what fits is planned."""
+    free = desk.plan()
+    filled(desk, free, room, monkeypatch)
+    desk.engine.transient_ratio = transient
+    planning = desk.plan()
+    left = {
+        space.name: room_bytes(space, planning.settings.head_room_ratio) for space in planning.situation.spaces
+    }  # fmt: skip
+    for move, route in zip(planning.plan.moves, planning.routes, strict=True):
+        there = left[move.to_space]
+        assert there is not None
+        assert move.size_bytes + route.transient_bytes <= there
+        left[move.to_space] = there - move.size_bytes
+        left[move.from_space] = (left[move.from_space] or 0) + move.size_bytes
+    assert planning.plan.moves
+
+
+def test_a_growing_database_is_planned_with_what_it_will_have_grown_to(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a fifth at most until the approval expires; the sizes that are shown are those of now."""
+    desk.engine.transient_ratio = 0.0
+    desk.engine.stuck = {move.key for move in desk.plan().plan.moves if move.to_tier == "hdd"}
+    picture = filled(desk, desk.plan(), 1.02, monkeypatch)
+    still = desk.plan()
+    assert still.situation.growth is None
+    hdd = [space.name for space in picture.catalog.spaces].index("hdd")
+    growing = replace(picture, growth=np.where(picture.catalog.units.space == hdd, 1e9, 0.0))
+    monkeypatch.setattr(desk, "picture", lambda: growing)
+    planning = desk.plan()
+    assert planning.situation.growth is not None
+    coming = sum(move.size_bytes for move in planning.plan.moves)
+    assert 0 < coming < sum(move.size_bytes for move in still.plan.moves)
+    cheap = dict(zip(picture.catalog.units.key, picture.catalog.units.size_bytes.tolist(), strict=True))
+    assert all(
+        move.size_bytes == sum(cheap[planning.situation.units.key[row]] for row in move.rows)
+        for move in planning.plan.moves
+    )
+
+
+def test_the_sampler_tells_how_fast_units_grow(desk: Desk) -> None:
+    """Nothing grows in this shop, and after an hour that is known."""
+    growth = desk.picture().growth
+    assert growth is not None
+    assert not growth.any()
