@@ -18,10 +18,10 @@ from typing import Annotated, Any, Concatenate, ParamSpec
 
 import typer
 
-from agent.cli.beginning import first_screen
-from agent.cli.exit_codes import ExitCode, exit_code_of, exit_code_table
 from agent.cli.session import Options, Session
+from agent.cli.setting_up.beginning import first_screen
 from agent.logs import set_up_logs
+from agent.terminal.exit_codes import ExitCode, exit_code_of, exit_code_table
 from connectors.base import HotplaceError
 
 P = ParamSpec("P")

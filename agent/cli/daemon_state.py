@@ -11,8 +11,8 @@ from typing import Any
 
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger
-from agent.snapshot import STALE_SAMPLES, STATUS
-from agent.units_of_measure import format_when
+from agent.model.units_of_measure import format_when
+from agent.service.snapshot import STALE_SAMPLES, STATUS
 from connectors.amounts import format_seconds
 
 
@@ -24,7 +24,7 @@ class DaemonState:
     alive: bool  # running or late: under load it may be silent for a while, and still obeys
     age_seconds: float | None  # since it last wrote; None: it never did
     at: datetime | None
-    status: Mapping[str, Any]  # agent.snapshot.status_document; empty where there is none
+    status: Mapping[str, Any]  # agent.service.snapshot.status_document; empty where there is none
 
     @property
     def sentence(self) -> str:

@@ -15,31 +15,31 @@ from typing import TextIO
 import typer
 
 from agent.cli.app import app as frame
-from agent.cli.exit_codes import ExitCode
+from agent.terminal.exit_codes import ExitCode
 from connectors.interruptible import left_behind
 
 # Commands of each module of this package. Importing a module registers them; this is the order of the help.
 COMMANDS = {
-    "demo": ("demo",),
-    "setting_up": ("init", "doctor"),
+    "setting_up.demo": ("demo",),
+    "setting_up.init": ("init", "doctor"),
     "deploying": ("deploy",),
-    "running": ("run", "status"),
-    "looking": ("units", "explain"),
-    "planning": ("plan",),
-    "top": ("top",),
-    "balancing": ("balance",),
-    "sizing": ("sizing",),
-    "simulating": ("simulate",),
-    "containers": ("containers",),
-    "proposing": ("proposals", "show"),
-    "deciding": ("approve", "reject", "strike"),
-    "undoing": ("undo",),
-    "steering": ("pause", "resume", "cancel"),
-    "pinning": ("pin", "unpin", "pins"),
-    "closing": ("close", "reopen"),
-    "tracing": ("trace", "check"),
-    "looking_back": ("history", "outcomes", "audit"),
-    "reporting": ("report",),
+    "moving.run": ("run", "status"),
+    "looking.units": ("units", "explain"),
+    "planning.plan": ("plan",),
+    "looking.top": ("top",),
+    "planning.balance": ("balance",),
+    "planning.sizing": ("sizing",),
+    "planning.simulate": ("simulate",),
+    "storage.containers": ("containers",),
+    "deciding.proposals": ("proposals", "show"),
+    "deciding.approve": ("approve", "reject", "strike"),
+    "deciding.undo": ("undo",),
+    "moving.requests": ("pause", "resume", "cancel"),
+    "planning.pins": ("pin", "unpin", "pins"),
+    "storage.closing": ("close", "reopen"),
+    "planning.trace": ("trace", "check"),
+    "looking.history": ("history", "outcomes", "audit"),
+    "deciding.report": ("report",),
 }
 
 
@@ -57,7 +57,7 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command line of this process; ends it with one of ``agent.cli.exit_codes.ExitCode``."""
+    """Run the command line of this process; ends it with one of ``agent.terminal.exit_codes.ExitCode``."""
     for stream in (sys.stdout, sys.stderr):
         _never_fail_to_encode(stream)
     try:

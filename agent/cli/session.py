@@ -13,11 +13,11 @@ from types import TracebackType
 from typing import Self
 
 from agent.cli.daemon_state import DaemonState, daemon_of
-from agent.cli.output import Output
-from agent.clock import SystemClock
 from agent.config import Config, DatabaseConfig, Level, find_config, load
 from agent.ledger import Ledger, user_name
-from agent.watch import Watch
+from agent.model.clock import SystemClock
+from agent.service.watch import Watch
+from agent.terminal.output import Output
 from connectors.base import Clock
 
 

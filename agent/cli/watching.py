@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from agent.cli.session import Session
-from agent.watch import Watch
+from agent.service.watch import Watch
 from connectors.amounts import format_seconds
 
 LONGEST_NAP_SECONDS = 0.25  # between looks at the progress bar

@@ -19,8 +19,8 @@ from connectors.base import Clock, Connector, UnknownEngine
 from connectors.model import Catalog
 from connectors.registry import Engine, find_engine
 from connectors.settings import SecretSource
-from policies.plan import Pin, PolicySettings
-from policies.windows import Calendar
+from policies.calendar import Calendar
+from policies.model.plan import Pin, PolicySettings
 
 MOST_TOP_UNITS = 10_000  # that metrics show one by one
 PINS = {"must": Pin.MUST, "prefer": Pin.PREFER, "never": Pin.NEVER}

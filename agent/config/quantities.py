@@ -1,4 +1,4 @@
-"""How the quantities of the configuration are read: pydantic types over ``agent.units_of_measure``.
+"""How the quantities of the configuration are read: pydantic types over ``agent.model.units_of_measure``.
 
 Every mistake is a ``ValueError`` whose text shows what was written; pydantic adds the path.
 """
@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictBool, StrictInt, StringConstraints
 
 from agent.config.errors import shown
-from agent.units_of_measure import Quantity, parse_bytes, parse_rate, parse_ratio, parse_seconds
-from policies.windows import ExcludedDays, WeeklyWindow, parse_excluded, parse_window
+from agent.model.units_of_measure import Quantity, parse_bytes, parse_rate, parse_ratio, parse_seconds
+from policies.calendar import ExcludedDays, WeeklyWindow, parse_excluded, parse_window
 
 _T = TypeVar("_T")
 

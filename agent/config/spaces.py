@@ -11,7 +11,7 @@ from agent.config.errors import ConfigError, Problem, path_text
 from agent.config.mistakes import nearest
 from agent.config.tiers import SpaceConfig, TierConfig
 from connectors.model import I32, Catalog, Space
-from policies.plan import Tier
+from policies.model.plan import Tier
 
 NOT_MANAGED = -1
 

@@ -12,8 +12,8 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from agent.config.errors import shown
 from agent.config.quantities import Bytes, Count, Name, Part, Ratio, Seconds
-from policies.plan import Tier, TierLimits, TierSpeed
-from policies.purchase import WRITE_FACTORS
+from policies.model.plan import Tier, TierLimits, TierSpeed
+from policies.storage.purchase import WRITE_FACTORS
 
 NO_LIMITS = TierLimits()
 READ_AHEAD = 2**20  # between an untuned Linux (128 KiB, of which servers ask for several) and a tuned one (4 MiB)

@@ -9,16 +9,16 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.clock import SystemClock
 from agent.config import Config, load
 from agent.demo.load import Load, LoadSettings
 from agent.demo.schema import HDD_SPACE, SERVER_SETTINGS, SSD_SPACE, DemoSchema, build
 from agent.demo.server import PrivateServer, ServerFailed, embedded_installations, private_server, temporary_folder
 from agent.demo.slow_disk import HDD, SSD, SlowDisk, SlowDiskUnavailable
 from agent.demo.slow_disk import build as build_slow_disk
-from agent.executor import Listener
+from agent.execution.executor import Listener
 from agent.ledger import Ledger
-from agent.watch import Watch
+from agent.model.clock import SystemClock
+from agent.service.watch import Watch
 from connectors.base import HotplaceError
 from connectors.installing import install_command
 

@@ -14,23 +14,23 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from agent.cli.output import Column, Output
-from agent.cli.wording import move_sql, print_moves, print_value, proposal_document
 from agent.demo.load import Throughput
 from agent.demo.stage import SETTLE_SECONDS, Company, Stage
-from agent.executor import MoveEvent
-from agent.httpd import MetricsServer
+from agent.execution.executor import MoveEvent
+from agent.explanation.ranking import Ranking, ranking_of
 from agent.ledger import MoveRow
-from agent.metrics import AgentCollector
-from agent.outcomes import Outcome, outcome_json
-from agent.planner import Planning
-from agent.proposals import Proposal
-from agent.ranking import Ranking, ranking_of
-from agent.states import MoveState
+from agent.model.outcomes import Outcome, outcome_json
+from agent.model.proposals import Proposal
+from agent.model.states import MoveState
+from agent.planning.planner import Planning
+from agent.service.httpd import MetricsServer
+from agent.service.metrics import AgentCollector
+from agent.terminal.output import Column, Output
+from agent.terminal.wording import move_sql, print_moves, print_value, proposal_document
 from connectors.amounts import format_bytes, format_seconds
 from connectors.base import HotplaceError
 from connectors.model import Home
-from policies.plan import Verdict
+from policies.model.plan import Verdict
 
 WARM_UP_SECONDS = 5.0  # left out of the throughput before
 OBSERVE_SECONDS = 20.0

@@ -5,7 +5,6 @@ the tables, ``database`` the connection and why it syncs as it does, ``audit`` t
 blobs.
 """
 
-from agent.ledger.codec import Column, Later, Pieces, narrowed
 from agent.ledger.errors import (
     DigestMismatch,
     LedgerBusy,
@@ -22,6 +21,7 @@ from agent.ledger.errors import (
     Refused,
     WrongState,
 )
+from agent.ledger.file.codec import Column, Later, Pieces, narrowed
 from agent.ledger.ledger import Ledger, user_name
 from agent.ledger.rows import (
     Ask,

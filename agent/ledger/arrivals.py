@@ -5,9 +5,9 @@ from __future__ import annotations
 from sqlalchemy import delete, insert, select
 
 from agent.ledger.audit import AuditChain
-from agent.ledger.database import Database
+from agent.ledger.file.database import Database
+from agent.ledger.file.schema import closed_spaces
 from agent.ledger.rows import ClosedSpaceRow
-from agent.ledger.schema import closed_spaces
 from connectors.base import Clock
 
 

@@ -18,10 +18,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, insert, or_, select, update
 
-from agent.ledger.database import Database, in_parts, not_by_index
 from agent.ledger.errors import corrupt
+from agent.ledger.file.database import Database, in_parts, not_by_index
+from agent.ledger.file.schema import audit, audit_head, microseconds, proposals
 from agent.ledger.rows import AuditReport, AuditRow
-from agent.ledger.schema import audit, audit_head, microseconds, proposals
 from connectors.base import Clock
 
 GENESIS = "0" * 64

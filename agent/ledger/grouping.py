@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from agent.ledger.rows import MoveRow
-from agent.proposals import grouped
-from agent.states import UNFINISHED, MoveState
+from agent.model.proposals import grouped
+from agent.model.states import UNFINISHED, MoveState
 
 WAITING = UNFINISHED | {MoveState.PROPOSED, MoveState.APPROVED}
 THERE = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT, MoveState.UNDO_PROPOSED})

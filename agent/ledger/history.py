@@ -1,7 +1,8 @@
 """Demand per interval, kept in ever coarser steps: as sampled, then by 10 minutes, then by the hour, then dropped.
 
-One blob per interval holds only the units that had demand, so that an idle unit costs nothing; ``tests.bench.history``
-measures the bytes. Space that dropped rows leave is used again, so the file stops growing once history is full.
+One blob per interval holds only the units that had demand, so that an idle unit costs nothing;
+``tests.bench.cost.history`` measures the bytes. Space that dropped rows leave is used again, so the file stops growing
+once history is full.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Connection, Row, delete, func, insert, select, type_coerce
 
-from agent.ledger.codec import decode_history, encode_history, merge_history
-from agent.ledger.database import Database
 from agent.ledger.errors import corrupt
+from agent.ledger.file.codec import decode_history, encode_history, merge_history
+from agent.ledger.file.database import Database
+from agent.ledger.file.schema import EPOCH, history
 from agent.ledger.rows import FoldReport, HistoryRow, HistorySettings, Values
-from agent.ledger.schema import EPOCH, history
 from connectors.model import I64
 
 DEFAULT_HISTORY = HistorySettings()

@@ -11,18 +11,18 @@ from types import TracebackType
 from typing import Self
 
 from agent.ledger.arrivals import Arrivals
-from agent.ledger.asks import Asks
 from agent.ledger.audit import CREATED, AuditChain
-from agent.ledger.database import BUSY_SECONDS, Database
+from agent.ledger.file.database import BUSY_SECONDS, Database
+from agent.ledger.file.opening import bring_up_to_date, prepare_file
+from agent.ledger.file.schema import HEAD
+from agent.ledger.file.upkeep import Upkeep
 from agent.ledger.history import History
 from agent.ledger.moves import Moves
-from agent.ledger.opening import bring_up_to_date, prepare_file
 from agent.ledger.pins import Pins
 from agent.ledger.proposals import Proposals
-from agent.ledger.schema import HEAD
+from agent.ledger.requests import Asks
 from agent.ledger.slots import Slots
 from agent.ledger.state import SmallState
-from agent.ledger.upkeep import Upkeep
 from agent.ledger.work import WorkHistory
 from connectors.base import Clock
 

@@ -11,14 +11,14 @@ from sqlalchemy import ColumnElement, Connection, bindparam, func, or_, select, 
 from sqlalchemy.dialects.sqlite import insert
 
 from agent.ledger.audit import AuditChain, subject_of
-from agent.ledger.database import Database, in_parts, inserted, not_by_index
 from agent.ledger.errors import NotApproved, NotFound, WrongState
+from agent.ledger.file.database import Database, in_parts, inserted, not_by_index
+from agent.ledger.file.schema import moves, outcomes, placements, proposals, steps
 from agent.ledger.proposals import Proposals
 from agent.ledger.rows import MoveRow, OutcomeRow, ProposalRow, SentRow, StepRow, StepState
-from agent.ledger.schema import moves, outcomes, placements, proposals, steps
 from agent.ledger.stored import WITHIN_APPROVED, load_move, load_moves, load_moves_of
-from agent.outcomes import Outcome, outcome_from_json, outcome_json
-from agent.states import ACTIONABLE, IllegalTransition, MoveState, ProposalState, check_transition
+from agent.model.outcomes import Outcome, outcome_from_json, outcome_json
+from agent.model.states import ACTIONABLE, IllegalTransition, MoveState, ProposalState, check_transition
 from connectors.base import Clock
 from connectors.model import Route
 
@@ -118,7 +118,7 @@ class Moves:
 
         Raises:
             NotFound, ProposalTampered: as ``row``.
-            IllegalTransition: ``agent.states.TRANSITIONS`` does not hold it, or it would approve without a digest.
+            IllegalTransition: ``TRANSITIONS`` does not hold it, or it would approve without a digest.
             NotApproved: the move would begin without an approval.
         """
         with self._database.write() as connection:

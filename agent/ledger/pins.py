@@ -7,12 +7,12 @@ from datetime import datetime
 from sqlalchemy import delete, or_, select
 
 from agent.ledger.audit import AuditChain
-from agent.ledger.database import Database, inserted
 from agent.ledger.errors import Refused
+from agent.ledger.file.database import Database, inserted
+from agent.ledger.file.schema import pins
 from agent.ledger.rows import PinRow
-from agent.ledger.schema import pins
 from connectors.base import Clock
-from policies.plan import Pin
+from policies.model.plan import Pin
 
 
 class Pins:

@@ -11,14 +11,14 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, update
 
 from agent.ledger.audit import APPROVED, STORED, AuditChain, subject_of
-from agent.ledger.database import Database, in_parts, inserted, not_by_index
 from agent.ledger.errors import DigestMismatch, NotFound, ProposalExpired, WrongState
+from agent.ledger.file.database import Database, in_parts, inserted, not_by_index
+from agent.ledger.file.schema import moves, proposals
 from agent.ledger.grouping import group_of
 from agent.ledger.rows import MoveRow, ProposalRow
-from agent.ledger.schema import moves, proposals
 from agent.ledger.stored import ENDED, load_moves, load_proposal, load_proposals
-from agent.proposals import DIGEST_SHOWN, Proposal, proposal_from_text, proposal_text
-from agent.states import MoveState, ProposalState, check_transition
+from agent.model.proposals import DIGEST_SHOWN, Proposal, proposal_from_text, proposal_text
+from agent.model.states import MoveState, ProposalState, check_transition
 from connectors.base import Clock
 
 LIVE = (ProposalState.PROPOSED, ProposalState.APPROVED)

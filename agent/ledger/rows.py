@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.outcomes import Outcome
-from agent.proposals import Proposal, ProposedMove
-from agent.states import MoveState, ProposalState
+from agent.model.outcomes import Outcome
+from agent.model.proposals import Proposal, ProposedMove
+from agent.model.states import MoveState, ProposalState
 from connectors.model import I64
-from policies.plan import Pin
+from policies.model.plan import Pin
 
 Values = NDArray[np.uint32] | NDArray[np.uint64] | NDArray[np.float64]
 HOUR, DAY = 3600.0, 86400.0

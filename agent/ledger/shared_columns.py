@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, exists, insert, select
 
-from agent.ledger.codec import Column, decode_arrays, encode_arrays
-from agent.ledger.database import in_parts
-from agent.ledger.schema import array_columns, shared_columns
+from agent.ledger.file.codec import Column, decode_arrays, encode_arrays
+from agent.ledger.file.database import in_parts
+from agent.ledger.file.schema import array_columns, shared_columns
 
 AT_ONCE = 500  # hashes in one statement
 _ONLY = ""  # name of the array in the blob of a shared column

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from sqlalchemy import Connection, insert, select
 
-from agent.ledger.database import Database
-from agent.ledger.key_index import KeyIndex
-from agent.ledger.schema import unit_slots
+from agent.ledger.file.database import Database
+from agent.ledger.file.key_index import KeyIndex
+from agent.ledger.file.schema import unit_slots
 from connectors.model import I64
 from connectors.texts import Texts
 

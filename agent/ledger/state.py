@@ -13,10 +13,10 @@ from typing import Any
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Row, Table, delete, insert, select
 
-from agent.ledger.codec import Column, decode_arrays, encode_arrays
-from agent.ledger.database import Database
 from agent.ledger.errors import corrupt
-from agent.ledger.schema import arrays, documents
+from agent.ledger.file.codec import Column, decode_arrays, encode_arrays
+from agent.ledger.file.database import Database
+from agent.ledger.file.schema import arrays, documents
 from agent.ledger.shared_columns import Packed, drop_columns, load_columns, save_columns
 from connectors.base import Clock
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, select
 
-from agent.ledger.database import in_parts
 from agent.ledger.errors import NotFound, ProposalTampered
+from agent.ledger.file.database import in_parts
+from agent.ledger.file.schema import moves, proposals
 from agent.ledger.rows import MoveRow, ProposalRow
-from agent.ledger.schema import moves, proposals
-from agent.proposals import DIGEST_SHOWN, Proposal, ProposedMove, proposal_from_text
-from agent.states import ACTIONABLE, TRANSITIONS, MoveState, ProposalState
+from agent.model.proposals import DIGEST_SHOWN, Proposal, ProposedMove, proposal_from_text
+from agent.model.states import ACTIONABLE, TRANSITIONS, MoveState, ProposalState
 
 ENDED = frozenset(state for state, onward in TRANSITIONS.items() if not onward) | {MoveState.KEPT}
 WITHIN_APPROVED = ACTIONABLE | {MoveState.PLACED, MoveState.SETTLING}  # a proposal ends when the last of these does

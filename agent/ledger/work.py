@@ -11,10 +11,10 @@ from datetime import datetime
 
 from sqlalchemy import delete, insert, select
 
-from agent.ledger.database import Database
-from agent.ledger.schema import work
+from agent.ledger.file.database import Database
+from agent.ledger.file.schema import work
 from connectors.model import DatabaseDemand
-from policies.workload import WorkInterval
+from policies.demand.workload import WorkInterval
 
 _RATES = frozenset(field.name for field in fields(DatabaseDemand))
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from agent.advice import stored_advice
+from agent.explanation.advice import stored_advice
 from agent.ledger import AuditReport, AuditRow, ClosedSpaceRow, Ledger, MoveRow, OutcomeRow, PinRow, ProposalRow
 from agent.ledger import StepRow as Step
 from agent.ledger.rows import StepState
-from agent.outcomes import Outcome, outcome_json
-from agent.states import MoveState
-from agent.throughput import forecast_document, forecast_facts
+from agent.model.outcomes import Outcome, outcome_json
+from agent.model.states import MoveState
+from agent.terminal.throughput import forecast_document, forecast_facts
 from connectors.amounts import format_bytes, format_seconds
 
 DECISIONS = ("proposal.approved", "proposal.rejected", "move.struck", "move.asked.")  # events that name a person

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent.model.units_of_measure import format_when
 from agent.report.content import Report
-from agent.units_of_measure import format_when
 from connectors.amounts import format_bytes, format_ratio, format_seconds
 
 if TYPE_CHECKING:

@@ -8,24 +8,26 @@ import numpy as np
 
 from connectors.base import Clock, Lease, Mover
 from connectors.containers import ByHand
-from connectors.db2 import demand, doctor, lease
-from connectors.db2.catalog import Homes, known_homes, read_catalog
-from connectors.db2.condition import with_condition
-from connectors.db2.containers import route_out
-from connectors.db2.inspection import inspect
-from connectors.db2.landing import landed, landing_in
-from connectors.db2.mover import Db2Mover
-from connectors.db2.names import parse_key, whole_of
-from connectors.db2.sampler import MonitorSampler
-from connectors.db2.server import Server, read_server
-from connectors.db2.session import ReadSession
+from connectors.db2.doctor import findings
+from connectors.db2.moving import lease
+from connectors.db2.moving.inspection import inspect
+from connectors.db2.moving.mover import Db2Mover
+from connectors.db2.reading import demand
+from connectors.db2.reading.catalog import Homes, known_homes, read_catalog
+from connectors.db2.reading.names import parse_key, whole_of
+from connectors.db2.reading.sampler import MonitorSampler
+from connectors.db2.reading.sizes import bytes_beside, exact_sizes
+from connectors.db2.reading.storage import Storage, TableSpace, read_storage
+from connectors.db2.reading.table_state import with_condition
+from connectors.db2.reading.tables import TableFacts, find_table_of, packages_of, read_protocol
+from connectors.db2.routes.containers import route_out
+from connectors.db2.routes.space_move import Instance, space_route
+from connectors.db2.routes.table_move import table_route
+from connectors.db2.routes.table_room import Room, homes_after, room_of
+from connectors.db2.routes.target_placement import landed, landing_in
+from connectors.db2.session.server import Server, read_server
+from connectors.db2.session.sessions import ReadSession
 from connectors.db2.settings import Db2Settings
-from connectors.db2.sizes import bytes_beside, exact_sizes
-from connectors.db2.space_move import Instance, space_route
-from connectors.db2.storage import Storage, TableSpace, read_storage
-from connectors.db2.table_move import table_route
-from connectors.db2.table_room import Room, homes_after, room_of
-from connectors.db2.tables import TableFacts, find_table_of, packages_of, read_protocol
 from connectors.model import (
     I64,
     Bundle,
@@ -64,7 +66,7 @@ class Db2Connector:
 
     def capabilities(self) -> tuple[Capability, ...]:
         """What version, settings and privileges allow."""
-        return doctor.capabilities(self._session, read_server(self._session))
+        return findings.capabilities(self._session, read_server(self._session))
 
     def catalog(self) -> Catalog:
         """Table spaces or storage groups, and every table, partition, index and LOB object."""
@@ -80,7 +82,7 @@ class Db2Connector:
             ConnectorError: another subclass that says what may be done.
         """
         server = read_server(self._session)
-        doctor.insist_on_object_metrics(server)  # it may have been changed at any time
+        findings.insist_on_object_metrics(server)  # it may have been changed at any time
         return self._sampler.sample(objects=server.counts_objects)
 
     def classify(self, interval: Interval, catalog: Catalog) -> Demand:
@@ -111,7 +113,7 @@ class Db2Connector:
 
     def doctor(self) -> tuple[Finding, ...]:
         """See ``doctor``."""
-        return doctor.examine(self._session, self._settings, read_server(self._session), shared=self._shared())
+        return findings.examine(self._session, self._settings, read_server(self._session), shared=self._shared())
 
     def open_mover(self) -> Mover:
         """Writing sessions of this connector's account."""

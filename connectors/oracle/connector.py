@@ -20,18 +20,21 @@ from connectors.model import (
     Route,
     Sample,
 )
-from connectors.oracle import demand, doctor, file_moves, file_out, inspection, lease, routes
-from connectors.oracle.catalog import Shape, exact_sizes, find_entries, read_catalog, shape_of
-from connectors.oracle.driver import Driver
-from connectors.oracle.facts import find_facts
-from connectors.oracle.instances import Instances
-from connectors.oracle.licensed import with_licensed_facts
-from connectors.oracle.mover import OracleMover
-from connectors.oracle.sampler import SegmentSampler
-from connectors.oracle.server import Server, read_server
-from connectors.oracle.session import ReadSession
+from connectors.oracle.doctor import findings
+from connectors.oracle.moving import inspection, lease
+from connectors.oracle.moving.mover import OracleMover
+from connectors.oracle.reading import demand
+from connectors.oracle.reading.catalog import Shape, exact_sizes, find_entries, read_catalog, shape_of
+from connectors.oracle.reading.facts import find_facts
+from connectors.oracle.reading.licensed import with_licensed_facts
+from connectors.oracle.reading.sampler import SegmentSampler
+from connectors.oracle.reading.spaces import read_files, read_spaces
+from connectors.oracle.routes import available, file_moves, file_out
+from connectors.oracle.session.driver import Driver
+from connectors.oracle.session.instances import Instances
+from connectors.oracle.session.server import Server, read_server
+from connectors.oracle.session.sessions import ReadSession
 from connectors.oracle.settings import OracleSettings
-from connectors.oracle.spaces import read_files, read_spaces
 
 
 class OracleConnector:
@@ -64,7 +67,7 @@ class OracleConnector:
 
     def capabilities(self) -> tuple[Capability, ...]:
         """What release, edition, options and privileges of this login allow."""
-        return doctor.capabilities(self._session, read_server(self._session), self._settings)
+        return findings.capabilities(self._session, read_server(self._session), self._settings)
 
     def catalog(self) -> Catalog:
         """Tablespaces, and every table, partition, index and LOB with a segment."""
@@ -95,7 +98,7 @@ class OracleConnector:
         facts = find_facts(self._session, bundle, to_space)
         if facts is not None:
             facts = with_licensed_facts(facts, self._session, server, self._settings)
-        return routes.routes_of(facts, bundle, to_space, server, self._settings)
+        return available.routes_of(facts, bundle, to_space, server, self._settings)
 
     def routes_out(self, bundle: Bundle) -> ByHand | NoRoute:
         """See ``file_out``: by hand, since nothing empties a data file."""
@@ -108,7 +111,7 @@ class OracleConnector:
 
     def doctor(self) -> tuple[Finding, ...]:
         """See ``doctor``."""
-        return doctor.examine(self._session, read_server(self._session), self._settings)
+        return findings.examine(self._session, read_server(self._session), self._settings)
 
     def open_mover(self) -> Mover:
         """A writing session of this connector's account.
@@ -118,7 +121,7 @@ class OracleConnector:
             CannotConnect: or what else connecting raises.
         """
         if not self._settings.strong_login:
-            doctor.insist_on_modest_login(self._session, self._server())
+            findings.insist_on_modest_login(self._session, self._server())
         return OracleMover(self._driver, self._settings, self._clock)
 
     def acquire_lease(self, holder: str) -> Lease:

@@ -37,7 +37,7 @@ def connect(settings: OracleSettings, clock: Clock) -> Connector:
         DriverMissing: neither python-oracledb nor cx_Oracle is installed, or thick mode finds no client.
     """
     from connectors.oracle.connector import OracleConnector
-    from connectors.oracle.driver import load_driver
+    from connectors.oracle.session.driver import load_driver
 
     return OracleConnector(settings, clock, load_driver(settings))
 

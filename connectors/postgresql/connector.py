@@ -21,19 +21,22 @@ from connectors.model import (
     Route,
     Sample,
 )
-from connectors.postgresql import demand, doctor, inspection, lease, routes
-from connectors.postgresql.blockers import find_blockers
-from connectors.postgresql.catalog import Shape, exact_sizes, read_catalog, shape_of
-from connectors.postgresql.mover import PostgresqlMover
-from connectors.postgresql.queries import query
-from connectors.postgresql.relation import find_relation
-from connectors.postgresql.replication import read_replication
-from connectors.postgresql.sampler import StatisticsSampler
-from connectors.postgresql.session import ReadSession
+from connectors.postgresql.doctor import findings
+from connectors.postgresql.moving import inspection, lease
+from connectors.postgresql.moving.blockers import find_blockers
+from connectors.postgresql.moving.mover import PostgresqlMover
+from connectors.postgresql.moving.relation import find_relation
+from connectors.postgresql.reading import demand
+from connectors.postgresql.reading.catalog import Shape, exact_sizes, read_catalog, shape_of
+from connectors.postgresql.reading.replication import read_replication
+from connectors.postgresql.reading.sampler import StatisticsSampler
+from connectors.postgresql.routes import available
+from connectors.postgresql.session.queries import query
+from connectors.postgresql.session.sessions import ReadSession
 from connectors.postgresql.settings import PostgresqlSettings
 
 EXTENDS_WITHOUT_MISS = 160000  # from here on a block added to a relation is not counted as fetched
-Facts = doctor.Facts
+Facts = findings.Facts
 
 
 class PostgresqlConnector:
@@ -66,7 +69,7 @@ class PostgresqlConnector:
 
     def capabilities(self) -> tuple[Capability, ...]:
         """What server settings and privileges of this login allow."""
-        facts = doctor.read_facts(self._session)
+        facts = findings.read_facts(self._session)
         login = facts["login"]
         return (
             _capability("object_counters", facts["counters"], "track_counts", "ALTER SYSTEM SET track_counts = on;"),
@@ -101,7 +104,7 @@ class PostgresqlConnector:
     def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
         """See ``routes``."""
         relation = find_relation(self._session, bundle.key, to_space)
-        return routes.routes_of(relation, bundle, to_space, self._settings, read_replication(self._session))
+        return available.routes_of(relation, bundle, to_space, self._settings, read_replication(self._session))
 
     def blockers(self, route: Route, *, tidying: bool = False) -> tuple[Blocker, ...]:
         """See ``blockers``."""
@@ -109,7 +112,7 @@ class PostgresqlConnector:
 
     def copy_habits(self) -> CopyHabits:
         """An index is built anew from its table, unless the settings want it copied."""
-        return routes.habits(self._settings)
+        return available.habits(self._settings)
 
     def inspect(self, route: Route) -> Inspection:
         """By name, because REINDEX CONCURRENTLY gives an index a new oid."""
@@ -118,7 +121,7 @@ class PostgresqlConnector:
     def doctor(self) -> tuple[Finding, ...]:
         """See ``doctor``."""
         allowed = self._settings.allow_moves_with_remote_apply
-        return doctor.examine(self._session, self.catalog(), remote_apply_allowed=allowed)
+        return findings.examine(self._session, self.catalog(), remote_apply_allowed=allowed)
 
     def open_mover(self) -> Mover:
         """A writing session of this connector's account."""

@@ -24,8 +24,8 @@ from connectors.simulated import doctor, routes, sampler
 from connectors.simulated.demand import classify
 from connectors.simulated.lease import WorldLease
 from connectors.simulated.mover import Session
+from connectors.simulated.server.world import World, shared_world
 from connectors.simulated.settings import SimulatedSettings
-from connectors.simulated.world import World, shared_world
 
 
 class SimulatedConnector:

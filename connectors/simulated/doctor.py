@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from connectors.model import Capability, Finding, Severity
-from connectors.simulated.world import World
+from connectors.simulated.server.world import World
 
 FULL = 0.9  # share of a space from which it is worth a word
 MAY_MOVE = "Set `may_move: true` for the login that moves."

@@ -6,7 +6,7 @@ import fcntl
 import os
 
 from connectors.base import LeaseHeld
-from connectors.simulated.world import World
+from connectors.simulated.server.world import World
 
 
 class WorldLease:

@@ -22,11 +22,11 @@ from connectors.base import (
     TimedOut,
 )
 from connectors.model import Progress, Route, Step
-from connectors.simulated.faults import FaultKind
-from connectors.simulated.language import Control, Move, SetLockTimeout, parse
-from connectors.simulated.placement import Running
-from connectors.simulated.workload import copy_seconds
-from connectors.simulated.world import World
+from connectors.simulated.server.faults import FaultKind
+from connectors.simulated.server.language import Control, Move, SetLockTimeout, parse
+from connectors.simulated.server.placement import Running
+from connectors.simulated.server.workload import copy_seconds
+from connectors.simulated.server.world import World
 
 SHORTEST_SLICE, LONGEST_SLICE = 0.1, 1.0  # seconds of the clock between two looks at interrupts
 SLICES = 200  # of a copy, within those bounds

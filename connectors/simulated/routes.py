@@ -5,9 +5,9 @@ from __future__ import annotations
 from connectors.base import ObjectGone
 from connectors.effects import Locked, Transfer
 from connectors.model import Bundle, Home, Inspection, NoRoute, Route, Step, UnitKind
-from connectors.simulated.language import quote
-from connectors.simulated.placement import ONLINE_ROOM, WORD
-from connectors.simulated.world import World
+from connectors.simulated.server.language import quote
+from connectors.simulated.server.placement import ONLINE_ROOM, WORD
+from connectors.simulated.server.world import World
 
 TAG = "/* hotplace */"
 LOCK_SECONDS = 0.5

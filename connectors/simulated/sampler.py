@@ -8,9 +8,9 @@ from connectors.base import TimedOut
 from connectors.containers import Container
 from connectors.figures import Role, RoleFigures
 from connectors.model import I64, Catalog, Sample, Space, UnitTable
-from connectors.simulated.faults import FaultKind
-from connectors.simulated.units import COUNTERS
-from connectors.simulated.world import World
+from connectors.simulated.server.faults import FaultKind
+from connectors.simulated.server.units import COUNTERS
+from connectors.simulated.server.world import World
 
 SERVER_SECONDS_PER_UNIT = 2e-6  # what reading a unit's counters costs a real server (PostgreSQL: 64 ms for 40,000)
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from connectors.simulated.faults import Fault
+from connectors.simulated.server.faults import Fault
 
 MOST_UNITS = 1_000_000
 

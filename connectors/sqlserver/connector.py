@@ -19,20 +19,23 @@ from connectors.model import (
     Route,
     Sample,
 )
-from connectors.sqlserver import demand, doctor, guards, inspection, lease, routes
-from connectors.sqlserver.catalog import exact_sizes, read_catalog, read_files
-from connectors.sqlserver.definition import Definition, find
-from connectors.sqlserver.disks import homes
-from connectors.sqlserver.file_move import FilePlace, file_route
-from connectors.sqlserver.file_removal import removal_route
-from connectors.sqlserver.freshness import foreseen
-from connectors.sqlserver.keys import name_of
-from connectors.sqlserver.mover import SqlserverMover
-from connectors.sqlserver.online import ONLINE_EDITIONS, Server
-from connectors.sqlserver.partitioning import knowing
-from connectors.sqlserver.residency import resident_note
-from connectors.sqlserver.sampler import DmvSampler
-from connectors.sqlserver.session import ReadSession
+from connectors.sqlserver.doctor import findings
+from connectors.sqlserver.moving import guards, inspection, lease
+from connectors.sqlserver.moving.mover import SqlserverMover
+from connectors.sqlserver.moving.plan_drift import foreseen
+from connectors.sqlserver.reading import demand
+from connectors.sqlserver.reading.catalog import exact_sizes, read_catalog, read_files
+from connectors.sqlserver.reading.definition import Definition, find
+from connectors.sqlserver.reading.disks import homes
+from connectors.sqlserver.reading.keys import name_of
+from connectors.sqlserver.reading.partitioning import knowing
+from connectors.sqlserver.reading.residency import resident_note
+from connectors.sqlserver.reading.sampler import DmvSampler
+from connectors.sqlserver.routes import available
+from connectors.sqlserver.routes.file_move import FilePlace, file_route
+from connectors.sqlserver.routes.file_removal import removal_route
+from connectors.sqlserver.routes.online import ONLINE_EDITIONS, Server
+from connectors.sqlserver.session.sessions import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
 
 KIB = 1024
@@ -93,7 +96,7 @@ class SqlserverConnector:
 
     def capabilities(self) -> tuple[Capability, ...]:
         """What edition and rights of this login allow."""
-        facts, rights = self._facts(), doctor.read_rights(self._session)
+        facts, rights = self._facts(), findings.read_rights(self._session)
         primary = facts.writable
         scheme = bool(rights.alter_any_dataspace or rights.alter_database)
         grant = "Run hotplace doctor: it prints the GRANT."
@@ -152,7 +155,7 @@ class SqlserverConnector:
         paused = guards.paused_build(self._session, definition)
         if paused is not None:
             return paused
-        found = routes.routes_of(definition, bundle, to_space, self._server(), self._settings)
+        found = available.routes_of(definition, bundle, to_space, self._server(), self._settings)
         if isinstance(found, NoRoute):
             return found
         asked = [(route, self._against(route)) for route in found]
@@ -174,7 +177,7 @@ class SqlserverConnector:
     def doctor(self) -> tuple[Finding, ...]:
         """See ``doctor``."""
         facts = self._facts()
-        return doctor.examine(
+        return findings.examine(
             self._session,
             self.catalog(),
             self._settings,

@@ -2,5 +2,6 @@
 
 ``placement`` asks ``scarcity`` what could run out, ``prices`` what that is worth, ``core`` what prices do not settle
 and ``solving`` for the best choice that searches find. Nothing here knows of databases, tiers or plans:
-``policies.asking`` turns a plan in the making into ``offers``, and ``policies.hsm`` an answer into moves.
+``policies.placement.placement_problem`` turns a draft of a plan into ``offers``, and ``policies.placement.hsm`` turns
+an answer into moves.
 """

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.model import F64, I64
-from policies.parts import parts
+from policies.model.chunks import parts
 from policies.solver.offers import Offers, doubts
 from policies.solver.prices import Prices
 from policies.solver.sifting import Crowd

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.parts import parts
+from policies.model.chunks import parts
 
 STAY = -1  # the choice of an item with which nothing is done
 SLACK = 1e-9  # of a resource's scale: rounding, not a breach

@@ -27,11 +27,11 @@ from connectors.model import (
     Space,
     UnitTable,
 )
-from policies.balancer import make_plan
-from policies.benefit import wait_per_hour
-from policies.demand import Gap, difference
-from policies.heat import HeatState, empty_heat, update, view
-from policies.plan import HeatView, PolicySettings, Situation, Tier, TierSpeed
+from policies.benefit.foreground_wait import wait_per_hour
+from policies.demand.counter_deltas import Gap, difference
+from policies.demand.heat import HeatState, empty_heat, update, view
+from policies.model.plan import HeatView, PolicySettings, Situation, Tier, TierSpeed
+from policies.placement.balancer import make_plan
 from tests.bench.measurement import Measurement, in_process, of_runs, peak_rss_mib, timed
 
 COMMAND = "python -m tests.bench.policy"

@@ -15,7 +15,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
-from policies.balancer import make_plan
+from policies.placement.balancer import make_plan
 from tests.bench.measurement import Measurement, in_process, peak_rss_mib
 from tests.bench.policy_instances import TAILS, Answer, Instance, instance, program, referee
 from tests.bench.policy_proof import proven_bound

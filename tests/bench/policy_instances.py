@@ -24,8 +24,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array, hstack, vstack
 
 from connectors.model import F64, I64, NO_PARENT, SIGNALS, Bools, DatabaseDemand, Signal, Space, UnitTable
-from policies.plan import HeatView, PolicySettings, Situation, Tier, TierSpeed
-from policies.plan import Plan as PlannedPlan
+from policies.model.plan import HeatView, PolicySettings, Situation, Tier, TierSpeed
+from policies.model.plan import Plan as PlannedPlan
 
 TAILS = {"light": 1.8, "heavy": 2.8}
 READS_PER_SECOND = 20_000.0

@@ -18,15 +18,15 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import insert
 
-from agent.clock import SystemClock
 from agent.config import load
-from agent.jobs import ACT_EVERY_SECONDS
 from agent.ledger import HistorySettings, Ledger
-from agent.ledger.codec import encode_history
-from agent.ledger.schema import history
-from agent.watch import Watch
+from agent.ledger.file.codec import encode_history
+from agent.ledger.file.schema import history
+from agent.model.clock import SystemClock
+from agent.service.jobs import ACT_EVERY_SECONDS
+from agent.service.watch import Watch
 from connectors.model import I64
-from tests.bench.history import SIGNALS, UNITS, rates
+from tests.bench.cost.history import SIGNALS, UNITS, rates
 from tests.bench.measurement import Measurement, of_runs
 from tests.ledger.life import Life, OneTransaction, live
 

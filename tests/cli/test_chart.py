@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from agent.cli.chart import HEIGHT, NARROWEST, WIDEST, Curve, Mark, svg_chart, text_chart
+from agent.terminal.charts import HEIGHT, NARROWEST, WIDEST, Curve, Mark, svg_chart, text_chart
 
 GIB = 2**30
 SVG = "{http://www.w3.org/2000/svg}"

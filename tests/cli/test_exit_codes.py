@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from agent.cli.exit_codes import ExitCode, exit_code_of
 from agent.cli.main import whole_app
-from agent.clock import SystemClock
+from agent.explanation.ranking import RANKING
 from agent.ledger import Ledger
-from agent.ranking import RANKING
+from agent.model.clock import SystemClock
+from agent.terminal.exit_codes import ExitCode, exit_code_of
 from connectors.base import DriverMissing, LeaseHeld, OutcomeUnknown, PrivilegeMissing
 from tests.cli.site import Finished, Site, finish, simulated
 

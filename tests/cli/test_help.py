@@ -87,5 +87,5 @@ def test_a_daemon_loads_nothing_that_draws() -> None:
     """What reports, the demonstration and tables need stays on the disk."""
     code = "import sys; from agent.cli.main import app_for; app_for(['status']); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "agent.cli.running" in loaded
-    assert not {"agent.cli.reporting", "agent.demo.story", "jinja2", "rich", "alembic"} & set(loaded)
+    assert "agent.cli.moving.run" in loaded
+    assert not {"agent.cli.deciding.report", "agent.demo.story", "jinja2", "rich", "alembic"} & set(loaded)

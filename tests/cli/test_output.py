@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from agent.cli.output import Column, Output, plain_value, printable
-from agent.states import MoveState
+from agent.model.states import MoveState
+from agent.terminal.output import Column, Output, plain_value, printable
 
 COLUMNS = (Column("name"), Column("size", number=True))
 

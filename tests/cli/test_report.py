@@ -9,11 +9,11 @@ from pathlib import Path
 
 from agent.ledger import Ledger
 from agent.ledger.rows import StepState
-from agent.outcomes import OutcomeVerdict
+from agent.model.outcomes import OutcomeVerdict
+from agent.model.states import MoveState
+from agent.planning.undo import UNDO
 from agent.report import Report, html_page, markdown_page, report_document, report_of
-from agent.states import MoveState
-from agent.undo import UNDO
-from agent.verifier import measure
+from agent.verification.verifier import measure
 from connectors.model import DatabaseDemand
 from tests.cli.site import Site
 from tests.ledger.clock import StillClock

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from agent.clock import SystemClock
 from agent.config import load
-from agent.doctor import examine, ledger_finding, packages_finding
-from agent.packages import OURS, package_folders, strangers
+from agent.model.clock import SystemClock
+from agent.service.doctor import examine, ledger_finding, packages_finding
+from agent.service.packages import OURS, package_folders, strangers
 from connectors.model import Finding, Severity
 from tests.config.yaml_texts import values, written
 
@@ -122,7 +122,7 @@ def test_a_stranger_before_our_package_is_named(tmp_path: Path) -> None:
     code = (
         "import sys; sys.path[:0] = [sys.argv[1], sys.argv[2]]\n"
         "from pathlib import Path\n"
-        "from agent.packages import package_folders, strangers\n"
+        "from agent.service.packages import package_folders, strangers\n"
         "print(strangers(package_folders(), Path(sys.argv[2])))"
     )
     ran = subprocess.run(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from agent.clock import SystemClock
 from agent.config import load
-from agent.doctor import examine
+from agent.model.clock import SystemClock
+from agent.service.doctor import examine
 from connectors.model import Finding, Severity
 from tests.config.yaml_texts import values, written
 from tests.labs.postgresql import WRONG_PASSWORD, Cluster

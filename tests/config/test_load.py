@@ -14,7 +14,7 @@ from agent.config.files import VARIABLE
 from agent.config.policy import PolicyConfig
 from connectors.base import HotplaceError
 from connectors.registry import find_engine
-from policies.plan import Pin, PolicySettings
+from policies.model.plan import Pin, PolicySettings
 from tests.config.yaml_texts import GOOD, by_path, loaded, problems, values, written
 
 

@@ -7,7 +7,7 @@ import pytest
 from agent.config import Level, parse, sample
 from connectors.base import UnknownEngine
 from connectors.registry import engine_names, find_engine
-from policies.plan import PolicySettings
+from policies.model.plan import PolicySettings
 
 
 @pytest.mark.parametrize("engine", engine_names())

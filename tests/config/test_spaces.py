@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from agent.config import ConfigError, DatabaseConfig
 from agent.config.spaces import completed
 from connectors.model import Catalog, Space, UnitTable
-from policies.plan import Tier, TierSpeed
+from policies.model.plan import Tier, TierSpeed
 from tests.config.yaml_texts import loaded, values, written
 
 GIB = 2**30

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.units_of_measure import (
+from agent.model.units_of_measure import (
     MOST_BYTES,
     MOST_SECONDS,
     format_when,

@@ -8,7 +8,7 @@ import numpy as np
 
 from connectors.base import Connector
 from connectors.model import Bundle, Catalog, Demand, Interval, Route, Signal, UnitKind
-from policies.demand import difference
+from policies.demand.counter_deltas import difference
 from tests.contract.harness import EngineHarness
 
 

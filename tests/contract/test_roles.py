@@ -9,10 +9,10 @@ import pytest
 from connectors.base import Connector
 from connectors.figures import Role, RoleFigures
 from connectors.model import Demand
-from policies.advice import advice_of
-from policies.balancer import make_plan
-from policies.plan import AdviceCode, PolicySettings
-from policies.roles import advice_of_roles, measured
+from policies.benefit.roles import advice_of_roles, measured
+from policies.explanation.advice import advice_of
+from policies.model.plan import AdviceCode, PolicySettings
+from policies.placement.balancer import make_plan
 from tests.contract.asking import demand_of
 from tests.contract.harness import Ability, EngineHarness
 from tests.unit.policies.situations import Site

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.clock import SystemClock
+from agent.model.clock import SystemClock
 from connectors.settings import SecretSource
 from tests.labs.db2.client import Db2
 from tests.labs.db2.server import ADMIN

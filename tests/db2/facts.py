@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from connectors.db2.reading.storage import Group, Storage, TableSpace
+from connectors.db2.reading.tables import IndexFacts, TableFacts
 from connectors.db2.settings import Db2Settings
-from connectors.db2.storage import Group, Storage, TableSpace
-from connectors.db2.tables import IndexFacts, TableFacts
 from connectors.model import Bundle, UnitKind
 
 SETTINGS = Db2Settings(host="db.test", dbname="APP", user="hotmove")

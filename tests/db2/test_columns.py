@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from connectors.db2.queries import fit, query
+from connectors.db2.session.queries import fit, query
 
 HERE = Path(__file__).parent
 SHARED = HERE.parents[2] / "shared" / "catalog" / "db2.json"

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from connectors.db2.catalog import Homes
-from connectors.db2.counted import COUNTERS
-from connectors.db2.demand import ESTIMATED, classify
-from connectors.db2.roles import log_figures
-from connectors.db2.sampler import (
+from connectors.db2.reading.catalog import Homes
+from connectors.db2.reading.counters import COUNTERS
+from connectors.db2.reading.demand import ESTIMATED, classify
+from connectors.db2.reading.roles import log_figures
+from connectors.db2.reading.sampler import (
     BACKUPS,
     column_names,
     disturbed_tables,
@@ -19,7 +19,7 @@ from connectors.db2.sampler import (
     space_figures,
     space_key,
 )
-from connectors.db2.session import Row
+from connectors.db2.session.sessions import Row
 from connectors.figures import Role
 from connectors.model import Demand, Interval, Signal
 

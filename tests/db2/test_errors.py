@@ -15,7 +15,7 @@ from connectors.base import (
     StatementFailed,
     TimedOut,
 )
-from connectors.db2.errors import cannot_connect, diagnose, outcome_unknown, translate
+from connectors.db2.session.errors import cannot_connect, diagnose, outcome_unknown, translate
 
 LOCK = (
     "ibm_db_dbi::ProgrammingError: Statement Execute Failed: [IBM][CLI Driver][DB2/LINUXX8664] SQL0911N  The current "

@@ -16,7 +16,7 @@ from tests.contract.asking import route_to, run
 from tests.db2.conftest import Connect
 from tests.labs.db2.client import Db2, running_db2, wait_until
 from tests.labs.db2.server import ADMIN, FAST, SLOW, TS_FAST
-from tests.labs.db2.tls import tls_in_front
+from tests.labs.db2.wire.tls import tls_in_front
 from tests.labs.tns.certificate import self_signed
 
 pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2")]

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from agent.clock import SystemClock
+from agent.model.clock import SystemClock
 from connectors.base import CannotConnect, DriverMissing
+from connectors.db2.doctor.storage_findings import storage_findings
 from connectors.db2.engine import connect
-from connectors.db2.errors import cannot_connect, diagnose
-from connectors.db2.pools import pools_of
-from connectors.db2.queries import query
-from connectors.db2.sampler import column_names
-from connectors.db2.space_move import Instance, space_route
-from connectors.db2.storage_doctor import storage_findings
-from connectors.db2.table_move import table_route
-from connectors.db2.table_room import Room
+from connectors.db2.reading.pools import pools_of
+from connectors.db2.reading.sampler import column_names
+from connectors.db2.routes.space_move import Instance, space_route
+from connectors.db2.routes.table_move import table_route
+from connectors.db2.routes.table_room import Room
+from connectors.db2.session.errors import cannot_connect, diagnose
+from connectors.db2.session.queries import query
 from connectors.installing import install_command
 from connectors.model import NoRoute, Route
 from tests.db2.facts import FAST_SPACE, SETTINGS, SPACE, STORAGE, TABLE, bundle, space
@@ -35,7 +35,7 @@ def test_every_pitfall_has_a_test() -> None:
     names = [
         name
         for folder in (HERE, HERE.parent / "labs" / "db2")
-        for path in folder.glob("test_*.py")
+        for path in folder.rglob("test_*.py")
         for name in re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     ]
     found = {int(number) for name in names for number in re.findall(r"pitfall_(\d\d)", name)}
@@ -85,7 +85,7 @@ class Recorder:
 def test_pitfall_13_a_statement_ends_with_its_commit() -> None:
     """Autocommit is off where something changes: without COMMIT nothing would begin; what failed is rolled back."""
     pytest.importorskip("ibm_db_dbi")
-    from connectors.db2.session import DriverError, send_once
+    from connectors.db2.session.sessions import DriverError, send_once
 
     well: Any = Recorder()
     send_once(well, 'ALTER TABLESPACE "TS" REBALANCE')

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agent.clock import SystemClock
+from agent.model.clock import SystemClock
 from connectors.base import CannotConnect, StatementFailed
 from connectors.db2.engine import connect
 from connectors.db2.plan_only import scripts
@@ -24,7 +24,7 @@ from connectors.db2.plan_only.connector import PlanOnlyConnector
 from connectors.db2.plan_only.platforms import Platform, insist_on, platform_of
 from connectors.db2.plan_only.residency import mixed, placed, pools
 from connectors.db2.plan_only.session import PACKAGE, PlanSession, odbc_string
-from connectors.db2.queries import fit, query
+from connectors.db2.session.queries import fit, query
 from connectors.db2.settings import Db2Settings
 from connectors.model import Bundle, Interval, NoRoute, Signal
 from connectors.settings import SecretSource

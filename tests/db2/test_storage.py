@@ -7,16 +7,16 @@ from dataclasses import replace
 import pytest
 
 from connectors.base import StatementFailed
-from connectors.db2.catalog import pages_of
-from connectors.db2.doctor import insist_on_object_metrics
-from connectors.db2.inspection import Rebalance, is_moving, space_arrived, space_home
-from connectors.db2.mover import is_done
-from connectors.db2.server import Server, unpacked
-from connectors.db2.space_move import Instance, space_route
-from connectors.db2.statements import Homes, Phase, SpaceChange
-from connectors.db2.storage import Storage, TableSpace, _Live, _room, _space, lies_under
-from connectors.db2.storage_doctor import storage_findings
-from connectors.db2.tables import protocol_of
+from connectors.db2.doctor.findings import insist_on_object_metrics
+from connectors.db2.doctor.storage_findings import storage_findings
+from connectors.db2.moving.inspection import Rebalance, is_moving, space_arrived, space_home
+from connectors.db2.moving.mover import is_done
+from connectors.db2.reading.catalog import pages_of
+from connectors.db2.reading.storage import Storage, TableSpace, _Live, _room, _space, lies_under
+from connectors.db2.reading.tables import protocol_of
+from connectors.db2.routes.space_move import Instance, space_route
+from connectors.db2.routes.statements import Homes, Phase, SpaceChange
+from connectors.db2.session.server import Server, unpacked
 from connectors.model import Home, Route
 from tests.db2.facts import SETTINGS, SPACE, STORAGE, bundle, space
 

@@ -10,7 +10,7 @@ import pytest
 
 from connectors.base import StatementFailed
 from connectors.model import Home, Interval, NoRoute, Severity, Signal
-from policies.demand import difference
+from policies.demand.counter_deltas import difference
 from tests.contract.asking import bundle_of, route_to, run
 from tests.db2.conftest import Connect
 from tests.labs.db2.client import Db2, running_db2

@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry
 
 from agent.cli.main import whole_app
 from agent.config.models import LedgerConfig, MetricsConfig
-from agent.httpd import MetricsServer
+from agent.service.httpd import MetricsServer
 from tests.deploy.places import CONTAINERFILE, ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -16,8 +16,8 @@ from prometheus_client import CollectorRegistry
 
 from agent.config import Config, load
 from agent.config.models import DatabaseConfig
-from agent.daemon import LOOPBACK
-from agent.httpd import MetricsServer
+from agent.service.daemon import LOOPBACK
+from agent.service.httpd import MetricsServer
 from connectors.postgresql.settings import PostgresqlSettings
 from tests.deploy.places import DEPLOY, KUBERNETES, ROOT
 from tests.deploy.test_container import values

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent.metrics import AgentCollector
+from agent.service.metrics import AgentCollector
 from tests.deploy.places import rules
 from tests.deploy.promql import Labels, WrongQuery, labels_of
 

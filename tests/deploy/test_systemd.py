@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli.exit_codes import ExitCode
+from agent.terminal.exit_codes import ExitCode
 from connectors.settings import SecretSource
 from tests.deploy.places import DEPLOY
 

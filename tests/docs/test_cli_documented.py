@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli.exit_codes import ExitCode
+from agent.terminal.exit_codes import ExitCode
 from tests.cli.test_help import COMMANDS
 
 README = Path(__file__).parents[2].joinpath("README.md").read_text(encoding="utf-8")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from agent.metrics import AgentCollector
-from agent.snapshot import Snapshot
+from agent.service.metrics import AgentCollector
+from agent.service.snapshot import Snapshot
 
 README = Path(__file__).parents[2].joinpath("README.md").read_text(encoding="utf-8")
 

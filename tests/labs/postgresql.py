@@ -21,8 +21,8 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from agent.clock import SystemClock
 from agent.demo.server import PrivateServer, embedded_installations, private_server
+from agent.model.clock import SystemClock
 from connectors.base import Connector, Mover, StatementFailed
 from connectors.model import Step
 from connectors.postgresql.connector import PostgresqlConnector

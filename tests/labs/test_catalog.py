@@ -8,8 +8,8 @@ import numpy as np
 import psycopg
 
 from connectors.model import NO_PARENT, Catalog, UnitKind
-from connectors.postgresql.catalog import BLOCK_BYTES, shape_of
 from connectors.postgresql.connector import PostgresqlConnector
+from connectors.postgresql.reading.catalog import BLOCK_BYTES, shape_of
 from tests.labs.postgresql import FAST_BYTES, Cluster
 
 

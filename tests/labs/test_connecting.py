@@ -15,7 +15,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from agent.clock import SystemClock
+from agent.model.clock import SystemClock
 from connectors.base import (
     AuthenticationFailed,
     CannotConnect,

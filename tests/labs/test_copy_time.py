@@ -10,8 +10,8 @@ import psycopg
 from connectors.effects import CopyHabits
 from connectors.model import SIGNALS, Catalog, DatabaseDemand
 from connectors.postgresql.connector import PostgresqlConnector
-from policies.copy_time import around_seconds, route_seconds
-from policies.plan import HeatView, PolicySettings, Situation, Tier, TierSpeed
+from policies.benefit.copy_time import around_seconds, route_seconds
+from policies.model.plan import HeatView, PolicySettings, Situation, Tier, TierSpeed
 from tests.contract.asking import run
 from tests.labs.test_moving import every_route, table
 

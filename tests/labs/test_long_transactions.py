@@ -10,15 +10,15 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from agent.clock import SystemClock
 from agent.config import load
-from agent.executor import MoveEvent
-from agent.gate import WAITING
+from agent.execution.executor import MoveEvent
+from agent.execution.gate import WAITING
+from agent.execution.leftovers import leftovers_of
 from agent.ledger import Ledger, MoveRow
-from agent.leftovers import leftovers_of
-from agent.proposals import ProposedMove
-from agent.states import MoveState
-from agent.watch import Watch
+from agent.model.clock import SystemClock
+from agent.model.proposals import ProposedMove
+from agent.model.states import MoveState
+from agent.service.watch import Watch
 from connectors.model import Route
 from connectors.postgresql.connector import PostgresqlConnector
 from tests.contract.asking import route_to

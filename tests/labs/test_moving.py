@@ -22,7 +22,7 @@ from connectors.base import (
 )
 from connectors.model import Home, NoRoute, Progress, Route, Step
 from connectors.postgresql.connector import PostgresqlConnector
-from connectors.postgresql.routes import leftover_names, tag_of
+from connectors.postgresql.routes.available import leftover_names, tag_of
 from tests.contract.asking import bundle_of, route_to, run
 from tests.labs.postgresql import Cluster, fill_disk, wait_until
 

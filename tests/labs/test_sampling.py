@@ -11,7 +11,7 @@ import pytest
 
 from connectors.model import Demand, Interval, Sample, Signal
 from connectors.postgresql.connector import PostgresqlConnector
-from policies.demand import difference
+from policies.demand.counter_deltas import difference
 from tests.labs.postgresql import Cluster, flush
 
 BLOCK = 8192

@@ -12,8 +12,8 @@ import pytest
 
 from connectors.base import StatementFailed
 from connectors.model import Home
-from connectors.postgresql import queries
-from connectors.postgresql.roles import query_for
+from connectors.postgresql.reading.roles import query_for
+from connectors.postgresql.session import queries
 from tests.contract.asking import route_to, run
 from tests.labs.postgresql import Cluster
 
@@ -32,8 +32,8 @@ def test_every_query_says_what_it_needs(name: str) -> None:
 
 def test_every_query_is_used() -> None:
     """No file is left over, and none is missing."""
-    sources = (files("connectors.postgresql")).iterdir()
-    used = {n for f in sources if f.name.endswith(".py") for n in re.findall(r'\bquery\("(\w+)"\)', f.read_text())}
+    sources = Path(str(files("connectors.postgresql"))).rglob("*.py")
+    used = {n for f in sources for n in re.findall(r'\bquery\("(\w+)"\)', f.read_text())}
     by_version = {query_for(major * 10_000) for major in (14, 15, 16, 17, 18)}
     assert used | by_version == {name.removesuffix(".sql") for name in QUERIES}
 

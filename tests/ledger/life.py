@@ -19,12 +19,12 @@ from sqlalchemy import Connection, insert, select, update
 
 from agent.ledger import Ledger, StepState
 from agent.ledger.audit import _hash
-from agent.ledger.database import Database
-from agent.ledger.opening import bring_up_to_date, prepare_file
-from agent.ledger.schema import audit, audit_head, moves, outcomes, proposals, steps
-from agent.outcomes import Outcome, OutcomeVerdict, outcome_json
-from agent.proposals import Proposal, ProposedMove
-from agent.states import MoveState, ProposalState
+from agent.ledger.file.database import Database
+from agent.ledger.file.opening import bring_up_to_date, prepare_file
+from agent.ledger.file.schema import audit, audit_head, moves, outcomes, proposals, steps
+from agent.model.outcomes import Outcome, OutcomeVerdict, outcome_json
+from agent.model.proposals import Proposal, ProposedMove
+from agent.model.states import MoveState, ProposalState
 from connectors.model import Step
 from tests.ledger.clock import StillClock
 from tests.unit.samples import MADE_AT, a_move, a_proposal

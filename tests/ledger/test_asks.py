@@ -11,10 +11,10 @@ from alembic import command
 from alembic.config import Config
 
 from agent.ledger import Ask, Ledger, NotFound, WrongState
-from agent.ledger.database import Database
-from agent.ledger.opening import prepare_file
-from agent.ledger.schema import APPLICATION_ID, HEAD
-from agent.states import MoveState
+from agent.ledger.file.database import Database
+from agent.ledger.file.opening import prepare_file
+from agent.ledger.file.schema import APPLICATION_ID, HEAD
+from agent.model.states import MoveState
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import approved, stored
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from agent.ledger.codec import (
+from agent.ledger.file.codec import (
     Later,
     Pieces,
     decode_arrays,

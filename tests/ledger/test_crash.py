@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.clock import SystemClock
 from agent.ledger import Ledger, LedgerBusy, LedgerFull
-from agent.states import MoveState, ProposalState
+from agent.model.clock import SystemClock
+from agent.model.states import MoveState, ProposalState
 from connectors.base import Retry
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import stored

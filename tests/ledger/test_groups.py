@@ -8,8 +8,8 @@ import pytest
 
 from agent.ledger import Ask, Ledger, WrongState
 from agent.ledger.grouping import dropped, groups_of, left_worse
-from agent.proposals import ProposedMove, grouped, proposal_from_text, proposal_text
-from agent.states import MoveState, ProposalState
+from agent.model.proposals import ProposedMove, grouped, proposal_from_text, proposal_text
+from agent.model.states import MoveState, ProposalState
 from tests.unit.samples import a_move, a_proposal
 
 WHO = {"who": "anna", "origin": "terminal"}

@@ -9,8 +9,8 @@ from datetime import datetime
 import pytest
 
 from agent.ledger import Ledger, NotApproved, NotFound, StepState, WrongState
-from agent.outcomes import Outcome, OutcomeVerdict, outcome_from_json, outcome_json
-from agent.states import TRANSITIONS, IllegalTransition, MoveState, ProposalState
+from agent.model.outcomes import Outcome, OutcomeVerdict, outcome_from_json, outcome_json
+from agent.model.states import TRANSITIONS, IllegalTransition, MoveState, ProposalState
 from connectors.model import Bundle, Step, UnitKind
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import Tamper, approved, stored

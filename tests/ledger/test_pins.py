@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from agent.ledger import Ledger, Refused
-from policies.plan import Pin
+from policies.model.plan import Pin
 from tests.ledger.clock import StillClock
 
 

@@ -19,8 +19,8 @@ from agent.ledger import (
     Refused,
     WrongState,
 )
-from agent.proposals import Proposal, proposal_from_text, proposal_text
-from agent.states import MoveState, ProposalState
+from agent.model.proposals import Proposal, proposal_from_text, proposal_text
+from agent.model.states import MoveState, ProposalState
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import DIGITS, Tamper, approved, stored
 from tests.unit.samples import a_move, a_proposal

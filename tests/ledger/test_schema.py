@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.ledger import Ledger
-from agent.ledger.opening import VERSION_TABLE, _migrate
-from agent.ledger.schema import APPLICATION_ID, EPOCH, HEAD, REVISIONS, Moment, metadata, microseconds
+from agent.ledger.file.opening import VERSION_TABLE, _migrate
+from agent.ledger.file.schema import APPLICATION_ID, EPOCH, HEAD, REVISIONS, Moment, metadata, microseconds
 
 
 def _definitions(connection: sqlite3.Connection) -> dict[str, str]:

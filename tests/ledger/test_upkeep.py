@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agent.clock import SystemClock
-from agent.ledger import HistorySettings, Ledger, upkeep
-from agent.ledger.schema import APPLICATION_ID
+from agent.ledger import HistorySettings, Ledger
+from agent.ledger.file import upkeep
+from agent.ledger.file.schema import APPLICATION_ID
+from agent.model.clock import SystemClock
 from connectors.model import I64
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import stored

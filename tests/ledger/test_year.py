@@ -15,11 +15,11 @@ import pytest
 from sqlalchemy import event
 
 from agent.ledger import Ledger
-from agent.ledger.schema import HEAD
+from agent.ledger.file.schema import HEAD
 from agent.ledger.stored import PARSED_HELD, _parsed
-from agent.proposals import Proposal
+from agent.model.proposals import Proposal
+from agent.model.states import ACTIONABLE, MoveState, ProposalState
 from agent.report import report_of
-from agent.states import ACTIONABLE, MoveState, ProposalState
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import Tamper, approved, stored
 from tests.ledger.life import Life, live

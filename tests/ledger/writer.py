@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from agent.clock import SystemClock
 from agent.ledger import Ledger
-from agent.states import MoveState
+from agent.model.clock import SystemClock
+from agent.model.states import MoveState
 from tests.unit.samples import a_move, a_proposal
 
 

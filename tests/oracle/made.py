@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from connectors.model import Bundle, UnitKind
-from connectors.oracle.catalog import Entry
-from connectors.oracle.facts import Facts, IndexPiece, SpaceFacts, TableFacts
-from connectors.oracle.server import Server
+from connectors.oracle.reading.catalog import Entry
+from connectors.oracle.reading.facts import Facts, IndexPiece, SpaceFacts, TableFacts
+from connectors.oracle.session.server import Server
 from connectors.oracle.settings import OracleSettings
 
 SETTINGS = OracleSettings(service="pdb1", user="hotplace")

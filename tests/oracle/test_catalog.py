@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from connectors.model import NO_PARENT, UnitKind
-from connectors.oracle.catalog import Entry, owned_of, units_of
-from connectors.oracle.facts import key_now
-from connectors.oracle.names import key_of, plain
-from connectors.oracle.spaces import space_of
+from connectors.oracle.reading.catalog import Entry, owned_of, units_of
+from connectors.oracle.reading.facts import key_now
+from connectors.oracle.reading.names import key_of, plain
+from connectors.oracle.reading.spaces import space_of
 
 MIB = 1 << 20
 OWNERS = [

@@ -7,8 +7,8 @@ from importlib.resources import files
 
 import pytest
 
-from connectors.oracle.instances import ONE_INSTANCE
-from connectors.oracle.queries import query
+from connectors.oracle.session.instances import ONE_INSTANCE
+from connectors.oracle.session.queries import query
 from tests.labs.oracle.documented import version_of, view
 
 SQL = sorted(path.name.removesuffix(".sql") for path in (files("connectors.oracle") / "sql").iterdir())

@@ -21,8 +21,8 @@ from connectors.base import (
     TimedOut,
 )
 from connectors.installing import install_command
-from connectors.oracle.driver import Connection, Driver, code_of, load_driver, words_of
-from connectors.oracle.errors import cannot_connect, connection_broke, outcome_unknown, translate
+from connectors.oracle.session.driver import Connection, Driver, code_of, load_driver, words_of
+from connectors.oracle.session.errors import cannot_connect, connection_broke, outcome_unknown, translate
 from connectors.oracle.settings import OracleSettings
 from tests.oracle.made import SETTINGS
 

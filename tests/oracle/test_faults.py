@@ -21,8 +21,8 @@ from connectors.base import (
 )
 from connectors.model import Home, Route
 from connectors.oracle.connector import OracleConnector
-from connectors.oracle.mover import OracleMover
-from connectors.oracle.watcher import Watcher
+from connectors.oracle.moving.mover import OracleMover
+from connectors.oracle.moving.watcher import Watcher
 from tests.contract.asking import route_to
 from tests.contract.harness import PlayTable
 from tests.labs.oracle.harness import PASSWORD, OracleHarness, furnished, running_harness

@@ -9,8 +9,8 @@ import pytest
 
 from connectors.containers import ByHand
 from connectors.model import NoRoute
-from connectors.oracle import file_out
-from connectors.oracle.spaces import DataFile
+from connectors.oracle.reading.spaces import DataFile
+from connectors.oracle.routes import file_out
 from tests.oracle.made import bundle, server, standard
 
 MIB = 1 << 20

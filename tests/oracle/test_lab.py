@@ -12,8 +12,8 @@ import pytest
 
 from connectors.base import Connector, ConnectorError, LockNotObtained, TimedOut
 from connectors.model import Home, Interval, Route, Severity, Signal, Step
-from connectors.oracle.sampler import SEGMENT
-from policies.demand import OTHER_EPOCH, Gap, difference
+from connectors.oracle.reading.sampler import SEGMENT
+from policies.demand.counter_deltas import OTHER_EPOCH, Gap, difference
 from tests.contract.asking import bundle_of, demand_of, reads_of, route_to, run
 from tests.labs.oracle.harness import OWNER, SLOW_SECONDS_PER_GB, OracleHarness, running_harness
 from tests.labs.oracle.model import Quirks

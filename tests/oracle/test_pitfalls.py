@@ -16,7 +16,7 @@ def _carried() -> set[int]:
     """Numbers that tests name in words, as (oracle.md f12, f13) or (f30, 39)."""
     root = Path(__file__).parents[2]
     texts = (
-        path.read_text(encoding="utf-8") for folder in _FOLDERS for path in sorted((root / folder).glob("test_*.py"))
+        path.read_text(encoding="utf-8") for folder in _FOLDERS for path in sorted((root / folder).rglob("test_*.py"))
     )
     return {int(number) for text in texts for group in _NAMED.findall(text) for number in re.findall(r"\d+", group)}
 

@@ -13,8 +13,8 @@ import pytest
 
 from connectors.figures import Role, RoleFigures
 from connectors.model import Severity
-from connectors.oracle.roles import role_figures
-from policies.demand import Gap, difference
+from connectors.oracle.reading.roles import role_figures
+from policies.demand.counter_deltas import Gap, difference
 from tests.labs.oracle.harness import PASSWORD, OracleHarness, running_harness
 from tests.labs.oracle.model import Quirks
 

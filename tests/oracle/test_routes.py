@@ -9,11 +9,11 @@ import pytest
 
 from connectors.base import StatementFailed
 from connectors.model import NoRoute, Route, UnitKind
-from connectors.oracle.facts import LobFacts
-from connectors.oracle.names import quoted
-from connectors.oracle.routes import routes_of
+from connectors.oracle.reading.facts import LobFacts
+from connectors.oracle.reading.names import quoted
+from connectors.oracle.routes.available import routes_of
+from connectors.oracle.routes.statements import action_of
 from connectors.oracle.settings import OracleSettings
-from connectors.oracle.statements import action_of
 from tests.oracle.made import MIB, SETTINGS, bundle, entry, facts, index, server, space, standard, table
 
 _TAG = re.compile(r"/\* hotplace move [0-9a-f]{8} (step|undo|tidy) \d+ \*/ ")

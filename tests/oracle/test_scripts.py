@@ -10,7 +10,7 @@ import pytest
 
 from connectors.base import PrivilegeMissing, StatementFailed
 from connectors.model import Home, NoRoute, Severity
-from connectors.oracle.instances import ONE_INSTANCE
+from connectors.oracle.session.instances import ONE_INSTANCE
 from tests.contract.asking import bundle_of, route_to, run
 from tests.labs.oracle.harness import OWNER, PASSWORD, OracleHarness, running_harness
 from tests.oracle.test_columns import LICENSED, SQL, _used

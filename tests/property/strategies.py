@@ -7,7 +7,7 @@ from itertools import combinations
 
 from hypothesis import strategies as st
 
-from policies.plan import Pin, PolicySettings, Situation
+from policies.model.plan import Pin, PolicySettings, Situation
 from tests.unit.policies.situations import BARE, HDD, MIB, NVME, SSD, Site, Unit
 
 TWO = (("ssd", SSD, ("fast",)), ("hdd", HDD, ("slow",)))

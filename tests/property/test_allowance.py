@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.allowance import Answer, Limits, Need, decide, longest_seconds
-from agent.copying import Used
-from policies.windows import Calendar
+from agent.budget.allowance import Answer, Limits, Need, decide, longest_seconds
+from agent.budget.copy_history import Used
+from policies.calendar import Calendar
 from tests.property.test_windows import calendars, instants
 
 needs = st.builds(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from connectors.model import F64, I64, Bools
-from policies.alternatives import ALONE, Ways, decide, shared_dual
+from policies.placement.granularity_choice import ALONE, Ways, decide, shared_dual
 from policies.solver.offers import Offers
 from policies.solver.placement import place
 from tests.property.test_placement import GAINS, USES, best

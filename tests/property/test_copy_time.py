@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connectors.effects import Transfer
-from policies.copy_time import MOST_FACTOR, Device, Taught, copy_factors, transfer_seconds
-from policies.plan import PolicySettings, TierSpeed
+from policies.benefit.copy_time import MOST_FACTOR, Device, Taught, copy_factors, transfer_seconds
+from policies.model.plan import PolicySettings, TierSpeed
 
 SETTINGS = PolicySettings()
 SIZES = st.integers(0, 2**45)

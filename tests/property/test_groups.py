@@ -10,20 +10,20 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.precheck import Allowed, Facts, precheck, precheck_group
-from agent.proposals import ProposedMove
-from agent.states import MoveState
+from agent.execution.precheck import Allowed, Facts, precheck, precheck_group
+from agent.model.proposals import ProposedMove
+from agent.model.states import MoveState
 from connectors.model import Home, Inspection, Space
-from policies.balancer import make_plan
-from policies.board import room_bytes
-from policies.plan import MoveReason, Situation
-from policies.transit import expected_bytes, without_room
+from policies.model.plan import MoveReason, Situation
+from policies.placement.balancer import make_plan
+from policies.placement.transit import expected_bytes, without_room
+from policies.storage.capacity import room_bytes
 from tests.property.strategies import Case, cases
 from tests.simulation.site import Site
 from tests.simulation.test_groups import COLD, HOT, a_group, crowded, grow, rows
+from tests.unit.agent.execution.test_precheck import FACTS, a_row
 from tests.unit.policies.situations import MIB
 from tests.unit.samples import a_move
-from tests.unit.test_precheck import FACTS, a_row
 
 SPARE = st.integers(-3, 12)  # MB
 SOME = st.sampled_from([0, 0, 1, 2, 5, 9, 14])  # MB

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.model import F64, I64, SIGNALS, DatabaseDemand, Demand, Interval, Sample, Signal
-from policies.demand import Gap, difference
-from policies.heat import HeatState, empty_heat, update, view
-from policies.interval import spread
-from policies.plan import PolicySettings
+from policies.demand.counter_deltas import Gap, difference
+from policies.demand.heat import HeatState, empty_heat, update, view
+from policies.model.confidence import spread
+from policies.model.plan import PolicySettings
 from tests.unit.policies.situations import sample
 
 SETTINGS = PolicySettings()

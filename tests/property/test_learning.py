@@ -9,10 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from connectors.model import F64, I64, SIGNALS, DatabaseDemand, Demand, Sample, Signal
-from policies.balancer import make_plan
-from policies.demand import Gap, difference
-from policies.heat import GUEST_HALF_LIVES, HeatState, decided, doubted, empty_heat, update, view
-from policies.plan import Plan, PolicySettings, Situation, Verdict
+from policies.demand.counter_deltas import Gap, difference
+from policies.demand.heat import GUEST_HALF_LIVES, HeatState, decided, doubted, empty_heat, update, view
+from policies.model.plan import Plan, PolicySettings, Situation, Verdict
+from policies.placement.balancer import make_plan
 from tests.unit.policies.situations import MIB, NOON, Site, Unit, sample
 
 UNITS = 8

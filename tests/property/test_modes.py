@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.explain import explain
-from policies.modes import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, Usage, plan_mode
-from policies.plan import Pin, Plan, TierSpeed
-from policies.preference import NONE, PinState, pin_view
+from policies.explanation.verdicts import explain
+from policies.model.plan import Pin, Plan, TierSpeed
+from policies.modes.dispatch import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, Usage, plan_mode
+from policies.modes.preference import NONE, PinState, pin_view
 from tests.property.strategies import Case, cases
 from tests.property.test_plans import hops, moved
 from tests.unit.policies.referee import carried_out, limits

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.model import F64
-from policies.balancer import make_plan
+from policies.placement.balancer import make_plan
 from tests.bench.policy_instances import TAILS, Instance, instance
 
 MISSED = 1e-3  # of what is possible: a search may find that much less

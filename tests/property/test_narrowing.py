@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.model import Signal
-from policies import guards, narrowing
-from policies.balancer import make_plan
-from policies.narrowing import make_narrow_plan
-from policies.plan import Plan, PolicySettings, Situation, TierLimits
+from policies.benefit import guards
+from policies.model.plan import Plan, PolicySettings, Situation, TierLimits
+from policies.placement import presolve
+from policies.placement.balancer import make_plan
+from policies.placement.presolve import make_narrow_plan
 from tests.bench.policy import situation as large_situation
 from tests.property.strategies import Case, cases
 
@@ -41,8 +42,8 @@ def two_at_a_time(rows: int) -> list[slice]:
 def both(situation: Situation, rules: PolicySettings, *, demote: bool = True) -> tuple[Plan, Plan]:
     """The narrow plan, however little is left out, judged a few at a time, and the whole one."""
     with (
-        patch.object(narrowing, "WORTH_NARROWING", 1.0),
-        patch.object(narrowing, "AT_ONCE", 3),
+        patch.object(presolve, "WORTH_NARROWING", 1.0),
+        patch.object(presolve, "AT_ONCE", 3),
         patch.object(guards, "parts", two_at_a_time),
     ):
         narrow = make_narrow_plan(situation, rules, demote=demote)
@@ -85,7 +86,7 @@ def test_what_nobody_would_move_is_not_weighed() -> None:
     narrow, whole = both(young, PolicySettings())
     assert_same(narrow, whole)
     assert whole.wait_per_hour > 0
-    with patch.object(narrowing, "make_plan", wraps=make_plan) as made:
+    with patch.object(presolve, "make_plan", wraps=make_plan) as made:
         make_narrow_plan(young, PolicySettings())
     assert len(made.call_args.args[0].units) == np.count_nonzero(situation.units.space == 0)
 
@@ -99,6 +100,6 @@ def test_a_database_of_which_little_is_busy_is_planned_alike() -> None:
     narrow, whole = both(situation, PolicySettings())
     assert_same(narrow, whole)
     assert len(whole.moves) > 10
-    with patch.object(narrowing, "make_plan", wraps=make_plan) as made:
+    with patch.object(presolve, "make_plan", wraps=make_plan) as made:
         make_narrow_plan(situation, PolicySettings())
     assert len(made.call_args.args[0].units) < 2000

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.balancer import WIDE_GAP, make_plan
-from policies.explain import explain
-from policies.plan import MoveReason, Pin, Plan, Verdict
+from policies.explanation.verdicts import explain
+from policies.model.plan import MoveReason, Pin, Plan, Verdict
+from policies.placement.balancer import WIDE_GAP, make_plan
 from tests.property.strategies import TWO, Case, bare_cases, cases
 from tests.unit.policies.referee import after, best_wait, carried_out, present, wait_of
 from tests.unit.policies.situations import BARE, MIB, Site, Unit

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.model import DatabaseDemand
-from policies.balancer import make_plan
-from policies.benefit import wait_per_hour
-from policies.plan import Pin
-from policies.sizing import Sizing, sizing
+from policies.benefit.foreground_wait import wait_per_hour
+from policies.model.plan import Pin
+from policies.placement.balancer import make_plan
+from policies.sizing.curve import Sizing, sizing
 from tests.property.strategies import Case, bare_cases, cases
 
 TINY = 1e-3  # seconds per hour: waits are counted in whole microseconds per hour

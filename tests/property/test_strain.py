@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.model import F64, I64
-from policies.balancer import make_plan
-from policies.limits import drive_io, written_per_day
-from policies.plan import MoveReason, Situation, TierLimits
+from policies.model.plan import MoveReason, Situation, TierLimits
+from policies.placement.balancer import make_plan
+from policies.storage.limits import drive_io, written_per_day
 from tests.property.strategies import TWO, Case, cases
 from tests.unit.policies.situations import BARE, MIB, Site, Unit
 

@@ -11,12 +11,12 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies import balancer
-from policies.balancer import make_plan
-from policies.board import Board, Group
-from policies.draft import Draft
-from policies.plan import MoveReason, Plan, PolicySettings, Situation
-from policies.turnover import SAVED_WEEKS, WEEK_SECONDS, undrained, within_turnover
+from policies.model.plan import MoveReason, Plan, PolicySettings, Situation
+from policies.placement import balancer
+from policies.placement.balancer import make_plan
+from policies.placement.placement_state import Board, Group
+from policies.placement.plan_draft import Draft
+from policies.placement.turnover import SAVED_WEEKS, WEEK_SECONDS, undrained, within_turnover
 from tests.property.strategies import RATES, TWO, Case, cases, units_in
 from tests.unit.policies.referee import carried_out, present, wait_of
 from tests.unit.policies.situations import MIB, Site

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.windows import DAY_MINUTES, DAYS, Calendar, ExcludedDays, WeeklyWindow, parse_window
+from policies.calendar import DAY_MINUTES, DAYS, Calendar, ExcludedDays, WeeklyWindow, parse_window
 
 ZONES = (
     "UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu",

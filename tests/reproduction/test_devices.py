@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from connectors.simulated.devices import HDD, SSD, Device, mean_value
-from policies.purchase import drives, physical_io, price_per
+from connectors.simulated.server.devices import HDD, SSD, Device, mean_value
+from policies.storage.purchase import drives, physical_io, price_per
 from tests.workloads.catalogue import MIB
 
 RANDOM = 0.8  # of 4 KB requests, the published mix

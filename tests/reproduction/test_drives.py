@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from connectors.model import I64, NO_PARENT, SIGNALS, Signal
-from connectors.simulated.devices import mean_value
+from connectors.simulated.server.devices import mean_value
 from tests.workloads.catalogue import GIB, Catalogue
 from tests.workloads.drives import Bank, Ran, Sessions, run
 

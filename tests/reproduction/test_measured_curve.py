@@ -19,7 +19,7 @@ from dataclasses import replace
 import pytest
 
 from connectors.model import DatabaseDemand
-from policies.sizing import Sizing, sizing
+from policies.sizing.curve import Sizing, sizing
 from tests.unit.policies.situations import BARE, MIB, SSD, Site, Unit
 
 HDD_READ, HDD_SEQUENTIAL, HDD_IDLE = 0.0726, 0.00066, 0.0055  # seconds, fitted; a queue of twelve

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from connectors.model import F64, UnitKind
-from policies.balancer import make_plan
+from policies.placement.balancer import make_plan
 from tests.bench.policies.baselines import busiest, filled, misses_per_byte
 from tests.bench.policies.stage import SPEEDS, saving
 from tests.workloads.catalogue import Catalogue, mixed

@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 from connectors.model import F64, UnitKind
-from policies.balancer import make_plan
-from policies.plan import Verdict
-from policies.sizing import sizing
+from policies.model.plan import Verdict
+from policies.placement.balancer import make_plan
+from policies.sizing.curve import sizing
 from tests.bench.policies.baselines import busiest, filled
 from tests.bench.policies.hindsight import best_placement
 from tests.bench.policies.stage import SPEEDS, saving

@@ -8,13 +8,13 @@ from typing import cast
 
 from connectors.base import Connector, Mover, StatementFailed
 from connectors.model import Route, Step, UnitKind
-from connectors.simulated.clock import VirtualClock
 from connectors.simulated.connector import SimulatedConnector
-from connectors.simulated.faults import FaultKind
-from connectors.simulated.language import qualified, quote
+from connectors.simulated.server.clock import VirtualClock
+from connectors.simulated.server.faults import FaultKind
+from connectors.simulated.server.language import qualified, quote
+from connectors.simulated.server.units import UnitSpec
+from connectors.simulated.server.world import World
 from connectors.simulated.settings import SimulatedSettings
-from connectors.simulated.units import UnitSpec
-from connectors.simulated.world import World
 from tests.contract.asking import route_to
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
 

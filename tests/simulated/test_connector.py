@@ -10,14 +10,14 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from agent.clock import SystemClock
+from agent.model.clock import SystemClock
 from connectors.base import Interrupted
 from connectors.model import Home, NoRoute, Severity
 from connectors.registry import find_engine
 from connectors.simulated.connector import SimulatedConnector
-from connectors.simulated.scenarios import eight_tables
+from connectors.simulated.server.scenarios import eight_tables
+from connectors.simulated.server.world import World
 from connectors.simulated.settings import SimulatedSettings
-from connectors.simulated.world import World
 from tests.simulated.worlds import make, move, single, space_of
 
 ORDERS = '"shop"."orders"'

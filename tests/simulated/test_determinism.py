@@ -11,10 +11,10 @@ import pytest
 
 from connectors.base import TimedOut
 from connectors.model import Sample
-from connectors.simulated.clock import VirtualClock
 from connectors.simulated.connector import SimulatedConnector, connect
+from connectors.simulated.server.clock import VirtualClock
+from connectors.simulated.server.world import shared_world
 from connectors.simulated.settings import SimulatedSettings
-from connectors.simulated.world import shared_world
 from tests.simulated.worlds import make
 
 CHANCE = {"kind": "lost_sample", "probability": 0.3}

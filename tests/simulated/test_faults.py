@@ -15,9 +15,9 @@ from connectors.base import (
     StatementFailed,
     TimedOut,
 )
-from connectors.simulated.faults import WHY, FaultKind, FaultPlan
+from connectors.simulated.server.faults import WHY, FaultKind, FaultPlan
 from connectors.simulated.settings import SimulatedSettings
-from policies.demand import Gap, difference
+from policies.demand.counter_deltas import Gap, difference
 from tests.simulated.worlds import counter, make, move, space_of
 
 INDEX = '"shop"."orders_pkey"'

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from connectors.base import ConnectorError
 from connectors.model import UnitKind
-from connectors.simulated.language import Move, parse, qualified, quote
-from connectors.simulated.units import UnitSpec
+from connectors.simulated.server.language import Move, parse, qualified, quote
+from connectors.simulated.server.units import UnitSpec
 from tests.simulated.worlds import make
 
 NAMES = ["orders", "orders_pkey", "archive_2019", "documents", "events", "history", "no such table", "products_pkey"]

@@ -13,18 +13,18 @@ import pytest
 
 from connectors.base import CannotConnect, LeaseHeld
 from connectors.model import UnitKind
-from connectors.simulated.clock import VirtualClock
 from connectors.simulated.connector import SimulatedConnector
+from connectors.simulated.server.clock import VirtualClock
+from connectors.simulated.server.units import UnitSpec
+from connectors.simulated.server.world import World
 from connectors.simulated.settings import SimulatedSettings
-from connectors.simulated.units import UnitSpec
-from connectors.simulated.world import World
 from tests.simulated.worlds import move, space_of
 
 INDEX = '"shop"."orders_pkey"'
 CHILD = """
 import sys, json
 from pathlib import Path
-from agent.clock import SystemClock
+from agent.model.clock import SystemClock
 from connectors.simulated.connector import connect
 from connectors.simulated.settings import SimulatedSettings
 connector = connect(SimulatedSettings(state=Path(sys.argv[1]), speed=float(sys.argv[3])), SystemClock())

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from connectors.model import I64, Bundle, UnitKind
-from connectors.simulated.clock import VirtualClock
 from connectors.simulated.connector import SimulatedConnector
+from connectors.simulated.server.clock import VirtualClock
+from connectors.simulated.server.world import World
 from connectors.simulated.settings import SimulatedSettings
-from connectors.simulated.world import World
 
 
 def make(**settings: Any) -> tuple[World, SimulatedConnector, VirtualClock]:

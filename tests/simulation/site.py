@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.config import Config, load
-from agent.executor import MoveEvent
+from agent.execution.executor import MoveEvent
 from agent.ledger import Ledger
-from agent.watch import Watch
-from connectors.simulated.clock import VirtualClock
-from connectors.simulated.world import World, shared_world
+from agent.service.watch import Watch
+from connectors.simulated.server.clock import VirtualClock
+from connectors.simulated.server.world import World, shared_world
 
 MINUTE = 60.0
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from agent.ledger import Ask, Ledger, MoveRow
-from agent.proposals import ProposedMove
-from agent.states import MoveState
-from agent.watch import Watch
+from agent.model.proposals import ProposedMove
+from agent.model.states import MoveState
+from agent.service.watch import Watch
 from connectors.base import LeaseHeld
-from connectors.simulated.faults import FaultKind
+from connectors.simulated.server.faults import FaultKind
 from tests.simulation.site import Site
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from agent.ledger import Ledger
-from agent.states import MoveState
-from agent.watch import Watch
-from policies.modes import Drain
+from agent.model.states import MoveState
+from agent.service.watch import Watch
+from policies.modes.dispatch import Drain
 from tests.simulation.site import Site
 
 

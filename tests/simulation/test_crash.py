@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from agent.execution.reconciler import MOST_STARTS
 from agent.ledger import Ledger, LedgerFull
-from agent.reconciler import MOST_STARTS
-from agent.states import TRANSITIONS, MoveState
-from connectors.simulated.faults import FaultKind
-from policies.modes import Hsm
-from policies.plan import Verdict
+from agent.model.states import TRANSITIONS, MoveState
+from connectors.simulated.server.faults import FaultKind
+from policies.model.plan import Verdict
+from policies.modes.dispatch import Hsm
 from tests.simulation.site import Site
 
 POINTS = ("moves.transition", "moves.step_intent", "moves.step_result")  # room and call

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.clock import SystemClock
 from agent.config import load
-from agent.daemon import Daemon
-from agent.jobs import LONGEST_REST_SECONDS, Jobs
 from agent.ledger import HistorySettings, Ledger
-from agent.snapshot import STATUS
-from agent.states import MoveState
-from agent.watch import Watch
+from agent.model.clock import SystemClock
+from agent.model.states import MoveState
+from agent.service.daemon import Daemon
+from agent.service.jobs import LONGEST_REST_SECONDS, Jobs
+from agent.service.snapshot import STATUS
+from agent.service.watch import Watch
 from connectors.base import CannotConnect, LeaseHeld
 from connectors.simulated.connector import SimulatedConnector
 from tests.simulation.site import Site
@@ -143,7 +143,7 @@ def test_what_acting_leaves_free_is_given_back(site: Site, monkeypatch: pytest.M
         site.approved(watch, ledger)
         jobs = Jobs(ledger, site.clock, HistorySettings())
         returned: list[int] = []
-        monkeypatch.setattr("agent.jobs.return_free_blocks", lambda: returned.append(len(returned)))
+        monkeypatch.setattr("agent.service.jobs.return_free_blocks", lambda: returned.append(len(returned)))
         jobs.guarded(jobs.act, watch)
         assert ledger.moves.latest("sim", 1)[0].state is MoveState.PLACED
         assert len(returned) == 1

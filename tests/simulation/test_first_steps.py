@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from agent.ledger import Ask, Ledger
-from agent.outcomes import Outcome, OutcomeVerdict
-from agent.states import MoveState
-from agent.watch import Watch
+from agent.model.outcomes import Outcome, OutcomeVerdict
+from agent.model.states import MoveState
+from agent.service.watch import Watch
 from tests.simulation.site import MINUTE, Site
 
 

@@ -6,10 +6,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from agent.ledger import Ledger
-from agent.watch import Watch
+from agent.service.watch import Watch
 from connectors.model import UnitKind
-from connectors.simulated.clock import EPOCH
-from connectors.simulated.units import UnitSpec
+from connectors.simulated.server.clock import EPOCH
+from connectors.simulated.server.units import UnitSpec
 from tests.simulation.site import MINUTE, Site
 
 HOUR = 60 * MINUTE

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from agent.ledger import Ask, Ledger, MoveRow
-from agent.left_worse import left_worse_of
-from agent.metrics import AgentCollector
-from agent.proposals import Proposal, ProposedMove
-from agent.states import MoveState, ProposalState
-from agent.watch import Watch
+from agent.model.proposals import Proposal, ProposedMove
+from agent.model.states import MoveState, ProposalState
+from agent.service.metrics import AgentCollector
+from agent.service.watch import Watch
+from agent.verification.left_worse import left_worse_of
 from connectors.base import SpaceFull
 from connectors.model import Bundle, Route, Step, UnitKind
 from connectors.simulated.mover import Session
-from policies.plan import MoveReason
+from policies.model.plan import MoveReason
 from tests.simulation.site import MINUTE, Site
 
 MB = 10**6

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from agent.copying import since_for, taught_by
-from agent.decisions import decision_of_proposal, forget, recall
-from agent.experience import disturbed_of, experienced
-from agent.jobs import Jobs
+from agent.budget.copy_history import since_for, taught_by
+from agent.budget.experience import disturbed_of, experienced
+from agent.explanation.decisions import decision_of_proposal, forget, recall
+from agent.explanation.explanation_archive import recall_told
 from agent.ledger import HistorySettings
-from agent.sampler import HEAT, SEASONS, UNITS
-from agent.told import recall_told
+from agent.sampling.sampler import HEAT, SEASONS, UNITS
+from agent.service.jobs import Jobs
 from connectors.model import DatabaseDemand
 from tests.simulation.site import MINUTE, Site
 

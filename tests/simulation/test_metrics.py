@@ -10,12 +10,12 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from agent.metrics import OTHER, AgentCollector
-from agent.outcomes import OutcomeVerdict
-from agent.ranking import RANKING, SUMMED, Ordered, Standing, ranking_from_arrays, ranking_of
+from agent.explanation.ranking import RANKING, SUMMED, Ordered, Standing, ranking_from_arrays, ranking_of
+from agent.model.outcomes import OutcomeVerdict
+from agent.planning.undo import propose_undo
 from agent.report import report_of
-from agent.snapshot import Snapshot
-from agent.undo import propose_undo
+from agent.service.metrics import OTHER, AgentCollector
+from agent.service.snapshot import Snapshot
 from tests.simulation.site import Site
 
 

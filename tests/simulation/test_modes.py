@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from agent.explanation.pins import PIN_REPORTS, PinReport, pin_reports, reports_from_document
 from agent.ledger import Ledger
-from agent.pins import PIN_REPORTS, PinReport, pin_reports, reports_from_document
-from agent.sampler import CATALOG_EVERY_SECONDS
-from agent.states import MoveState, ProposalState
-from agent.watch import Watch
-from policies.modes import Drain, Hsm, Mode, Preference, UnknownName
-from policies.plan import Pin
+from agent.model.states import MoveState, ProposalState
+from agent.sampling.sampler import CATALOG_EVERY_SECONDS
+from agent.service.watch import Watch
+from policies.model.plan import Pin
+from policies.modes.dispatch import Drain, Hsm, Mode, Preference, UnknownName
 from tests.simulation.site import Site
 
 ARCHIVE, HISTORY, ORDERS = '"shop"."archive_2019"', '"shop"."history"', '"shop"."orders"'

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.gate import WAITING
+from agent.execution.gate import WAITING
 from agent.ledger import Ask, Ledger, StepState
-from agent.states import UNFINISHED, MoveState
+from agent.model.states import UNFINISHED, MoveState
 from connectors.simulated.connector import SimulatedConnector
 from tests.simulation.site import Site
 from tests.simulation.test_crash import FEW_MOVES, Doomed, Killed, check_truth

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from agent.ledger import Ledger
-from agent.outcomes import Outcome, OutcomeVerdict
-from agent.states import MoveState
-from agent.watch import Watch
+from agent.model.outcomes import Outcome, OutcomeVerdict
+from agent.model.states import MoveState
+from agent.service.watch import Watch
 from connectors.base import ConnectorError, LeaseHeld
 from connectors.simulated.connector import SimulatedConnector
-from connectors.simulated.faults import FaultKind
-from policies.plan import MoveReason, Pin, Verdict
+from connectors.simulated.server.faults import FaultKind
+from policies.model.plan import MoveReason, Pin, Verdict
 from tests.simulation.site import MINUTE, Site
 
 

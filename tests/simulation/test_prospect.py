@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.prospect import Prospect
-from agent.watch import Watch
+from agent.explanation.prospects import Prospect
+from agent.service.watch import Watch
 from tests.simulation.site import MINUTE, Site
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from apscheduler.job import Job
 
-from agent.daemon import FOLD_EVERY_SECONDS, Daemon
-from agent.jobs import PLANNED, Jobs
 from agent.ledger import HistorySettings, Ledger
-from agent.sampler import SAVE_EVERY_SECONDS
-from agent.watch import Watch
+from agent.sampling.sampler import SAVE_EVERY_SECONDS
+from agent.service.daemon import FOLD_EVERY_SECONDS, Daemon
+from agent.service.jobs import PLANNED, Jobs
+from agent.service.watch import Watch
 from tests.simulation.site import MINUTE, Site
 
 HOUR = timedelta(hours=1)
@@ -178,7 +178,7 @@ def test_what_is_known_is_there_after_the_second_sample(site: Site) -> None:
 @pytest.mark.parametrize(("bytes_per_second", "saves"), [(1e9, 31), (1.0, 7)])
 def test_saving_costs_little(site: Site, monkeypatch: pytest.MonkeyPatch, bytes_per_second: float, saves: int) -> None:
     """A little is written with every sample, much as often as before: every five minutes."""
-    monkeypatch.setattr("agent.sampler.SAVED_BYTES_PER_SECOND", bytes_per_second)
+    monkeypatch.setattr("agent.sampling.sampler.SAVED_BYTES_PER_SECOND", bytes_per_second)
     assert SAVE_EVERY_SECONDS == 5 * MINUTE
     with site.agent() as (watch, ledger):
         at = set()

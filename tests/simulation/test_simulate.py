@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.allowance import Limits
-from agent.simulation import NothingRecorded, Played, play, start_of
-from policies.windows import Calendar, parse_window
+from agent.budget.allowance import Limits
+from agent.what_if.simulation import NothingRecorded, Played, play, start_of
+from policies.calendar import Calendar, parse_window
 from tests.simulation.site import Site
 
 HOUR = timedelta(hours=1)

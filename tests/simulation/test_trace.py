@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from agent.ledger import Ledger
-from agent.trace import NothingTraced, TraceMark, read_figures, write_mark
-from agent.watch import Watch
-from policies.modes import Hsm
+from agent.sampling.trace import NothingTraced, TraceMark, read_figures, write_mark
+from agent.service.watch import Watch
+from policies.modes.dispatch import Hsm
 from tests.simulation.site import MINUTE, Site
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from agent.ledger import Ledger
-from agent.outcomes import Outcome, OutcomeVerdict
-from agent.states import MoveState, ProposalState
-from agent.undo import CannotUndo, propose_undo
-from agent.watch import Watch
+from agent.model.outcomes import Outcome, OutcomeVerdict
+from agent.model.states import MoveState, ProposalState
+from agent.planning.undo import CannotUndo, propose_undo
+from agent.service.watch import Watch
 from tests.simulation.site import MINUTE, Site
 from tests.simulation.test_crash import Doomed, Killed
 

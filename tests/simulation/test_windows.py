@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from agent.allowance import limits_of
-from agent.copying import learn
-from agent.gate import WAITING
+from agent.budget.allowance import limits_of
+from agent.budget.copy_history import learn
+from agent.execution.gate import WAITING
 from agent.ledger import Ledger, SentRow
-from agent.states import MoveState
+from agent.model.states import MoveState
 from connectors.simulated.connector import SimulatedConnector
-from policies.windows import Calendar
+from policies.calendar import Calendar
 from tests.simulation.site import Site
 
 SEEDS = 12

@@ -11,7 +11,7 @@ import numpy as np
 from connectors.figures import SpaceFigures
 from connectors.model import Bundle, Catalog, Interval, Space, UnitKind, UnitTable
 from connectors.settings import SecretSource
-from connectors.sqlserver.definition import (
+from connectors.sqlserver.reading.definition import (
     CLUSTERED,
     HEAP,
     NONCLUSTERED,
@@ -23,8 +23,8 @@ from connectors.sqlserver.definition import (
     Owner,
     Partition,
 )
-from connectors.sqlserver.keys import Name
-from connectors.sqlserver.sampler import COUNTERS
+from connectors.sqlserver.reading.keys import Name
+from connectors.sqlserver.reading.sampler import COUNTERS
 from connectors.sqlserver.settings import SqlserverSettings
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

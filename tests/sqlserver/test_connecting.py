@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from agent.clock import SystemClock
+from agent.model.clock import SystemClock
 from connectors.base import CannotConnect, StatementFailed
 from connectors.model import Identity
 from connectors.settings import SecretSource

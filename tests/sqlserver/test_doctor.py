@@ -6,7 +6,7 @@ from connectors.base import Connector
 from connectors.model import Severity
 from tests.labs.sqlserver.lab import Lab
 from tests.labs.sqlserver.world import add_scheme, add_table
-from tests.sqlserver.test_switching_server import COPIER, connector, lab, rebuilding  # noqa: F401  # fixtures
+from tests.sqlserver.moving.test_switching_server import COPIER, connector, lab, rebuilding  # noqa: F401  # fixtures
 
 
 def told(connector: Connector, code: str) -> list[str]:  # noqa: F811

@@ -19,9 +19,9 @@ from connectors.base import (
     StatementFailed,
     TimedOut,
 )
-from connectors.sqlserver.drivers import DriverKind, connection_string, is_that_driver, kind_of
-from connectors.sqlserver.errors import cannot_connect, connection_broke, diagnose, translate
-from connectors.sqlserver.session import open_connection
+from connectors.sqlserver.session.drivers import DriverKind, connection_string, is_that_driver, kind_of
+from connectors.sqlserver.session.errors import cannot_connect, connection_broke, diagnose, translate
+from connectors.sqlserver.session.sessions import open_connection
 from tests.sqlserver.made import settings
 
 pyodbc = pytest.importorskip("pyodbc")

@@ -20,8 +20,7 @@ from pathlib import Path
 import pytest
 
 from connectors.model import NoRoute, Route, Step
-from connectors.sqlserver import written
-from connectors.sqlserver.definition import (
+from connectors.sqlserver.reading.definition import (
     CLUSTERED,
     CLUSTERED_COLUMNSTORE,
     HEAP,
@@ -30,20 +29,21 @@ from connectors.sqlserver.definition import (
     Definition,
     IndexColumn,
 )
-from connectors.sqlserver.file_move import FilePlace, file_route
-from connectors.sqlserver.file_removal import removal_route
-from connectors.sqlserver.keys import Name
-from connectors.sqlserver.online import Server
-from connectors.sqlserver.queries import query, query_names
-from connectors.sqlserver.routes import routes_of
-from connectors.sqlserver.session import _REQUIRED
-from connectors.sqlserver.spaces import File
-from connectors.sqlserver.written import TempdbFile
+from connectors.sqlserver.reading.keys import Name
+from connectors.sqlserver.reading.spaces import File
+from connectors.sqlserver.routes import written
+from connectors.sqlserver.routes.available import routes_of
+from connectors.sqlserver.routes.file_move import FilePlace, file_route
+from connectors.sqlserver.routes.file_removal import removal_route
+from connectors.sqlserver.routes.online import Server
+from connectors.sqlserver.routes.written import TempdbFile
+from connectors.sqlserver.session.queries import query, query_names
+from connectors.sqlserver.session.sessions import _REQUIRED
 from tests.components import TSQL_GRAMMARS
 from tests.sqlserver.made import ID, NAME, NOTE, PAGES, bundle, index, key, settings, table
+from tests.sqlserver.moving.test_switching import KEYS, ask, days, emptied
 from tests.sqlserver.test_queries import SINCE
 from tests.sqlserver.test_routes import PARTED, parted
-from tests.sqlserver.test_switching import KEYS, ask, days, emptied
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("mcs") is None, reason="optional: needs mono-mcs"),

@@ -15,7 +15,7 @@ _NUMBERS = re.compile(r"Pitfalls? (\d+(?:(?:, | and )\d+)*)")
 
 def numbered() -> Iterator[int]:
     """Numbers that the docstrings of tests begin with."""
-    for path in (file for folder in FOLDERS for file in folder.glob("test_*.py")):
+    for path in (file for folder in FOLDERS for file in folder.rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 match = _NUMBERS.match(ast.get_docstring(node) or "")

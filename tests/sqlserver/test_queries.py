@@ -12,7 +12,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from connectors.sqlserver.queries import NEWEST, query, query_names
+from connectors.sqlserver.session.queries import NEWEST, query, query_names
 
 ROOT = Path(__file__).parents[2]
 PLACES = (ROOT.parent / "shared" / "catalog" / "sqlserver.json", ROOT / "tests/labs/sqlserver/catalog.json")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from connectors.model import Bundle, NoRoute, Route
-from connectors.sqlserver.definition import (
+from connectors.sqlserver.reading.definition import (
     CLUSTERED,
     CLUSTERED_COLUMNSTORE,
     HEAP,
@@ -21,9 +21,9 @@ from connectors.sqlserver.definition import (
     IndexDefinition,
     Partition,
 )
-from connectors.sqlserver.keys import Name
-from connectors.sqlserver.online import Server
-from connectors.sqlserver.routes import routes_of, tag_of
+from connectors.sqlserver.reading.keys import Name
+from connectors.sqlserver.routes.available import routes_of, tag_of
+from connectors.sqlserver.routes.online import Server
 from tests.sqlserver.made import ID, NAME, NOTE, OWNER, PAGES, bundle, index, key, settings, table
 
 ENTERPRISE_2019, STANDARD_2019 = Server(major=15, edition=3), Server(major=15, edition=2)

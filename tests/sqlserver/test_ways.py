@@ -10,12 +10,12 @@ from pathlib import Path
 import pyodbc
 import pytest
 
-from agent.clock import SystemClock
+from agent.model.clock import SystemClock
 from connectors.base import Connector, Interrupted, Mover, Paused, PrivilegeMissing, StatementFailed
 from connectors.model import Bundle, Home, NoRoute, Progress, Route, Severity
 from connectors.settings import SecretSource
 from connectors.sqlserver.connector import SqlserverConnector
-from connectors.sqlserver.keys import Name
+from connectors.sqlserver.reading.keys import Name
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.contract.asking import bundle_of, run
 from tests.labs.sqlserver.lab import FIRST_PAGES_SOON, Lab, wait_until

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from connectors.model import NoRoute
-from connectors.sqlserver.spaces import File
-from connectors.sqlserver.written import (
+from connectors.sqlserver.reading.spaces import File
+from connectors.sqlserver.routes.written import (
     FOLDER,
     TempdbFile,
     as_text,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from agent.proposals import Proposal, ProposedMove
+from agent.model.proposals import Proposal, ProposedMove
 from connectors.model import Bundle, Route, Step, UnitKind
 
 MADE_AT = datetime(2026, 3, 1, 12, tzinfo=UTC)

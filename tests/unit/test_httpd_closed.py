@@ -16,7 +16,7 @@ import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
 from agent.config import ConfigError
-from agent.httpd import CannotListen, Certificate, MetricsServer
+from agent.service.httpd import CannotListen, Certificate, MetricsServer
 from tests.config.yaml_texts import loaded, values, written
 from tests.labs.tds.certificate import make_certificate
 

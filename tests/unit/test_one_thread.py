@@ -8,7 +8,7 @@ import sys
 
 COMPUTES = """
 import os
-import agent.watch
+import agent.service.watch
 import numpy
 square = numpy.ones((600, 600))
 square @ square

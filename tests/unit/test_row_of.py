@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent.cli.exit_codes import CommandError
-from agent.cli.explaining import row_of
+from agent.cli.looking.explanation import row_of
+from agent.terminal.exit_codes import CommandError
 
 KEYS = ('public."Orders"', "public.orders", "shop.lines", "old.lines", "shop.customers", "APP.ITEMS")
 

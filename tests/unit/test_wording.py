@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agent.cli.wording import move_document, move_sql
+from agent.terminal.wording import move_document, move_sql
 from connectors.model import Step
 from tests.unit.samples import a_move, a_route
 

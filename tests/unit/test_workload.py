@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connectors.model import DatabaseDemand
-from policies.workload import WorkInterval, average, read_latency, wait_per_transaction
+from policies.demand.workload import WorkInterval, average, read_latency, wait_per_transaction
 
 RATE = st.floats(0, 1e6)
 

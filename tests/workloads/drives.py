@@ -2,7 +2,7 @@
 
 A session computes, then reads one block and waits for it; some of its reads bring a batch read ahead with them. Units
 are striped over all drives of their bank, and a drive serves one request after the other. Nothing of the policies' own
-models is in it: neither waits at unchanged latency nor the equations of ``policies.loop``.
+models is in it: neither waits at unchanged latency nor the equations of ``policies.storage.closed_network``.
 """
 
 from __future__ import annotations

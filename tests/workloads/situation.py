@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.model import DatabaseDemand, Space
-from policies.plan import HeatView, PolicySettings, Situation, Tier, TierSpeed
+from policies.model.plan import HeatView, PolicySettings, Situation, Tier, TierSpeed
 from tests.workloads.catalogue import Catalogue
 
 # No guard but capacity: what the choice itself is judged by.

@@ -1,8 +1,8 @@
-"""What Alembic runs: the revisions, on the connection and in the transaction that ``agent.ledger.opening`` opened."""
+"""What Alembic runs: the revisions, on the connection and transaction that ``agent.ledger.file.opening`` opened."""
 
 from alembic import context
 
-from agent.ledger.schema import metadata
+from agent.ledger.file.schema import metadata
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
 with context.begin_transaction():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.base import Clock, Mover, StatementFailed
-from connectors.db2.names import physical_id
 from connectors.db2.plan_only.look import Look, Seen, look_at_i, look_at_zos
 from connectors.db2.plan_only.platforms import TITLES, Platform
 from connectors.db2.plan_only.scripts import script, trace_and_balance
 from connectors.db2.plan_only.session import PlanSession
+from connectors.db2.reading.names import physical_id
 from connectors.db2.settings import Db2Settings
 from connectors.model import (
     I64,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from connectors.db2.names import Key, Part
 from connectors.db2.plan_only import scripts
 from connectors.db2.plan_only.residency import Placed, mixed, placed, pool_name, pools
 from connectors.db2.plan_only.session import PlanSession, Row
+from connectors.db2.reading.names import Key, Part
 from connectors.model import Space, UnitKind
 
 KILOBYTE = 1024

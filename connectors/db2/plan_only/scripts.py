@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from connectors.db2.names import identifier
+from connectors.db2.reading.names import identifier
 
 Media = Literal["SSD", "ANY"]
 MARK = "-- PLAN ONLY: hotplace does not send this"

@@ -10,9 +10,9 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from connectors.base import CannotConnect, ConnectorError, DriverMissing, ObjectGone, PrivilegeMissing
-from connectors.db2.errors import diagnose, translate
 from connectors.db2.plan_only.platforms import Platform, insist_on, platform_of
-from connectors.db2.queries import Query, fit, query
+from connectors.db2.session.errors import diagnose, translate
+from connectors.db2.session.queries import Query, fit, query
 from connectors.db2.settings import Db2Settings
 from connectors.installing import install_command
 from connectors.interruptible import abandonable
@@ -184,7 +184,7 @@ def open_zos(settings: Db2Settings) -> tuple[Connection, str, str]:
     """
     import ibm_db
 
-    from connectors.db2.session import connect_any
+    from connectors.db2.session.sessions import connect_any
 
     connection = connect_any(settings, statement_seconds=settings.query_timeout)
     told = ibm_db.server_info(connection.conn_handler)

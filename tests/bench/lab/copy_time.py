@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from agent.ledger import MoveRow
-from agent.states import MoveState
+from agent.model.states import MoveState
 from connectors.amounts import format_bytes, format_seconds
-from policies.plan import Pin
+from policies.model.plan import Pin
 from tests.bench.lab.figures import say, table
 from tests.bench.lab.headline import look_up
 from tests.bench.lab.hotplace import ORIGIN, USUAL_POLICY, WHO, Hotplace, watching

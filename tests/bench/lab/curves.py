@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
-from agent.clock import SystemClock
-from agent.sizing import answer_of
-from policies.sizing import Sizing
+from agent.model.clock import SystemClock
+from agent.what_if.sizing import answer_of
+from policies.sizing.curve import Sizing
 from tests.bench.lab import analysis, mixed, wholesale
 from tests.bench.lab.figures import measure, say, table
 from tests.bench.lab.hotplace import watching

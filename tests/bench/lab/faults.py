@@ -18,10 +18,10 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent.clock import SystemClock
 from agent.demo.schema import SSD_SPACE
 from agent.ledger import Ledger, MoveRow, ProposalRow
-from agent.states import ACTIONABLE, MoveState, ProposalState
+from agent.model.clock import SystemClock
+from agent.model.states import ACTIONABLE, MoveState, ProposalState
 from tests.bench.lab.figures import say, table
 from tests.bench.lab.headline import tables, workload
 from tests.bench.lab.hotplace import FULL_POLICY, write_config

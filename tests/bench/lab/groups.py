@@ -15,8 +15,8 @@ from psycopg import sql
 
 from agent.ledger import Ledger, MoveRow
 from agent.ledger.grouping import groups_of
-from agent.states import MoveState
-from policies.plan import MoveReason
+from agent.model.states import MoveState
+from policies.model.plan import MoveReason
 from tests.bench.lab.figures import say, table
 from tests.bench.lab.headline import look_up
 from tests.bench.lab.hotplace import Hotplace, watching

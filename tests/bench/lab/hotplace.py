@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.clock import SystemClock
 from agent.config import Config, load
 from agent.demo.schema import HDD_SPACE, SSD_SPACE
 from agent.demo.stage import Pulse
-from agent.executor import MoveEvent
+from agent.execution.executor import MoveEvent
 from agent.ledger import Ledger, MoveRow
-from agent.planner import Planning
-from agent.states import MoveState
-from agent.watch import Watch
+from agent.model.clock import SystemClock
+from agent.model.states import MoveState
+from agent.planning.planner import Planning
+from agent.service.watch import Watch
 from tests.bench.lab.rig import Rig, hdd_of
 
 SAMPLE_EVERY_SECONDS = 2.0

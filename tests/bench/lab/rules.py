@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from agent.states import MoveState
+from agent.model.states import MoveState
 from connectors.amounts import format_seconds
 from tests.bench.lab import mixed
 from tests.bench.lab.asking import Answer, ask, hotplace

@@ -20,8 +20,8 @@ from connectors.model import (
     Space,
     Step,
 )
-from connectors.simulated.clock import VirtualClock
-from policies.plan import PolicySettings
+from connectors.simulated.server.clock import VirtualClock
+from policies.model.plan import PolicySettings
 from tests.bench.policies.stage import COMPUTING
 from tests.workloads.catalogue import FIRST_ID, Catalogue
 

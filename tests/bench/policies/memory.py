@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agent.ledger import Ledger, StepState
-from agent.states import MoveState
-from connectors.simulated.clock import EPOCH, VirtualClock
+from agent.model.states import MoveState
+from connectors.simulated.server.clock import EPOCH, VirtualClock
 
 
 class Memory:

@@ -14,12 +14,12 @@ import numpy as np
 
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger
-from agent.planner import make_planning
-from agent.sampler import Sampler
+from agent.planning.planner import make_planning
+from agent.sampling.sampler import Sampler
 from connectors.base import Connector
 from connectors.model import Bools
-from connectors.simulated.clock import VirtualClock
-from policies.benefit import HOUR
+from connectors.simulated.server.clock import VirtualClock
+from policies.benefit.foreground_wait import HOUR
 from tests.bench.policies.columns import Columns
 from tests.bench.policies.memory import Memory
 from tests.bench.policies.stage import SLOWED_BY_COPY, SPEEDS, Hop, Past

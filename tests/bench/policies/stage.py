@@ -16,8 +16,8 @@ from typing import Protocol
 import numpy as np
 
 from connectors.model import F64, Bools
-from policies.benefit import HOUR, wait_per_hour
-from policies.plan import PolicySettings, TierSpeed
+from policies.benefit.foreground_wait import HOUR, wait_per_hour
+from policies.model.plan import PolicySettings, TierSpeed
 from tests.workloads.patterns import WEEK, Workload
 
 SPEEDS = (

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from agent.clock import SystemClock
+from agent.model.clock import SystemClock
 from connectors.base import Connector, Mover, StatementFailed
 from connectors.model import Route, Step
 from connectors.registry import find_engine

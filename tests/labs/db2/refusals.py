@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.labs.db2.sqlca import SEPARATOR, Sqlca
+from tests.labs.db2.wire.sqlca import SEPARATOR, Sqlca
 
 
 class Refusal(Exception):

@@ -20,11 +20,11 @@ from typing import Any
 from tests.labs.db2 import load
 from tests.labs.db2.derby import running_derby
 from tests.labs.db2.documented import views
-from tests.labs.db2.projection import SCHEMA, Projection
-from tests.labs.db2.requester import Requester
 from tests.labs.db2.sessions import User
-from tests.labs.db2.shim import Shared, Shim
 from tests.labs.db2.text import DATABASE
+from tests.labs.db2.views.projection import SCHEMA, Projection
+from tests.labs.db2.wire.requester import Requester
+from tests.labs.db2.wire.shim import Shared, Shim
 from tests.labs.db2.world import MEGABYTE, Index, StorageGroup, TableSpace, Utility, World
 
 FAST, SLOW = "FAST", "SLOW"  # storage groups

@@ -6,15 +6,15 @@ from io import BytesIO
 
 import pytest
 
-from tests.labs.db2.calls import call_text
 from tests.labs.db2.documented import NEWEST, views
-from tests.labs.db2.dss import OBJECT, SEGMENT, Code, Dss, obj, objects, read_dss
-from tests.labs.db2.filled import FILLED
 from tests.labs.db2.refusals import Refusal
 from tests.labs.db2.server import new_world
-from tests.labs.db2.sqlca import Sqlca, read_sqlca, sqlcard
 from tests.labs.db2.statements import is_ours
 from tests.labs.db2.text import Rewriter, matched, name_of, words
+from tests.labs.db2.views.filled import FILLED
+from tests.labs.db2.wire.calls import call_text
+from tests.labs.db2.wire.dss import OBJECT, SEGMENT, Code, Dss, obj, objects, read_dss
+from tests.labs.db2.wire.sqlca import Sqlca, read_sqlca, sqlcard
 
 VERSIONS = [(9, 7), (10, 1), (10, 5), (11, 1), (11, 5), (12, 1)]
 

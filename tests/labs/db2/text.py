@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tests.labs.db2 import refusals
 from tests.labs.db2.documented import View
-from tests.labs.db2.projection import SCHEMA, quoted, selection
+from tests.labs.db2.views.projection import SCHEMA, quoted, selection
 
 _TOKEN = re.compile(r"""\s+|--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|[^\W\d][\w@#$]*|\d+(?:\.\d+)?|.""", re.S)
 _SYSTEM = ("SYSCAT", "SYSIBM", "SYSIBMADM", "SYSTOOLS", "SYSPROC", "QSYS2")

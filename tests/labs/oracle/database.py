@@ -20,8 +20,8 @@ from tests.labs.oracle.model import (
     Tablespace,
     User,
 )
-from tests.labs.oracle.query import Engine
 from tests.labs.oracle.session import EmulatedSession
+from tests.labs.oracle.views.query import Engine
 from tests.labs.oracle.workload import SCAN_BLOCKS, Workload
 from tests.labs.tns.backend import Client, OracleError
 from tests.labs.tns.backend import Session as WireSession

@@ -13,11 +13,11 @@ from typing import Any
 
 import oracledb
 
-from agent.clock import SystemClock
+from agent.model.clock import SystemClock
 from connectors.base import Connector, Mover, StatementFailed
 from connectors.model import Step
 from connectors.oracle.connector import OracleConnector
-from connectors.oracle.driver import load_driver
+from connectors.oracle.session.driver import load_driver
 from connectors.oracle.settings import OracleSettings
 from connectors.settings import SecretSource
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tests.labs.oracle.rewrite import binds_of, refuse
+from tests.labs.oracle.views.rewrite import binds_of, refuse
 from tests.labs.tns.backend import Bind, OracleError
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from tests.labs.oracle.grammar import NOT_ENDED, Words, read_degree, read_move, read_move_file, read_rebuild
 from tests.labs.oracle.moving import allocate_extent, move_file, move_table, rebuild_index
-from tests.labs.oracle.performance import container_id
 from tests.labs.oracle.plsql import run_block
-from tests.labs.oracle.rewrite import refuse
+from tests.labs.oracle.views.performance import container_id
+from tests.labs.oracle.views.rewrite import refuse
 from tests.labs.tns.backend import Answer, Bind, Client, OracleError
 
 if TYPE_CHECKING:

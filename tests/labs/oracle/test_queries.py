@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from tests.labs.oracle.database import EmulatedDatabase
-from tests.labs.oracle.dictionary import DICTIONARY
 from tests.labs.oracle.documented import view
 from tests.labs.oracle.model import BLOCK, Quirks
-from tests.labs.oracle.performance import PERFORMANCE
 from tests.labs.oracle.session import EmulatedSession
+from tests.labs.oracle.views.dictionary import DICTIONARY
+from tests.labs.oracle.views.performance import PERFORMANCE
 from tests.labs.tns.backend import Bind, Client, OracleError
 from tests.labs.tns.values import OracleType
 

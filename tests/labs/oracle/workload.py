@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from tests.labs.oracle.licensed import Snapshot
 from tests.labs.oracle.model import STARTED, Quirks, Segment, Tablespace
+from tests.labs.oracle.views.licensed import Snapshot
 
 SCAN_BLOCKS = 128  # multiblock reads of 1 MB
 SWITCH_MICROSECONDS = 50  # from the end of a log write until its session runs again

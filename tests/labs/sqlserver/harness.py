@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent.clock import SystemClock
+from agent.model.clock import SystemClock
 from connectors.base import Connector, Mover, StatementFailed
 from connectors.model import Route, Step
 from connectors.settings import SecretSource

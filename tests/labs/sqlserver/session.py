@@ -7,9 +7,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from tests.labs.sqlserver import builds, partitions, spaces
+from tests.labs.sqlserver.changes import builds, partitions, spaces
+from tests.labs.sqlserver.changes.switch import switch
+from tests.labs.sqlserver.changes.work import POLL_SECONDS, Work
 from tests.labs.sqlserver.instance import Account, Connected, Instance, Request
-from tests.labs.sqlserver.partition_statements import (
+from tests.labs.sqlserver.language.partition_statements import (
     AddKey,
     CreateTable,
     InsertSelect,
@@ -19,9 +21,7 @@ from tests.labs.sqlserver.partition_statements import (
     Reshape,
     Switch,
 )
-from tests.labs.sqlserver.query import select
-from tests.labs.sqlserver.relations import Viewer
-from tests.labs.sqlserver.statements import (
+from tests.labs.sqlserver.language.statements import (
     AddFile,
     AlterIndex,
     CreateFunction,
@@ -34,9 +34,9 @@ from tests.labs.sqlserver.statements import (
     RemoveFile,
     read_statement,
 )
-from tests.labs.sqlserver.switch import switch
-from tests.labs.sqlserver.tokens import Parser, pieces_of, statements_of
-from tests.labs.sqlserver.work import POLL_SECONDS, Work
+from tests.labs.sqlserver.language.tokens import Parser, pieces_of, statements_of
+from tests.labs.sqlserver.views.query import select
+from tests.labs.sqlserver.views.relations import Viewer
 from tests.labs.tds.backend import Cancelled, Count, Login, LoginRefused, Result, Rows, ServerError
 from tests.labs.tds.values import Value
 

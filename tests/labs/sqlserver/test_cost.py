@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("pyodbc")
 
-from agent.clock import SystemClock
+from agent.model.clock import SystemClock
 from connectors.settings import SecretSource
 from connectors.sqlserver.connector import SqlserverConnector
 from connectors.sqlserver.settings import SqlserverSettings

@@ -13,8 +13,8 @@ from tests.labs.sqlserver.documented import documented
 from tests.labs.sqlserver.instance import Database
 from tests.labs.sqlserver.lab import Lab, running_lab
 from tests.labs.sqlserver.objects import Table
-from tests.labs.sqlserver.relations import Viewer
-from tests.labs.sqlserver.relations_server import RELATIONS
+from tests.labs.sqlserver.views.relations import Viewer
+from tests.labs.sqlserver.views.relations_server import RELATIONS
 from tests.labs.sqlserver.world import ADMINISTRATOR, FAST, READER, SLOW, STRANGER, add_scheme, add_table
 
 NumberOf = Callable[..., int]

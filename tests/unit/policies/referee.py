@@ -8,8 +8,8 @@ from math import ceil, inf
 
 import numpy as np
 
-from policies.benefit import wait_per_hour
-from policies.plan import Plan, PlannedMove, PolicySettings, Situation
+from policies.benefit.foreground_wait import wait_per_hour
+from policies.model.plan import Plan, PlannedMove, PolicySettings, Situation
 
 
 def limits(situation: Situation, settings: PolicySettings) -> dict[str, float]:

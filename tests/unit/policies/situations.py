@@ -20,7 +20,7 @@ from connectors.model import (
     UnitKind,
     UnitTable,
 )
-from policies.plan import HeatView, Pin, PolicySettings, Situation, Tier, TierSpeed
+from policies.model.plan import HeatView, Pin, PolicySettings, Situation, Tier, TierSpeed
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 MIB = 2**20

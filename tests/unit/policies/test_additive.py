@@ -11,8 +11,8 @@ from itertools import product
 import pytest
 
 from connectors.model import UnitKind
-from policies.balancer import make_plan
-from policies.plan import PolicySettings
+from policies.model.plan import PolicySettings
+from policies.placement.balancer import make_plan
 from tests.unit.policies.situations import HDD, MIB, SSD, Site, Unit
 
 SETTINGS = PolicySettings(head_room_ratio=0.0)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from policies.balancer import make_plan
+from policies.placement.balancer import make_plan
 from policies.solver import core
 from policies.solver.offers import Offers
 from policies.solver.placement import bound, place

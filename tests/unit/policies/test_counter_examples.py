@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from connectors.model import SIGNALS, DatabaseDemand, Demand, Signal
-from policies.balancer import make_plan
-from policies.explain import explain
-from policies.heat import HeatState, decided, empty_heat, update, view
-from policies.plan import Plan, PolicySettings, Situation, TierLimits, Verdict
-from policies.season import SeasonState, empty_seasons, learnt, outlook
-from policies.variance import index_of
+from policies.demand.heat import HeatState, decided, empty_heat, update, view
+from policies.demand.seasons import SeasonState, empty_seasons, learnt, outlook
+from policies.demand.variance import index_of
+from policies.explanation.verdicts import explain
+from policies.model.plan import Plan, PolicySettings, Situation, TierLimits, Verdict
+from policies.placement.balancer import make_plan
 from tests.unit.policies.situations import GIB, HDD, MIB, SSD, Site, Unit, demand
 
 SETTINGS = PolicySettings()

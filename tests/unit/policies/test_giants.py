@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from policies.balancer import make_plan
+from policies.placement.balancer import make_plan
 from policies.solver.offers import Offers
 from policies.solver.placement import place
 from tests.bench.policy_instances import TAILS, instance

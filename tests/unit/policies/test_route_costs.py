@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from connectors.effects import FollowUp, Locked, LogVolume
 from connectors.figures import Role, RoleFigures
 from connectors.model import Bundle, DatabaseDemand, Route, UnitKind
-from policies.balancer import make_plan
-from policies.benefit import move_cost_seconds
-from policies.costs import log_rate, route_cost
-from policies.figures import figures_of
-from policies.plan import PolicySettings, RouteCost, Situation, Verdict
+from policies.benefit.costs import log_rate, route_cost
+from policies.benefit.foreground_wait import move_cost_seconds
+from policies.explanation.figures import figures_of
+from policies.model.plan import PolicySettings, RouteCost, Situation, Verdict
+from policies.placement.balancer import make_plan
 from tests.unit.policies.situations import GIB, MIB, Site, Unit
 
 SETTINGS = PolicySettings(copy_bytes_per_second=1e6, foreground_slow_down=0.25, log_bytes_per_second=50e6)

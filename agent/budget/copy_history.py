@@ -1,0 +1,199 @@
+"""Copies as the journal tells of them: what they teach, and what was copied within a window or a day."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from agent.ledger import SentRow, StepRow, StepState
+from agent.model.proposals import ProposedMove
+from agent.model.states import MoveState
+from connectors.effects import Locked
+from connectors.model import Space
+from policies.benefit.copy_time import Taught, copy_factors, factor_of
+from policies.benefit.costs import Copy
+from policies.calendar import Opening
+from policies.model.plan import CopyFactor, MoveReason, Tier
+from policies.placement.turnover import undrained
+from policies.storage.capacity import capacity_bytes
+
+LEARN_WITHIN = timedelta(days=90)
+REMEMBERED = 50  # moves of all kinds that teach the costs of a plan, the newest
+DAY = timedelta(days=1)
+ARRIVED = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT, MoveState.UNDO_PROPOSED, MoveState.UNDONE})
+
+Kind = tuple[str, str, str]  # route, tier it left, tier it came to
+
+
+@dataclass(frozen=True, slots=True)
+class CopyTimes:
+    """How many times as long as predicted each kind of move takes, as far as moves have taught it."""
+
+    factors: tuple[CopyFactor, ...] = ()
+
+    def seconds(self, move: ProposedMove) -> float:
+        """How long its statements will take, by what was learnt until now, or else as it was planned."""
+        predicted = predicted_seconds(move)
+        return move.copy_seconds if predicted is None else predicted * factor_of(self.factors, kind_of(move))
+
+
+def predicted_seconds(move: ProposedMove) -> float | None:
+    """How long its statements were predicted to take, what was learnt aside; None: stored before that was told."""
+    if move.cost is None or move.cost.copying is None:
+        return None
+    return sum(move.cost.copying) + move.cost.around_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What was copied within one window."""
+
+    bytes: int
+    seconds: float
+
+
+def kind_of(move: ProposedMove) -> Kind:
+    """Moves of the same kind teach each other."""
+    return move.route.name, move.from_tier, move.to_tier
+
+
+def learn(sent: Iterable[SentRow]) -> CopyTimes:
+    """How long moves took against what was predicted, lock waits included.
+
+    Args:
+        sent: statements in the order they were sent.
+    """
+    return CopyTimes(copy_factors(taught_by(sent)))
+
+
+def taught_by(sent: Iterable[SentRow]) -> list[Taught]:
+    """The newest moves that arrived at once and whose time was predicted by what they read and write, oldest first."""
+    taught = []
+    for rows in _smooth(sent):
+        predicted, seconds = predicted_seconds(rows[0].move), sum(_seconds(row) for row in rows)
+        if predicted is not None and predicted > 0 and seconds > 0:
+            taught.append(Taught(kind_of(rows[0].move), predicted, seconds))
+    return taught[-REMEMBERED:]
+
+
+def copies_of(sent: Iterable[SentRow]) -> list[Copy]:
+    """The newest moves that arrived without being held, failing or being lost sight of, oldest first."""
+    return [
+        Copy(
+            started_at=rows[0].intended_at,
+            ended_at=_ended(rows),
+        )
+        for rows in _smooth(sent)
+    ][-REMEMBERED:]
+
+
+def stalled_seconds(move: ProposedMove, steps: Sequence[StepRow]) -> float | None:
+    """The longest time in which its lock, or the wait for it, kept others out: that of a statement, by the journal.
+
+    None where it locks nobody out for longer than a moment, or nobody saw a statement of it end.
+    """
+    took = [(step.ended_at - step.intended_at).total_seconds() for step in steps if step.ended_at is not None]
+    return max(took, default=None) if move.route.locked in {Locked.WRITES, Locked.ALL} else None
+
+
+def used_within(sent: Iterable[SentRow], opening: Opening, times: CopyTimes) -> Used:
+    """What was copied within the window: of a move that had part of its time in it, that part.
+
+    Of a move that did not arrive, as much as its time in the window would have copied.
+    """
+    total_bytes, total_seconds = 0.0, 0.0
+    for rows in _by_move(sent).values():
+        move = rows[0].move
+        within = sum(_seconds(row, opening) for row in rows)
+        whole = sum(_seconds(row) for row in rows)
+        if rows[0].move_state not in ARRIVED:
+            whole = max(whole, times.seconds(move))
+        total_seconds += within
+        total_bytes += move.size_bytes * min(1.0, within / whole) if whole else 0.0
+    return Used(round(total_bytes), total_seconds)
+
+
+def worn(tiers: Iterable[Tier], sent: Sequence[SentRow], now: datetime) -> tuple[Tier, ...]:
+    """The tiers, each that has an endurance budget with what the copies of the last 24 hours have used of it."""
+    day, times = Opening(now - DAY, now), learn(sent)
+
+    def copied(tier: Tier) -> int:
+        return used_within((row for row in sent if row.move.to_tier == tier.name), day, times).bytes
+
+    return tuple(
+        tier
+        if tier.limits.written_bytes_per_day is None
+        else replace(tier, limits=replace(tier.limits, copied_bytes=float(copied(tier))))
+        for tier in tiers
+    )
+
+
+def turned_over(
+    tiers: Sequence[Tier], spaces: Iterable[Space], sent: Iterable[SentRow], now: datetime, per_week: float
+) -> float:
+    """Share of the fastest tier's bytes that gave way and has not drained since, or was saved: ``turnover.undrained``.
+
+    0 where the size of that tier is not known.
+    """
+    if not tiers:
+        return 0.0
+    own = set(tiers[0].spaces)
+    capacity = sum(capacity_bytes(space) for space in spaces if space.name in own)
+    gone = (
+        ((now - _ended(rows)).total_seconds(), rows[0].move.size_bytes / capacity)
+        for rows in _arrived(row for row in sent if row.ended_at is not None)
+        if rows[0].move.reason == MoveReason.MAKE_ROOM and rows[0].move.from_tier == tiers[0].name
+    )
+    return undrained(gone, per_week) if capacity > 0 else 0.0
+
+
+def came_up(tiers: Sequence[Tier], sent: Iterable[SentRow]) -> dict[str, datetime]:
+    """Unit key -> when it last came to the fastest tier from another one; a move within that tier is none.
+
+    Args:
+        tiers: fastest first.
+        sent: statements in the order they were sent.
+    """
+    came: dict[str, datetime] = {}
+    for row in sent:
+        if tiers and row.move_state in ARRIVED and row.move.to_tier == tiers[0].name != row.move.from_tier:
+            came.update(dict.fromkeys(row.move.route.bundle.unit_keys, row.ended_at or row.intended_at))
+    return came
+
+
+def _arrived(sent: Iterable[SentRow]) -> Iterable[list[SentRow]]:
+    """The statements of each move that arrived and had something to copy, in the order the moves began."""
+    return _by_move(row for row in sent if row.move_state in ARRIVED and row.move.size_bytes > 0).values()
+
+
+def _smooth(sent: Iterable[SentRow]) -> Iterable[list[SentRow]]:
+    """Those of them that were neither held nor tried again, and whose every statement was seen to end."""
+    return (rows for rows in _arrived(sent) if all(row.state is StepState.DONE for row in rows))
+
+
+def _ended(rows: Iterable[SentRow]) -> datetime:
+    """When the last statement of a move that arrived was over."""
+    return max(row.ended_at for row in rows if row.ended_at is not None)
+
+
+def _by_move(sent: Iterable[SentRow]) -> dict[int, list[SentRow]]:
+    by_move: dict[int, list[SentRow]] = defaultdict(list)
+    for row in sent:
+        by_move[row.move_id].append(row)
+    return by_move
+
+
+def _seconds(row: SentRow, within: Opening | None = None) -> float:
+    """How long the statement ran (within the window, if one is given). One that nobody saw end counts as none."""
+    if row.ended_at is None:
+        return 0.0
+    start = row.intended_at if within is None else max(row.intended_at, within.start)
+    end = row.ended_at if within is None else min(row.ended_at, within.end)
+    return max(0.0, (end - start).total_seconds())
+
+
+def since_for(now: datetime) -> datetime:
+    """From when on the journal is read."""
+    return now - LEARN_WITHIN

@@ -1,0 +1,61 @@
+"""What earlier moves have taught, as the policies take it, and the record of what sessions lost while they ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from agent.budget.copy_history import copies_of, taught_by
+from agent.config import DatabaseConfig
+from agent.ledger import Ledger, SentRow
+from connectors.model import DatabaseDemand
+from policies.benefit.costs import Disturbed, learnt
+from policies.model.plan import PolicySettings
+
+REMEMBERED = 50  # intervals, the newest
+DISTURBED = "work while moves ran"  # name under which the ledger keeps the intervals
+
+
+def experienced(
+    database: DatabaseConfig, ledger: Ledger, sent: Sequence[SentRow], work: DatabaseDemand
+) -> PolicySettings:
+    """The configured settings with how long copies take and hold sessions up, as earlier moves taught.
+
+    Args:
+        database: its configuration.
+        ledger: keeps the intervals in which moves ran.
+        sent: its statements in the order they were sent.
+        work: what it does now.
+    """
+    disturbed = disturbed_of(ledger, database.name)
+    return learnt(database.policy_settings(), copies_of(sent), disturbed, work, taught_by(sent))
+
+
+def disturbed_of(ledger: Ledger, database: str) -> list[Disturbed]:
+    """The newest intervals in which moves ran, oldest first."""
+    stored = ledger.state.load_document(database, DISTURBED)
+    return [] if stored is None else [_interval(plain) for plain in stored[1]]
+
+
+def disturbed_document(intervals: Iterable[Disturbed]) -> list[dict[str, Any]]:
+    """Intervals as JSON values."""
+    return [
+        {name: v.isoformat() if isinstance(v, datetime) else v for name, v in asdict(interval).items()}
+        for interval in intervals
+    ]
+
+
+def newest(intervals: Sequence[Disturbed], more: Disturbed) -> list[Disturbed]:
+    """The intervals with one more, no more than are remembered."""
+    return [*intervals, more][-REMEMBERED:]
+
+
+def _interval(plain: dict[str, Any]) -> Disturbed:
+    return Disturbed(
+        started_at=datetime.fromisoformat(plain["started_at"]),
+        ended_at=datetime.fromisoformat(plain["ended_at"]),
+        transactions=plain["transactions"],
+        calm_transactions=plain["calm_transactions"],
+    )

@@ -1,0 +1,1 @@
+"""Commands about proposals: show, approve, reject, strike, undo, report."""

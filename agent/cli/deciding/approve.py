@@ -1,0 +1,156 @@
+"""Shall it be done? ``approve``, ``reject``, ``strike``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from agent.cli.app import Group, command
+from agent.cli.daemon_state import daemon_of
+from agent.cli.deciding.proposals import NEVER_SENT, ProposalId, print_conflicts, print_proposal
+from agent.cli.session import Session, actor, interactive
+from agent.config import DatabaseConfig
+from agent.explanation.conflicts import Conflict, conflicts_document, conflicts_of, with_proposal
+from agent.ledger import MoveRow, ProposalRow
+from agent.model.proposals import DIGEST_SHOWN
+from agent.model.states import ProposalState
+from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.wording import count_of_moves, print_statements, short_digest
+from connectors.amounts import format_bytes
+from policies.model.plan import MoveReason
+
+Reason = Annotated[str, typer.Option(help="Why, for the record.")]
+
+
+@command(Group.DECIDE, "hotplace approve 3 --digest 1a2b3c4d5e6f")
+def approve(
+    session: Session,
+    number: ProposalId,
+    digest: Annotated[
+        str | None,
+        typer.Option(help=f"Digest of what you looked at, {DIGEST_SHOWN} characters or more; asks nothing."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve what is stored now without being asked.")] = False,
+    reason: Reason = "",
+) -> None:
+    """Approve a proposal, exactly as it is stored, so that its moves may run before it expires."""
+    row = session.ledger.proposals.row(number)
+    database = session.config.database(row.proposal.database)  # nothing would ever carry out what is not configured
+    conflicts = conflicts_of(session.ledger, row.proposal.database, session.clock.now())
+    if row.state is ProposalState.PROPOSED and digest is None and not yes:
+        _confirm(session, row, with_proposal(conflicts, number))
+    else:
+        print_conflicts(session.out, with_proposal(conflicts, number))
+    who = actor()
+    approved = session.ledger.proposals.approve(
+        number, digest=row.digest if digest is None else digest, who=who.who, origin=who.origin, reason=reason
+    )
+    next_sentence = _what_happens_next(session, database)
+    session.out.line(f"proposal {number} ({short_digest(approved.digest)}) is approved by {who.who}")
+    session.out.line(next_sentence)
+    session.out.document(
+        {
+            **_decision(approved),
+            "who": who.who,
+            "origin": who.origin,
+            "conflicts": conflicts_document(conflicts, number),
+            "next": next_sentence,
+        }
+    )
+
+
+@command(Group.DECIDE, "hotplace reject 3 --reason 'month end'")
+def reject(
+    session: Session, number: ProposalId, reason: Annotated[str, typer.Option(help="Why, for the record.")]
+) -> None:
+    """Reject a proposal; none of its moves will run."""
+    who = actor()
+    row = session.ledger.proposals.reject(number, who=who.who, origin=who.origin, reason=reason)
+    session.out.line(f"proposal {number} is rejected by {who.who}")
+    session.out.document({**_decision(row), "who": who.who, "origin": who.origin})
+
+
+@command(Group.DECIDE, "hotplace strike 3 2 --reason 'not this table'")
+def strike(
+    session: Session,
+    number: ProposalId,
+    ordinal: Annotated[int, typer.Argument(min=1, metavar="MOVE", help="Which move of it, counted from 1.")],
+    reason: Annotated[str, typer.Option(help="Why, for the record.")],
+) -> None:
+    """Drop one move of a proposal, before or after its approval, with what makes room for it or needs its room."""
+    who = actor()
+    move, *others = session.ledger.proposals.strike(number, ordinal, who=who.who, origin=who.origin, reason=reason)
+    row = session.ledger.proposals.row(number)
+    session.out.line(f"move {ordinal} of proposal {number} ({move.move.key}) is struck by {who.who}")
+    if others:
+        session.out.line(_with_it(move, others))
+    session.out.document(
+        {
+            **_decision(row),
+            "struck": _struck(move),
+            "struck_with_it": [_struck(other) for other in others],
+            "who": who.who,
+            "origin": who.origin,
+        }
+    )
+
+
+def _struck(move: MoveRow) -> dict[str, object]:
+    return {"ordinal": move.move.ordinal, "unit": move.move.key, "state": move.state, "reason": move.reason}
+
+
+def _with_it(move: MoveRow, others: Sequence[MoveRow]) -> str:
+    """What else was struck, and why."""
+    listed = ", ".join(f"{other.move.ordinal} ({other.move.key})" for other in others)
+    what = "move" if len(others) == 1 else "moves"
+    if move.move.reason == MoveReason.MAKE_ROOM:
+        return f"with it {what} {listed}: it makes room in this group, which is worth it only as a whole"
+    return f"with it {what} {listed}: the moves of its group, which make room for it or are worth it only with it"
+
+
+def _confirm(session: Session, row: ProposalRow, conflicts: Sequence[Conflict]) -> None:
+    """Show what would be approved and ask.
+
+    Raises:
+        CommandError: nobody can be asked, or the answer was no.
+    """
+    if not interactive() or session.out.as_json:
+        raise CommandError(
+            f"proposal {row.id} was not approved: nobody is there to be asked",
+            code=ExitCode.REFUSED,
+            advice=f"Look at it with `hotplace show {row.id}`, then give --digest {short_digest(row.digest)} or --yes.",
+        )
+    moves = session.ledger.moves.rows(proposal_id=row.id)
+    print_proposal(session.out, row, moves)
+    print_statements(session.out, [move.move for move in moves if move.state not in NEVER_SENT])
+    print_conflicts(session.out, conflicts)
+    size = format_bytes(row.proposal.bytes_moved)
+    if not session.out.ask(f"Approve {count_of_moves(row.proposal)}, {size} in all?"):
+        raise CommandError(f"proposal {row.id} was not approved", code=ExitCode.REFUSED, advice="Nothing was changed.")
+
+
+def _what_happens_next(session: Session, database: DatabaseConfig) -> str:
+    """Who will carry it out, and when."""
+    if session.config.dry_run:
+        return (
+            f"nothing will run yet: dry_run is on in {session.config_path}; set it to false, then reload the daemon "
+            "(SIGHUP; systemctl reload hotplace) or start it: hotplace run"
+        )
+    daemon = daemon_of(session.ledger, database, session.clock.now())
+    if daemon.alive and daemon.status.get("error"):
+        return f"the daemon carries it out once the database can be asked again: {daemon.status['error']}"
+    if daemon.alive:
+        return "the daemon carries it out within seconds, in its window; follow it with: hotplace top"
+    return "no daemon watches this database; start it with `hotplace run`, or carry this out now: hotplace run --once"
+
+
+def _decision(row: ProposalRow) -> dict[str, object]:
+    return {
+        "proposal": row.id,
+        "database": row.proposal.database,
+        "digest": row.digest,
+        "state": row.state,
+        "expires_at": row.proposal.expires_at,
+    }

@@ -1,0 +1,99 @@
+"""What do I show the auditor and the storage architect? ``report``."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent.cli.app import Group, command
+from agent.cli.planning.sizing import write_file
+from agent.cli.session import Session
+from agent.model.units_of_measure import format_when, parse_seconds
+from agent.report import Report, html_page, markdown_page, report_document, report_of
+from agent.report.content import ProposalRecord, counted
+from agent.terminal.exit_codes import ExitCode
+from agent.terminal.output import Column, Output
+from connectors.amounts import format_bytes
+
+COLUMNS = (
+    Column("move", number=True), Column("unit"), Column("to"), Column("size", number=True), Column("state"),
+    Column("took", number=True), Column("outcome"),
+)  # fmt: skip
+
+
+@command(Group.LOOK_BACK, "hotplace report --since 90d --html report.html")
+def report(
+    session: Session,
+    since: Annotated[str, typer.Option(metavar="DURATION", help="How far back.")] = "30d",
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write it as HTML.")] = None,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", metavar="FILE", help="Also write it as Markdown.")
+    ] = None,
+) -> ExitCode:
+    """One page of what was proposed, approved by whom, moved and measured; asks the ledger alone."""
+    try:
+        seconds = parse_seconds(since)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--since") from error
+    now = session.clock.now()
+    found = report_of(session.ledger, session.database.name, now - timedelta(seconds=seconds), now)
+    files = {"html": (html, html_page), "markdown": (markdown, markdown_page)}
+    for path, page in files.values():
+        if path is not None:
+            write_file(path, page(found))
+    _print(session.out, found)
+    for path, _ in files.values():
+        if path is not None:
+            session.out.line(f"written: {path}")
+    session.out.document({**report_document(found), "files": {kind: path for kind, (path, _) in files.items() if path}})
+    return ExitCode.OK if found.audit.ok else ExitCode.LEDGER_UNUSABLE
+
+
+def _print(out: Output, found: Report) -> None:
+    totals = found.totals
+    if not found.audit.ok:
+        out.line(f"{found.audit.sentence}: do not rely on this report; see hotplace audit verify", style="bold red")
+    out.line(f"{found.database}, {format_when(found.since)} to {format_when(found.until)}", style="bold")
+    out.facts(
+        [
+            ("proposals", counted(totals["proposals_by_state"])),
+            ("moves", counted(totals["moves_by_state"])),
+            ("moved", found.moved),
+            ("outcomes", found.outcomes),
+            ("audit chain", f"{found.audit.sentence}; head {found.audit.head}"),
+        ]
+    )
+    for proposal in found.proposals:
+        _print_proposal(out, proposal)
+    if found.advice:
+        out.heading("beside moves, by the last plan")
+    for each in found.advice:
+        out.line(f"{each['code']}: {each['sentence']}")
+
+
+def _print_proposal(out: Output, proposal: ProposalRecord) -> None:
+    row = proposal.row
+    out.heading(f"proposal {row.id} of {format_when(row.proposal.created_at)}, {row.state}, digest {row.digest}")
+    for decision in proposal.decisions:
+        facts = decision.facts
+        reason = f": {facts['reason']}" if facts.get("reason") else ""
+        out.line(
+            f"{format_when(decision.at)}: {decision.event} of {decision.subject} "
+            f"by {facts.get('who')} from {facts.get('origin')}{reason}"
+        )
+    for title, figures in proposal.forecast:
+        out.line(f"{title}: {figures}")
+    if proposal.measured:
+        out.line(f"measured: {proposal.measured}")
+    cells = [
+        (
+            str(move.row.id), move.row.move.key, move.row.move.to_space, format_bytes(move.row.move.size_bytes),
+            move.row.state.value, move.took,
+            move.outcome.outcome.judged if move.outcome else "",
+        )
+        for move in proposal.moves
+    ]  # fmt: skip
+    out.table(COLUMNS, cells)

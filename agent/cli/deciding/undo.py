@@ -1,0 +1,63 @@
+"""Can it be taken back? ``undo``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from agent.cli.app import Group, command
+from agent.cli.deciding.proposals import print_proposal
+from agent.cli.session import Session, actor
+from agent.ledger import MoveRow
+from agent.planning.undo import UNDOABLE, propose_undo
+from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.wording import proposal_document, short_digest
+
+MoveIds = Annotated[
+    list[int] | None, typer.Argument(min=1, metavar="[MOVE]...", help="Numbers that `hotplace history` shows.")
+]
+
+
+@command(Group.DECIDE, "hotplace undo 12")
+def undo(
+    session: Session,
+    moves: MoveIds = None,
+    proposal: Annotated[
+        int | None, typer.Option(min=1, metavar="ID", help="Every placed move of this proposal.")
+    ] = None,
+) -> None:
+    """Propose to bring moved units back to where they were; runs only once it is approved."""
+    rows = _rows(session, moves or [], proposal)
+    watch = session.watch()
+    try:
+        number = propose_undo(
+            rows, session.database, watch.connector, session.ledger, session.clock.now(), asked_by=actor().who
+        )
+    finally:
+        watch.close(save=False)
+    stored = session.ledger.proposals.row(number)
+    print_proposal(session.out, stored, session.ledger.moves.rows(proposal_id=number))
+    session.out.line(f"next: hotplace approve {number} --digest {short_digest(stored.digest)}")
+    session.out.document(
+        {"proposal": number, "digest": stored.digest, "undoes": [row.id for row in rows]}
+        | proposal_document(stored.proposal)
+    )
+
+
+def _rows(session: Session, numbers: list[int], proposal: int | None) -> list[MoveRow]:
+    """The moves that are meant.
+
+    Raises:
+        CommandError: none or both ways of naming them were used.
+    """
+    if bool(numbers) == (proposal is not None):
+        raise CommandError(
+            "say which moves: their numbers, or --proposal ID",
+            code=ExitCode.USAGE,
+            advice="`hotplace history` shows the numbers.",
+        )
+    if proposal is None:
+        return [session.ledger.moves.row(number) for number in dict.fromkeys(numbers)]
+    session.ledger.proposals.row(proposal)  # so that a wrong number is told
+    return [row for row in session.ledger.moves.rows(proposal_id=proposal) if row.state in UNDOABLE]

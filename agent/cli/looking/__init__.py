@@ -1,0 +1,1 @@
+"""Commands that show what is known: units, explain, top, history."""

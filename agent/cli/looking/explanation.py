@@ -1,0 +1,156 @@
+"""The numbers behind one verdict, and verdicts of earlier proposals, worked out again from what the ledger stored."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from agent.cli.session import Session
+from agent.explanation.decisions import decision_of_proposal, recall
+from agent.explanation.explanation_archive import Told, recall_told
+from agent.model.units_of_measure import format_when
+from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.wording import seconds_per_hour
+from connectors.amounts import format_bytes, format_ratio, format_seconds
+from policies.explanation.figures import Figures, figures_of
+from policies.explanation.verdicts import explain
+
+SUGGESTED = 5
+SEARCHED = 5000  # top keys among which a similar one is looked for
+
+
+def explain_stored(session: Session, unit: str, proposal: int) -> None:
+    """Show the verdict of a unit with which a proposal was made: of any unit while its situation is kept.
+
+    Later of those units that it moves, and of some next to them.
+
+    Raises:
+        CommandError: nothing is stored of that proposal, or it did not know the unit.
+    """
+    decision = recall(session.ledger, session.database.name, decision_of_proposal(proposal))
+    if decision is not None:
+        row = row_of(decision.situation.units.key, unit)
+        key, at = decision.situation.units.key[row], decision.made_at
+        numbers = figures_of(decision.situation, decision.plan, row, decision.settings)
+        sentence = explain(decision.situation, decision.plan, row, decision.settings)
+        how = f"worked out again from what proposal {proposal} was made from"
+    else:
+        told = _told(session, proposal)
+        row = row_of(told.keys, unit)
+        key, at, numbers, sentence = told.keys[row], told.at, told.figures[row], told.sentences[row]
+        how = f"as proposal {proposal} told it; of what it was made from, no more than its main units is kept"
+    session.out.line(key, style="bold")
+    session.out.line(f"{numbers.verdict.code}: {sentence}")
+    session.out.line(f"{how}, {format_when(at)}")
+    session.out.line()
+    session.out.facts(number_lines(numbers))
+    session.out.document(
+        {
+            "database": session.database.name,
+            "proposal": proposal,
+            "decided_at": at,
+            "unit": key,
+            "verdict": numbers.verdict.code,
+            "why": sentence,
+            "numbers": numbers_document(numbers),
+        }
+    )
+
+
+def _told(session: Session, proposal: int) -> Told:
+    found = recall_told(session.ledger, session.database.name, proposal)
+    if found is None:
+        raise CommandError(
+            f"what proposal {proposal} was made from is not stored",
+            code=ExitCode.NOT_FOUND,
+            advice="Plans can be explained later, not what takes moves or a container back; hotplace proposals --all.",
+        )
+    return found
+
+
+def number_lines(numbers: Figures) -> list[tuple[str, str]]:
+    """The numbers for people, one line each."""
+    together, floor = format_bytes(numbers.bundle_bytes), _hourly(numbers.floor_per_hour)
+    saves, sure = _hourly(numbers.saves_per_hour), _hourly(numbers.surely_saves_per_hour)
+    copying, cost = format_seconds(numbers.copy_seconds), format_seconds(numbers.cost_seconds)
+    lines = [
+        ("wait", f"{_hourly(numbers.wait_now_per_hour)} where it is, {_hourly(numbers.wait_fast_per_hour)} when fast"),
+        ("saves", f"{saves}, surely {sure}; less than {floor} is not worth a move"),
+        ("demand errs by", format_ratio(numbers.demand_error_ratio)),
+        ("move", f"{together}, {copying} of copying, costs {cost} of session time"),
+        *_of_route(numbers),
+        ("payback", f"{_duration(numbers.payback_seconds)} of at most {format_seconds(numbers.payback_limit_seconds)}"),
+        (
+            "history",
+            f"{format_seconds(numbers.observed_seconds)} of at least {format_seconds(numbers.minimum_history_seconds)}",
+        ),
+    ]
+    if numbers.hotter_ratio > 1:
+        lines.append(("other horizon", f"{numbers.hotter_ratio:.3g} times as hot"))
+    if math.isfinite(numbers.expected_index):
+        lines.append(("season", f"promises {_hourly(numbers.expected_index * 3600)} of wait on a usual disk"))
+    if numbers.cooling_seconds > 0:
+        lines.append(("cools down for", format_seconds(numbers.cooling_seconds)))
+    return lines
+
+
+def _of_route(numbers: Figures) -> list[tuple[str, str]]:
+    """The part of the cost that is the route's, where one was asked for."""
+    parts = {"log": numbers.log_seconds, "locks": numbers.blocked_seconds, "afterwards": numbers.follow_up_seconds}
+    told = ", ".join(f"{format_seconds(seconds)} {what}" for what, seconds in parts.items() if seconds > 0)
+    return [("of that", f"{told} (estimated)")] if told else []
+
+
+def numbers_document(numbers: Figures) -> dict[str, Any]:
+    """The numbers as JSON values; what is not known or endless is None."""
+    plain = asdict(numbers)
+    del plain["verdict"]
+    return {name: value if math.isfinite(value) else None for name, value in plain.items()}
+
+
+def _hourly(seconds: float) -> str:
+    return seconds_per_hour(seconds) if math.isfinite(seconds) else "unknown"
+
+
+def _duration(seconds: float) -> str:
+    return format_seconds(seconds) if math.isfinite(seconds) else "never"
+
+
+def similar_keys(keys: Sequence[str], text: str) -> list[str]:
+    """A few keys that somebody may have meant by ``text``."""
+    plain = text.replace('"', "").casefold()
+    holding = [key for key in keys if plain in key.replace('"', "").casefold()]
+    near = difflib.get_close_matches(text, list(keys[:SEARCHED]), n=SUGGESTED)
+    return (holding or near)[:SUGGESTED]
+
+
+def _meanings(text: str) -> tuple[Callable[[str], bool], ...]:
+    """Ways to read ``text`` as a key, the narrowest first."""
+    plain = text.replace('"', "")
+    folded, last = plain.casefold(), f".{plain.casefold()}"
+    return (
+        lambda key: key == text,
+        lambda key: key.replace('"', "") == plain,
+        lambda key: key.replace('"', "").casefold() == folded,
+        lambda key: key.replace('"', "").casefold().endswith(last),
+    )
+
+
+def row_of(keys: Sequence[str], unit: str) -> int:
+    """Row of the unit of that key; quotes, case and what stands before its name may be left out where that is clear."""
+    rows: list[int] = []
+    for meant in _meanings(unit):
+        rows = [row for row, key in enumerate(keys) if meant(key)]
+        if len(rows) == 1:
+            return rows[0]
+        if rows:
+            break
+    similar = [keys[row] for row in rows] or similar_keys(keys, unit)
+    raise CommandError(
+        f"several units could be meant by {unit!r}" if rows else f"no unit has the key {unit!r}",
+        code=ExitCode.NOT_FOUND,
+        advice=f"Did you mean: {', '.join(similar)}" if similar else "`hotplace units --all` lists them.",
+    )

@@ -1,0 +1,268 @@
+"""What was done, did it help, and who decided it? ``history``, ``outcomes``, ``audit``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+import typer
+
+from agent.budget.copy_history import stalled_seconds
+from agent.cli.app import Group, app, command
+from agent.cli.session import Session
+from agent.execution.leftovers import leftover_document, leftovers_of
+from agent.ledger import AuditReport, AuditRow, Ledger, MoveRow, OutcomeRow, StepRow
+from agent.model.outcomes import outcome_json
+from agent.model.proposals import DIGEST_SHOWN
+from agent.model.units_of_measure import format_when
+from agent.terminal.exit_codes import ExitCode
+from agent.terminal.output import Column
+from agent.terminal.wording import short_digest
+from connectors.amounts import format_bytes, format_rate, format_ratio, format_seconds
+
+SHOWN = 50
+NOTE_THE_HEAD = "note the head elsewhere; audit verify --head HASH tells later whether all of it still stands"
+BROKEN_ADVICE = "keep the file as evidence, restore a backup, and compare its head with one that a report noted"
+HISTORY_COLUMNS = (
+    Column("move", number=True), Column("proposal", number=True), Column("unit"), Column("from"), Column("to"),
+    Column("size", number=True), Column("state"), Column("since"), Column("why"), Column("outcome"),
+)  # fmt: skip
+OUTCOME_COLUMNS = (
+    Column("proposal", number=True), Column("verdict"), Column("predicted", number=True),
+    Column("wait/transaction before", number=True), Column("after", number=True),
+    Column("per second before", number=True), Column("after", number=True), Column("forecast", number=True),
+    Column("measured at"),
+)  # fmt: skip
+AUDIT_COLUMNS = (
+    Column("#", number=True), Column("at"), Column("actor"), Column("event"), Column("subject"), Column("facts"),
+)  # fmt: skip
+
+Limit = Annotated[int, typer.Option(min=1, help="Show this many, the newest first.")]
+
+audit = typer.Typer(no_args_is_help=True, epilog="Example: hotplace audit verify")
+app.add_typer(
+    audit,
+    name="audit",
+    help="Check and list the chain of who decided and did what, when, from where.",
+    rich_help_panel=Group.LOOK_BACK,
+)
+
+
+@command(Group.LOOK_BACK, "hotplace history --limit 20")
+def history(session: Session, limit: Limit = SHOWN) -> None:
+    """List moves with their state, its time and reason, and what came of them."""
+    rows = session.ledger.moves.latest(session.database.name, limit)
+    numbers = [row.id for row in rows]
+    measured, steps = session.ledger.moves.outcomes_of(numbers), session.ledger.moves.steps_of(numbers)
+    left = leftovers_of(session.ledger, session.database.name)
+    if rows:
+        session.out.table(HISTORY_COLUMNS, [_move_cells(row, measured.get(row.id)) for row in rows])
+        for row in rows:
+            if (stalled := stalled_seconds(row.move, steps[row.id])) is not None:
+                said = (
+                    "" if row.move.stall_seconds is None else f"; about {format_seconds(row.move.stall_seconds)} said"
+                )
+                session.out.line(f"move {row.id}: its lock kept others out for {format_seconds(stalled)} at most{said}")
+    else:
+        session.out.line("no move was ever proposed")
+    for each in left:
+        session.out.line(
+            f"move {each.move} ({each.unit}), since {format_when(each.since)}: {each.sentence}", style="bold"
+        )
+    session.out.document(
+        {
+            "database": session.database.name,
+            "moves": [_move_document(row, measured.get(row.id), steps[row.id]) for row in rows],
+            "left_behind": [leftover_document(each) for each in left],
+        }
+    )
+
+
+@command(Group.LOOK_BACK, "hotplace outcomes --limit 10")
+def outcomes(session: Session, limit: Limit = SHOWN) -> None:
+    """Show what was measured after the moves beside what was predicted."""
+    rows = session.ledger.moves.outcomes(database=session.database.name, limit=limit)
+    if rows:
+        session.out.table(OUTCOME_COLUMNS, [_outcome_cells(row) for row in rows])
+        for row in rows:
+            session.out.line(f"proposal {row.proposal_id}: {row.outcome.sentence}")
+            if said := row.outcome.throughput_sentence:
+                session.out.line(f"proposal {row.proposal_id}: {said}")
+    else:
+        session.out.line("nothing was measured yet; a move is measured once its settle time is over")
+    session.out.document({"database": session.database.name, "outcomes": [_outcome_document(row) for row in rows]})
+
+
+@command(Group.LOOK_BACK, "hotplace audit verify", of=audit)
+def verify(
+    session: Session,
+    head: Annotated[
+        str | None, typer.Option(metavar="HASH", help="A head that was noted earlier: the chain must still hold it.")
+    ] = None,
+) -> ExitCode:
+    """Check every link of the audit chain and every stored proposal."""
+    report = _holding(session.ledger, session.ledger.audit.verify(), head)
+    session.out.line(report.sentence, style="" if report.ok else "bold red")
+    session.out.line(f"head of the chain: {report.head}")
+    session.out.line(f"next: {NOTE_THE_HEAD if report.ok else BROKEN_ADVICE}")
+    session.out.document(
+        {
+            "ok": report.ok,
+            "rows": report.rows,
+            "head": report.head,
+            "broken_id": report.broken_id,
+            "sentence": report.sentence,
+        }
+    )
+    return ExitCode.OK if report.ok else ExitCode.LEDGER_UNUSABLE
+
+
+def _holding(ledger: Ledger, report: AuditReport, head: str | None) -> AuditReport:
+    """The report, or what is wrong with a chain that fits but does not hold a head which was noted earlier."""
+    if head is None or not report.ok or ledger.audit.holds(head):
+        return report
+    sentence = f"all {report.rows} audit rows fit, but none is the head {head[:DIGEST_SHOWN]}: this is another chain"
+    return replace(report, ok=False, sentence=sentence)
+
+
+@command(Group.LOOK_BACK, "hotplace audit list --event proposal.approved", name="list", of=audit)
+def list_(
+    session: Session,
+    limit: Limit = SHOWN,
+    event: Annotated[
+        str, typer.Option(help="Only events that match; * and ? as in file names: proposal.*, move.asked.*")
+    ] = "*",
+) -> None:
+    """List the newest links of the audit chain; --json holds every fact and hash of them."""
+    rows = session.ledger.audit.rows(limit, event=event)
+    events = session.ledger.audit.events()
+    if rows:
+        session.out.table(AUDIT_COLUMNS, [_audit_cells(row) for row in rows])
+    elif not events:
+        session.out.line("the audit chain has no row yet")
+    else:
+        session.out.line(f"no row of the audit chain has an event like {event!r}; it has {', '.join(events)}")
+    session.out.document({"audit": [_audit_document(row) for row in rows], "events": events})
+
+
+def _move_cells(row: MoveRow, measured: OutcomeRow | None) -> tuple[str, ...]:
+    return (
+        str(row.id),
+        str(row.proposal_id),
+        row.move.what,
+        row.move.from_space,
+        row.move.to_space,
+        format_bytes(row.move.size_bytes),
+        row.state.value,
+        format_when(row.updated_at),
+        row.reason,
+        measured.outcome.judged if measured else "",
+    )
+
+
+def _move_document(row: MoveRow, measured: OutcomeRow | None, steps: Sequence[StepRow]) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "proposal": row.proposal_id,
+        "ordinal": row.move.ordinal,
+        "unit": row.move.key,
+        "from_space": row.move.from_space,
+        "to_space": row.move.to_space,
+        "bytes": row.move.size_bytes,
+        "state": row.state,
+        "reason": row.reason,
+        "at": row.updated_at,
+        "attempts": row.attempts,
+        "approved": row.approved,
+        "wait_saved_per_hour_seconds": row.move.wait_saved_per_hour,
+        "stall_seconds": row.move.stall_seconds,
+        "stalled_seconds": stalled_seconds(row.move, steps),
+        "statements": [
+            {
+                "ordinal": step.ordinal,
+                "sql": step.sql,
+                "state": step.state,
+                "detail": step.detail or None,
+                "intended_at": step.intended_at,
+                "ended_at": step.ended_at,
+            }
+            for step in steps
+        ],
+        "outcome": outcome_json(measured.outcome) if measured else None,
+    }
+
+
+def _outcome_cells(row: OutcomeRow) -> tuple[str, ...]:
+    outcome = row.outcome
+    waits = outcome.wait_per_transaction_before, outcome.wait_per_transaction_after
+    rates = outcome.transactions_per_second_before, outcome.transactions_per_second_after
+    return (
+        str(row.proposal_id),
+        outcome.judged,
+        _change(-outcome.predicted_saved_ratio),
+        *(format_seconds(wait) if outcome.measured else "-" for wait in waits),
+        *(_rate(rate) if outcome.measured else "-" for rate in rates),
+        _rate(outcome.predicted_transactions_per_second),
+        format_when(row.at),
+    )
+
+
+def _rate(rate: float) -> str:
+    return "-" if math.isnan(rate) else format_rate(rate)
+
+
+def _change(ratio: float) -> str:
+    """A change of the wait with its sign; "" where nothing was predicted."""
+    if math.isnan(ratio):
+        return ""
+    return f"{'+' if ratio > 0 else ''}{format_ratio(ratio or 0.0)}"
+
+
+def _outcome_document(row: OutcomeRow) -> dict[str, Any]:
+    return {
+        "proposal": row.proposal_id,
+        "measured_at": row.at,
+        **outcome_json(row.outcome),
+        "as_predicted": row.outcome.as_predicted,
+        "throughput_as_predicted": row.outcome.throughput_as_predicted,
+    }
+
+
+def _audit_cells(row: AuditRow) -> tuple[str, ...]:
+    return (str(row.id), format_when(row.at), row.actor, row.event, row.subject, facts_text(row.facts))
+
+
+def facts_text(facts: Mapping[str, Any]) -> str:
+    """The facts of a link for people: who and why first, digests short, nothing that is empty.
+
+    >>> facts_text({"who": "eva", "origin": "db1 pid 7", "digest": "0123456789abcdef", "moves": [1, 2], "reason": ""})
+    'by eva from db1 pid 7; digest 0123456789ab; moves 1, 2'
+    """
+    if facts.get("sentence"):  # of an outcome: its figures are for programs
+        return str(facts["sentence"])
+    told = {name: value for name, value in facts.items() if value not in ("", None, [], {})}
+    who, origin, reason = (told.pop(name, "") for name in ("who", "origin", "reason"))
+    by = f"by {who} from {origin}" if origin else f"by {who}"
+    others = [f"{name} {_fact(name, value)}" for name, value in told.items()]
+    return "; ".join([*([by] if who else []), *([str(reason)] if reason else []), *others])
+
+
+def _fact(name: str, value: Any) -> str:  # noqa: ANN401  # JSON values
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return short_digest(str(value)) if name == "digest" else str(value)
+
+
+def _audit_document(row: AuditRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "at": row.at,
+        "actor": row.actor,
+        "event": row.event,
+        "subject": row.subject,
+        "facts": dict(row.facts),
+        "previous": row.previous,
+        "hash": row.hash,
+    }

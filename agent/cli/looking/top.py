@@ -1,0 +1,161 @@
+"""What happens right now? ``top``: moves under way with their progress, and the units that sessions wait for."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Annotated, Any
+
+import typer
+from rich.cells import cell_len
+from rich.console import Group as Lines
+from rich.console import RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from agent.cli.app import Group, command
+from agent.cli.daemon_state import daemon_of
+from agent.cli.looking.under_way import under_way_document, under_way_of
+from agent.cli.moving.run import UNDER_WAY
+from agent.cli.session import Session
+from agent.config import DatabaseConfig
+from agent.explanation.ranking import RANKING, Ranking, ranking_from_arrays
+from agent.model.units_of_measure import parse_seconds
+from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.keys import pressed, single_keys
+from agent.terminal.output import Column, printable
+from connectors.amounts import format_bytes, format_seconds
+
+UNITS = 10
+ENOUGH = (b"q", b"Q", b"")  # keys that end the show; empty: the terminal has gone
+COLUMNS = (
+    Column("unit"), Column("tier"), Column("size", number=True), Column("sync/s", number=True),
+    Column("benefit/h", number=True), Column("verdict"),
+)  # fmt: skip
+LEFT_OUT_FIRST = (1, 3, 2)  # columns, on a narrow terminal
+
+
+@command(Group.LOOK, "hotplace top --every 1s")
+def top(
+    session: Session,
+    once: Annotated[bool, typer.Option("--once", help="Print it once and end.")] = False,
+    every: Annotated[str, typer.Option(metavar="DURATION", help="How often to look.")] = "2s",
+    limit: Annotated[int, typer.Option(min=1, help="Show this many units.")] = UNITS,
+) -> None:
+    """Show live what moves, how far it is and what waits; q or Ctrl-C ends the show and nothing else."""
+    seconds = _seconds(every)
+    if session.out.as_json or once or not session.out.terminal:
+        documents = [_document(session, database, limit) for database in session.databases]
+        for document in documents:
+            _print(session, document)
+        session.out.document({"at": session.clock.now(), "databases": documents})
+        return
+    with suppress(KeyboardInterrupt):
+        _show(session, seconds, limit)
+
+
+def _show(session: Session, seconds: float, limit: int) -> None:
+    """Draw it again and again, in the size that the terminal has by then, until somebody has seen enough."""
+    with single_keys() as listening, Live(console=session.out.console, screen=True, auto_refresh=False) as live:
+        key: bytes | None = None
+        while key not in ENOUGH:
+            width = session.out.console.width
+            parts = [_drawn(_document(session, database, limit), width) for database in session.databases]
+            live.update(Lines(*parts), refresh=True)
+            if listening:
+                key = pressed(seconds)
+            else:
+                session.clock.sleep(seconds)
+
+
+def _seconds(every: str) -> float:
+    try:
+        seconds = parse_seconds(every)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--every") from error
+    if seconds < 0.1:
+        raise CommandError(
+            f"--every is at least 0.1s, not {every}",
+            code=ExitCode.USAGE,
+            advice="The daemon itself looks every second.",
+        )
+    return seconds
+
+
+def _document(session: Session, database: DatabaseConfig, limit: int) -> dict[str, Any]:
+    """Everything that is shown of one database; asks the ledger alone."""
+    now = session.clock.now()
+    daemon = daemon_of(session.ledger, database, now)
+    under_way = under_way_of(session.ledger, database, now)
+    rows = session.ledger.moves.rows(database=database.name, states=UNDER_WAY)
+    stored = session.ledger.state.load_arrays(database.name, RANKING)
+    ranking = None if stored is None else ranking_from_arrays(stored[1])
+    return {
+        "database": database.name,
+        "daemon": {"state": daemon.word, "sentence": daemon.sentence, "last_cycle": daemon.status.get("last_cycle")},
+        **under_way_document(under_way),
+        "moves": [
+            {
+                "id": row.id, "unit": row.move.key, "to_space": row.move.to_space, "bytes": row.move.size_bytes,
+                "state": row.state, "sentence": under_way.sentence(row), "line": under_way.line(row),
+            }
+            for row in rows
+        ],
+        "units": [] if ranking is None else [ranking.document(row) for row in range(min(limit, len(ranking)))],
+        "lines": [] if ranking is None else _lines(ranking, limit),
+    }  # fmt: skip
+
+
+def _lines(ranking: Ranking, limit: int) -> list[tuple[str, ...]]:
+    return [
+        (
+            ranking.key[row],
+            ranking.tier_names[int(ranking.tier[row])] if ranking.tier[row] >= 0 else "not managed",
+            format_bytes(int(ranking.size_bytes[row])),
+            f"{ranking.sync_reads[row]:,.1f}",
+            format_seconds(float(ranking.benefit_per_hour[row])),
+            ranking.verdict_code(row),
+        )
+        for row in range(min(limit, len(ranking)))
+    ]
+
+
+def _print(session: Session, document: dict[str, Any]) -> None:
+    out = session.out
+    out.line(f"{document['database']}: {document['daemon']['sentence']}", style="bold")
+    out.line(document["window"]["sentence"])
+    for move in document["moves"]:
+        out.line(move["line"])
+    if not document["moves"]:
+        out.line("nothing moves")
+    out.table(COLUMNS, document.pop("lines"))
+
+
+def _drawn(document: dict[str, Any], width: int) -> RenderableType:
+    """The same as something that a terminal of so many cells redraws."""
+    head = [
+        Text(printable(f"{document['database']}: {document['daemon']['sentence']}"), style="bold"),
+        Text(printable(str(document["daemon"]["last_cycle"] or "no cycle yet"))),
+        Text(printable(document["window"]["sentence"])),
+        *(Text(printable(move["line"])) for move in document["moves"]),
+    ]
+    lines = [[printable(cell) for cell in line] for line in document["lines"]]
+    shown = _shown(lines, width)
+    table = Table(box=None, pad_edge=False)
+    for at in shown:
+        table.add_column(COLUMNS[at].title, justify="right" if COLUMNS[at].number else "left", no_wrap=True)
+    for line in lines:
+        table.add_row(*(Text(line[at]) for at in shown))
+    return Lines(*head, Text(""), table, Text(""))
+
+
+def _shown(lines: list[list[str]], width: int) -> list[int]:
+    """The columns that the terminal has room for: unit, benefit and verdict say most and go last."""
+    cells = zip([column.title for column in COLUMNS], *lines, strict=True)
+    widths = [max(map(cell_len, column)) for column in cells]
+    shown = list(range(len(COLUMNS)))
+    for at in LEFT_OUT_FIRST:
+        if sum(widths[each] + 1 for each in shown) <= width:
+            break
+        shown.remove(at)
+    return shown

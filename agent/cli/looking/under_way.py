@@ -1,0 +1,131 @@
+"""What the ledger tells of moves under way: progress, why something waits, what was asked, windows, closed spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from agent.config import DatabaseConfig
+from agent.execution.gate import WAITING
+from agent.execution.operator_requests import reason_of
+from agent.execution.progress import PROGRESS, RunningMove, progress_from_document
+from agent.ledger import AskRow, ClosedSpaceRow, Ledger, MoveRow
+from agent.model.states import MoveState
+from agent.model.units_of_measure import format_when
+from connectors.amounts import format_bytes, format_ratio, format_seconds
+
+BAR = 20  # characters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnderWay:
+    """Everything about the moves of one database that is not in their rows."""
+
+    running: RunningMove | None
+    waiting: Mapping[str, str]  # number of a move -> why it has not begun
+    asks: Mapping[int, AskRow]  # in force
+    closed: tuple[ClosedSpaceRow, ...]
+    window: str  # a sentence
+    open_now: bool
+
+    def now(self, row: MoveRow) -> str:
+        """What happens to the move right now, beyond its state; "" for nothing."""
+        ask = self.asks.get(row.id)
+        parts = []
+        if row.state is MoveState.APPROVED and str(row.id) in self.waiting:
+            parts.append(self.waiting[str(row.id)])
+        if row.state is MoveState.RUNNING and self.running is not None and self.running.move == row.id:
+            parts.append(progress_text(self.running))
+        if ask is not None and not ask.answer:
+            parts.append(f"to be {reason_of(ask)}")
+        return "; ".join(parts)
+
+    def sentence(self, row: MoveRow) -> str:
+        """What happens to it now, or else the reason of its state."""
+        return self.now(row) or row.reason
+
+    def line(self, row: MoveRow) -> str:
+        """The move, its state and what happens to it now, in one line."""
+        return move_line(row, self.sentence(row))
+
+
+def move_line(row: MoveRow, said: str) -> str:
+    """A move and its state in one line.
+
+    Args:
+        row: the move.
+        said: what there is to say about it; "" for nothing.
+    """
+    return f"move {row.id}: {row.move.key} to {row.move.to_space}, {row.state}{': ' if said else ''}{said}"
+
+
+def under_way_of(ledger: Ledger, database: DatabaseConfig, now: datetime) -> UnderWay:
+    """What the ledger tells now."""
+    running = ledger.state.load_document(database.name, PROGRESS)
+    waiting = ledger.state.load_document(database.name, WAITING)
+    return UnderWay(
+        running=None if running is None else progress_from_document(running[1], now),
+        waiting={} if waiting is None else waiting[1],
+        asks=ledger.asks.in_force(database.name),
+        closed=tuple(ledger.arrivals.rows(database.name)),
+        window=_window(database, now),
+        open_now=database.calendar.contains(now),
+    )
+
+
+def under_way_document(under_way: UnderWay) -> dict[str, Any]:
+    """The same for programs."""
+    running = under_way.running
+    return {
+        "window": {"open": under_way.open_now, "sentence": under_way.window},
+        "running": None
+        if running is None
+        else {
+            "move": running.move,
+            "unit": running.unit,
+            "to_space": running.to_space,
+            "done_bytes": running.done_bytes,
+            "total_bytes": running.total_bytes,
+            "done_ratio": running.ratio,
+            "left_seconds": running.left_seconds,
+            "sentence": running.sentence or None,
+            "at": running.at,
+        },
+        "waiting": [{"move": int(number), "why": why} for number, why in under_way.waiting.items()],
+        "asks": [
+            {"move": ask.move_id, "kind": ask.kind, "who": ask.who, "reason": ask.reason or None,
+             "at": ask.at, "answer": ask.answer or None}
+            for ask in under_way.asks.values()
+        ],
+        "closed_spaces": [
+            {"space": row.space, "who": row.who, "reason": row.reason or None, "at": row.at} for row in under_way.closed
+        ],
+    }  # fmt: skip
+
+
+def progress_text(running: RunningMove) -> str:
+    """A bar, bytes, the time left and what the engine is at, in one line: what is copied may still wait for a lock."""
+    if running.ratio is None or running.done_bytes is None:
+        return running.sentence or "runs; the engine does not tell how far it is"
+    filled = round(BAR * min(1.0, running.ratio))
+    left = running.left_seconds
+    return (
+        f"[{'#' * filled}{'.' * (BAR - filled)}] {format_ratio(running.ratio)}, {format_bytes(running.done_bytes)} of "
+        f"{format_bytes(running.total_bytes)}{'' if left is None else f', about {format_seconds(left)} left'}"
+        f"{'; ' if running.sentence else ''}{running.sentence.replace(f': {running.unit} to {running.to_space}', '')}"
+    )
+
+
+def _window(database: DatabaseConfig, now: datetime) -> str:
+    calendar = database.calendar
+    if calendar.always:
+        return "moves may run at any time"
+    if calendar.contains(now):
+        closes = calendar.closes_at(now)
+        return f"moves may run until {format_when(closes, calendar.zone)}" if closes else "moves may run"
+    opens = calendar.opens_at(now)
+    return (
+        "no window opens within a year" if opens is None else f"moves may run from {format_when(opens, calendar.zone)}"
+    )

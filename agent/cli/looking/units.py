@@ -1,0 +1,221 @@
+"""Which units matter, and why is this one where it is? ``units`` and ``explain``."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from agent.cli.app import Group, command
+from agent.cli.looking.explanation import explain_stored, number_lines, numbers_document, row_of
+from agent.cli.session import Session
+from agent.explanation.advice import stored_advice
+from agent.explanation.decisions import recall, tiers_of_last_plan
+from agent.explanation.ranking import RANKING, Ranking, ranking_from_arrays
+from agent.explanation.read_times import read_times_document, read_times_text
+from agent.model.states import MoveState
+from agent.model.units_of_measure import format_when
+from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.output import Column
+from agent.terminal.wording import seconds_per_hour
+from connectors.amounts import exact_bytes, format_bytes, format_ratio, format_seconds
+from connectors.model import UnitKind
+from policies.explanation.figures import Figures, figures_of
+from policies.model.plan import Verdict
+
+SHOWN = 20
+THERE = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT})  # what was moved is where it was moved to
+BETWEEN_SAMPLES = timedelta(hours=1)  # at most: a move that ended earlier is in the ranking
+COLUMNS = (
+    Column("unit"), Column("tier"), Column("size", number=True), Column("sync/s", number=True),
+    Column("prefetch/s", number=True), Column("miss", number=True), Column("benefit/h", number=True),
+    Column("saved/h", number=True), Column("verdict"),
+)  # fmt: skip
+
+
+@command(Group.LOOK, "hotplace units --limit 10 --like 'public.*'")
+def units(
+    session: Session,
+    limit: Annotated[int, typer.Option(min=1, help="Show this many.")] = SHOWN,
+    everything: Annotated[bool, typer.Option("--all", help="Show all of them.")] = False,
+    verdict: Annotated[
+        str | None, typer.Option(help=f"Only those with this verdict: {', '.join(v.code for v in Verdict)}.")
+    ] = None,
+    like: Annotated[str | None, typer.Option(help="Only units whose key matches; * and ? as in file names.")] = None,
+) -> None:
+    """Rank units by the foreground wait that fast storage would save them."""
+    wanted = _verdict(verdict)
+    at, ranking = stored_ranking(session)
+    matching = list(_matching(ranking, wanted, like))
+    rows = matching if everything else matching[:limit]
+    session.out.line(f"{session.database.name}: {len(ranking)} units, ranked {format_when(at)}")
+    if moved := _moved_since(session, at, ranking):
+        session.out.line(
+            f"moved since: {moved}; places and verdicts are those of before, until the next sample and plan"
+        )
+    session.out.table(COLUMNS, (_cells(ranking, row) for row in rows))
+    tiers = tiers_of_last_plan(session.ledger, session.database.name)
+    if tiers:
+        session.out.line(f"read times: {read_times_text(tiers)}")
+    if len(rows) < len(matching):
+        session.out.line(f"{len(matching) - len(rows)} more: --all or --limit shows them")
+    session.out.document(
+        {
+            "database": session.database.name,
+            "ranked_at": at,
+            "tiers": read_times_document(tiers),
+            "units_ranked": len(ranking),
+            "units_matching": len(matching),
+            "units": [ranking.document(row) for row in rows],
+        }
+    )
+
+
+@command(Group.LOOK, "hotplace explain 'public.orders'")
+def explain(
+    session: Session,
+    unit: Annotated[
+        str, typer.Argument(help="Key of the unit as `hotplace units` prints it, or a log or space of `beside moves`.")
+    ],
+    proposal: Annotated[
+        int | None, typer.Option(min=1, help="Explain the verdict with which this proposal was made, not the last one.")
+    ] = None,
+) -> None:
+    """Show one unit's numbers and why it was chosen or not."""
+    if proposal is not None:
+        explain_stored(session, unit, proposal)
+        return
+    at, ranking = stored_ranking(session)
+    if unit not in ranking.key and (beside := advice_about(session, unit)):
+        _show_advice(session, unit, at, beside)
+        return
+    row = row_of(ranking.key, unit)
+    document = ranking.document(row)
+    session.out.line(ranking.key[row], style="bold")
+    session.out.line(f"{document['verdict']}: {document['why'] or 'not near the top; the numbers say why'}")
+    session.out.line()
+    numbers = _numbers(session, ranking.key[row])
+    session.out.facts([*_facts(ranking, row, at), *(number_lines(numbers) if numbers else [])])
+    advice = advice_about(session, ranking.key[row])
+    for each in advice:
+        session.out.line(f"{each['code']}: {each['sentence']}")
+    kind = UnitKind(int(ranking.kind[row])).name.lower()
+    session.out.document(
+        {
+            "database": session.database.name,
+            "ranked_at": at,
+            "rank": row + 1,
+            **document,
+            "kind_name": kind,
+            "numbers": None if numbers is None else numbers_document(numbers),
+            "advice": advice,
+        }
+    )
+
+
+def _show_advice(session: Session, subject: str, at: datetime, advice: Sequence[dict[str, Any]]) -> None:
+    """What is advised about a log, a temporary or an undo space, which are no units."""
+    session.out.line(subject, style="bold")
+    for each in advice:
+        session.out.line(f"{each['code']}: {each['sentence']}")
+    session.out.document(
+        {"database": session.database.name, "ranked_at": at, "subject": subject, "advice": list(advice)}
+    )
+
+
+def _numbers(session: Session, key: str) -> Figures | None:
+    """The numbers behind the verdict of the last plan; None where that is not kept or did not know the unit."""
+    decision = recall(session.ledger, session.database.name)
+    if decision is None or key not in decision.situation.units.key:
+        return None
+    row = list(decision.situation.units.key).index(key)
+    return figures_of(decision.situation, decision.plan, row, decision.settings)
+
+
+def advice_about(session: Session, key: str) -> list[dict[str, Any]]:
+    """What the last plan advised about a unit beside moves."""
+    return [each for each in stored_advice(session.ledger, session.database.name) if each["subject"] == key]
+
+
+def stored_ranking(session: Session) -> tuple[datetime, Ranking]:
+    """The ranking of the last plan and when it was made.
+
+    Raises:
+        CommandError: nothing was ranked yet.
+    """
+    stored = session.ledger.state.load_arrays(session.database.name, RANKING)
+    if stored is None:
+        raise CommandError(
+            f"nothing is ranked yet for {session.database.name}",
+            code=ExitCode.NOT_FOUND,
+            advice="Let `hotplace run` watch it for a while, or look for half a minute: hotplace plan --observe 30",
+        )
+    return stored[0], ranking_from_arrays(stored[1])
+
+
+def _moved_since(session: Session, at: datetime, ranking: Ranking) -> int:
+    """How many units a move has brought elsewhere since the sample that a ranking was made from."""
+    rows = session.ledger.moves.rows(database=session.database.name, states=THERE, since=at - BETWEEN_SAMPLES)
+    homes = {row.move.key: row.move.to_space for row in rows}
+    ranked = (
+        (key, ranking.space_names[int(ranking.space[row])]) for row, key in enumerate(ranking.key) if key in homes
+    )
+    return sum(homes[key] != space for key, space in ranked) if homes else 0
+
+
+def _verdict(code: str | None) -> Verdict | None:
+    if code is None:
+        return None
+    known = {verdict.code: verdict for verdict in Verdict}
+    if code not in known:
+        raise typer.BadParameter(f"{code!r} is none of {', '.join(known)}", param_hint="--verdict")
+    return known[code]
+
+
+def _matching(ranking: Ranking, verdict: Verdict | None, like: str | None) -> Iterator[int]:
+    rows = np.arange(len(ranking)) if verdict is None else np.flatnonzero(ranking.verdict == verdict)
+    for row in rows.tolist():
+        if like is None or fnmatch.fnmatchcase(ranking.key[row], like):
+            yield row
+
+
+def _cells(ranking: Ranking, row: int) -> tuple[str, ...]:
+    return (
+        ranking.key[row],
+        _tier(ranking, row),
+        format_bytes(int(ranking.size_bytes[row])),
+        f"{ranking.sync_reads[row]:,.1f}",
+        f"{ranking.prefetched_reads[row]:,.1f}",
+        format_ratio(float(ranking.miss_ratio[row])),
+        format_seconds(float(ranking.benefit_per_hour[row])),
+        format_seconds(float(ranking.saved_if_moved[row])),
+        ranking.verdict_code(row),
+    )
+
+
+def _facts(ranking: Ranking, row: int, at: datetime) -> list[tuple[str, str]]:
+    return [
+        ("rank", f"{row + 1} of {len(ranking)}"),
+        ("ranked", format_when(at)),
+        ("kind", UnitKind(int(ranking.kind[row])).name.lower().replace("_", " ")),
+        ("size", f"{format_bytes(int(ranking.size_bytes[row]))} ({exact_bytes(int(ranking.size_bytes[row]))})"),
+        ("space", f"{ranking.space_names[int(ranking.space[row])]} (tier {_tier(ranking, row)})"),
+        ("logical reads", f"{ranking.logical_reads[row]:,.1f} /s"),
+        ("sync reads", f"{ranking.sync_reads[row]:,.1f} /s, a session waits for each"),
+        ("prefetched reads", f"{ranking.prefetched_reads[row]:,.1f} /s, read ahead of the session"),
+        ("writes", f"{ranking.writes[row]:,.1f} /s"),
+        ("miss rate", format_ratio(float(ranking.miss_ratio[row]))),
+        ("benefit", f"{seconds_per_hour(float(ranking.benefit_per_hour[row]))} on the fastest tier, not the slowest"),
+        ("saved if moved", seconds_per_hour(float(ranking.saved_if_moved[row]))),
+        ("watched for", format_seconds(float(ranking.observed_seconds[row]))),
+        ("confidence", format_ratio(float(ranking.confidence[row]))),
+    ]
+
+
+def _tier(ranking: Ranking, row: int) -> str:
+    tier = int(ranking.tier[row])
+    return ranking.tier_names[tier] if tier >= 0 else "not managed"

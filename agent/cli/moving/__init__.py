@@ -1,0 +1,1 @@
+"""Commands about the daemon and its running moves: run, status, pause, resume, cancel."""

@@ -1,0 +1,1 @@
+"""Commands that ask what would be worth moving: plan, balance, trace, simulate, sizing, pins."""

@@ -1,0 +1,92 @@
+"""How ``plan`` says what is not proposed yet: what it would be, what has to be seen first, and from when on."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timedelta
+from typing import Any
+
+from agent.cli.session import Session
+from agent.explanation.prospects import Condition, Prospect
+from agent.model.units_of_measure import format_when
+from agent.service.jobs import PLANNED
+from agent.terminal.output import Output
+from agent.terminal.wording import print_moves, print_value, proposal_document
+from connectors.amounts import format_seconds
+
+CONDITIONS_SHOWN = 5  # moves whose conditions are written one by one; JSON has all of them
+
+
+def print_prospect(session: Session, prospect: Prospect) -> None:
+    """The moves as it looks now with their interval, what is missing, and the time."""
+    out = session.out
+    out.heading("as it looks now")
+    print_value(out, prospect.proposal)
+    print_moves(out, prospect.proposal.moves)
+    out.heading("to be seen before it is proposed")
+    _print_conditions(out, prospect)
+    out.line(_when(session, prospect))
+
+
+def _print_conditions(out: Output, prospect: Prospect) -> None:
+    for condition in prospect.conditions[:CONDITIONS_SHOWN]:
+        out.line(f"{condition.unit}: {'; '.join(condition.missing) or 'nothing more'}")
+    if len(prospect.conditions) > CONDITIONS_SHOWN:
+        out.line(f"and of {len(prospect.conditions) - CONDITIONS_SHOWN} more moves; --json names them")
+
+
+def _when(session: Session, prospect: Prospect) -> str:
+    """From when on, and who then proposes it."""
+    at = prospect.from_when
+    if at is None or prospect.seconds is None:
+        return (
+            "from when on is not known: more of the same demand is not enough, read times have to be known better too; "
+            "ask again later"
+        )
+    said = f"proposed from {format_when(at)} on (in {format_seconds(prospect.seconds)}), if the load stays as it is"
+    planned = _daemon_plans_at(session, at)
+    if planned is None:
+        every = format_seconds(session.database.plan_seconds)
+        return f"{said} and is watched from now on: start hotplace run, which plans every {every}"
+    return f"{said}; the daemon's next plan then is at {format_when(planned)}"
+
+
+def _daemon_plans_at(session: Session, at: datetime) -> datetime | None:
+    """When the daemon plans for the first time from then on; None where none runs."""
+    if not session.daemon().alive:
+        return None
+    stored = session.ledger.state.load_document(session.database.name, PLANNED)
+    if stored is None:
+        return at
+    every = session.database.plan_seconds
+    turns = max(1, math.ceil((at - stored[0]).total_seconds() / every))
+    return stored[0] + timedelta(seconds=turns * every)
+
+
+def prospect_document(session: Session, prospect: Prospect | None) -> dict[str, Any] | None:
+    """The same as JSON values; None where something is proposed or nothing would be."""
+    if prospect is None:
+        return None
+    at = prospect.from_when
+    plain = proposal_document(prospect.proposal)
+    return {
+        **{name: value for name, value in plain.items() if name not in {"expires_at", "digest"}},
+        "conditions": [_condition_document(condition) for condition in prospect.conditions],
+        "proposed_from": at,
+        "proposed_in_seconds": prospect.seconds,
+        "daemon_plans_at": None if at is None else _daemon_plans_at(session, at),
+    }
+
+
+def _condition_document(condition: Condition) -> dict[str, Any]:
+    return {
+        "unit": condition.unit,
+        "missing": list(condition.missing),
+        "watched_seconds": condition.watched_seconds,
+        "watched_seconds_needed": condition.watched_seconds_needed,
+        "waited_seconds": condition.waited_seconds,
+        "waited_seconds_needed": condition.waited_seconds_needed,
+        "wait_saved_per_hour_seconds": condition.saves_per_hour,
+        "surely_saved_per_hour_seconds": condition.surely_saves_per_hour,
+        "surely_saved_per_hour_seconds_needed": condition.surely_saves_per_hour_needed,
+    }

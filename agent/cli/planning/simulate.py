@@ -1,0 +1,210 @@
+"""What would have been done under other settings? ``simulate``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Annotated, Any, TypeVar
+
+import typer
+import yaml
+from pydantic import ValidationError
+
+from agent.budget.allowance import Limits, limits_of
+from agent.cli.app import Group, command
+from agent.cli.session import Session
+from agent.config.policy import PolicyConfig
+from agent.model.units_of_measure import format_when, parse_bytes, parse_seconds
+from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.output import Column, Output
+from agent.what_if.simulation import Played, play, start_of
+from connectors.amounts import format_bytes, format_ratio, format_seconds
+from policies.calendar import parse_window
+from policies.model.plan import PolicySettings, Situation, TierSpeed
+
+T = TypeVar("T")
+COLUMNS = (Column("at"), Column("unit"), Column("from"), Column("to"), Column("size", number=True))
+SHOWN = 50
+
+
+@command(Group.LOOK, "hotplace simulate --capacity ssd='500 GiB' --policy cool_down=7d --since 7d")
+def simulate(
+    session: Session,
+    since: Annotated[str, typer.Option(metavar="DURATION", help="How far back the history is played again.")] = "14d",
+    plan_every: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Time between two plans; default as configured.")
+    ] = None,
+    capacity: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SPACE=SIZE", help="Let a space, or a tier of one space, be this large."),
+    ] = None,
+    random_read: Annotated[
+        list[str] | None, typer.Option(metavar="TIER=DURATION", help="Let a tier answer this fast; repeat it.")
+    ] = None,
+    window: Annotated[
+        list[str] | None, typer.Option(metavar="WINDOW", help="Move in these windows only, not the configured ones.")
+    ] = None,
+    policy: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Another value of the policy part; repeat it.")
+    ] = None,
+) -> None:
+    """Play the recorded history again under other settings; asks no database and changes nothing."""
+    now = session.clock.now()
+    lasts = _parsed(parse_seconds, since, "--since")
+    configured = session.database.plan_seconds
+    every = configured if plan_every is None else _parsed(parse_seconds, plan_every, "--plan-every")
+    situation, slots = start_of(session.ledger, session.database.name)
+    situation = _with_speeds(_with_capacities(situation, capacity or []), random_read or [])
+    played = play(
+        situation,
+        _settings(session, policy or []),
+        slots,
+        session.ledger.history.read(session.database.name, now - timedelta(seconds=lasts), now),
+        _limits(session, window or []),
+        safety=session.database.copy_safety,
+        plan_every=timedelta(seconds=every),
+    )
+    _print(session.out, played, every)
+    session.out.document({"database": session.database.name, "plan_every_seconds": every, **_document(played)})
+
+
+def _parsed(parse: Callable[[str], T], text: str, option: str) -> T:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from error
+
+
+def _pairs(given: list[str], known: list[str], option: str) -> dict[str, str]:
+    """Names and values, each name a known one.
+
+    Raises:
+        CommandError: there is nothing of that name.
+    """
+    pairs = {}
+    for text in given:
+        name, separator, value = text.partition("=")
+        if not separator:
+            raise typer.BadParameter(f"{text!r}: write NAME=VALUE", param_hint=option)
+        if name not in known:
+            raise CommandError(
+                f"{option}: nothing is named {name!r}", code=ExitCode.NOT_FOUND, advice=f"There are {', '.join(known)}."
+            )
+        pairs[name] = value
+    return pairs
+
+
+def _with_capacities(situation: Situation, given: list[str]) -> Situation:
+    names = _spaces_by_name(situation)
+    pairs = _pairs(given, list(names), "--capacity")
+    sizes = {names[name]: _parsed(parse_bytes, text, "--capacity") for name, text in pairs.items()}
+    spaces = tuple(
+        replace(space, capacity_bytes=sizes[space.name], free_bytes=sizes[space.name] - space.used_bytes)
+        if space.name in sizes
+        else space
+        for space in situation.spaces
+    )
+    return replace(situation, spaces=spaces)
+
+
+def _spaces_by_name(situation: Situation) -> dict[str, str]:
+    """What ``--capacity`` may call a space: its own name, or that of a tier which has no other space."""
+    of_tier = [
+        [
+            space.name
+            for space, row in zip(situation.spaces, situation.tier_of_space.tolist(), strict=True)
+            if row == tier
+        ]
+        for tier in range(len(situation.tiers))
+    ]
+    tiers = zip(situation.tiers, of_tier, strict=True)
+    alone = {tier.name: spaces[0] for tier, spaces in tiers if len(spaces) == 1}
+    return alone | {space.name: space.name for space in situation.spaces}
+
+
+def _configured(speed: TierSpeed, seconds: float) -> TierSpeed:
+    """The speed with a random read time that somebody named."""
+    return replace(speed, random_read_seconds=seconds, measured=False, least_read_seconds=0.0, most_read_seconds=0.0)
+
+
+def _with_speeds(situation: Situation, given: list[str]) -> Situation:
+    pairs = _pairs(given, [tier.name for tier in situation.tiers], "--random-read")
+    seconds = {name: _parsed(parse_seconds, text, "--random-read") for name, text in pairs.items()}
+    tiers = tuple(
+        replace(tier, speed=_configured(tier.speed, seconds[tier.name])) if tier.name in seconds else tier
+        for tier in situation.tiers
+    )
+    return replace(situation, tiers=tiers)
+
+
+def _settings(session: Session, given: list[str]) -> PolicySettings:
+    known = [item.alias or name for name, item in PolicyConfig.model_fields.items()]
+    changed = _pairs(given, known, "--policy")
+    try:
+        parsed = PolicyConfig.model_validate({key: yaml.safe_load(text) for key, text in changed.items()})
+    except yaml.YAMLError as error:
+        raise typer.BadParameter(str(error), param_hint="--policy") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise typer.BadParameter(f"{first['loc'][0]}: {first['msg']}", param_hint="--policy") from error
+    asked = {name: getattr(parsed, name) for name in parsed.model_fields_set}
+    return session.database.policy.model_copy(update=asked).settings()
+
+
+def _limits(session: Session, windows: list[str]) -> Limits:
+    limits = limits_of(session.database)
+    if not windows:
+        return limits
+    parsed = tuple(_parsed(parse_window, text, "--window") for text in windows)
+    return replace(limits, calendar=replace(limits.calendar, windows=parsed))
+
+
+def _print(out: Output, played: Played, every: float) -> None:
+    out.facts(
+        [
+            ("played", f"{format_when(played.since)} to {format_when(played.until)}, {played.intervals} intervals"),
+            ("watched for", format_seconds(played.observed_seconds)),
+            ("read wait as it is", format_seconds(played.wait_as_it_is)),
+            (
+                "read wait simulated",
+                f"{format_seconds(played.wait_simulated)}, {format_ratio(played.saved_ratio)} less",
+            ),
+            ("all on the fastest", format_seconds(played.wait_all_fast)),
+            ("plans", f"{played.plans}, one every {format_seconds(every)}"),
+            (
+                "moves",
+                f"{len(played.moves)}, {format_bytes(played.bytes_moved)}; {played.moved_more_than_once} units twice",
+            ),
+        ]
+    )
+    if played.moves:
+        out.table(
+            COLUMNS,
+            [
+                (format_when(move.at), move.key, move.from_space, move.to_space, format_bytes(move.size_bytes))
+                for move in played.moves[:SHOWN]
+            ],
+        )
+    out.line("By the model, from the placement of the last plan; what copying costs sessions is not counted.")
+
+
+def _document(played: Played) -> dict[str, Any]:
+    return {
+        "since": played.since,
+        "until": played.until,
+        "observed_seconds": played.observed_seconds,
+        "intervals": played.intervals,
+        "plans": played.plans,
+        "wait_as_it_is_seconds": played.wait_as_it_is,
+        "wait_simulated_seconds": played.wait_simulated,
+        "wait_all_fast_seconds": played.wait_all_fast,
+        "saved_ratio": played.saved_ratio,
+        "bytes_moved": played.bytes_moved,
+        "moved_more_than_once": played.moved_more_than_once,
+        "moves": [
+            {"at": move.at, "unit": move.key, "from_space": move.from_space, "to_space": move.to_space,
+             "bytes": move.size_bytes}
+            for move in played.moves
+        ],
+    }  # fmt: skip

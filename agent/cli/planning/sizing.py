@@ -1,0 +1,351 @@
+"""How much fast storage is worth buying, and for which database? ``sizing``."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent.cli.app import Group, command
+from agent.cli.session import Session
+from agent.cli.watching import nothing_watched
+from agent.explanation.read_times import read_times_text
+from agent.terminal.charts import Curve, Mark, svg_chart, text_chart
+from agent.terminal.exit_codes import CommandError, ExitCode, exit_code_of
+from agent.terminal.output import Column, Output
+from agent.terminal.wording import seconds_per_hour
+from agent.what_if.sizing import (
+    KNEE_MEANS,
+    QUEUES_MEAN,
+    QUEUES_UNKNOWN,
+    Answer,
+    KeptBack,
+    answer_document,
+    answer_of,
+    csv_text,
+    fleet_document,
+    ratio_of,
+)
+from connectors.amounts import exact_bytes, format_bytes, format_ratio, format_seconds
+from connectors.base import HotplaceError
+from policies.benefit.foreground_wait import HOUR
+from policies.sizing.curve import Point, Sizing
+from policies.storage.purchase import WRITE_FACTORS, TierPrice, price_per
+
+NEARLY_ALL = 0.9  # of what could be saved: a plan that saves more needs no excuse
+KEPT_BACK_SHOWN = 3  # reasons
+SHOWN_PERCENT = (1, 5, 10, 25, 50, 100)  # rows of the table beside knee and present size
+
+
+@command(Group.LOOK, "hotplace sizing --price ssd=2.40 --price hdd=0.30 --svg curve.svg", name="sizing")
+def sizing_command(
+    session: Session,
+    fleet: Annotated[
+        bool, typer.Option("--fleet", help="Rank all configured databases: where does the next GiB help most?")
+    ] = False,
+    csv_file: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Also write the curve as CSV.")] = None,
+    svg_file: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Also draw it as SVG.")] = None,
+    price: Annotated[
+        list[str] | None, typer.Option(metavar="TIER=AMOUNT", help="Price of a tier per GiB and year; repeat it.")
+    ] = None,
+    drive_iops: Annotated[
+        list[str] | None, typer.Option(metavar="TIER=IOPS", help="I/Os per second one drive can do; repeat it.")
+    ] = None,
+    raid: Annotated[
+        int | None, typer.Option(help="RAID level of the drives, 1, 5 or 6; default as configured, else 5.")
+    ] = None,
+) -> ExitCode:
+    """Show how much fast storage is worth having: the curve, its knee, and what the next GiB saves."""
+    if raid is not None and raid not in WRITE_FACTORS:
+        raise typer.BadParameter(f"{raid} is not one of 1, 5, 6", param_hint="--raid")
+    if fleet:
+        if csv_file or svg_file or price or drive_iops:
+            raise typer.BadParameter("the ranking of databases takes no prices and no files", param_hint="--fleet")
+        return _fleet(session)
+    answer = answer_of(session.database, session.ledger, session.clock, planned=True)
+    answer = replace(answer, prices=_prices(answer, price or (), drive_iops or (), raid))
+    files = {"csv": (csv_file, csv_text(answer)), "svg": (svg_file, svg_chart(_curve(answer)))}
+    for path, text in files.values():
+        if path is not None:
+            write_file(path, text)
+    _print(session, answer)
+    for path, _ in files.values():
+        if path is not None:
+            session.out.line(f"written: {path}")
+    session.out.document(
+        {**answer_document(answer), "files": {kind: path for kind, (path, _) in files.items() if path}}
+    )
+    return ExitCode.OK
+
+
+# -- one database ----------------------------------------------------------------------------------------------------
+
+
+def _prices(
+    answer: Answer, price: Iterable[str], drive_iops: Iterable[str], raid: int | None
+) -> tuple[TierPrice, TierPrice]:
+    """What was said of the fastest and of the slowest tier: here, or else in the configuration."""
+    names = [answer.tiers[0].name, answer.tiers[-1].name]
+    cost, rate = _by_tier(price, names, "--price"), _by_tier(drive_iops, names, "--drive-iops")
+    try:
+        fast, slow = (
+            replace(known, gib_year=cost.get(name, known.gib_year), drive_iops=rate.get(name), raid=raid or known.raid)
+            for name, known in zip(names, answer.prices, strict=True)
+        )
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--price, --drive-iops") from error
+    return fast, slow
+
+
+def _by_tier(given: Iterable[str], names: Sequence[str], option: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for text in given:
+        name, _, amount = text.rpartition("=")
+        if name not in names:
+            raise typer.BadParameter(f"{text!r}: write {' or '.join(f'{n}=NUMBER' for n in names)}", param_hint=option)
+        try:
+            found[name] = float(amount)
+        except ValueError as error:
+            raise typer.BadParameter(f"{amount!r} in {text!r} is not a number", param_hint=option) from error
+    return found
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write the file, over an older one too.
+
+    Raises:
+        CommandError: it cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise CommandError(
+            f"{path} cannot be written: {error.strerror}",
+            code=ExitCode.REFUSED,
+            advice="Name a file in a folder of yours.",
+        ) from error
+
+
+def _curve(answer: Answer) -> Curve:
+    z = answer.sizing
+    marks = [Mark(sign="K", name="knee", size_bytes=z.knee.size_bytes, saved_per_hour=z.knee.saved_per_hour)]
+    marks.append(
+        Mark(sign="P", name="present size", size_bytes=z.present.size_bytes, saved_per_hour=z.present.saved_per_hour)
+    )
+    return Curve(
+        title=f"{answer.database}: what {answer.tiers[0].name} saves over {answer.tiers[-1].name}",
+        size_bytes=[point.size_bytes for point in z.points],
+        saved_per_hour=[point.saved_per_hour for point in z.points],
+        bound_per_hour=[point.bound_per_hour for point in z.points],
+        between_per_hour=[(point.today_per_hour, point.most_per_hour) for point in z.points],
+        most_bytes=max(1, z.managed_bytes),
+        most_per_hour=max(z.all_fast_per_hour, 1e-9),
+        marks=tuple(marks[0 if z.knee_distance else 1 :]),
+    )
+
+
+def _print(session: Session, answer: Answer) -> None:
+    out = session.out
+    z, fast, slow = answer.sizing, answer.tiers[0].name, answer.tiers[-1].name
+    out.line(f"{answer.database}: what {fast} saves over {slow}", style="bold")
+    out.facts(_facts(answer))
+    if not answer.watched_seconds:
+        out.line("how much it would serve is not known")
+        out.line(nothing_watched(session))
+        return
+    if z.all_fast_per_hour <= 0:
+        out.line("no demand is known that fast storage would serve quicker: there is nothing to buy it for")
+        out.line("next: let `hotplace run` watch for a while, or: hotplace plan --observe 60")
+        return
+    out.heading(f"share of {seconds_per_hour(z.all_fast_per_hour)} saved, by bytes on {fast}")
+    for line in text_chart(_curve(answer), shutil.get_terminal_size().columns):
+        out.line(line)
+    knee = "K knee, " if z.knee_distance else ""
+    out.line(f"# whole objects, . upper bound, {knee}P present size")
+    out.line()
+    out.table(_columns(answer), [_cells(answer, name, point) for name, point in _rows(z)])
+    out.line(QUEUES_MEAN if z.sessions_known else QUEUES_UNKNOWN)
+    _print_advice(out, answer)
+    if answer.cost(z.knee) is not None:
+        out.line(f"cost: a year of {fast} at that size and of {slow} for the rest, head-room included; "
+                 "per h/h: for each hour of wait saved in every hour")  # fmt: skip
+    wear = answer.wear(z.knee)
+    if wear is not None:
+        worn = f", so it is bought {wear:.3g} times as often" if wear > 1 else ""
+        out.line(f"wear: at its knee {fast} is written {format_ratio(wear)} of what it endures a day{worn}")
+    if any(price.drive_iops for price in answer.prices):
+        _print_drives(out, answer)
+
+
+def _print_drives(out: Output, answer: Answer) -> None:
+    """By which rates drives were counted."""
+    rates = [
+        f"{tier.name} {price.drive_iops:,.0f}"
+        for tier, price in zip((answer.tiers[0], answer.tiers[-1]), answer.prices, strict=True)
+        if price.drive_iops
+    ]
+    raids = sorted({price.raid for price in answer.prices if price.drive_iops})
+    writes = ", ".join(f"RAID {raid} makes {WRITE_FACTORS[raid]} I/Os of a write" for raid in raids)
+    out.line(f"drives by I/O rate, not by bytes: IOPS per drive {', '.join(rates)}; {writes}")
+    out.line("a block that was read ahead counts as one I/O, so numbers of drives are upper bounds")
+
+
+def _facts(answer: Answer) -> list[tuple[str, str]]:
+    z = answer.sizing
+    known = "" if z.present_known else ", at least: the room of a space is unknown"
+    facts = [
+        ("managed", f"{z.managed_units} units, {format_bytes(z.managed_bytes)} ({exact_bytes(z.managed_bytes)})"),
+        ("all on it saves", seconds_per_hour(z.all_fast_per_hour)),
+        ("saved now", f"{seconds_per_hour(z.saved_now_per_hour)}, by where things are"),
+        ("present size", f"{format_bytes(z.present.size_bytes)} to fill{known}"),
+        ("read times", read_times_text(answer.tiers)),
+    ]
+    if z.pinned_bytes:
+        facts.append(("pinned", f"{format_bytes(z.pinned_bytes)} must be on it, and come first"))
+    if len(answer.tiers) > 2:
+        facts.append(("middle tiers", "left out: what is not on the fastest tier counts as on the slowest"))
+    return facts
+
+
+def _rows(z: Sizing) -> list[tuple[str, Point]]:
+    """Named points by size."""
+    named = [(f"{percent}%", z.at(percent)) for percent in SHOWN_PERCENT]
+    named.append(("present", z.present))
+    if z.knee_distance:
+        named.append(("knee", z.knee))
+    return sorted(named, key=lambda row: row[1].size_bytes)
+
+
+def _columns(answer: Answer) -> list[Column]:
+    titles = ["size", "saves/h", "between", "of all", "at best", "next GiB saves/h", "units", "of units", "of bytes"]
+    if answer.cost(answer.sizing.knee) is not None:
+        titles += ["cost/year", "per h/h saved"]
+    titles += list(_drive_titles(answer).values())
+    return [Column("point"), *(Column(title, number=True) for title in titles)]
+
+
+def _drive_titles(answer: Answer) -> dict[str, str]:
+    known = answer.drives(answer.sizing.knee)
+    titles = {
+        "fast_drives": f"{answer.tiers[0].name} drives",
+        "slow_drives": f"{answer.tiers[-1].name} drives",
+        "drives_saved": f"{answer.tiers[-1].name} drives saved",
+    }
+    return {key: title for key, title in titles.items() if known[key] is not None}
+
+
+def _cells(answer: Answer, name: str, point: Point) -> list[str]:
+    z = answer.sizing
+    cells = [
+        name,
+        format_bytes(point.size_bytes),
+        format_seconds(point.saved_per_hour),
+        f"{format_seconds(point.today_per_hour)} and {format_seconds(point.most_per_hour)}",
+        format_ratio(z.share(point)),
+        format_seconds(point.bound_per_hour),
+        format_seconds(point.shadow_price),
+        str(point.units),
+        format_ratio(ratio_of(point.units, z.managed_units)),
+        format_ratio(ratio_of(point.used_bytes, z.managed_bytes)),
+    ]
+    cost = answer.cost(point)
+    if cost is not None:
+        cells += [
+            f"{cost:,.2f}",
+            f"{price_per(cost, point.saved_per_hour / HOUR):,.3g}" if point.saved_per_hour else "-",
+        ]
+    drives = answer.drives(point)
+    return cells + [str(drives[key]) for key in _drive_titles(answer)]
+
+
+def _print_advice(out: Output, answer: Answer) -> None:
+    """What the curve says, in sentences."""
+    z, fast = answer.sizing, answer.tiers[0].name
+    out.line()
+    if z.present.saved_per_hour - z.saved_now_per_hour > 0.01 * z.all_fast_per_hour:
+        for line in without_buying(answer):
+            out.line(line)
+    if not z.knee_distance:
+        out.line("there is no knee: every GiB saves about as much as any other")
+        return
+    out.line(f"knee: {KNEE_MEANS}")
+    gap = z.knee.size_bytes - z.present.size_bytes
+    if gap > 0:
+        more = max(0.0, z.knee.saved_per_hour - z.present.saved_per_hour)
+        capacity = gap / (1 - answer.head_room_ratio)
+        out.line(
+            f"{fast} is below its knee: {format_bytes(capacity)} more, head-room included, "
+            f"would save {seconds_per_hour(more)} more"
+        )
+    else:
+        out.line(f"{fast} is at its knee or beyond it: another GiB saves {seconds_per_hour(z.present.shadow_price)}")
+
+
+def without_buying(answer: Answer) -> list[str]:
+    """What the room that there is could save, what a plan saves of it now, and why not more."""
+    idle, found = answer.idle_per_hour, answer.plannable
+    lines = [f"without buying: the present size could save {seconds_per_hour(idle)} more at today's latencies"]
+    if found is None:
+        return lines
+    moves = f"{found.moves} move{'' if found.moves == 1 else 's'}"
+    saves = f"has {moves}, which save{'s' if found.moves == 1 else ''} {seconds_per_hour(found.saves_per_hour)}"
+    lines.append(f"hotplace plan {saves if found.moves else 'moves nothing of it now'}")
+    if found.saves_per_hour < NEARLY_ALL * idle:
+        kept = [f"{each.verdict.code} ({_units(each)})" for each in found.kept_back[:KEPT_BACK_SHOWN]]
+        others = "what is there would have to give way, which does not pay for the moves"
+        lines.append(f"why not more: {', '.join(kept) or others}; see hotplace units, hotplace explain UNIT")
+    return lines
+
+
+def _units(each: KeptBack) -> str:
+    return f"{each.units} unit{'' if each.units == 1 else 's'}, {seconds_per_hour(each.saves_per_hour)}"
+
+
+# -- all databases ---------------------------------------------------------------------------------------------------
+
+
+def _fleet(session: Session) -> ExitCode:
+    """Every database by what its next GiB saves; one that cannot be read is named and does not stop the others."""
+    answers: list[Answer] = []
+    failed: list[tuple[str, HotplaceError]] = []
+    for database in session.databases:
+        try:
+            answers.append(answer_of(database, session.ledger, session.clock))
+        except HotplaceError as error:
+            failed.append((database.name, error))
+    answers.sort(key=lambda answer: (-answer.sizing.present.shadow_price, answer.database))
+    if answers:
+        session.out.line("where the next GiB of fast storage helps most", style="bold")
+        session.out.table(FLEET_COLUMNS, [_fleet_cells(answer) for answer in answers])
+    for name, problem in failed:
+        session.out.problem(f"{name}: {problem}", problem.advice)
+    session.out.document(
+        {
+            "fleet": [{"rank": rank, **fleet_document(answer)} for rank, answer in enumerate(answers, start=1)],
+            "failed": [{"database": name, "error": str(problem)} for name, problem in failed],
+        }
+    )
+    return exit_code_of(failed[0][1]) if failed else ExitCode.OK
+
+
+FLEET_COLUMNS = (
+    Column("database"), Column("tier"), Column("present size", number=True), Column("next GiB saves/h", number=True),
+    Column("knee", number=True), Column("missing", number=True), Column("would save/h", number=True),
+)  # fmt: skip
+
+
+def _fleet_cells(answer: Answer) -> tuple[str, ...]:
+    row = fleet_document(answer)
+    return (
+        answer.database,
+        answer.tiers[0].name,
+        format_bytes(answer.sizing.present.size_bytes) + ("" if answer.sizing.present_known else " or more"),
+        format_seconds(row["next_gib_saves_per_hour_seconds"]),
+        format_bytes(row["knee_bytes"]) if row["knee_bytes"] is not None else "none",
+        format_bytes(row["missing_bytes"]),
+        format_seconds(row["missing_saves_per_hour_seconds"]),
+    )

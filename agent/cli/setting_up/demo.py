@@ -1,0 +1,63 @@
+"""Does it work? ``demo``."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent.cli.app import Group, command
+from agent.cli.session import Session, actor, interactive
+from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.output import Output
+from connectors.amounts import format_seconds
+
+
+@command(Group.SET_UP, "hotplace demo --yes --json")
+def demo(
+    session: Session,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve the moves without being asked.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the cluster and say how to go on.")] = False,
+    slow_disk: Annotated[
+        bool, typer.Option("--slow-disk/--no-slow-disk", help="Give the hdd tablespace a real disk's service time.")
+    ] = True,
+) -> ExitCode:
+    """Run the main job on a private PostgreSQL, from an empty folder to a measured outcome."""
+    from agent.demo.stage import company, stage  # the driver and the embedded server come with an extra
+    from agent.demo.story import Story, print_event
+
+    out = session.out
+    if not yes and not interactive():
+        raise CommandError(
+            "the demo asks before it moves anything, and nobody can answer here",
+            code=ExitCode.REFUSED, advice="Run it on a terminal, or with --yes.",
+        )  # fmt: skip
+    started = time.monotonic()
+    out.note("starting a private PostgreSQL and building the schema")
+    with stage(slow_disk=slow_disk) as built:
+        out.line(built.storage_sentence)
+        with company(built, lambda event: print_event(out, event)) as players:
+            story = Story(built, players, out, approve=lambda question: yes or out.ask(question), who=actor().who)
+            ending = story.tell()
+        built.server.keep = keep
+        if keep:
+            _how_to_go_on(out, built.config_path, built.server.data, built.folder)
+    seconds = time.monotonic() - started
+    out.line()
+    out.line(f"the demo took {format_seconds(seconds)}")
+    out.document({**ending.document, "seconds": seconds})
+    if not ending.approved:
+        return ExitCode.REFUSED
+    return ExitCode.OK if ending.good else ExitCode.MOVE_FAILED
+
+
+def _how_to_go_on(out: Output, config: Path, data: Path, folder: Path) -> None:
+    program = Path(sys.executable).with_name("hotplace")
+    out.heading("the cluster is kept; go on with")
+    for arguments in ("status", "units", "plan --observe 10", "run", "history"):
+        out.line(f"  {program} --config {config} {arguments}")
+    out.line("and when you are done")
+    out.line(f"  kill -QUIT $(head -n 1 {data / 'postmaster.pid'}); rm -rf {folder}")

@@ -1,0 +1,120 @@
+"""What else does it need? ``deploy``: scripts, unit, rules, dashboard and manifests, printed or written to a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent.cli.app import Group, app, command
+from agent.cli.session import Session
+from agent.service.shipped_files import Kind, engines, files, scripts
+from agent.terminal.exit_codes import CommandError, ExitCode
+
+deploy = typer.Typer(
+    no_args_is_help=True, epilog="Example: hotplace deploy privileges --engine postgresql --output privileges"
+)
+app.add_typer(
+    deploy,
+    name="deploy",
+    help="Print or write what belongs around hotplace: logins, service, alerts, dashboard, manifests.",
+    rich_help_panel=Group.SET_UP,
+)
+
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        metavar="FOLDER",
+        help="Write the files into this folder; else they are printed.",
+        show_default=False,
+    ),
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
+
+
+@command(Group.SET_UP, "hotplace deploy privileges --engine postgresql", of=deploy)
+def privileges(
+    session: Session,
+    engine: Annotated[
+        str, typer.Option(help=f"Kind of database: {', '.join(engines())}.", metavar="ENGINE")
+    ] = "postgresql",
+    output: OutputOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Scripts that make the login that watches, and the one that moves."""
+    if engine not in engines():
+        raise typer.BadParameter(
+            f"no scripts for {engine!r}; there are for {', '.join(engines())}", param_hint="--engine"
+        )
+    _deliver(session, scripts(engine), output, force=force)
+
+
+@command(Group.SET_UP, "hotplace deploy systemd --output systemd", of=deploy)
+def systemd(session: Session, output: OutputOption = None, force: ForceOption = False) -> None:
+    """The service of systemd, with what to do once at its head, and its user."""
+    _deliver(session, files(Kind.SYSTEMD), output, force=force)
+
+
+@command(Group.SET_UP, "hotplace deploy prometheus > hotplace.rules.yml", of=deploy)
+def prometheus(session: Session, output: OutputOption = None, force: ForceOption = False) -> None:
+    """Alert rules for Prometheus."""
+    _deliver(session, files(Kind.PROMETHEUS), output, force=force)
+
+
+@command(Group.SET_UP, "hotplace deploy grafana > hotplace.json", of=deploy)
+def grafana(session: Session, output: OutputOption = None, force: ForceOption = False) -> None:
+    """A dashboard for Grafana."""
+    _deliver(session, files(Kind.GRAFANA), output, force=force)
+
+
+@command(Group.SET_UP, "hotplace deploy kubernetes --output kubernetes", of=deploy)
+def kubernetes(session: Session, output: OutputOption = None, force: ForceOption = False) -> None:
+    """Manifests for Kubernetes; `kubectl apply -k` takes the folder that they are written to."""
+    _deliver(session, files(Kind.KUBERNETES), output, force=force)
+
+
+def _deliver(session: Session, chosen: Sequence[Path], output: Path | None, *, force: bool) -> None:
+    """Print the files, or write them and say where."""
+    texts = {path.name: path.read_text(encoding="utf-8") for path in chosen}
+    if output is None:
+        session.out.text("".join(_with_name(name, text, alone=len(texts) == 1) for name, text in texts.items()))
+        session.out.document({"files": [{"name": name, "text": text} for name, text in texts.items()]})
+        return
+    written = _write(output, texts, force=force)
+    for path in written:
+        session.out.line(f"{path} written; what it needs stands at its head")
+    session.out.document({"files": [{"name": path.name, "path": str(path.absolute())} for path in written]})
+
+
+def _with_name(name: str, text: str, *, alone: bool) -> str:
+    """The text below its name as a comment of its own language; a file that comes alone is printed as it is."""
+    if alone:
+        return text
+    sign = {".sql": "-- ", ".yaml": "---\n# "}.get(Path(name).suffix, "# ")
+    return f"{sign}{name}\n{text}"
+
+
+def _write(folder: Path, texts: dict[str, str], *, force: bool) -> list[Path]:
+    """All of them or, where one exists already and may not be overwritten, none."""
+    paths = [folder / name for name in texts]
+    existing = [str(path) for path in paths if path.exists()]
+    if existing and not force:
+        raise CommandError(
+            f"{', '.join(existing)} exists already",
+            code=ExitCode.REFUSED,
+            advice="--force overwrites it; --output names another folder.",
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in zip(paths, texts.values(), strict=True):
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CommandError(
+            f"cannot write to {folder}: {error.strerror}",
+            code=ExitCode.CONFIGURATION,
+            advice="Name a folder that you may write to with --output.",
+        ) from error
+    return paths

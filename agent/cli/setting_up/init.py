@@ -1,0 +1,114 @@
+"""How do I begin, and is everything in place? ``init`` and ``doctor``."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent.cli.app import Group, command
+from agent.cli.session import Session
+from agent.config import sample
+from agent.service.doctor import examine
+from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.output import Column, Output
+from connectors.model import Finding, Severity
+from connectors.registry import engine_names
+
+WORST_FIRST = (Severity.ERROR, Severity.WARNING, Severity.INFO, Severity.OK)
+MARKS = {Severity.OK: "ok", Severity.INFO: "info", Severity.WARNING: "WARNING", Severity.ERROR: "ERROR"}
+
+
+@command(Group.SET_UP, "hotplace init --engine postgresql --output hotplace.yaml")
+def init(
+    session: Session,
+    engine: Annotated[
+        str, typer.Option(help=f"Kind of database: {', '.join(engine_names())}.", metavar="ENGINE")
+    ] = "postgresql",
+    output: Annotated[Path, typer.Option(help="File to write.")] = Path("hotplace.yaml"),
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
+) -> None:
+    """Write a commented configuration to start from, readable by you only."""
+    text = sample(engine)
+    _write_private(output, text, force=force)
+    session.out.line(f"{output} written for {engine}, mode 0600")
+    session.out.line(f"next: say in it which spaces are fast and which slow, then: hotplace --config {output} doctor")
+    session.out.document({"path": str(output.absolute()), "engine": engine, "mode": "0600"})
+
+
+def _write_private(path: Path, text: str, *, force: bool) -> None:
+    """Write the whole file or nothing, mode 0600, never over an existing one unless forced."""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        try:
+            if force:
+                Path(temporary).replace(path)
+            else:
+                os.link(temporary, path)
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+    except FileExistsError as error:
+        raise CommandError(
+            f"{path} exists already",
+            code=ExitCode.REFUSED,
+            advice="--force overwrites it; --output names another.",
+        ) from error
+    except OSError as error:
+        raise CommandError(
+            f"cannot write {path}: {error.strerror}",
+            code=ExitCode.CONFIGURATION,
+            advice="Name a file in a folder that exists and that you may write to with --output.",
+        ) from error
+
+
+@command(Group.SET_UP, "hotplace doctor")
+def doctor(session: Session) -> ExitCode:
+    """Check connection, privileges, settings, tiers and room, each with what mends it."""
+    found = {database.name: examine(session.config, database, session.clock) for database in session.databases}
+    for name, findings in found.items():
+        session.out.heading(f"{name} ({session.config.database(name).engine}): {_summary(findings)}")
+        _print_findings(session.out, findings)
+    broken = any(finding.severity is Severity.ERROR for findings in found.values() for finding in findings)
+    session.out.line()
+    session.out.line("something has to be mended first" if broken else "ready: hotplace run")
+    session.out.document(
+        {"ok": not broken, "databases": [{"database": name, "findings": _documents(f)} for name, f in found.items()]}
+    )
+    return ExitCode.NOT_ALLOWED if broken else ExitCode.OK
+
+
+def _summary(findings: Sequence[Finding]) -> str:
+    """How many findings of each severity, the worst first."""
+    counts = Counter(finding.severity for finding in findings)
+    return ", ".join(f"{counts[severity]} {MARKS[severity]}" for severity in WORST_FIRST if counts[severity])
+
+
+def _print_findings(out: Output, findings: Sequence[Finding]) -> None:
+    """What is wrong comes first; what mends it stands below."""
+    findings = sorted(findings, key=lambda finding: WORST_FIRST.index(finding.severity))
+    out.table(
+        (Column(""), Column("check"), Column("finding")), [(MARKS[f.severity], f.code, f.sentence) for f in findings]
+    )
+    remedies = dict.fromkeys((f.code, f.remedy) for f in findings if f.remedy and f.severity is not Severity.OK)
+    for code, remedy in remedies:
+        out.line(f"{code}: {remedy}")
+
+
+def _documents(findings: Sequence[Finding]) -> list[dict[str, object]]:
+    return [
+        {
+            "severity": finding.severity,
+            "code": finding.code,
+            "sentence": finding.sentence,
+            "remedy": finding.remedy or None,
+            "values": dict(finding.values),
+        }
+        for finding in findings
+    ]

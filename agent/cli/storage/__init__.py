@@ -1,0 +1,1 @@
+"""Commands about spaces and their containers."""

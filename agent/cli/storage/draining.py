@@ -1,0 +1,73 @@
+"""One container out of its space: ``balance --type drain --space S --container C``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent.cli.planning.plan import print_next, stored_document
+from agent.cli.session import Session
+from agent.cli.storage.containers import container_document
+from agent.ledger import ProposalRow
+from agent.planning.containers import TakingOut
+from agent.service.watch import Watch
+from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.output import Output
+from agent.terminal.wording import print_moves, print_statements, proposal_document
+from connectors.amounts import format_bytes, format_seconds
+from connectors.containers import ByHand
+from connectors.model import NoRoute
+
+
+def take_out(session: Session, watch: Watch, space: str, container: str, *, propose: bool) -> bool:
+    """Show, and store if asked to, how the container goes; False where it is the only one: the space is to be drained.
+
+    Raises:
+        CommandError: there is no way.
+        UnknownName: there is no such space or container.
+    """
+    found = watch.take_out(space, container)
+    if found is None:
+        return False
+    if isinstance(found.answer, NoRoute):
+        raise CommandError(
+            f"{container} cannot be taken out of {space}: {found.answer.sentence}",
+            code=ExitCode.REFUSED,
+            advice=f"hotplace balance --type drain --space {space} empties all of it.",
+        )
+    number = watch.offer(found.proposal) if propose else None
+    stored = None if number is None else session.ledger.proposals.row(number)
+    _print(session.out, found, stored, propose=propose)
+    session.out.document(_document(session, found, stored, propose=propose))
+    return True
+
+
+def _print(out: Output, found: TakingOut, stored: ProposalRow | None, *, propose: bool) -> None:
+    if found.proposal is not None:
+        (move,) = found.proposal.moves
+        out.heading("the plan (drain)")
+        out.facts([("copies", format_bytes(move.size_bytes)), ("copying takes", format_seconds(move.copy_seconds))])
+        print_moves(out, found.proposal.moves)
+        print_statements(out, found.proposal.moves)
+        print_next(out, found.proposal, stored, propose=propose)
+    elif isinstance(found.answer, ByHand):
+        out.heading(f"drain: {found.container.name} is taken out of {found.space.name} by hand")
+        out.line(f"hotplace does not do it: {found.answer.because}")
+        out.heading("the exact statements")
+        for statement in found.answer.statements:
+            out.line(statement)
+        out.line()
+        out.line(f"next: hotplace close {found.space.name} keeps plans from bringing anything to it meanwhile")
+
+
+def _document(session: Session, found: TakingOut, stored: ProposalRow | None, *, propose: bool) -> dict[str, Any]:
+    by_hand = found.answer if isinstance(found.answer, ByHand) else None
+    return {
+        "database": session.database.name,
+        "type": "drain",
+        "dry_run": not propose,
+        "space": found.space.name,
+        "container": container_document(found.container),
+        "proposal": stored_document(stored),
+        "by_hand": None if by_hand is None else {"statements": list(by_hand.statements), "because": by_hand.because},
+        **({"moves": []} if found.proposal is None else proposal_document(found.proposal)),
+    }

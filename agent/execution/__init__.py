@@ -1,0 +1,1 @@
+"""Carrying out what was approved: admission, attempts, reconciliation with the catalog, progress."""

@@ -1,0 +1,189 @@
+"""One try at a move: its session, its statements in the journal, and who may stop or hold it meanwhile.
+
+The statements run in the thread that calls ``run``. ``tend`` does what is wanted of the running one; a thread of the
+attempt calls it ten times a second, and a simulation calls it from its clock.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from agent.ledger import Ledger, MoveRow, StepState
+from agent.model.clock import beside
+from connectors.base import (
+    Clock,
+    Connector,
+    ConnectorError,
+    HotplaceError,
+    Interrupted,
+    LeaseHeld,
+    Mover,
+    OutcomeUnknown,
+    Paused,
+)
+from connectors.model import Progress, Step
+
+TEND_EVERY_SECONDS = 0.1  # how soon what is wanted reaches the engine; asked again, as a call may come too early
+HOLD_AGAIN_SECONDS = 2.0  # after the engine would not hold a statement; doubles
+LONGEST_HOLD_AGAIN_SECONDS = 60.0
+
+
+class Want(StrEnum):
+    """What is wanted of the statement that runs."""
+
+    GO_ON = "go on"
+    HOLD = "hold"  # the engine keeps what is done so far; where it cannot, the statement goes on
+    STOP = "stop"  # cancel it
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where an attempt begins."""
+
+    ordinal: int = 1
+    held: bool = False  # the engine holds the statement of that ordinal; go on with it
+
+
+class Attempt:
+    """``run`` once. ``tend`` and ``progress`` from any thread."""
+
+    def __init__(
+        self,
+        row: MoveRow,
+        connector: Connector,
+        ledger: Ledger,
+        clock: Clock,
+        *,
+        want: Callable[[], Want],
+        tell: Callable[[str], None],
+        hold_lease: Callable[[], None],
+    ) -> None:
+        """Wire it up.
+
+        Args:
+            row: the move; RUNNING.
+            connector: over the moving account.
+            ledger: the journal.
+            clock: time.
+            want: asked again and again what is wanted now.
+            tell: hears what happens, in sentences.
+            hold_lease: called before each statement; raises where another agent acts here by now.
+        """
+        self.row = row
+        self._connector = connector
+        self._ledger = ledger
+        self._clock = clock
+        self._want = want
+        self._tell = tell
+        self._hold_lease = hold_lease
+        self._mover: Mover | None = None
+        self._step: Step | None = None
+        self._ordinal = 0
+        self._tending = threading.Lock()
+        self.not_held = ""  # why a statement that was to be held was let go on
+        self._hold_again_at = -math.inf  # on the monotonic clock; inf: the engine holds it by now
+        self._hold_again_seconds = HOLD_AGAIN_SECONDS
+
+    def run(self, start: Start) -> ConnectorError | None:
+        """Send every statement from ``start`` on; the error that ended it, or None.
+
+        Raises:
+            LeaseHeld: another agent acts here by now. What is left of the move, and its state, are that one's.
+        """
+        route = self.row.move.route
+        try:
+            with self._connector.open_mover() as mover:
+                self._mover = mover
+                mover.prepare(route)
+                with beside(self._clock, TEND_EVERY_SECONDS, self.tend):
+                    for ordinal, step in enumerate(route.steps, start=1):
+                        if ordinal >= start.ordinal:
+                            held = start.held and ordinal == start.ordinal
+                            self._journalled(ordinal, step, mover, held=held)
+        except LeaseHeld:
+            raise
+        except ConnectorError as error:
+            return error
+        finally:
+            self._mover = None
+        return None
+
+    def progress(self) -> Progress | None:
+        """How far the running statement is."""
+        mover = self._mover
+        return None if mover is None else mover.progress()
+
+    def tend(self) -> None:
+        """Do what is wanted of the running statement."""
+        with self._tending:
+            mover, step = self._mover, self._step
+            if mover is None or step is None:
+                return
+            try:
+                match self._want():
+                    case Want.STOP:
+                        mover.interrupt()
+                    case Want.HOLD if not step.pausable:
+                        self._not_held(f"a statement of this way ({self.row.move.route.name}) cannot be held")
+                    case Want.HOLD if self._clock.monotonic() >= self._hold_again_at:
+                        self._hold(mover, step)
+            except HotplaceError as error:  # the statement goes on, and so do we
+                self._tell(f"could not be stopped or held: {error}")
+
+    def _hold(self, mover: Mover, step: Step) -> None:
+        """Journal that the statement is to be held, and have the engine do it."""
+        journal = self._ledger.moves.step_intent(self.row.id, self._ordinal, step.pause_sql)
+        self._hold_again_at = self._clock.monotonic() + self._hold_again_seconds
+        self._hold_again_seconds = min(LONGEST_HOLD_AGAIN_SECONDS, 2 * self._hold_again_seconds)
+        try:
+            held = mover.pause()
+        except ConnectorError as error:
+            self._ledger.moves.step_result(journal, StepState.FAILED, str(error))
+            raise
+        if held:
+            self._hold_again_at = math.inf
+        else:
+            self._not_held("the engine could not hold it")
+        self._ledger.moves.step_result(journal, *((StepState.DONE, "") if held else (StepState.FAILED, self.not_held)))
+
+    def _not_held(self, why: str) -> None:
+        """Say once why what was to be held goes on."""
+        if why != self.not_held:
+            self.not_held = why
+            self._tell(f"is let finish: {why}")
+
+    def _journalled(self, ordinal: int, step: Step, mover: Mover, *, held: bool) -> None:
+        """Run one statement, or go on with it, between its intent and its result."""
+        if self._want() is Want.STOP:
+            raise Interrupted("it was stopped before a statement", advice="Nothing of that statement was sent.")
+        self._hold_lease()
+        journal = self._ledger.moves.step_intent(self.row.id, ordinal, step.resume_sql if held else step.sql)
+        self._tell(f"goes on: {step.purpose}" if held else step.purpose)
+        with self._tending:
+            self._ordinal, self._step = ordinal, step
+            self._hold_again_at, self._hold_again_seconds = -math.inf, HOLD_AGAIN_SECONDS
+        try:
+            if held:
+                mover.resume(step)
+            else:
+                mover.execute(step)
+        except ConnectorError as error:
+            self._end(journal, state_after(error), str(error))
+            raise
+        self._end(journal, StepState.DONE, "")
+
+    def _end(self, journal: int, state: StepState, detail: str) -> None:
+        with self._tending:
+            self._step = None
+        self._ledger.moves.step_result(journal, state, detail)
+
+
+def state_after(error: ConnectorError) -> StepState:
+    """What the journal says of a statement that ended so."""
+    if isinstance(error, OutcomeUnknown):
+        return StepState.UNKNOWN
+    return StepState.PAUSED if isinstance(error, Paused) else StepState.FAILED

@@ -1,0 +1,182 @@
+"""What must still hold just before moves start: a pure comparison of what was approved with what is true now.
+
+Moves of one group (``agent.ledger.grouping``) are checked together, before the first of them: each must find room at
+its turn, those before it carried out, all of them grown by what they are expected to grow until the group ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import ceil
+
+from agent.ledger import MoveRow
+from connectors.amounts import format_bytes
+from connectors.model import Home, Inspection, Space
+from policies.demand.growth import MOST_RATIO
+from policies.model.plan import MoveReason
+from policies.storage.capacity import room_bytes
+
+GROWTH_ALLOWED_RATIO = MOST_RATIO  # a table may have grown this much since it was planned; plans leave room for it
+SHORTEST_AGE_SECONDS = 600.0  # over which growth is seen; in less than that it says little
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """The world a moment before the first statement, as far as one move is concerned."""
+
+    now: datetime
+    fingerprint: str
+    inspection: Inspection
+    target: Space | None  # completed from configuration; None: it is gone
+    head_room_ratio: float
+    closed: bool = False  # the target is closed to arrivals
+    seconds: float = 0.0  # that its copy is expected to take, with the safety factor
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Nothing stands in the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Something does; the code is for machines, the sentence for people."""
+
+    code: str
+    sentence: str
+
+
+def precheck(row: MoveRow, facts: Facts) -> Allowed | Refused:
+    """Whether a move that belongs to no other may start now. The first reason against it is the answer."""
+    return precheck_group([row], [facts])
+
+
+def precheck_group(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> Allowed | Refused:
+    """Whether the moves of a group may start now. The first reason against any of them is the answer.
+
+    Args:
+        rows: in order of execution: the group, or what is left of it once it was begun.
+        facts: of each, all of one instant.
+    """
+    for row, each in zip(rows, facts, strict=True):
+        for check in (_approved, _same_database, _still_home, _size_holds, _target_takes):
+            refused = check(row, each)
+            if refused is not None:
+                return refused
+    return _begun_in_time(rows, facts) or _all_fit(rows, facts) or Allowed()
+
+
+def expected_bytes(row: MoveRow, facts: Facts, seconds: float) -> int:
+    """Bytes of a move's bundle after that many seconds, if it goes on growing as it has since it was planned.
+
+    A burst shortly after the planning is spread over ``SHORTEST_AGE_SECONDS``.
+    """
+    now = facts.inspection.size_bytes
+    age = max(SHORTEST_AGE_SECONDS, (facts.now - row.planned_at).total_seconds())
+    return now + ceil(max(0, now - row.move.size_bytes) / age * seconds)
+
+
+def _approved(row: MoveRow, facts: Facts) -> Refused | None:
+    if not row.approved:
+        return Refused("not_approved", f"move {row.id} was never approved")
+    if facts.now >= row.expires_at:
+        return Refused("expired", f"the approval of proposal {row.proposal_id} expired at {row.expires_at:%F %T %Z}")
+    return None
+
+
+def _same_database(row: MoveRow, facts: Facts) -> Refused | None:
+    if row.fingerprint != facts.fingerprint:
+        return Refused("other_database", "the server that answers now is not the database that was approved")
+    return None
+
+
+def _still_home(row: MoveRow, facts: Facts) -> Refused | None:
+    match facts.inspection.home:
+        case Home.SOURCE:
+            return None
+        case Home.GONE:
+            return Refused("gone", f"{row.move.key} no longer exists")
+        case Home.TARGET:
+            return Refused("already_there", f"{row.move.key} is already in {row.move.to_space}")
+        case _:
+            return Refused("moved_by_others", f"{row.move.key} is not where it was: {facts.inspection.sentence}")
+
+
+def _size_holds(row: MoveRow, facts: Facts) -> Refused | None:
+    approved, now = row.move.size_bytes, facts.inspection.size_bytes
+    if now > approved * (1 + GROWTH_ALLOWED_RATIO):
+        return Refused("grown", f"{row.move.key} grew from {format_bytes(approved)} to {format_bytes(now)}")
+    return None
+
+
+def _target_takes(row: MoveRow, facts: Facts) -> Refused | None:
+    if facts.target is None:
+        return Refused("no_target", f"space {row.move.to_space} no longer exists")
+    if facts.closed:
+        return Refused("closed", f"space {row.move.to_space} is closed to arrivals; hotplace reopen opens it")
+    if room_bytes(facts.target, facts.head_room_ratio) is None:
+        return Refused(
+            "room_unknown", f"the room in {row.move.to_space} is not known; configure the capacity of that space"
+        )
+    return None
+
+
+def _begun_in_time(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> Refused | None:
+    """The last move of a group has to begin before the approval expires, or the others would have made room in vain."""
+    last = facts[0].now + timedelta(seconds=sum(each.seconds for each in facts[:-1]))
+    if last >= rows[-1].expires_at:
+        return Refused(
+            "would_expire",
+            f"{rows[-1].move.key} would begin at {last:%F %T %Z}, "
+            f"and the approval expires at {rows[-1].expires_at:%F %T %Z}",
+        )
+    return None
+
+
+def _all_fit(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> Refused | None:
+    """Each at its turn: the source holds a bundle until its copy is done, and what it takes beyond the copy counts."""
+    seconds = sum(each.seconds for each in facts)
+    expected = [expected_bytes(row, each, seconds) for row, each in zip(rows, facts, strict=True)]
+    room = {row.move.to_space: _room(each) for row, each in zip(rows, facts, strict=True)}
+    for at, (row, need) in enumerate(zip(rows, expected, strict=True)):
+        source, target = row.move.from_space, row.move.to_space
+        growing = sum(
+            expected[later] - facts[later].inspection.size_bytes
+            for later in range(at, len(rows))
+            if rows[later].move.from_space == target
+        )
+        left = room[target] - growing
+        if need + row.move.route.transient_bytes > left:
+            return Refused("no_room", _shortage(rows[: at + 1], facts[at], need, left))
+        room[target] -= need
+        if source in room:
+            room[source] += facts[at].inspection.size_bytes
+    return None
+
+
+def _room(facts: Facts) -> int:
+    """Bytes that the target takes above its head-room."""
+    room = None if facts.target is None else room_bytes(facts.target, facts.head_room_ratio)
+    return 0 if room is None else room
+
+
+def _shortage(rows: Sequence[MoveRow], facts: Facts, expected: int, left: int) -> str:
+    """What the last of some moves needs, and what there is for it once the others are done."""
+    row, now = rows[-1], facts.inspection.size_bytes
+    parts = [f"{format_bytes(now)} now"]
+    if expected > now:
+        parts.append(f"{format_bytes(expected - now)} of growth until the end")
+    if row.move.route.transient_bytes:
+        parts.append(f"{format_bytes(row.move.route.transient_bytes)} while it is moved")
+    need = format_bytes(expected + row.move.route.transient_bytes)
+    of_it = f" ({', '.join(parts)})" if len(parts) > 1 else ""
+    makers = sum(
+        each.move.reason == MoveReason.MAKE_ROOM and each.move.from_space == row.move.to_space for each in rows
+    )
+    there = f"has {format_bytes(max(left, 0))} above its head-room"
+    if makers:
+        plural = "1 move has" if makers == 1 else f"{makers} moves have"
+        there = f"would have {format_bytes(max(left, 0))} above its head-room once {plural} made room"
+    return f"{row.move.key} needs {need} in {row.move.to_space}{of_it}, which {there}"

@@ -1,0 +1,37 @@
+"""Advice beside moves, kept in the ledger with the last plan for everybody who looks later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from agent.ledger import Ledger
+from agent.planning.planner import Planning
+from policies.explanation.advice import advice_of
+from policies.model.plan import Advice
+
+ADVICE = "advice"  # name under which the ledger keeps the document
+
+
+def advice_on(planning: Planning) -> tuple[Advice, ...]:
+    """What is worth saying beside the moves of a planning."""
+    return advice_of(planning.situation, planning.plan, planning.settings)
+
+
+def stored_advice(ledger: Ledger, database: str) -> list[dict[str, Any]]:
+    """The document of the last plan; empty where there is none."""
+    stored = ledger.state.load_document(database, ADVICE)
+    return [] if stored is None else list(stored[1])
+
+
+def advice_document(advice: Iterable[Advice]) -> list[dict[str, Any]]:
+    """Advice as JSON values."""
+    return [
+        {
+            "code": each.code.value,
+            "subject": each.subject,
+            "sentence": each.sentence,
+            "wait_saved_per_hour_seconds": each.saves_per_hour,
+        }
+        for each in advice
+    ]

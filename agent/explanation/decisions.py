@@ -1,0 +1,188 @@
+"""What a plan was made from, kept in the ledger, so that every verdict can be worked out again later.
+
+The policies are pure: the same situation and settings give the same plan. So it is enough to keep those two, bit by
+bit. The last plan's are kept, and those of every stored proposal.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ConfigDict, TypeAdapter
+
+from agent.ledger import Ledger
+from agent.model.states import ProposalState
+from agent.planning.planner import Planning
+from connectors.figures import RoleFigures
+from connectors.model import DatabaseDemand, Space, UnitTable
+from connectors.texts import Texts
+from policies.model.plan import HeatView, Plan, PolicySettings, RouteCost, Situation, Tier
+from policies.modes.dispatch import plan_mode
+
+OPEN = frozenset({ProposalState.PROPOSED, ProposalState.APPROVED})
+DECIDED = frozenset({ProposalState.REJECTED, ProposalState.FINISHED})
+DECISION = "decision"  # name under which the ledger keeps the last plan's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A situation, the settings with which it was judged, and the plan that comes of both."""
+
+    made_at: datetime
+    situation: Situation
+    settings: PolicySettings
+    plan: Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Few:
+    """The parts of a decision that exist once or a few times; the others are columns."""
+
+    spaces: tuple[Space, ...]
+    tiers: tuple[Tier, ...]
+    database: DatabaseDemand
+    no_route: dict[str, str]
+    no_wide: dict[str, str] = field(default_factory=dict)
+    wide_names: tuple[str, ...] = ()
+    roles: tuple[RoleFigures, ...]
+    route_costs: dict[str, RouteCost] = field(default_factory=dict)
+    transient: dict[str, int] = field(default_factory=dict)
+    settings: PolicySettings
+    turned_over_ratio: float = 0.0
+    sessions: float = float("nan")
+
+    __pydantic_config__ = ConfigDict(extra="ignore")
+
+
+_FEW: TypeAdapter[_Few] = TypeAdapter(_Few)
+_UNITS = ("physical_id", "kind", "size_bytes", "space", "bundle", "parent")
+_SITUATION = ("tier_of_space", "pin", "cooling_seconds")
+_HEAT = tuple(field.name for field in fields(HeatView))
+
+
+def decision_of_proposal(number: int | None) -> str:
+    """Name under which the ledger keeps what a proposal was made from; None: how all such names begin."""
+    return f"{DECISION} of proposal {'' if number is None else number}"
+
+
+def keep(ledger: Ledger, database: str, planning: Planning, name: str = DECISION) -> None:
+    """Store what a planning was made from; of what others were made from too, the ledger has one copy."""
+    ledger.state.share_arrays(database, name, planning.made_at, decision_arrays(planning.situation, planning.settings))
+
+
+def forget(ledger: Ledger, before: datetime, undecided_before: datetime | None = None) -> int:
+    """Drop what proposals from before then were made from, but for those that are still open; returns how many.
+
+    Their statements, figures and sentences stay with the proposal itself.
+
+    Args:
+        ledger: the durable record.
+        before: older than this nothing is kept of proposals that are not open.
+        undecided_before: the same of those that gave way to others or expired before anybody decided; default as the
+            others.
+    """
+    open_ones = ledger.proposals.each(states=OPEN)
+    kept = {(row.proposal.database, decision_of_proposal(row.id)) for row in open_ones}
+    forgotten = ledger.state.forget_arrays(decision_of_proposal(None), before, kept)
+    if undecided_before is not None:
+        decided = ledger.proposals.each(states=DECIDED, since=before)
+        kept |= {(row.proposal.database, decision_of_proposal(row.id)) for row in decided}
+        forgotten += ledger.state.forget_arrays(decision_of_proposal(None), undecided_before, kept)
+    return forgotten
+
+
+def last_situation(ledger: Ledger, database: str) -> tuple[Situation, PolicySettings] | None:
+    """What the last plan was made from; None where none is stored."""
+    stored = ledger.state.load_arrays(database, DECISION)
+    return None if stored is None else decision_from_arrays(stored[1])
+
+
+def recall(ledger: Ledger, database: str, name: str = DECISION) -> Decision | None:
+    """Work a stored plan out again; None where there is none of that name."""
+    stored = ledger.state.load_arrays(database, name)
+    if stored is None:
+        return None
+    situation, settings = decision_from_arrays(stored[1])
+    return Decision(made_at=stored[0], situation=situation, settings=settings, plan=plan_mode(situation, settings))
+
+
+def tiers_of_last_plan(ledger: Ledger, database: str) -> tuple[Tier, ...]:
+    """Tiers with the speeds that the last plan was made with; none where there was no plan."""
+    stored = ledger.state.load_arrays(database, DECISION)
+    return () if stored is None else decision_from_arrays(stored[1])[0].tiers
+
+
+def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str, NDArray[Any]]:
+    """Situation and settings as arrays for the ledger; texts as the bytes of JSON."""
+    units, heat = situation.units, situation.heat
+    few = _Few(
+        spaces=situation.spaces,
+        tiers=situation.tiers,
+        database=situation.database,
+        no_route=dict(situation.no_route),
+        no_wide=dict(situation.no_wide),
+        wide_names=units.wide_names,
+        roles=situation.roles,
+        route_costs=dict(situation.route_costs),
+        transient=dict(situation.transient),
+        settings=settings,
+        turned_over_ratio=situation.turned_over_ratio,
+        sessions=situation.sessions,
+    )
+    arrays: dict[str, NDArray[Any]] = {f"units.{name}": getattr(units, name) for name in _UNITS}
+    arrays |= {f"situation.{name}": getattr(situation, name) for name in _SITUATION}
+    arrays |= {f"heat.{name}": column for name in _HEAT if (column := getattr(heat, name)) is not None}
+    if units.wide is not None:
+        arrays["units.wide"] = units.wide
+    if situation.growth is not None:
+        arrays["situation.growth"] = situation.growth
+    if situation.copy_seconds is not None:
+        arrays["situation.copy_seconds"] = situation.copy_seconds
+    arrays |= Texts.of(units.key).arrays("keys")
+    arrays["few"] = _text(_FEW.dump_python(few))
+    return arrays
+
+
+def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation, PolicySettings]:
+    """Inverse of ``decision_arrays``.
+
+    Raises:
+        KeyError, ValueError: the arrays are not those of a decision.
+    """
+    few = _FEW.validate_python(json.loads(arrays["few"].tobytes()))
+    columns = {name: arrays[f"units.{name}"] for name in _UNITS}
+    by_unit: dict[str, Any] = {name: arrays[f"situation.{name}"] for name in _SITUATION}
+    heat = {name: arrays.get(f"heat.{name}") for name in _HEAT}
+    situation = Situation(
+        units=UnitTable(
+            key=Texts.from_arrays(arrays, "keys"),
+            wide=arrays.get("units.wide"),
+            wide_names=few.wide_names,
+            **columns,
+        ),
+        heat=HeatView(**{name: column for name, column in heat.items() if column is not None}),
+        spaces=few.spaces,
+        tiers=few.tiers,
+        database=few.database,
+        no_route=few.no_route,
+        no_wide=few.no_wide,
+        roles=few.roles,
+        turned_over_ratio=few.turned_over_ratio,
+        route_costs=few.route_costs,
+        sessions=few.sessions,
+        transient=few.transient,
+        growth=arrays.get("situation.growth"),
+        copy_seconds=arrays.get("situation.copy_seconds"),
+        **by_unit,
+    )
+    return situation, few.settings
+
+
+def _text(value: Any) -> NDArray[np.uint8]:  # noqa: ANN401  # plain JSON values; NaN and infinity are words of Python's
+    return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), dtype=np.uint8)

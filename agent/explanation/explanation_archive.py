@@ -1,0 +1,82 @@
+"""What a proposal says of the units that it is about, in a few kilobytes that stay.
+
+A whole situation is megabytes and is dropped with the history (``decisions.forget``). Of the units that a proposal
+moves, and of those next to them, sentence and numbers are kept for as long as the proposal itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+from math import nan
+
+import numpy as np
+
+from agent.ledger import Ledger
+from agent.planning.planner import Planning
+from connectors.model import I64
+from connectors.texts import Texts
+from policies.explanation.figures import Figures, figures_of
+from policies.explanation.verdicts import explain
+from policies.model.plan import Verdict
+
+MOST_MOVED, BESIDE = 100, 20  # units that move, and of the others those to which fast storage is worth most
+NUMBERS = tuple(field.name for field in fields(Figures) if field.name != "verdict")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """Sentences and numbers of the day, one of each for a key."""
+
+    at: datetime
+    keys: Texts
+    sentences: Texts
+    figures: tuple[Figures, ...]
+
+
+def keep_told(ledger: Ledger, database: str, planning: Planning, number: int) -> None:
+    """Store what the proposal of that number says."""
+    situation, plan, settings = planning.situation, planning.plan, planning.settings
+    rows = _rows_of(planning).tolist()
+    figures = [figures_of(situation, plan, row, settings) for row in rows]
+    columns = {name: np.array([getattr(each, name) for each in figures], dtype=np.float64) for name in NUMBERS}
+    ledger.state.save_arrays(
+        database,
+        _name(number),
+        planning.made_at,
+        {
+            **Texts.of(situation.units.key[row] for row in rows).arrays("keys"),
+            **Texts.of(explain(situation, plan, row, settings) for row in rows).arrays("sentences"),
+            "verdict": plan.verdict[rows],
+            **columns,
+        },
+    )
+
+
+def recall_told(ledger: Ledger, database: str, number: int) -> Told | None:
+    """What the proposal said; None where that is not stored. A number that nobody kept then is NaN."""
+    stored = ledger.state.load_arrays(database, _name(number))
+    if stored is None:
+        return None
+    at, arrays = stored
+    count = len(arrays["verdict"])
+    columns = {name: arrays.get(name, np.full(count, nan)).tolist() for name in NUMBERS}
+    columns["bundle_bytes"] = [int(size) for size in columns["bundle_bytes"]]
+    figures = tuple(
+        Figures(verdict=Verdict(int(arrays["verdict"][row])), **{name: column[row] for name, column in columns.items()})
+        for row in range(count)
+    )
+    return Told(
+        at=at, keys=Texts.from_arrays(arrays, "keys"), sentences=Texts.from_arrays(arrays, "sentences"), figures=figures
+    )
+
+
+def _rows_of(planning: Planning) -> I64:
+    moved = [row for move in planning.plan.moves for row in move.rows][:MOST_MOVED]
+    hottest = np.argsort(-planning.plan.benefit_per_hour, kind="stable")[: len(moved) + BESIDE]
+    others = hottest[~np.isin(hottest, moved)][:BESIDE]
+    return np.concatenate([np.array(moved, dtype=np.int64), others.astype(np.int64)])
+
+
+def _name(number: int) -> str:
+    return f"told by proposal {number}"

@@ -1,0 +1,1 @@
+"""The SQLite file under the ledger: opening, tables, columns as bytes, upkeep."""

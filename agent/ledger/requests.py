@@ -1,0 +1,139 @@
+"""What people ask of moves: to be held, to go on, to be given up. The daemon reads it and obeys.
+
+The newest ask of a move is in force until a newer one takes its place; what became of it is its answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, exists, select, update
+
+from agent.ledger.audit import AuditChain, subject_of
+from agent.ledger.errors import NotFound, WrongState
+from agent.ledger.file.database import Database, inserted, not_by_index
+from agent.ledger.file.schema import asks, moves, proposals
+from agent.ledger.grouping import group_of
+from agent.ledger.proposals import Proposals
+from agent.ledger.rows import Ask, AskRow, MoveRow
+from agent.ledger.stored import load_move, load_moves
+from agent.model.states import ACTIONABLE, UNFINISHED, MoveState, ProposalState
+from connectors.base import Clock
+
+_NEWER = asks.alias("newer")
+_IN_FORCE = (  # made once: it is asked twice a second while a move runs
+    select(asks)
+    .join(moves, asks.c.move_id == moves.c.id)
+    .join(proposals, moves.c.proposal_id == proposals.c.id)
+    .where(
+        proposals.c.database == bindparam("of"),
+        proposals.c.state == ProposalState.APPROVED,
+        not_by_index(moves.c.state).in_(tuple(ACTIONABLE)),
+        ~exists().where(_NEWER.c.move_id == asks.c.move_id, _NEWER.c.id > asks.c.id),
+    )
+)
+
+
+class Asks:
+    """The asks of all moves. Every change is one transaction with its audit row."""
+
+    def __init__(self, database: Database, chain: AuditChain, clock: Clock, proposals_: Proposals) -> None:
+        self._database = database
+        self._chain = chain
+        self._clock = clock
+        self._proposals = proposals_
+
+    def ask(self, move_id: int, kind: Ask, *, who: str, origin: str, reason: str) -> AskRow:
+        """Ask something of a move that is approved or has begun; what the daemon makes of it becomes the answer.
+
+        An approved move that has not begun is cancelled at once, and what of its group has not begun with it.
+
+        Raises:
+            NotFound: there is no such move.
+            ProposalTampered: its proposal is not what was stored.
+            WrongState: it means nothing to the move as it is.
+        """
+        if not who.strip() or not origin.strip():
+            raise ValueError(f"who asks something of a move names themselves ({who!r}) and from where ({origin!r})")
+        with self._database.write() as connection:
+            row = load_move(connection, move_id)
+            _check(row, kind, self._newest(connection, move_id))
+            answer = ""
+            if kind is Ask.CANCEL and row.state is MoveState.APPROVED:
+                because = f"cancelled by {who}{': ' if reason else ''}{reason}"
+                answer = self._cancel(connection, row, because, who=who, origin=origin)
+            return self._store(connection, row, kind, who=who, origin=origin, reason=reason, answer=answer)
+
+    def _store(
+        self, connection: Connection, row: MoveRow, kind: Ask, *, who: str, origin: str, reason: str, answer: str = ""
+    ) -> AskRow:
+        values: dict[str, Any] = {
+            "move_id": row.id, "kind": kind, "who": who, "origin": origin, "reason": reason,
+            "at": self._clock.now(), "answer": answer,
+        }  # fmt: skip
+        number = inserted(connection, asks, values)
+        self._chain.append(
+            connection, f"move.asked.{kind}", subject_of("move", row.id),
+            who=who, origin=origin, reason=reason, digest=row.digest, state=row.state,
+        )  # fmt: skip
+        return AskRow(id=number, **values)
+
+    def answer(self, ask_id: int, sentence: str) -> None:
+        """Say what became of an ask.
+
+        Raises:
+            NotFound: there is none by that number.
+        """
+        with self._database.write() as connection:
+            found = connection.execute(update(asks).where(asks.c.id == ask_id).values(answer=sentence))
+            if not found.rowcount:
+                raise NotFound(f"there is no ask {ask_id}")
+            self._chain.append(connection, "ask.answered", subject_of("ask", ask_id), answer=sentence)
+
+    def in_force(self, database: str) -> dict[int, AskRow]:
+        """The newest ask of every move of the database that has not ended, by the move's number."""
+        with self._database.read() as connection:
+            return {row.move_id: _row(row._asdict()) for row in connection.execute(_IN_FORCE, {"of": database})}
+
+    def of_move(self, move_id: int) -> list[AskRow]:
+        """Every ask of one move, the oldest first."""
+        with self._database.read() as connection:
+            found = connection.execute(select(asks).where(asks.c.move_id == move_id).order_by(asks.c.id))
+            return [_row(row._asdict()) for row in found]
+
+    def _newest(self, connection: Connection, move_id: int) -> AskRow | None:
+        found = connection.execute(select(asks).where(asks.c.move_id == move_id).order_by(asks.c.id.desc()).limit(1))
+        return next((_row(row._asdict()) for row in found), None)
+
+    def _cancel(self, connection: Connection, row: MoveRow, reason: str, *, who: str, origin: str) -> str:
+        """Cancel what has not begun, and have what runs of its group cancelled too; the answer says what."""
+        others = self._proposals.drop(
+            connection, row, reason, who=who, origin=origin, event=f"move.{MoveState.CANCELLED}"
+        )[1:]
+        group = group_of(load_moves(connection, [moves.c.proposal_id == row.proposal_id]), row)
+        under_way = [each for each in group if each.state in UNFINISHED]
+        for each in under_way:
+            why = f"move {row.move.ordinal} of its group was {reason}"
+            self._store(connection, each, Ask.CANCEL, who=who, origin=origin, reason=why)
+        with_it = ", ".join(str(each.move.ordinal) for each in sorted(
+            (*others, *under_way), key=lambda each: each.move.ordinal
+        ))  # fmt: skip
+        return f"it had not begun{f'; with it move {with_it} of its group' if with_it else ''}"
+
+
+def _check(row: MoveRow, kind: Ask, newest: AskRow | None) -> None:
+    """Refuse what means nothing to the move as it is."""
+    held = newest is not None and newest.kind is Ask.PAUSE
+    if row.state not in ACTIONABLE:
+        raise WrongState(
+            f"move {row.id} is {row.state}; only what is approved or has begun can be asked to {kind}",
+            advice="hotplace history shows every move with its state.",
+        )
+    if kind is Ask.PAUSE and held:
+        raise WrongState(f"move {row.id} was asked to pause already", advice=f"hotplace resume {row.id} lets it go on.")
+    if kind is Ask.RESUME and not held and row.state is not MoveState.PAUSED:
+        raise WrongState(f"move {row.id} is {row.state} and nobody asked it to pause", advice="It goes on by itself.")
+
+
+def _row(values: dict[str, Any]) -> AskRow:
+    return AskRow(**{**values, "kind": Ask(values["kind"])})

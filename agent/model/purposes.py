@@ -1,0 +1,58 @@
+"""Which question a proposal answers: only a newer answer to the same question takes the place of an older one.
+
+A purpose is stored under the proposal's digest, in the words of ``balance --type``; people read ``in_words``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agent.model.proposals import BALANCE
+from policies.modes.dispatch import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, Usage
+
+_BY_TIER = ("usage", "capacity")
+_WORDS = {
+    BALANCE: "hot up, cold down",
+    f"{BALANCE} {HsmSubtype.SSD}": "cold off the fastest tier",
+    f"{BALANCE} {HsmSubtype.HDD}": "hot to the fastest tier",
+    "usage": "even load among the spaces",
+    "capacity": "even fill among the spaces",
+    "preference": "what is pinned to where it belongs",
+}
+
+
+def purpose_of(mode: Mode) -> str:
+    """In the words of ``balance --type``, with what the mode is about."""
+    match mode:
+        case Hsm():
+            return BALANCE if mode.subtype is HsmSubtype.CALC else f"{BALANCE} {mode.subtype}"
+        case Usage():
+            return f"usage {mode.tier or ''}".strip()
+        case Capacity():
+            return f"capacity {mode.tier or ''}".strip()
+        case Preference():
+            return "preference"
+        case Drain():
+            return f"drain {mode.space}"
+
+
+def in_words(purpose: str) -> str:
+    """What a proposal of that purpose is for, for people.
+
+    >>> in_words("hsm"), in_words("usage ssd"), in_words("drain old_ssd")
+    ('hot up, cold down', 'even load among the spaces of ssd', 'drain old_ssd')
+    """
+    if purpose in _WORDS:
+        return _WORDS[purpose]
+    mode, _, tier = purpose.partition(" ")
+    return f"{_WORDS[mode]} of {tier}" if mode in _BY_TIER else purpose
+
+
+def purpose_of_container(space: str, container: str) -> str:
+    """One container out of its space."""
+    return f"drain {container} of {space}"
+
+
+def purpose_of_undo(moves: Iterable[int]) -> str:
+    """Those moves back."""
+    return f"undo {', '.join(str(number) for number in sorted(moves))}"

@@ -1,0 +1,1 @@
+"""From what was sampled to a proposal, an undo among them."""

@@ -1,0 +1,318 @@
+"""From a picture to a proposal: asks the policies what is worth moving and the connector how.
+
+Reads only. The loop exists because four answers come late: an engine may have no route for a bundle, exact sizes may
+differ from the cheap ones that ranking uses, a route may take room beyond its copy, and it may cost much beside its
+copying. Each time the plan is made again with what was learnt, so that the plan that comes of it fits by exact sizes,
+with the growth that is expected until its moves are made and all room that they take on the way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+import numpy as np
+
+from agent.budget.allowance import budget_of, expiry_of, limits_of
+from agent.budget.copy_history import since_for, turned_over, worn
+from agent.budget.experience import experienced
+from agent.config import DatabaseConfig
+from agent.ledger import Ledger
+from agent.model.proposals import BALANCE, Proposal, ProposedMove, WorkForecast
+from agent.model.purposes import purpose_of
+from agent.planning.routing import Refused, routed
+from agent.planning.situation import Wish, pins_of, situation_of, with_rest
+from agent.sampling.sampler import Picture
+from connectors.amounts import format_bytes
+from connectors.base import Connector, TellsCopies
+from connectors.effects import CopyHabits
+from connectors.model import Bools, Route
+from policies.benefit.copy_time import devices_of, usual_seconds
+from policies.benefit.costs import route_cost
+from policies.benefit.foreground_wait import move_cost_seconds
+from policies.model.plan import HeatView, Plan, PlannedMove, PolicySettings, RouteCost, Situation, Verdict
+from policies.modes.dispatch import Hsm, Mode, plan_mode
+from policies.placement.transit import expected_bytes, without_room
+from policies.sizing.forecast import forecast_plan
+
+_N = TypeVar("_N", int, float)
+ROUNDS = 40  # of asking again, each for all moves of a plan; one that still has no way then does nothing
+WEIGHED_RATIO = 0.05  # of what copying costs: a route that costs less beside it is told, and the plan not made again
+SURPRISING_RATIO = 0.25  # of the time that a copy was planned with: a route that takes longer by more is weighed
+REWEIGHED = 3  # plans made again for what routes cost, at most: each brings in others, of lower gain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planning:
+    """A plan with everything it was made from, and how each move would be done."""
+
+    situation: Situation
+    settings: PolicySettings
+    plan: Plan
+    routes: tuple[Route, ...]  # one per move of the plan
+    costs: tuple[RouteCost, ...]  # of each, beside copying
+    made_at: datetime
+    pins: tuple[Wish, ...] = ()  # that the plan obeyed, the last that matches a unit wins
+    plain: bool = True  # made in the default mode without a time limit, so situation and settings alone say it all
+    purpose: str = BALANCE
+    work: str = "transactions"  # what the engine counts
+
+    def forecast(self) -> WorkForecast:
+        """What sessions get done once all moves are placed."""
+        found = forecast_plan(self.situation, self.settings, self.plan)
+        return WorkForecast.of(found, self.work, self.settings.certainty)
+
+
+def make_planning(
+    picture: Picture,
+    database: DatabaseConfig,
+    connector: Connector,
+    ledger: Ledger,
+    now: datetime,
+    *,
+    mode: Mode | None = None,
+    time_limit_seconds: float = math.inf,
+    trace: HeatView | None = None,
+    as_it_looks: bool = False,
+) -> Planning:
+    """The best plan that the engine can carry out. Asks for exact sizes and routes of the planned bundles only.
+
+    Args:
+        picture: what the sampler knows.
+        database: its configuration.
+        connector: asked for sizes and routes.
+        ledger: asked for pins and past moves.
+        now: the instant.
+        mode: of the balancer, default ``Hsm()``.
+        time_limit_seconds: the copies of the plan take no longer.
+        trace: rank by this in place of the heat; however short it is, somebody has chosen it.
+        as_it_looks: take what was seen for sure, however little it is: not to be proposed.
+
+    Raises:
+        ConnectorError: the engine did not answer.
+        UnknownName: the mode names a tier or space that does not exist.
+    """
+    sent = ledger.moves.sent(database.name, since_for(now))
+    settings = _within_window(experienced(database, ledger, sent, picture.work), database, now)
+    pins = pins_of(database, ledger, now)
+    if trace is not None:
+        picture = replace(picture, heat=trace)
+    if trace is not None or as_it_looks:
+        settings = replace(settings, minimum_history_seconds=0.0, regret_ratio=0.0)
+    situation = replace(situation_of(picture, database, ledger, settings, now), by_mean=as_it_looks)
+    if mode is None:  # who asks for one by a command has perhaps removed the cause, and is not held up
+        situation = with_rest(situation, database, ledger, settings, now)
+    habits = connector.copy_habits() if isinstance(connector, TellsCopies) else CopyHabits()
+    situation = replace(
+        situation,
+        tiers=worn(situation.tiers, sent, now),
+        turned_over_ratio=turned_over(situation.tiers, situation.spaces, sent, now, settings.turnover_per_week),
+    )
+    situation = replace(situation, copy_seconds=usual_seconds(situation, settings, habits))
+    wanted, plain = mode or Hsm(), mode is None and time_limit_seconds == math.inf
+    reweighed, exact = 0, np.zeros(len(situation.units), dtype=np.bool_)
+    for _ in range(ROUNDS):
+        plan = plan_mode(situation, settings, wanted, time_limit_seconds=time_limit_seconds)
+        corrected = _with_exact_sizes(situation, plan, connector, exact)
+        if corrected is not None:
+            situation = replace(corrected, copy_seconds=usual_seconds(corrected, settings, habits))
+            continue
+        found = routed(situation, settings, plan, connector)
+        if found.refused:
+            situation = found.refused.learnt(situation)
+            continue
+        plan, routes = found.plan, found.routes
+        roomier = _with_room_on_the_way(situation, settings, plan, routes)
+        if roomier is not None:
+            situation = roomier
+            continue
+        costs = _costs(situation, plan, routes, settings)
+        dear = _dear(situation, plan, costs, settings) if reweighed < REWEIGHED else {}
+        if dear:
+            situation = replace(situation, route_costs={**situation.route_costs, **dear})
+            reweighed += 1
+            continue
+        plan = replace(plan, moves=tuple(map(_timed, plan.moves, costs)))
+        return Planning(
+            situation=situation, settings=settings, plan=plan, routes=routes, costs=costs, made_at=now, pins=pins,
+            plain=plain, purpose=purpose_of(wanted), work=database.engine_record.work,
+        )  # fmt: skip
+    nothing = _without_moves(situation, plan)
+    return Planning(
+        situation=situation, settings=settings, plan=nothing, routes=(), costs=(), made_at=now, pins=pins, plain=False,
+        purpose=purpose_of(wanted), work=database.engine_record.work,
+    )  # fmt: skip
+
+
+def _costs(
+    situation: Situation, plan: Plan, routes: Sequence[Route], settings: PolicySettings
+) -> tuple[RouteCost, ...]:
+    """What each move's route costs, and how long it copies once those before it have brought what it reads."""
+    devices, brought = devices_of(situation, settings), dict[str, str]()
+    costs = []
+    for move, route in zip(plan.moves, routes, strict=True):
+        costs.append(route_cost(route, move.rows, situation, settings, brought=brought, devices=devices))
+        brought.update((situation.units.key[row], move.to_space) for row in move.rows)
+    return tuple(costs)
+
+
+def _timed(move: PlannedMove, cost: RouteCost) -> PlannedMove:
+    """The move with the time that its route says."""
+    return move if cost.copy_seconds is None else replace(move, copy_seconds=cost.copy_seconds)
+
+
+def _dear(
+    situation: Situation, plan: Plan, costs: Sequence[RouteCost], settings: PolicySettings
+) -> dict[str, RouteCost]:
+    """Costs that count and that the plan did not know, by leading unit; a whole is weighed by its copying alone."""
+    seconds = np.array([move.copy_seconds for move in plan.moves])
+    copying = move_cost_seconds(seconds, situation.database, settings)
+    return {
+        move.key: cost
+        for move, cost, of_copy in zip(plan.moves, costs, copying.tolist(), strict=True)
+        if (cost.seconds > WEIGHED_RATIO * of_copy or _surprising(move, cost))
+        and not move.wide
+        and move.key not in situation.route_costs
+    }
+
+
+def _surprising(move: PlannedMove, cost: RouteCost) -> bool:
+    """Whether a route copies for much longer than was planned with."""
+    return cost.copy_seconds is not None and cost.copy_seconds > (1.0 + SURPRISING_RATIO) * move.copy_seconds
+
+
+def _within_window(settings: PolicySettings, database: DatabaseConfig, now: datetime) -> PolicySettings:
+    """The settings with no more to copy than fits the next window."""
+    budget = budget_of(limits_of(database), now, database.copy_safety)
+    return replace(
+        settings,
+        maximum_bytes=_smaller(settings.maximum_bytes, budget.bytes),
+        maximum_copy_seconds=_smaller(settings.maximum_copy_seconds, budget.seconds),
+    )
+
+
+def _smaller(one: _N | None, other: _N | None) -> _N | None:
+    return min((number for number in (one, other) if number is not None), default=None)
+
+
+def _without_moves(situation: Situation, plan: Plan) -> Plan:
+    """The plan with nothing to do: after so many rounds there is still no way for some of its moves."""
+    rows = [row for move in plan.moves for row in move.rows]
+    verdict, chosen = plan.verdict.copy(), plan.chosen.copy()
+    verdict[rows] = Verdict.NO_ROUTE
+    chosen[rows] = situation.tier_of_space[situation.units.space[rows]] == 0
+    gap = 1.0 if plan.bound_per_hour > 0 else 0.0
+    return replace(plan, moves=(), wait_saved_per_hour=0.0, gap_ratio=gap, verdict=verdict, chosen=chosen)
+
+
+def _with_exact_sizes(situation: Situation, plan: Plan, connector: Connector, exact: Bools) -> Situation | None:
+    """The situation with exact sizes of the planned units; None where the sizes do not differ from those it has.
+
+    Args:
+        situation: of the plan.
+        plan: whose units are asked about.
+        connector: asked.
+        exact: (n,) units whose size is exact; those of the plan are noted in it. Each is asked for once, or a table
+            that grows all the time would have the plan made again and again.
+    """
+    rows = np.array([row for move in plan.moves for row in move.rows], dtype=np.int64)
+    rows = rows[~exact[rows]]
+    if not len(rows):
+        return None
+    exact[rows] = True
+    units = situation.units
+    cheap = units.size_bytes[rows]
+    sizes = connector.exact_sizes(units.physical_id[rows])
+    sizes = np.where(sizes < 0, cheap, sizes)
+    if np.array_equal(sizes, cheap):
+        return None
+    column = units.size_bytes.copy()
+    column[rows] = sizes
+    return replace(situation, units=replace(units, size_bytes=column))
+
+
+def _with_room_on_the_way(
+    situation: Situation, settings: PolicySettings, plan: Plan, routes: Sequence[Route]
+) -> Situation | None:
+    """The situation with what the routes of a plan take on the way; None where the plan finds that room.
+
+    A move whose need was known, and which still finds no room at its turn, has no way in this plan.
+    """
+    needed = {move.name: route.transient_bytes for move, route in zip(plan.moves, routes, strict=True)}
+    stopped = without_room(plan.moves, situation, settings, needed)
+    if stopped is None:
+        return None
+    more = {name: most for name, most in needed.items() if most > situation.transient.get(name, 0)}
+    if more:
+        return replace(situation, transient={**situation.transient, **more})
+    refused = Refused()
+    refused.add(stopped, _no_room(stopped, needed[stopped.name], situation))
+    return refused.learnt(situation)
+
+
+def _no_room(move: PlannedMove, transient: int, situation: Situation) -> str:
+    size = format_bytes(expected_bytes(move, situation))
+    more = f" and {format_bytes(transient)} more while it is moved" if transient else ""
+    return f"{move.to_space} has no room for {size}{more}"
+
+
+def proposal_of(
+    planning: Planning, database: DatabaseConfig, fingerprint: str, *, asked_by: str = ""
+) -> Proposal | None:
+    """The plan as an immutable proposal; None when there is nothing to move."""
+    plan = planning.plan
+    if not plan.moves:
+        return None
+    return Proposal(
+        database=database.name,
+        fingerprint=fingerprint,
+        created_at=planning.made_at,
+        expires_at=expiry_of(
+            limits_of(database), planning.made_at, timedelta(seconds=database.proposal_expires_seconds)
+        ),
+        wait_per_hour=plan.wait_per_hour,
+        wait_saved_per_hour=plan.wait_saved_per_hour,
+        bound_per_hour=plan.bound_per_hour,
+        gap_ratio=plan.gap_ratio,
+        ceiling_ratio=_finite(plan.ceiling_ratio),
+        moves=tuple(
+            _proposed(ordinal, *each)
+            for ordinal, each in enumerate(zip(plan.moves, planning.routes, planning.costs, strict=True), start=1)
+        ),
+        wait_saved_low_per_hour=_finite(plan.wait_saved_low_per_hour),
+        wait_saved_high_per_hour=_finite(plan.wait_saved_high_per_hour),
+        saved_ratio_low=_finite(plan.saved_ratio_low),
+        saved_ratio_high=_finite(plan.saved_ratio_high),
+        relief_per_hour=plan.relief_per_hour,
+        purpose=planning.purpose,
+        asked_by=asked_by,
+        forecast=planning.forecast(),
+    )
+
+
+def _proposed(ordinal: int, move: PlannedMove, route: Route, cost: RouteCost) -> ProposedMove:
+    return ProposedMove(
+        ordinal=ordinal,
+        key=move.key,
+        route=route,
+        from_space=move.from_space,
+        to_space=move.to_space,
+        from_tier=move.from_tier,
+        to_tier=move.to_tier,
+        reason=move.reason.value,
+        size_bytes=move.size_bytes,
+        wait_saved_per_hour=move.wait_saved_per_hour,
+        copy_seconds=move.copy_seconds,
+        payback_seconds=_finite(move.payback_seconds),
+        sentence=move.sentence,
+        cost=cost,
+        group=move.group or None,
+    )
+
+
+def _finite(value: float) -> float | None:
+    """JSON knows neither NaN nor infinity."""
+    return value if math.isfinite(value) else None

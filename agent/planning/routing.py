@@ -1,0 +1,146 @@
+"""How the engine would carry out each move of a plan, and which have no way, so that the plan is made again without.
+
+Moves that one statement can do at once become one; others that write the same thing anew take turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from connectors.base import Connector, FollowsOn
+from connectors.model import Bundle, NoRoute, Route, UnitKind, UnitTable
+from policies.model.plan import MoveReason, Plan, PlannedMove, PolicySettings, Situation
+from policies.placement.combining import combined
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Moves that have no way, and why: bundles by their leading unit, wholes by their name."""
+
+    bundles: dict[str, str] = field(default_factory=dict)
+    wholes: dict[str, str] = field(default_factory=dict)
+
+    def add(self, move: PlannedMove, why: str) -> None:
+        """Note why a move has none."""
+        (self.wholes if move.wide else self.bundles)[move.wide or move.key] = why
+
+    def learnt(self, situation: Situation) -> Situation:
+        """The situation with what was learnt of ways that there are not."""
+        return replace(
+            situation,
+            no_route={**situation.no_route, **self.bundles},
+            no_wide={**situation.no_wide, **self.wholes},
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.bundles or self.wholes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routed:
+    """A plan and the kindest route of each of its moves; where some are refused, there are no routes."""
+
+    plan: Plan
+    routes: tuple[Route, ...]
+    refused: Refused
+
+
+@dataclass(slots=True)
+class _Desk:
+    """Asks the connector, the same thing once."""
+
+    units: UnitTable
+    connector: Connector
+    answers: dict[tuple[Bundle, str], tuple[Route, ...] | NoRoute] = field(default_factory=dict)
+
+    def route(self, move: PlannedMove) -> Route | NoRoute:
+        """The kindest route of a move, or why there is none."""
+        asked = bundle_of(self.units, move), move.to_space
+        if asked not in self.answers:
+            self.answers[asked] = self.connector.routes(*asked)
+        answer = self.answers[asked]
+        return answer if isinstance(answer, NoRoute) else answer[0]
+
+    def route_after(self, move: PlannedMove, before: Route) -> Route | None:
+        """The kindest route of a move that comes behind another which writes the same thing anew; None: it waits."""
+        if not isinstance(self.connector, FollowsOn):
+            return None
+        answer = self.connector.routes_after(bundle_of(self.units, move), move.to_space, before)
+        return None if isinstance(answer, NoRoute) else answer[0]
+
+
+def routed(situation: Situation, settings: PolicySettings, plan: Plan, connector: Connector) -> Routed:
+    """Ask for the route of every move. Of moves that get in one another's way the first goes, the others wait.
+
+    Raises:
+        ConnectorError: the engine did not answer.
+    """
+    desk = _Desk(situation.units, connector)
+    refused = Refused()
+    while True:
+        routes = []
+        for move in plan.moves:
+            answer = desk.route(move)
+            if isinstance(answer, NoRoute):
+                refused.add(move, answer.sentence)
+            else:
+                routes.append(answer)
+        if refused:
+            return Routed(plan=plan, routes=(), refused=refused)
+        joined = next(_joined(plan, routes, situation, settings, desk), None)
+        if joined is None:
+            break
+        plan = joined
+    _take_turns(plan, routes, refused, desk)
+    return Routed(plan=plan, routes=() if refused else tuple(routes), refused=refused)
+
+
+def _joined(
+    plan: Plan, routes: list[Route], situation: Situation, settings: PolicySettings, desk: _Desk
+) -> Iterator[Plan]:
+    """Plans with one move less, because one route does two of them."""
+    first_of: dict[str, int] = {}
+    for second, route in enumerate(routes):
+        first = first_of.setdefault(route.rewrites, second)
+        if first == second or not route.combines or not routes[first].combines:
+            continue
+        fewer = combined(plan, first, second, situation, settings)
+        if fewer is not None and not any(isinstance(desk.route(move), NoRoute) for move in fewer.moves):
+            yield fewer
+
+
+def _take_turns(plan: Plan, routes: list[Route], refused: Refused, desk: _Desk) -> None:
+    """Refuse what has to wait for another move of the plan.
+
+    Not what one part of the same thing has given way for: else that part would stay, and so would both, plan after
+    plan. It follows in the same plan where the engine can foresee its statements.
+    """
+    rewritten: set[str] = set()
+    gave_way: dict[str, Route] = {}  # by what is written anew; at most one other move follows each
+    wholes = {move.wide for move in plan.moves} - {""}
+    for at, (move, route) in enumerate(zip(plan.moves, routes, strict=True)):
+        first = gave_way.pop(route.rewrites, None) if route.rewrites in rewritten else None
+        following = None if first is None else desk.route_after(move, first)
+        if following is not None:
+            routes[at] = following
+        elif route.rewrites in rewritten:
+            refused.add(move, f"another move of this plan writes {route.rewrites} anew; its turn comes after that")
+        elif route.joins in wholes:
+            refused.add(move, f"{route.joins}, where it would go, moves in this plan; its turn comes after that")
+        if move.reason is MoveReason.MAKE_ROOM and route.rewrites not in rewritten:
+            gave_way[route.rewrites] = route
+        rewritten |= {route.rewrites} - {""}
+
+
+def bundle_of(units: UnitTable, move: PlannedMove) -> Bundle:
+    """The bundle that a planned move names."""
+    return Bundle(
+        key=move.key,
+        physical_ids=tuple(int(units.physical_id[row]) for row in move.rows),
+        unit_keys=tuple(units.key[row] for row in move.rows),
+        kind=UnitKind(int(units.kind[move.rows[0]])),
+        size_bytes=move.size_bytes,
+        space=move.from_space,
+        wide=move.wide,
+    )

@@ -1,0 +1,138 @@
+"""What a plan may depend on, put together: the picture, the pins, and the record of past moves."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Protocol
+
+import numpy as np
+
+from agent.budget.copy_history import came_up
+from agent.config import DatabaseConfig
+from agent.ledger import Ledger
+from agent.model.states import MoveState
+from agent.sampling.sampler import Picture
+from connectors.model import F64, I8, I64, Space
+from policies.benefit.sessions import bounded
+from policies.demand.growth import expected_growth, with_growth
+from policies.demand.heat import GUEST_HALF_LIVES, doubted
+from policies.model.plan import Pin, PolicySettings, Situation
+
+
+class Wish(Protocol):
+    """A pin, from the configuration or from the ledger."""
+
+    @property
+    def pattern(self) -> str:
+        """A unit's key, or a glob over keys."""
+        ...
+
+    @property
+    def pin(self) -> Pin:
+        """What is wanted of the units that match."""
+        ...
+
+
+def pins_of(database: DatabaseConfig, ledger: Ledger, now: datetime) -> tuple[Wish, ...]:
+    """Pins of the configuration, then those set by hand; a later one overrules an earlier one."""
+    return (*database.pins, *ledger.pins.rows(database.name, now))
+
+
+def situation_of(
+    picture: Picture, database: DatabaseConfig, ledger: Ledger, settings: PolicySettings, now: datetime
+) -> Situation:
+    """Everything a plan may depend on, put together from the picture, the pins and the record of past moves."""
+    units, tier_of_space = picture.catalog.units, picture.storage.tier_of_space
+    heat, cooling = picture.heat, np.zeros(len(units))
+    guest_seconds = settings.long_half_life_seconds * GUEST_HALF_LIVES
+    guests = came_up(picture.storage.tiers, ledger.moves.sent(database.name, now - timedelta(seconds=guest_seconds)))
+    if guests:
+        lately = _seconds_since(units.key, guests, now) < guest_seconds
+        heat = doubted(heat, lately & (tier_of_space[units.space] == 0))
+    moved = ledger.moves.last_moved(database.name)
+    if moved:
+        cooling = np.maximum(0.0, settings.cool_down_seconds - _seconds_since(units.key, moved, now))
+    spaces, growth = _closed(picture.storage.spaces, ledger, database.name), None
+    if picture.growth is not None and picture.growth.any():
+        growth = expected_growth(picture.growth, units, database.proposal_expires_seconds)
+        spaces = with_growth(spaces, units, growth)
+    situation = Situation(
+        units=units,
+        heat=heat,
+        spaces=spaces,
+        growth=growth,
+        tiers=picture.storage.tiers,
+        tier_of_space=tier_of_space,
+        pin=pin_column(units.key, pins_of(database, ledger, now)),
+        cooling_seconds=cooling,
+        database=picture.work,
+        roles=picture.roles,
+        sessions=picture.sessions,
+    )
+    return bounded(situation, settings)
+
+
+def _closed(spaces: tuple[Space, ...], ledger: Ledger, database: str) -> tuple[Space, ...]:
+    """The spaces, those closed to arrivals with their room unknown: to the policies such a space is no target.
+
+    What is under a space is left out: no policy asks, and situations are stored.
+    """
+    closed = {row.space for row in ledger.arrivals.rows(database)}
+    bare = (replace(space, containers=()) for space in spaces)
+    return tuple(
+        replace(space, free_bytes=None, capacity_bytes=None) if space.name in closed else space for space in bare
+    )
+
+
+def with_rest(
+    situation: Situation, database: DatabaseConfig, ledger: Ledger, settings: PolicySettings, now: datetime
+) -> Situation:
+    """The situation with what could not be moved lately resting too: tried again at once, it would fail again."""
+    since = now - timedelta(seconds=settings.cool_down_seconds)
+    failed = ledger.moves.rows(database=database.name, states={MoveState.FAILED}, since=since)
+    instants = {key: row.updated_at for row in failed for key in row.move.route.bundle.unit_keys}
+    if not instants:
+        return situation
+    resting = settings.cool_down_seconds - _seconds_since(situation.units.key, instants, now)
+    return replace(situation, cooling_seconds=np.maximum(situation.cooling_seconds, resting))
+
+
+def pin_column(keys: Sequence[str], pins: Sequence[Wish]) -> I8:
+    """Pin of each unit, shape ``(len(keys),)``."""
+    if not pins:
+        return np.full(len(keys), Pin.NONE, dtype=np.int8)
+    words = np.array([*(pin.pin for pin in pins), Pin.NONE], dtype=np.int8)
+    return words[governing_pins(keys, pins)]
+
+
+def governing_pins(keys: Sequence[str], pins: Sequence[Wish]) -> I64:
+    """Which pin governs each unit, -1 for none, shape ``(len(keys),)``.
+
+    The last matching pattern wins; an exact key matches only itself.
+    """
+    column = np.full(len(keys), -1, dtype=np.int64)
+    row_of = rows_of_keys(keys, {pin.pattern for pin in pins})
+    for at, pin in enumerate(pins):
+        if pin.pattern in row_of:
+            column[row_of[pin.pattern]] = at
+            continue
+        for row, key in enumerate(keys):
+            if fnmatch.fnmatchcase(key, pin.pattern):
+                column[row] = at
+    return column
+
+
+def _seconds_since(keys: Sequence[str], instants: Mapping[str, datetime], now: datetime) -> F64:
+    """How long ago the instant of each unit was, infinitely long where it has none."""
+    column = np.full(len(keys), np.inf)
+    for key, row in rows_of_keys(keys, instants.keys()).items():
+        column[row] = (now - instants[key]).total_seconds()
+    return column
+
+
+def rows_of_keys(keys: Sequence[str], wanted: Set[str]) -> dict[str, int]:
+    """Rows of the few keys that are wanted; those that are not there are left out."""
+    return {key: row for row, key in enumerate(keys) if key in wanted} if wanted else {}

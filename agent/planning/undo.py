@@ -1,0 +1,178 @@
+"""Back to where it was: an undo is a proposal like any other, with a digest, an expiry and an approval of its own.
+
+Statements are asked of the engine anew, because since the move the unit may have a new physical id. What came goes back
+first, then what gave way for it, which so finds its room again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from agent.config import DatabaseConfig
+from agent.ledger import Ledger, MoveRow
+from agent.model.proposals import Proposal, ProposedMove
+from agent.model.purposes import purpose_of_undo
+from agent.model.states import MoveState
+from agent.planning.containers import put_back
+from agent.planning.situation import rows_of_keys
+from connectors.base import Connector, HotplaceError
+from connectors.model import Bundle, Catalog, NoRoute, Route, UnitKind
+from policies.model.plan import MoveReason
+from policies.storage.capacity import room_bytes
+
+UNDO = "undo"  # ProposedMove.reason
+UNDOABLE = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT})
+
+
+class CannotUndo(HotplaceError):
+    """A move cannot be taken back: it was not carried out, or the world has changed since."""
+
+
+def propose_undo(
+    rows: Sequence[MoveRow],
+    database: DatabaseConfig,
+    connector: Connector,
+    ledger: Ledger,
+    now: datetime,
+    *,
+    asked_by: str = "",
+) -> int:
+    """Store a proposal that takes the moves back, and return its number. Changes nothing in the database.
+
+    Raises:
+        CannotUndo: a move was not placed, its unit is gone or elsewhere, or there is no way back.
+        ConnectorError: the engine did not answer.
+    """
+    if not rows:
+        raise CannotUndo("there is no move to take back", advice="`hotplace history` lists the moves.")
+    catalog = connector.catalog()
+    backwards = sorted(rows, key=lambda row: (row.move.reason == MoveReason.MAKE_ROOM, -row.id))
+    room = _rooms(catalog, database)
+    moves = tuple(
+        _back(ordinal, row, _route_back(row, catalog, connector, room))
+        for ordinal, row in enumerate(backwards, start=1)
+    )
+    return ledger.proposals.store(
+        Proposal(
+            database=database.name,
+            fingerprint=connector.identify().fingerprint,
+            created_at=now,
+            expires_at=now + timedelta(seconds=database.proposal_expires_seconds),
+            wait_per_hour=0.0,
+            wait_saved_per_hour=sum(move.wait_saved_per_hour for move in moves),
+            bound_per_hour=0.0,
+            gap_ratio=0.0,
+            ceiling_ratio=None,
+            moves=moves,
+            purpose=purpose_of_undo(row.id for row in rows),
+            asked_by=asked_by,
+        )
+    )
+
+
+def settle_undos(database: str, ledger: Ledger) -> int:
+    """Let moves whose undo was proposed know what became of it; returns how many were taken back."""
+    waiting = ledger.moves.rows(database=database, states={MoveState.UNDO_PROPOSED})
+    if not waiting:
+        return 0
+    undone = 0
+    for row in waiting:
+        last = max(ledger.moves.taking_back(row), key=lambda undo: undo.id, default=None)
+        if last is not None and last.state in UNDOABLE:
+            ledger.moves.transition(row.id, MoveState.UNDONE, f"move {last.id} took it back")
+            undone += 1
+        elif last is None or last.state in _ENDED:
+            why = "there is no such proposal" if last is None else f"it is {last.state}: {last.reason}"
+            ledger.moves.transition(row.id, MoveState.KEPT, f"not taken back, {why}")
+    return undone
+
+
+_ENDED = frozenset(
+    {
+        MoveState.REJECTED, MoveState.EXPIRED, MoveState.SUPERSEDED, MoveState.CANCELLED, MoveState.SKIPPED,
+        MoveState.FAILED,
+    }
+)  # fmt: skip
+
+
+def _rooms(catalog: Catalog, database: DatabaseConfig) -> dict[str, int]:
+    """Bytes that each space takes above its head-room, where that is known."""
+    ratio = database.policy_settings().head_room_ratio
+    rooms = ((space.name, room_bytes(space, ratio)) for space in database.resolve_spaces(catalog).spaces)
+    return {name: room for name, room in rooms if room is not None}
+
+
+def _route_back(row: MoveRow, catalog: Catalog, connector: Connector, room: dict[str, int]) -> Route:
+    """The kindest way back that finds room once those before it are back, the kindest of all where none does.
+
+    ``room`` is changed to what it will be then.
+    """
+    if row.state not in UNDOABLE:
+        raise CannotUndo(f"move {row.id} is {row.state}: there is nothing to take back", advice=row.reason)
+    if row.move.route.bundle.container:
+        return _container_back(row)
+    answer = connector.routes(_bundle_now(row, catalog), row.move.from_space)
+    if isinstance(answer, NoRoute):
+        raise CannotUndo(f"move {row.id} of {row.move.key} cannot be taken back: {answer.sentence}")
+    size, source, target = answer[0].bundle.size_bytes, row.move.to_space, row.move.from_space
+    left = room.get(target)
+    route = next((each for each in answer if left is not None and size + each.transient_bytes <= left), answer[0])
+    for space, more in ((source, size), (target, -size)):
+        if space in room:
+            room[space] += more
+    return route
+
+
+def _container_back(row: MoveRow) -> Route:
+    if not row.move.route.undo_steps:
+        raise CannotUndo(
+            f"move {row.id} put a container back, which is not taken back",
+            advice=f"hotplace balance --type drain --space {row.move.to_space} --container takes it out again.",
+        )
+    return put_back(row.move.route)
+
+
+def _bundle_now(row: MoveRow, catalog: Catalog) -> Bundle:
+    """The bundle of a move as the catalog has it now: same keys, perhaps other physical ids."""
+    units = catalog.units
+    row_of = rows_of_keys(units.key, set(row.move.route.bundle.unit_keys))
+    gone = [key for key in row.move.route.bundle.unit_keys if key not in row_of]
+    if gone:
+        raise CannotUndo(f"move {row.id} cannot be taken back: {', '.join(gone)} no longer exists")
+    rows = [row_of[key] for key in row.move.route.bundle.unit_keys]
+    space = catalog.spaces[int(units.space[rows[0]])].name
+    if space != row.move.to_space:
+        raise CannotUndo(
+            f"move {row.id} cannot be taken back: {row.move.key} is in {space}, not in {row.move.to_space}"
+        )
+    return Bundle(
+        key=row.move.key,
+        physical_ids=tuple(int(units.physical_id[at]) for at in rows),
+        unit_keys=row.move.route.bundle.unit_keys,
+        kind=UnitKind(int(units.kind[rows[0]])),
+        size_bytes=int(units.size_bytes[rows].sum()),
+        space=space,
+        wide=row.move.route.bundle.wide,
+        homes=row.move.route.leaves,
+    )
+
+
+def _back(ordinal: int, row: MoveRow, route: Route) -> ProposedMove:
+    move = row.move
+    return ProposedMove(
+        ordinal=ordinal,
+        key=move.key,
+        route=route,
+        from_space=move.to_space,
+        to_space=move.from_space,
+        from_tier=move.to_tier,
+        to_tier=move.from_tier,
+        reason=UNDO,
+        size_bytes=route.bundle.size_bytes,
+        wait_saved_per_hour=-move.wait_saved_per_hour,
+        copy_seconds=move.copy_seconds if route.bundle.size_bytes else 0.0,
+        payback_seconds=None,
+        sentence=f"takes move {row.id} back: {move.key} from {move.to_space} to {move.from_space}",
+        undoes=row.id,
+    )

@@ -1,0 +1,1 @@
+"""Watching one database: samples, heat, history, traces. Never writes to the database."""

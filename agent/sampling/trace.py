@@ -1,0 +1,134 @@
+"""Traces: demand collected for a time that somebody chose, apart from the heat that the agent always keeps.
+
+``hotplace trace on`` marks the beginning in the ledger; whoever samples the database (the daemon, or a command that
+observes) collects while the mark says so. Collecting again adds to what is there until it is cleared. A trace is a
+plain mean over its intervals: every interval counts by its length, however long ago it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from agent.ledger import Ledger, NotFound
+from connectors.model import I64, Demand
+from policies.demand import heat
+from policies.model.plan import HeatView, PolicySettings
+
+TRACE, TRACED, COLLECTED = "trace", "trace figures", "trace heat"  # two documents and the arrays
+PLAIN_MEAN = replace(PolicySettings(), half_life_seconds=1e9, long_half_life_seconds=1e9)  # s: nothing ever fades
+
+
+class NothingTraced(NotFound):
+    """A plan was to be made from an empty trace."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceMark:
+    """What somebody wants of the trace."""
+
+    on: bool = False
+    since: datetime | None = None  # when it was last switched on
+    until: datetime | None = None  # when it ends by itself
+    who: str = ""
+    generation: int = 0  # grows with every clear: what was collected before belongs to nobody
+
+    def collects(self, at: datetime) -> bool:
+        """Whether an interval that ended then belongs to it."""
+        return self.on and (self.since is None or at > self.since) and (self.until is None or at <= self.until)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceFigures:
+    """What was collected."""
+
+    generation: int = 0
+    intervals: int = 0
+    seconds: float = 0.0
+    last: datetime | None = None
+
+
+def read_mark(ledger: Ledger, database: str) -> TraceMark:
+    """The mark as it is."""
+    stored = ledger.state.load_document(database, TRACE)
+    return TraceMark() if stored is None else TraceMark(**_times(stored[1], "since", "until"))
+
+
+def write_mark(ledger: Ledger, database: str, mark: TraceMark) -> None:
+    """Change what is wanted; goes into the audit chain."""
+    ledger.state.save_document(database, TRACE, _plain(mark))
+    ledger.audit.record("trace.on" if mark.on else "trace.off", database, who=mark.who, generation=mark.generation)
+
+
+def read_figures(ledger: Ledger, database: str) -> TraceFigures:
+    """What has been collected since the last clear."""
+    stored = ledger.state.load_document(database, TRACED)
+    figures = TraceFigures() if stored is None else TraceFigures(**_times(stored[1], "last"))
+    generation = read_mark(ledger, database).generation
+    return figures if figures.generation == generation else TraceFigures(generation=generation)
+
+
+def traced_heat(ledger: Ledger, database: str, slots: I64) -> HeatView | None:
+    """What was collected, as heat of the units of these slots; None where nothing was. Taken to be sure."""
+    if not read_figures(ledger, database).intervals:
+        return None
+    stored = ledger.state.load_arrays(database, COLLECTED)
+    if stored is None:
+        return None
+    view = heat.view(heat.state_from_arrays(stored[1]), slots)
+    return HeatView(
+        rates=view.rates,
+        observed_seconds=view.observed_seconds,
+        confidence=np.where(view.observed_seconds > 0, 1.0, 0.0),
+    )
+
+
+class Tracer:
+    """Collects for one database. Used by the sampler, in its thread."""
+
+    def __init__(self, database: str, ledger: Ledger) -> None:
+        self._database = database
+        self._ledger = ledger
+        self._figures = TraceFigures(generation=-1)
+        self._heat = heat.empty_heat()
+
+    def see(self, demand: Demand, slots: I64, known: I64) -> None:
+        """Let one interval pass; it is kept in the ledger at once, if it belongs to the trace.
+
+        Args:
+            demand: rates of the units that had any.
+            slots: slot of each column of ``demand``, -1 where it has none.
+            known: slots of all units that exist now.
+        """
+        mark = read_mark(self._ledger, self._database)
+        if not mark.collects(demand.ended_at):
+            return
+        if self._figures.generation != mark.generation:
+            self._load()
+        self._heat = heat.update(self._heat, demand, slots, known, PLAIN_MEAN)
+        self._figures = replace(
+            self._figures,
+            generation=mark.generation,
+            intervals=self._figures.intervals + 1,
+            seconds=self._figures.seconds + demand.seconds,
+            last=demand.ended_at,
+        )
+        self._ledger.state.save_arrays(self._database, COLLECTED, demand.ended_at, heat.state_arrays(self._heat))
+        self._ledger.state.save_document(self._database, TRACED, _plain(self._figures))
+
+    def _load(self) -> None:
+        """Go on with what was collected by another process, or before a restart."""
+        self._figures = read_figures(self._ledger, self._database)
+        stored = self._ledger.state.load_arrays(self._database, COLLECTED) if self._figures.intervals else None
+        self._heat = heat.empty_heat() if stored is None else heat.state_from_arrays(stored[1])
+
+
+def _plain(values: TraceMark | TraceFigures) -> dict[str, Any]:
+    return {name: v.isoformat() if isinstance(v, datetime) else v for name, v in asdict(values).items()}
+
+
+def _times(plain: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {**plain, **{name: datetime.fromisoformat(plain[name]) for name in names if plain[name]}}

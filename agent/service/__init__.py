@@ -1,0 +1,1 @@
+"""The long-running process: daemon, schedule, watches, metrics, HTTP, logs, doctor."""

@@ -1,0 +1,332 @@
+"""The daemon: schedules the watches, serves metrics, obeys signals.
+
+SIGTERM and SIGINT stop cleanly: a running statement is cancelled (the engine rolls it back, the move stays approved)
+and what was learnt is saved. SIGHUP reads the configuration again and keeps the old one when the new is invalid.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from enum import Enum, auto
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from types import FrameType
+
+from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.schedulers.background import BackgroundScheduler
+from prometheus_client import CollectorRegistry
+from prometheus_client.gc_collector import GCCollector
+from prometheus_client.process_collector import ProcessCollector
+
+from agent.config import Config, ConfigError, load
+from agent.execution.executor import MoveEvent
+from agent.ledger import HistorySettings, Ledger
+from agent.logs import EventLog
+from agent.service.httpd import Certificate, MetricsServer
+from agent.service.jobs import ACT_EVERY_SECONDS, Job, Jobs
+from agent.service.metrics import AgentCollector
+from agent.service.schedule import next_turn, on_grid, place_in_row
+from agent.service.snapshot import STALE_SAMPLES, Snapshot
+from agent.service.watch import Watch
+from connectors.base import Clock, ConnectorError, HotplaceError, LeaseHeld
+
+log = EventLog(__name__)
+FOLD_EVERY_SECONDS = 3600.0
+FOLD_AFTER_SECONDS = 15.0  # of a start: not beside the first samples
+LOOK_AT_CLOCK_SECONDS = 30.0
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+class _Asked(Enum):
+    """What a signal asks of the daemon."""
+
+    STOP = auto()
+    RELOAD = auto()
+
+
+class Daemon:
+    """All watches of one configuration, in time."""
+
+    def __init__(self, config: Config, path: Path | None, ledger: Ledger, clock: Clock) -> None:
+        """Wire it up.
+
+        Args:
+            config: what to do.
+            path: where it was read from, for SIGHUP; None: it cannot be reloaded.
+            ledger: the durable record.
+            clock: time.
+        """
+        self.config = config
+        self._path = path
+        self._ledger = ledger
+        self._clock = clock
+        self._asked: SimpleQueue[_Asked] = SimpleQueue()  # put() is safe in a signal handler, Event.set() is not
+        self._watches: dict[str, Watch] = {}
+        self._jobs = Jobs(ledger, clock, HistorySettings(history_seconds=config.ledger.history_seconds))
+        self._scheduler: BackgroundScheduler | None = None
+        self._server: MetricsServer | None = None
+
+    def run(self) -> None:
+        """Run until asked to stop.
+
+        Raises:
+            HotplaceError: it could not start (address taken, another agent on a database ...).
+        """
+        with self._signals():
+            try:
+                self._start()
+                while (asked := self._next_asked()) is not _Asked.STOP:
+                    if asked is _Asked.RELOAD:
+                        self._reload()
+                    else:
+                        self._mind_the_clock()
+            finally:
+                self._shut_down()
+
+    def run_once(self) -> None:
+        """One cycle of every database: sample, plan, propose, act, verify.
+
+        Raises:
+            HotplaceError: one of them failed; the others were still done.
+            KeyboardInterrupt: what ran was cancelled, and a move that did stays approved.
+        """
+        failures: list[HotplaceError] = []
+        self._watches = self._make_watches(self.config)
+        try:
+            for watch in self._watches.values():
+                try:
+                    self._jobs.everything(watch)
+                except HotplaceError as error:
+                    failures.append(error)
+        finally:
+            self._close_watches()
+        if failures:
+            raise failures[0]
+
+    def ask_to_stop(self) -> None:
+        """End ``run`` soon. Safe from a signal handler and from any thread."""
+        self._asked.put(_Asked.STOP)
+
+    def ask_to_reload(self) -> None:
+        """Read the configuration again soon. Safe from a signal handler."""
+        self._asked.put(_Asked.RELOAD)
+
+    def snapshots(self) -> list[Snapshot]:
+        """What every watch knows now."""
+        return [watch.snapshot for watch in self._watches.values()]
+
+    def readiness(self) -> tuple[bool, str]:
+        """Whether every database was sampled lately, and a sentence."""
+        now = self._clock.now()
+        late = []
+        for watch in self._watches.values():
+            cycle = watch.snapshot.cycle
+            allowed = STALE_SAMPLES * watch.database.sample_seconds
+            if cycle is None or (now - cycle.taken_at).total_seconds() > allowed:
+                late.append(watch.database.name)
+        return not late, f"no fresh sample of {', '.join(late)}" if late else "ready"
+
+    # -- start and stop ------------------------------------------------------------------------------------------
+
+    def _next_asked(self) -> _Asked | None:
+        """What is asked next; None where nothing was for a while."""
+        try:
+            return self._asked.get(timeout=LOOK_AT_CLOCK_SECONDS)
+        except Empty:
+            return None
+
+    def _start(self) -> None:
+        self._watches = self._make_watches(self.config)
+        for watch in self._watches.values():
+            self._claim(watch)
+        if self.config.metrics.enabled:
+            self._server = self._metrics_server()
+            self._server.start()
+            log.info("metrics", url=self._server.url)
+        self._scheduler = self._schedule()
+        self._scheduler.start()
+        log.info("started", databases=list(self._watches), level=str(self.config.level), dry_run=self.config.dry_run)
+
+    def _metrics_server(self) -> MetricsServer:
+        metrics = self.config.metrics
+        auth, tls = metrics.basic_auth, metrics.tls
+        if metrics.listen not in LOOPBACK and (tls is None or (auth is None and tls.client_ca is None)):
+            log.warning("the metrics endpoint is open to others", listen=metrics.listen,
+                        advice="metrics.tls and metrics.basic_auth close it")  # fmt: skip
+        return MetricsServer(
+            self._registry(),
+            self.readiness,
+            listen=str(metrics.listen),
+            port=metrics.port,
+            tls=None if tls is None else Certificate(tls.certificate, tls.key, tls.client_ca),
+            expected="" if auth is None else f"{auth.user}:{auth.password.read().get_secret_value()}",
+        )
+
+    def _claim(self, watch: Watch) -> None:
+        """Be the one agent of this database, or say who is. A database that is down now may come later."""
+        try:
+            watch.hold_lease()
+        except LeaseHeld:
+            raise
+        except ConnectorError as error:
+            log.warning("not reachable yet", database=watch.database.name, error=str(error), advice=error.advice)
+
+    def _make_watches(self, config: Config) -> dict[str, Watch]:
+        return {
+            database.name: Watch(
+                database,
+                self._ledger,
+                self._clock,
+                level=config.level,
+                dry_run=config.dry_run,
+                listener=_log_move,
+                top_units=config.metrics.top_units,
+            )
+            for database in config.databases
+        }
+
+    def _registry(self) -> CollectorRegistry:
+        registry = CollectorRegistry()
+        registry.register(AgentCollector(self.snapshots, top_units=self.config.metrics.top_units, now=self._clock.now))
+        ProcessCollector(registry=registry)
+        GCCollector(registry=registry)
+        return registry
+
+    def _schedule(self) -> BackgroundScheduler:
+        """Sampling and acting of a database never wait for each other; nothing runs twice at a time."""
+        scheduler = BackgroundScheduler(
+            executors={"default": ThreadPoolExecutor(2 + 2 * len(self._watches))},
+            timezone=UTC,  # only intervals are kept, and the machine's own zone takes a data base to find
+            job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
+        )
+        soon = self._clock.now() + timedelta(seconds=0.1)
+        for position, watch in enumerate(self._watches.values()):
+            for job, every, first in self._turns(watch, soon, position):
+                scheduler.add_job(self._jobs.guarded, "interval", (job, watch), seconds=every, next_run_time=first)
+        first = next_turn(self._jobs.folded_at(), FOLD_EVERY_SECONDS, soon + timedelta(seconds=FOLD_AFTER_SECONDS))
+        scheduler.add_job(self._jobs.fold, "interval", seconds=FOLD_EVERY_SECONDS, next_run_time=first)
+        return scheduler
+
+    def _turns(self, watch: Watch, soon: datetime, position: int) -> tuple[tuple[Job, float, datetime], ...]:
+        """Each job of a watch, how often it is done in seconds, and when for the first time.
+
+        A plan comes between two samples, so that what each holds for a moment does not add up; the first plan of all
+        after the second sample, which is the first that says anything. Where no phase is given by what was done last,
+        each database is later than the one before it.
+        """
+        database = watch.database
+
+        def later(every: float) -> timedelta:
+            return place_in_row(position, len(self._watches), every)
+
+        sampled, planned = watch.sampled_at, self._jobs.planned_at(database.name)
+        sample = next_turn(sampled, database.sample_seconds, soon)
+        if sampled is None:
+            sample += later(database.sample_seconds)
+        between = sample + timedelta(seconds=min(database.sample_seconds, LOOK_AT_CLOCK_SECONDS) / 2)
+        if planned is None and sampled is None:
+            planned, every = between, database.sample_seconds
+        else:
+            every = database.plan_seconds
+        due = next_turn(planned, every, between)
+        if due == between:  # overdue, perhaps as all others are
+            due += later(every)
+        plan = on_grid(due, between, database.sample_seconds)
+        return (
+            (self._jobs.sample, database.sample_seconds, sample),
+            (self._jobs.plan, database.plan_seconds, plan),
+            (self._jobs.act, ACT_EVERY_SECONDS, soon + later(ACT_EVERY_SECONDS)),
+        )
+
+    def _mind_the_clock(self) -> None:
+        """Bring jobs forward that a wall clock set back has left in the far future: the scheduler goes by that one."""
+        if self._scheduler is None:
+            return
+        now = self._clock.now()
+        for job in self._scheduler.get_jobs():
+            if job.next_run_time - now > job.trigger.interval + timedelta(seconds=LOOK_AT_CLOCK_SECONDS):
+                log.warning("the clock was set back", job=job.name, planned_for=str(job.next_run_time))
+                job.modify(next_run_time=now)
+
+    def _shut_down(self) -> None:
+        for watch in self._watches.values():
+            watch.stop()
+        if self._scheduler is not None:
+            self._scheduler.shutdown(wait=True)
+            self._scheduler = None
+        self._close_watches()
+        if self._server is not None:
+            self._server.stop()
+            self._server = None
+        log.info("stopped")
+
+    def _close_watches(self) -> None:
+        for watch in self._watches.values():
+            try:
+                watch.close()
+            except HotplaceError as error:
+                log.warning("while closing", database=watch.database.name, error=str(error))
+
+    def _reload(self) -> None:
+        """Take over a valid new configuration; keep the old one otherwise."""
+        if self._path is None:
+            log.warning("nothing to reload: the configuration did not come from a file")
+            return
+        try:
+            config = load(self._path)
+        except ConfigError as error:
+            log.error("configuration not reloaded, the old one stays", problems=[str(p) for p in error.problems])
+            return
+        if (config.ledger, config.metrics) != (self.config.ledger, self.config.metrics):
+            log.warning("changes of ledger and metrics take effect after a restart")
+            config = config.model_copy(update={"ledger": self.config.ledger, "metrics": self.config.metrics})
+        for watch in self._watches.values():
+            watch.stop()
+        if self._scheduler is not None:
+            self._scheduler.shutdown(wait=True)
+        self._close_watches()
+        self.config, before = config, self._watches
+        self._watches = self._make_watches(config)
+        for name, watch in self._watches.items():
+            if name in before:
+                watch.go_on_from(before[name])
+            try:
+                self._claim(watch)
+            except LeaseHeld as error:  # the other databases go on; acting says so again when there is something to do
+                log.error("only watched", database=watch.database.name, error=str(error), advice=error.advice)
+        self._scheduler = self._schedule()
+        self._scheduler.start()
+        log.info("configuration reloaded", path=str(self._path))
+
+    # -- signals -------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Handle signals while running; only the main thread can."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 (the signature of a handler)
+            self.ask_to_stop()
+
+        def reload(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+            self.ask_to_reload()
+
+        wanted = {signal.SIGTERM: stop, signal.SIGINT: stop, signal.SIGHUP: reload}
+        before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _log_move(event: MoveEvent) -> None:
+    row = event.move
+    log.info("move", database=row.database, id=row.id, unit=row.move.key, to=row.move.to_space, state=str(row.state),
+             sentence=event.sentence)  # fmt: skip

@@ -1,0 +1,198 @@
+"""Looks at everything that must be right before hotplace can work, and says what mends what is not.
+
+Changes nothing: it reads over sessions that cannot write, and in the ledger's folder it makes a file without a name
+that is gone at once. What fails becomes a finding, never a traceback.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from agent.config import Config, ConfigError, DatabaseConfig, Storage
+from agent.service.packages import package_folders, strangers
+from connectors.amounts import format_bytes, format_ratio
+from connectors.base import AuthenticationFailed, Clock, DriverMissing, HotplaceError, PrivilegeMissing
+from connectors.model import Catalog, Finding, Identity, Severity, Space
+from connectors.settings import SecretUnavailable
+from policies.storage.capacity import room_bytes
+
+WATCHING = "connection"
+MOVING = "move_connection"
+CODES = (  # the first class that fits gives the finding its code; any other error is "connection"
+    (AuthenticationFailed, "authentication"),
+    (DriverMissing, "driver"),
+    (PrivilegeMissing, "privilege"),
+    (SecretUnavailable, "secret"),
+)
+
+
+def examine(config: Config, database: DatabaseConfig, clock: Clock) -> list[Finding]:
+    """Every finding about this machine, this database and the accounts that are used on it.
+
+    Args:
+        config: the whole configuration.
+        database: the one to look at.
+        clock: what the connectors tell the time by.
+
+    Returns:
+        Findings of the machine first, then those of the watching and, where it is another, of the moving account.
+    """
+    findings = [packages_finding(), ledger_finding(config.ledger.path)]
+    findings += _examine_watching(database, clock)
+    if database.move_connection is not None:
+        findings += _examine_moving(database, clock)
+    return findings
+
+
+def packages_finding() -> Finding:
+    """Whether agent, connectors and policies come from one place; their names are generic."""
+    home = Path(__file__).resolve().parents[2]
+    foreign = strangers(package_folders(), home)
+    if not foreign:
+        return Finding(severity=Severity.OK, code="packages", sentence=f"all packages are loaded from {home}")
+    listed = ", ".join(f"{name} from {place}" for name, place in foreign.items())
+    return Finding(
+        severity=Severity.ERROR,
+        code="packages",
+        sentence=f"hotplace lives in {home}, but another program's package stands in its way: {listed}",
+        remedy="Install hotplace into a virtual environment of its own, and unset PYTHONPATH.",
+        values=foreign,
+    )
+
+
+def ledger_finding(path: Path) -> Finding:
+    """Whether the ledger can be written where the configuration puts it."""
+    try:
+        if path.exists():
+            with path.open("r+b"):
+                pass
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        return Finding(
+            severity=Severity.ERROR,
+            code="ledger_path",
+            sentence=f"the ledger {path} cannot be written: {error.strerror}",
+            remedy=f"Make {path.parent} a folder that the user of hotplace may write to, or change ledger.path.",
+            values={"path": str(path)},
+        )
+    return Finding(severity=Severity.OK, code="ledger_path", sentence=f"the ledger {path} can be written")
+
+
+def storage_findings(storage: Storage, head_room_ratio: float) -> Iterator[Finding]:
+    """Tiers and spaces beside the room that is left in them; ``head_room_ratio`` of a space is never filled."""
+    for space, row in zip(storage.spaces, storage.tier_of_space, strict=True):
+        if row >= 0:
+            yield _room(space, storage.tiers[int(row)].name, head_room_ratio)
+        else:
+            yield Finding(
+                severity=Severity.INFO,
+                code="space_not_managed",
+                sentence=f"the space {space.name} belongs to no tier: what is in it stays there",
+                values={"space": space.name},
+            )
+
+
+def _examine_watching(database: DatabaseConfig, clock: Clock) -> Iterator[Finding]:
+    """The account that watches, and the storage as it sees it."""
+    try:
+        with closing(database.connect(clock)) as connector:
+            yield _answered(connector.identify(), WATCHING)
+            moves_too = database.move_connection is None
+            yield from (finding for finding in connector.doctor() if moves_too or not finding.about_moving)
+            yield from _storage(database, connector.catalog())
+    except HotplaceError as error:
+        yield _failed(error, WATCHING)
+
+
+def _examine_moving(database: DatabaseConfig, clock: Clock) -> Iterator[Finding]:
+    """The account that moves: what it lacks, and whether it reaches the same database as the one that watches."""
+    try:
+        with closing(database.connect_mover_side(clock)) as moving:
+            identity = moving.identify()
+            yield _answered(identity, MOVING)
+            yield from (_of_account(finding, MOVING) for finding in moving.doctor())
+        with closing(database.connect(clock)) as watching:
+            watched = watching.identify()
+    except HotplaceError as error:
+        yield _failed(error, MOVING)
+        return
+    if watched.fingerprint != identity.fingerprint:
+        yield Finding(
+            severity=Severity.ERROR,
+            code="other_database",
+            sentence=f"{MOVING} reaches another database ({identity.database}) than {WATCHING} ({watched.database})",
+            remedy=f"Let both name the same server and database under {database.name}.",
+            values={WATCHING: watched.fingerprint, MOVING: identity.fingerprint},
+        )
+
+
+def _answered(identity: Identity, account: str) -> Finding:
+    return Finding(
+        severity=Severity.OK,
+        code="connection",
+        sentence=f"{account}: {identity.engine} {identity.version} answers, database {identity.database}",
+        values={"account": account, "version": identity.version, "database": identity.database},
+    )
+
+
+def _of_account(finding: Finding, account: str) -> Finding:
+    return replace(finding, sentence=f"{account}: {finding.sentence}", values={**finding.values, "account": account})
+
+
+def _failed(error: HotplaceError, account: str) -> Finding:
+    """An error as a finding; the class says what kind."""
+    code = next((code for kind, code in CODES if isinstance(error, kind)), "connection")
+    return Finding(
+        severity=Severity.ERROR,
+        code=code,
+        sentence=f"{account}: {error}",
+        remedy=error.advice,
+        values={"account": account},
+    )
+
+
+def _storage(database: DatabaseConfig, catalog: Catalog) -> Iterator[Finding]:
+    try:
+        storage = database.resolve_spaces(catalog)
+    except ConfigError as error:
+        for problem in error.problems:
+            yield Finding(
+                severity=Severity.ERROR,
+                code="space_missing",
+                sentence=str(problem),
+                remedy=error.advice,
+                values={"path": problem.path},
+            )
+    else:
+        yield from storage_findings(storage, database.policy_settings().head_room_ratio)
+
+
+def _room(space: Space, tier: str, head_room_ratio: float) -> Finding:
+    """What is left in a managed space above its head-room."""
+    where = f"space {space.name} (tier {tier})"
+    left = room_bytes(space, head_room_ratio)
+    values = {"space": space.name, "tier": tier}
+    if left is None:
+        return Finding(
+            severity=Severity.WARNING,
+            code="room_unknown",
+            sentence=f"the room in {where} is not known, so nothing can be moved there",
+            remedy=f"Give it a capacity: spaces: [{{name: {space.name}, capacity: 200 GiB}}].",
+            values=values,
+        )
+    values["room_bytes"] = str(left)
+    if left > 0:
+        sentence = f"{where}: {format_bytes(left)} left above its head-room of {format_ratio(head_room_ratio)}"
+        return Finding(severity=Severity.OK, code="room", sentence=sentence, values=values)
+    return Finding(
+        severity=Severity.WARNING,
+        code="room_short",
+        sentence=f"{where} is {format_bytes(-left)} short of its head-room of {format_ratio(head_room_ratio)}",
+        remedy="Nothing will move there until something leaves it or it grows.",
+        values=values,
+    )

@@ -1,0 +1,183 @@
+"""What the daemon does at each turn: sample, plan or act for one watch, fold the history; and all of it once."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+
+from agent.explanation.decisions import forget
+from agent.ledger import HistorySettings, Ledger
+from agent.logs import EventLog
+from agent.service.memory import return_free_blocks, smaller_blocks_returned
+from agent.service.snapshot import STATUS, status_document
+from agent.service.watch import Watch
+from connectors.base import Clock, HotplaceError
+from connectors.interruptible import interruptible
+
+log = EventLog(__name__)
+ACT_EVERY_SECONDS = 1.0  # how soon an approval is noticed, and what people ask of a move that is held
+UNDECIDED_KEPT = timedelta(days=1)  # megabytes each: what proposals were made from that nobody decided about
+LONGEST_REST_SECONDS = 60.0  # between two tries to act that fail: each writes to the log, and may write to the ledger
+PLANNED = "planned"  # name of the document whose time tells when the daemon planned last, by database
+FOLDED = "history folded"  # the same of folding, which is for all databases at once:
+ALL_DATABASES = ""
+WORK_SECONDS = 7 * 86400.0  # that the work of databases is kept by the interval, for outcomes
+
+Job = Callable[[Watch], None]
+
+
+@dataclass(slots=True)
+class _Rest:
+    """How long a job that failed is left alone: twice as long with every failure in a row."""
+
+    seconds: float = 0.0
+    until: float = -math.inf  # on the monotonic clock
+
+    def after_failure(self, now: float) -> None:
+        """Rest from ``now`` on."""
+        self.seconds = min(LONGEST_REST_SECONDS, max(ACT_EVERY_SECONDS, 2 * self.seconds))
+        self.until = now + self.seconds
+
+
+class Jobs:
+    """The turns of all watches. Those of one watch may run at the same time, each of them once."""
+
+    def __init__(self, ledger: Ledger, clock: Clock, history: HistorySettings) -> None:
+        """Wire it up.
+
+        Args:
+            ledger: the durable record.
+            clock: time.
+            history: how long it is kept.
+        """
+        self._ledger = ledger
+        self._clock = clock
+        self._history = history
+        self._rests: defaultdict[str, _Rest] = defaultdict(_Rest)  # from acting, by database
+        self._unplanned: set[str] = set()  # databases that had no sample when their plan was due
+        self._told: dict[str, int] = {}  # number of the last proposal that the log spoke of, by database
+
+    def guarded(self, job: Job, watch: Watch) -> None:
+        """Run a job; what goes wrong is said, and tried again at the next turn."""
+        try:
+            job(watch)
+        except HotplaceError as error:
+            log.error("failed", job=job.__name__, database=watch.database.name, error=str(error), advice=error.advice)
+        if job != self.act:
+            return_free_blocks()
+
+    def sample(self, watch: Watch) -> None:
+        """Sample, see what became of moves, and let everybody know.
+
+        Raises:
+            HotplaceError: the database did not answer.
+        """
+        failed_before = watch.snapshot.error
+        try:
+            cycle = watch.sample()
+        except HotplaceError:
+            self._note_status(watch)  # whoever asks for the status learns that it runs, and why it has no samples
+            raise
+        if failed_before:
+            log.info("answers again", database=watch.database.name)
+        log.debug("sampled", database=watch.database.name, sentence=cycle.sentence, seconds=round(cycle.seconds, 3))
+        watch.count_proposals()
+        for outcome in watch.verify():
+            log.info("outcome", database=watch.database.name, verdict=str(outcome.verdict), sentence=outcome.sentence)
+        self._note_status(watch)
+        if cycle.evidence and watch.database.name in self._unplanned:  # the server came later than the daemon
+            self.plan(watch)
+
+    def plan(self, watch: Watch) -> None:
+        """Plan, and store what is worth proposing; a proposal is told to the log once.
+
+        Raises:
+            HotplaceError: the ledger or the database did not answer.
+        """
+        with smaller_blocks_returned():
+            planning = watch.plan()
+            number = None if planning is None else watch.propose(planning)
+        if planning is None:
+            self._unplanned.add(watch.database.name)
+        else:
+            self._unplanned.discard(watch.database.name)
+            self._ledger.state.save_document(watch.database.name, PLANNED, None)
+        if number is not None and planning is not None and self._told.get(watch.database.name) != number:
+            self._told[watch.database.name] = number
+            log.info("proposal", database=watch.database.name, id=number, moves=len(planning.plan.moves),
+                     wait_saved_per_hour=round(planning.plan.wait_saved_per_hour, 1))  # fmt: skip
+
+    def planned_at(self, database: str) -> datetime | None:
+        """When its last plan was made, by this daemon or one before it; None: never."""
+        return self._noted_at(database, PLANNED)
+
+    def folded_at(self) -> datetime | None:
+        """When history was folded last; None: never."""
+        return self._noted_at(ALL_DATABASES, FOLDED)
+
+    def _noted_at(self, database: str, name: str) -> datetime | None:
+        stored = self._ledger.state.load_document(database, name)
+        return None if stored is None else stored[0]
+
+    def act(self, watch: Watch) -> None:
+        """Carry out what is approved, unless the last try has failed a moment ago.
+
+        Raises:
+            HotplaceError: it failed before or beside a move.
+        """
+        rest = self._rests[watch.database.name]
+        if self._clock.monotonic() < rest.until:
+            return
+        try:
+            done = watch.act()
+        except HotplaceError:
+            rest.after_failure(self._clock.monotonic())
+            raise
+        rest.seconds = 0.0
+        if done:
+            with smaller_blocks_returned():
+                watch.plan()  # the ranking and the metrics show the new homes at once
+            return_free_blocks()  # what a plan leaves behind, and the catalogs that prechecks have read
+
+    def fold(self) -> None:
+        """Fold old history, and forget what decisions of that age rested on."""
+        now = self._clock.now()
+        report = self._ledger.history.fold(now, self._history)
+        self._ledger.work.drop(now - timedelta(seconds=WORK_SECONDS))
+        oldest = now - timedelta(seconds=self._history.history_seconds)
+        forgotten = forget(self._ledger, oldest, undecided_before=max(oldest, now - UNDECIDED_KEPT))
+        self._ledger.state.save_document(ALL_DATABASES, FOLDED, None)
+        log.debug("history folded", report=str(report), decisions_forgotten=forgotten)
+        self._give_back()
+
+    def _give_back(self) -> None:
+        """Make the ledger's files as small as what they hold, as far as that is quickly done."""
+        try:
+            given = self._ledger.upkeep.give_back()
+        except HotplaceError as error:
+            log.warning("ledger not made smaller", error=str(error), advice=error.advice)
+            return
+        if given.bytes or given.sentence:
+            log.info("ledger made smaller", bytes=given.bytes, free_bytes=given.free_bytes, sentence=given.sentence)
+
+    def everything(self, watch: Watch) -> None:
+        """Two samples one sampling period apart, and all that follows from them.
+
+        Raises:
+            HotplaceError: one of the steps failed.
+            KeyboardInterrupt: what ran was cancelled.
+        """
+        watch.sample()
+        self._clock.sleep(watch.database.sample_seconds)
+        self.sample(watch)
+        self.plan(watch)
+        interruptible(partial(self.act, watch), watch.stop)
+
+    def _note_status(self, watch: Watch) -> None:
+        document = status_document(watch.snapshot, self._clock.now(), os.getpid())
+        self._ledger.state.save_document(watch.database.name, STATUS, document)

@@ -1,0 +1,274 @@
+"""Everything that Prometheus sees, rendered from what the last cycle left in memory.
+
+A scrape never touches a database or the ledger. Few labels, the top N units and one ``other`` row: whoever wants all of
+them asks ``hotplace units --json``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from agent.explanation.ranking import Standing
+from agent.model.outcomes import OutcomeVerdict
+from agent.model.states import MoveState
+from agent.service.snapshot import Snapshot
+from policies.benefit.foreground_wait import HOUR
+from policies.benefit.roles import measured, waited_seconds
+
+OTHER = "other"
+DATABASE_LABELS = ("database", "engine")
+# Counted from 0, so that the first one of a kind is an increase.
+ENDS = (MoveState.PLACED, MoveState.FAILED, MoveState.SKIPPED, MoveState.CANCELLED, MoveState.UNDONE)
+
+
+class AgentCollector(Collector):
+    """Renders snapshots; holds no state of its own."""
+
+    def __init__(
+        self,
+        snapshots: Callable[[], Iterable[Snapshot]],
+        *,
+        top_units: int,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """Wire it up.
+
+        Args:
+            snapshots: the present snapshot of every watched database.
+            top_units: how many units are exported one by one.
+            now: wall-clock time.
+        """
+        self._snapshots = snapshots
+        self._top_units = top_units
+        self._now = now
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing in advance: the registry then does not collect just to learn the names."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """Every family once, with the rows of every database."""
+        snapshots = list(self._snapshots())
+        yield from self._agent(snapshots)
+        yield from _spaces(snapshots)
+        yield from _roles(snapshots)
+        yield from _plans(snapshots)
+        yield from _undecided(snapshots)
+        yield from _leftovers(snapshots)
+        yield from _outcomes(snapshots)
+        yield from _units(snapshots, self._top_units)
+
+    def _agent(self, snapshots: list[Snapshot]) -> Iterator[Metric]:
+        """The agent's own health and cost."""
+        up = GaugeMetricFamily("hotplace_up", "1 if the last sampling cycle succeeded.", labels=DATABASE_LABELS)
+        age = GaugeMetricFamily(
+            "hotplace_sample_age_seconds", "Seconds since the last good sample.", labels=DATABASE_LABELS
+        )
+        cycle = GaugeMetricFamily("hotplace_cycle_seconds", "Length of the last cycle.", labels=DATABASE_LABELS)
+        cycles = CounterMetricFamily("hotplace_cycles", "Sampling cycles that succeeded.", labels=DATABASE_LABELS)
+        failures = CounterMetricFamily(
+            "hotplace_cycle_failures", "Sampling cycles that failed.", labels=DATABASE_LABELS
+        )
+        server = CounterMetricFamily(
+            "hotplace_server_seconds", "Server time spent in the agent's own queries.", labels=DATABASE_LABELS
+        )
+        units = GaugeMetricFamily("hotplace_units", "Units seen in the catalog.", labels=DATABASE_LABELS)
+        for snapshot in snapshots:
+            labels = _labels(snapshot)
+            up.add_metric(labels, float(snapshot.cycle is not None and not snapshot.error))
+            cycles.add_metric(labels, snapshot.cycles)
+            failures.add_metric(labels, snapshot.failures)
+            server.add_metric(labels, snapshot.server_seconds)
+            if snapshot.cycle is not None:
+                age.add_metric(labels, (self._now() - snapshot.cycle.taken_at).total_seconds())
+                cycle.add_metric(labels, snapshot.cycle.seconds)
+                units.add_metric(labels, snapshot.cycle.units)
+        yield from (up, age, cycle, cycles, failures, server, units)
+
+
+def _labels(snapshot: Snapshot) -> list[str]:
+    return [snapshot.database, snapshot.engine]
+
+
+def _spaces(snapshots: list[Snapshot]) -> Iterator[Metric]:
+    """Room in every managed space, and how fast its tier answers."""
+    labels = ("database", "space", "tier")
+    free = GaugeMetricFamily("hotplace_space_free_bytes", "Free bytes of a space, where known.", labels=labels)
+    used = GaugeMetricFamily("hotplace_space_used_bytes", "Used bytes of a space.", labels=labels)
+    latency = GaugeMetricFamily(
+        "hotplace_tier_random_read_seconds", "Random read time of a tier.", labels=("database", "tier", "source")
+    )
+    for snapshot in snapshots:
+        storage = snapshot.storage
+        if storage is None:
+            continue
+        for space, tier in zip(storage.spaces, storage.tier_of_space, strict=True):
+            name = storage.tiers[int(tier)].name if tier >= 0 else ""
+            used.add_metric([snapshot.database, space.name, name], space.used_bytes)
+            if space.free_bytes is not None:
+                free.add_metric([snapshot.database, space.name, name], space.free_bytes)
+        for each in storage.tiers:
+            latency.add_metric([snapshot.database, each.name, each.speed.source], each.speed.random_read_seconds)
+    yield from (free, used, latency)
+
+
+def _roles(snapshots: list[Snapshot]) -> Iterator[Metric]:
+    """Waits for logs, temporary and undo spaces, where the engine knows any."""
+    wait = GaugeMetricFamily(
+        "hotplace_role_wait_per_hour_seconds",
+        "Time that sessions wait for a log, temporary or undo space, per hour.",
+        labels=("database", "role", "name"),
+    )
+    for snapshot in snapshots:
+        for figures in snapshot.roles:
+            if measured(figures):
+                wait.add_metric([snapshot.database, figures.role, figures.name], waited_seconds(figures) * HOUR)
+    yield wait
+
+
+def _leftovers(snapshots: list[Snapshot]) -> Iterator[Metric]:
+    """What interrupted moves have left in the database, until it is removed."""
+    number = GaugeMetricFamily(
+        "hotplace_leftovers", "What interrupted moves have left and is not removed yet.", labels=("database",)
+    )
+    size = GaugeMetricFamily("hotplace_leftover_bytes", "Bytes of it, as far as known.", labels=("database",))
+    for snapshot in snapshots:
+        number.add_metric([snapshot.database], len(snapshot.leftovers))
+        size.add_metric([snapshot.database], sum(each.bytes or 0 for each in snapshot.leftovers))
+    yield from (number, size)
+
+
+def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
+    """What the last plan is worth, and what became of moves."""
+    wait = GaugeMetricFamily(
+        "hotplace_wait_per_hour_seconds", "Foreground read wait by the model, per hour.", labels=("database",)
+    )
+    saved = GaugeMetricFamily(
+        "hotplace_plan_wait_saved_per_hour_seconds", "Wait the last plan would save, per hour.", labels=("database",)
+    )
+    missed = GaugeMetricFamily(
+        "hotplace_plan_missed_wait_ratio",
+        "Share of all read wait that the best possible plan might save and the last one does not.",
+        labels=("database",),
+    )
+    moves = CounterMetricFamily("hotplace_moves", "Moves by the state they ended in.", labels=("database", "state"))
+    proposals = GaugeMetricFamily("hotplace_proposals", "Open proposals by state.", labels=("database", "state"))
+    moved = CounterMetricFamily("hotplace_moved_bytes", "Bytes of placed moves.", labels=("database",))
+    running = GaugeMetricFamily(
+        "hotplace_move_running_ratio", "Share done of the running move, where known.", labels=("database", "unit")
+    )
+    left = GaugeMetricFamily(
+        "hotplace_move_left_seconds", "Time the running move will take at its speed.", labels=("database", "unit")
+    )
+    halfway = GaugeMetricFamily(
+        "hotplace_groups_left_worse",
+        "Groups of moves that ended halfway, so that sessions wait more than before, and are not taken back.",
+        labels=("database",),
+    )
+    for snapshot in snapshots:
+        halfway.add_metric([snapshot.database], snapshot.groups_left_worse)
+        moved.add_metric([snapshot.database], snapshot.moved_bytes)
+        if snapshot.running is not None and snapshot.running.ratio is not None:
+            running.add_metric([snapshot.database, snapshot.running.unit], snapshot.running.ratio)
+        if snapshot.running is not None and snapshot.running.left_seconds is not None:
+            left.add_metric([snapshot.database, snapshot.running.unit], snapshot.running.left_seconds)
+        for state, count in (snapshot.proposals or {}).items():
+            proposals.add_metric([snapshot.database, state], count)
+        ended: dict[str, int] = {**dict.fromkeys(ENDS, 0), **(snapshot.moves or {})}
+        ended[MoveState.UNDONE] = snapshot.undone
+        for state, count in ended.items():
+            moves.add_metric([snapshot.database, state], count)
+        if snapshot.worth is not None:
+            wait.add_metric([snapshot.database], snapshot.worth.wait_per_hour)
+            saved.add_metric([snapshot.database], snapshot.worth.wait_saved_per_hour)
+            missed.add_metric([snapshot.database], snapshot.worth.missed_wait_ratio)
+    yield from (wait, saved, missed, proposals, moves, moved, running, left, halfway)
+
+
+def _undecided(snapshots: list[Snapshot]) -> Iterator[Metric]:
+    """Since when and until when the most urgent proposal without a decision can be decided; no row without one."""
+    created = GaugeMetricFamily(
+        "hotplace_proposal_created_timestamp_seconds",
+        "When the undecided proposal that expires first was made.",
+        labels=("database",),
+    )
+    expires = GaugeMetricFamily(
+        "hotplace_proposal_expires_timestamp_seconds",
+        "When the first of the undecided proposals expires.",
+        labels=("database",),
+    )
+    for snapshot in snapshots:
+        if snapshot.undecided is not None:
+            created.add_metric([snapshot.database], snapshot.undecided.created_at.timestamp())
+            expires.add_metric([snapshot.database], snapshot.undecided.expires_at.timestamp())
+    yield from (created, expires)
+
+
+def _outcomes(snapshots: list[Snapshot]) -> Iterator[Metric]:
+    """What was measured after moves, and the last of it beside what was predicted."""
+    verdicts = CounterMetricFamily(
+        "hotplace_outcomes",
+        "Proposals measured after their moves, undos left out, by verdict.",
+        labels=("database", "verdict"),
+    )
+    undos = CounterMetricFamily(
+        "hotplace_undo_outcomes", "Undos measured after their moves, by verdict.", labels=("database", "verdict")
+    )
+    saved = GaugeMetricFamily(
+        "hotplace_outcome_saved_ratio",
+        "Share of the wait per transaction that the last measured proposal saved, and was predicted to.",
+        labels=("database", "source"),
+    )
+    for snapshot in snapshots:
+        for verdict in OutcomeVerdict:
+            verdicts.add_metric([snapshot.database, verdict], snapshot.outcomes[verdict])
+            undos.add_metric([snapshot.database, verdict], snapshot.undo_outcomes[verdict])
+        last = snapshot.last_outcome
+        if last is not None and not math.isnan(last.saved_ratio):
+            saved.add_metric([snapshot.database, "predicted"], last.predicted_saved_ratio)
+            saved.add_metric([snapshot.database, "measured"], last.saved_ratio)
+    yield from (verdicts, undos, saved)
+
+
+def _units(snapshots: list[Snapshot], top: int) -> Iterator[Metric]:
+    """The top units one by one, the rest as ``other``."""
+    labels = ("database", "unit", "tier")
+    families = {
+        "benefit_per_hour": GaugeMetricFamily(
+            "hotplace_unit_benefit_per_hour_seconds", "Wait per hour that fast storage is worth.", labels=labels
+        ),
+        "saved_if_moved": GaugeMetricFamily(
+            "hotplace_unit_wait_saved_per_hour_seconds", "Wait saved per hour if moved now.", labels=labels
+        ),
+        "sync_reads": GaugeMetricFamily(
+            "hotplace_unit_sync_reads_per_second", "Random reads that sessions wait for.", labels=labels
+        ),
+        "size_bytes": GaugeMetricFamily("hotplace_unit_size_bytes", "Size of the unit.", labels=labels),
+    }
+    verdicts = GaugeMetricFamily(
+        "hotplace_units_by_verdict", "Units by the last plan's verdict.", labels=("database", "verdict")
+    )
+    for snapshot in snapshots:
+        if snapshot.standing is None:
+            continue
+        for column, family in families.items():
+            _add_top(family, snapshot.database, snapshot.standing, column, top)
+        for verdict, count in snapshot.standing.by_verdict.items():
+            verdicts.add_metric([snapshot.database, verdict], count)
+    yield from (*families.values(), verdicts)
+
+
+def _add_top(family: GaugeMetricFamily, database: str, standing: Standing, column: str, top: int) -> None:
+    ranking, values = standing.top, getattr(standing.top, column)
+    for row in range(min(top, len(ranking))):
+        tier = int(ranking.tier[row])
+        family.add_metric(
+            [database, ranking.key[row], ranking.tier_names[tier] if tier >= 0 else ""], float(values[row])
+        )
+    if standing.units > top:
+        family.add_metric([database, OTHER, OTHER], standing.beyond(column, top))

@@ -1,0 +1,42 @@
+"""Files for the surroundings of hotplace: scripts for privileges, the unit, alert rules, the dashboard, manifests.
+
+They lie in ``deploy/`` of a checkout. A wheel carries them as ``agent/deploy`` (sources in pyproject.toml).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+
+_AGENT = Path(__file__).resolve().parents[1]
+
+
+class Kind(StrEnum):
+    """A folder of ``deploy/``."""
+
+    PRIVILEGES = "privileges"
+    SYSTEMD = "systemd"
+    PROMETHEUS = "prometheus"
+    GRAFANA = "grafana"
+    KUBERNETES = "kubernetes"
+
+
+def folder(kind: Kind) -> Path:
+    """Where the files of a kind are, in a checkout or in what a wheel has installed."""
+    checkout = _AGENT.parent / "deploy"
+    return (checkout if checkout.is_dir() else _AGENT / "deploy") / kind
+
+
+def files(kind: Kind) -> tuple[Path, ...]:
+    """Every file of a kind, by name."""
+    return tuple(sorted(path for path in folder(kind).iterdir() if path.is_file()))
+
+
+def engines() -> tuple[str, ...]:
+    """Engines that there are scripts for, sorted."""
+    return tuple(sorted({path.name.partition("-")[0] for path in files(Kind.PRIVILEGES)}))
+
+
+def scripts(engine: str) -> tuple[Path, ...]:
+    """The scripts that give an engine's logins what they need, by name."""
+    return tuple(path for path in files(Kind.PRIVILEGES) if path.name.startswith(f"{engine}-"))

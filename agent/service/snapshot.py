@@ -1,0 +1,128 @@
+"""What a watch knows now, for the metrics, the health checks and ``hotplace status``: figures and the top units."""
+
+from __future__ import annotations
+
+import socket
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Self
+
+from agent.config import Storage
+from agent.execution.leftovers import Leftover
+from agent.execution.progress import RunningMove
+from agent.explanation.ranking import Standing
+from agent.explanation.read_times import read_times_document
+from agent.model.outcomes import Outcome, OutcomeVerdict
+from agent.sampling.sampler import Cycle
+from connectors.figures import RoleFigures
+from connectors.model import Identity
+from policies.model.plan import Plan
+
+STATUS = "status"  # name under which the ledger keeps the document
+STALE_SAMPLES = 3  # a database without a sample for this many sampling periods is not watched as it should be
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worth:
+    """What a plan comes to, without its columns."""
+
+    wait_per_hour: float
+    wait_saved_per_hour: float
+    missed_wait_ratio: float  # share of all read wait
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """The figures of a plan."""
+        return cls(
+            wait_per_hour=plan.wait_per_hour,
+            wait_saved_per_hour=plan.wait_saved_per_hour,
+            missed_wait_ratio=plan.missed_wait_ratio,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """How long a proposal can be decided upon."""
+
+    created_at: datetime
+    expires_at: datetime
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """What the last cycle left in memory: all that metrics and health checks ever look at."""
+
+    database: str
+    engine: str
+    identity: Identity | None = None
+    storage: Storage | None = None  # tiers carry calibrated speeds
+    cycle: Cycle | None = None
+    roles: tuple[RoleFigures, ...] = ()  # averaged
+    worth: Worth | None = None  # of the last plan
+    standing: Standing | None = None  # of the last plan
+    cycles: int = 0
+    failures: int = 0
+    server_seconds: float = 0.0
+    cycle_seconds: float = 0.0
+    running: RunningMove | None = None  # the move whose statement runs
+    error: str = ""
+    moved_bytes: int = 0
+    moves: Mapping[str, int] | None = None  # state -> how many ended there since start
+    leftovers: tuple[Leftover, ...] = ()  # what interrupted moves have left in the database
+    undone: int = 0  # moves that another one took back, since start
+    groups_left_worse: int = 0  # that ended halfway, and are neither taken back nor judged
+    proposals: Mapping[str, int] | None = None  # state -> how many are open
+    undecided: Term | None = None  # of the proposal that expires first of those that wait for a decision
+    outcomes: Counter[OutcomeVerdict] = field(default_factory=Counter)  # measured proposals since start, undos left out
+    undo_outcomes: Counter[OutcomeVerdict] = field(default_factory=Counter)  # measured undos since start
+    last_outcome: Outcome | None = None  # undos left out
+
+    def note(self, outcome: Outcome) -> None:
+        """Count what was measured: what moves brought, and what taking them back did, each for itself."""
+        if outcome.undo:
+            self.undo_outcomes[outcome.verdict] += 1
+        else:
+            self.outcomes[outcome.verdict] += 1
+            self.last_outcome = outcome
+
+
+def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, Any]:
+    """What ``hotplace status`` shows of a running daemon, as JSON values."""
+    cycle = snapshot.cycle
+    return {
+        "at": now.isoformat(),
+        "pid": pid,
+        "host": socket.gethostname(),
+        "engine": snapshot.engine,
+        "version": snapshot.identity.version if snapshot.identity else None,
+        "cycles": snapshot.cycles,
+        "failures": snapshot.failures,
+        "error": snapshot.error or None,
+        "last_sample": cycle.taken_at.isoformat() if cycle else None,
+        "last_cycle": cycle.sentence if cycle else None,
+        "units": cycle.units if cycle else 0,
+        "server_seconds": snapshot.server_seconds,
+        "cycle_seconds": snapshot.cycle_seconds,
+        "spaces": [] if snapshot.storage is None else _rooms(snapshot.storage),
+        "tiers": [] if snapshot.storage is None else read_times_document(snapshot.storage.tiers),
+    }
+
+
+def _rooms(storage: Storage) -> list[dict[str, Any]]:
+    """Used, free and capacity bytes of each space with its tier, fastest first; spaces without a tier are last."""
+    names = [tier.name for tier in storage.tiers]
+    tiered = sorted(
+        zip(storage.tier_of_space.tolist(), storage.spaces, strict=True), key=lambda pair: (pair[0] < 0, pair[0])
+    )
+    return [
+        {
+            "space": space.name,
+            "tier": names[tier] if tier >= 0 else None,
+            "used_bytes": space.used_bytes,
+            "free_bytes": space.free_bytes,
+            "capacity_bytes": space.capacity_bytes,
+        }
+        for tier, space in tiered
+    ]

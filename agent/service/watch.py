@@ -1,0 +1,387 @@
+"""One watched database: its connectors, sampler, planner, executor and verifier, wired together.
+
+The daemon calls these methods from its schedule, the demo and the tests call them one after the other. ``sample``,
+``plan`` and ``verify`` share a lock; ``act`` runs beside them on connections of its own, so that sampling goes on while
+a table is copied.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import datetime
+
+from agent.config import MOST_TOP_UNITS, DatabaseConfig, Level
+from agent.execution.executor import Executor, Listener, Ties
+from agent.execution.leftovers import leftovers_of
+from agent.execution.progress import PROGRESS, RunningMove, progress_document
+from agent.explanation.advice import ADVICE, advice_document, advice_on
+from agent.explanation.decisions import decision_of_proposal, keep
+from agent.explanation.explanation_archive import keep_told
+from agent.explanation.pins import PIN_REPORTS, pin_reports, reports_document
+from agent.explanation.prospects import Prospect, prospect_of
+from agent.explanation.ranking import RANKING, Ordered, Standing
+from agent.ledger import Ledger, MoveRow
+from agent.ledger.stored import ENDED
+from agent.model.outcomes import Outcome
+from agent.model.proposals import Proposal
+from agent.model.states import ACTIONABLE, UNFINISHED, MoveState, ProposalState
+from agent.planning.containers import TakingOut, take_out
+from agent.planning.obsolete_proposals import asked_for, end_without_basis
+from agent.planning.planner import Planning, make_planning, proposal_of
+from agent.planning.undo import settle_undos
+from agent.sampling.sampler import Cycle, Sampler, Seen, always
+from agent.sampling.trace import NothingTraced
+from agent.service.snapshot import Snapshot, Term, Worth
+from agent.verification.left_worse import GroupWatch
+from agent.verification.settling import Settling
+from connectors.base import Clock, Connector, Lease
+from connectors.model import Identity
+from policies.modes.dispatch import Mode
+
+
+class Watch:
+    """Everything hotplace does with one database."""
+
+    def __init__(
+        self,
+        database: DatabaseConfig,
+        ledger: Ledger,
+        clock: Clock,
+        *,
+        level: Level,
+        dry_run: bool,
+        listener: Listener | None = None,
+        asked_by: str = "",
+        top_units: int = MOST_TOP_UNITS,
+        keeps: Callable[[], bool] = always,
+    ) -> None:
+        """Wire it up; connects on first use.
+
+        Args:
+            database: its configuration.
+            ledger: the durable record.
+            clock: time.
+            level: how far the agent goes by itself.
+            dry_run: approved moves are not carried out; no session that could write is ever opened.
+            listener: told of everything that happens to a move.
+            asked_by: who gave the command that this is part of; "": nobody, it is the agent itself.
+            top_units: that the snapshot tells of one by one.
+            keeps: asked before anything that was learnt or planned goes into the ledger; proposals do in any case.
+        """
+        self.database = database
+        self.dry_run = dry_run
+        self.level = level
+        self._ledger = ledger
+        self._clock = clock
+        self._listener = listener
+        self._asked_by = asked_by
+        self._top_units = top_units
+        self._keeps = keeps
+        self._seen: Seen | None = None
+        self._settling = Settling(database, ledger, clock, level, asked_by=asked_by)
+        self._groups = GroupWatch(database, ledger, clock, level, asked_by=asked_by)
+        self._lock = threading.RLock()
+        self._connector: Connector | None = None
+        self._sampler: Sampler | None = None
+        self._executor: Executor | None = None
+        self._acting: Connector | None = None
+        self._lease: Lease | None = None
+        self._stopping = threading.Event()
+        left = leftovers_of(ledger, database.name)
+        self.snapshot = Snapshot(database=database.name, engine=database.engine, leftovers=left)
+
+    # -- sampling and planning -----------------------------------------------------------------------------------
+
+    def sample(self) -> Cycle:
+        """One sampling cycle.
+
+        Raises:
+            ConnectorError: it failed; counted in the snapshot.
+        """
+        with self._lock:
+            snapshot = self.snapshot
+            try:
+                cycle = self.sampler.cycle()
+                _ = self.identity  # for the status and the metrics
+            except Exception as error:
+                snapshot.failures += 1
+                snapshot.error = str(error)
+                raise
+            snapshot.error = ""
+            snapshot.cycle, snapshot.storage, snapshot.roles = cycle, self.sampler.storage(), self.sampler.roles()
+            snapshot.cycles += 1
+            snapshot.server_seconds += cycle.server_seconds
+            snapshot.cycle_seconds += cycle.seconds
+            return cycle
+
+    def plan(
+        self, mode: Mode | None = None, time_limit_seconds: float = math.inf, *, traced: bool = False
+    ) -> Planning | None:
+        """Make a plan from what is known; None before the first sample. Stores no proposal.
+
+        Plans of the default mode leave the ranking and the state of the pins behind, for everybody who looks later.
+
+        Args:
+            mode: of the balancer, default ``Hsm()``.
+            time_limit_seconds: the copies of the plan take no longer.
+            traced: rank by the trace and by nothing else.
+
+        Raises:
+            ConnectorError: the engine did not answer.
+            NothingTraced: the trace is empty.
+            UnknownName: the mode names a tier or space that does not exist.
+        """
+        with self._lock:
+            picture = self.sampler.picture()
+            if picture is None:
+                return None
+            now = self._clock.now()
+            trace = self.sampler.traced() if traced else None
+            if traced and trace is None:
+                raise NothingTraced(
+                    f"nothing was traced of {self.database.name}", advice="hotplace trace on begins to collect."
+                )
+            planning = make_planning(
+                picture, self.database, self.connector, self._ledger, now,
+                mode=mode, time_limit_seconds=time_limit_seconds, trace=trace,
+            )  # fmt: skip
+            if mode is not None:
+                return planning
+            ordered = Ordered(planning)
+            if self._keeps():
+                self._leave_behind(planning, ordered)
+            self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ordered, self._top_units)
+            self.count_proposals()
+            return planning
+
+    def prospect(self, planning: Planning) -> Prospect | None:
+        """What is not proposed yet and would be as it looks now; None where something is, or nothing would be.
+
+        Args:
+            planning: that ``plan`` has just made.
+
+        Raises:
+            ConnectorError: the engine did not answer.
+        """
+        with self._lock:
+            picture = self.sampler.picture()
+            if planning.plan.moves or picture is None:
+                return None
+            looks = make_planning(
+                picture, self.database, self.connector, self._ledger, planning.made_at, as_it_looks=True
+            )
+            proposal = self.proposal(looks)
+            return None if proposal is None else prospect_of(looks, proposal, planning.settings)
+
+    def _leave_behind(self, planning: Planning, ordered: Ordered) -> None:
+        """Ranking, state of the pins, what the plan was made from and advice, for everybody who looks later."""
+        name, state = self.database.name, self._ledger.state
+        state.save_arrays(name, RANKING, planning.made_at, ordered.arrays())
+        state.save_document(name, PIN_REPORTS, reports_document(pin_reports(planning)))
+        keep(self._ledger, name, planning)
+        state.save_document(name, ADVICE, advice_document(advice_on(planning)))
+
+    def proposal(self, planning: Planning) -> Proposal | None:
+        """The plan as a proposal, not stored; None where there is nothing to move."""
+        return proposal_of(planning, self.database, self.identity.fingerprint, asked_by=self._asked_by)
+
+    def propose(self, planning: Planning) -> int | None:
+        """Store the plan as a proposal and return its number; None as ``offer``.
+
+        What waits for a decision and has nothing left to do, by the facts of the plan, is ended first.
+        """
+        end_without_basis(self._ledger, self.database.name, self.identity.fingerprint, self.sampler.catalog)
+        number = self.offer(self.proposal(planning))
+        if number is None:
+            return None
+        if planning.plain and self._ledger.state.load_arrays(self.database.name, decision_of_proposal(number)) is None:
+            keep(self._ledger, self.database.name, planning, decision_of_proposal(number))
+            keep_told(self._ledger, self.database.name, planning, number)
+        return number
+
+    def take_out(self, space: str, container: str) -> TakingOut | None:
+        """How one container of a space can go; None where it is the only one, so that the space is to be drained.
+
+        Raises:
+            UnknownName: there is no such space or container.
+            ConnectorError: the engine did not answer.
+        """
+        with self._lock:
+            return take_out(self.database, self.connector, space, container, self._clock.now(), asked_by=self._asked_by)
+
+    def offer(self, proposal: Proposal | None) -> int | None:
+        """Store a proposal and return its number.
+
+        None where there is none, the level forbids it, approved moves are still to be done, an undo waits for its
+        answer, or, of what the agent proposes by itself, somebody has asked the same question and has yet to decide.
+        """
+        if proposal is None or self.level is Level.OBSERVE:
+            return None
+        if self._ledger.moves.rows(database=self.database.name, states=ACTIONABLE | {MoveState.UNDO_PROPOSED}):
+            return None
+        if not proposal.asked_by and proposal.purpose in asked_for(self._ledger, self.database.name):
+            return None
+        return self._ledger.proposals.store(proposal)
+
+    # -- acting --------------------------------------------------------------------------------------------------
+
+    def act(self) -> tuple[MoveRow, ...]:
+        """Carry out what is approved, and remove what moves have left. With dry_run on nothing is sent or opened.
+
+        Raises:
+            LeaseHeld: another agent acts on this database.
+            ConnectorError: the engine did not answer.
+        """
+        if self.dry_run or not (self.snapshot.leftovers or self._ledger.moves.to_do(self.database.name)):
+            return ()
+        if not self.executor.has_work():
+            return ()
+        due = self._ledger.moves.rows(database=self.database.name, states=ACTIONABLE)
+        self.hold_lease()
+        for proposal_id in {row.proposal_id for row in due}:
+            self._settling.remember_before(proposal_id)
+        try:
+            done = self.executor.run_approved()
+        finally:
+            self.snapshot.leftovers = self.executor.leftovers()
+        self._count(done)
+        if any(row.state in NOT_DONE for row in done):
+            self.snapshot.groups_left_worse = self._groups.look(self.acting)
+        return done
+
+    def verify(self) -> tuple[Outcome, ...]:
+        """Move what is placed on to settling, and measure what has settled."""
+        with self._lock:
+            self._settling.begin()
+            self.snapshot.undone += settle_undos(self.database.name, self._ledger)
+            self.snapshot.groups_left_worse = self._groups.look(self.connector)
+            measured = self._settling.judge(self.connector)
+            for outcome in measured:
+                self.snapshot.note(outcome)
+            return measured
+
+    def hold_lease(self) -> None:
+        """Become the one agent that acts here.
+
+        Raises:
+            LeaseHeld: another one is.
+        """
+        if self._lease is None or not self._lease.held():
+            if self._lease is not None:
+                self._lease.release()  # what is left of a session that no longer answers
+            connector = self.connector if self.dry_run else self.acting
+            self._lease = connector.acquire_lease(f"hotplace for {self.database.name}")
+
+    def stop(self) -> None:
+        """Cancel what runs and start nothing more."""
+        self._stopping.set()
+        if self._executor is not None:
+            self._executor.stop()
+
+    def close(self, *, save: bool = True) -> None:
+        """End every session, and save what was learnt unless somebody else watches the same database and knows more."""
+        with self._lock, ExitStack() as ending:  # each of these although another one fails
+            for connector in (self._connector, self._acting):
+                if connector is not None:
+                    ending.callback(connector.close)
+            if self._lease is not None:
+                ending.callback(self._lease.release)
+            sampler = self._sampler if save else None
+            self._seen = self._seen if self._sampler is None else self._sampler.seen
+            self._connector = self._acting = self._sampler = self._executor = self._lease = None
+            if sampler is not None:
+                sampler.save()
+
+    def go_on_from(self, other: Watch) -> None:
+        """Know what another watch of this very database knew when it was closed; nothing where that was another one."""
+        mine, its = self.database, other.database
+        if (mine.engine, mine.connection) == (its.engine, its.connection):
+            self._seen, self.snapshot = other._seen, other.snapshot
+
+    # -- the parts, made on first use ----------------------------------------------------------------------------
+
+    @property
+    def connector(self) -> Connector:
+        """The connector that sampling uses."""
+        with self._lock:
+            if self._connector is None:
+                self._connector = self.database.connect(self._clock)
+            return self._connector
+
+    @property
+    def acting(self) -> Connector:
+        """The connector over the moving account."""
+        if self._acting is None:
+            self._acting = self.database.connect_mover_side(self._clock)
+        return self._acting
+
+    @property
+    def sampler(self) -> Sampler:
+        """The eyes."""
+        with self._lock:  # the acting thread may be the first to ask
+            if self._sampler is None:
+                self._sampler = Sampler(
+                    self.database, self.connector, self._ledger, self._clock, seen=self._seen, keeps=self._keeps
+                )
+            return self._sampler
+
+    @property
+    def executor(self) -> Executor:
+        """The hands."""
+        if self._executor is None:
+            ties = Ties(
+                disturb=self.sampler.disturb, hold_lease=self.hold_lease, note=self._note_progress,
+                listener=self._listener,
+            )  # fmt: skip
+            self._executor = Executor(self.database, self.acting, self._ledger, self._clock, ties)
+            if self._stopping.is_set():  # by ``stop``, which found no executor to tell
+                self._executor.stop()
+        return self._executor
+
+    @property
+    def identity(self) -> Identity:
+        """Which database this is."""
+        with self._lock:
+            if self.snapshot.identity is None:
+                self.snapshot.identity = self.connector.identify()
+            return self.snapshot.identity
+
+    @property
+    def sampled_at(self) -> datetime | None:
+        """When the last good sample was taken; None: there was none yet."""
+        cycle = self.snapshot.cycle
+        return None if cycle is None else cycle.taken_at
+
+    # -- for the metrics ------------------------------------------------------------------------------------------
+
+    def _note_progress(self, running: RunningMove | None) -> None:
+        """For the metrics, and for whoever asks from another process."""
+        self.snapshot.running = running
+        self._ledger.state.save_document(self.database.name, PROGRESS, progress_document(running))
+
+    def count_proposals(self) -> None:
+        """Note how many proposals are open, and until when the most urgent one can be decided, for the metrics."""
+        rows = self._ledger.proposals.rows(database=self.database.name, states=OPEN)
+        self.snapshot.proposals = {str(state): sum(row.state is state for row in rows) for state in OPEN}
+        undecided = [row.proposal for row in rows if row.state is ProposalState.PROPOSED]
+        first = min(undecided, key=lambda proposal: proposal.expires_at, default=None)
+        self.snapshot.undecided = (
+            None if first is None else Term(created_at=first.created_at, expires_at=first.expires_at)
+        )
+
+    def _count(self, done: tuple[MoveRow, ...]) -> None:
+        counts = dict(self.snapshot.moves or {})
+        for row in done:
+            if row.state in UNFINISHED:
+                continue
+            counts[row.state] = counts.get(row.state, 0) + 1
+            if row.state is MoveState.PLACED:
+                self.snapshot.moved_bytes += row.move.size_bytes
+        self.snapshot.moves = counts
+
+
+NOT_DONE = ENDED - {MoveState.KEPT, MoveState.UNDONE}
+OPEN = (ProposalState.PROPOSED, ProposalState.APPROVED)

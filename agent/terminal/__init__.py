@@ -1,0 +1,1 @@
+"""What commands print and how they end: tables, lines, JSON, charts, keys, exit codes."""

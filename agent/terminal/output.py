@@ -1,0 +1,185 @@
+"""What a command prints: tables and lines for people, one JSON document for programs.
+
+Text from a database is printed as it is, never as markup; characters that would steer a terminal are shown as escapes.
+Tables are drawn on a terminal, a paragraph a row where it is narrow, and are plain aligned columns elsewhere, so that
+they can be piped.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from functools import cached_property
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+GAP = "  "  # between plain columns
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table."""
+
+    title: str
+    number: bool = False  # aligned to the right, never broken over lines
+
+
+class Output:
+    """Standard output and standard error of one command."""
+
+    def __init__(self, *, as_json: bool, no_color: bool) -> None:
+        """Settle how to print; the terminal is looked at with the first line.
+
+        Args:
+            as_json: people's text goes nowhere, ``document`` is all that is printed.
+            no_color: never colour; $NO_COLOR does the same.
+        """
+        self.as_json = as_json
+        self._plain = no_color or bool(os.environ.get("NO_COLOR"))
+        self._documented = False
+
+    @cached_property
+    def _out(self) -> Console:
+        console: Console = _terminal().console(error=False, plain=self._plain)
+        return console
+
+    @cached_property
+    def _err(self) -> Console:
+        console: Console = _terminal().console(error=True, plain=self._plain)
+        return console
+
+    @property
+    def terminal(self) -> bool:
+        """Whether a person reads standard output on a terminal."""
+        return bool(self._out.is_terminal)
+
+    @property
+    def console(self) -> Console:
+        """The terminal itself, for what is drawn again and again."""
+        return self._out
+
+    @property
+    def progress_console(self) -> Console:
+        """Where progress is shown: standard error, which is no part of the result."""
+        return self._err
+
+    def document(self, document: Mapping[str, Any]) -> None:
+        """Print the one JSON document; nothing unless JSON was asked for."""
+        if self.as_json:
+            text = json.dumps(plain_value(document), indent=2, ensure_ascii=False, allow_nan=False)
+            sys.stdout.write(text + "\n")
+            self._documented = True
+
+    def text(self, text: str) -> None:
+        """A whole text for people, exactly as it is: only for what hotplace ships itself."""
+        if not self.as_json:
+            sys.stdout.write(text)
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """One line for people."""
+        if not self.as_json:
+            self._out.print(_terminal().Text(printable(text), style=style), soft_wrap=True)
+
+    def heading(self, text: str) -> None:
+        """A line that begins a part."""
+        self.line()
+        self.line(text, style="bold")
+
+    def facts(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Names and values below each other, values aligned."""
+        rows, cell_len = list(pairs), _terminal().cell_len
+        width = max((cell_len(name) for name, _ in rows), default=0)
+        for name, value in rows:
+            self.line(f"{name}{' ' * (width - cell_len(name))}{GAP}{value}")
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
+        """Rows below their titles."""
+        if self.as_json:
+            return
+        cells = [[printable(cell) for cell in row] for row in rows]
+        if self.terminal:
+            self._out.print(_terminal().drawn(columns, cells, self._out.width))
+        else:
+            for text in _terminal().aligned(columns, cells):
+                self._out.print(_terminal().Text(text), soft_wrap=True)
+
+    def note(self, text: str) -> None:
+        """Something to know that is not the result: on standard error."""
+        self._err.print(_terminal().Text(printable(text), style="dim"), soft_wrap=True)
+
+    def problem(self, what: str, advice: str, *, ends_with: int | None = None) -> None:
+        """What went wrong and what to do next, on standard error.
+
+        Args:
+            what: the error.
+            advice: the next step; "" for none.
+            ends_with: exit code of a command that this ends: then the one JSON document is the error, unless the answer
+                was printed already.
+        """
+        if ends_with is not None and not self._documented:
+            self.document({"error": {"exit_code": ends_with, "sentence": what, "next": advice or None}})
+        self._err.print(_terminal().Text.assemble(("error: ", "bold red"), printable(what, keep="\n")), soft_wrap=True)
+        if advice:
+            self._err.print(_terminal().Text.assemble(("next: ", "bold"), printable(advice, keep="\n")), soft_wrap=True)
+
+    def verbatim(self, text: str) -> None:
+        """Text for another program, to the byte; on a terminal its control characters are still shown as escapes."""
+        sys.stdout.write(printable(text, keep="\n\t") if self.terminal else text)
+
+    def ask(self, question: str) -> bool:
+        """Ask on the terminal; only ``y`` or ``yes`` is yes, the end of input is no."""
+        self._err.print(_terminal().Text(f"{printable(question)} [y/N] "), end="")
+        answer = sys.stdin.readline()
+        return answer.strip().lower() in {"y", "yes"}
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""The text with every control character but those to keep shown as an escape.
+
+    >>> printable("a" + chr(27) + "[31m")
+    'a\\x1b[31m'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
+
+
+def plain_value(value: Any) -> Any:  # noqa: ANN401 (whatever a document holds)
+    """The value as JSON knows it: what is not finite becomes null, times ISO 8601, arrays lists."""
+    match value:
+        case None | bool() | str() if not isinstance(value, Enum):
+            return value
+        case Enum():
+            return value.value
+        case np.ndarray() | np.generic():
+            return plain_value(value.tolist())
+        case float():
+            return value if math.isfinite(value) else None
+        case int():
+            return value
+        case datetime():
+            return value.isoformat()
+        case Mapping():
+            return {str(key): plain_value(inner) for key, inner in value.items()}
+        case Iterable():
+            return [plain_value(inner) for inner in value]
+        case _:
+            return str(value)
+
+
+def _terminal() -> ModuleType:
+    """What draws: imported with the first line that is printed, and a daemon prints none."""
+    from agent.terminal import tables
+
+    return tables

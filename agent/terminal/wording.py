@@ -1,0 +1,315 @@
+"""How moves, proposals and spaces are written, the same in every command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from agent.model.proposals import DIGEST_SHOWN, Proposal, ProposedMove
+from agent.model.purposes import in_words
+from agent.model.units_of_measure import format_when
+from agent.planning.containers import CONTAINER
+from agent.terminal.output import Column, Output
+from agent.terminal.throughput import forecast_document, forecast_facts
+from connectors.amounts import exact_bytes, format_bytes, format_ratio, format_seconds
+from connectors.effects import Locked
+from connectors.model import Route
+from policies.model.plan import MoveReason, missed_wait_ratio
+
+_COSTS = "log_seconds", "blocked_seconds", "follow_up_seconds"  # beside copying
+MOVE_COLUMNS = (
+    Column("#", number=True), Column("unit"), Column("from"), Column("to"), Column("size", number=True),
+    Column("saves/h", number=True), Column("copy", number=True), Column("payback", number=True), Column("meanwhile"),
+)  # fmt: skip
+
+
+def seconds_per_hour(seconds: float) -> str:
+    """A saving for people: ``12.3 s per hour``."""
+    return f"{format_seconds(seconds)} per hour"
+
+
+def count_of_moves(proposal: Proposal) -> str:
+    """``1 move`` or ``8 moves``."""
+    count = len(proposal.moves)
+    return f"{count} move{'' if count == 1 else 's'}"
+
+
+def question(proposal: Proposal) -> str:
+    """What it is for and who wants it: ``drain old_ssd, asked by ann``."""
+    words = in_words(proposal.purpose)
+    return f"{words}, asked by {proposal.asked_by}" if proposal.asked_by else words
+
+
+def short_digest(digest: str) -> str:
+    """What lists show of a digest, and what --digest takes at least."""
+    return digest[:DIGEST_SHOWN]
+
+
+def print_value(out: Output, proposal: Proposal) -> None:
+    """What the proposal is expected to bring; beside the best possible and the ceiling if it was planned for gain."""
+    size, forecast = proposal.bytes_moved, forecast_facts(proposal.forecast)
+    moves = ("moves", f"{len(proposal.moves)}, {format_bytes(size)} ({exact_bytes(size)})")
+    if not proposal.wait_per_hour and not proposal.bound_per_hour:  # an undo compares nothing, or nobody waits
+        out.facts([moves, saving(proposal), *forecast])
+        return
+    out.facts(
+        [
+            moves,
+            ("read wait now", seconds_per_hour(proposal.wait_per_hour)),
+            saving(proposal),
+            *_share(proposal),
+            *_relief(proposal),
+            *forecast,
+            ("best possible", f"{seconds_per_hour(proposal.bound_per_hour)}, {_missed(proposal)}"),
+            ("ceiling", _ceiling(proposal.ceiling_ratio)),
+        ]
+    )
+
+
+def _missed(proposal: Proposal) -> str:
+    """What the best possible plan might save beyond this one, as a share of all wait."""
+    missed = missed_wait_ratio(proposal.wait_per_hour, proposal.bound_per_hour, proposal.wait_saved_per_hour)
+    return f"{format_ratio(missed)} of the read wait beyond this" if missed >= 1e-5 else "which this is"
+
+
+def saving(proposal: Proposal) -> tuple[str, str]:
+    """What is expected, with the interval in which the outcome should lie, after its name: saved, or what it costs."""
+    means, low, high = proposal.wait_saved_per_hour, proposal.wait_saved_low_per_hour, proposal.wait_saved_high_per_hour
+    if means < 0:
+        undone = ", as much as the moves that it takes back were predicted to save" if proposal.is_undo else ""
+        return "costs", f"{seconds_per_hour(-means)}{_between(high, low, -1)}{undone}"
+    return "saved", f"{seconds_per_hour(means)}{_between(low, high, 1)}"
+
+
+def _between(low: float | None, high: float | None, sign: int) -> str:
+    """Both ends of an interval, where they are known."""
+    if low is None or high is None:
+        return ""
+    return f", between {format_seconds(sign * low)} and {format_seconds(sign * high)}"
+
+
+def _share(proposal: Proposal) -> list[tuple[str, str]]:
+    """The share of all wait that is saved, with its interval: what the outcome will be held against."""
+    low, high = proposal.saved_ratio_low, proposal.saved_ratio_high
+    if low is None or high is None or not proposal.wait_per_hour:
+        return []
+    mean = format_ratio(proposal.wait_saved_per_hour / proposal.wait_per_hour)
+    return [("of the read wait", f"{mean}, between {format_ratio(max(0.0, low))} and {format_ratio(high)}")]
+
+
+def _relief(proposal: Proposal) -> list[tuple[str, str]]:
+    """What queues may do beside the moves; no line where they do nothing."""
+    seconds = proposal.relief_per_hour or 0.0
+    if abs(seconds) < 1.0:
+        return []
+    if seconds < 0:
+        return [("queues", f"what is on faster storage already may wait {seconds_per_hour(-seconds)} more")]
+    return [("queues", f"what stays may be spared another {seconds_per_hour(seconds)}, if no more work comes")]
+
+
+def _ceiling(ratio: float | None) -> str:
+    """Amdahl's word on it."""
+    if ratio is None:
+        return "not known: the engine does not tell how long sessions execute"
+    return f"{format_ratio(ratio)} of session time is foreground I/O; nothing gains more"
+
+
+def print_moves(out: Output, moves: Sequence[ProposedMove]) -> None:
+    """The moves in the order they would run, then what each blocks."""
+    out.table(MOVE_COLUMNS, [_move_cells(move) for move in moves])
+    for move in moves:
+        out.line(f"{move.ordinal}. {move.sentence}")
+        out.line(f"   locks: {move.route.locks}")
+        if move.stall_seconds:
+            out.line(f"   stall: {_stall(move)}")
+        for line in (*_beside_copying(move), *_if_interrupted(move.route)):
+            out.line(f"   {line}")
+        for note in move.route.notes:
+            out.line(f"   note: {note}")
+
+
+def _beside_copying(move: ProposedMove) -> list[str]:
+    """Log and follow-up work of a move, and what all of it is reckoned to cost its sessions."""
+    route, cost = move.route, move.cost
+    lines = [f"log: about {format_bytes(route.log_bytes)} ({route.log_volume})"]
+    for work in route.follow_up:
+        took = "nobody can say how long" if work.seconds is None else f"about {format_seconds(work.seconds)}"
+        lines.append(f"afterwards: {work.what} ({took})")
+    if cost is not None and cost.seconds > 0:
+        lines.append(
+            f"beside copying it costs sessions about {format_seconds(cost.seconds)}: "
+            f"{format_seconds(cost.log_seconds)} of log, {format_seconds(cost.blocked_seconds)} of locks, "
+            f"{format_seconds(cost.follow_up_seconds)} afterwards (estimated)"
+        )
+    return lines
+
+
+def _if_interrupted(route: Route) -> list[str]:
+    """How many statements may follow an interrupted attempt, what they lock and copy; the statements are in the SQL."""
+    if not route.tidy_steps:
+        return []
+    count = len(route.tidy_steps)
+    more = f"at most {count} more statement{'' if count == 1 else 's'}"
+    copies = f", which copy at most {format_bytes(route.tidy_bytes)}" if route.tidy_bytes else ""
+    return [
+        f"only if an attempt is interrupted: {more}{copies}",
+        *([f"   locks: {route.tidy_locks}"] if route.tidy_locks else []),
+    ]
+
+
+def print_statements(out: Output, moves: Sequence[ProposedMove]) -> None:
+    """The exact statements of the moves, those that only an interrupted attempt needs included."""
+    out.heading("the exact statements")
+    for move in moves:
+        for line in move_sql(move).splitlines():
+            out.line(line)
+
+
+def _stall(move: ProposedMove) -> str:
+    """Whom its lock keeps out for how long, in seconds."""
+    who = "sessions that write to it" if move.route.locked is Locked.WRITES else "sessions that use it"
+    if move.route.locked is Locked.BRIEFLY:
+        return f"{who} stand still for {format_seconds(move.route.lock_seconds)} at most"
+    waits = f", and {format_seconds(move.route.lock_seconds)} at most before while it waits for its lock"
+    return f"{who} stand still for about {format_seconds(move.copy_seconds)}{waits if move.route.lock_seconds else ''}"
+
+
+def move_sql(move: ProposedMove) -> str:
+    """The statements of one move as a script: comments say what each is for, everything else is sent as it stands.
+
+    Statements that only an interrupted attempt needs are comments: who runs the script must not run them.
+    """
+    route = move.route
+    lines = [f"-- move {move.ordinal}: {_comment(f'{move.what} from {move.from_space} to {move.to_space}')}"]
+    lines += [f"{_closed(setting)}" for setting in route.prologue]
+    if route.patient_prologue:
+        lines.append("-- instead of these, where only background work that gives way is in the way:")
+        lines += [f"--   {_comment(_closed(setting))}" for setting in route.patient_prologue]
+    for step in route.steps:
+        lines += [f"-- {_comment(step.purpose)}", _closed(step.sql)]
+    if route.tidy_steps:
+        lines.append("-- only if an attempt is interrupted, and only those of them that it made necessary:")
+    for step in route.tidy_steps:
+        lines.append(f"-- {_comment(step.purpose)}")
+        lines += [f"--   {line}" for sql in step.statements for line in _closed(sql).splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+def move_document(move: ProposedMove) -> dict[str, Any]:
+    """One move as JSON values."""
+    return {
+        "ordinal": move.ordinal,
+        "unit": move.key,
+        "units": list(move.route.bundle.unit_keys),
+        "as_a_whole": move.route.bundle.wide or None,
+        "bytes": move.size_bytes,
+        "from_space": move.from_space,
+        "to_space": move.to_space,
+        "from_tier": move.from_tier,
+        "to_tier": move.to_tier,
+        "reason": move.reason,
+        "group": move.group,
+        "why": move.sentence,
+        "wait_saved_per_hour_seconds": move.wait_saved_per_hour,
+        "copy_seconds": move.copy_seconds,
+        "payback_seconds": move.payback_seconds,
+        "stall_seconds": move.stall_seconds,
+        "cost_seconds": None if move.cost is None else {name: getattr(move.cost, name) for name in _COSTS},
+        **_route_document(move.route),
+    }
+
+
+def proposal_document(proposal: Proposal) -> dict[str, Any]:
+    """A plan's value and moves as JSON values."""
+    return {
+        "created_at": proposal.created_at,
+        "expires_at": proposal.expires_at,
+        "bytes": proposal.bytes_moved,
+        "wait_per_hour_seconds": proposal.wait_per_hour,
+        "wait_saved_per_hour_seconds": proposal.wait_saved_per_hour,
+        "wait_saved_low_per_hour_seconds": proposal.wait_saved_low_per_hour,
+        "wait_saved_high_per_hour_seconds": proposal.wait_saved_high_per_hour,
+        "saved_ratio_low": proposal.saved_ratio_low,
+        "saved_ratio_high": proposal.saved_ratio_high,
+        "relief_per_hour_seconds": proposal.relief_per_hour,
+        "bound_per_hour_seconds": proposal.bound_per_hour,
+        "gap_ratio": proposal.gap_ratio,
+        "ceiling_ratio": proposal.ceiling_ratio,
+        "forecast": forecast_document(proposal.forecast),
+        "moves": [move_document(move) for move in proposal.moves],
+    }
+
+
+def expiry(proposal: Proposal) -> str:
+    """When it can no longer be approved."""
+    return f"expires {format_when(proposal.expires_at)}"
+
+
+def _route_document(route: Route) -> dict[str, Any]:
+    return {
+        "route": route.name,
+        "online": route.online,
+        "locks": route.locks,
+        "locked": route.locked,
+        "lock_seconds": route.lock_seconds,
+        "log_bytes": route.log_bytes,
+        "log_volume": route.log_volume,
+        "follow_up": [asdict(work) for work in route.follow_up],
+        "keeps": [asdict(kept) for kept in route.keeps],
+        "transient_bytes": route.transient_bytes,
+        "notes": list(route.notes),
+        "prologue": list(route.prologue),
+        "patient_prologue": list(route.patient_prologue),
+        "statements": [{"sql": step.sql, "purpose": step.purpose} for step in route.steps],
+        "undo": [{"sql": step.sql, "purpose": step.purpose} for step in route.undo_steps],
+        "if_interrupted": if_interrupted_document(route),
+    }
+
+
+def if_interrupted_document(route: Route) -> dict[str, Any]:
+    """What may follow an interrupted attempt, as JSON values; the statements are sent only where they are needed."""
+    return {
+        "statements": [
+            {"sql": step.sql, "variants": list(step.variants), "purpose": step.purpose} for step in route.tidy_steps
+        ],
+        "locks": route.tidy_locks or None,
+        "bytes": route.tidy_bytes,
+    }
+
+
+def _move_cells(move: ProposedMove) -> tuple[str, ...]:
+    return (
+        str(move.ordinal),
+        move.what,
+        f"{move.from_space} ({move.from_tier})",
+        f"{move.to_space} ({move.to_tier})",
+        format_bytes(move.size_bytes),
+        format_seconds(move.wait_saved_per_hour),
+        format_seconds(move.copy_seconds),
+        _payback(move),
+        "online" if move.route.online else "blocks",
+    )
+
+
+_NO_PAYBACK: dict[str, str] = {
+    MoveReason.MAKE_ROOM: "makes room", MoveReason.PIN: "pinned", MoveReason.CLEAR: "clears",
+    MoveReason.LEVEL: "evens out", MoveReason.DRAIN: "empties", CONTAINER: "empties",
+}  # fmt: skip
+
+
+def _payback(move: ProposedMove) -> str:
+    """When the move has earned its cost; for what need not, what it is for."""
+    if move.payback_seconds is None:
+        return _NO_PAYBACK.get(move.reason, "none")
+    return format_seconds(move.payback_seconds)
+
+
+def _comment(text: str) -> str:
+    """The text on one line: a line feed in a name would end the comment and start a statement."""
+    return " ".join(text.splitlines())
+
+
+def _closed(sql: str) -> str:
+    text = sql.rstrip()
+    return text if text.endswith(";") else f"{text};"

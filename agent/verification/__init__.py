@@ -1,0 +1,1 @@
+"""From placed to kept: did it help?"""

@@ -1,0 +1,133 @@
+"""Groups that ended halfway: what made room was moved, what it made room for was not.
+
+A group is begun only if all of it can be done, so this takes a full disk, a lock that was never obtained, or an object
+that was dropped in between. It is reported at once, and the way back is proposed at once: no measurement is needed to
+know that giving way for nothing is a loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from agent.config import DatabaseConfig, Level
+from agent.ledger import Ledger, MoveRow
+from agent.ledger.grouping import THERE, dropped, groups_of, left_worse
+from agent.logs import EventLog
+from agent.model.states import MoveState
+from agent.planning.undo import CannotUndo, propose_undo
+from connectors.amounts import format_seconds
+from connectors.base import Clock, Connector
+
+LEFT_WORSE = "groups left worse"  # the ledger's document: name of a group -> what is wrong
+UNSETTLED = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.UNDO_PROPOSED})
+log = EventLog(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Halfway:
+    """A group that ended halfway."""
+
+    name: str  # unique within the database
+    rows: tuple[MoveRow, ...]  # of the group, in order of execution
+
+    @property
+    def arrived(self) -> list[MoveRow]:
+        """What of it was carried out and is there."""
+        return [row for row in self.rows if row.state in THERE]
+
+    @property
+    def proposal_id(self) -> int:
+        """Of its moves."""
+        return self.rows[0].proposal_id
+
+    @property
+    def sentence(self) -> str:
+        """What stands worse, and why."""
+        missing = dropped(self.rows)
+        assert missing is not None, "a group that ended halfway lacks one of its moves"
+        lost = -sum(row.move.wait_saved_per_hour for row in self.arrived)
+        made = ", ".join(f"{row.move.key} to {row.move.to_space}" for row in self.arrived)
+        return (
+            f"a group of proposal {self.proposal_id} ended halfway: {missing.move.key} was not moved to "
+            f"{missing.move.to_space} ({missing.state}: {missing.reason}), and what went before it was: {made}. "
+            f"Sessions are expected to wait {format_seconds(lost)} per hour more than before."
+        )
+
+
+class GroupWatch:
+    """Looks for groups of one database that ended halfway; the ledger remembers which were told."""
+
+    def __init__(self, database: DatabaseConfig, ledger: Ledger, clock: Clock, level: Level, *, asked_by: str) -> None:
+        """Wire it up.
+
+        Args:
+            database: its configuration.
+            ledger: the durable record.
+            clock: time.
+            level: how far the agent goes; one that only observes proposes no way back, and says how to ask for it.
+            asked_by: who gave the command that this is part of; "": the agent itself.
+        """
+        self._database = database
+        self._ledger = ledger
+        self._clock = clock
+        self._level = level
+        self._asked_by = asked_by
+
+    def look(self, connector: Connector) -> int:
+        """Tell of what has ended halfway since the last look, and propose the way back; how many there are now.
+
+        Raises:
+            ConnectorError: the engine was asked for a way back and did not answer; it is asked again at the next look.
+        """
+        name = self._database.name
+        known = left_worse_of(self._ledger, name)
+        found = halfway(self._ledger, name)
+        now = {each.name: known.get(each.name) or self._told(each, connector) for each in found}
+        if now != known:
+            self._ledger.state.save_document(name, LEFT_WORSE, now)
+        return len(now)
+
+    def _told(self, group: Halfway, connector: Connector) -> str:
+        sentence = f"{group.sentence} {self._way_back(group, connector)}"
+        subject = f"proposal {group.proposal_id}"
+        self._ledger.audit.record(
+            "group.left_worse", subject, sentence=sentence, moves=[row.id for row in group.arrived]
+        )
+        log.warning("group left worse", database=self._database.name, sentence=sentence)
+        return sentence
+
+    def _way_back(self, group: Halfway, connector: Connector) -> str:
+        """Propose it, and say where it stands."""
+        numbers = " ".join(str(row.id) for row in group.arrived)
+        if any(row.state is MoveState.UNDO_PROPOSED for row in group.arrived):
+            return "The way back is proposed: hotplace proposals."
+        if self._level is Level.OBSERVE:
+            return f"hotplace undo {numbers} proposes the way back."
+        try:
+            number = propose_undo(
+                group.arrived, self._database, connector, self._ledger, self._clock.now(), asked_by=self._asked_by
+            )
+        except CannotUndo as error:
+            return f"No way back could be proposed: {error}. hotplace undo {numbers} tries it again."
+        return f"Proposal {number} takes it back: hotplace show {number}."
+
+
+def halfway(ledger: Ledger, database: str) -> list[Halfway]:
+    """The groups that ended halfway and of which something is still to be judged, in order of execution."""
+    rows = ledger.moves.rows(database=database, states=UNSETTLED)
+    numbers = sorted({row.proposal_id for row in rows})
+    return [each for number in numbers for each in _halfway(ledger.moves.rows(proposal_id=number))]
+
+
+def left_worse_of(ledger: Ledger, database: str) -> dict[str, str]:
+    """What is wrong with each group that ended halfway, as it was told."""
+    stored = ledger.state.load_document(database, LEFT_WORSE)
+    return {} if stored is None else dict(stored[1])
+
+
+def _halfway(rows: Sequence[MoveRow]) -> Iterable[Halfway]:
+    """Those of one proposal."""
+    for group in groups_of(rows):
+        if left_worse(group) and any(row.state in UNSETTLED for row in group):
+            yield Halfway(f"{group[0].proposal_id}.{group[0].move.ordinal}", tuple(group))

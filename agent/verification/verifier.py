@@ -1,0 +1,140 @@
+"""Did it help? Foreground read wait per transaction before and after, beside what was predicted.
+
+Per transaction, because a database that waits less does more work in the same hour. A plain before-and-after: it says
+so, and says nothing where too little was measured.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+from agent.model.outcomes import Outcome, OutcomeVerdict
+from agent.model.proposals import Proposal
+from connectors.amounts import format_seconds
+from connectors.model import DatabaseDemand
+from policies.demand.workload import read_latency, wait_per_transaction
+from policies.sizing.forecast import session_seconds
+
+HELPED_RATIO = 0.05  # wait per transaction must fall by this much to count as helped, or rise as hurt
+MINIMUM_WINDOW_SECONDS = 5.0
+LEAST_WAIT_SECONDS = 1e-6  # per transaction; a database that waited less before had nothing to be helped with
+
+
+def measure(
+    ran: Proposal,
+    before: DatabaseDemand,
+    after: DatabaseDemand,
+    window_seconds: float,
+    *,
+    proposed: int | None = None,
+) -> Outcome:
+    """The outcome of moves that are placed and settled.
+
+    Args:
+        ran: what was predicted for the moves that were carried out, see ``carried_out``.
+        before: mean demand before the first move.
+        after: mean demand since the settle time ended.
+        window_seconds: how long ``after`` was measured.
+        proposed: how many moves the proposal held; None: no more than ran.
+    """
+    wait_before, wait_after = wait_per_transaction(before), wait_per_transaction(after)
+    known = math.isfinite(wait_before) and math.isfinite(wait_after)
+    measured = window_seconds >= MINIMUM_WINDOW_SECONDS and known and wait_before >= LEAST_WAIT_SECONDS
+    verdict = _verdict(wait_before, wait_after) if measured else OutcomeVerdict.UNMEASURED
+    return Outcome(
+        verdict=verdict,
+        measured=measured,
+        predicted_wait_saved_per_hour=ran.wait_saved_per_hour,
+        predicted_saved_ratio=_predicted(ran),
+        wait_per_transaction_before=wait_before,
+        wait_per_transaction_after=wait_after,
+        transactions_per_second_before=before.transactions,
+        transactions_per_second_after=after.transactions,
+        read_latency_before=read_latency(before),
+        read_latency_after=read_latency(after),
+        window_seconds=window_seconds,
+        sentence=_not_measured(before, after, window_seconds) or _sentence(verdict, ran, before, after, proposed),
+        predicted_saved_ratio_low=_known(ran.saved_ratio_low),
+        predicted_saved_ratio_high=_known(ran.saved_ratio_high),
+        latency_before=session_seconds(before),
+        latency_after=session_seconds(after),
+        undo=ran.is_undo,
+        **_forecast(ran),
+    )
+
+
+def _forecast(proposal: Proposal) -> dict[str, Any]:
+    """What was forecast of throughput and latency, by the names of an outcome; nothing where nothing was."""
+    found = proposal.forecast
+    if found is None:
+        return {}
+    return {
+        "work": found.work,
+        "predicted_transactions_per_second": _known(found.per_second),
+        "predicted_transactions_per_second_low": _known(found.per_second_low),
+        "predicted_transactions_per_second_high": _known(found.per_second_high),
+        "predicted_latency": _known(found.latency),
+        "predicted_latency_low": _known(found.latency_low),
+        "predicted_latency_high": _known(found.latency_high),
+        "not_forecast": found.why_not,
+    }
+
+
+def _known(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _verdict(before: float, after: float) -> OutcomeVerdict:
+    if after <= before * (1 - HELPED_RATIO):
+        return OutcomeVerdict.HELPED
+    if after >= before * (1 + HELPED_RATIO):
+        return OutcomeVerdict.HURT
+    return OutcomeVerdict.NEUTRAL
+
+
+def _predicted(ran: Proposal) -> float:
+    """Share of the wait that was to be saved; NaN for an undo: the plan's word turned round is no prediction."""
+    if ran.is_undo:
+        return math.nan
+    return ran.wait_saved_per_hour / ran.wait_per_hour if ran.wait_per_hour else 0.0
+
+
+def _not_measured(before: DatabaseDemand, after: DatabaseDemand, window_seconds: float) -> str:
+    """What is missing for a comparison; "" where nothing is."""
+    if window_seconds < MINIMUM_WINDOW_SECONDS:
+        needed = format_seconds(MINIMUM_WINDOW_SECONDS)
+        return f"not measured: {format_seconds(window_seconds)} seen after settling, {needed} needed"
+    for demand, when in ((before, "before the first move"), (after, "after settling")):
+        if missing := _missing(demand, when):
+            return f"not measured: {missing}"
+    if wait_per_transaction(before) < LEAST_WAIT_SECONDS:
+        return (
+            "not measured: no read was waited for before the moves, so there is nothing to compare with; "
+            f"read wait per transaction is now {format_seconds(wait_per_transaction(after))}"
+        )
+    return ""
+
+
+def _missing(demand: DatabaseDemand, when: str) -> str:
+    """Why there is no wait per transaction; "" where there is."""
+    if all(math.isnan(rate) for rate in asdict(demand).values()):
+        return f"no interval was recorded {when}"
+    unknown = [name for name, rate in (("read times", demand.read_wait), ("transactions", demand.transactions))
+               if math.isnan(rate)]  # fmt: skip
+    if unknown:
+        return f"the engine gave no {' and no '.join(unknown)} {when}"
+    return "" if demand.transactions > 0 else f"nothing was committed {when}"
+
+
+def _sentence(
+    verdict: OutcomeVerdict, ran: Proposal, before: DatabaseDemand, after: DatabaseDemand, proposed: int | None
+) -> str:
+    was, now = wait_per_transaction(before), wait_per_transaction(after)
+    some = "" if proposed in (None, len(ran.moves)) else f" for the {len(ran.moves)} of {proposed} moves that ran"
+    went = (
+        f"{verdict}: read wait per transaction went from {format_seconds(was)} to {format_seconds(now)} "
+        f"({(now - was) / was:+.0%})"
+    )
+    return f"undo {went}" if ran.is_undo else f"{went}; predicted {-_predicted(ran) or 0.0:+.0%}{some}"

@@ -1,0 +1,1 @@
+"""Questions about other storage and other settings: sizing and simulation."""

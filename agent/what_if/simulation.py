@@ -1,0 +1,260 @@
+"""What would have been done with the recorded history under other settings; asks no database.
+
+The history of the ledger is played again, interval by interval: heat grows from it as it did, a plan is made as often
+as asked for, its moves take the time that their bytes need within the windows, and from then on reads cost what they
+cost where the unit is. Everything starts from the placement of the last plan. Waits are the model's: reads by class
+times the read time of the tier, without what a shorter queue spares the others and without what copying costs sessions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from agent.budget.allowance import Limits, budget_of
+from agent.explanation.decisions import recall
+from agent.ledger import HistoryRow, Ledger, NotFound
+from agent.sampling.sampler import HISTORY_SIGNALS
+from connectors.model import F64, I32, I64, SIGNALS, Demand
+from policies.benefit.foreground_wait import wait_weights
+from policies.demand import drift, heat
+from policies.demand.variance import index_of
+from policies.model.plan import MoveReason, PlannedMove, PolicySettings, Situation
+from policies.modes.dispatch import plan_mode
+from policies.placement.turnover import undrained
+from policies.storage.capacity import capacity_bytes
+
+
+class NothingRecorded(NotFound):
+    """There is no plan or no history to play again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedMove:
+    """One move that would have been made."""
+
+    at: datetime  # when it would have ended
+    key: str
+    from_space: str
+    to_space: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """What came of it."""
+
+    since: datetime
+    until: datetime
+    observed_seconds: float
+    intervals: int
+    plans: int
+    wait_as_it_is: float  # seconds that sessions waited by the model, had nothing been moved
+    wait_simulated: float
+    wait_all_fast: float  # had everything been on the fastest tier: no placement does better
+    moves: tuple[SimulatedMove, ...]
+
+    @property
+    def saved_ratio(self) -> float:
+        """Share of the wait that the simulated moves save; NaN where nothing waited."""
+        return 1.0 - self.wait_simulated / self.wait_as_it_is if self.wait_as_it_is else float("nan")
+
+    @property
+    def bytes_moved(self) -> int:
+        """Of all moves."""
+        return sum(move.size_bytes for move in self.moves)
+
+    @property
+    def moved_more_than_once(self) -> int:
+        """Units that came back or went on."""
+        return sum(count > 1 for count in Counter(move.key for move in self.moves).values())
+
+
+@dataclass(slots=True)
+class _World:
+    """The database as the simulation has it."""
+
+    situation: Situation
+    settings: PolicySettings
+    limits: Limits
+    safety: float
+    space: I32  # row of the space of each unit
+    slots: I64
+    state: heat.HeatState = field(default_factory=heat.empty_heat)
+    drift: drift.DriftState = field(default_factory=drift.no_drift)
+    moved_at: dict[int, datetime] = field(default_factory=dict)  # row of a unit -> when
+    under_way: list[tuple[datetime, PlannedMove]] = field(default_factory=list)
+    moves: list[SimulatedMove] = field(default_factory=list)
+    gave_way: list[tuple[datetime, int]] = field(default_factory=list)  # when, and bytes that left the fastest tier
+
+    def learn(self, row: HistoryRow) -> F64:
+        """Let one interval pass; its counts by signal and unit, shape ``(SIGNALS, n)``."""
+        rates = np.zeros((SIGNALS, len(row.slots)))
+        rates[list(HISTORY_SIGNALS)[: len(row.values)]] = row.values / row.seconds
+        demand = Demand(
+            ended_at=row.ended_at, seconds=row.seconds, physical_id=row.slots, rates=rates,
+            observed=np.ones(len(row.slots), dtype=np.bool_), estimated=frozenset(), database=self.situation.database,
+        )  # fmt: skip
+        self.state = heat.update(self.state, demand, row.slots, self.slots, self.settings)
+        seen = np.ones(len(self.state), dtype=np.bool_)
+        self.drift = drift.watched(self.drift, self.state, row.seconds, row.slots, index_of(rates), seen)
+        at = np.full(max(int(self.slots.max(initial=-1)), int(row.slots.max(initial=-1))) + 1, -1, dtype=np.int64)
+        at[self.slots] = np.arange(len(self.slots))
+        known = at[row.slots] >= 0  # units that were dropped since are left out
+        counts = np.zeros((SIGNALS, len(self.slots)))
+        counts[:, at[row.slots[known]]] = rates[:, known] * row.seconds
+        return counts
+
+    def now(self, at: datetime) -> Situation:
+        """Everything that a plan depends on, as it would have been."""
+        units = replace(self.situation.units, space=self.space.copy())
+        resident = self.situation.tier_of_space[self.space] == 0
+        since = np.full(len(units), np.inf)
+        for row, moved in self.moved_at.items():
+            since[row] = (at - moved).total_seconds()
+        guests = resident & (since < self.settings.long_half_life_seconds * heat.GUEST_HALF_LIVES)
+        decided = heat.decided(drift.leaning(heat.view(self.state, self.slots), self.drift.share), resident)
+        gone = np.bincount(self.situation.units.space, units.size_bytes, len(self.situation.spaces))
+        here = np.bincount(self.space, units.size_bytes, len(self.situation.spaces))
+        more = (here - gone).astype(np.int64)
+        spaces = tuple(
+            replace(
+                space,
+                used_bytes=max(0, space.used_bytes + int(grown)),
+                free_bytes=None if space.free_bytes is None else space.free_bytes - int(grown),
+            )
+            for space, grown in zip(self.situation.spaces, more, strict=True)
+        )
+        return replace(
+            self.situation,
+            units=units,
+            spaces=spaces,
+            heat=heat.doubted(decided, guests),
+            cooling_seconds=np.maximum(0.0, self.settings.cool_down_seconds - since),
+            turned_over_ratio=self._turned_over(at),
+        )
+
+    def _turned_over(self, at: datetime) -> float:
+        """As ``copying.turned_over``, by the moves of the simulation."""
+        spaces = zip(self.situation.spaces, self.situation.tier_of_space, strict=True)
+        capacity = sum(capacity_bytes(space) for space, tier in spaces if tier == 0)
+        gone = (((at - when).total_seconds(), size / capacity) for when, size in self.gave_way)
+        return undrained(gone, self.settings.turnover_per_week) if capacity else 0.0
+
+    def plan(self, at: datetime) -> None:
+        """Make a plan and begin it, unless an earlier one is still under way."""
+        if self.under_way:
+            return
+        budget = budget_of(self.limits, at, self.safety)
+        settings = replace(self.settings, maximum_bytes=budget.bytes, maximum_copy_seconds=budget.seconds)
+        ready = at
+        for move in plan_mode(self.now(at), settings).moves:
+            end = self._end(ready, move.copy_seconds)
+            if end is None:
+                continue
+            self.under_way.append((end, move))
+            ready = end
+
+    def _end(self, at: datetime, seconds: float) -> datetime | None:
+        """When a copy that is ready to begin would have ended, within one window; None: in none of the next ones."""
+        reckoned = timedelta(seconds=seconds * self.safety)
+        for _ in range(20):
+            begins = self.limits.calendar.opens_at(at)
+            closes = None if begins is None else self.limits.calendar.closes_at(begins)
+            if begins is None:
+                return None
+            if closes is None or begins + reckoned <= closes:
+                return begins + timedelta(seconds=seconds)
+            at = closes
+        return None
+
+    def arrive(self, until: datetime) -> None:
+        """Bring to their new homes what has been copied by then."""
+        names = [space.name for space in self.situation.spaces]
+        while self.under_way and self.under_way[0][0] <= until:
+            end, move = self.under_way.pop(0)
+            rows = list(move.rows)
+            self.space[rows] = names.index(move.to_space)
+            self.moved_at |= dict.fromkeys(rows, end)
+            if move.reason is MoveReason.MAKE_ROOM and move.from_tier == self.situation.tiers[0].name:
+                self.gave_way.append((end, move.size_bytes))
+            self.moves.append(
+                SimulatedMove(
+                    at=end, key=move.key, from_space=move.from_space, to_space=move.to_space,
+                    size_bytes=move.size_bytes,
+                )
+            )  # fmt: skip
+
+
+def play(
+    situation: Situation,
+    settings: PolicySettings,
+    slots: I64,
+    rows: Iterable[HistoryRow],
+    limits: Limits,
+    *,
+    safety: float,
+    plan_every: timedelta,
+) -> Played:
+    """Play intervals again.
+
+    Args:
+        situation: units, spaces and tiers to start from; its heat is not used.
+        settings: of the plans.
+        slots: slot of each unit.
+        rows: recorded intervals, the oldest first.
+        limits: windows and caps; the bytes of a window limit each plan.
+        safety: a copy is reckoned to take that much longer.
+        plan_every: time between two plans.
+
+    Raises:
+        NothingRecorded: there is no interval.
+    """
+    world = _World(
+        situation=situation, settings=settings, limits=limits, safety=safety,
+        space=situation.units.space.copy(), slots=slots,
+    )  # fmt: skip
+    weights = wait_weights([tier.speed for tier in situation.tiers], settings)
+    slowest = len(situation.tiers) - 1
+    home = np.where(situation.tier_of_space >= 0, situation.tier_of_space, slowest)  # what is not managed never moves
+    waits, seconds, count, plans = np.zeros(3), 0.0, 0, 0
+    first = last = None
+    next_plan = None
+    for row in rows:
+        world.arrive(row.started_at)
+        counts = world.learn(row)
+        for at, tiers in enumerate((home[situation.units.space], home[world.space], np.zeros_like(world.space))):
+            waits[at] += float(np.einsum("sn,ns->", counts, weights[tiers]))
+        first, last = first or row.started_at, row.ended_at
+        seconds, count = seconds + row.seconds, count + 1
+        next_plan = next_plan or row.started_at + plan_every
+        if row.ended_at >= next_plan:
+            world.plan(row.ended_at)
+            plans, next_plan = plans + 1, row.ended_at + plan_every
+    if first is None or last is None:
+        raise NothingRecorded(
+            "no history is recorded of that time", advice="hotplace run records it, minute by minute."
+        )
+    world.arrive(last)
+    return Played(
+        since=first, until=last, observed_seconds=seconds, intervals=count, plans=plans,
+        wait_as_it_is=waits[0], wait_simulated=waits[1], wait_all_fast=waits[2], moves=tuple(world.moves),
+    )  # fmt: skip
+
+
+def start_of(ledger: Ledger, database: str) -> tuple[Situation, I64]:
+    """Units, spaces and tiers as the last plan saw them, and the slots of the units.
+
+    Raises:
+        NothingRecorded: there was no plan.
+    """
+    decision = recall(ledger, database)
+    if decision is None:
+        raise NothingRecorded(
+            f"no plan of {database} is stored to start from", advice="hotplace run, or hotplace plan, makes one."
+        )
+    return decision.situation, ledger.slots.of(database, decision.situation.units.key)

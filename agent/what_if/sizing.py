@@ -1,0 +1,273 @@
+"""A database's sizing curve with what its storage costs: what every surface shows of it.
+
+Reads only: the catalog over the watching account, and the heat that the ledger keeps.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import Any
+
+from agent.config import DatabaseConfig, Level, NothingToSize
+from agent.explanation.read_times import read_times_document
+from agent.ledger import Ledger
+from agent.planning.planner import make_planning
+from agent.planning.situation import situation_of
+from agent.service.watch import Watch
+from connectors.base import Clock
+from policies.model.plan import Plan, Tier, Verdict
+from policies.sizing.curve import Point, Sizing, sizing
+from policies.storage.limits import DAY
+from policies.storage.purchase import TierPrice, cost_per_year, drives_for, io_cost_per_year, wear_ratio
+
+KNEE_MEANS = (
+    "the point of the upper curve farthest from the straight line between its ends: "
+    "from there the next object saves less by the byte than the average of the database"
+)
+QUEUES_MEAN = (
+    "savings reckon with the queues that remain, while as many sessions as now ask again the sooner; "
+    "between: with queues as long as they are, and if no more work came however short they got"
+)
+QUEUES_UNKNOWN = (
+    "savings are at today's latencies: nobody counts sessions here, so what shorter queues add has only an upper end"
+)
+
+
+# Verdicts of what a plan moves, of what is fast already, and of what the curve leaves out too.
+NOT_KEPT_BACK = frozenset(
+    {
+        Verdict.PROMOTE, Verdict.DEMOTE, Verdict.LEVELLED, Verdict.STAYS_FAST, Verdict.STAYS_SPARE, Verdict.PINNED,
+        Verdict.NOT_MANAGED, Verdict.WOULD_NOT_FIT,
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptBack:
+    """Units that stay on slower storage for one reason, and what they would save on the fastest tier."""
+
+    verdict: Verdict
+    units: int
+    saves_per_hour: float  # seconds, at today's latencies; more than there may be room for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plannable:
+    """What ``hotplace plan`` would do now about the room that there is."""
+
+    moves: int
+    saves_per_hour: float  # seconds, at today's latencies
+    kept_back: tuple[KeptBack, ...]  # what would save most first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The curve of one database, with what its storage costs."""
+
+    database: str
+    tiers: tuple[Tier, ...]
+    head_room_ratio: float
+    sizing: Sizing
+    block_bytes: int
+    prices: tuple[TierPrice, TierPrice] = (TierPrice(), TierPrice())  # fastest tier, slowest tier
+    watched_seconds: float  # the unit that was watched for longest
+    plannable: Plannable | None = None  # None: no plan was made
+
+    @property
+    def idle_per_hour(self) -> float:
+        """Seconds per hour that the present size could save beyond what it does, at today's latencies as plans say."""
+        return max(0.0, self.sizing.present.today_per_hour - self.sizing.saved_now_today_per_hour)
+
+    def cost(self, point: Point) -> float | None:
+        """A year's price of the fastest tier at that size, and of the slowest for all that is not on it.
+
+        I/Os where they have a price of their own; what is worn out before its time is bought again that much sooner.
+        """
+        (fast, slow), z = self.prices, self.sizing
+        above = cost_per_year(point.size_bytes, fast, self.head_room_ratio)
+        below = cost_per_year(z.managed_bytes - point.used_bytes, slow, self.head_room_ratio)
+        if above is None or below is None:
+            return None
+        left = max(0.0, z.reads - point.reads), max(0.0, z.writes - point.writes)
+        served = io_cost_per_year(point.reads, point.writes, fast) + io_cost_per_year(*left, slow)
+        return above * max(1.0, self.wear(point) or 0.0) + below + served
+
+    def wear(self, point: Point) -> float | None:
+        """What is written to the fastest tier in a day over what it endures at that size; None: nobody said."""
+        written = point.writes * self.block_bytes * DAY
+        return wear_ratio(written, point.size_bytes, self.sizing.present.size_bytes, self.prices[0])
+
+    def drives(self, point: Point) -> dict[str, int | None]:
+        """Drives by their I/O rate: of the fastest tier, of the slowest, and of the slowest saved."""
+        fast, slow = self.prices
+        whole = drives_for(self.sizing.reads, self.sizing.writes, slow)
+        left = drives_for(max(0.0, self.sizing.reads - point.reads), max(0.0, self.sizing.writes - point.writes), slow)
+        saved = None if whole is None or left is None else whole - left
+        return {"fast_drives": drives_for(point.reads, point.writes, fast), "slow_drives": left, "drives_saved": saved}
+
+
+def answer_of(database: DatabaseConfig, ledger: Ledger, clock: Clock, *, planned: bool = False) -> Answer:
+    """Read catalog and stored heat over the watching account, and size. Stores nothing.
+
+    ``planned``: also make the plan that ``hotplace plan`` would make now.
+
+    Raises:
+        NothingToSize: the database has only one tier.
+        ConnectorError: it does not answer.
+    """
+    if len(database.tiers) < 2:
+        raise NothingToSize(
+            f"{database.name} has one tier only, so there is nothing to size",
+            advice="Name a faster or a slower tier in the configuration; sizing compares the two.",
+        )
+    watch = Watch(database, ledger, clock, level=Level.OBSERVE, dry_run=True)
+    try:
+        watch.sample()
+        picture = watch.sampler.picture()
+        assert picture is not None, "there is a sample"
+        planning = make_planning(picture, database, watch.connector, ledger, clock.now()) if planned else None
+    finally:
+        watch.close(save=False)
+    settings = database.policy_settings()
+    situation = situation_of(picture, database, ledger, settings, clock.now())
+    return Answer(
+        database=database.name,
+        tiers=situation.tiers,
+        head_room_ratio=settings.head_room_ratio,
+        sizing=sizing(situation, settings),
+        block_bytes=settings.block_bytes,
+        prices=(price_of(situation.tiers[0]), price_of(situation.tiers[-1])),
+        watched_seconds=float(situation.heat.observed_seconds.max(initial=0.0)),
+        plannable=None if planning is None else plannable_of(planning.plan),
+    )
+
+
+def plannable_of(plan: Plan) -> Plannable:
+    """What a plan does, and what it leaves where it is for another reason than room."""
+    kept = [
+        KeptBack(verdict=verdict, units=int(held.sum()), saves_per_hour=float(plan.wait_saved_if_moved[held].sum()))
+        for verdict in Verdict
+        if verdict not in NOT_KEPT_BACK and (held := (plan.verdict == verdict) & (plan.wait_saved_if_moved > 0)).any()
+    ]
+    return Plannable(
+        moves=len(plan.moves),
+        saves_per_hour=plan.wait_saved_per_hour,
+        kept_back=tuple(sorted(kept, key=lambda each: -each.saves_per_hour)),
+    )
+
+
+def price_of(tier: Tier) -> TierPrice:
+    """What the configuration says of a tier's price and endurance."""
+    limits = tier.limits
+    known = {} if limits.raid is None else {"raid": limits.raid}
+    return TierPrice(
+        gib_year=limits.gib_year, io_year=limits.io_year, written_bytes_per_day=limits.written_bytes_per_day, **known
+    )
+
+
+def answer_document(answer: Answer) -> dict[str, Any]:
+    """The curve of one database as JSON values."""
+    z = answer.sizing
+    return {
+        "database": answer.database,
+        "fastest_tier": answer.tiers[0].name,
+        "slowest_tier": answer.tiers[-1].name,
+        "speeds_measured": answer.tiers[0].speed.measured and answer.tiers[-1].speed.measured,
+        "tiers": read_times_document(answer.tiers),
+        "head_room_ratio": answer.head_room_ratio,
+        "managed_bytes": z.managed_bytes,
+        "managed_units": z.managed_units,
+        "pinned_bytes": z.pinned_bytes,
+        "all_fast_wait_saved_per_hour_seconds": z.all_fast_per_hour,
+        "wait_saved_now_per_hour_seconds": z.saved_now_per_hour,
+        "without_buying": _without_buying(answer),
+        "watched_seconds": answer.watched_seconds,
+        "sessions_known": z.sessions_known,
+        "savings_definition": QUEUES_MEAN if z.sessions_known else QUEUES_UNKNOWN,
+        "present_size_known": z.present_known,
+        "present": point_document(answer, z.present),
+        "knee_definition": KNEE_MEANS,
+        "knee_distance_ratio": z.knee_distance,
+        "knee": point_document(answer, z.knee) if z.knee_distance else None,
+        "prices": {
+            tier.name: {
+                "per_gib_year": p.gib_year,
+                "per_io_year": p.io_year,
+                "drive_iops": p.drive_iops,
+                "raid": p.raid,
+                "endures_bytes_per_day": p.written_bytes_per_day,
+            }
+            for tier, p in zip((answer.tiers[0], answer.tiers[-1]), answer.prices, strict=True)
+        },
+        "points": [point_document(answer, point) for point in z.points],
+    }
+
+
+def _without_buying(answer: Answer) -> dict[str, Any]:
+    """What the present size could save, and what a plan saves of it, as JSON values; None where none was made."""
+    found = answer.plannable
+    kept = () if found is None else found.kept_back
+    return {
+        "could_save_per_hour_seconds": answer.idle_per_hour,
+        "plan_saves_per_hour_seconds": None if found is None else found.saves_per_hour,
+        "plan_moves": None if found is None else found.moves,
+        "kept_back": [
+            {"verdict": each.verdict.code, "units": each.units, "wait_saved_per_hour_seconds": each.saves_per_hour}
+            for each in kept
+        ],
+    }
+
+
+def point_document(answer: Answer, point: Point) -> dict[str, Any]:
+    """One point as JSON values; None for what nobody said the price of."""
+    z = answer.sizing
+    return {
+        "bytes": point.size_bytes,
+        "of_managed_bytes_ratio": ratio_of(point.size_bytes, z.managed_bytes),
+        "wait_saved_per_hour_seconds": point.saved_per_hour,
+        "wait_saved_at_todays_latencies_per_hour_seconds": point.today_per_hour,
+        "wait_saved_at_most_per_hour_seconds": point.most_per_hour,
+        "bound_per_hour_seconds": point.bound_per_hour,
+        "of_all_fast_ratio": z.share(point),
+        "next_gib_saves_per_hour_seconds": point.shadow_price,
+        "units": point.units,
+        "units_ratio": ratio_of(point.units, z.managed_units),
+        "used_bytes": point.used_bytes,
+        "used_bytes_ratio": ratio_of(point.used_bytes, z.managed_bytes),
+        "cost_per_year": answer.cost(point),
+        "wear_ratio": answer.wear(point),
+        **answer.drives(point),
+    }
+
+
+def csv_text(answer: Answer) -> str:
+    """The curve as CSV, one line a point, columns named as in JSON; what is not known is empty."""
+    rows = [point_document(answer, point) for point in answer.sizing.points]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def fleet_document(answer: Answer) -> dict[str, Any]:
+    """One database's line in the ranking of all, as JSON values."""
+    z = answer.sizing
+    below = bool(z.knee_distance) and z.knee.size_bytes > z.present.size_bytes
+    return {
+        "database": answer.database,
+        "fastest_tier": answer.tiers[0].name,
+        "present_bytes": z.present.size_bytes,
+        "present_size_known": z.present_known,
+        "next_gib_saves_per_hour_seconds": z.present.shadow_price,
+        "knee_bytes": z.knee.size_bytes if z.knee_distance else None,
+        "missing_bytes": z.knee.size_bytes - z.present.size_bytes if below else 0,
+        "missing_saves_per_hour_seconds": max(0.0, z.knee.saved_per_hour - z.present.saved_per_hour) if below else 0.0,
+    }
+
+
+def ratio_of(part: float, whole: float) -> float:
+    """The share of a part in a whole, 0 where there is no whole."""
+    return part / whole if whole else 0.0

@@ -1,0 +1,270 @@
+"""What keeps hotplace from seeing or acting, each with the statement that mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from connectors.base import ObjectGone, PrivilegeMissing, StatementFailed
+from connectors.db2.doctor.grants import moving_rights, unreadable
+from connectors.db2.doctor.storage_findings import storage_findings
+from connectors.db2.moving.lease import MAKE_IT, TABLE
+from connectors.db2.reading.names import identifier
+from connectors.db2.reading.pools import pool_findings
+from connectors.db2.reading.sampler import column_names
+from connectors.db2.reading.space_counters import skew
+from connectors.db2.reading.storage import read_storage
+from connectors.db2.routes.statements import CANCEL, move_table
+from connectors.db2.session.server import STANDBY, Server
+from connectors.db2.session.sessions import ReadSession
+from connectors.db2.settings import Db2Settings
+from connectors.model import Capability, Finding, Severity
+
+NEWEST_TRIED = (12, 1)
+EXTENDED_ON = "UPDATE DB CFG FOR {} USING MON_OBJ_METRICS EXTENDED IMMEDIATE"
+LARGE_SKEW = 0.5
+
+# What each query needs beyond SELECT on the catalog views, and what is lost without it.
+FUNCTIONS = {
+    "sample_spaces": ("MON_GET_TABLESPACE", "nothing can be sampled"),
+    "sample_tables": ("MON_GET_TABLE", "nothing can be sampled"),
+    "sample_indexes": ("MON_GET_INDEX", "nothing can be sampled"),
+    "containers": ("MON_GET_CONTAINER", "where table spaces lie stays hidden, and when a rebalance has ended"),
+    "buffer_pools": ("MON_GET_BUFFERPOOL", "how much buffer pools answer stays hidden"),
+    "database": ("MON_GET_DATABASE", "a restart of the database shows only by falling counters"),
+    "storage_paths": ("ADMIN_GET_STORAGE_PATHS", "how much room storage groups have stays hidden"),
+    "utilities": ("MON_GET_UTILITY", "reads of a backup or RUNSTATS are taken for demand"),
+    "rebalance": ("MON_GET_REBALANCE_STATUS", "table spaces cannot be moved: nobody sees when that has ended"),
+    "configuration": ("DB_GET_CFG", "whether objects are counted stays hidden, so nothing is sampled"),
+}
+_VALUES: dict[str, tuple[object, ...]] = {"storage_paths": (0,)}
+
+
+def insist_on_object_metrics(server: Server) -> None:
+    """Without EXTENDED the counters of objects stay 0 and everything would look cold.
+
+    Before 10.1 there are none to be had: then table spaces are sampled, and of no object is anything said.
+
+    Raises:
+        StatementFailed: they are not counted on every member, or nobody can tell.
+    """
+    if not server.counts_objects and not server.too_old_for_objects:
+        raise StatementFailed(
+            f"mon_obj_metrics is {_said(server.object_metrics)}: reads of objects are not counted, which is not none",
+            advice=f"{EXTENDED_ON.format(server.database)}; on every member.",
+        )
+
+
+def capabilities(session: ReadSession, server: Server) -> tuple[Capability, ...]:
+    """What version, settings and privileges allow."""
+    groups = session.optional_rows("storage_groups", doing="reading storage groups")
+    moves = server.hadr_role != STANDBY
+    return (
+        _capability("object_counters", server.counts_objects, "mon_obj_metrics", EXTENDED_ON.format(server.database)),
+        _capability("read_times", True, "read times of each table space", ""),
+        _capability("moves", moves, "a database that takes writes", "Connect to the primary."),
+        _capability("storage_groups", bool(groups), "a storage group", "Upgrade to 10.1, or use move_by: table."),
+        _capability(
+            "move_table_spaces",
+            bool(groups) and moves and not server.purescale,
+            "rebalancing between storage groups",
+            "Use move_by: table; pureScale does not rebalance.",
+        ),
+    )
+
+
+def examine(session: ReadSession, settings: Db2Settings, server: Server, *, shared: bool) -> tuple[Finding, ...]:
+    """All findings, what is well included.
+
+    Raises:
+        ConnectorError: the server did not answer.
+    """
+    found = [check(server) for check in _CHECKS]
+    found += [_granted(session, settings, name) for name in FUNCTIONS]
+    found += unreadable(session, settings)
+    found += [*moving_rights(session, settings), _lease(session)]
+    found += _unfinished(session)
+    found += _skewed(session, server)
+    found += pool_findings(session)
+    if not any(finding.code == "execute_missing" and finding.values["query"] == "sample_spaces" for finding in found):
+        found += storage_findings(read_storage(session, shared=shared))
+    return tuple(found)
+
+
+def _version(server: Server) -> Finding:
+    version = ".".join(str(part) for part in server.version)
+    if server.too_old_for_objects:
+        return Finding(
+            severity=Severity.ERROR,
+            code="version_unsupported",
+            sentence=f"Db2 {version} does not count reads of tables and indexes, which came with 10.1: "
+            "table spaces are sampled, no table is ranked",
+            remedy="Upgrade the server; until then move tables that you name (pins).",
+        )
+    if server.version[:2] > NEWEST_TRIED:
+        return Finding(
+            severity=Severity.WARNING,
+            code="version_untried",
+            sentence=f"Db2 {version} is newer than 12.1",
+            remedy="Watch the first samples closely.",
+        )
+    return Finding(severity=Severity.OK, code="version", sentence=f"Db2 {version} {server.edition}".rstrip())
+
+
+def _objects(server: Server) -> Finding:
+    if server.too_old_for_objects:
+        return Finding(
+            severity=Severity.INFO, code="mon_obj_metrics_absent", sentence="there is no EXTENDED before 10.1"
+        )
+    if server.counts_objects:
+        return Finding(severity=Severity.OK, code="mon_obj_metrics", sentence="reads of each object are counted")
+    return Finding(
+        severity=Severity.ERROR,
+        code="mon_obj_metrics_off",
+        sentence=f"mon_obj_metrics is {_said(server.object_metrics)}, not EXTENDED on all members: nothing to rank by",
+        remedy=EXTENDED_ON.format(server.database),
+    )
+
+
+def _requests(server: Server) -> Finding:
+    if server.request_metrics and "NONE" not in server.request_metrics:
+        return Finding(severity=Severity.OK, code="mon_req_metrics", sentence="time in requests is counted")
+    return Finding(
+        severity=Severity.WARNING,
+        code="mon_req_metrics_off",
+        sentence=f"mon_req_metrics is {_said(server.request_metrics)}: how much of all time is waiting cannot be told",
+        remedy=f"UPDATE DB CFG FOR {server.database} USING MON_REQ_METRICS BASE IMMEDIATE",
+    )
+
+
+def _role(server: Server) -> Finding:
+    if server.hadr_role == STANDBY:
+        return Finding(
+            severity=Severity.WARNING,
+            code="standby",
+            sentence="this is an HADR standby: hotplace only watches here",
+            remedy="Connect to the primary to move anything.",
+        )
+    if server.hadr_role == "PRIMARY":
+        return Finding(
+            severity=Severity.WARNING,
+            code="hadr_paths",
+            sentence="this is an HADR primary: its standby rebalances too, and needs the same paths",
+            remedy="See that the standby has every storage path before a table space moves.",
+        )
+    return Finding(severity=Severity.OK, code="primary", sentence="this database takes writes")
+
+
+def _topology(server: Server) -> Finding:
+    if server.purescale:
+        return Finding(
+            severity=Severity.INFO,
+            code="purescale",
+            sentence="pureScale does not rebalance table spaces between storage groups",
+            remedy="Use move_by: table.",
+        )
+    return Finding(
+        severity=Severity.OK, code="topology", sentence=f"{server.topology}, {server.members} member(s) are summed"
+    )
+
+
+def _revalidation(server: Server) -> Finding:
+    """A move drops views and makes them again: what uses them has to come back by itself."""
+    if server.auto_reval != "DISABLED":
+        return Finding(severity=Severity.OK, code="auto_reval", sentence="what a move made invalid is validated at use")
+    return Finding(
+        severity=Severity.WARNING,
+        code="auto_reval_off",
+        sentence="auto_reval is DISABLED: ADMIN_MOVE_TABLE fails (SQL0478N) where a function uses a view of the table",
+        remedy=f"UPDATE DB CFG FOR {server.database} USING AUTO_REVAL DEFERRED",
+        about_moving=True,
+    )
+
+
+_CHECKS: tuple[Callable[[Server], Finding], ...] = (_version, _objects, _requests, _role, _topology, _revalidation)
+
+
+def _granted(session: ReadSession, settings: Db2Settings, name: str) -> Finding:
+    """Whether the query of that name is answered."""
+    function, lost = FUNCTIONS[name]
+    try:
+        session.rows(name, _VALUES.get(name, ()), doing=f"trying {function}")
+    except PrivilegeMissing:
+        return Finding(
+            severity=Severity.ERROR if lost.startswith("nothing") else Severity.WARNING,
+            code="execute_missing",
+            sentence=f"{settings.user} may not execute {function}: {lost}",
+            remedy=f"GRANT EXECUTE ON FUNCTION SYSPROC.{function} TO USER {identifier(settings.user.upper())}",
+            values={"function": function, "query": name},
+        )
+    except (ObjectGone, StatementFailed) as error:
+        return Finding(
+            severity=Severity.WARNING,
+            code="function_missing",
+            sentence=f"{function} does not answer ({error}): {lost}",
+            remedy="This version may lack it; upgrade, or do without.",
+            values={"function": function, "query": name},
+        )
+    return Finding(
+        severity=Severity.OK,
+        code="execute",
+        sentence=f"{function} answers",
+        values={"function": function, "query": name},
+    )
+
+
+def _lease(session: ReadSession) -> Finding:
+    if session.optional_rows("lease_alive", doing="looking at the lease") is not None:
+        return Finding(severity=Severity.OK, code="lease_table", sentence=f"{TABLE} is there")
+    return Finding(
+        severity=Severity.WARNING,
+        code="lease_table_missing",
+        sentence=f"{TABLE} is not there or not readable: nothing keeps two agents from acting at once, so none will",
+        remedy=MAKE_IT,
+    )
+
+
+def _unfinished(session: ReadSession) -> list[Finding]:
+    rows = session.optional_rows("unfinished_moves", doing="looking for unfinished moves") or []
+    return [
+        Finding(
+            severity=Severity.WARNING,
+            code="unfinished_move",
+            sentence=f"a move of {schema}.{name} stopped in {status}: its triggers go on slowing writers",
+            remedy=move_table(str(schema), str(name), None, "", CANCEL),
+            values={"table": f"{schema}.{name}", "status": str(status)},
+        )
+        for schema, name, status in rows
+        if not str(status).startswith("COMPLETE")
+    ]
+
+
+def _skewed(session: ReadSession, server: Server) -> list[Finding]:
+    """Database partitions that work much harder than the others: an average would hide them."""
+    if server.partitions < 2 or server.purescale:
+        return []
+    at = column_names("sample_tables").index("OBJECT_DATA_P_READS")
+    reads: dict[int, float] = {}
+    for row in session.optional_rows("sample_tables", doing="comparing members") or []:
+        reads[int(row[3])] = reads.get(int(row[3]), 0.0) + float(row[at] or 0)
+    unevenness = skew(np.array(list(reads.values())))
+    if unevenness < LARGE_SKEW:
+        return [Finding(severity=Severity.OK, code="skew", sentence=f"members read evenly ({unevenness:.0%} skew)")]
+    return [
+        Finding(
+            severity=Severity.INFO,
+            code="skew",
+            sentence=f"one member reads far more than the others ({unevenness:.0%} skew)",
+            remedy="Look at the distribution keys; hotplace ranks by the sum over members.",
+        )
+    ]
+
+
+def _capability(name: str, available: bool, what: str, advice: str) -> Capability:
+    verb = "there is" if available else "there is not"
+    return Capability(name=name, available=available, because=f"{verb} {what}", advice="" if available else advice)
+
+
+def _said(values: Sequence[str]) -> str:
+    return "/".join(sorted(set(values))) or "not to be read"

@@ -1,0 +1,278 @@
+"""The truth about a move, from the catalog, the protocol of ADMIN_MOVE_TABLE, and the containers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from connectors.db2.reading.names import Key, Part, parse_key, parts_of, whole_of
+from connectors.db2.reading.sizes import loading
+from connectors.db2.reading.storage import AT_REST, Storage, TableSpace, lies_under, read_storage
+from connectors.db2.reading.tables import MoveProtocol, TableFacts, find_table_of, read_protocol
+from connectors.db2.routes.dependents import changes
+from connectors.db2.routes.statements import CANCEL, SpaceChange, change_of, phase_of
+from connectors.db2.session.sessions import ReadSession
+from connectors.model import Home, Inspection, Route, Step
+
+RESUMABLE = frozenset({"COPY", "REPLAY", "CLEANUP"})
+MOVE_UTILITIES = ("ADMIN_MOVE_TABLE", "ONLINE_TABLE_MOVE", "MOVE")
+
+
+@dataclass(frozen=True, slots=True)
+class Rebalance:
+    """What is under way in one table space, over all members."""
+
+    running: bool = False
+    suspended: bool = False
+    done_extents: int = 0
+    extents: int = 0
+
+
+def inspect(
+    session: ReadSession, route: Route, *, shared: bool, folders: Mapping[str, str] | None = None
+) -> Inspection:
+    """Where the bundle of that route is; ``folders`` as in ``storage.read_storage``.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    change = change_of(route.steps[0].sql) if route.steps else None
+    if change is not None:
+        return inspect_space(session, route, change, shared=shared)
+    return inspect_table(session, route, shared=shared, folders=folders)
+
+
+def inspect_table(
+    session: ReadSession, route: Route, *, shared: bool, folders: Mapping[str, str] | None = None
+) -> Inspection:
+    """Of a table, its indexes, its LOBs, or of several of these."""
+    key = parse_key(route.bundle.key)
+    table = find_table_of(session, key)
+    if table is None:
+        sentence = f"{key} no longer exists"
+        return Inspection(home=Home.GONE, sentence=sentence, size_bytes=0, on_disk=None, running=False)
+    protocol = read_protocol(session, table.schema, table.name)
+    running = move_runs(session, table.schema, table.name)
+    parts, storage = parts_of(route.bundle), read_storage(session, shared=shared, folders=folders)
+    homes = homes_of(table, parts, storage)
+    home, sentence = home_among(homes, route, storage), _table_sentence(key, homes, protocol, running=running)
+    under_way = running or (protocol.open and protocol.status != "CLEANUP")  # which comes after SWAP
+    differs = () if under_way else changes(route.keeps, table)
+    stale = would_go_astray(storage, route) or would_move_back(table, parts, route) or _since_planned(differs)
+    if home is Home.SOURCE and not protocol.open and stale:
+        home, sentence = Home.ELSEWHERE, f"{sentence}; {stale}"
+    elif home is Home.TARGET and differs:
+        sentence = f"{sentence}; not as it was: {'; '.join(differs)}"
+    return Inspection(
+        home=home,
+        sentence=sentence,
+        size_bytes=route.bundle.size_bytes
+        if (table.schema, table.name) in loading(session)
+        else table_bytes(session, table, parts, shared=shared),
+        on_disk=None,
+        leftovers=() if running else leftovers_of(route, protocol),
+        running=running,
+    )
+
+
+def _since_planned(differs: Sequence[str]) -> str:
+    """What was approved is not what there is; "" where it is."""
+    return f"since this was planned {'; '.join(differs)}: plan again" if differs else ""
+
+
+def would_move_back(table: TableFacts, parts: frozenset[Part], route: Route) -> str:
+    """What else the statement would move, because it has moved since it was planned; "" where it would move nothing.
+
+    INIT names the table spaces of data, indexes and LOBs, all three, as they were when the route was made.
+    """
+    phase = phase_of(route.steps[0].sql)
+    if phase is None or phase.operation != "INIT":
+        return ""
+    others = (
+        (Part.TABLE, "the table", table.space, phase.homes.data),
+        (Part.INDEX, "its indexes", table.index_space, phase.homes.index),
+        (Part.LOB, "its LOBs", table.lob_space, phase.homes.lob),
+    )
+    for part, what, now, then in others:
+        with_data = part is Part.LOB and Part.TABLE in parts and phase.homes.lob == phase.homes.data
+        goes_along = part in parts or with_data or (part is Part.LOB and not table.lobs)
+        if not goes_along and now != then:
+            return f"since this was planned {what} moved to {now}, and it would bring {what} back to {then}: plan again"
+    return ""
+
+
+def would_go_astray(storage: Storage, route: Route) -> str:
+    """Whether the table space that was to take the bundle has itself moved away from where the bundle is to go."""
+    phase = phase_of(route.steps[0].sql)
+    if phase is None or not route.joins:
+        return ""
+    lands = storage.space_named(whole_of(route.joins))
+    if lands is not None and storage.home_of(lands) == route.to_space:
+        return ""
+    return f"{route.joins} is no longer in {route.to_space}: plan again"
+
+
+def leftovers_of(route: Route, protocol: MoveProtocol) -> tuple[Step, ...]:
+    """What ends an unfinished move: CLEANUP after SWAP, nothing where the next run goes on, else CANCEL."""
+    if protocol.status == "CLEANUP":
+        return tidy_for(route, "CLEANUP")
+    return tidy_for(route, CANCEL) if protocol.open and protocol.status not in RESUMABLE else ()
+
+
+def tidy_for(route: Route, operation: str) -> tuple[Step, ...]:
+    """The tidy step of the route that calls that operation."""
+    calls = ((step, phase_of(step.sql)) for step in route.tidy_steps)
+    return tuple(step for step, phase in calls if phase is not None and phase.operation == operation)
+
+
+def homes_of(table: TableFacts, parts: frozenset[Part], storage: Storage) -> tuple[str, ...]:
+    """Names of the table spaces that hold these parts of it."""
+    found: set[str] = set()
+    if Part.INDEX in parts:
+        found |= {storage.spaces[index.space].name for index in table.indexes if index.space in storage.spaces}
+    if Part.TABLE in parts:
+        found.add(table.space)
+    if Part.LOB in parts and table.lobs:
+        found.add(table.lob_space)
+    return tuple(sorted(found))
+
+
+def home_among(spaces: tuple[str, ...], route: Route, storage: Storage) -> Home:
+    """Where that is, seen from the route: in table spaces, or in the storage groups and folders that hold them."""
+    homes = spaces
+    if route.joins:
+        homes = tuple(sorted({storage.home_named(name) for name in spaces}))
+    if homes == (route.to_space,):
+        return Home.TARGET
+    if homes == (route.bundle.space,):
+        return Home.SOURCE
+    return Home.SPLIT if route.to_space in homes or route.bundle.space in homes else Home.ELSEWHERE
+
+
+def table_bytes(session: ReadSession, table: TableFacts, parts: frozenset[Part], *, shared: bool) -> int:
+    """Bytes of these parts of it now."""
+    rows = session.rows("object_sizes", (table.schema, table.name), doing=f"sizing {table.schema}.{table.name}")
+    sizes: dict[int, int] = {}
+    for member, _, data, index, long, lob, xml, col in rows:
+        of = {Part.TABLE: (data, col), Part.INDEX: (index,), Part.LOB: (long, lob, xml)}
+        own = sum(int(size or 0) for part in parts for size in of[part]) * 1024
+        sizes[int(member or 0)] = sizes.get(int(member or 0), 0) + own
+    return (max(sizes.values()) if shared else sum(sizes.values())) if sizes else 0
+
+
+def move_runs(session: ReadSession, schema: str, name: str) -> bool:
+    """Whether the server works on a move of the table now, whoever asked for it."""
+    rows = session.optional_rows("utilities", doing="looking for running moves") or []
+    return any(
+        (row[4], row[5]) == (schema, name) and any(word in str(row[2]).upper() for word in MOVE_UTILITIES)
+        for row in rows
+    )
+
+
+def _table_sentence(key: Key, homes: tuple[str, ...], protocol: MoveProtocol, *, running: bool) -> str:
+    where = f"{key} is in {', '.join(homes)}"
+    if running:
+        return f"{where}; ADMIN_MOVE_TABLE is at work on it"
+    if protocol.status in RESUMABLE:
+        return f"{where}; ADMIN_MOVE_TABLE stopped in {protocol.status} and goes on from there"
+    if protocol.open:
+        return f"{where}; ADMIN_MOVE_TABLE stopped in {protocol.status}"
+    warned = f"; ADMIN_MOVE_TABLE warned: {protocol.warnings}" if protocol.warnings else ""
+    return where + warned
+
+
+def inspect_space(session: ReadSession, route: Route, change: SpaceChange, *, shared: bool) -> Inspection:
+    """Of a table space, by four facts: no rebalance row, mode at rest, containers there, no dropped path."""
+    state = read_rebalance(
+        session, change.space
+    )  # first: when its row is gone, what is read afterwards is how it ended
+    storage = read_storage(session, shared=shared)
+    space = storage.space_named(change.space)
+    if space is None:
+        sentence = f"table space {change.space} no longer exists"
+        return Inspection(home=Home.GONE, sentence=sentence, size_bytes=0, on_disk=None)
+    moving, waits = is_moving(space, state), awaits_rebalance(space, state, change)
+    held = moving and state.suspended
+    home = Home.SOURCE if held else Home.SPLIT if moving else space_home(storage, space, route, change)
+    return Inspection(
+        home=home,
+        sentence=_space_sentence(space, state, moving=moving, waits=waits),
+        size_bytes=0 if waits else _bytes_to_move(space, change),  # its place in the target is taken already
+        on_disk=None if moving or not space.containers else home is Home.TARGET,
+        leftovers=route.tidy_steps if held else (),  # only for who gives it up
+        running=moving and not held,
+        paused=held,
+    )
+
+
+def _bytes_to_move(space: TableSpace, change: SpaceChange) -> int:
+    """Everything in it, or what lies in the container that goes; one that comes brings nothing."""
+    return sum(space.share_of(path) for path in change.drop) if change.of_one else space.used_bytes
+
+
+def read_rebalance(session: ReadSession, name: str) -> Rebalance:
+    """The rebalance of one table space; a row of any member is one."""
+    rows = session.optional_rows("rebalance", doing="looking at rebalances") or []
+    own = [row for row in rows if row[0] == name]
+    done, left = sum(int(row[5] or 0) for row in own), sum(int(row[4] or 0) for row in own)
+    suspended = any("SUSPEND" in str(row[3]).upper() or "PAUSE" in str(row[3]).upper() for row in own)
+    return Rebalance(bool(own), suspended, done, done + left)
+
+
+def is_moving(space: TableSpace, state: Rebalance) -> bool:
+    """Extents are being copied, or will be when somebody resumes it; a dropped path alone waits for a REBALANCE."""
+    return state.running or space.mode != AT_REST
+
+
+def awaits_rebalance(space: TableSpace, state: Rebalance, change: SpaceChange) -> bool:
+    """Given to the group of that change, and its old containers not yet left: a REBALANCE goes on from there."""
+    given = bool(change.group) and space.group == change.group
+    return given and not is_moving(space, state) and (space.paths_dropped or space.hybrid)
+
+
+def space_arrived(storage: Storage, space: TableSpace, change: SpaceChange) -> bool:
+    """Whether its containers are exactly where that change wants them; a REBALANCE wants them in its own group."""
+    if change.of_one:
+        return set(change.add) <= set(space.containers) and not set(change.drop) & set(space.containers)
+    if change.add:
+        return set(space.containers) == set(change.add)
+    if not change.group and not space.automatic:
+        return True  # a rebalance among files of its own wants them nowhere else
+    group = storage.groups.get(change.group or space.group)
+    if group is None or space.group != group.name or space.paths_dropped or space.hybrid:
+        return False
+    return lies_under(space, group.paths)
+
+
+def space_home(storage: Storage, space: TableSpace, route: Route, change: SpaceChange) -> Home:
+    """Where the containers are; what the catalog calls its group is only a wish until they are there.
+
+    One that was given to its group and waits for a REBALANCE is still where it was, as is a table in the middle of its
+    copying: the same route goes on with it.
+    """
+    if not space.containers:  # nobody may look: the group's word has to do
+        return {route.to_space: Home.TARGET, route.bundle.space: Home.SOURCE}.get(space.group, Home.ELSEWHERE)
+    if space_arrived(storage, space, change):
+        return Home.TARGET
+    if awaits_rebalance(space, Rebalance(), change):
+        return Home.SOURCE
+    if change.of_one:
+        return Home.SOURCE
+    if change.add:
+        return Home.SOURCE if set(space.containers) == set(change.drop) else Home.ELSEWHERE
+    if change.converts:
+        return Home.ELSEWHERE if space.automatic else Home.SOURCE
+    group = storage.groups.get(route.bundle.space)
+    return Home.SOURCE if group is not None and lies_under(space, group.paths) else Home.ELSEWHERE
+
+
+def _space_sentence(space: TableSpace, state: Rebalance, *, moving: bool, waits: bool) -> str:
+    if waits:
+        return f"table space {space.name} was given to storage group {space.group} and waits for its REBALANCE"
+    if not moving:
+        where = (
+            f"storage group {space.group}" if space.group else f"containers of its own ({', '.join(space.containers)})"
+        )
+        return f"table space {space.name} is in {where}, at rest"
+    how = "suspended" if state.suspended else space.mode
+    return f"table space {space.name} is being rebalanced: {how}, {state.done_extents} of {state.extents} extents"

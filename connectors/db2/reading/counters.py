@@ -1,0 +1,137 @@
+"""What the rows of MON_GET_TABLE and MON_GET_INDEX come to: counters by unit, in columns. Pure.
+
+Object counters rise per member and are summed. A table that was dropped and made again, or moved, keeps its name and
+begins at zero; the place of its file is sampled as a pair of counters, one of which falls whenever it changes, so that
+the interval is not taken for work (``home`` and ``home_complement``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress, repeat
+from typing import Any
+
+import numpy as np
+
+from connectors.db2.reading.names import Part, physical_id
+from connectors.db2.session.sessions import Row
+from connectors.folding import Folding, busy
+from connectors.model import I64
+
+# How the rows of one unit make up its counter.
+_FOLDED_BY = {
+    "logical_reads": np.add,
+    "physical_reads": np.add,  # by sessions and prefetchers alike: Db2 does not tell them apart for an object
+    "direct_read_requests": np.add,
+    "rows_changed": np.add,  # of an index: keys updated
+    "disturbed": np.maximum,  # samples at which a utility worked on it
+    "home": np.maximum,
+    "home_complement": np.minimum,  # the complement of the greatest home
+}
+COUNTERS = tuple(_FOLDED_BY)
+_FILE_BITS = 20
+_ALL_HOMES = 2**52
+Disturbed = Mapping[tuple[str, str], int]  # by schema and name of the table
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Some rows: the unit of each, of shape ``(rows,)``, and its counters, ``(len(COUNTERS), rows)``."""
+
+    unit: I64
+    counters: I64
+
+
+def of_tables(rows: Sequence[Row], disturbed: Disturbed) -> Counted:
+    """Rows of ``sample_tables``, at least one; a row whose LOB object was read makes two."""
+    columns = tuple(zip(*rows, strict=True))
+    schemas, names, partitions = _texts(columns[0]), _texts(columns[1]), columns[2]
+    space, file, data, data_read, xda, xda_read, col, col_read = map(_numbers, columns[4:12])
+    inserted, updated, deleted, direct = map(_numbers, columns[14:18])
+    touched = _touched(disturbed, schemas, names)
+    home = (np.maximum(space, 0) << _FILE_BITS) + np.maximum(file, 0)
+    tables = _counted(
+        _units(Part.TABLE, schemas, names, repeat(0), partitions),
+        logical_reads=data + col,
+        physical_reads=data_read + col_read,
+        rows_changed=inserted + updated + deleted,
+        disturbed=touched,
+        home=home,
+        home_complement=_ALL_HOMES - home,
+    )
+    some = (xda != 0) | (xda_read != 0) | (direct != 0)
+    lobs = _counted(
+        _units(Part.LOB, *(compress(column, some) for column in (schemas, names, repeat(0), partitions))),
+        logical_reads=xda[some],
+        physical_reads=xda_read[some],
+        direct_read_requests=direct[some],
+        disturbed=touched[some],
+    )
+    return _joined((tables, lobs))
+
+
+def of_indexes(rows: Sequence[Row], disturbed: Disturbed) -> Counted:
+    """Rows of ``sample_indexes``, at least one."""
+    columns = tuple(zip(*rows, strict=True))
+    schemas, names, numbers, partitions = _texts(columns[0]), _texts(columns[1]), _numbers(columns[2]), columns[3]
+    return _counted(
+        _units(Part.INDEX, schemas, names, numbers.tolist(), partitions),
+        logical_reads=_numbers(columns[5]),
+        physical_reads=_numbers(columns[6]),
+        rows_changed=_numbers(columns[8]),
+        disturbed=_touched(disturbed, schemas, names),
+    )
+
+
+def by_unit(parts: Sequence[Counted]) -> tuple[I64, I64]:
+    """Ids ascending and counters of shape ``(len(COUNTERS), units)``, members added up; idle units are absent."""
+    rows = _joined(parts)
+    folding = Folding(rows.unit)
+    counters = np.empty((len(COUNTERS), len(folding.starts)), dtype=np.int64)
+    for total, column, by in zip(counters, rows.counters, _FOLDED_BY.values(), strict=True):
+        total[:] = folding.fold(column, by)
+    return busy(folding.keys[0], counters)
+
+
+def _joined(parts: Sequence[Counted]) -> Counted:
+    none = _counted(np.zeros(0, dtype=np.int64))
+    parts = (none, *parts)
+    return Counted(
+        np.concatenate([part.unit for part in parts]), np.concatenate([part.counters for part in parts], axis=1)
+    )
+
+
+def _counted(unit: I64, **columns: I64) -> Counted:
+    """Those counters; the others are zero."""
+    counters = np.zeros((len(COUNTERS), len(unit)), dtype=np.int64)
+    for name, column in columns.items():
+        counters[COUNTERS.index(name)] = column
+    return Counted(unit, counters)
+
+
+def _units(
+    part: Part, schemas: Iterable[str], names: Iterable[str], numbers: Iterable[int], partitions: Iterable[int | None]
+) -> I64:
+    return np.fromiter(map(physical_id, repeat(part), schemas, names, numbers, partitions), dtype=np.int64)
+
+
+def _touched(disturbed: Disturbed, schemas: Sequence[str], names: Sequence[str]) -> I64:
+    """At how many samples a utility worked on the table of each row."""
+    if not disturbed:
+        return np.zeros(len(names), dtype=np.int64)
+    tables = zip(schemas, names, strict=True)
+    return np.fromiter(map(disturbed.get, tables, repeat(0)), dtype=np.int64, count=len(names))
+
+
+def _texts(values: Sequence[str]) -> list[str]:
+    """A column of names without the padding of CHAR."""
+    return [value.rstrip() for value in values]
+
+
+def _numbers(values: Sequence[Any]) -> I64:
+    """A column of whole numbers; NULL, which a column that the version lacks is, counts as 0."""
+    try:
+        return np.fromiter(values, dtype=np.int64, count=len(values))
+    except TypeError:  # there is a NULL in it
+        return np.fromiter((value or 0 for value in values), dtype=np.int64, count=len(values))

@@ -1,0 +1,131 @@
+"""What ADMIN_MOVE_TABLE does not move, and what of a table it moves has to be known beforehand. Pure.
+
+Where each restriction comes from stands in the README. What is only general knowledge refuses all the same: the table
+space can move instead, and a refused move costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from connectors.db2.reading.names import readable
+from connectors.db2.reading.tables import LOAD_RUNS, TableFacts
+
+INSTEAD = "move its table space instead"
+ROWS_HIDDEN = frozenset({"R", "B"})  # of label protection: by columns alone hides no row
+SHOWN = 5  # names in one sentence
+_NO_TABLES = {
+    "S": "a materialized query table; drop and create it in the target",
+    "L": "what is left of a detached partition; wait until the detach has ended",
+    "N": "a nickname: its rows are elsewhere",
+}
+_Reason = tuple[bool, str, str]
+
+
+def refusal(table: TableFacts) -> tuple[str, str] | None:
+    """Code and sentence of why ADMIN_MOVE_TABLE would not move it, None when nothing is known against it."""
+    name = written_name(table)
+    return next(((code, f"{name} {why}") for applies, code, why in _reasons(table) if applies), None)
+
+
+def remarks(table: TableFacts) -> Iterator[str]:
+    """What does not keep it from moving, and has to be looked after."""
+    if table.triggers:
+        names = [name for name, _ in table.triggers]
+        yield f"{_counted(names, 'trigger')} on it: made anew with the table, and compared afterwards"
+    if table.views:
+        yield (
+            f"{_counted(table.views, 'view')} of it: SWAP makes them invalid until they are next used, and fails "
+            "(SQL0478N) where a function uses one and auto_reval is DISABLED"
+        )
+    if table.checks or table.generated:
+        yield (
+            f"{table.checks} check constraint(s) and {table.generated} generated column(s): where one was made before "
+            "9.7, INIT is refused (SQL0668N reason 10) until SET INTEGRITY has looked at it"
+        )
+    if table.captured:
+        yield "DATA CAPTURE is on: see that replication goes on with the new table"
+    if not table.unique:
+        yield "there is no unique index: replay has to compare whole rows, and may end in deadlocks"
+
+
+def written_name(table: TableFacts) -> str:
+    """The table as a person writes it."""
+    return f"{readable(table.schema)}.{readable(table.name)}"
+
+
+def _reasons(table: TableFacts) -> Iterator[_Reason]:
+    yield from _of_kind(table)
+    yield from _of_condition(table)
+    yield table.status != "N", "not_normal", f"is in status {table.status}; SET INTEGRITY first"
+    yield table.access != "F", "no_full_access", f"is not fully accessible (ACCESS_MODE {table.access})"
+    yield from _of_relations(table)
+    yield from _of_rows_hidden(table)
+    yield from _of_indexes(table)
+    parted = table.partitions > 1 or not table.space
+    yield parted, "partitioned", "is partitioned: one partition moves with its table space"
+
+
+def _of_kind(table: TableFacts) -> Iterator[_Reason]:
+    yield table.kind == "U", "typed_table", "is a typed table, which ADMIN_MOVE_TABLE does not move"
+    what = _NO_TABLES.get(table.kind, f"no table of its own (TYPE {table.kind})")
+    yield table.kind != "T", "not_a_table", f"is {what}"
+    yield table.staging, "staging_table", "is the staging table of a materialized query table; drop and create it anew"
+    yield table.temporal, "temporal_table", "is a temporal table: its history would be parted from it"
+    history = f"holds the history of {table.history_of}, from which it would be parted"
+    yield bool(table.history_of), "history_table", history
+    clustered = any(index.kind == "RCT" for index in table.indexes)
+    yield clustered, "range_clustered", f"is clustered by range, which ADMIN_MOVE_TABLE does not move; {INSTEAD}"
+
+
+def _of_condition(table: TableFacts) -> Iterator[_Reason]:
+    """Every copy would meet SQL0668N, or wait."""
+    yield table.load_status == LOAD_RUNS, "load_running", "is being loaded; wait until that LOAD has ended"
+    failed = f"has an unfinished LOAD ({table.load_status}); LOAD ... RESTART, or LOAD ... TERMINATE, first"
+    yield bool(table.load_status), "load_pending", failed
+    lost = "is not available (as after a rollforward through a LOAD that was not recoverable); restore or drop it"
+    yield not table.available, "unavailable", lost
+    changed = f"waits for a reorganization since it was altered; REORG TABLE {written_name(table)} first"
+    yield table.reorg_pending, "reorg_pending", changed
+
+
+def _of_relations(table: TableFacts) -> Iterator[_Reason]:
+    yield table.referred_by > 0, "referenced", f"is referred to by {table.referred_by} foreign key(s); {INSTEAD}"
+    keys = f"has {table.refers_to} foreign key(s), which a move may lose; {INSTEAD}"
+    yield table.refers_to > 0, "references", keys
+    made = _counted(table.materialized, "materialized query table")
+    yield bool(table.materialized), "materialized", f"has {made} made of it; {INSTEAD}"
+    writers = _counted(table.monitors, "event monitor")
+    yield bool(table.monitors), "event_monitor", f"is written to by {writers}; drop or redirect first, or {INSTEAD}"
+    schemas = _counted(table.xml_schemas, "XML schema")
+    yield bool(table.xml_schemas), "xml_schema", f"has {schemas} that depend on it; {INSTEAD}"
+
+
+def _of_rows_hidden(table: TableFacts) -> Iterator[_Reason]:
+    """Whoever copies must see every row as it is, or some are lost."""
+    yield (
+        bool(table.access_control),
+        "access_control",
+        f"has row or column access control, under which rows might be lost (SQL2103N reason 6); {INSTEAD}",
+    )
+    yield (
+        table.label_protection in ROWS_HIDDEN,
+        "label_protected",
+        f"has rows protected by security labels, which might be lost (SQL2103N reason 6); {INSTEAD}",
+    )
+
+
+def _of_indexes(table: TableFacts) -> Iterator[_Reason]:
+    needed = "has LOBs and no unique index, without which ADMIN_MOVE_TABLE cannot replay changes"
+    yield table.lobs and not table.unique, "lobs_need_unique_index", needed
+    named = {index.name: index for index in table.indexes}
+    computed = [name for name, index in named.items() if index.on_expression]
+    yield bool(computed), "expression_index", f"has {_counted(computed, 'index', 'es')} on an expression; {INSTEAD}"
+    texts = [name for name, index in named.items() if index.kind == "TEXT"]
+    yield bool(texts), "text_index", f"has {_counted(texts, 'text index', 'es')}; {INSTEAD}"
+
+
+def _counted(names: Sequence[str], what: str, more: str = "s") -> str:
+    """How many, and the first of their names."""
+    listed = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+    return f"{len(names)} {what}{more if len(names) != 1 else ''} ({listed})"

@@ -1,0 +1,179 @@
+"""The route of one table, or of the indexes of one: SYSPROC.ADMIN_MOVE_TABLE, phase by phase. Pure.
+
+It copies the table into a new one while triggers note what changes meanwhile, replays that, and swaps the two under a
+short exclusive lock. Phase by phase, because the driver cannot cancel a call: between phases one may stop.
+"""
+
+from __future__ import annotations
+
+from connectors.db2.reading.names import Part, parse_key, parts_of
+from connectors.db2.reading.storage import NEVER_TOUCHED, TableSpace
+from connectors.db2.reading.tables import TableFacts
+from connectors.db2.routes.dependents import belongings
+from connectors.db2.routes.restrictions import refusal, remarks, written_name
+from connectors.db2.routes.statements import CANCEL, KEEP, PHASES, Homes, Tagged, move_table, reduce_space
+from connectors.db2.routes.table_room import (
+    TOOLS,
+    TOOLS_NEEDED,
+    Room,
+    cramped,
+    homes_after,
+    log_note,
+    logged,
+    transient,
+)
+from connectors.db2.routes.written import detach_attach
+from connectors.db2.settings import Db2Settings
+from connectors.effects import FollowUp, Locked
+from connectors.model import Bundle, NoRoute, Route
+
+_PURPOSES = {
+    "INIT": "make the target and the triggers that note changes of",
+    "COPY": "copy the rows of",
+    "REPLAY": "replay what changed meanwhile in",
+    "SWAP": "swap old and new of",
+    "CLEANUP": "drop what is left of the old",
+}
+
+
+def table_route(
+    table: TableFacts | None,
+    bundle: Bundle,
+    source: TableSpace | None,
+    target: TableSpace | None,
+    settings: Db2Settings,
+    room: Room | None = None,
+) -> Route | NoRoute:
+    """The route, or why there is none.
+
+    Args:
+        table: that the bundle is, or whose indexes it is; None: it is gone.
+        bundle: what to move.
+        source: where it is.
+        target: where to; None: there is no such table space.
+        settings: limits, and whether the original is kept.
+        room: for the protocol and the log; None: not known.
+    """
+    room = room or Room()
+    found = _space_refusal(table, bundle, source, target, room)
+    if found is not None:
+        return found
+    assert table is not None, "a missing table is refused above"
+    assert source is not None, "a missing source is refused above"
+    assert target is not None, "a missing target is refused above"
+    against = refusal(table)
+    if against is not None:
+        code, sentence = against
+        partition = parse_key(bundle.key).partition
+        if code == "partitioned" and partition is not None:
+            sentence += f". By hand: {detach_attach(table.schema, table.name, partition, target.name)}"
+        return NoRoute(code=code, sentence=sentence)
+    return _route(table, bundle, source, target, settings, room)
+
+
+def _space_refusal(
+    table: TableFacts | None, bundle: Bundle, source: TableSpace | None, target: TableSpace | None, room: Room
+) -> NoRoute | None:
+    if table is None:
+        return NoRoute(code="gone", sentence=f"{bundle.key} no longer exists")
+    if target is None:
+        return NoRoute(code="no_space", sentence=f"there is no such table space to move {bundle.key} to")
+    reasons = (
+        (source is None, "no_home", f"the table space of {bundle.key} is not known"),
+        (source == target, "already_there", f"{bundle.key} is already in {target.name}"),
+        (target.name in NEVER_TOUCHED, "system_space", f"{target.name} is for the system only"),
+        (not target.permanent, "temporary_space", f"{target.name} is a temporary table space"),
+        (target.state != "NORMAL", "not_normal", f"{target.name} is in state {target.state}"),
+        (
+            room.tools_bytes is not None and room.tools_bytes < TOOLS_NEEDED,
+            "no_room_for_protocol",
+            f"{TOOLS} is full, where ADMIN_MOVE_TABLE keeps its protocol: make room there",
+        ),
+    )
+    return next((NoRoute(code=code, sentence=sentence) for applies, code, sentence in reasons if applies), None)
+
+
+def _route(
+    table: TableFacts, bundle: Bundle, source: TableSpace, target: TableSpace, settings: Db2Settings, room: Room
+) -> Route:
+    now = Homes(table.space, table.index_space, table.lob_space)
+    words = Tagged(
+        there=_phases(table, homes_after(table, bundle, target.name), settings),
+        back=_phases(table, now, settings),
+        seconds=settings.move_timeout,
+    )
+    cancel = move_table(table.schema, table.name, None, "", CANCEL)
+    clean_up = move_table(table.schema, table.name, None, "", PHASES[-1])
+    return Route(
+        name="admin_move_table",
+        bundle=bundle,
+        to_space=target.name,
+        prologue=(lock_timeout(settings),),
+        steps=words.steps(),
+        undo_steps=words.undo_steps(),
+        tidy_steps=words.tidy(
+            (cancel, f"cancel the unfinished move of {bundle.key}"),
+            (clean_up, f"drop what the finished move of {bundle.key} has left"),
+        ),
+        tidy_locks="exclusive on the table for the moment in which its triggers are dropped",
+        online=not table.column_organised,
+        locks="exclusive on the table for the moment of SWAP; triggers slow its writers until then",
+        locked=Locked.WRITES if table.column_organised else Locked.BRIEFLY,
+        lock_seconds=settings.lock_timeout,
+        follow_up=FOLLOW_UP,
+        log_bytes=logged(bundle, room),
+        transient_bytes=transient(bundle, room),
+        rewrites=written_name(table),
+        combines=True,
+        notes=(
+            *_notes(table, bundle, source, settings),
+            *remarks(table),
+            *cramped(table, room),
+            *log_note(bundle, room),
+        ),
+        keeps=belongings(table),
+    )
+
+
+FOLLOW_UP = (FollowUp(what="packages that use it are validated anew when they next run", seconds=None),)
+
+
+def lock_timeout(settings: Db2Settings) -> str:
+    """The first statement of every move's session."""
+    return f"SET CURRENT LOCK TIMEOUT {max(1, round(settings.lock_timeout))}"
+
+
+def _phases(table: TableFacts, homes: Homes, settings: Db2Settings) -> tuple[tuple[str, str], ...]:
+    options = [KEEP] if settings.keep_original else []
+    if table.column_organised:
+        options += ["ALLOW_READ_ACCESS", "COPY_USE_LOAD"]  # the only way of column-organised tables
+    name = written_name(table)
+    return tuple(
+        (
+            move_table(
+                table.schema,
+                table.name,
+                homes if phase == "INIT" else None,
+                ",".join(options) if phase == "INIT" else "",
+                phase,
+            ),
+            f"{_PURPOSES[phase]} {name}",
+        )
+        for phase in PHASES
+    )
+
+
+def _notes(table: TableFacts, bundle: Bundle, source: TableSpace, settings: Db2Settings) -> tuple[str, ...]:
+    notes = ["once begun it is continued, cancelled and undone by the same user only", "its counters begin anew"]
+    parts = parts_of(bundle)
+    if Part.TABLE not in parts:
+        notes.append(f"the whole table is copied within {table.space}, which needs that room once more meanwhile")
+    elif Part.INDEX not in parts:
+        notes.append(f"its indexes are built anew in {table.index_space}, which needs their room once more meanwhile")
+    if table.column_organised:
+        notes.append("writers are shut out while it is copied; COPY_USE_LOAD is not recoverable: take a backup")
+    if settings.keep_original:
+        notes.append("the original stays beside it under another name (key ORIGINAL of SYSTOOLS.ADMIN_MOVE_TABLE)")
+    if source.reclaimable and source.automatic:
+        notes.append(f"afterwards {reduce_space(source.name)} gives back what it leaves free")
+    return tuple(notes)

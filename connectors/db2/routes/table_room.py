@@ -1,0 +1,119 @@
+"""What ADMIN_MOVE_TABLE needs besides its target: the whole table is made anew, whatever of it moves. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from connectors.amounts import format_bytes
+from connectors.db2.reading.names import Part, parse_key, parts_of, whole_of
+from connectors.db2.reading.storage import Storage, TableSpace
+from connectors.db2.reading.tables import TableFacts
+from connectors.db2.routes.restrictions import written_name
+from connectors.db2.routes.statements import Homes
+from connectors.db2.session.server import Server
+from connectors.model import Bundle
+
+LOG_RATIO = 1.1  # rows are inserted one by one and logged, as are the indexes built with them
+STAGING_RATIO = 0.05  # changes that are noted while the rows are copied
+TOOLS = "SYSTOOLSPACE"
+TOOLS_NEEDED = 2**20  # bytes; the protocol of one move is a few rows, but a full table space takes none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """Bytes that a move needs besides the target; None: endless, not made yet, or unknown."""
+
+    tools_bytes: int | None = None
+    log_bytes: int | None = None
+    beside: Mapping[str, int] = field(default_factory=dict)  # what stays and is made anew too, by table space
+    free: Mapping[str, int | None] = field(default_factory=dict)  # what those table spaces have
+    with_target: int = 0  # of ``beside``, what takes its room from the same storage as the target
+
+
+def homes_after(table: TableFacts, bundle: Bundle, target: str) -> Homes:
+    """Where data, indexes and LOBs are once the bundle has moved; LOBs that share the table's space go with it."""
+    goes = dict.fromkeys(parts_of(bundle), target)
+    goes |= {parse_key(key).part: whole_of(name) for key, name in zip(bundle.unit_keys, bundle.homes, strict=False)}
+    if Part.TABLE in goes and (not table.lobs or table.lob_space == table.space):
+        goes.setdefault(Part.LOB, goes[Part.TABLE])
+    return Homes(
+        goes.get(Part.TABLE, table.space), goes.get(Part.INDEX, table.index_space), goes.get(Part.LOB, table.lob_space)
+    )
+
+
+def made_beside(table: TableFacts, after: Homes, sizes: Mapping[Part, int]) -> dict[str, int]:
+    """Bytes of the parts that stay where they are, by table space.
+
+    Args:
+        table: that is moved, or part of it.
+        after: where its parts are to be.
+        sizes: bytes of each part of the table.
+    """
+    homes = (
+        (Part.TABLE, table.space, after.data),
+        (Part.INDEX, table.index_space, after.index),
+        (Part.LOB, table.lob_space, after.lob),
+    )
+    found: dict[str, int] = {}
+    for part, now, then in homes:
+        if now == then and sizes.get(part):
+            found[now] = found.get(now, 0) + sizes[part]
+    return found
+
+
+def room_of(storage: Storage, server: Server, target: TableSpace | None, beside: Mapping[str, int]) -> Room:
+    """What there is; ``beside`` as in ``Room``."""
+    tools = storage.space_named(TOOLS)
+    homes = [space for space in map(storage.space_named, beside) if space is not None]
+    return Room(
+        tools_bytes=None if tools is None else storage.room_of(tools),
+        log_bytes=server.log_bytes,
+        beside=beside,
+        free=free_in(storage, beside),
+        with_target=sum(beside[space.name] for space in homes if target is not None and _share(space, target)),
+    )
+
+
+def free_in(storage: Storage, names: Iterable[str]) -> dict[str, int | None]:
+    """Bytes that can still go into each of these table spaces; None: nobody knows."""
+    spaces = [space for space in map(storage.space_named, names) if space is not None]
+    return {space.name: storage.room_of(space) for space in spaces}
+
+
+def _share(one: TableSpace, other: TableSpace) -> bool:
+    """Whether what one takes the other no longer has."""
+    return one.name == other.name or (bool(one.group) and one.group == other.group)
+
+
+def cramped(table: TableFacts, room: Room) -> tuple[str, ...]:
+    """Where what stays has no place for its second self.
+
+    No reason against a route, only for the mover: a plan may come to move the whole table at once, which needs none.
+    """
+    short = ((space, needed, room.free.get(space)) for space, needed in room.beside.items())
+    return tuple(
+        f"{format_bytes(needed)} of {written_name(table)} are made anew in {space} meanwhile, which has "
+        f"{format_bytes(free)} left: make room there first"
+        for space, needed, free in short
+        if free is not None and free < needed
+    )
+
+
+def transient(bundle: Bundle, room: Room) -> int:
+    """Bytes of the target's storage that are free again afterwards."""
+    return round(STAGING_RATIO * bundle.size_bytes) + room.with_target
+
+
+def logged(bundle: Bundle, room: Room) -> int:
+    """Bytes of log: every row of the new table, wherever it is."""
+    return round(LOG_RATIO * (bundle.size_bytes + sum(room.beside.values())))
+
+
+def log_note(bundle: Bundle, room: Room) -> tuple[str, ...]:
+    """COPY commits as it goes (key COMMIT_AFTER_N_ROWS), so a small log is a risk and no obstacle."""
+    wanted = logged(bundle, room)
+    if room.log_bytes is None or wanted <= room.log_bytes:
+        return ()
+    log, active = format_bytes(wanted), format_bytes(room.log_bytes)
+    return (f"it writes {log} of log and {active} may be active: one old transaction fills it; raise LOGSECOND first",)

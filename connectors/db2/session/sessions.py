@@ -1,0 +1,313 @@
+"""Sessions: how they are opened and what is read over them. The only module that touches the driver.
+
+One connection serves one thread (``threadsafety`` of ibm_db_dbi is 0). Sessions that read are in autocommit, so that no
+transaction stays open between two samples; those that act commit each statement themselves.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+import ibm_db
+import ibm_db_dbi
+
+from connectors.base import CannotConnect, ConnectorError, ObjectGone, PrivilegeMissing, StatementFailed
+from connectors.db2.plan_only.platforms import Platform, insist_on, platform_of
+from connectors.db2.session.errors import MISSING_CODES, cannot_connect, diagnose, translate
+from connectors.db2.session.queries import Query, fit, query
+from connectors.db2.settings import Db2Settings
+from connectors.interruptible import abandonable, interruptible
+
+log = logging.getLogger(__name__)
+ANSWER_MARGIN_SECONDS = 5  # beyond the time limit of a statement
+ROWS_AT_ONCE = 4096  # taken from the driver
+CLOSE_SECONDS = 5  # for the answer to the last roll-back
+Row = tuple[Any, ...]
+Result = TypeVar("Result")
+DriverError = ibm_db_dbi.Error
+
+
+class Cursor(Protocol):
+    """As much of ibm_db_dbi.Cursor as is used here."""
+
+    description: Sequence[Sequence[Any]] | None
+
+    def execute(self, operation: str, parameters: tuple[object, ...] = ..., /) -> object:
+        """Prepare and execute."""
+        ...
+
+    def fetchmany(self, size: int, /) -> list[Row]:
+        """So many rows, fewer at the end."""
+        ...
+
+    def close(self) -> object:
+        """Free the statement."""
+        ...
+
+
+class Connection(Protocol):
+    """As much of ibm_db_dbi.Connection as is used here."""
+
+    def cursor(self) -> Cursor:
+        """A new cursor."""
+        ...
+
+    def commit(self) -> object:
+        """End the transaction for good."""
+        ...
+
+    def rollback(self) -> object:
+        """End the transaction and take it back."""
+        ...
+
+    def close(self) -> object:
+        """End the session."""
+        ...
+
+    def set_option(self, options: dict[int, int], /) -> object:
+        """Attributes of the session."""
+        ...
+
+
+def open_connection(settings: Db2Settings, *, statement_seconds: float, autocommit: bool = True) -> Connection:
+    """A connection of ibm_db_dbi to Db2 for Linux, UNIX and Windows.
+
+    Raises:
+        AuthenticationFailed: the server does not let this user in.
+        CannotConnect: it did not answer, refused for another reason, or is Db2 for i or z/OS.
+        SecretUnavailable: the password's place is empty.
+    """
+    connection = connect_any(settings, statement_seconds=statement_seconds)
+    insist_on(Platform.LUW, platform_of(str(ibm_db.server_info(connection.conn_handler).DBMS_NAME)), settings.where())
+    connection.set_autocommit(autocommit)
+    opened: Connection = connection
+    return opened
+
+
+def connect_any(settings: Db2Settings, *, statement_seconds: float) -> Any:  # noqa: ANN401  # the driver has no types
+    """A connection of ibm_db_dbi, in autocommit, to whichever Db2 it is.
+
+    Raises:
+        AuthenticationFailed: the server does not let this user in.
+        CannotConnect: it did not answer, or refused for another reason.
+        SecretUnavailable: the password's place is empty.
+    """
+    words = settings.connection_string(statement_seconds=statement_seconds)
+    try:
+        connection = abandonable(lambda: ibm_db_dbi.connect(words), close_quietly)
+    except DriverError as error:
+        raise cannot_connect(diagnose(str(error)), settings.where()) from None  # its frames hold the password
+    # QueryTimeout asks the server to stop and waits for its answer; a server that has gone silent gives none, ever.
+    limit = max(1, round(statement_seconds)) + ANSWER_MARGIN_SECONDS
+    connection.set_option({ibm_db.SQL_ATTR_RECEIVE_TIMEOUT: limit})
+    connection.set_autocommit(True)
+    return connection
+
+
+def close_quietly(connection: Connection) -> None:
+    """End a session, whatever has become of it: closing rolls back, and a silent server never answers that."""
+    with suppress(DriverError):  # it may be gone already
+        connection.set_option({ibm_db.SQL_ATTR_RECEIVE_TIMEOUT: CLOSE_SECONDS})
+        connection.close()
+
+
+def fetch(connection: Connection, statement: str, values: Sequence[object] = ()) -> list[Row]:
+    """Every row of a query, CHAR columns without their padding.
+
+    Raises:
+        ibm_db_dbi.Error: as the driver says.
+    """
+    return [row for part in fetch_parts(connection, statement, _stripped, values) for row in part]
+
+
+def fetch_parts(
+    connection: Connection, statement: str, take: Callable[[list[Row]], Result], values: Sequence[object] = ()
+) -> list[Result]:
+    """What is made of each some thousand rows of a query while they come; all rows at once are held nowhere.
+
+    Args:
+        connection: to ask over.
+        statement: a query.
+        take: makes something of rows, at least one, as the driver gives them: CHAR columns are padded.
+        values: bound by the server, never pasted.
+
+    Raises:
+        ibm_db_dbi.Error: as the driver says.
+    """
+    taken: list[Result] = []
+    with _cursor(connection) as cursor:
+        cursor.execute(statement, tuple(values)) if values else cursor.execute(statement)
+        while rows := cursor.fetchmany(ROWS_AT_ONCE):
+            taken.append(take(rows))
+            if len(rows) < ROWS_AT_ONCE:
+                break
+    return taken
+
+
+def _stripped(rows: list[Row]) -> list[Row]:
+    return [tuple(value.rstrip() if isinstance(value, str) else value for value in row) for row in rows]
+
+
+def send(connection: Connection, statement: str) -> None:
+    """A statement whose rows, if it has any, nobody wants.
+
+    Raises:
+        ibm_db_dbi.Error: as the driver says.
+    """
+    with _cursor(connection) as cursor:
+        cursor.execute(statement)
+
+
+def send_once(connection: Connection, statement: str) -> None:
+    """A statement that must never be sent twice, in a transaction of its own (see ``sql/begin.sql``).
+
+    Args:
+        connection: opened without autocommit.
+        statement: takes effect with the commit, or commits by itself.
+
+    Raises:
+        ibm_db_dbi.Error: as the driver says; nothing is left open.
+    """
+    try:
+        fetch(connection, query("begin").text)
+        send(connection, statement)
+        connection.commit()
+    except DriverError:
+        with suppress(DriverError):  # of a broken connection; the first error is the one to tell
+            connection.rollback()
+        raise
+
+
+@contextmanager
+def _cursor(connection: Connection) -> Iterator[Cursor]:
+    cursor = connection.cursor()
+    try:
+        yield cursor
+    finally:
+        with suppress(DriverError):  # of a broken connection; the first error is the one to tell
+            cursor.close()
+
+
+class ReadSession:
+    """A session that only reads. Opens at first use, and once anew when it turns out to have died while idle.
+
+    Db2 has no read-only session; what keeps this one from writing is that it sends SELECT and nothing else, and that
+    the account behind it is granted nothing more (db2-observe.sql).
+    """
+
+    def __init__(self, settings: Db2Settings) -> None:
+        self._settings = settings
+        self._connection: Connection | None = None
+        self._closed = False
+        self._columns: dict[str, frozenset[str]] = {}
+        self.missing: dict[str, ConnectorError] = {}  # optional queries that this server or login does not answer
+
+    def rows(self, name: str, values: Sequence[object] = (), *, doing: str) -> list[Row]:
+        """Every row of a query.
+
+        Args:
+            name: of its file.
+            values: bound by the server, never pasted.
+            doing: what it is for; begins the message when it fails.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+        return self._retried(lambda connection: fetch(connection, self._fitted(connection, query(name)), values), doing)
+
+    def parts(self, name: str, take: Callable[[list[Row]], Result], *, doing: str) -> list[Result]:
+        """What is made of the rows of a query, see ``fetch_parts``; begun anew where the session had died.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+        wanted = query(name)
+        return self._retried(lambda connection: fetch_parts(connection, self._fitted(connection, wanted), take), doing)
+
+    def optional_rows(self, name: str, values: Sequence[object] = (), *, doing: str) -> list[Row] | None:
+        """As ``rows``; None where this server has no such source or this login may not ask it (see ``missing``).
+
+        Raises:
+            ConnectorError: it failed for another reason.
+        """
+        try:
+            found = self.rows(name, values, doing=doing)
+        except (ObjectGone, PrivilegeMissing) as error:
+            self.missing[name] = error
+            return None
+        except StatementFailed as error:
+            if error.native_code not in {str(code) for code in MISSING_CODES}:
+                raise
+            self.missing[name] = error
+            return None
+        self.missing.pop(name, None)
+        return found
+
+    def select(self, statement: str, *, doing: str) -> list[Row]:
+        """Every row of a statement that is no file: only ever a SELECT.
+
+        Raises:
+            StatementFailed: it is something else; it was not sent.
+            ConnectorError: a subclass that says what may be done.
+        """
+        if not statement.lstrip().upper().startswith("SELECT "):
+            raise StatementFailed(f"{doing}: this session only reads", advice="Moves go through open_mover().")
+        return self._retried(lambda connection: fetch(connection, statement), doing)
+
+    def close(self) -> None:
+        """End it for good."""
+        self._closed = True
+        self._drop()
+
+    def _fitted(self, connection: Connection, wanted: Query) -> str:
+        return fit(wanted, lambda asked: self._columns_of(connection, asked))
+
+    def _columns_of(self, connection: Connection, asked: Query) -> frozenset[str]:
+        if asked.source not in self._columns:
+            values = ("",) * asked.source.count("?")
+            with _cursor(connection) as cursor:
+                cursor.execute(asked.probe, values) if values else cursor.execute(asked.probe)
+                self._columns[asked.source] = frozenset(column[0].upper() for column in cursor.description or ())
+        return self._columns[asked.source]
+
+    def _open(self) -> Connection:
+        if self._closed:
+            raise CannotConnect("this connector was closed", advice="Open a new one.")
+        if self._connection is None:
+            self._connection = open_connection(self._settings, statement_seconds=self._settings.query_timeout)
+        return self._connection
+
+    def _say_that_it_waits(self) -> None:
+        """IBM's driver has no way to cancel a statement; its time limit ends it."""
+        log.warning("waits for a statement that cannot be cancelled", extra={"fields": {
+            "at_most": f"{self._settings.query_timeout + ANSWER_MARGIN_SECONDS:g}s", "limited_by": "query_timeout",
+        }})  # fmt: skip
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            close_quietly(self._connection)
+            self._connection = None
+            self._columns.clear()  # the next server may be another version
+
+    def _retried(self, work: Callable[[Connection], Result], doing: str) -> Result:
+        """Do it, and once more over a new session when the old one had died; reading twice does no harm."""
+        for last in (False, True):
+            connection = self._open()
+            try:
+                return interruptible(partial(work, connection), self._say_that_it_waits, again_seconds=None)
+            except DriverError as error:
+                found = diagnose(str(error))
+                if not found.broke:
+                    raise translate(found, doing) from error
+                self._drop()
+                if last:
+                    raise CannotConnect(
+                        f"{doing}: the session with {self._settings.where()} broke twice ({found.words})",
+                        advice="Look at db2diag.log of the server.",
+                        native_code=found.native,
+                    ) from error
+        raise AssertionError("the loop above always returns or raises")

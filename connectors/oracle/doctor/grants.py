@@ -1,0 +1,129 @@
+"""What this login may not read or do: each view and privilege by its name, with the GRANT that mends it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from connectors.base import ConnectorError, PrivilegeMissing
+from connectors.model import Finding, Severity
+from connectors.oracle.session.instances import NO_QUERY_SERVERS
+from connectors.oracle.session.queries import granted_on, probe, probe_view, query, views_of
+from connectors.oracle.session.server import CONTAINERS_SINCE, Server
+from connectors.oracle.session.sessions import ReadSession
+from connectors.oracle.settings import OracleSettings
+
+BY_OBJECT, BY_TABLESPACE = ("ALTER ANY TABLE", "ALTER ANY INDEX"), ("ALTER DATABASE",)
+_BIND = re.compile(r":\w+")
+_SAMPLED = ("epoch", "sample", "files", "system", "roles", "pools")
+_OPTIONAL = frozenset({"roles", "roles_container"})  # without them less is told, and everything else works
+_PLANNED = ("spaces", "datafiles", "owners", "objects", "table", "table_parts", "indexes", "lob", "two_spaces", "quota")
+_WATCHED = ("running", "journal")
+_MOVING = ("own_session", "blockers", "waiting", "progress", "lease_holder", "lock_grant")
+_OF_CONTAINER = {"epoch": "epoch_container", "units_11": "units", "awr": "awr_container"}
+
+
+def moves_needed(settings: OracleSettings) -> tuple[str, ...]:
+    """System privileges without which only what the login owns, or was given, can be moved."""
+    return BY_TABLESPACE if settings.move_by == "tablespace" else BY_OBJECT
+
+
+def examine_grants(session: ReadSession, server: Server, settings: OracleSettings) -> Iterator[Finding]:
+    """Each query once without its rows; of those that fail, each view that is not granted.
+
+    Raises:
+        ConnectorError: the server did not answer.
+    """
+    names = [*_SAMPLED, *_PLANNED, "units_11", *_WATCHED, *_licensed(server, settings)]
+    yield from _of_queries(session, [_fitting(name, server) for name in names], server.login, about_moving=False)
+    yield from _of_queries(session, _MOVING, server.login, about_moving=True)
+    yield from _lock(session, server.login)
+
+
+def _licensed(server: Server, settings: OracleSettings) -> Iterator[str]:
+    if "diagnostics_pack" in settings.licensed:
+        yield "awr"
+    if "advanced_compression" in settings.licensed and server.since(*CONTAINERS_SINCE):
+        yield "ado"
+
+
+def _fitting(name: str, server: Server) -> str:
+    """The query of that name for this release and container."""
+    if name in {"system", "roles", "awr"}:
+        return f"{name}_container" if server.in_cdb else name
+    return _OF_CONTAINER.get(name, name) if server.since(*CONTAINERS_SINCE) else name
+
+
+def _of_queries(session: ReadSession, names: Sequence[str], login: str, *, about_moving: bool) -> Iterator[Finding]:
+    missing: dict[str, list[str]] = {}
+    stopped: ConnectorError | None = None
+    for name in names:
+        error = _failure(session, probe(name), _binds(name))
+        if error is None:
+            yield Finding(severity=Severity.OK, code=f"query_{name}", sentence=f"the query {name} is allowed")
+        elif error.native_code in NO_QUERY_SERVERS:
+            stopped = error
+        elif isinstance(error, PrivilegeMissing):
+            views = [view for view in views_of(name) if _failure(session, probe_view(view), {}) is not None]
+            for view in views or views_of(name):
+                missing.setdefault(view, []).append(name)
+        else:
+            yield Finding(
+                severity=Severity.ERROR, code=f"query_{name}", sentence=str(error),
+                remedy=error.advice or "Read the message of the server.",
+            )  # fmt: skip
+    if stopped is not None:
+        yield _one_by_one(stopped, about_moving=about_moving)
+    for view, wanted in missing.items():
+        yield _not_granted(view, wanted, login, about_moving=about_moving)
+
+
+def _failure(session: ReadSession, statement: str, values: dict[str, None]) -> ConnectorError | None:
+    try:
+        session.rows(statement, values, doing="trying what is granted")
+    except ConnectorError as error:
+        if error.native_code:
+            return error
+        raise
+    return None
+
+
+def _binds(name: str) -> dict[str, None]:
+    """Every bind of the query as NULL."""
+    return {bind[1:]: None for bind in _BIND.findall(re.sub(r"'[^']*'", "", query(name)))}
+
+
+def _not_granted(view: str, wanted: Sequence[str], login: str, *, about_moving: bool) -> Finding:
+    return Finding(
+        severity=Severity.WARNING if about_moving or set(wanted) <= _OPTIONAL else Severity.ERROR,
+        code=f"not_granted_{view}",
+        sentence=f"{login} may not read {view}, which {', '.join(wanted)} need(s)",
+        remedy=f"GRANT SELECT ON {granted_on(view)} TO {login};",
+        about_moving=about_moving,
+    )
+
+
+def _one_by_one(error: ConnectorError, *, about_moving: bool) -> Finding:
+    what = "nothing can be moved" if about_moving else "each instance is asked by itself"
+    return Finding(
+        severity=Severity.WARNING,
+        code="no_query_servers_moving" if about_moving else "no_query_servers",
+        sentence=f"query servers do not start on every instance ({error.native_code}): {what}",
+        remedy="Let parallel_max_servers be above 0 on every instance.",
+        about_moving=about_moving,
+    )
+
+
+def _lock(session: ReadSession, login: str) -> Iterator[Finding]:
+    try:
+        granted = session.rows(query("lock_grant"), doing="looking for EXECUTE on DBMS_LOCK")[0][0]
+    except PrivilegeMissing:
+        return  # told already
+    if not granted:
+        yield Finding(
+            severity=Severity.WARNING,
+            code="lease_rights_missing",
+            sentence=f"{login} may not take the lease, without which nothing is moved",
+            remedy=f"GRANT EXECUTE ON SYS.DBMS_LOCK TO {login};",
+            about_moving=True,
+        )

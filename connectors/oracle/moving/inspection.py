@@ -1,0 +1,110 @@
+"""The truth about a move, from the catalog."""
+
+from __future__ import annotations
+
+from connectors.model import Home, Inspection, Route, Step
+from connectors.oracle.reading.catalog import Entry, find_entries
+from connectors.oracle.reading.facts import find_indexes, key_now, table_of
+from connectors.oracle.reading.spaces import read_files
+from connectors.oracle.routes import file_moves, statements
+from connectors.oracle.session.queries import query
+from connectors.oracle.session.sessions import ReadSession
+
+
+def inspect(session: ReadSession, route: Route) -> Inspection:
+    """Where the bundle of that route is, and which indexes a broken move has left unusable.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    bundle = route.bundle
+    running = is_running(session, route)
+    entries = find_entries(session, bundle.physical_ids)
+    lead = entries.get(bundle.physical_ids[0])
+    if lead is None:
+        return _gone(f"{bundle.key} no longer exists", running=running)
+    owner, table, index_type = table_of(session, lead)
+    if key_now(lead, owner, table, index_type) != bundle.key:
+        return _gone(f"{bundle.key} has another name now: {owner}.{table}", running=running)
+    size = sum(entry.bytes or 0 for entry in entries.values())
+    if route.name == file_moves.NAME:
+        return _of_files(session, lead, route, size, running=running)
+    rest = [entry for entry in entries.values() if entry is not lead and entry.space is not None]
+    return Inspection(
+        home=home_of(lead, rest, route),
+        sentence=f"{bundle.key} is in {lead.space}",
+        size_bytes=size,
+        on_disk=None,  # the server's files are not looked at
+        leftovers=() if running else (*_journal(session, lead, route), *_repairs(session, owner, table, route)),
+        running=running,
+    )
+
+
+def _of_files(session: ReadSession, lead: Entry, route: Route, size: int, *, running: bool) -> Inspection:
+    files = [file for file in read_files(session) if file.tablespace == lead.space]
+    if not files:
+        return _gone(f"tablespace {lead.space} has no data file", running=running)
+    home, sentence, leftovers = file_moves.inspect_files(files, route)
+    return Inspection(
+        home=home,
+        sentence=sentence,
+        size_bytes=size,
+        on_disk=None,  # the server says where its files are, and nobody looks
+        leftovers=() if running else leftovers,
+        running=running,
+    )
+
+
+def home_of(lead: Entry, rest: list[Entry], route: Route) -> Home:
+    """One statement moves a bundle whole, so its leading unit tells, unless another part is not where it should be."""
+    if lead.space == route.to_space:
+        return Home.TARGET if all(entry.space == route.to_space for entry in rest) else Home.SPLIT
+    return Home.SOURCE if lead.space == route.bundle.space else Home.ELSEWHERE
+
+
+def is_running(session: ReadSession, route: Route) -> bool:
+    """Whether a session still executes a statement of this move, on any instance."""
+    values = {"action": statements.action_of(route)}
+    rows = session.rows(query("running"), values, doing="looking for running moves")
+    return bool(rows[0][0])
+
+
+def _gone(sentence: str, *, running: bool) -> Inspection:
+    return Inspection(home=Home.GONE, sentence=sentence, size_bytes=0, on_disk=None, running=running)
+
+
+def _journal(session: ReadSession, lead: Entry, route: Route) -> tuple[Step, ...]:
+    """What a DBA sends after an interrupted online rebuild (ORA-08104); SMON does the same in its own time.
+
+    It is in no route, and so never approved: it may wait long for a lock, and its package is not for every account.
+    """
+    if not lead.type.startswith("INDEX"):
+        return ()
+    values = {"owner": lead.owner, "name": f"SYS_JOURNAL_{lead.object_id}"}
+    if not session.rows(query("journal"), values, doing="looking for an interrupted rebuild")[0][0]:
+        return ()
+    call = f"DECLARE done BOOLEAN; BEGIN done := SYS.DBMS_REPAIR.ONLINE_INDEX_CLEAN({lead.object_id}); END;"
+    return (Step(sql=f"{_tag(route)}clean 1 */ {call}", purpose="clean up after an interrupted online rebuild"),)
+
+
+def _tag(route: Route) -> str:
+    return f"{route.steps[0].sql.partition(' step ')[0]} "
+
+
+def _repairs(session: ReadSession, owner: str, table: str, route: Route) -> tuple[Step, ...]:
+    """Steps that rebuild the unusable indexes: as approved where the route has them, else for a person to send.
+
+    And the approved ones that restore a degree of parallelism which a rebuild has left.
+    """
+    pieces = find_indexes(session, owner, table)
+    unusable = [piece for piece in pieces if piece.unusable]
+    wanted = [statements.rebuild(piece, None, online=False) for piece in unusable]
+    approved = {step.sql.partition("*/ ")[2]: step for step in route.tidy_steps}
+    tag = _tag(route)
+    degrees = {statements.set_degree(piece) for piece in pieces}
+    restored = [step for text, step in approved.items() if " REBUILD" not in text and text not in degrees]
+    repaired = [
+        approved.get(text) or statements.step(tag, "tidy", len(approved) + at, text, "make an unusable index usable", 0)
+        for at, text in enumerate(wanted, start=1)
+    ]
+    return (*repaired, *restored)

@@ -1,0 +1,218 @@
+"""What there is: tablespaces with their room, units with their sizes, and which units one statement moves together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from connectors.model import F64, I64, NO_PARENT, Catalog, UnitKind, UnitTable
+from connectors.oracle.reading.names import key_of, plain
+from connectors.oracle.reading.spaces import Spaces, read_spaces
+from connectors.oracle.session.queries import query
+from connectors.oracle.session.server import CONTAINERS_SINCE, Server
+from connectors.oracle.session.sessions import ReadSession, Row
+
+AT_ONCE = 20  # ids of sql/objects.sql
+USUAL_BLOCK_BYTES = 8192.0
+IOT_TOP = "IOT - TOP"
+
+Owning = tuple[str, str, str, str | None]  # family (index, lob, overflow), then the parts of its name
+Parts = tuple[str, str, str | None]  # owner, name, partition or subpartition
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row of ``sql/units.sql`` and ``sql/objects.sql``, in its order."""
+
+    object_id: int
+    data_object_id: int | None
+    owner: str
+    name: str
+    part: str | None
+    type: str  # of DBA_OBJECTS
+    bytes: int | None  # None: no segment (partitioned, deferred, temporary)
+    blocks: int | None
+    space: str | None
+    buffer_pool: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """A row of ``sql/owners.sql`` without its first four columns: whose this is."""
+
+    owner: str
+    table: str
+    part: str | None  # of the table
+    detail: str | None  # index type, or the LOB's column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What the arithmetic of demand needs of each unit, by row of the unit table."""
+
+    block_bytes: F64
+    segment: I64  # DATA_OBJECT_ID as of the catalog, 0 where there is none
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One unit before it becomes a row of columns."""
+
+    entry: Entry
+    key: str
+    kind: UnitKind
+    bundle: int
+    parent: int
+
+
+def read_catalog(
+    session: ReadSession, taken_at: datetime, server: Server, places: Sequence[str] | None
+) -> tuple[Catalog, Shape]:
+    """Three set-based queries; one more when there are ASM disk groups, and one when places are the spaces.
+
+    Args:
+        session: to ask over.
+        taken_at: the instant.
+        server: whose catalog it is.
+        places: as in ``spaces.read_spaces``.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    found = read_spaces(session, places)
+    name = "units" if server.number >= CONTAINERS_SINCE else "units_11"
+    entries = [Entry(*row) for row in session.rows(query(name), doing="reading the catalog")]
+    owned = owned_of(session.rows(query("owners"), doing="reading what belongs to tables"))
+    units = [unit for unit in units_of(entries, owned) if unit.entry.space in found.row_of]
+    shape = Shape(
+        block_bytes=np.array([found.block_bytes[unit.entry.space or ""] for unit in units], dtype=np.float64),
+        segment=np.array([unit.entry.data_object_id or 0 for unit in units], dtype=np.int64),
+    )
+    return Catalog(taken_at=taken_at, spaces=found.spaces, units=_columns(units, found)), shape
+
+
+def find_entries(session: ReadSession, object_ids: Sequence[int]) -> dict[int, Entry]:
+    """The objects of those ids that still exist.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    found: dict[int, Entry] = {}
+    for start in range(0, len(object_ids), AT_ONCE):
+        some: list[int | None] = [int(i) for i in object_ids[start : start + AT_ONCE]]
+        some += [None] * (AT_ONCE - len(some))
+        values = {f"i{at}": value for at, value in enumerate(some)}
+        for row in session.rows(query("objects"), values, doing="looking up objects"):
+            found[row[0]] = Entry(*row)
+    return found
+
+
+def shape_of(units: UnitTable, read: tuple[I64, Shape] | None) -> Shape:
+    """The shape of exactly these units: what was read of them, and the usual block size for the others.
+
+    Args:
+        units: of the catalog that demand is asked for, which need not be the last one that was read.
+        read: ids and shape that were read last, None before the first.
+    """
+    block_bytes = np.full(len(units), USUAL_BLOCK_BYTES)
+    segment = np.zeros(len(units), dtype=np.int64)
+    if read is not None and len(read[0]) and len(units):
+        ids, shape = read
+        at = np.minimum(np.searchsorted(ids, units.physical_id), len(ids) - 1)
+        same = ids[at] == units.physical_id
+        block_bytes = np.where(same, shape.block_bytes[at], block_bytes)
+        segment = np.where(same, shape.segment[at], segment)
+    return Shape(block_bytes=block_bytes, segment=segment)
+
+
+def exact_sizes(session: ReadSession, physical_ids: I64) -> I64:
+    """Bytes of each unit now, -1 where it is gone.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    found = find_entries(session, [int(i) for i in physical_ids])
+    sizes = [found[int(i)].bytes if int(i) in found else None for i in physical_ids]
+    return np.array([-1 if size is None else size for size in sizes], dtype=np.int64)
+
+
+def owned_of(rows: list[Row]) -> dict[Owning, Owned]:
+    """Whose each index, LOB and overflow segment is. The family of kinds is part of the key: names may be shared."""
+    return {(kind.split()[0], owner, name, part): Owned(*rest) for kind, owner, name, part, *rest in rows}
+
+
+def units_of(entries: Sequence[Entry], owned: Mapping[Owning, Owned]) -> list[Unit]:
+    """Every entry that has a segment and can be told, in order of object id."""
+    tables = {(e.owner, e.name, e.part): e.object_id for e in entries if e.type.startswith("TABLE")}
+    made = (_unit(entry, owned, tables) for entry in entries if entry.space is not None)
+    return [unit for unit in made if unit is not None]
+
+
+def _unit(entry: Entry, owned: Mapping[Owning, Owned], tables: Mapping[Parts, int]) -> Unit | None:
+    if entry.type.startswith("TABLE"):
+        return _table(entry, owned, tables)
+    if entry.type.startswith("INDEX"):
+        return _index(entry, owned, tables)
+    return _lob(entry, owned, tables)
+
+
+def _table(entry: Entry, owned: Mapping[Owning, Owned], tables: Mapping[Parts, int]) -> Unit:
+    over = owned.get(("overflow", entry.owner, entry.name, None))
+    if over is not None:
+        parent = tables.get((over.owner, over.table, None), NO_PARENT)
+        key = key_of(over.owner, over.table, word="OVERFLOW", part_word=part_word(entry), part=entry.part)
+        return Unit(entry, key, UnitKind.TABLE, parent if entry.part is None else entry.object_id, parent)
+    key = key_of(entry.owner, entry.name, part_word=part_word(entry), part=entry.part)
+    if entry.part is None:
+        return Unit(entry, key, UnitKind.TABLE, entry.object_id, NO_PARENT)
+    parent = tables.get((entry.owner, entry.name, None), NO_PARENT)
+    return Unit(entry, key, UnitKind.TABLE_PARTITION, entry.object_id, parent)
+
+
+def _index(entry: Entry, owned: Mapping[Owning, Owned], tables: Mapping[Parts, int]) -> Unit | None:
+    """An index; the segment of an index-organised table is an index by its type and the table by its meaning."""
+    whose = owned.get(("index", entry.owner, entry.name, None))
+    if whose is None or whose.detail == "LOB":
+        return None  # the index of a LOB follows it, and its own kind of segment is not asked for
+    table = tables.get((whose.owner, whose.table, None), NO_PARENT)
+    word = part_word(entry)
+    if whose.detail == IOT_TOP:
+        kind = UnitKind.TABLE if entry.part is None else UnitKind.TABLE_PARTITION
+        key = key_of(whose.owner, whose.table, part_word=word, part=entry.part)
+        return Unit(entry, key, kind, table if entry.part is None else entry.object_id, NO_PARENT)
+    kind = UnitKind.INDEX if entry.part is None else UnitKind.INDEX_PARTITION
+    key = key_of(entry.owner, entry.name, word="INDEX", part_word=word, part=entry.part)
+    return Unit(entry, key, kind, entry.object_id, table)
+
+
+def _lob(entry: Entry, owned: Mapping[Owning, Owned], tables: Mapping[Parts, int]) -> Unit | None:
+    """A LOB moves with its table, a LOB partition with the table's partition."""
+    whose = owned.get(("lob", entry.owner, entry.name, entry.part))
+    if whose is None:
+        return None
+    anchor = tables.get((whose.owner, whose.table, whose.part), NO_PARENT)
+    word = f"LOB ({plain(whose.detail or '')})"
+    key = key_of(whose.owner, whose.table, word=word, part_word=part_word(entry), part=whose.part)
+    return Unit(entry, key, UnitKind.LOB, anchor if anchor != NO_PARENT else entry.object_id, anchor)
+
+
+def part_word(entry: Entry) -> str:
+    """``PARTITION``, ``SUBPARTITION``, or "" for a whole object."""
+    if entry.type.endswith("SUBPARTITION"):
+        return "SUBPARTITION"
+    return "PARTITION" if entry.type.endswith("PARTITION") else ""
+
+
+def _columns(units: Sequence[Unit], found: Spaces) -> UnitTable:
+    return UnitTable(
+        physical_id=np.array([unit.entry.object_id for unit in units], dtype=np.int64),
+        key=tuple(unit.key for unit in units),
+        kind=np.array([unit.kind for unit in units], dtype=np.int8),
+        size_bytes=np.array([unit.entry.bytes or 0 for unit in units], dtype=np.int64),
+        space=np.array([found.row_of[unit.entry.space or ""] for unit in units], dtype=np.int32),
+        bundle=np.array([found.bundle.get(unit.entry.space or "", unit.bundle) for unit in units], dtype=np.int64),
+        parent=np.array([unit.parent for unit in units], dtype=np.int64),
+    )

@@ -1,0 +1,198 @@
+"""One bundle as the catalog shows it now: what routes are made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from connectors.model import Bundle
+from connectors.oracle.reading.catalog import IOT_TOP, Entry, find_entries, part_word
+from connectors.oracle.reading.names import key_of
+from connectors.oracle.session.queries import query
+from connectors.oracle.session.sessions import ReadSession
+
+UNUSABLE = "UNUSABLE"
+
+
+@dataclass(frozen=True, slots=True)
+class TableFacts:
+    """The row of ``sql/table.sql``, in its order."""
+
+    partitioned: str
+    cluster: str | None
+    temporary: str
+    nested: str
+    secondary: str
+    compress_for: str | None
+    logging: str | None
+    longs: int
+    object_columns: int
+    lobs: int
+    domain_indexes: int
+    bitmap_joins: int
+    rowid_logs: int
+    is_log: int
+    queues: int
+    externals: int
+    xmls: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPiece:
+    """A row of ``sql/indexes.sql``, in its order: an index, or a partition of one."""
+
+    owner: str
+    name: str
+    piece: str  # INDEX, PARTITION, SUBPARTITION
+    part: str | None
+    status: str
+    index_type: str
+    degree: str | None
+    partitioned: str
+    function_status: str | None
+    bytes: int | None = None  # None: it has no segment of its own
+    space: str | None = None
+    logging: str | None = "YES"
+
+    @property
+    def unusable(self) -> bool:
+        """Queries that need it fail, and so do writes if it is unique."""
+        return self.status == UNUSABLE
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceFacts:
+    """A row of ``sql/two_spaces.sql``, in its order."""
+
+    name: str
+    block_size: int
+    contents: str
+    status: str
+    encrypted: str
+    force_logging: str
+
+
+@dataclass(frozen=True, slots=True)
+class LobFacts:
+    """One LOB column that moves along, and where it is now."""
+
+    column: str
+    space: str
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Everything that decides how, and whether, a bundle moves."""
+
+    lead: Entry
+    index_type: str  # "" for what is no index
+    table_owner: str
+    table: str
+    table_facts: TableFacts | None
+    compress_for: str | None  # of the partition, or of the table
+    lobs: tuple[LobFacts, ...]
+    overflow_space: str | None
+    indexes: tuple[IndexPiece, ...]
+    spaces: dict[str, SpaceFacts]
+    quota_left: int | None  # None: without limit
+    logging: str | None = "YES"  # of the partition, or of the table
+    ado_policies: int = 0  # that may move it by themselves; not looked for unless that is licensed
+    history: str = ""  # of AWR in words; not looked for unless that is licensed
+
+    @property
+    def is_index(self) -> bool:
+        """Moved by REBUILD; an index-organised table is none although its segment is."""
+        return self.lead.type.startswith("INDEX") and self.index_type != IOT_TOP
+
+    @property
+    def is_iot(self) -> bool:
+        """Index-organised."""
+        return self.index_type == IOT_TOP
+
+    def own_piece(self) -> IndexPiece | None:
+        """The piece that the bundle is, of an index."""
+        for piece in self.indexes:
+            if (piece.owner, piece.name, piece.part) == (self.lead.owner, self.lead.name, self.lead.part):
+                return piece
+        return None
+
+
+def find_facts(session: ReadSession, bundle: Bundle, to_space: str) -> Facts | None:
+    """The bundle's facts, None when its leading unit is gone or bears another name now.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    entries = find_entries(session, bundle.physical_ids)
+    lead = entries.get(bundle.physical_ids[0])
+    if lead is None or lead.space is None:
+        return None
+    owner, table, index_type = table_of(session, lead)
+    if key_now(lead, owner, table, index_type) != bundle.key:
+        return None
+    names = {"owner": owner, "name": table}
+    others = [entry for entry in entries.values() if entry is not lead]
+    rows = session.rows(query("table"), names, doing="looking up a table")
+    facts = TableFacts(*rows[0]) if rows else None
+    compress_for, logging = _attributes(session, names, lead, facts)
+    spaces = session.rows(query("two_spaces"), {"source": lead.space, "target": to_space}, doing="comparing spaces")
+    return Facts(
+        lead=lead,
+        index_type=index_type,
+        table_owner=owner,
+        table=table,
+        table_facts=facts,
+        compress_for=compress_for,
+        logging=logging,
+        lobs=tuple(_lob(session, entry) for entry in others if entry.type.startswith("LOB")),
+        overflow_space=next((entry.space for entry in others if entry.type.startswith("TABLE")), None),
+        indexes=find_indexes(session, owner, table),
+        spaces={row[0]: SpaceFacts(*row) for row in spaces},
+        quota_left=_quota_left(session, lead.owner, to_space),
+    )
+
+
+def table_of(session: ReadSession, lead: Entry) -> tuple[str, str, str]:
+    """Owner and name of the table, and the type of the index, "" for a table."""
+    if not lead.type.startswith("INDEX"):
+        return lead.owner, lead.name, ""
+    rows = session.rows(query("index_table"), {"owner": lead.owner, "name": lead.name}, doing="looking up an index")
+    return rows[0] if rows else (lead.owner, lead.name, "NORMAL")
+
+
+def find_indexes(session: ReadSession, owner: str, table: str) -> tuple[IndexPiece, ...]:
+    """Every index of the table, and their partitions, in a fixed order."""
+    values = {"owner": owner, "name": table}
+    rows = session.rows(query("indexes"), values, doing="looking up indexes")
+    return tuple(sorted((IndexPiece(*row) for row in rows), key=lambda p: (p.owner, p.name, p.piece, p.part or "")))
+
+
+def key_now(lead: Entry, owner: str, table: str, index_type: str) -> str:
+    """The key that this object has by the names it bears now: it may have been renamed since a plan was made."""
+    word = part_word(lead)
+    if lead.type.startswith("INDEX") and index_type != IOT_TOP:
+        return key_of(lead.owner, lead.name, word="INDEX", part_word=word, part=lead.part)
+    return key_of(owner, table, part_word=word, part=lead.part)
+
+
+def _attributes(
+    session: ReadSession, names: dict[str, str], lead: Entry, facts: TableFacts | None
+) -> tuple[str | None, str | None]:
+    """How it is compressed, and whether changes of it are logged."""
+    if lead.part is None:
+        return (facts.compress_for, facts.logging) if facts else (None, None)
+    rows = session.rows(query("table_parts"), {**names, "part": lead.part}, doing="looking up a partition")
+    return next(((row[1], row[2]) for row in rows), (None, None))
+
+
+def _lob(session: ReadSession, entry: Entry) -> LobFacts:
+    rows = session.rows(query("lob"), {"owner": entry.owner, "name": entry.name}, doing="looking up a LOB")
+    return LobFacts(column=rows[0][2] if rows else "", space=entry.space or "", bytes=entry.bytes or 0)
+
+
+def _quota_left(session: ReadSession, owner: str, space: str) -> int | None:
+    """Of the owner of the segment: the agent's own quota does not matter (ORA-01536, ORA-01950)."""
+    rows = session.rows(query("quota"), {"owner": owner, "target": space}, doing="looking up the owner's quota")
+    if any(int(limit) < 0 for _, _, limit in rows):
+        return None
+    return sum(max(0, int(limit) - int(used)) for _, used, limit in rows)

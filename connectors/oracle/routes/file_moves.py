@@ -1,0 +1,167 @@
+"""A whole tablespace to another place, file by file: ``ALTER DATABASE MOVE DATAFILE``. Pure.
+
+Since 12.1, Enterprise Edition. Sessions read and write on; nothing of the dictionary changes but the path, so indexes,
+ids and counters stay as they are. SQL Language Reference, ALTER DATABASE (move_datafile_clause). Never REUSE, which
+overwrites a file, and never KEEP, which leaves the old one behind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from connectors.effects import Locked
+from connectors.model import Bundle, Home, NoRoute, Route, Step
+from connectors.oracle.reading.names import quoted
+from connectors.oracle.reading.spaces import DataFile
+from connectors.oracle.routes import statements
+from connectors.oracle.session.server import Server
+from connectors.oracle.settings import OracleSettings
+
+NAME = "move datafile"  # of the route
+SINCE = (12, 1)
+_NUMBER = re.compile(r"MOVE DATAFILE (\d+) TO '")
+_MANAGED = re.compile(r"o1_mf_.*_\.dbf", re.IGNORECASE)  # a name that Oracle made; nobody may give such a one
+
+
+def routes_of(
+    files: Sequence[DataFile], bundle: Bundle, to_place: str, places: Sequence[str], server: Server,
+    settings: OracleSettings,
+) -> tuple[Route, ...] | NoRoute:  # fmt: skip
+    """The one way, or why there is none.
+
+    Args:
+        files: all of the tablespace, empty when it is gone.
+        bundle: everything in it.
+        to_place: folder or disk group.
+        places: that there are.
+        server: what it can.
+        settings: time-outs.
+    """
+    for applies, code, why in _reasons(files, to_place, places, server):
+        if applies:
+            return NoRoute(code=code, sentence=f"{bundle.key}: {why}")
+    moving = [file for file in files if file.place != to_place]
+    there = [move_file(file.number, target_of(file, to_place)) for file in moving]
+    back = [move_file(file.number, target_of(file, file.place)) for file in moving]
+    tag = statements.tag_of([*there, *back])
+    name, seconds = files[0].tablespace, settings.move_timeout
+    return (
+        Route(
+            name=NAME,
+            bundle=bundle,
+            to_space=to_place,
+            prologue=statements.prologue(settings),
+            steps=_steps(tag, "step", there, f"bring tablespace {name} to {to_place}", seconds),
+            undo_steps=_steps(tag, "undo", back, f"bring tablespace {name} back", seconds),
+            tidy_steps=_steps(tag, "tidy", back, f"bring a file of {name} back: not all of them arrived", seconds),
+            tidy_bytes=bundle.size_bytes,
+            online=True,
+            locks="none: blocks are copied while everybody reads and writes on",
+            locked=Locked.NOTHING,
+            log_bytes=0,
+            transient_bytes=max(0, sum(file.bytes for file in moving) - bundle.size_bytes),  # all that is allocated
+            notes=_notes(moving, name),
+        ),
+    )
+
+
+def inspect_files(files: Sequence[DataFile], route: Route) -> tuple[Home, str, tuple[Step, ...]]:
+    """Where the tablespace is, in words, and what brings back those of its files that arrived while others did not."""
+    wanted = set(numbers_of(route))
+    arrived = {file.number for file in files if file.place == route.to_space}
+    sentence = _sentence(files, route.to_space)
+    if not wanted <= {file.number for file in files}:
+        return Home.ELSEWHERE, f"{sentence}; these are other files than were approved", ()
+    if len(arrived) == len(files):
+        return Home.TARGET, sentence, ()
+    if not wanted & arrived:
+        return Home.SOURCE, sentence, ()
+    return Home.SPLIT, sentence, tuple(step for step in route.tidy_steps if _number(step) in arrived)
+
+
+def numbers_of(route: Route) -> tuple[int, ...]:
+    """Numbers of the files that the route moves."""
+    return tuple(_number(step) for step in route.steps)
+
+
+def target_of(file: DataFile, place: str) -> str:
+    """What the file is to be called there; in a disk group Oracle names it.
+
+    A name that Oracle made is not to be given by others (ORA-01276), so such a file gets a plain one.
+    """
+    if place.startswith("+"):
+        return place
+    separator = "\\" if "\\" in place and "/" not in place else "/"
+    own = file.path.replace("\\", "/").rpartition("/")[2]
+    if file.path.startswith("+") or _MANAGED.fullmatch(own):
+        own = f"{re.sub(r'[^a-z0-9_]', '_', file.tablespace.lower())}_{file.number}.dbf"
+    return f"{place}{separator}{own}"
+
+
+def _reasons(
+    files: Sequence[DataFile], to_place: str, places: Sequence[str], server: Server
+) -> Iterator[tuple[bool, str, str]]:
+    yield not server.writable, "standby", f"the database is {server.role}, {server.open_mode}: no DDL here"
+    yield server.in_root, "root_container", "data files of a PDB are moved in the PDB"
+    yield not files, "gone", "its tablespace no longer exists"
+    name = files[0].tablespace
+    able = server.since(*SINCE) and server.online
+    yield (
+        not able,
+        "edition",
+        f"moving a data file online needs 12.1 and Enterprise Edition; by hand: {_offline(files)}",
+    )
+    yield to_place not in places, "no_space", f"{to_place} is no place of this database; name it under places"
+    yield all(file.place == to_place for file in files), "already_there", f"tablespace {name} is in {to_place}"
+    away = [file.number for file in files if file.online_status != "ONLINE" or file.tablespace_status != "ONLINE"]
+    yield bool(away), "space_not_online", f"data files {away} of tablespace {name} are not online"
+    taken = [target_of(file, to_place) for file in files if not to_place.startswith("+")]
+    yield len(set(taken)) < len(taken), "same_name", f"two files of tablespace {name} bear one name in two folders"
+
+
+def _offline(files: Sequence[DataFile]) -> str:
+    """The way of old, an outage of the tablespace: written down, never sent."""
+    name = quoted(files[0].tablespace)
+    renames = [f"ALTER DATABASE RENAME FILE '{text_of(f.path)}' TO 'the copy'" for f in files]
+    return "; ".join(
+        (f"ALTER TABLESPACE {name} OFFLINE", "copy the files", *renames, f"ALTER TABLESPACE {name} ONLINE")
+    )
+
+
+def move_file(number: int, target: str) -> str:
+    """Copy a data file and use the copy, while everybody works on."""
+    return f"ALTER DATABASE MOVE DATAFILE {number} TO '{text_of(target)}'"
+
+
+def text_of(path: str) -> str:
+    """Within a literal; DDL takes no binds."""
+    return path.replace("'", "''")
+
+
+def _steps(tag: str, word: str, sql: Sequence[str], purpose: str, seconds: float) -> tuple[Step, ...]:
+    return tuple(statements.step(tag, word, at, text, purpose, seconds) for at, text in enumerate(sql, start=1))
+
+
+def _number(step: Step) -> int:
+    found = _NUMBER.search(step.sql)
+    assert found is not None, f"no file is moved by {step.sql}"
+    return int(found[1])
+
+
+def _sentence(files: Sequence[DataFile], to_place: str) -> str:
+    name = files[0].tablespace
+    places = sorted({file.place for file in files})
+    if len(places) == 1:
+        return f"tablespace {name} is in {places[0]}"
+    there = sum(file.place == to_place for file in files)
+    return f"{there} of {len(files)} files of tablespace {name} are in {to_place}, the others in {', '.join(places)}"
+
+
+def _notes(moving: Sequence[DataFile], name: str) -> tuple[str, ...]:
+    return (
+        f"everything in tablespace {name} moves with it, and it keeps its name",
+        "all instances must reach the place; files of a standby stay where they are; flashback does not take it back",
+        f"{len(moving)} file(s): what is allocated is copied, used or not, and both copies exist until the end",
+        "nothing brings a file back to a name that Oracle made: the undo gives it a plain one in the same place",
+    )

@@ -1,0 +1,111 @@
+"""What a person should know of a route before approving it: room, redo, standbys, what it does to others. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from connectors.model import Bundle
+from connectors.oracle.reading.facts import Facts, IndexPiece
+from connectors.oracle.session.server import Server
+from connectors.oracle.settings import OracleSettings
+
+_REBUILT = frozenset({"NORMAL", "NORMAL/REV", "BITMAP", "FUNCTION-BASED NORMAL", "FUNCTION-BASED BITMAP"})
+_REDO_RATIO = 1.05  # of the bytes written: block headers and the dictionary come on top
+
+
+def is_rebuildable(piece: IndexPiece) -> bool:
+    """A piece with a segment of its own, of a kind that REBUILD takes."""
+    return piece.status != "N/A" and piece.index_type in _REBUILT
+
+
+def built_anew(facts: Facts) -> list[IndexPiece]:
+    """Index segments that a move of the table, or of its partition, has to build again."""
+    if facts.is_index or facts.is_iot:
+        return []
+    here = [piece for piece in facts.indexes if piece.bytes is not None and is_rebuildable(piece)]
+    return [piece for piece in here if facts.lead.part is None or piece.part in {None, facts.lead.part}]
+
+
+def log_bytes(facts: Facts, bundle: Bundle) -> int:
+    """Redo about equal to what is written, indexes that are built anew included, whatever LOGGING says."""
+    return round(_REDO_RATIO * (bundle.size_bytes + sum(piece.bytes or 0 for piece in built_anew(facts))))
+
+
+def notes_of_move(facts: Facts, *, online: bool) -> tuple[str, ...]:
+    """What a move of a table does besides moving it."""
+    notes = []
+    anew = built_anew(facts)
+    if anew:
+        size, spaces = sum(piece.bytes or 0 for piece in anew), sorted({piece.space or "" for piece in anew})
+        notes.append(
+            f"{len(anew)} index segment(s) are built anew where they are: {size} bytes more, in {', '.join(spaces)}"
+        )
+    if facts.lobs:
+        notes.append(f"its {len(facts.lobs)} LOB segment(s) move along, each to the same tablespace")
+    if facts.lobs and online:
+        notes.append("sessions that use DBMS_LOB on these LOBs may fail meanwhile (ORA-14812)")
+    if facts.lead.part is not None:
+        notes.append("partitions made later follow the defaults of the table, not this one")
+    notes.append("flashback queries cannot look past it; optimizer statistics should be gathered again")
+    return tuple(notes)
+
+
+def warnings_of(
+    facts: Facts, bundle: Bundle, to_space: str, server: Server, settings: OracleSettings
+) -> tuple[str, ...]:
+    """What any route does to the rest of the database."""
+    return (
+        "running long queries may end with ORA-01555 or ORA-08103",
+        *_of_pool(facts),
+        *_of_redo(facts, bundle, to_space, server),
+        *_of_degree(facts, settings),
+        *_of_licensed(facts, server, settings),
+    )
+
+
+def _of_pool(facts: Facts) -> Iterator[str]:
+    pool = facts.lead.buffer_pool
+    if pool in {"KEEP", "RECYCLE"}:
+        yield f"it is in the {pool} pool: somebody has decided already how it is cached"
+
+
+def _of_redo(facts: Facts, bundle: Bundle, to_space: str, server: Server) -> Iterator[str]:
+    """What becomes of it where redo goes; force logging of database or target overrides NOLOGGING."""
+    target = facts.spaces.get(to_space)
+    forced = server.force_logging or (target is not None and target.force_logging == "YES")
+    redo = log_bytes(facts, bundle)
+    yield f"about {redo} bytes of redo, and little undo: the copy is written past the buffer cache"
+    if _is_unlogged(facts) and not forced:
+        yield (
+            "it is NOLOGGING: the copy writes no redo, so back it up afterwards; a standby or a restored backup "
+            "loses its blocks (ORA-26040)"
+        )
+    if server.standbys:
+        yield f"{server.standbys} standby destination(s) receive all of it"
+    if forced:
+        yield "logging is forced: a standby receives all of it"
+    if server.recovery_bytes is not None and redo > server.recovery_bytes:
+        yield (
+            f"the recovery area has room for {server.recovery_bytes} bytes: if redo is archived there, it fills up and "
+            "the database stops"
+        )
+
+
+def _is_unlogged(facts: Facts) -> bool:
+    """Whether anything that is written anew has LOGGING set to NO."""
+    own = facts.own_piece() if facts.is_index else None
+    logging = {piece.logging for piece in built_anew(facts)} | {own.logging if own is not None else facts.logging}
+    return "NO" in logging
+
+
+def _of_degree(facts: Facts, settings: OracleSettings) -> Iterator[str]:
+    degrees = {piece.degree.strip() for piece in facts.indexes if piece.degree}
+    if degrees - {"1", "0"} and settings.parallel == 1:
+        yield "an index has a stored degree of parallelism; the rebuild keeps it"
+
+
+def _of_licensed(facts: Facts, server: Server, settings: OracleSettings) -> Iterator[str]:
+    if server.heat_map and "advanced_compression" not in settings.licensed:
+        yield "HEAT_MAP is on: policies of the database may move it too; they are not looked for"
+    if facts.history:
+        yield facts.history

@@ -1,0 +1,102 @@
+"""Why a bundle cannot be moved to a space: the first reason that applies, each with the ORA number it spares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from connectors.model import Bundle, NoRoute
+from connectors.oracle.reading.facts import Facts, TableFacts
+from connectors.oracle.session.server import Server
+
+_OWN_TABLES = ("BIN$", "MLOG$_", "RUPD$_", "DR$", "AQ$_", "SYS_JOURNAL_", "REDEF$_", "CMP3$", "CMP4$")
+_INDEXES = frozenset({"NORMAL", "NORMAL/REV", "BITMAP", "FUNCTION-BASED NORMAL", "FUNCTION-BASED BITMAP"})
+_Reason = tuple[bool, str, str]
+
+
+def refusal_of(facts: Facts | None, bundle: Bundle, to_space: str, server: Server) -> NoRoute | None:
+    """The first reason against it, None when there is none."""
+    if facts is None:
+        return NoRoute(code="gone", sentence=f"{bundle.key} no longer exists under that name")
+    for applies, code, why in _reasons(facts, to_space, server):
+        if applies:
+            return NoRoute(code=code, sentence=f"{bundle.key}: {why}")
+    return None
+
+
+def _reasons(facts: Facts, to_space: str, server: Server) -> Iterator[_Reason]:
+    yield not server.writable, "standby", f"the database is {server.role}, {server.open_mode}: no DDL here"
+    yield server.in_root, "root_container", "moves are made in the PDB that owns the object"
+    yield from _of_spaces(facts, to_space)
+    yield from _of_names(facts)
+    if facts.is_index:
+        yield from _of_index(facts)
+    if facts.table_facts is None:
+        yield True, "gone", "its table no longer exists"
+    else:
+        yield from _of_table(facts, facts.table_facts)
+    yield from _of_quota(facts, to_space)
+
+
+def _of_spaces(facts: Facts, to_space: str) -> Iterator[_Reason]:
+    target = facts.spaces.get(to_space)
+    if target is None:
+        yield True, "no_space", f"there is no tablespace {to_space}"
+        return
+    yield to_space == facts.lead.space and not _scattered(facts, to_space), "already_there", f"it is in {to_space}"
+    yield target.contents != "PERMANENT", "not_permanent", f"{to_space} is a tablespace for {target.contents} data"
+    yield target.status != "ONLINE", "space_not_online", f"{to_space} is {target.status}"
+    source = facts.spaces.get(facts.lead.space or "")
+    if source is not None:
+        differ = target.block_size != source.block_size
+        yield differ, "block_size", f"{to_space} has blocks of {target.block_size} bytes: another buffer cache"
+        weaker = source.encrypted == "YES" and target.encrypted != "YES"
+        yield weaker, "encryption", f"{to_space} is not encrypted and the present tablespace is"
+
+
+def _scattered(facts: Facts, to_space: str) -> bool:
+    """Some part of the bundle is not in the target yet."""
+    overflow = facts.overflow_space not in (None, to_space)
+    return overflow or any(lob.space != to_space for lob in facts.lobs)
+
+
+def _of_names(facts: Facts) -> Iterator[_Reason]:
+    yield facts.table_owner in {"SYS", "SYSTEM"}, "system", "it belongs to Oracle itself (ORA-12087)"
+    own = facts.table.startswith(_OWN_TABLES)
+    yield own, "own_table", "Oracle made this table for its own use (recycle bin, log, queue, redefinition)"
+
+
+def _of_index(facts: Facts) -> Iterator[_Reason]:
+    piece = facts.own_piece()
+    yield piece is None, "gone", "the index no longer exists"
+    if piece is not None:
+        kind = piece.index_type not in _INDEXES
+        yield kind, "index_kind", f"a {piece.index_type} index is not moved by REBUILD (ORA-14086, ORA-02243)"
+        yield piece.function_status == "DISABLED", "function_disabled", "the function of the index is disabled"
+
+
+def _of_table(facts: Facts, table: TableFacts) -> Iterator[_Reason]:
+    yield table.cluster is not None, "cluster", "a table in a cluster cannot be moved (ORA-14512)"
+    yield table.temporary == "Y", "temporary", "a temporary table has no home"
+    yield table.externals > 0, "external", "an external table has no segment"
+    yield table.queues > 0, "queue", "DDL breaks a queue table; use the vendor's own procedure"
+    yield table.is_log > 0, "mview_log", "move it by ALTER MATERIALIZED VIEW LOG"
+    yield facts.ado_policies > 0, "ado", "an ADO policy of the database itself may move it: two movers would fight"
+    if facts.is_index:
+        return
+    yield table.nested == "YES", "nested_table", "the storage of a nested table is not moved by this connector"
+    yield table.xmls > 0, "xml_table", "an XML table is not moved by this connector"
+    yield table.longs > 0, "long_column", "a LONG column cannot be moved (ORA-00997): convert it to a LOB"
+    yield table.rowid_logs > 0, "rowid_log", "its materialized view log is by ROWID: refresh would fail (ORA-12034)"
+    yield table.domain_indexes > 0, "domain_index", "it has a domain index, which a move would break"
+    yield table.bitmap_joins > 0, "bitmap_join", "it has a bitmap join index, which a move would break (ORA-14808)"
+    hidden = any(not lob.column or '"' in lob.column or lob.column.startswith("SYS_NC") for lob in facts.lobs)
+    yield hidden, "lob_hidden", "one of its LOBs belongs to an object or XML column, which MOVE cannot name"
+
+
+def _of_quota(facts: Facts, to_space: str) -> Iterator[_Reason]:
+    need = 0 if facts.lead.space == to_space else facts.lead.bytes or 0
+    need += sum(lob.bytes for lob in facts.lobs if lob.space != to_space)
+    short = facts.quota_left is not None and facts.quota_left < need
+    owner = facts.lead.owner
+    sentence = f"{owner} has no quota for {need} bytes in {to_space} (ORA-01536): ALTER USER ... QUOTA ... ON ...;"
+    yield short, "quota", sentence

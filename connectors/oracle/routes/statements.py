@@ -1,0 +1,109 @@
+"""The statements of moves, as text. Pure. Identifiers come from the dictionary and are always quoted.
+
+Forms: SQL Language Reference, ALTER TABLE (move_table_clause, move_table_partition), ALTER INDEX (rebuild_clause).
+Never NOLOGGING (a standby would lose the blocks) or INCLUDING ROWS (it deletes). PARALLEL only where it is configured,
+and never without the statement that restores the degree, which REBUILD stores.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from connectors.model import Route, Step
+from connectors.oracle.reading.facts import Facts, IndexPiece, LobFacts
+from connectors.oracle.reading.names import quoted
+from connectors.oracle.settings import OracleSettings
+
+TAG = "/* hotplace move"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where each part of a bundle is to be: one set for the way there, one for the way back."""
+
+    main: str
+    overflow: str | None
+    lobs: tuple[LobFacts, ...]
+
+
+def there(facts: Facts, to_space: str) -> Places:
+    """Everything in the target."""
+    return Places(
+        main=to_space,
+        overflow=to_space if facts.overflow_space else None,
+        lobs=tuple(LobFacts(lob.column, to_space) for lob in facts.lobs),
+    )
+
+
+def back(facts: Facts) -> Places:
+    """Everything where it is now, which need not be one place."""
+    return Places(main=facts.lead.space or "", overflow=facts.overflow_space, lobs=facts.lobs)
+
+
+def prologue(settings: OracleSettings) -> tuple[str, ...]:
+    """Session settings: blocking DDL waits that long (whole seconds), and a full space fails instead of hanging."""
+    return (
+        f"ALTER SESSION SET DDL_LOCK_TIMEOUT = {max(1, round(settings.lock_timeout))}",
+        "ALTER SESSION DISABLE RESUMABLE",
+    )
+
+
+def move(facts: Facts, places: Places, *, online: bool, update_indexes: bool) -> str:
+    """``ALTER TABLE ... MOVE`` of a table, partition or index-organised table."""
+    words = [f"ALTER TABLE {quoted(facts.table_owner, facts.table)} MOVE"]
+    if facts.lead.part is not None:
+        words.append(part_clause(facts.lead.type, facts.lead.part))
+    elif online:
+        words.append("ONLINE")
+    words.append(f"TABLESPACE {quoted(places.main)}")
+    if places.overflow is not None:
+        words.append(f"OVERFLOW TABLESPACE {quoted(places.overflow)}")
+    words += [f"LOB ({quoted(lob.column)}) STORE AS (TABLESPACE {quoted(lob.space)})" for lob in places.lobs]
+    if update_indexes:
+        words.append("UPDATE INDEXES")
+    if online and facts.lead.part is not None:
+        words.append("ONLINE")
+    return " ".join(words)
+
+
+def rebuild(piece: IndexPiece, space: str | None, *, online: bool, parallel: int = 1) -> str:
+    """``ALTER INDEX ... REBUILD``, to another tablespace or in place; parallel only with ``set_degree`` after it."""
+    words = [f"ALTER INDEX {quoted(piece.owner, piece.name)} REBUILD"]
+    if piece.part is not None:
+        words.append(f"{piece.piece} {quoted(piece.part)}")
+    if space is not None:
+        words.append(f"TABLESPACE {quoted(space)}")
+    if online:
+        words.append("ONLINE")
+    if parallel > 1:
+        words.append(f"PARALLEL {parallel}")
+    return " ".join(words)
+
+
+def set_degree(piece: IndexPiece) -> str:
+    """``ALTER INDEX ... NOPARALLEL`` or ``PARALLEL``: the degree that the index has according to the catalog."""
+    degree = (piece.degree or "1").strip()
+    clause = "NOPARALLEL" if degree in {"0", "1"} else "PARALLEL" if degree == "DEFAULT" else f"PARALLEL {degree}"
+    return f"ALTER INDEX {quoted(piece.owner, piece.name)} {clause}"
+
+
+def part_clause(object_type: str, part: str) -> str:
+    """``PARTITION "P"`` or ``SUBPARTITION "P"``."""
+    return f"{'SUBPARTITION' if object_type.endswith('SUBPARTITION') else 'PARTITION'} {quoted(part)}"
+
+
+def tag_of(statements: Sequence[str]) -> str:
+    """The same for the same statements, so that a plan made twice is the same plan."""
+    return f"{TAG} {hashlib.sha256(';'.join(statements).encode()).hexdigest()[:8]} "
+
+
+def action_of(route: Route) -> str:
+    """V$SESSION.ACTION of the session that carries the route out: ``move`` and the digits of its tag."""
+    return f"move {route.steps[0].sql.removeprefix(TAG).split()[0]}"
+
+
+def step(tag: str, word: str, ordinal: int, statement: str, purpose: str, seconds: float) -> Step:
+    """One statement with its tag; ``word`` is step, undo or tidy."""
+    return Step(sql=f"{tag}{word} {ordinal} */ {statement}", purpose=purpose, timeout_seconds=seconds)

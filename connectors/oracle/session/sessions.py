@@ -1,0 +1,126 @@
+"""Sessions: how they are opened, what every one of them is called, and one that cannot write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
+
+from connectors.base import CannotConnect, StatementFailed
+from connectors.interruptible import abandonable, interruptible
+from connectors.oracle.session.driver import Connection, Driver, code_of
+from connectors.oracle.session.errors import cannot_connect, connection_broke, translate
+from connectors.oracle.settings import OracleSettings
+
+Row = tuple[Any, ...]
+Result = TypeVar("Result")
+MODULE = "hotplace"
+ACTION_CHARACTERS = 32  # of V$SESSION.ACTION up to 11.2; later releases take 64
+FETCH_ROWS = 2000  # a round trip; a sample has a row for each segment
+_READS = re.compile(r"\s*(SELECT|WITH)\b", re.IGNORECASE)
+
+
+def open_connection(driver: Driver, settings: OracleSettings, *, action: str) -> Connection:
+    """A connection that a DBA recognises by module, action and client identifier.
+
+    Raises:
+        AuthenticationFailed: the server does not let this user in.
+        CannotConnect: it did not answer, or refused for another reason.
+        SecretUnavailable: the password's place is empty.
+    """
+    try:
+        connection = abandonable(partial(driver.connect, settings), lambda late: late.close())
+    except driver.error as error:
+        raise cannot_connect(error, settings.where()) from None  # a cause could hold the arguments
+    connection.autocommit = False
+    connection.module = MODULE
+    connection.action = action[:ACTION_CHARACTERS]
+    connection.client_identifier = MODULE
+    driver.limit_calls(connection, settings.statement_timeout)
+    return connection
+
+
+class ReadSession:
+    """A session that cannot write. Opens at first use, and once anew when it turns out to have died while idle."""
+
+    def __init__(self, driver: Driver, settings: OracleSettings, *, action: str = "watch") -> None:
+        self._driver = driver
+        self._settings = settings
+        self._action = action
+        self._connection: Connection | None = None
+        self._closed = False
+
+    def rows(self, statement: str, values: Mapping[str, object] | None = None, *, doing: str) -> list[Row]:
+        """Every row of a query, read in a transaction that cannot write.
+
+        Args:
+            statement: as loaded from a file.
+            values: bound by name, never pasted.
+            doing: what it is for; begins the message when it fails.
+
+        Raises:
+            StatementFailed: it is no query.
+            ConnectorError: a subclass that says what may be done.
+        """
+        if not _READS.match(statement):
+            raise StatementFailed(f"{doing}: a reading session sends queries only", advice="Use a mover.")
+        return self._retried(lambda connection: self._read(connection, statement, values or {}), doing)
+
+    def close(self) -> None:
+        """End it for good."""
+        self._closed = True
+        self._drop()
+
+    def _read(self, connection: Connection, statement: str, values: Mapping[str, object]) -> list[Row]:
+        self._driver.limit_calls(connection, self._settings.statement_timeout)
+        with connection.cursor() as cursor:
+            cursor.arraysize = FETCH_ROWS
+            cursor.execute("SET TRANSACTION READ ONLY")
+            try:
+                cursor.execute(statement, dict(values))
+                found = cursor.fetchall()
+            finally:
+                connection.rollback()
+        return found
+
+    def _cancel(self, connection: Connection) -> None:
+        with suppress(self._driver.error):  # a session that is gone has nothing to cancel
+            connection.cancel()
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            end(self._driver, connection)
+
+    def _open(self) -> Connection:
+        if self._closed:
+            raise CannotConnect("this connector was closed", advice="Open a new one.")
+        if self._connection is None:
+            self._connection = open_connection(self._driver, self._settings, action=self._action)
+        return self._connection
+
+    def _retried(self, work: Callable[[Connection], Result], doing: str) -> Result:
+        """Do it, and once more over a new session when the old one had died; reading twice does no harm."""
+        for last in (False, True):
+            connection = self._open()
+            try:
+                return interruptible(partial(work, connection), partial(self._cancel, connection))
+            except self._driver.error as error:
+                if not connection_broke(error):
+                    raise translate(error, doing, reading=True) from error
+                self._drop()
+                if last:
+                    raise CannotConnect(
+                        f"{doing}: the session with {self._settings.where()} broke twice",
+                        advice="Look at the server's alert log.",
+                        native_code=code_of(error),
+                    ) from error
+        raise AssertionError("the loop above always returns or raises")
+
+
+def end(driver: Driver, connection: Connection) -> None:
+    """Close it; a session that is gone is closed already, and one that was cancelled late may say so now."""
+    with suppress(driver.error):
+        connection.close()

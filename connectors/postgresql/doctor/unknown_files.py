@@ -1,0 +1,50 @@
+"""Half-written files: what a server that ended in the midst of a move left in a tablespace, and no catalog knows.
+
+PostgreSQL gives a moved relation a new file and knows it once the move is committed. When the server is killed before,
+the file stays for ever, as large as it got, and on a small fast tablespace that is room which nobody can use.
+"""
+
+from __future__ import annotations
+
+from connectors.amounts import format_bytes
+from connectors.model import Finding, Severity
+from connectors.postgresql.session.queries import query
+from connectors.postgresql.session.sessions import ReadSession, Row
+
+OLDER_THAN_SECONDS = 3600.0
+
+
+def unknown_files(session: ReadSession) -> tuple[Finding, ...]:
+    """A finding for each tablespace that has such files, or the one that there are none or that nobody may look.
+
+    Raises:
+        ConnectorError: the server did not answer.
+    """
+    login, standby, may = session.rows(query("unknown_files_may"), doing="asking for the right to list folders")[0]
+    if standby:
+        return ()
+    if not may:
+        return (
+            Finding(
+                severity=Severity.INFO,
+                code="files_hidden",
+                sentence=f"{login} may not list folders: files that an interrupted move left behind cannot be seen",
+                remedy="Run `hotplace doctor` as a superuser after a crash; nothing else needs this right.",
+            ),
+        )
+    rows = session.rows(query("unknown_files"), {"older_than": OLDER_THAN_SECONDS}, doing="looking for unknown files")
+    if not rows:
+        return (Finding(severity=Severity.OK, code="files_known", sentence="every file of a relation belongs to one"),)
+    return tuple(_found(row) for row in rows)
+
+
+def _found(row: Row) -> Finding:
+    space, count, size, example = row
+    return Finding(
+        severity=Severity.WARNING,
+        code="files_unknown",
+        sentence=f"{count} file(s) in {space} belong to no relation and take {format_bytes(size)}, {example} among "
+        "them: a server that ended in the midst of a move or a build leaves such files",
+        remedy="Back up, stop the server, look at them once more, and delete them by hand; hotplace never does.",
+        values={"space": str(space), "bytes": str(size), "example": str(example)},
+    )

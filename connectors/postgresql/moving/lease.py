@@ -1,0 +1,80 @@
+"""One agent acts on a database at a time: an advisory lock of the database, on a session of its own."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import psycopg
+
+from connectors.base import LeaseHeld
+from connectors.postgresql.session.errors import translate
+from connectors.postgresql.session.queries import query
+from connectors.postgresql.session.sessions import OF_QUERIES, milliseconds, open_connection
+from connectors.postgresql.settings import PostgresqlSettings
+
+LEASE_KEY = 0x686F74706C616365  # "hotplace" in ASCII: a key that nobody takes by chance
+NAME_BYTES = 63
+
+
+class PostgresqlLease:
+    """Held as long as its session lives; the server releases it when the process or the connection dies."""
+
+    def __init__(self, connection: psycopg.Connection) -> None:
+        self._connection = connection
+
+    def held(self) -> bool:
+        """Whether this very session still holds the lock."""
+        if self._connection.closed:
+            return False
+        try:
+            rows = self._connection.execute(query("lease_holder"), {"key": LEASE_KEY}).fetchall()
+        except psycopg.Error:
+            return False  # a session that cannot answer holds nothing that can be relied on
+        return any(ours for _, _, _, ours in rows)
+
+    def release(self) -> None:
+        """Unlock, so that the next one need not wait for the server to notice that the session has ended; end it."""
+        with suppress(psycopg.Error):  # a session that is gone holds nothing
+            self._connection.execute(query("lease_release"), {"key": LEASE_KEY})
+        self._connection.close()
+
+
+def acquire_lease(settings: PostgresqlSettings, holder: str) -> PostgresqlLease:
+    """Take the lease.
+
+    Raises:
+        LeaseHeld: somebody else has it.
+        CannotConnect: or what else connecting raises.
+    """
+    connection = open_connection(settings, name=_name(holder), options=_options(settings))
+    try:
+        taken = connection.execute(query("lease_take"), {"key": LEASE_KEY}).fetchone()
+        if taken is not None and taken[0]:
+            return PostgresqlLease(connection)
+        holders = connection.execute(query("lease_holder"), {"key": LEASE_KEY}).fetchall()
+    except psycopg.Error as error:
+        connection.close()
+        raise translate(error, "taking the lease") from error
+    connection.close()
+    raise LeaseHeld(_held_by(holders), advice="Stop the other agent, or let it act and only watch from here.")
+
+
+def _held_by(holders: list[tuple[object, ...]]) -> str:
+    if not holders:
+        return "another agent held the lease of this database a moment ago"
+    pid, application, client, _ = holders[0]
+    return f"another agent acts on this database: {application or 'a session'} (pid {pid}, from {client})"
+
+
+def _options(settings: PostgresqlSettings) -> dict[str, str]:
+    return {
+        **OF_QUERIES,
+        "default_transaction_read_only": "on",
+        "statement_timeout": milliseconds(settings.statement_timeout),
+        "lock_timeout": milliseconds(settings.lock_timeout),
+    }
+
+
+def _name(holder: str) -> str:
+    """Application names are cut at 63 bytes, and PostgreSQL keeps only printable ASCII in them."""
+    return f"hotplace lease {holder}".encode("ascii", "replace").decode()[:NAME_BYTES]

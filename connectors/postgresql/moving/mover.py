@@ -1,0 +1,159 @@
+"""The one session that may change the database."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import psycopg
+from psycopg import sql
+
+from connectors.base import Clock, Closing, ConnectorError, Unpausable
+from connectors.model import Progress, Route, Step
+from connectors.postgresql.moving.blockers import find_blockers
+from connectors.postgresql.routes.available import done_ratios
+from connectors.postgresql.session.errors import (
+    QUERY_CANCELED,
+    cancelled,
+    connection_broke,
+    outcome_unknown,
+    translate,
+)
+from connectors.postgresql.session.queries import query
+from connectors.postgresql.session.sessions import ReadSession, Row, milliseconds, open_connection
+from connectors.postgresql.settings import PostgresqlSettings
+
+BLOCKERS_NAMED = 5
+UNSEEN: Row = (None, None, None, False, ())
+CANCEL_TRIES, CANCEL_EVERY_SECONDS, CANCEL_TIMEOUT_SECONDS = 20, 0.25, 5.0
+
+
+class PostgresqlMover(Closing, Unpausable):
+    """Executes steps in autocommit; each statement is its own transaction, as REINDEX CONCURRENTLY demands."""
+
+    def __init__(self, settings: PostgresqlSettings, clock: Clock) -> None:
+        """Open the session.
+
+        Raises:
+            CannotConnect: or AuthenticationFailed, as for any connection.
+        """
+        self._clock = clock
+        self._settings = settings
+        self._session = open_connection(
+            settings,
+            name="hotplace move",
+            options={
+                "lock_timeout": milliseconds(settings.lock_timeout),
+                "statement_timeout": milliseconds(settings.move_timeout),
+            },
+        )
+        self._pid = self._session.info.backend_pid
+        self._watching = threading.Lock()  # the second session is used by whoever asks for progress
+        self._watch = ReadSession(settings, name="hotplace progress")
+        self._idle = threading.Event()
+        self._idle.set()
+        self._interrupted = False
+        self._route: Route | None = None
+        self._bytes_before: int | None = None
+
+    def prepare(self, route: Route) -> None:
+        """Send the prologue and note how full the target is."""
+        self._route = route
+        for statement in self._prologue(route):
+            self._send(statement, f"preparing to move {route.bundle.key}", 0.0)
+        self._bytes_before, *_ = self._look(route)
+
+    def _prologue(self, route: Route) -> tuple[str, ...]:
+        """The patient one where only background work that gives way is in the way."""
+        if not route.patient_prologue:
+            return route.prologue
+        with self._watching:
+            found = find_blockers(self._watch, route, self._settings)
+        return route.patient_prologue if found and all(each.gives_way for each in found) else route.prologue
+
+    def execute(self, step: Step) -> None:
+        """Run one step to its end."""
+        self._interrupted = False
+        self._idle.clear()
+        try:
+            if step.timeout_seconds:
+                limit = sql.SQL("SET statement_timeout = {}").format(milliseconds(step.timeout_seconds))
+                self._send(limit.as_string(None), step.purpose, 0.0)
+            self._send(step.sql, step.purpose, step.timeout_seconds)
+        finally:
+            self._idle.set()
+
+    def progress(self) -> Progress | None:
+        """Bytes that the target has gained since ``prepare``: other writers there are counted too."""
+        route = self._route
+        if route is None or self._bytes_before is None or self._idle.is_set():
+            return None
+        used, phase, share, waits, blockers = self._look(route)
+        if used is None:
+            return None
+        total = max(1, route.bundle.size_bytes)
+        doing = waiting_for(blockers) if waits else phase or "copying"
+        return Progress(
+            done_bytes=min(total, max(0, used - self._bytes_before)),
+            total_bytes=total,
+            sentence=f"{doing}: {route.bundle.key} to {route.to_space}",
+            done_ratios=() if phase is None else done_ratios(phase, share or 0.0),
+        )
+
+    def interrupt(self) -> None:
+        """Cancel the running step; a cancel that came before its statement is sent again until the step has ended."""
+        if self._idle.is_set():
+            return
+        self._interrupted = True
+        for _ in range(CANCEL_TRIES):
+            try:
+                self._session.cancel_safe(timeout=CANCEL_TIMEOUT_SECONDS)
+            except psycopg.Error as error:
+                if self._session.closed:
+                    return
+                raise translate(error, "cancelling the running step") from error
+            if self._idle.wait(CANCEL_EVERY_SECONDS):
+                return
+
+    def close(self) -> None:
+        """End both sessions."""
+        self._session.close()
+        with self._watching:
+            self._watch.close()
+
+    def _send(self, statement: str, doing: str, limit_seconds: float) -> None:
+        """One statement, its failures told apart."""
+        started = self._clock.monotonic()
+        try:
+            self._session.execute(statement.encode())
+        except psycopg.Error as error:
+            raise self._failure(error, doing, self._clock.monotonic() - started, limit_seconds) from error
+
+    def _failure(self, error: psycopg.Error, doing: str, after: float, limit: float) -> ConnectorError:
+        if connection_broke(error, self._session):
+            return outcome_unknown(error, doing)
+        if error.sqlstate == QUERY_CANCELED:
+            return cancelled(doing, by_us=self._interrupted, after_seconds=after, limit_seconds=limit)
+        return translate(error, doing)
+
+    def _look(self, route: Route) -> Row:
+        """Bytes in the target (None: not told), phase of a build and its share, whether it waits and for whom."""
+        values = {"pid": self._pid, "space": route.to_space}
+        try:
+            with self._watching:
+                rows = self._watch.rows(query("progress"), values, doing="looking at progress")
+        except ConnectorError:  # a move must not fail because nobody can see how far it is
+            return UNSEEN
+        return rows[0] if rows else UNSEEN
+
+
+def waiting_for(blockers: Sequence[int]) -> str:
+    """What a statement waits for, by the processes of the server that hold it up; a few of them are named.
+
+    >>> waiting_for([17, 4])
+    'waiting for a lock that processes 17, 4 hold'
+    """
+    if not blockers:
+        return "waiting for a lock"
+    named = ", ".join(map(str, blockers[:BLOCKERS_NAMED])) + (", ..." if len(blockers) > BLOCKERS_NAMED else "")
+    return f"waiting for a lock that {f'process {named} holds' if len(blockers) == 1 else f'processes {named} hold'}"

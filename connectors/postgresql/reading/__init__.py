@@ -1,0 +1,1 @@
+"""What the engine is asked: catalog, counters, demand, roles."""

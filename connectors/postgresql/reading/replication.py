@@ -1,0 +1,148 @@
+"""What moves mean for servers that follow this one: standbys that replay them, and slots that keep their log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from connectors.amounts import format_bytes
+from connectors.model import Finding, Severity
+from connectors.postgresql.session.queries import query
+from connectors.postgresql.session.sessions import ReadSession
+
+
+@dataclass(frozen=True, slots=True)
+class Standby:
+    """One that streams the log."""
+
+    name: str  # application_name
+    sync_state: str  # pg_stat_replication.sync_state
+    behind_bytes: int | None  # of the log, not yet replayed there; None: this login may not see it
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A replication slot that no server uses now."""
+
+    name: str
+    kept_bytes: int  # of the log, that cannot be removed because of it
+
+
+@dataclass(frozen=True, slots=True)
+class Replication:
+    """A row of ``sql/replication.sql``."""
+
+    synchronous_names: str = ""
+    synchronous_commit: str = ""
+    remote_apply: bool = False  # it is the setting of this session, or of some role or database
+    standbys: tuple[Standby, ...] = ()
+    inactive_slots: tuple[Slot, ...] = ()
+
+    @property
+    def commits_wait_for_replay(self) -> bool:
+        """Whether commits of some sessions wait until a standby has replayed them."""
+        return bool(self.synchronous_names) and self.remote_apply
+
+
+def read_replication(session: ReadSession) -> Replication:
+    """Who follows this server now.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    names, commit, remote_apply, standbys, slots = session.rows(query("replication"), doing="looking at standbys")[0]
+    return Replication(
+        names, commit, remote_apply, tuple(Standby(*row) for row in standbys), tuple(Slot(*row) for row in slots)
+    )
+
+
+def prolonging(replication: Replication) -> str:
+    """Why a standby could prolong an ACCESS EXCLUSIVE lock of a move, "" where none could."""
+    if not replication.commits_wait_for_replay:
+        return ""
+    return (
+        f"commits wait until standbys ({replication.synchronous_names}) have replayed them (remote_apply): "
+        "a reader there would prolong the ACCESS EXCLUSIVE lock of this move and hold up every commit here"
+    )
+
+
+def notes_on(replication: Replication, *, exclusive: bool) -> tuple[str, ...]:
+    """What a route says of those who follow.
+
+    Args:
+        replication: who follows.
+        exclusive: the move takes ACCESS EXCLUSIVE, which standbys replay.
+    """
+    notes = []
+    if replication.standbys:
+        listed = ", ".join(f"{standby.name} ({standby.sync_state})" for standby in replication.standbys)
+        replayed = (
+            "; its lock is replayed there, and readers of the table are cancelled after max_standby_streaming_delay"
+            if exclusive
+            else ""
+        )
+        notes.append(f"standbys replay what it logs: {listed}{replayed}")
+    if replication.inactive_slots:
+        listed = ", ".join(slot.name for slot in replication.inactive_slots)
+        notes.append(f"inactive replication slots keep what it logs on disk: {listed}")
+    return tuple(notes)
+
+
+def findings_on(replication: Replication, *, allowed: bool) -> Iterator[Finding]:
+    """What the doctor says of those who follow.
+
+    Args:
+        replication: who follows.
+        allowed: the configuration allows moves whose lock a standby could prolong.
+    """
+    yield _standbys(replication)
+    if replication.commits_wait_for_replay:
+        yield _remote_apply(replication, allowed=allowed)
+    yield from (_slot(slot) for slot in replication.inactive_slots)
+
+
+def _standbys(replication: Replication) -> Finding:
+    if not replication.standbys:
+        return Finding(severity=Severity.OK, code="standbys", sentence="no standby streams from this server now")
+    listed = ", ".join(_in_words(standby) for standby in replication.standbys)
+    names = replication.synchronous_names
+    waits = f"; commits wait for {names} ({replication.synchronous_commit})" if names else "; no commit waits for them"
+    return Finding(
+        severity=Severity.INFO,
+        code="standbys",
+        sentence=f"standbys stream from this server: {listed}{waits}",
+        remedy="Their readers of a table that is moved are cancelled after max_standby_streaming_delay: "
+        "choose windows in which they are few.",
+        values={"standbys": ", ".join(standby.name for standby in replication.standbys)},
+    )
+
+
+def _in_words(standby: Standby) -> str:
+    behind = "" if standby.behind_bytes is None else f", {format_bytes(max(0, standby.behind_bytes))} behind"
+    return f"{standby.name} ({standby.sync_state}{behind})"
+
+
+def _remote_apply(replication: Replication, *, allowed: bool) -> Finding:
+    refused = "are allowed by the configuration" if allowed else "are refused"
+    return Finding(
+        severity=Severity.WARNING,
+        code="remote_apply",
+        sentence=f"commits wait until standbys ({replication.synchronous_names}) have replayed them (remote_apply), so "
+        f"a reader there can prolong the lock of a table's move and stop commits here: such moves {refused}",
+        remedy=""
+        if allowed
+        else "Set synchronous_commit to on while moves run, or allow_moves_with_remote_apply: true for this database.",
+        about_moving=True,
+    )
+
+
+def _slot(slot: Slot) -> Finding:
+    kept = format_bytes(max(0, slot.kept_bytes))
+    return Finding(
+        severity=Severity.WARNING,
+        code="slot_inactive",
+        sentence=f"no server uses the replication slot {slot.name}, which keeps {kept} of the log on disk; "
+        "what moves log is kept too",
+        remedy="Let its standby connect again, or remove it with pg_drop_replication_slot.",
+        values={"slot": slot.name, "bytes": str(slot.kept_bytes)},
+    )

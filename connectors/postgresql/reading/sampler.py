@@ -1,0 +1,153 @@
+"""Takes one sample: the counters of all relations, TOAST added to its table, and the figures of the database."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from connectors.base import Clock, ConnectorError
+from connectors.model import I64, Counts, Sample
+from connectors.postgresql.reading.roles import query_for, role_figures
+from connectors.postgresql.reading.rows import bigint_rows, narrowed
+from connectors.postgresql.session.queries import query
+from connectors.postgresql.session.sessions import ReadSession, Row
+
+COUNTERS = (
+    "blocks_fetched",
+    "blocks_hit",
+    "scans",  # sequential scans begun; of an index: all of its scans
+    "rows_scanned",  # rows that sequential scans returned; of an index: entries
+    "rows_fetched",  # rows that bitmap scans took; of an index: rows that were looked up through it one by one
+    "rows_inserted",
+    "rows_changed",  # updated and deleted
+    "maintenance",  # passes over the table by VACUUM (two) and ANALYZE (one), automatic ones included
+    "toast_maintenance",  # the same passes over its TOAST table, which is vacuumed on its own
+    "toast_chunks",  # TOAST rows inserted and deleted, about four to a block
+)
+_OWN = 8  # counters that are read, oid and role before them; those of TOAST are worked out
+_WIRE = 2 + _OWN
+_UNIT, _TOAST_TABLE = 0, 1  # roles
+_OF_TOAST_TOO = frozenset({"blocks_fetched", "blocks_hit"})  # those of a TOAST relation are added to its table's
+_CHUNKS = frozenset({"rows_inserted", "rows_changed"})  # of a TOAST table, they are its chunks
+DATABASE_FIGURES = ("reads", "read_seconds", "write_seconds", "transactions", "active_seconds")
+_NEED_IO_TIMING = frozenset({"read_seconds", "write_seconds"})
+
+
+class StatisticsSampler:
+    """Samples over one session. Knows which table each TOAST relation belongs to, and asks when it meets a new one."""
+
+    def __init__(self, session: ReadSession, clock: Clock) -> None:
+        self._session = session
+        self._clock = clock
+        self._ids: I64 = np.empty(0, dtype=np.int64)  # of the last sample, or of a catalog read since
+        self._toast_id: I64 = np.empty(0, dtype=np.int64)  # TOAST tables and their indexes, ascending
+        self._toast_owner: I64 = np.empty(0, dtype=np.int64)
+
+    def sample(self) -> Sample:
+        """Three queries, and a fourth when TOAST tables have come or changed since the last time.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+        taken_at, monotonic = self._clock.now(), self._clock.monotonic()
+        wire = self._session.copy(query("sample"), partial(bigint_rows, columns=_WIRE), doing="sampling counters")
+        row = self._database_row()
+        roles = self._session.rows(query(query_for(self._session.version)), doing="sampling log and temporary files")
+        answered = self._clock.monotonic()
+        self._ids, counters = self._by_unit(wire)
+        *figures, timing, counting, epoch = row
+        if not counting:  # what stands still is not idle
+            raise ConnectorError(
+                "track_counts is off: the server counts nothing, and everything would look idle",
+                advice="ALTER SYSTEM SET track_counts = on; SELECT pg_reload_conf();",
+            )
+        return Sample(
+            taken_at=taken_at,
+            monotonic_seconds=monotonic,
+            epoch=epoch,
+            physical_id=self._ids,  # one column for all samples with the same units
+            counters=counters,
+            database={
+                name: float(value)
+                for name, value in zip(DATABASE_FIGURES, figures, strict=True)
+                if timing or name not in _NEED_IO_TIMING
+            },
+            server_seconds=answered - monotonic,  # an upper bound: the wire and taking it apart are in it
+            roles=role_figures(roles),
+        )
+
+    def _database_row(self) -> Row:
+        rows = self._session.rows(query("database"), doing="sampling the database")
+        if not rows:
+            raise ConnectorError("pg_stat_database has no row of this database", advice="Set track_counts = on.")
+        return rows[0]
+
+    def _by_unit(self, wire: list[Counts]) -> tuple[I64, dict[str, Counts]]:
+        """Fold relations into units: ids ascending, the counters aligned with them. Takes the columns off ``wire``."""
+        oid, role = wire.pop(0), wire.pop(0)
+        toast = np.flatnonzero(role != _UNIT)
+        own = np.argsort(oid, kind="stable")
+        if len(toast):
+            own = own[role[own] == _UNIT]
+        ids = self._known_as(oid[own])
+        owner, known = self._owners(oid[toast].astype(np.int64))
+        toast, owner = toast[known], owner[known]
+        chunks = role[toast] == _TOAST_TABLE
+        at: I64 | None = None  # where the units' own rows belong; None: there are no others
+        if not np.isin(owner, ids).all():
+            at, ids = ids, self._known_as(np.union1d(ids, owner))
+            at = np.searchsorted(ids, at)
+        place = np.searchsorted(ids, owner)
+        folded: dict[str, Counts] = {}
+        toast_passes, toast_chunks = (np.zeros(len(ids), dtype=np.int64) for _ in range(2))
+        for name in COUNTERS[:_OWN]:
+            values = wire.pop(0)  # one counter at a time, gone when it is folded: all at once would be twice the memory
+            column = values[own] if at is None else _spread(values[own], at, len(ids))
+            if name in _OF_TOAST_TOO and len(toast):  # scans, rows and runs are the table's own
+                column = column.astype(np.int64)
+                np.add.at(column, place, values[toast].astype(np.int64))
+            folded[name] = narrowed(column)  # one sample is kept until the next has come
+            if name in _CHUNKS:
+                np.add.at(toast_chunks, place[chunks], values[toast[chunks]].astype(np.int64))
+            if name == "maintenance":
+                np.add.at(toast_passes, place[chunks], values[toast[chunks]].astype(np.int64))
+        return ids, {**folded, "toast_maintenance": narrowed(toast_passes), "toast_chunks": narrowed(toast_chunks)}
+
+    def share(self, ids: I64) -> None:
+        """Give samples the catalog's own column of ids for as long as they hold the very units of the catalog."""
+        self._ids = ids
+
+    def _known_as(self, ids: Counts) -> I64:
+        """The ids, as the column that there is already where they are those of the same units."""
+        return self._ids if np.array_equal(ids, self._ids) else ids.astype(np.int64)
+
+    def _owners(self, toast: I64) -> tuple[I64, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+        """The table of each TOAST relation, and whether it is known; what is not was dropped a moment ago."""
+        at = np.searchsorted(self._toast_id, toast)
+        if not self._all_known(toast, at):
+            self._read_owners()
+            at = np.searchsorted(self._toast_id, toast)
+        if not len(self._toast_id):
+            return toast, np.zeros(len(toast), dtype=np.bool_)
+        at = np.minimum(at, len(self._toast_id) - 1)
+        return self._toast_owner[at], self._toast_id[at] == toast
+
+    def _all_known(self, toast: I64, at: np.ndarray[tuple[int], np.dtype[np.int64]]) -> bool:
+        if not len(self._toast_id):
+            return not len(toast)
+        return bool((self._toast_id[np.minimum(at, len(self._toast_id) - 1)] == toast).all())
+
+    def _read_owners(self) -> None:
+        take = partial(bigint_rows, columns=3)
+        owner, table, index = self._session.copy(query("toast"), take, doing="reading TOAST tables")
+        ids, owners = np.concatenate([table, index]), np.concatenate([owner, owner])
+        order = np.argsort(ids)
+        self._toast_id, self._toast_owner = (column[order].astype(np.int64) for column in (ids, owners))
+
+
+def _spread(values: Counts, at: I64, count: int) -> Counts:
+    """Values at their places among so many, 0 elsewhere."""
+    column = np.zeros(count, dtype=values.dtype)
+    column[at] = values
+    return column

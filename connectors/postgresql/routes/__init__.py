@@ -1,0 +1,1 @@
+"""What may move and by which statements, or why not. Pure."""

@@ -1,0 +1,1 @@
+"""Sessions: how they are opened, their queries and errors."""

@@ -1,0 +1,220 @@
+"""Sessions: how they are opened, what every one of them sets, and how much is read over them at once."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import pq
+from psycopg.conninfo import make_conninfo
+
+from connectors.base import CannotConnect
+from connectors.interruptible import abandonable, interruptible
+from connectors.postgresql.session.errors import cannot_connect, connection_broke, translate
+from connectors.postgresql.session.queries import query
+from connectors.postgresql.settings import PostgresqlSettings
+
+Row = tuple[Any, ...]
+Part = bytes | bytearray | memoryview  # of the output of a COPY
+Result = TypeVar("Result")
+CANCEL_SECONDS = 5.0  # that a request to cancel may take
+LONGEST_MS = 2**31 - 1  # that a setting takes, 24 days
+OF_EVERY_SESSION = {
+    "idle_session_timeout": "0",  # between two samples, and while it holds the lease, it is idle on purpose
+    "transaction_timeout": "0",  # since 17: each statement has a time limit of its own, and a move takes long
+    # An agent whose machine is gone says nothing: a silent network costs its lease after two minutes, not two hours.
+    "tcp_keepalives_idle": "60",
+    "tcp_keepalives_interval": "10",
+    "tcp_keepalives_count": "6",
+    "tcp_user_timeout": "120000",  # ms; what was sent and nobody took
+}
+OF_QUERIES = {  # what a DBA or a role sets must not change what a query means
+    "search_path": "pg_catalog, pg_temp",  # nobody's function of the same name is called in place of the server's
+    "quote_all_identifiers": "off",  # keys of units are quoted names, and stay the same
+}
+_STATE_IN_TRACE = re.compile(rb'ErrorResponse\t.*? C "([0-9A-Z]{5})"')
+
+
+def open_connection(settings: PostgresqlSettings, *, name: str, options: Mapping[str, str]) -> psycopg.Connection:
+    """An autocommit connection with its session settings in place.
+
+    Args:
+        settings: where and who.
+        name: application_name, what a DBA sees.
+        options: server settings of the session; those this version does not know are left out.
+
+    Raises:
+        AuthenticationFailed: the server does not let this user in.
+        CannotConnect: it did not answer, refused for another reason, or a pooler answered.
+        SecretUnavailable: the password's place is empty.
+    """
+    arguments = settings.connect_arguments() | {"application_name": name}
+    try:
+        connection = abandonable(
+            lambda: psycopg.connect(**arguments, autocommit=True, prepare_threshold=None), psycopg.Connection.close
+        )
+    except psycopg.Error as error:
+        raise cannot_connect(error, settings.where(), _refusal_state(error, arguments)) from None  # holds the arguments
+    wanted = {**OF_EVERY_SESSION, **options}
+    values = {"names": list(wanted), "values": list(wanted.values()), "pid": connection.info.backend_pid}
+    try:
+        taken = connection.execute(query("session"), values).fetchall()
+    except psycopg.Error as error:
+        connection.close()
+        raise translate(error, f"setting up a session with {settings.where()}") from error
+    if not taken:
+        connection.close()
+        raise CannotConnect(
+            f"a connection pooler answers at {settings.where()}: it would share the session's settings and its lease",
+            advice="Give the host and port of the server itself.",
+        )
+    return connection
+
+
+def milliseconds(seconds: float) -> str:
+    """As PostgreSQL takes it; never 0, which would mean no limit, and never more than a setting holds."""
+    return f"{min(LONGEST_MS, max(1, round(seconds * 1000)))}ms"
+
+
+def _refusal_state(error: psycopg.Error, arguments: Mapping[str, Any]) -> str:
+    """SQLSTATE of a refused connection, "" when the server never spoke.
+
+    libpq keeps the state of a refusal to itself, so the refusal is provoked once more with libpq's own protocol trace
+    on, and read from there. The trace lives in anonymous memory and is gone when this returns.
+    """
+    if isinstance(error, psycopg.errors.ConnectionTimeout) or not hasattr(os, "memfd_create"):
+        return ""
+    if error.pgconn is not None and error.pgconn.needs_password:
+        return "28P01"
+    conninfo = make_conninfo("", **{k: v for k, v in arguments.items() if v is not None}).encode()
+    attempt = pq.PGconn.connect_start(conninfo)
+    trace = os.memfd_create("refusal")
+    try:
+        attempt.trace(trace)
+        _poll(attempt, float(arguments["connect_timeout"]))
+        attempt.untrace()
+        found = _STATE_IN_TRACE.search(os.pread(trace, 65536, 0))
+    finally:
+        attempt.finish()
+        os.close(trace)
+    return found[1].decode() if found else ""
+
+
+def _poll(attempt: pq.abc.PGconn, seconds: float) -> None:
+    """Drive a connection attempt to its end or to the limit."""
+    until = time.monotonic() + seconds
+    status = pq.PollingStatus.WRITING
+    while status in {pq.PollingStatus.READING, pq.PollingStatus.WRITING} and time.monotonic() < until:
+        if attempt.status == pq.ConnStatus.BAD:
+            return
+        waiting = select.poll()
+        waiting.register(attempt.socket, select.POLLIN if status == pq.PollingStatus.READING else select.POLLOUT)
+        waiting.poll(max(0.0, until - time.monotonic()) * 1000)
+        status = pq.PollingStatus(attempt.connect_poll())
+
+
+class ReadSession:
+    """A session that cannot write. Opens at first use, and once anew when it turns out to have died while idle."""
+
+    def __init__(self, settings: PostgresqlSettings, *, name: str = "hotplace") -> None:
+        self._settings = settings
+        self._name = name
+        self._connection: psycopg.Connection | None = None
+        self._closed = False
+
+    def rows(self, statement: bytes, values: Mapping[str, object] | None = None, *, doing: str) -> list[Row]:
+        """Every row of a query.
+
+        Args:
+            statement: as loaded from a file.
+            values: bound by the server, never pasted.
+            doing: what it is for; begins the message when it fails.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+        return self._retried(lambda connection: connection.execute(statement, values).fetchall(), doing)
+
+    def copy(self, statement: bytes, take: Callable[[Iterable[Part]], Result], *, doing: str) -> Result:
+        """What ``take`` makes of the output of a COPY TO STDOUT, which it gets part by part as the server sends it.
+
+        It may be called again, with the output from its start, when the session turns out to have died.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+
+        def read(connection: psycopg.Connection) -> Result:
+            with connection.cursor() as cursor, cursor.copy(statement) as copy:
+                return take(copy)
+
+        return self._retried(read, doing)
+
+    @property
+    def host_address(self) -> str:
+        """Address of the server as the session sees it; "" over a unix socket."""
+        return self._open().info.hostaddr
+
+    @property
+    def version(self) -> int:
+        """Of the server, as libpq was told: 160004 is 16.4."""
+        return self._open().info.server_version
+
+    def close(self) -> None:
+        """End it for good."""
+        self._closed = True
+        self._drop()
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _open(self) -> psycopg.Connection:
+        if self._closed:
+            raise CannotConnect("this connector was closed", advice="Open a new one.")
+        if self._connection is None or self._connection.closed:
+            self._connection = open_connection(self._settings, name=self._name, options=self._options())
+        return self._connection
+
+    def _options(self) -> dict[str, str]:
+        return {
+            **OF_QUERIES,
+            "default_transaction_read_only": "on",
+            "statement_timeout": milliseconds(self._settings.statement_timeout),
+            "lock_timeout": milliseconds(self._settings.lock_timeout),
+            "stats_fetch_consistency": "none",  # since 15: no copy of the statistics in our backend's memory
+            "jit": "off",  # a large scan is no reason to compile
+        }
+
+    def _retried(self, work: Callable[[psycopg.Connection], Result], doing: str) -> Result:
+        """Do it, and once more over a new session when the old one had died; reading twice does no harm."""
+        for last in (False, True):
+            connection = self._open()
+            try:
+                # not left to psycopg, whose connection stays busy where Ctrl-C comes between two of its steps
+                return interruptible(partial(work, connection), partial(_cancel, connection))
+            except psycopg.Error as error:
+                if not connection_broke(error, connection):
+                    raise translate(error, doing) from error
+                self._drop()
+                if last:
+                    raise CannotConnect(
+                        f"{doing}: the session with {self._settings.where()} broke twice",
+                        advice="Look at the server's log.",
+                        native_code=error.sqlstate or "",
+                    ) from error
+        raise AssertionError("the loop above always returns or raises")
+
+
+def _cancel(connection: psycopg.Connection) -> None:
+    """Have the server end what it does for that connection; where it cannot be asked, the time limit ends it."""
+    with suppress(psycopg.Error):
+        connection.cancel_safe(timeout=CANCEL_SECONDS)

@@ -1,0 +1,1 @@
+"""The simulated server: its world, workload, devices and language."""

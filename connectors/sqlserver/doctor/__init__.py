@@ -1,0 +1,1 @@
+"""What keeps hotplace from seeing or acting, each with its remedy."""

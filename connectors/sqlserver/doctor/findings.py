@@ -1,0 +1,261 @@
+"""What keeps hotplace from seeing or acting, each with the statement that mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from connectors.base import PrivilegeMissing
+from connectors.model import Catalog, Finding, Severity
+from connectors.sqlserver.doctor.storage_findings import storage_findings
+from connectors.sqlserver.reading.keys import quoted
+from connectors.sqlserver.reading.profiles import profile_findings
+from connectors.sqlserver.session.queries import NEWEST
+from connectors.sqlserver.session.sessions import ReadSession
+from connectors.sqlserver.settings import SqlserverSettings
+
+OLDEST, NEWEST_TRIED = 11, 17
+QUERY_STORE_SINCE = 14  # counts read operations since then
+YEARS = {11: "2012", 12: "2014", 13: "2016", 14: "2017", 15: "2019", 16: "2022", 17: "2025"}
+PERFORMANCE_STATE_SINCE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """The row of ``sql/rights.sql``: 1 may, 0 may not, None unknown to this version."""
+
+    login: str
+    view_server_state: int | None
+    view_server_performance_state: int | None
+    view_database_state: int | None
+    view_database_performance_state: int | None
+    view_definition: int | None
+    alter_database: int | None
+    alter_any_dataspace: int | None
+    control_database: int | None
+    create_table: int | None
+
+    @property
+    def sees_server(self) -> bool:
+        """Files, counters, other sessions."""
+        return bool(self.view_server_state or self.view_server_performance_state)
+
+    @property
+    def sees_objects(self) -> bool:
+        """Counters of partitions."""
+        return self.sees_server or bool(self.view_database_state or self.view_database_performance_state)
+
+
+def read_rights(session: ReadSession) -> Rights:
+    """What this login may do.
+
+    Raises:
+        ConnectorError: the server did not answer.
+    """
+    return Rights(*session.rows("rights", doing="examining rights")[0])
+
+
+def examine(
+    session: ReadSession,
+    catalog: Catalog,
+    settings: SqlserverSettings,
+    *,
+    online: bool,
+    edition: str,
+    database: str,
+) -> tuple[Finding, ...]:
+    """All findings, what is well included.
+
+    Args:
+        session: to read with.
+        catalog: as it is now.
+        settings: of the database.
+        online: the edition builds indexes online.
+        edition: as the server prints it.
+        database: its name.
+
+    Raises:
+        ConnectorError: the server did not answer.
+    """
+    rights, major = read_rights(session), session.major
+    return (
+        _version(major),
+        _sees_server(rights, major),
+        _sees_definitions(rights),
+        _may_alter(session, rights),
+        _dataspace(rights),
+        *_may_shrink(rights, settings),
+        *_may_copy(session, rights, settings),
+        _online(online, edition),
+        *_counters(session, rights),
+        *_replicas(session, rights),
+        *_query_store(session, settings),
+        *profile_findings(major, settings),
+        *storage_findings(session, catalog, settings, online=online, database=database),
+    )
+
+
+def _ok(code: str, sentence: str, **values: str) -> Finding:
+    return Finding(severity=Severity.OK, code=code, sentence=sentence, values=values)
+
+
+def _warning(code: str, sentence: str, remedy: str) -> Finding:
+    return Finding(severity=Severity.WARNING, code=code, sentence=sentence, remedy=remedy)
+
+
+def _version(major: int) -> Finding:
+    if major == NEWEST:
+        return _ok("version", "an Azure service, which is always the newest version")
+    if major < OLDEST:
+        sentence = f"version {major} is older than SQL Server 2012"
+        return Finding(severity=Severity.ERROR, code="version_unsupported", sentence=sentence, remedy="Upgrade.")
+    if major > NEWEST_TRIED:
+        return _warning("version_untried", f"version {major} is newer than 2025", "Watch the first samples closely.")
+    return _ok("version", f"SQL Server {YEARS[major]}")
+
+
+def _sees_server(rights: Rights, major: int) -> Finding:
+    if rights.sees_server:
+        return _ok("server_state", f"{rights.login} may see files, counters and other sessions")
+    right = "VIEW SERVER PERFORMANCE STATE" if major >= PERFORMANCE_STATE_SINCE else "VIEW SERVER STATE"
+    severity = Severity.WARNING if rights.sees_objects else Severity.ERROR
+    return Finding(
+        severity=severity,
+        code="server_state_missing",
+        sentence=f"{rights.login} may not see files, read times, free space or whether a move still runs",
+        remedy=f"USE master; GRANT {right} TO {quoted(rights.login)};",
+    )
+
+
+def _sees_definitions(rights: Rights) -> Finding:
+    if rights.view_definition:
+        return _ok("definitions", f"{rights.login} sees every table and index, filters included")
+    return _warning(
+        "definitions_missing",
+        f"{rights.login} sees only what it has rights on, and no filter of an index",
+        f"USE master; GRANT VIEW ANY DEFINITION TO {quoted(rights.login)};",
+    )
+
+
+def _may_alter(session: ReadSession, rights: Rights) -> Finding:
+    missing, example, schema = session.rows("may_alter", doing="examining rights on tables")[0]
+    if not missing:
+        return _ok("alter", f"{rights.login} may move every table it sees")
+    return _warning(
+        "alter_missing",
+        f"{rights.login} may not move {missing} table(s), {example} among them",
+        f"GRANT ALTER ON SCHEMA::{schema} TO {quoted(rights.login)};",
+    )
+
+
+def _dataspace(rights: Rights) -> Finding:
+    if rights.alter_any_dataspace or rights.alter_database:
+        return _ok("dataspace", f"{rights.login} may make partition schemes")
+    return _warning(
+        "dataspace_missing",
+        f"{rights.login} may not make partition schemes: single partitions and large objects cannot be moved",
+        f"GRANT ALTER ANY DATASPACE TO {quoted(rights.login)};",
+    )
+
+
+def _may_shrink(rights: Rights, settings: SqlserverSettings) -> tuple[Finding, ...]:
+    """Only whoever owns the database may empty its files."""
+    if settings.move_by != "filegroup":
+        return ()
+    if rights.control_database:
+        return (_ok("shrink", f"{rights.login} may empty and remove files"),)
+    sentence = f"{rights.login} may not empty files, which move_by: filegroup does"
+    return (_warning("shrink_missing", sentence, f"ALTER ROLE db_owner ADD MEMBER {quoted(rights.login)};"),)
+
+
+def _may_copy(session: ReadSession, rights: Rights, settings: SqlserverSettings) -> tuple[Finding, ...]:
+    """Copying a partition is the only way that reads rows."""
+    if settings.partitions != "switched":
+        return ()
+    missing, example, schema = session.rows("may_copy", doing="examining rights on partitioned tables")[0]
+    if rights.create_table and not missing:
+        return (_ok("copy", f"{rights.login} may copy every partition it sees"),)
+    if not missing:
+        sentence = f"{rights.login} may not make the tables that partitions: switched copies into"
+        return (_warning("copy_missing", sentence, f"GRANT CREATE TABLE TO {quoted(rights.login)};"),)
+    return (
+        _warning(
+            "copy_missing",
+            f"{rights.login} may not copy partitions of {missing} table(s), {example} among them",
+            f"GRANT CREATE TABLE TO {quoted(rights.login)}; "
+            f"GRANT SELECT, INSERT ON SCHEMA::{schema} TO {quoted(rights.login)};",
+        ),
+    )
+
+
+def _online(online: bool, edition: str) -> Finding:
+    if online:
+        return _ok("online", f"{edition} builds indexes while the table is used")
+    return Finding(
+        severity=Severity.INFO,
+        code="online_missing",
+        sentence=f"{edition} locks the table while its index is built",
+        remedy="Move in a maintenance window, or use Enterprise edition.",
+    )
+
+
+def _counters(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
+    """No row at all means that registering the counters failed when the service started."""
+    if not rights.sees_server:
+        return ()
+    totals = {
+        str(name): int(value) for name, value in session.rows("counters", doing="looking at performance counters")
+    }
+    if totals:
+        return _buffer_pool(totals, session.rows("page_life", doing="looking at the buffer pool")[0][0])
+    return (
+        _warning(
+            "counters_missing",
+            "the server has no performance counters (error 3409 in its log): transactions are not counted",
+            "Run lodctr on the server's perf-*sqlctr.ini and restart the service.",
+        ),
+    )
+
+
+def _buffer_pool(totals: Mapping[str, int], life: int | None) -> tuple[Finding, ...]:
+    """The true miss rate and what of it was read ahead, since the service started."""
+    asked, read = totals.get("Page lookups/sec", 0), totals.get("Page reads/sec", 0)
+    if not asked or not read:
+        return (_ok("buffer_pool", "no page has been read from disk since the service started"),)
+    said = (
+        f"since the service started {read / asked:.2%} of the pages that were asked for came from disk, "
+        f"{totals.get('Readahead pages/sec', 0) / read:.0%} of those ahead of time"
+    )
+    return (_ok("buffer_pool", said if life is None else f"{said}; a page stays in memory for about {life} s now"),)
+
+
+def _query_store(session: ReadSession, settings: SqlserverSettings) -> tuple[Finding, ...]:
+    """Pages a read since it began to keep them: near 1 the reads are random, far above they are read ahead."""
+    if not settings.query_store or session.major < QUERY_STORE_SINCE:
+        return ()
+    try:
+        rows = session.rows("query_store", doing="asking Query Store")
+    except PrivilegeMissing:
+        return ()
+    state, pages, reads = rows[0] if rows else ("OFF", None, None)
+    if state not in {"READ_WRITE", "READ_ONLY"}:
+        remedy = "ALTER DATABASE CURRENT SET QUERY_STORE = ON; or query_store: false"
+        return (_warning("query_store_off", f"Query Store is {state} in this database", remedy),)
+    if not reads:
+        return (_ok("query_store", "Query Store has seen no physical read yet"),)
+    said = f"by Query Store a read fetched {pages / reads:.1f} pages on average: {pages:.0f} pages in {reads:.0f} reads"
+    return (_ok("query_store", said),)
+
+
+def _replicas(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
+    if not rights.sees_server:
+        return ()
+    try:
+        rows = session.rows("replicas", doing="looking at replicas")
+    except PrivilegeMissing:
+        return ()
+    suspended = [row for row in rows if row[1]]
+    if not suspended:
+        return ()
+    sentence = f"{len(suspended)} replica(s) of this database are suspended: nothing is moved"
+    return (_warning("replica_suspended", sentence, "ALTER DATABASE ... SET HADR RESUME on that replica."),)

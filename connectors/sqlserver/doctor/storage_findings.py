@@ -1,0 +1,141 @@
+"""What the doctor says of filegroups, files, disks and paused builds; ways that a person takes are written down."""
+
+from __future__ import annotations
+
+from connectors.base import PrivilegeMissing, StatementFailed
+from connectors.model import Catalog, Finding, NoRoute, Severity
+from connectors.sqlserver.moving.resumable_operations import SINCE
+from connectors.sqlserver.reading.catalog import read_files, read_volumes
+from connectors.sqlserver.reading.keys import Name
+from connectors.sqlserver.reading.spaces import File
+from connectors.sqlserver.routes import ddl, written
+from connectors.sqlserver.routes.online import CLOUD
+from connectors.sqlserver.session.sessions import ReadSession
+from connectors.sqlserver.settings import SqlserverSettings
+
+DEVICES: dict[int | None, str] = {0: "solid state", 1: "a disk that seeks"}  # incurs_seek_penalty
+
+
+def storage_findings(
+    session: ReadSession, catalog: Catalog, settings: SqlserverSettings, *, online: bool, database: str
+) -> tuple[Finding, ...]:
+    """Of storage and what holds it.
+
+    Args:
+        session: to read with.
+        catalog: as it is now.
+        settings: of the database.
+        online: the edition builds indexes online.
+        database: its name.
+
+    Raises:
+        ConnectorError: the server did not answer.
+    """
+    files = read_files(session)
+    by_hand = session.edition not in CLOUD
+    write_files = by_hand and not online and settings.move_by == "table"
+    return (
+        *(_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces),
+        *_devices(session, files),
+        *_paused(session),
+        *(_whole_filegroups(session, files, database) if write_files else ()),
+        *(_offline(files, database) if by_hand else ()),
+        *(_tempdb(session) if by_hand else ()),
+    )
+
+
+def _written(code: str, sentence: str, remedy: str, **values: str) -> Finding:
+    """A way for a person, nothing that is amiss."""
+    return Finding(severity=Severity.INFO, code=code, sentence=sentence, remedy=remedy, values=values)
+
+
+def _whole_filegroups(session: ReadSession, files: list[File], database: str) -> list[Finding]:
+    """The way that is online in every edition, written down: the folder is for a person to fill in."""
+    found = []
+    for name in dict.fromkeys(file.space for file in files):
+        steps = written.by_files(database, name, files, written.FOLDER, major=session.major)
+        if not isinstance(steps, NoRoute):
+            sentence = (
+                f"filegroup {name} as a whole can change disks while it is used, by its files; move_by: filegroup "
+                "has hotplace do it"
+            )
+            found.append(_written("whole_filegroup", sentence, written.as_text(steps), space=name))
+    return found
+
+
+def _offline(files: list[File], database: str) -> list[Finding]:
+    """The primary file can never be emptied, so its filegroup changes disks offline only."""
+    primary = next((file.space for file in files if file.file_id == written.PRIMARY_FILE), None)
+    own = [file for file in files if file.space == primary]
+    if primary is None:
+        return []
+    sentence = f"filegroup {primary} has the primary file: as a whole it changes disks while the database is offline"
+    return [_written("offline_files", sentence, written.as_text(written.offline_files(database, own)), space=primary)]
+
+
+def _tempdb(session: ReadSession) -> list[Finding]:
+    """Tempdb is made anew at every start of the service, wherever its files are said to be."""
+    try:
+        rows = session.rows("tempdb_files", doing="looking at tempdb")
+    except (PrivilegeMissing, StatementFailed):
+        return []
+    steps = written.tempdb_files(written.TempdbFile(*row) for row in rows)
+    sentence = f"tempdb has {len(rows)} file(s), which change disks when the service is restarted"
+    return [_written("tempdb_files", sentence, written.as_text(steps))] if rows else []
+
+
+def _paused(session: ReadSession) -> list[Finding]:
+    """A paused build holds room and refuses DDL; since 2022 the server gives it up by itself after a while."""
+    if session.major < SINCE:
+        return []
+    found = []
+    for schema, table, index, paused_at, minutes in session.rows("paused_builds", doing="looking for paused builds"):
+        ends = f"; the server gives it up {minutes} minutes later" if minutes else ""
+        name = Name(schema, table)
+        since = f"{paused_at:%F %T} of the server's time"
+        found.append(
+            Finding(
+                severity=Severity.WARNING,
+                code="paused_build",
+                sentence=f"a build of {index} on {name.key} is paused since {since}{ends}",
+                remedy=f"{ddl.alter(name, index, 'RESUME')}; or {ddl.alter(name, index, 'ABORT')};",
+            )
+        )
+    return found
+
+
+def _devices(session: ReadSession, files: list[File]) -> tuple[Finding, ...]:
+    """What the server says of the volumes (2019 and newer, on Windows): a hint for the configuration of tiers."""
+    volumes = read_volumes(session)
+    kinds: dict[str, set[str]] = {}
+    for file in files:
+        volume = volumes.get(file.file_id or 0)
+        if volume is not None and volume.seeks in DEVICES:
+            kinds.setdefault(file.space, set()).add(DEVICES[volume.seeks])
+    return tuple(_device(space, found) for space, found in kinds.items())
+
+
+def _device(space: str, found: set[str]) -> Finding:
+    said = f"{space} lies on {' and '.join(sorted(found))}"
+    if len(found) == 1:
+        return Finding(severity=Severity.OK, code="device", sentence=said, values={"space": space})
+    return Finding(
+        severity=Severity.WARNING,
+        code="mixed_devices",
+        sentence=f"{said}: rows are spread over all its files by their free room, so it is no tier",
+        remedy="Empty and remove the files on one of them: DBCC SHRINKFILE (..., EMPTYFILE).",
+        values={"space": space},
+    )
+
+
+def _visible(name: str, path: str, free_bytes: int | None) -> Finding:
+    if free_bytes is not None:
+        sentence = f"how much room {name} has can be seen: {path}"
+        return Finding(severity=Severity.OK, code="space_visible", sentence=sentence, values={"space": name})
+    return Finding(
+        severity=Severity.INFO,
+        code="space_hidden",
+        sentence=f"how much room {name} has cannot be seen by this login",
+        remedy="State the capacity of this space in the configuration.",
+        values={"space": name},
+    )

@@ -1,0 +1,1 @@
+"""Carrying out a route and finding the truth about it afterwards."""

@@ -1,0 +1,127 @@
+"""The truth about a move, from the catalog."""
+
+from __future__ import annotations
+
+from connectors.base import PrivilegeMissing
+from connectors.model import Home, Inspection, Route, Step
+from connectors.sqlserver.doctor.findings import read_rights
+from connectors.sqlserver.moving.emptying import inspect_files
+from connectors.sqlserver.moving.resumable_operations import of_route, operations
+from connectors.sqlserver.reading.definition import Definition, find
+from connectors.sqlserver.reading.keys import name_of
+from connectors.sqlserver.routes.available import tag_of
+from connectors.sqlserver.routes.file_move import file_route_of
+from connectors.sqlserver.routes.file_removal import inspect_container
+from connectors.sqlserver.routes.switch_ddl import dropped_table
+from connectors.sqlserver.routes.ways import PREFIX
+from connectors.sqlserver.session.sessions import ReadSession
+
+VERBS = ("DROP TABLE", "DROP INDEX", "DROP PARTITION SCHEME", "DROP PARTITION FUNCTION", "ALTER INDEX")
+
+
+def inspect(session: ReadSession, route: Route) -> Inspection:
+    """Where the bundle of that route is.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    running = _running(session, route)
+    if route.bundle.container:
+        return inspect_container(session, route, running=running)
+    files = file_route_of(route)
+    if files is not None:
+        return inspect_files(session, route, files, running=running)
+    definitions = [find(session, name_of(key)) for key in route.bundle.unit_keys]
+    present = [d for d in definitions if d is not None and d.index is not None and d.partitions]
+    if not present or len(present) < len(definitions):
+        return Inspection(
+            home=Home.GONE,
+            sentence=f"{route.bundle.key} no longer exists",
+            size_bytes=0,
+            on_disk=None,
+            leftovers=() if running else _leftovers(session, route, present, Home.GONE, held=False),
+            running=running,
+        )
+    homes = frozenset().union(*(definition.homes() for definition in present))
+    home, held = _home(homes, route), not running and _held(session, route, present)
+    place = f"{route.bundle.key} is in {', '.join(sorted(homes)) or 'no filegroup'}"
+    return Inspection(
+        home=home,
+        sentence=f"{place}, a build of it is paused" if held else place,
+        size_bytes=sum(definition.bytes() for definition in present),
+        on_disk=None,
+        leftovers=() if running else _leftovers(session, route, present, home, held=held),
+        running=running,
+        paused=held,
+    )
+
+
+def _held(session: ReadSession, route: Route, present: list[Definition]) -> bool:
+    """Whether a resumable build of this route is paused."""
+    if not any(step.pausable for step in route.steps):
+        return False
+    operation = of_route(operations(session, present[0].owner.object_id), route)
+    return operation is not None and operation.paused
+
+
+def _running(session: ReadSession, route: Route) -> bool:
+    """Whether any session works on a statement of this move; without the right only the own one would be seen."""
+    rights = read_rights(session)
+    if not rights.sees_server:
+        raise PrivilegeMissing(
+            f"{rights.login} may not see other sessions: nobody can tell whether a move still runs",
+            advice="Run hotplace doctor: it prints the GRANT.",
+        )
+    return bool(session.rows("running", tag_of(route), doing="looking for running moves")[0][0])
+
+
+def _home(homes: frozenset[str], route: Route) -> Home:
+    if homes == {route.to_space}:
+        return Home.TARGET
+    if homes == {route.bundle.space}:
+        return Home.SOURCE
+    return Home.SPLIT if route.to_space in homes else Home.ELSEWHERE
+
+
+def _leftovers(
+    session: ReadSession, route: Route, present: list[Definition], home: Home, *, held: bool
+) -> tuple[Step, ...]:
+    """Those tidy steps of the route whose object is there and should not be."""
+    if not route.tidy_steps:
+        return ()
+    if any(_verb(step) == "DROP TABLE" for step in route.tidy_steps):
+        return _tables(session, route, home)
+    made = PREFIX + tag_of(route).split()[-1]
+    functions = {row[0] for row in session.rows("leftovers", doing="looking for temporary partition functions")}
+    indexes = {index.name for definition in present for index in definition.indexes}
+    spaces = {space.name: space for definition in present for space in definition.spaces.values()}
+    on_scheme = any(index.space_id == spaces[made].number for d in present for index in d.indexes if made in spaces)
+    function = made in functions
+    there = {
+        "DROP INDEX": made in indexes,
+        "DROP PARTITION SCHEME": made in spaces,
+        "DROP PARTITION FUNCTION": function,
+        "ALTER INDEX": held,
+    }
+    if on_scheme and not function:
+        return ()  # one partition was moved: the scheme is where its index lives now
+    return tuple(step for step in route.tidy_steps if there.get(_verb(step), on_scheme))
+
+
+def _tables(session: ReadSession, route: Route, home: Home) -> tuple[Step, ...]:
+    """Tables of a copy: those without rows, and the rows that the copy replaces once it has taken their place."""
+    schema = name_of(route.bundle.key).schema
+    seen = session.rows("made_tables", schema, doing="looking for tables of an interrupted move")
+    rows = {str(name): int(count) for name, count in seen}
+    replaced = home is Home.TARGET  # nothing but the transaction that has put the copy there leaves rows in a table
+    found = []
+    for step in route.tidy_steps:
+        table = dropped_table(step.sql)
+        if table in rows and (replaced or not rows[table]):
+            found.append(step)
+    return tuple(found)
+
+
+def _verb(step: Step) -> str:
+    statement = step.sql.partition("*/ ")[2]
+    return next((verb for verb in VERBS if statement.startswith(verb)), "")

@@ -1,0 +1,88 @@
+"""Whether an approved route still fits what the catalog shows. Pure.
+
+CREATE INDEX states every property of an index as it was when the move was planned. Had somebody given it another column
+since, or had another partition of it moved, the statement would silently put the old state back.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from connectors.model import NoRoute, Route
+from connectors.sqlserver.reading.definition import Definition
+from connectors.sqlserver.reading.keys import name_of, quoted
+from connectors.sqlserver.reading.partitioning import scheme_of
+from connectors.sqlserver.routes.available import routes_of, tag_of
+from connectors.sqlserver.routes.online import Server
+from connectors.sqlserver.routes.ways import PREFIX
+from connectors.sqlserver.settings import SqlserverSettings
+
+_NUMBERED = re.compile(rf"{PREFIX}[0-9a-f]{{8}}")
+_ONLINE = re.compile(r"ONLINE = (?:ON \(WAIT_AT_LOW_PRIORITY \([^)]*\)\)|ON|OFF)")
+_FORESEEN = -1  # stands for the data_space_id that a scheme will get
+_HOW = re.compile(r"(MAXDOP|SORT_IN_TEMPDB) = \w+")
+
+
+def outdated(definition: Definition | None, route: Route, server: Server, settings: SqlserverSettings) -> str:
+    """Why the route no longer fits, "" where it does or where the statement itself will tell.
+
+    Args:
+        definition: of the bundle's leading unit, now.
+        route: as approved.
+        server: what it takes.
+        settings: of the moving session; how an index is built is no matter here, what is built is.
+    """
+    tidies = {step.sql for step in route.tidy_steps}
+    if definition is None or definition.index is None or all(step.sql in tidies for step in route.steps):
+        return ""  # what only removes what a move has made fits always
+    homes = definition.homes()
+    if homes == {route.bundle.space}:
+        every = settings.model_copy(update={"offline_moves": True, "lob_moves": True, "resumable": "all"})
+        now = routes_of(definition, route.bundle, route.to_space, server, every)
+        if isinstance(now, NoRoute):
+            return now.sentence
+        same = any(_essence(found) == _essence(route) for found in now)
+        return "" if same else f"{route.bundle.key} is not what it was when this was planned"
+    scheme = definition.spaces.get(definition.index.space_id)
+    if definition.name.partition is not None and scheme is not None and scheme.name != made_by(route):
+        return f"the index of {route.bundle.key} is on {quoted(scheme.name)}, which this move did not make"
+    return ""
+
+
+def foreseen(definition: Definition, before: Route) -> Definition | None:
+    """The table once that route has brought partitions of the same index to a scheme of its own; None: it is no such.
+
+    Args:
+        definition: of another partition of the index, now.
+        before: the route that comes first.
+    """
+    index, scheme, target = definition.index, scheme_of(definition), definition.space_named(before.to_space)
+    moved = {name_of(key).partition for key in before.bundle.unit_keys}
+    if index is None or scheme is None or target is None or not _makes_a_scheme(before):
+        return None
+    made = replace(
+        scheme,
+        number=_FORESEEN,
+        name=made_by(before),
+        destinations={n: target.number if n in moved else at for n, at in scheme.destinations.items()},
+    )
+    parts = (replace(p, row_space_id=target.number) if p.number in moved else p for p in index.partitions)
+    there = replace(index, space_id=_FORESEEN, partitions=tuple(parts))
+    indexes = tuple(there if other is index else other for other in definition.indexes)
+    return replace(definition, indexes=indexes, spaces={**definition.spaces, _FORESEEN: made})
+
+
+def _makes_a_scheme(route: Route) -> bool:
+    return bool(route.rewrites) and "*/ CREATE PARTITION SCHEME " in route.steps[0].sql
+
+
+def made_by(route: Route) -> str:
+    """Name of the scheme, function or index that the route makes."""
+    return PREFIX + tag_of(route).split()[-1]
+
+
+def _essence(route: Route) -> tuple[str, ...]:
+    """What the statements build, without how and under which number."""
+    bare = (step.sql.partition("*/ ")[2] for step in (*route.steps, *route.undo_steps))
+    return tuple(_HOW.sub("", _ONLINE.sub("", _NUMBERED.sub(PREFIX, sql))) for sql in bare)

@@ -1,0 +1,125 @@
+"""Turns counters into signals. Pure; nothing here asks the server.
+
+A wait for a page's I/O latch is a session that needed a page which was not in memory: the evidence of SYNC_READ by
+unit. It is no count of reads: pages that were read ahead are read without a wait, and several sessions may wait for one
+page. The files of a filegroup say how much was read and in how many pieces; with read-ahead of S bytes::
+
+    random_g   = clamp((R * S - B) / (S - 8192), 0, R)         R reads of B bytes are single pages and pieces of S
+    SYNC       = waits * min(1, random_g / sum of waits in g)
+    sequential = (B - 8192 * random_g) / 8192                   pages
+    PREFETCHED = sequential * share, share by scans begun * pages of the unit
+
+Read times of a filegroup are those of its random reads at the mean stall of all of them. An interval that a backup
+touched keeps the waits and not the files; one that CHECKDB or an index build touched says nothing about anyone.
+Source: facts of ``sys.dm_db_index_operational_stats`` and ``sys.dm_io_virtual_file_stats`` in Microsoft's sql-docs; the
+mixture of two sizes is an inference from them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from connectors.demands import demand_of
+from connectors.figures import SpaceFigures
+from connectors.model import F64, I64, SIGNALS, Catalog, DatabaseDemand, Demand, Interval, Signal
+from connectors.sqlserver.reading.sampler import BACKUP, BYTES_FIGURE, SWEEP
+from connectors.sqlserver.reading.spaces import PAGE
+
+ESTIMATED = frozenset({Signal.LOGICAL_READ, Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE})
+
+
+def classify(interval: Interval, catalog: Catalog, *, read_ahead_bytes: int) -> Demand:
+    """Rates by unit and signal.
+
+    Args:
+        interval: deltas with the counters of ``sampler.COUNTERS``.
+        catalog: sizes and homes of the units.
+        read_ahead_bytes: size of a read-ahead request, larger than a page; differs by edition.
+    """
+    files = _usable_files(interval)
+    at = catalog.units.rows_of(interval.physical_id)
+    known = at >= 0
+    space = np.where(known, catalog.units.space[at] if len(catalog.units) else 0, -1).astype(np.int64)
+    random, pieces = _random_reads(interval, catalog, files, read_ahead_bytes)
+    counts = np.zeros((SIGNALS, len(at)))
+    deltas = interval.deltas
+    counts[Signal.LOGICAL_READ] = deltas["lookups"] + deltas["scans"] + deltas["forwarded"] + deltas["lob_pages"]
+    counts[Signal.SYNC_READ] = _waited(deltas["io_waits"], space, random)
+    pages = np.where(known, catalog.units.size_bytes[at] / PAGE if len(catalog.units) else 0.0, 0.0)
+    counts[Signal.PREFETCHED_READ] = _shared(pieces, space, deltas["scans"] * np.maximum(pages, 1.0))
+    counts[Signal.ASYNC_WRITE] = np.minimum(deltas["inserted"] + deltas["changed"], np.maximum(pages, 1.0))
+    observed = known & ~interval.restarted & (not interval.database.get(SWEEP, 0.0))
+    spaces = None if files is None else _space_rates(files, random, catalog, interval.seconds)
+    database = _database_demand(interval)
+    return demand_of(interval, counts, observed, estimated=ESTIMATED, database=database, spaces=spaces)
+
+
+def random_part(reads: F64, read_bytes: F64, read_ahead_bytes: int) -> F64:
+    """How many of the reads fetched one page, were the others of the read-ahead size. NaN where either is NaN."""
+    size = float(read_ahead_bytes)
+    return np.clip((reads * size - read_bytes) / (size - PAGE), 0.0, reads)
+
+
+def _usable_files(interval: Interval) -> SpaceFigures | None:
+    """What the files say, unless a backup or a sweep of the whole database is in it."""
+    disturbed = interval.database.get(BACKUP, 0.0) or interval.database.get(SWEEP, 0.0)
+    return None if disturbed else interval.spaces
+
+
+def _random_reads(
+    interval: Interval, catalog: Catalog, files: SpaceFigures | None, read_ahead_bytes: int
+) -> tuple[F64, F64]:
+    """Random reads and sequential pages of each space of the catalog; NaN where the files do not tell."""
+    random, pages = np.full(len(catalog.spaces), np.nan), np.full(len(catalog.spaces), np.nan)
+    if files is None:
+        return random, pages
+    row_of = {space.name: row for row, space in enumerate(catalog.spaces)}
+    for name, reads in zip(files.name, files.reads, strict=True):
+        read_bytes = interval.database.get(f"{BYTES_FIGURE}{name}", float("nan"))
+        if name in row_of:
+            row = row_of[name]
+            random[row] = random_part(np.array([reads]), np.array([read_bytes]), read_ahead_bytes)[0]
+            pages[row] = max(0.0, read_bytes / PAGE - random[row])
+    return random, pages
+
+
+def _waited(waits: F64, space: I64, random: F64) -> F64:
+    """Waits, cut down where a filegroup had fewer random reads than its units had waits."""
+    known = space >= 0
+    total = np.bincount(space[known], weights=waits[known], minlength=len(random))
+    ratio = np.divide(random, total, out=np.ones(len(random)), where=total > 0)
+    factor = np.where(np.isnan(ratio), 1.0, np.minimum(1.0, ratio))
+    return np.where(known, waits * factor[space] if len(random) else 0.0, 0.0)
+
+
+def _shared(total: F64, space: I64, weight: F64) -> F64:
+    """Each space's total spread over its units by weight; nothing where the total is NaN or nobody has a weight."""
+    known = space >= 0
+    weights = np.bincount(space[known], weights=weight[known], minlength=len(total))
+    part = np.divide(np.nan_to_num(total), weights, out=np.zeros(len(total)), where=weights > 0)
+    return np.where(known, weight * part[space] if len(total) else 0.0, 0.0)
+
+
+def _space_rates(files: SpaceFigures, random: F64, catalog: Catalog, seconds: float) -> SpaceFigures:
+    row_of = {space.name: row for row, space in enumerate(catalog.spaces)}
+    alone = np.array([random[row_of[name]] if name in row_of else np.nan for name in files.name])
+    stall = np.divide(files.read_seconds, files.reads, out=np.zeros(len(alone)), where=files.reads > 0)
+    return SpaceFigures(
+        name=files.name,
+        reads=alone / seconds,
+        read_seconds=alone * stall / seconds,
+        writes=files.writes / seconds,
+        write_seconds=files.write_seconds / seconds,
+    )
+
+
+def _database_demand(interval: Interval) -> DatabaseDemand:
+    def rate(name: str) -> float:
+        return interval.database.get(name, float("nan")) / interval.seconds
+
+    return DatabaseDemand(reads=rate("file_reads"), read_wait=_read_wait(interval), transactions=rate("transactions"))
+
+
+def _read_wait(interval: Interval) -> float:
+    """Seconds sessions waited for pages, per second: of the units that say so, because a total falls when one does."""
+    return float(interval.deltas["io_wait_ms"].sum()) / 1000.0 / interval.seconds

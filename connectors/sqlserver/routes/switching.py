@@ -1,0 +1,277 @@
+"""One partition to another filegroup without writing the others: SPLIT of an empty range, and copy and SWITCH. Pure.
+
+An empty range is merged away and split off again, with the target as NEXT USED: catalog only. A filled partition is
+copied into a table of the same shape in the target while its table is locked against writers, and the copy takes its
+place in the same transaction: its rows are never unseen, and the server itself takes back whatever is interrupted.
+Tables are made before that transaction and dropped after it, as their names would be locked for all of it.
+
+Sources: sql-docs, ALTER PARTITION FUNCTION (MERGE removes the filegroup that held the boundary, SPLIT puts the side
+with the boundary on NEXT USED), ALTER TABLE SWITCH; the message catalog for the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from connectors.effects import Locked
+from connectors.model import Bundle, NoRoute
+from connectors.sqlserver.reading.definition import (
+    CLUSTERED,
+    HEAP,
+    NONCLUSTERED,
+    DataSpace,
+    Definition,
+    IndexDefinition,
+    Partition,
+)
+from connectors.sqlserver.reading.keys import TABLE_INDEX, Name, quoted
+from connectors.sqlserver.reading.partitioning import literal, own_boundary, scheme_of
+from connectors.sqlserver.routes import ddl, switch_ddl
+from connectors.sqlserver.routes.ddl import Build
+from connectors.sqlserver.routes.ways import MADE, Act, Way
+
+NEW, OLD = f"{MADE}_new", f"{MADE}_old"  # the copy, and what takes the rows that it replaces until they are dropped
+_ROWSTORE = frozenset({HEAP, CLUSTERED, NONCLUSTERED})
+_LOW_PRIORITY_SINCE = 12  # of SWITCH
+_NEIGHBOUR = "SPLIT may look through the range beside it, while nobody else reads the table"
+_SWITCH_LOCKS = (
+    "S on the table while the partition is copied: reads go on, writes wait; then Sch-M for a moment, behind which "
+    "others queue"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """One partition with what its statements name."""
+
+    definition: Definition
+    scheme: DataSpace
+    function: str
+    column: str
+    number: int
+    low: str | None  # literals; None: no boundary on that side
+    high: str | None
+    boundary: str  # the one that goes and comes back
+
+    @property
+    def table(self) -> str:
+        return ddl.quoted_table(self.definition.name)
+
+    @property
+    def rows(self) -> str:
+        """What is true of its rows alone."""
+        return f"$PARTITION.{quoted(self.function)}({quoted(self.column)}) = {self.number}"
+
+    def index_partition(self, index: IndexDefinition) -> Partition:
+        return next(p for p in index.partitions if p.number == self.number)
+
+    def check(self) -> str:
+        """The range as a constraint. NULLs lie in the first partition."""
+        column, right = quoted(self.column), self.scheme.on_right
+        parts = [f"{column} IS NOT NULL"] if self.number > 1 else []
+        parts += [f"{column} {'>=' if right else '>'} {self.low}"] if self.low else []
+        parts += [f"{column} {'<' if right else '<='} {self.high}"] if self.high else []
+        return " AND ".join(parts)
+
+    def reshaped(self, space: str) -> str:
+        """The empty range merged away and split off again in that filegroup; NEXT USED as it was before."""
+        before = self.scheme.destinations.get(self.scheme.fanout + 1)
+        kept = () if before is None else (switch_ddl.next_used(self.scheme.name, self.definition.spaces[before].name),)
+        return "; ".join(
+            (
+                switch_ddl.merge(self.function, self.boundary),
+                switch_ddl.next_used(self.scheme.name, space),
+                switch_ddl.split(self.function, self.boundary),
+                *kept,
+            )
+        )
+
+
+def empty_range(definition: Definition, bundle: Bundle, to_space: str) -> Way | None:
+    """The way of a partition without rows; None where it has some, or would take others along."""
+    found = _range_of(definition)
+    if isinstance(found, NoRoute) or not _is_empty(found):
+        return None
+
+    def way(space: str) -> tuple[Act, ...]:
+        return (
+            Act(switch_ddl.empty(found.table, found.rows, found.reshaped(space)), f"put the empty range in {space}"),
+        )
+
+    return Way(
+        "NEXT USED and SPLIT of an empty partition",
+        way(to_space),
+        way(bundle.space),
+        notes=("indexes of the same partition scheme go along, which are as empty", _NEIGHBOUR),
+        locks="Sch-M on the table for a moment: no row is written",
+        locked=Locked.BRIEFLY,
+    )
+
+
+def switched(definition: Definition, bundle: Bundle, to_space: str, build: Build) -> Way | NoRoute:
+    """The way of a filled partition, or why it has to be moved by building its whole index anew."""
+    found = _range_of(definition)
+    if isinstance(found, NoRoute):
+        return found
+    reason = next(_against(found, bundle), None)
+    if reason is not None:
+        return NoRoute(code="no_switch", sentence=f"SWITCH is not for {bundle.key}: {reason}")
+
+    def way(here: str, there: str) -> tuple[Act, ...]:
+        return (
+            *_made(found, NEW, there, build, check=found.check()),
+            *_made(found, OLD, here, build),
+            Act(_exchange(found, there, build), f"copy {bundle.key} to {there} and let the copy take its place"),
+            _dropped(found, NEW, "remove the table that the copy was made in, now empty"),
+            _dropped(found, OLD, "remove the rows that the copy replaces"),
+        )
+
+    return Way(
+        "copy and SWITCH of one partition",
+        way(bundle.space, to_space),
+        way(to_space, bundle.space),
+        tidy=way(bundle.space, to_space)[-2:],
+        locks=_SWITCH_LOCKS,
+        locked=Locked.WRITES,
+        logged=True,
+        notes=("no other partition is written; its rows are seen all the time, before or after", _NEIGHBOUR),
+    )
+
+
+def _range_of(definition: Definition) -> _Range | NoRoute:
+    """The partition, if its range can be taken away and come back alone."""
+    scheme, known, number = scheme_of(definition), definition.partitioning, definition.name.partition
+    key, index = definition.name.key, definition.index
+    column = None if index is None else ddl.partition_column(index)
+    if scheme is None or known is None or number is None or column is None or scheme.function is None:
+        return NoRoute(code="no_scheme", sentence=f"the partition scheme of {key} cannot be seen")
+    kind = next((c.type_name for c in definition.columns if c.name == column), "")
+    values = [literal(kind, value) for value in known.boundaries]
+    boundary = own_boundary(scheme, number)
+    reason = _no_range(definition, scheme, number)
+    if boundary is None:
+        reason = f"it is the outermost partition of {quoted(scheme.name)}, which has no boundary of its own"
+    elif None in values or len(values) != scheme.fanout - 1:
+        reason = f"boundaries of type {kind or 'unknown'} are not written by hotplace"
+    if reason or boundary is None:
+        return NoRoute(code="no_switch", sentence=f"SWITCH and SPLIT are not for {key}: {reason}")
+    low = values[number - 2] if number > 1 else None
+    high = values[number - 1] if number < scheme.fanout else None
+    return _Range(definition, scheme, scheme.function, column, number, low, high, str(values[boundary - 1]))
+
+
+def _no_range(definition: Definition, scheme: DataSpace, number: int) -> str:
+    """Why merging and splitting that range would change more than this partition; "" where it does not."""
+    own = [index for index in definition.indexes if index.space_id == scheme.number]
+    if definition.partitioning is not None and definition.partitioning.shared:
+        return f"another table or scheme uses {quoted(scheme.function or '')}, and its partition would go along"
+    if any(index.kind not in _ROWSTORE for index in definition.indexes):
+        return "SPLIT beside a columnstore, XML or spatial index is refused where there are rows (35346)"
+    beside = number - 1 if scheme.on_right else number + 1  # what MERGE leaves, and whose compression SPLIT takes over
+    for index in own:
+        shapes = {(p.compression, p.xml_compression) for p in index.partitions if p.number in {number, beside}}
+        if len(shapes) > 1:
+            return "the range beside it is compressed in another way, which SPLIT would take over (11406)"
+    return ""
+
+
+def _against(found: _Range, bundle: Bundle) -> Iterator[str]:
+    """What SWITCH refuses, and what a table of the same shape could not have."""
+    definition = found.definition
+    if definition.partitioning is not None:
+        yield from definition.partitioning.hindrances
+    if definition.owner.temporal_type:
+        yield "it is a temporal table (13546)"
+    if definition.owner.fulltext_indexes:
+        yield "it has a full-text index (4918)"
+    for index in definition.indexes:
+        if index.space_id != found.scheme.number:
+            yield f"{quoted(index.name or '')} is not on the table's partition scheme (7733)"
+        if index.disabled or (index.has_filter and index.filter is None):
+            yield f"{quoted(index.name or '')} is disabled, or its filter may not be seen"
+    if not _holds_its_column(found):
+        yield f"{quoted(found.column)} is no key of its indexes, so that a plain table would lack it (4947)"
+    if any(column.large or ddl.type_of(column) is None for column in definition.columns):
+        yield "a column is of a type that hotplace does not write, or holds large objects"
+    wanted = {replace(definition.name, index=_unit_name(i), lob=False).key for i in definition.indexes}
+    if wanted != set(bundle.unit_keys):
+        yield "all its indexes go along, which are not in this bundle: partitions: switched makes one of them"
+
+
+def _holds_its_column(found: _Range) -> bool:
+    """Each index has the partitioning column by its own definition or by the clustered key, not by partitioning it."""
+    held = [
+        any(c.name == found.column and (c.key_ordinal or c.included) for c in index.columns)
+        for index in found.definition.indexes
+        if index.kind != HEAP
+    ]
+    clustered = [i for i in found.definition.indexes if i.kind == CLUSTERED]
+    return all(held) or any(c.name == found.column for i in clustered for c in i.keys)
+
+
+def _unit_name(index: IndexDefinition) -> str | None:
+    return index.name if index.kind == NONCLUSTERED else None
+
+
+def _aligned(found: _Range) -> list[IndexDefinition]:
+    return [index for index in found.definition.indexes if index.space_id == found.scheme.number]
+
+
+def _is_empty(found: _Range) -> bool:
+    """No row of the table lies there; an index may have none where it has a filter."""
+    aligned = _aligned(found)
+    whole = any(index.index_id <= TABLE_INDEX for index in aligned)
+    return whole and not any(found.index_partition(index).rows for index in aligned)
+
+
+def _staging(found: _Range, name: str) -> Name:
+    return Name(found.definition.name.schema, name)
+
+
+def _made(found: _Range, name: str, space: str, build: Build, *, check: str = "") -> Iterator[Act]:
+    """An empty table of the same shape in that filegroup, with every index."""
+    table, on = _staging(found, name), quoted(space)
+    heap = next((index for index in found.definition.indexes if index.kind == HEAP), None)
+    sql = switch_ddl.create_table(
+        table,
+        found.definition.columns,
+        on,
+        constraint=f"{name}_range",
+        check=check,
+        compression="" if heap is None else found.index_partition(heap).compression,
+    )
+    yield Act(sql, f"a table of the same columns in {space}")
+    plain = replace(build, online=False, resumable=False)
+    for index in found.definition.indexes:
+        if index.kind != HEAP:
+            yield Act(
+                _index(found, index, table, f"{name}_{index.index_id}", on, plain), f"its index like {index.name}"
+            )
+
+
+def _index(found: _Range, index: IndexDefinition, table: Name, name: str, on: str, build: Build) -> str:
+    """The index with the properties of that partition; statistics cannot be kept by partition where there is one."""
+    alone = replace(index, partitions=(replace(found.index_partition(index), number=1),), incremental=0)
+    if index.primary_key or index.unique_constraint:
+        return ddl.add_key(table, alone, build, on, name=name)
+    return ddl.rebuild(table, alone, build, on, name=name)
+
+
+def _exchange(found: _Range, space: str, build: Build) -> str:
+    """Everything that must happen together, in one transaction."""
+    patience = build.low_priority_minutes if build.major >= _LOW_PRIORITY_SINCE else None
+    return switch_ddl.exchange(
+        found.table,
+        found.number,
+        found.rows,
+        [column.name for column in found.definition.columns],
+        new=ddl.quoted_table(_staging(found, NEW)),
+        old=ddl.quoted_table(_staging(found, OLD)),
+        reshape=found.reshaped(space),
+        patience=patience,
+    )
+
+
+def _dropped(found: _Range, name: str, purpose: str) -> Act:
+    return Act(switch_ddl.drop_table(_staging(found, name)), purpose)

@@ -1,0 +1,254 @@
+"""The statements of each way to move a unit to another filegroup, without tags. Pure.
+
+An index is built anew there by ``CREATE INDEX ... WITH (DROP_EXISTING = ON) ON filegroup``; ALTER INDEX REBUILD has no
+ON and moves nothing. A heap gets a clustered index for a while. Partitions move by building their index on a second
+partition scheme that sends them elsewhere. Large objects follow neither, see ``refusals``. A nonclustered index may
+also be built beside the old one, resumable, and then take its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from connectors.effects import Locked
+from connectors.model import Bundle, NoRoute
+from connectors.sqlserver.reading.definition import (
+    CLUSTERED,
+    HEAP,
+    NONCLUSTERED,
+    WIDE_TYPES,
+    Column,
+    Definition,
+    IndexDefinition,
+)
+from connectors.sqlserver.reading.keys import name_of, quoted
+from connectors.sqlserver.routes import ddl
+
+PREFIX = "hotplace_"
+MADE = f"{PREFIX}\0"  # the name of what a move makes for itself; the mark stands for the number of the move
+_ALONE = "partitions: switched moves one partition alone, by copy and SWITCH, where nothing speaks against it"
+KEY_BYTES = 900  # of a clustered index in every version
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One statement with its purpose, and what holds it, goes on with it and gives it up where it can be held."""
+
+    sql: str
+    purpose: str
+    pause: str = ""
+    resume: str = ""
+    abort: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Statements both ways; names of their own are ``MADE``."""
+
+    name: str
+    there: tuple[Act, ...]
+    back: tuple[Act, ...]
+    tidy: tuple[Act, ...] = ()
+    tidy_copies: bool = False  # what tidies up writes the bundle once more; else it only removes
+    rebuilds: int = 1
+    rewritten_bytes: int = 0  # of other units, which the statement writes too
+    rewrites: str = ""  # what that is
+    locks: str = ""  # of its own; "": those of building an index
+    locked: Locked | None = None  # what they hold up
+    logged: bool = False  # every row is, whatever the recovery model
+    notes: tuple[str, ...] = ()
+
+
+Maker = Callable[[Definition, Bundle, str, ddl.Build], Way | NoRoute]
+
+
+def way_of(definition: Definition, bundle: Bundle) -> Maker:
+    """What makes the way for this kind of unit."""
+    if index_of(definition).kind == HEAP:
+        return _heap
+    if definition.name.partition is not None:
+        return _partition
+    return _with_lob if any(key.endswith(" lob") for key in bundle.unit_keys) else _rebuild
+
+
+def twin(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Way:
+    """A nonclustered index built beside the old one, which then takes its place and name in one transaction."""
+    index = index_of(definition)
+    table = definition.name
+
+    def way(space: str) -> tuple[Act, ...]:
+        return (
+            _held(
+                ddl.rebuild(table, index, build, quoted(space), name=MADE),
+                f"build {bundle.key} beside the old one in {space}",
+                definition,
+                MADE,
+                build,
+            ),
+            Act(ddl.swap(table, MADE, index.name or ""), f"let it take the place of the old {bundle.key}"),
+        )
+
+    return Way(
+        "index beside the old one, resumable",
+        way(to_space),
+        way(bundle.space),
+        tidy=(
+            Act(ddl.alter(table, MADE, "ABORT"), "give up the build that is held"),
+            Act(ddl.drop_index(table, MADE), "remove the index that was built and not used"),
+        ),
+        notes=("it gets a new index_id: plans that Query Store forces on the old one fail until they are forced anew",),
+    )
+
+
+def index_of(definition: Definition) -> IndexDefinition:
+    """The index of the unit, which is there: its absence is refused before."""
+    index = definition.index
+    assert index is not None, "refused before"
+    # A temporary scheme has two partitions, so ranges of partitions would not fit; one value for all does.
+    return index if len(index.partitions) > 1 else replace(index, partitions=index.partitions[:1])
+
+
+def _held(sql: str, purpose: str, definition: Definition, index: str, build: ddl.Build) -> Act:
+    """A build, with what holds it if it is resumable."""
+    if not build.resumable:
+        return Act(sql, purpose)
+    table = definition.name
+    return Act(
+        sql,
+        purpose,
+        pause=ddl.alter(table, index, "PAUSE"),
+        resume=ddl.resume(table, index, build),
+        abort=ddl.alter(table, index, "ABORT"),
+    )
+
+
+def _aborts(definition: Definition, build: ddl.Build) -> tuple[Act, ...]:
+    """Gives a held build of the index itself up."""
+    if not build.resumable:
+        return ()
+    name = index_of(definition).name or ""
+    return (Act(ddl.alter(definition.name, name, "ABORT"), "give up the build that is held"),)
+
+
+def _rebuild(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Way:
+    index = index_of(definition)
+
+    def way(space: str) -> tuple[Act, ...]:
+        sql = ddl.rebuild(definition.name, index, build, quoted(space))
+        return (_held(sql, f"build {bundle.key} anew in {space}", definition, index.name or "", build),)
+
+    notes = ["other indexes of the table stay where they are"] if index.kind == CLUSTERED else []
+    if any(p.lob_pages for p in definition.partitions) and not index.columnstore:
+        notes.append("LOB stays: large objects are not moved by this")
+    return Way("rebuild", way(to_space), way(bundle.space), tidy=_aborts(definition, build), notes=tuple(notes))
+
+
+def _heap(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Way | NoRoute:
+    if definition.name.partition is not None:
+        sentence = f"{bundle.key} is a partitioned heap: give it a clustered index, or try partitions: switched"
+        return NoRoute(code="partitioned_heap", sentence=sentence)
+    column = _narrowest(definition.columns)
+    if column is None:
+        return NoRoute(code="no_key", sentence=f"{bundle.key} is a heap without a column that an index may have as key")
+    heap = definition.partitions[0]
+
+    def way(space: str) -> tuple[Act, ...]:
+        on = quoted(space)
+        return (
+            Act(
+                ddl.cluster_heap(definition.name, MADE, column.name, heap, build, on),
+                f"carry {bundle.key} to {space} by a clustered index",
+            ),
+            Act(ddl.uncluster_heap(definition.name, MADE, build, on), f"make {bundle.key} a heap again"),
+        )
+
+    others = sum(p.row_pages for i in definition.indexes if i.kind == NONCLUSTERED for p in i.partitions) * 8192
+    return Way(
+        "heap by a clustered index",
+        way(to_space),
+        way(bundle.space),
+        tidy=(way(to_space)[1],),
+        tidy_copies=True,
+        rebuilds=2,
+        rewritten_bytes=2 * others,
+        notes=("every nonclustered index of the table is built anew twice, where it is",),
+    )
+
+
+def _partition(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Way | NoRoute:
+    """The whole index on a scheme of the same function that sends the partitions of the bundle elsewhere."""
+    index = index_of(definition)
+    scheme, column = definition.spaces.get(index.space_id), ddl.partition_column(index)
+    target = definition.space_named(to_space)
+    if scheme is None or scheme.function is None or column is None or target is None:
+        return NoRoute(code="no_scheme", sentence=f"the partition scheme of {bundle.key} cannot be seen")
+    numbers = sorted(number for key in bundle.unit_keys if (number := name_of(key).partition) is not None)
+    moved = scheme.destinations | dict.fromkeys(numbers, target.number)
+    filegroups = [definition.spaces[moved[number]].name for number in range(1, scheme.fanout + 1)]
+    on, off = f"{quoted(MADE)} ({quoted(column)})", f"{quoted(scheme.name)} ({quoted(column)})"
+    drop = Act(ddl.drop_scheme(MADE), "remove the second partition scheme")
+    whole = sum(p.row_pages for p in index.partitions) * 8192
+    others = ("all partitions are written anew, the others where they are: each filegroup needs their room",)
+    said = f"partition {numbers[0]}" if len(numbers) == 1 else f"{len(numbers)} partitions"
+
+    def build_on(space: str, name: str) -> Act:
+        sql = ddl.rebuild(definition.name, index, build, space)
+        return _held(sql, f"build the index of {bundle.key} anew on {name}", definition, index.name or "", build)
+
+    return Way(
+        "rebuild on a second partition scheme",
+        (
+            Act(ddl.create_scheme(MADE, scheme.function, filegroups), f"a scheme that sends {said} to {to_space}"),
+            build_on(on, "that scheme"),
+        ),
+        (build_on(off, scheme.name), drop),
+        tidy=(*_aborts(definition, build), drop),
+        rewritten_bytes=max(0, whole - bundle.size_bytes),
+        rewrites=f"all partitions of {replace(definition.name, partition=None).key}",
+        notes=(
+            *(others if len(numbers) < scheme.fanout else ()),
+            "the table no longer shares its scheme with others, and SWITCH with them needs equal schemes",
+            *((_ALONE,) if len(numbers) == 1 else ()),
+        ),
+    )
+
+
+def _with_lob(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Way | NoRoute:
+    """To a partition scheme and off it again: the only rebuilds that take LOB_DATA along."""
+    index = index_of(definition)
+    leading = next((c for c in definition.columns if index.keys and c.name == index.keys[0].name), None)
+    kind = None if leading is None else ddl.type_of(leading)
+    if leading is None or kind is None or index.columnstore:
+        return NoRoute(code="lob_stays", sentence=f"the first key column of {bundle.key} cannot partition it")
+    drops = (
+        Act(ddl.drop_scheme(MADE), "remove the temporary partition scheme"),
+        Act(ddl.drop_function(MADE), "remove the temporary partition function"),
+    )
+
+    def way(space: str) -> tuple[Act, ...]:
+        on_scheme = ddl.rebuild(definition.name, index, build, f"{quoted(MADE)} ({quoted(leading.name)})")
+        return (
+            Act(ddl.create_function(MADE, kind), "a temporary partition function"),
+            Act(ddl.create_scheme(MADE, MADE, (space, space)), f"a temporary partition scheme in {space}"),
+            Act(on_scheme, f"build {bundle.key} anew on it, large objects included"),
+            Act(ddl.rebuild(definition.name, index, build, quoted(space)), f"build {bundle.key} anew in {space}"),
+            *drops,
+        )
+
+    return Way(
+        "rebuild through a partition scheme",
+        way(to_space),
+        way(bundle.space),
+        tidy=(way(to_space)[3], *drops),
+        tidy_copies=True,
+        rebuilds=2,
+        notes=("the table is built anew twice so that its large objects follow",),
+    )
+
+
+def _narrowest(columns: tuple[Column, ...]) -> Column | None:
+    """The cheapest key: never null first, then the shortest."""
+    fit = [c for c in columns if not c.large and not c.computed and c.type_name not in WIDE_TYPES]
+    fit = [c for c in fit if 0 < c.max_length <= KEY_BYTES]
+    return min(fit, key=lambda c: (c.nullable, c.max_length), default=None)

@@ -1,0 +1,210 @@
+"""Sessions: how they are opened, what every one of them sets, and that a reading one sends nothing but our queries."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import pyodbc
+
+from connectors.base import CannotConnect, ConnectorError, StatementFailed
+from connectors.interruptible import abandonable, interruptible
+from connectors.sqlserver.session.drivers import connection_string, is_that_driver, kind_of
+from connectors.sqlserver.session.errors import cannot_connect, connection_broke, diagnose, translate
+from connectors.sqlserver.session.queries import NEWEST, query, query_names
+from connectors.sqlserver.session.running import Running
+from connectors.sqlserver.settings import SqlserverSettings
+
+Row = tuple[Any, ...]
+CLOUD_EDITIONS = frozenset({5, 8, 11, 12})  # EngineEdition of what always reports version 12
+PROGRAM_BYTES = 128
+# Indexes with a filter or on computed columns can be built under these only (errors 1934, 1935).
+_REQUIRED = (
+    "SET NOCOUNT ON; SET XACT_ABORT ON; SET DEADLOCK_PRIORITY LOW; SET ANSI_NULLS ON; SET ANSI_PADDING ON; "
+    "SET ANSI_WARNINGS ON; SET ARITHABORT ON; SET CONCAT_NULL_YIELDS_NULL ON; SET QUOTED_IDENTIFIER ON; "
+    "SET NUMERIC_ROUNDABORT OFF; "
+)
+
+pyodbc.pooling = False  # a pooled session would come back with another one's settings and locks
+
+
+def lock_timeout_statement(seconds: float) -> str:
+    """SET takes no parameter; the number is ours. 0 would mean not to wait at all, -1 for ever."""
+    return f"SET LOCK_TIMEOUT {max(1, round(seconds * 1000))}"
+
+
+def whole_seconds(seconds: float) -> int:
+    """ODBC time limits are whole seconds, and 0 is none."""
+    return max(1, math.ceil(seconds))
+
+
+def open_connection(settings: SqlserverSettings, *, name: str) -> pyodbc.Connection:
+    """An autocommit connection with its session settings in place.
+
+    Args:
+        settings: where and who.
+        name: program_name, what a DBA sees.
+
+    Raises:
+        AuthenticationFailed: the server does not let this user in.
+        CannotConnect: it did not answer, or refused for another reason.
+        DriverMissing: there is no ODBC driver of that name here.
+        SecretUnavailable: the password's place is empty.
+    """
+    wish, failure = settings.wish(), None
+    try:
+        connection = abandonable(partial(_connected, settings, name), pyodbc.Connection.close)
+    except pyodbc.Error as error:
+        failure = cannot_connect(diagnose(error), settings.where())
+    if failure is not None:
+        raise failure  # outside the handler: the driver's error is not dragged along
+    library = str(connection.getinfo(pyodbc.SQL_DRIVER_NAME))
+    if not is_that_driver(kind_of(wish.driver), library):
+        connection.close()
+        raise CannotConnect(
+            f"driver {wish.driver!r} loaded {library}, which ignores the options chosen for it",
+            advice="Name the library's path as driver, or mend odbcinst.ini.",
+        )
+    connection.timeout = whole_seconds(settings.statement_timeout)
+    try:
+        connection.execute(_REQUIRED + lock_timeout_statement(settings.lock_timeout)).close()
+    except pyodbc.Error as error:
+        connection.close()
+        raise translate(diagnose(error), f"setting up a session with {settings.where()}") from error
+    return connection
+
+
+def _connected(settings: SqlserverSettings, name: str) -> pyodbc.Connection:
+    """As the driver connects: only this frame holds the password, and the driver's error is what holds the frame."""
+    return pyodbc.connect(
+        connection_string(settings.wish(), settings.secret(), program=name[:PROGRAM_BYTES]),
+        autocommit=True,
+        timeout=whole_seconds(settings.connect_timeout),
+    )
+
+
+def fetch(
+    connection: pyodbc.Connection, statement: str, values: tuple[object, ...], running: Running | None = None
+) -> list[Row]:
+    """Rows of the one result that a batch has; the results after it are read too, because errors may come with them.
+
+    Args:
+        connection: to ask over.
+        statement: a batch.
+        values: bound by the server, never pasted.
+        running: by which another thread may cancel it.
+
+    Raises:
+        pyodbc.Error: as the driver raises it.
+    """
+    rows: list[Row] = []
+    with (running or Running()).cursor(connection) as cursor:
+        cursor.execute(statement, *values)
+        more = True
+        while more:
+            if cursor.description is not None:
+                rows += [tuple(row) for row in cursor.fetchall()]
+            more = bool(cursor.nextset())
+    return rows
+
+
+class ReadSession:
+    """Sends queries of ``sql/`` and nothing else. SQL Server has no read-only session: the login must see to the rest.
+
+    Opens at first use, and once anew when it turns out to have died while idle.
+    """
+
+    def __init__(self, settings: SqlserverSettings, *, name: str = "hotplace") -> None:
+        self._settings = settings
+        self._name = name
+        self._connection: pyodbc.Connection | None = None
+        self._server: tuple[int, int] | None = None
+        self._running = Running()
+        self._closed = False
+
+    @property
+    def major(self) -> int:
+        """Version that queries are written for; ``NEWEST`` in the cloud."""
+        return self._identified()[0]
+
+    @property
+    def edition(self) -> int:
+        """SERVERPROPERTY('EngineEdition')."""
+        return self._identified()[1]
+
+    def _identified(self) -> tuple[int, int]:
+        if self._server is None:
+            version, edition, *_ = self._retried(query("identify"), (), "identifying")[0]
+            major = NEWEST if edition in CLOUD_EDITIONS else int(str(version).partition(".")[0])
+            self._server = major, int(edition)
+        return self._server
+
+    def rows(self, name: str, *values: object, doing: str) -> list[Row]:
+        """Every row of a query.
+
+        Args:
+            name: of the file in ``sql/``.
+            values: bound by the server, never pasted.
+            doing: what it is for; begins the message when it fails.
+
+        Raises:
+            StatementFailed: there is no query of that name.
+            ConnectorError: another subclass that says what may be done.
+        """
+        if name not in query_names():
+            raise StatementFailed(
+                f"{doing}: a reading session sends only the queries of this connector",
+                advice="Use open_mover() for approved moves.",
+            )
+        return self._retried(query(name, self.major), values, doing)
+
+    def close(self) -> None:
+        """End it for good."""
+        self._closed = True
+        self._drop()
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            close_quietly(self._connection)
+            self._connection = None
+
+    def _cancel(self) -> None:
+        with suppress(ConnectorError):  # then it ends by its time limit
+            self._running.cancel()
+
+    def _open(self) -> pyodbc.Connection:
+        if self._closed:
+            raise CannotConnect("this connector was closed", advice="Open a new one.")
+        if self._connection is None:
+            self._connection = open_connection(self._settings, name=self._name)
+        return self._connection
+
+    def _retried(self, statement: str, values: tuple[object, ...], doing: str) -> list[Row]:
+        """Do it, and once more over a new session when the old one had died; reading twice does no harm."""
+        for last in (False, True):
+            connection = self._open()
+            try:
+                return interruptible(partial(fetch, connection, statement, values, self._running), self._cancel)
+            except pyodbc.Error as error:
+                seen = diagnose(error)
+                if not connection_broke(seen):
+                    raise translate(seen, doing) from error
+                self._drop()
+                if last:
+                    raise CannotConnect(
+                        f"{doing}: the session with {self._settings.where()} broke twice",
+                        advice="Look at the server's log.",
+                        native_code=seen.code,
+                    ) from error
+        raise AssertionError("the loop above always returns or raises")
+
+
+def close_quietly(connection: pyodbc.Connection) -> None:
+    """Close; a connection that has broken already is closed enough."""
+    try:
+        connection.close()
+    except pyodbc.Error as error:
+        if not connection_broke(diagnose(error)):
+            raise

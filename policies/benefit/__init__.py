@@ -1,0 +1,1 @@
+"""What a placement is worth: foreground wait, bundles, costs, guards, device speeds."""

@@ -1,0 +1,270 @@
+"""What moves as one: the columns of a situation by bundle, in numbers whose sums do not depend on their order.
+
+Waits are whole microseconds per hour and sizes whole bytes, both exact in float64, so adding them up in any order
+gives the same figure: the order in which an engine lists its units can change no decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from connectors.model import F32, F64, I64, NO_PARENT, NO_WIDE, Bools, UnitTable
+from policies.benefit.foreground_wait import copy_seconds, move_cost_seconds, wait_per_hour
+from policies.model.confidence import certain_share
+from policies.model.plan import Pin, PolicySettings, Situation
+
+_Column = TypeVar("_Column", I64, F64)
+
+MICRO = 1e6  # microseconds in a second
+
+# NEVER beats MUST beats PREFER: what is kept off scarce storage by mistake can be brought there later. The table of
+# ranks is its own inverse.
+_PIN_RANK = np.array([Pin.NONE, Pin.PREFER, Pin.MUST, Pin.NEVER], dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundles:
+    """One row per bundle. All rows of a bundle live in one space: the leading unit's counts."""
+
+    rows: I64  # rows of the unit table, bundle by bundle, the leading unit first
+    start: I64  # (m + 1,) where each bundle starts in ``rows``
+    of_row: I64  # (n,) bundle of each row of the unit table
+    size: I64  # bytes, expected growth until the move included
+    space: I64  # row of its space
+    tier: I64  # row of its tier, -1: not managed
+    pin: I64  # Pin, the strongest of its units
+    cooling: F64  # seconds left, the longest of its units
+    observed: F64  # seconds of history, the shortest of its units
+    routable: Bools  # False: the situation names a reason why it cannot move
+    rates: F64  # (SIGNALS, m) per second
+    wait: F64  # (tiers, m) microseconds per hour on each tier
+    copying: F64  # whole microseconds that moving it takes
+    cost: F64  # session microseconds that moving it costs
+    unit_wait: F64  # (tiers, n) seconds per hour of each row of the unit table on each tier
+    hotter: F64  # demand by the hotter horizon over that by ``rates``, 1 or more
+    colder: F64  # the same by the colder one, 0 to 1
+    error: F64  # standard error of the demand, as a share of it
+    certain: F64  # (tiers, m) the sure share of what going from home to each tier saves, 1: all of it
+    transient: I64  # bytes that its move takes in the target beyond ``size`` while it runs, as far as routes were asked
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+    @property
+    def lead(self) -> I64:
+        """Row of each bundle's leading unit."""
+        return self.rows[self.start[:-1]]
+
+    def lately(self, bundle: int) -> float:
+        """Demand by the short horizon over that by ``rates``: it is the hotter or the colder one, the other is 1."""
+        return float(self.hotter[bundle] + self.colder[bundle]) - 1.0
+
+    def some(self, which: slice) -> Bundles:
+        """Some bundles with their own columns; those of units stay the ones of all."""
+        columns: dict[str, Any] = {name: getattr(self, name)[..., which] for name in _BY_BUNDLE}
+        return replace(self, **columns)
+
+    def members(self, bundle: int) -> tuple[int, ...]:
+        """Rows of one bundle, the leading unit first."""
+        return tuple(int(row) for row in self.rows[self.start[bundle] : self.start[bundle + 1]])
+
+    def saved(self, target: int) -> F64:
+        """Microseconds per hour that each bundle saves on that tier, 0 where it is not managed. Shape ``(m,)``."""
+        home = np.where(self.tier >= 0, self.tier, target)
+        here = np.take_along_axis(self.wait, home[np.newaxis, :], axis=0)[0]
+        return np.asarray(here - self.wait[target], dtype=np.float64)
+
+    def surely(self, saved: F64, target: int) -> F64:
+        """The lower end of what is saved on that tier, by the colder horizon: what must be worth a move. ``(m,)``."""
+        return np.asarray(np.rint(saved * self.certain[target] * self.colder), dtype=np.float64)
+
+
+_BY_BUNDLE = (
+    "size", "space", "tier", "pin", "cooling", "observed", "routable", "rates", "wait", "copying", "cost", "hotter",
+    "colder", "error", "certain", "transient",
+)  # fmt: skip
+
+
+def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
+    """Group the units of a situation by their bundle number and add up their columns."""
+    units = situation.units
+    rows, start = _grouped(units)
+    lead = rows[start[:-1]]
+    sizes = units.size_bytes.astype(np.int64)
+    size = _summed(sizes if situation.growth is None else sizes + situation.growth, rows, start)
+    speeds = [tier.speed for tier in situation.tiers]
+    unit_wait = wait_per_hour(situation.heat.rates, speeds, settings)
+    of_row = np.empty(len(units), dtype=np.int64)
+    of_row[rows] = np.repeat(np.arange(len(lead)), np.diff(start))
+    space = units.space[lead].astype(np.int64)
+    tier = situation.tier_of_space[space].astype(np.int64) if len(space) else np.zeros(0, np.int64)
+    wait = _summed_rows(np.rint(unit_wait * MICRO), rows, start)
+    error = _by_wait(situation.heat.error, 0.0, unit_wait, rows, start, wait)
+    copying = _copying(situation, settings, lead, size, rows, start)
+    cost = move_cost_seconds(copying, situation.database, settings) + _of_routes(situation, lead) * MICRO
+    return Bundles(
+        rows=rows,
+        start=start,
+        of_row=of_row,
+        size=size,
+        space=space,
+        tier=tier,
+        pin=_PIN_RANK[_highest(_PIN_RANK[situation.pin], rows, start)],
+        cooling=_highest(situation.cooling_seconds, rows, start),
+        observed=-_highest(-situation.heat.observed_seconds, rows, start),
+        routable=_routable(situation, lead),
+        rates=_summed_rows(situation.heat.rates, rows, start),
+        wait=wait,
+        copying=copying,
+        cost=np.rint(cost),
+        unit_wait=unit_wait,
+        hotter=_by_wait(situation.heat.hotter, 1.0, unit_wait, rows, start, wait),
+        colder=_by_wait(situation.heat.colder, 1.0, unit_wait, rows, start, wait),
+        error=error,
+        certain=(
+            np.ones_like(wait)
+            if situation.by_mean
+            else _certain(wait, tier, error, [speed.error_ratio for speed in speeds], settings)
+        ),
+        transient=_transient(situation, lead),
+    )
+
+
+def _by_wait(own: F32 | F64 | None, otherwise: float, unit_wait: F64, rows: I64, start: I64, wait: F64) -> F64:
+    """Mean of a column of units by bundle, each weighing by its wait; where there is no column or wait, ``otherwise``.
+
+    Errors are so taken to be those of units that err together.
+    """
+    count = wait.shape[1]
+    if own is None or not len(unit_wait):
+        return np.full(count, otherwise)
+    slowest = len(unit_wait) - 1
+    summed = _summed_rows(np.rint(unit_wait[slowest:] * own * MICRO), rows, start)[0]
+    return np.asarray(np.divide(summed, wait[slowest], out=np.full(count, otherwise), where=wait[slowest] > 0))
+
+
+def _certain(wait: F64, tier: I64, error: F64, speed_errors: Sequence[float], settings: PolicySettings) -> F64:
+    """Lower end of the saving over its mean, for each tier."""
+    if not error.any() and not any(speed_errors):
+        return np.ones_like(wait)
+    home = np.maximum(tier, 0)
+    before = np.take_along_axis(wait, home[np.newaxis, :], axis=0)[0]
+    at_home = np.asarray(speed_errors)[home]
+    rows = [
+        certain_share(before - after, before, after, error, (at_home, np.full(1, there)), settings.certainty)
+        for after, there in zip(wait, speed_errors, strict=True)
+    ]
+    return np.asarray(rows, dtype=np.float64).reshape(wait.shape)
+
+
+def _grouped(units: UnitTable) -> tuple[I64, I64]:
+    """Rows by bundle with the leading unit first, and where each bundle starts."""
+    rows = np.argsort(units.bundle, kind="stable").astype(np.int64)
+    number = units.bundle[rows]
+    edges = np.flatnonzero(number[1:] != number[:-1]) + 1
+    start = np.concatenate(([0], edges, [len(rows)])).astype(np.int64) if len(rows) else np.zeros(1, np.int64)
+    for bundle in np.flatnonzero(np.diff(start) > 1):
+        within = slice(start[bundle], start[bundle + 1])
+        rows[within] = _lead_first(units, rows[within])
+    return rows, start
+
+
+def _lead_first(units: UnitTable, rows: I64) -> I64:
+    """Rows of one bundle: what has no parent among them first, then by kind, then by key."""
+    ids = {int(units.physical_id[row]) for row in rows}
+
+    def rank(row: np.int64) -> tuple[bool, int, str]:
+        parent = int(units.parent[row])
+        return parent != NO_PARENT and parent in ids, int(units.kind[row]), units.key[int(row)]
+
+    return np.array(sorted(rows, key=rank), dtype=np.int64)
+
+
+def _copying(situation: Situation, settings: PolicySettings, lead: I64, size: I64, rows: I64, start: I64) -> F64:
+    """Whole microseconds that moving each bundle takes: as its route says, as of its units, or by its size alone."""
+    if situation.copy_seconds is None:
+        seconds = copy_seconds(size, settings)
+    else:
+        seconds = _summed(situation.copy_seconds.astype(np.float64), rows, start)
+    if situation.route_costs:
+        for at, row in enumerate(lead.tolist()):
+            found = situation.route_costs.get(situation.units.key[row])
+            if found is not None and found.copy_seconds is not None:
+                seconds[at] = found.copy_seconds
+    return np.rint(seconds * MICRO)
+
+
+def _of_routes(situation: Situation, lead: I64) -> F64:
+    """Seconds that routes cost beside the copying, where one was asked for. Shape ``(m,)``."""
+    costs = np.zeros(len(lead))
+    if situation.route_costs:
+        for at, row in enumerate(lead.tolist()):
+            found = situation.route_costs.get(situation.units.key[row])
+            costs[at] = 0.0 if found is None else found.seconds
+    return costs
+
+
+def _transient(situation: Situation, lead: I64) -> I64:
+    """Bytes that each bundle's move takes on the way beyond its size, 0 where no route was asked for. ``(m,)``."""
+    bytes_ = np.zeros(len(lead), dtype=np.int64)
+    if situation.transient:
+        for at, row in enumerate(lead.tolist()):
+            name = name_of_whole(situation, row) or situation.units.key[row]
+            bytes_[at] = situation.transient.get(name, 0)
+    return bytes_
+
+
+def name_of_whole(situation: Situation, row: int) -> str:
+    """What a unit is judged with as a whole, "" where it is judged alone."""
+    at = NO_WIDE if situation.whole is None else int(situation.whole[row])
+    return "" if at == NO_WIDE else situation.units.wide_names[at]
+
+
+def _routable(situation: Situation, lead: I64) -> Bools:
+    if not situation.no_route:
+        return np.ones(len(lead), dtype=np.bool_)
+    key = situation.units.key
+    return np.fromiter((key[int(row)] not in situation.no_route for row in lead), np.bool_, len(lead))
+
+
+def _summed(column: _Column, rows: I64, start: I64) -> _Column:
+    summed: _Column = column[rows] if _single(rows, start) else np.add.reduceat(column[rows], start[:-1])
+    return summed
+
+
+def _summed_rows(matrix: F64, rows: I64, start: I64) -> F64:
+    """Sums by bundle of each line of a matrix, shape ``(len(matrix), m)``."""
+    ordered = matrix if _in_order(rows) else matrix[:, rows]
+    return ordered if _single(rows, start) else np.add.reduceat(ordered, start[:-1], axis=1)
+
+
+def _highest(column: _Column, rows: I64, start: I64) -> _Column:
+    highest: _Column = column[rows] if _single(rows, start) else np.maximum.reduceat(column[rows], start[:-1])
+    return highest
+
+
+def _single(rows: I64, start: I64) -> bool:
+    return len(start) - 1 == len(rows)
+
+
+def _in_order(rows: I64) -> bool:
+    return bool(np.all(rows[1:] > rows[:-1]))
+
+
+def canonical_order(score: F64, size: F64, name: Sequence[str]) -> I64:
+    """Positions by falling score, then rising size, then name: the same whatever order the rows came in.
+
+    Names are compared only among rows that tie in both, since comparing a million strings would cost more than all
+    the rest of a plan.
+    """
+    order = np.argsort(-score).astype(np.int64)
+    same = score[order[1:]] == score[order[:-1]]
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], same, [False])).astype(np.int8)))
+    for begin, end in zip(edges[::2], edges[1::2], strict=True):
+        tied = order[begin : end + 1]
+        order[begin : end + 1] = sorted(tied, key=lambda at: (size[at], name[at]))
+    return order

@@ -1,0 +1,234 @@
+"""How long copies take: what is read and written where, at which speed, among the sessions that use the same devices.
+
+A copy reads and writes one thing after the other, so its time is the sum of its transfers'. A transfer takes
+
+- the device's time for the bytes in a run, ``bytes / block * seconds of a block in a run that finds no queue``,
+- for each stretch of read-ahead a turn in the queue, if there is one: among ``n`` sessions that wait for a device at a
+  time, one more request waits for all of theirs, which is what a random read takes under this load, and then has the
+  head brought back, which is what one takes without. With less than one session there, only so many turns are lost.
+  Writes are taken by caches and written behind the session: they take the transfer alone;
+- the server's own work on the bytes, at ``copy_bytes_per_second``.
+
+A move that locks its units frees the devices of those who wait for it. Where each session touches them ``h`` times a
+second, ``n`` sessions have become less than one after ``log(1 + n) / h`` seconds: others cost a copy no more than that.
+
+``n`` is by Little's law what waits on the tier per second. The shape is that of a closed queue (one device served in
+order, Denning and Buzen 1978), measured in the laboratory (``lab.postgresql.copy_time_factor_max``); what it cannot
+know (the length of read-ahead, a slower log) is learnt as a factor by kind of move, see ``copy_factors``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import exp, log
+
+import numpy as np
+
+from connectors.effects import CopyHabits, Locked, Transfer
+from connectors.model import F32, F64, I64, DatabaseDemand, Route, Signal, UnitKind, UnitTable
+from policies.benefit.foreground_wait import wait_weights
+from policies.model.plan import CopyFactor, PolicySettings, Situation, TierSpeed
+
+STATEMENT_SECONDS = 0.05  # of a statement that copies nothing: catalog, locks, commit
+BLOCKS_A_TOUCH = 4  # logical reads of a session that looks something up
+PRIOR_MOVES = 1.0  # what a factor is shrunk by, as if so many moves had taken just as long as predicted
+SURE_SECONDS = 1.0  # a move of that length says as much as a longer one
+MOST_FACTOR = 100.0  # a measurement further off than this was held up by something else
+_INDEXES = (UnitKind.INDEX, UnitKind.INDEX_PARTITION)
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A tier as one more reader finds it."""
+
+    speed: TierSpeed
+    waiting: float  # sessions that wait for it at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """One finished move: its kind, what it was predicted to take, factors aside, and what it took."""
+
+    kind: tuple[str, str, str]  # route, tier it left, tier it came to
+    predicted_seconds: float
+    seconds: float
+
+
+def devices_of(situation: Situation, settings: PolicySettings) -> tuple[Device, ...]:
+    """Every tier with the sessions that wait there at a time; no more than are at work in all."""
+    tiers = len(situation.tiers)
+    weights = wait_weights([tier.speed for tier in situation.tiers], settings)
+    tier = situation.tier_of_space[situation.units.space] if len(situation.units) else np.zeros(0, np.int32)
+    managed, waiting = tier >= 0, np.zeros(tiers)
+    for signal in np.flatnonzero(weights.any(axis=0)):
+        rates = situation.heat.rates[signal]
+        waiting += weights[:, signal] * np.bincount(tier[managed], weights=rates[managed], minlength=tiers)
+    active = situation.database.active
+    most = active if active == active else np.inf
+    shrunk = waiting * min(1.0, most / waiting.sum()) if waiting.sum() > 0 else waiting
+    return tuple(Device(each.speed, float(n)) for each, n in zip(situation.tiers, shrunk, strict=True))
+
+
+def run_seconds(size: F64, device: Device, settings: PolicySettings) -> F64:
+    """Seconds the device takes for that many bytes in a run, were nobody else there. Shape as given."""
+    speed = device.speed
+    idle = 1.0  # what is measured of a run holds the queue of random reads in it
+    if speed.idle_read_seconds > 0 and speed.random_read_seconds > speed.idle_read_seconds:
+        idle = speed.idle_read_seconds / speed.random_read_seconds
+    return np.asarray(size / settings.block_bytes * speed.sequential_read_seconds * idle, dtype=np.float64)
+
+
+def turns_seconds(size: F64, device: Device) -> F64:
+    """Seconds that a reader of that many bytes in a run waits for its turns among others. Shape as given."""
+    speed = device.speed
+    own = speed.idle_read_seconds or speed.random_read_seconds
+    turn = min(1.0, device.waiting) * (speed.random_read_seconds + min(own, speed.random_read_seconds))
+    return np.asarray((size / speed.read_ahead_bytes + 1.0) * turn, dtype=np.float64)
+
+
+def transfer_seconds(transfer: Transfer, device: Device | None, settings: PolicySettings) -> float:
+    """How long one transfer takes, factors aside; ``device``: None where its space has no tier."""
+    size = np.array([float(transfer.bytes)])
+    seconds = transfer.bytes * transfer.work_ratio / settings.copy_bytes_per_second
+    if device is not None and transfer.bytes:
+        seconds += float(run_seconds(size, device, settings)[0])
+        if not transfer.written and not transfer.whole:
+            seconds += float(turns_seconds(size, device)[0])
+    return seconds
+
+
+def route_seconds(
+    route: Route,
+    rows: Sequence[int],
+    situation: Situation,
+    settings: PolicySettings,
+    *,
+    brought: Mapping[str, str] | None = None,
+    devices: Sequence[Device] | None = None,
+) -> tuple[float, ...]:
+    """Seconds of each transfer of a route, factors aside.
+
+    Args:
+        route: as the engine offers it.
+        rows: of the units that it moves.
+        situation: the tiers, and who uses them.
+        settings: how fast the server itself is.
+        brought: unit key -> space, where moves that come before bring units.
+        devices: of the situation, where they are known already.
+    """
+    tier_of = {space.name: int(t) for space, t in zip(situation.spaces, situation.tier_of_space, strict=True)}
+    tiers = [tier_of.get((brought or {}).get(each.unit, each.space), -1) for each in route.transfers]
+    known = devices_of(situation, settings) if devices is None else devices
+
+    def seconds(found: Sequence[Device]) -> tuple[float, ...]:
+        at = [found[tier] if tier >= 0 else None for tier in tiers]
+        pairs = zip(route.transfers, at, strict=True)
+        return tuple(transfer_seconds(transfer, device, settings) for transfer, device in pairs)
+
+    among = seconds(known)
+    if route.locked is not Locked.ALL:
+        return among
+    alone = seconds([replace(device, waiting=0.0) for device in known])
+    touches = touches_per_second(np.array(rows, dtype=np.int64), situation)
+    lost = sum(among) - sum(alone)
+    if not touches > 0 or lost <= 0:
+        return among
+    stuck = log(1.0 + sum(device.waiting for device in known)) / touches
+    share = min(1.0, stuck / lost)
+    return tuple(a + (b - a) * share for a, b in zip(alone, among, strict=True))
+
+
+def touches_per_second(rows: I64, situation: Situation) -> float:
+    """How often one session looks something up in these units, or in a table or index that is locked with them."""
+    units, active = situation.units, situation.database.active
+    if not len(units):
+        return 0.0
+    ids = units.physical_id[rows]
+    tables = np.where(units.parent[rows] >= 0, units.parent[rows], ids)
+    together = np.isin(units.physical_id, np.concatenate((ids, tables))) | np.isin(units.parent, tables)
+    reads = float(situation.heat.rates[Signal.LOGICAL_READ, together].sum())
+    return reads / BLOCKS_A_TOUCH / (max(1.0, active) if active == active else 1.0)
+
+
+def around_seconds(route: Route, work: DatabaseDemand) -> float:
+    """Seconds of a route's statements beside its transfers: their own, and the transactions whose end it waits for.
+
+    A transaction takes what sessions at work are over transactions a second (Little's law), 0 where nobody counts.
+    """
+    lasts = work.active / work.transactions if work.transactions > 0 and work.active == work.active else 0.0
+    return STATEMENT_SECONDS * len(route.steps) + route.drains * lasts
+
+
+def usual_seconds(situation: Situation, settings: PolicySettings, habits: CopyHabits) -> F32:
+    """How long moving each unit takes where nobody has asked for its route. Shape ``(n,)``.
+
+    What is on the fastest tier is taken to go to the slowest, everything else to the fastest.
+    """
+    units, tiers = situation.units, len(situation.tiers)
+    seconds = units.size_bytes / settings.copy_bytes_per_second + STATEMENT_SECONDS
+    if not tiers or not len(units):
+        return np.asarray(seconds, dtype=np.float32)
+    devices = devices_of(situation, settings)
+    home = situation.tier_of_space[units.space].astype(np.int64)
+    size, source, read = _read(situation, habits)
+    for tier, device in enumerate(devices):
+        reads = size[source == tier]
+        turns = 0.0 if habits.whole else turns_seconds(reads, device)
+        seconds[source == tier] += read[source == tier] * (run_seconds(reads, device, settings) + turns)
+        comes = (home == 0) if tier == tiers - 1 else np.zeros(len(home), dtype=np.bool_)
+        comes = comes | (home != 0) if tier == 0 else comes
+        seconds[comes] += run_seconds(units.size_bytes[comes].astype(np.float64), device, settings)
+    return np.asarray(seconds * factor_of(settings.copy_factors, ("", "", "")), dtype=np.float32)
+
+
+def _read(situation: Situation, habits: CopyHabits) -> tuple[F64, I64, F64]:
+    """Bytes, tier and times of what moving each unit reads: itself, or its table where an index is built from it."""
+    units = situation.units
+    size, times = units.size_bytes.astype(np.float64), np.ones(len(units))
+    source = situation.tier_of_space[units.space].astype(np.int64)
+    if habits.index_reads_table:
+        parent = _parents(units)
+        built = np.isin(units.kind, _INDEXES) & (parent >= 0)
+        source = np.where(built, source[parent], source)
+        size, times = np.where(built, size[parent], size), np.where(built, float(habits.index_reads_table), times)
+    return size, source, times
+
+
+def _parents(units: UnitTable) -> I64:
+    """Row of each unit's table, -1 where there is none."""
+    return units.rows_of(units.parent)
+
+
+def factor_of(factors: Sequence[CopyFactor], kind: tuple[str, str, str]) -> float:
+    """How many times as long as predicted a kind of move takes, as far as moves have taught it; else as all do."""
+    by_kind = {(each.route, each.from_tier, each.to_tier): each.factor for each in factors}
+    return by_kind.get(kind, by_kind.get(("", "", ""), 1.0))
+
+
+def copy_factors(taught: Sequence[Taught]) -> tuple[CopyFactor, ...]:
+    """What finished moves teach: that of all kinds first, then one for each kind, drawn towards that of all.
+
+    A factor is the mean of how many times as long each took, by their logarithms, so that twice as long and half as
+    long cancel. Short moves weigh less, and what never happened weighs like ``PRIOR_MOVES`` that took just as long.
+    """
+    if not taught:
+        return ()
+    overall = _drawn(taught, 0.0)
+    kinds = sorted({each.kind for each in taught})
+    own = {kind: _drawn([each for each in taught if each.kind == kind], overall) for kind in kinds}
+    logs = {("", "", ""): overall, **own}
+    return tuple(
+        CopyFactor(route=route, from_tier=from_tier, to_tier=to_tier, factor=exp(value))
+        for (route, from_tier, to_tier), value in logs.items()
+    )
+
+
+def _drawn(taught: Sequence[Taught], towards: float) -> float:
+    """Mean logarithm of measured over predicted, drawn towards another one."""
+    weights, logs = PRIOR_MOVES, PRIOR_MOVES * towards
+    for each in taught:
+        ratio = min(max(each.seconds / each.predicted_seconds, 1 / MOST_FACTOR), MOST_FACTOR)
+        weight = min(1.0, each.seconds / SURE_SECONDS)
+        weights, logs = weights + weight, logs + weight * log(ratio)
+    return logs / weights

@@ -1,0 +1,271 @@
+"""How fast each tier really is: configured speeds, scaled by what counters measured.
+
+Per interval the engine gives one figure, the seconds that sessions waited for reads, and the units give how many reads
+of each class went to each tier. With the configured speeds as the prior this is a small regression: find one factor per
+tier so that ``sum of factor * wait by the prior`` comes near the measured wait. It is shrunk towards factor 1 as if the
+prior had been seen for ``PRIOR_READS`` reads, so a tier without traffic keeps its configured speed.
+
+A sum says little about a small part of it. What the waits leave possible for a tier lies between two ends: all of the
+wait that its reads share in was its own, and the others took as long as they possibly can. Where these are further
+apart than ``NARROW``, the tier keeps its configured speed (the nearest that is possible), whatever the regression says.
+
+How sure a speed is comes out of the same sums: how far each interval lay from what was believed before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from connectors.model import F64, I64, SIGNALS, Bools, Demand, Signal
+from policies.benefit.foreground_wait import wait_weights
+from policies.model.plan import PolicySettings, TierSpeed
+from policies.storage.closed_network import QUEUED_SECONDS
+
+PRIOR_READS = 1000.0  # what the configured speed weighs against measurement
+PRIOR_ERROR = 0.5  # standard error of a configured speed, as a share: data sheets and kinds are that far off
+NARROW = 2.0  # a speed is measured where the highest that the waits leave is at most this many times the lowest
+SERVED_AT_ONCE_ERROR = 3.0  # a tier without a queue is believed to be at most so many times as fast or slow ...
+QUEUE_ERROR = 20.0  # ... as configured, and one with a queue at most so many times as slow: sessions wait in line
+LARGEST_FACTOR = 100.0  # a measurement further off than this is a mistake, not a disk
+ROUNDS = 8  # in which what is known of one tier narrows what is possible for another
+LEAST_COVERAGE = 0.8  # of the database's reads must be known by tier, or the interval is passed over
+READS = (Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.DIRECT_READ)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceState:
+    """Decayed sums of the regression, enough to solve it at any time. They belong to one list of configured speeds."""
+
+    gram: F64  # (tiers, tiers) reads-weighted products of the tiers' shares of the wait by the prior
+    moment: F64  # (tiers,) the same against measured wait over wait by the prior
+    missed: F64  # (tiers,) squares of how far intervals lay from the belief before them, by the tiers' shares of them
+    count: F64  # (tiers,) intervals, by the same shares
+
+
+def empty_devices(tiers: int) -> DeviceState:
+    """No evidence about that many tiers."""
+    return DeviceState(
+        gram=np.zeros((tiers, tiers)), moment=np.zeros(tiers), missed=np.zeros(tiers), count=np.zeros(tiers)
+    )
+
+
+def reads_by_tier(demand: Demand, tier: I64, tiers: int) -> F64:
+    """Rates of each signal on each tier, shape ``(SIGNALS, tiers)``; ``tier`` of each column, -1 where not managed."""
+    managed = tier >= 0
+    return np.array(
+        [np.bincount(tier[managed], weights=rates[managed], minlength=tiers) for rates in demand.rates]
+    ).reshape(SIGNALS, tiers)
+
+
+def observe_spaces(
+    state: DeviceState, prior: Sequence[TierSpeed], demand: Demand, tier_of: Mapping[str, int], settings: PolicySettings
+) -> DeviceState:
+    """Let one interval teach the speeds, from read times that the engine keeps per space.
+
+    Nothing has to be told apart here: each tier has its own reads and its own wait.
+
+    Args:
+        state: evidence so far.
+        prior: configured speeds, fastest first.
+        demand: the interval; nothing is learnt without ``demand.spaces``.
+        tier_of: tier of each managed space by its name.
+        settings: gives the half-life with which evidence fades.
+    """
+    if demand.spaces is None:
+        return state
+    reads, waits = np.zeros(len(prior)), np.zeros(len(prior))
+    for row, name in enumerate(demand.spaces.name):
+        figures = demand.spaces.reads[row], demand.spaces.read_seconds[row]
+        if name in tier_of and np.isfinite(figures).all():
+            reads[tier_of[name]] += figures[0]
+            waits[tier_of[name]] += figures[1]
+    expected = reads * np.array([speed.random_read_seconds for speed in prior])
+    ratio = np.divide(waits, expected, out=np.ones(len(prior)), where=expected > 0)
+    ratio = np.clip(ratio, 1 / LARGEST_FACTOR, LARGEST_FACTOR)
+    weight = reads * demand.seconds
+    fading = 2.0 ** (-demand.seconds / settings.half_life_seconds)
+    used = (expected > 0).astype(np.float64)
+    return DeviceState(
+        gram=state.gram * fading + np.diag(weight),
+        moment=state.moment * fading + weight * ratio,
+        missed=state.missed * fading + used * np.square(ratio / _factors(state, prior) - 1.0),
+        count=state.count * fading + used,
+    )
+
+
+def observe(
+    state: DeviceState, prior: Sequence[TierSpeed], demand: Demand, tier: I64, settings: PolicySettings
+) -> DeviceState:
+    """Let one interval teach the speeds, from the one read time that the engine keeps for the whole database.
+
+    Args:
+        state: evidence so far.
+        prior: configured speeds, fastest first.
+        demand: the interval; ``demand.database.read_wait`` must be measured, or the interval is passed over.
+        tier: tier of each column of ``demand``, -1 where it is not managed.
+        settings: wait shares, and the half-life with which evidence fades.
+
+    Returns:
+        New evidence; the same when the interval measures no wait or too many of its reads have no known tier.
+    """
+    rates = reads_by_tier(demand, tier, len(prior))
+    reads = float(rates[list(READS)].sum())
+    all_reads = demand.database.reads if demand.database.reads == demand.database.reads else reads
+    weights = wait_weights(prior, settings)[:, list(READS)]
+    by_prior = (weights * rates[list(READS)].T).sum(axis=1)
+    expected = float(by_prior.sum())
+    measured = demand.database.read_wait
+    if not measured >= 0 or expected <= 0 or reads < LEAST_COVERAGE * all_reads:
+        return state
+    share = by_prior / expected
+    ratio = min(max(measured / expected, 1 / LARGEST_FACTOR), LARGEST_FACTOR)
+    fading = 2.0 ** (-demand.seconds / settings.half_life_seconds)
+    weight = reads * demand.seconds
+    return DeviceState(
+        gram=state.gram * fading + weight * np.outer(share, share),
+        moment=state.moment * fading + weight * ratio * share,
+        missed=state.missed * fading + share * (ratio / float(share @ _factors(state, prior)) - 1.0) ** 2,
+        count=state.count * fading + share,
+    )
+
+
+def _factors(state: DeviceState, prior: Sequence[TierSpeed]) -> F64:
+    """What each configured speed is to be multiplied with by the evidence so far. Shape ``(tiers,)``.
+
+    What the waits cannot tell stays as near to 1 as they allow; the regression is over the others.
+    """
+    low, high = left_possible(state, prior)
+    seen = np.diag(state.gram) >= PRIOR_READS
+    held = seen & ~_narrow(low, high)
+    factors = np.clip(1.0, low, high)
+    free = np.flatnonzero(~held)
+    shrunk = state.gram[np.ix_(free, free)] + PRIOR_READS * np.eye(len(free))
+    rest = state.moment[free] + PRIOR_READS - state.gram[np.ix_(free, np.flatnonzero(held))] @ factors[held]
+    factors[free] = np.clip(np.linalg.solve(shrunk, rest), 1 / LARGEST_FACTOR, LARGEST_FACTOR)
+    told = seen & ~held
+    factors[told] = np.clip(factors[told], low[told], high[told])
+    return np.asarray(factors, dtype=np.float64)
+
+
+def left_possible(state: DeviceState, prior: Sequence[TierSpeed]) -> tuple[F64, F64]:
+    """The least and the most that the waits leave for each factor; 1 / ``LARGEST_FACTOR`` and its inverse: anything.
+
+    ``gram[t] @ factors = moment[t]`` with no factor negative: the most is what the tier's own reads took if the others'
+    took the least they can, and the other way round. What is found of a tier without a queue narrows the others. What
+    is found of one with a queue does not: queues come and go, and the mean of two loads is the speed of neither.
+    """
+    own, others = np.diag(state.gram), state.gram - np.diag(np.diag(state.gram))
+    low, high = np.full(len(own), 1 / LARGEST_FACTOR), np.full(len(own), LARGEST_FACTOR)
+    enough = (own > 0) & (state.gram.sum() >= PRIOR_READS)
+    alone = np.clip(np.divide(state.moment, own, out=high.copy(), where=enough), low, high)
+    queued = np.array([speed.random_read_seconds > QUEUED_SECONDS for speed in prior], dtype=np.bool_)
+    believed = np.where(queued, low, 1 / SERVED_AT_ONCE_ERROR), np.where(queued, QUEUE_ERROR, SERVED_AT_ONCE_ERROR)
+    least, most = low, alone
+    for _ in range(ROUNDS):
+        other_most = np.minimum(believed[1], np.where(queued, alone, most))
+        other_least = np.minimum(np.maximum(believed[0], np.where(queued, low, least)), other_most)
+        most, least = (
+            np.clip(np.divide(state.moment - others @ other, own, out=end.copy(), where=enough), low, high)
+            for other, end in ((other_least, high), (other_most, low))
+        )
+    return least, most
+
+
+def _narrow(low: F64, high: F64) -> Bools:
+    """Whether what is possible is near enough to one speed to be called measured."""
+    return np.asarray(high <= NARROW * low, dtype=np.bool_)
+
+
+def error_ratios(state: DeviceState) -> F64:
+    """Standard error of each fitted speed as a share of it, for a time as long as was watched. Shape ``(tiers,)``.
+
+    What evidence there is of a tier by itself counts by how intervals scattered, as ``2 / n`` of their variance: the
+    mean so far errs, and so will the mean to come. The rest keeps the error of a configured speed.
+    """
+    own = np.diag(state.gram) / (np.diag(state.gram) + PRIOR_READS)
+    scatter = (state.missed + PRIOR_ERROR**2) / (state.count + 1.0)  # as if one interval had missed by the prior error
+    mean = scatter * 2.0 / np.maximum(state.count, 1.0)
+    error = np.sqrt(np.square((1.0 - own) * PRIOR_ERROR) + np.square(own) * np.minimum(mean, PRIOR_ERROR**2))
+    return np.asarray(error, dtype=np.float64)
+
+
+def calibrate(prior: Sequence[TierSpeed], state: DeviceState) -> tuple[TierSpeed, ...]:
+    """Speeds that agree best with configuration and measurement, fastest first.
+
+    Writes keep their configured time: read waits say nothing about them. No tier comes out slower than the one below
+    it, at worst as slow: then nothing is gained by moving there, which is what such a measurement means.
+
+    Raises:
+        ValueError: the evidence is about another number of tiers.
+    """
+    if state.moment.shape != (len(prior),):
+        raise ValueError(f"evidence about {len(state.moment)} tiers cannot calibrate {len(prior)}")
+    if not prior:
+        return ()
+    factors, errors, (low, high) = _factors(state, prior), error_ratios(state), left_possible(state, prior)
+    narrow = _narrow(low, high)
+    anything = (low <= 1 / LARGEST_FACTOR) & (high >= LARGEST_FACTOR)
+    speeds: list[TierSpeed] = []
+    for row in reversed(range(len(prior))):
+        below = speeds[-1] if speeds else None
+        seconds = prior[row].random_read_seconds
+        measured = bool(state.gram[row, row] >= PRIOR_READS and narrow[row])
+        told = not (measured or anything[row] or narrow[row])  # an interval to tell
+        fitted = replace(
+            _scaled(prior[row], float(factors[row]), measured=measured),
+            error_ratio=float(errors[row]) if measured or narrow[row] else PRIOR_ERROR,
+            idle_read_seconds=seconds,
+            least_read_seconds=float(low[row]) * seconds if told else 0.0,
+            most_read_seconds=float(high[row]) * seconds if told else 0.0,
+        )
+        speeds.append(_capped(fitted, below))
+    return tuple(reversed(speeds))
+
+
+def _scaled(speed: TierSpeed, factor: float, *, measured: bool) -> TierSpeed:
+    return replace(
+        speed,
+        random_read_seconds=speed.random_read_seconds * factor,
+        sequential_read_seconds=speed.sequential_read_seconds * factor,
+        measured=measured,
+    )
+
+
+def _capped(speed: TierSpeed, below: TierSpeed | None) -> TierSpeed:
+    if below is None:
+        return speed
+    return replace(
+        speed,
+        random_read_seconds=min(speed.random_read_seconds, below.random_read_seconds),
+        sequential_read_seconds=min(speed.sequential_read_seconds, below.sequential_read_seconds),
+    )
+
+
+def device_arrays(state: DeviceState) -> dict[str, NDArray[Any]]:
+    """The evidence as named arrays, for storing."""
+    return {"gram": state.gram, "moment": state.moment, "missed": state.missed, "count": state.count}
+
+
+def devices_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> DeviceState:
+    """The evidence that ``device_arrays`` took apart; what older versions stored says nothing about its own error.
+
+    Raises:
+        ValueError: an array is missing or the shapes do not belong together.
+    """
+    missing = {"gram", "moment"} - arrays.keys()
+    if missing:
+        raise ValueError(f"stored device evidence lacks {', '.join(sorted(missing))}")
+    gram = np.asarray(arrays["gram"], dtype=np.float64)
+    moment = np.asarray(arrays["moment"], dtype=np.float64)
+    if gram.shape != (len(moment), len(moment)):
+        raise ValueError(f"stored device evidence has shapes {gram.shape}, {moment.shape}")
+    nothing = np.zeros(len(moment))
+    missed, count = (np.asarray(arrays.get(name, nothing), dtype=np.float64) for name in ("missed", "count"))
+    if missed.shape != moment.shape or count.shape != moment.shape:
+        raise ValueError(f"stored device evidence has shapes {moment.shape}, {missed.shape}, {count.shape}")
+    return DeviceState(gram=gram, moment=moment, missed=missed, count=count)

@@ -1,0 +1,98 @@
+"""Foreground wait: what each unit costs its sessions on each tier, what a move would save, and what it costs.
+
+``wait = sum over I/O classes of rate * share of its time that sessions wait * seconds on that tier``. A read that the
+buffer pool answers and a write that a background process does later weigh nothing (unless settings say otherwise), so
+neither the busiest nor the most written unit wins by that alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from connectors.model import F64, I64, SIGNALS, DatabaseDemand, Signal
+from policies.model.plan import PolicySettings, TierSpeed
+
+HOUR = 3600.0
+
+
+def wait_weights(speeds: Sequence[TierSpeed], settings: PolicySettings) -> F64:
+    """Seconds that sessions wait for one I/O of each signal on each tier. Shape ``(tiers, SIGNALS)``."""
+    weights = np.zeros((len(speeds), SIGNALS))
+    for tier, speed in enumerate(speeds):
+        weights[tier, Signal.SYNC_READ] = speed.random_read_seconds
+        weights[tier, Signal.PREFETCHED_READ] = speed.sequential_read_seconds * settings.prefetched_wait_share
+        weights[tier, Signal.DIRECT_READ] = speed.sequential_read_seconds
+        weights[tier, Signal.ASYNC_WRITE] = speed.write_seconds * settings.write_wait_share
+        weights[tier, Signal.SYNC_WRITE] = speed.write_seconds
+    return weights
+
+
+def wait_per_hour(rates: F64, speeds: Sequence[TierSpeed], settings: PolicySettings) -> F64:
+    """Wait seconds per hour of each unit, were it on each tier.
+
+    Args:
+        rates: shape ``(SIGNALS, n)``, per second.
+        speeds: of the tiers, fastest first.
+        settings: the shares that sessions wait for.
+
+    Returns:
+        Shape ``(tiers, n)``. Summed signal by signal, so a unit's figure never depends on its neighbours.
+    """
+    wait = np.zeros((len(speeds), rates.shape[1]))
+    for tier, weights in enumerate(wait_weights(speeds, settings)):
+        for signal in np.flatnonzero(weights):
+            wait[tier] += rates[signal] * (weights[signal] * HOUR)
+    return wait
+
+
+def ceiling_ratio(database: DatabaseDemand) -> float:
+    """Amdahl: the share of session time that is foreground I/O, at most 1; NaN where the engine cannot tell.
+
+    No placement makes sessions faster than by this share, since a wait cannot become shorter than nothing.
+    """
+    writes = 0.0 if np.isnan(database.write_wait) else database.write_wait
+    if not database.active > 0 or np.isnan(database.read_wait):
+        return float("nan")
+    return float(min(1.0, (database.read_wait + writes) / database.active))
+
+
+def speedup(elapsed: float, saved: float) -> float:
+    """How many times faster work of ``elapsed`` seconds gets when ``saved`` seconds of its waits are gone.
+
+    Raises:
+        ValueError: more would be saved than there is, which no placement can do.
+    """
+    if not 0 <= saved < elapsed:
+        raise ValueError(f"{saved} s cannot be saved of {elapsed} s")
+    return elapsed / (elapsed - saved)
+
+
+def copy_seconds(size_bytes: I64, settings: PolicySettings) -> F64:
+    """How long copying takes by size alone, where nothing else is known; shape as given. See ``copy_time``."""
+    return np.asarray(size_bytes / settings.copy_bytes_per_second, dtype=np.float64)
+
+
+def move_cost_seconds(copying_seconds: F64, database: DatabaseDemand, settings: PolicySettings) -> F64:
+    """Session seconds a move costs: of every session that waits for disk, the share that stands still meanwhile."""
+    lost = waiting_sessions(database) * settings.foreground_slow_down
+    return np.asarray(copying_seconds * lost, dtype=np.float64)
+
+
+def waiting_sessions(database: DatabaseDemand) -> float:
+    """Sessions that wait for disk at a time, which a copy can hold up; at least one.
+
+    A session that computes does not wait for a copy. Where nobody measures the waits, all active sessions count.
+    """
+    share = ceiling_ratio(database)
+    waiting = database.active if np.isnan(share) else database.active * share
+    return float(max(1.0, waiting)) if waiting == waiting else 1.0
+
+
+def payback_seconds(cost_seconds: F64, saved_per_hour: F64) -> F64:
+    """How long a move must last to earn its cost; inf where it saves nothing."""
+    hours = np.divide(
+        cost_seconds, saved_per_hour, out=np.full(np.shape(cost_seconds), np.inf), where=saved_per_hour > 0
+    )
+    return np.asarray(hours * HOUR, dtype=np.float64)

@@ -1,0 +1,1 @@
+"""Demand and heat: counter deltas, decayed means, seasons, drift, renamed units."""

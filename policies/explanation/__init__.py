@@ -1,0 +1,1 @@
+"""Why, and why not: the numbers and sentences behind a verdict."""

@@ -1,0 +1,335 @@
+"""Why, and why not, in one or two plain sentences with the numbers behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import nan
+
+import numpy as np
+
+from connectors.amounts import format_bytes, format_rate, format_seconds
+from connectors.model import NO_WIDE, Signal
+from policies.benefit.foreground_wait import move_cost_seconds, payback_seconds
+from policies.benefit.guards import hit_ratio, physical_reads, writes
+from policies.explanation.figures import copying_of, judged_together, route_cost_of, surely, whole_of
+from policies.model.plan import MoveReason, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
+from policies.storage.capacity import largest_unit, room_bytes
+
+_GENERAL = {
+    Verdict.PROMOTE: "goes to faster storage, because sessions wait for its reads",
+    Verdict.DEMOTE: "goes to slower storage",
+    Verdict.STAYS_FAST: "stays on fast storage and is worth it",
+    Verdict.STAYS_SPARE: "stays on fast storage without need, since nothing better wants its room",
+    Verdict.IDLE: "stays: nobody uses it",
+    Verdict.CACHED: "stays: its reads are found in the buffer pool",
+    Verdict.SEQUENTIAL: "stays: it is read sequentially, ahead of the sessions",
+    Verdict.WRITE_DOMINATED: "stays: it is written more than read, and sessions do not wait for that",
+    Verdict.PINNED: "stays because of its pin",
+    Verdict.COOLING_DOWN: "stays: it was moved, or a move of it failed, not long ago",
+    Verdict.NO_ROUTE: "stays: it cannot be moved",
+    Verdict.NOT_ENOUGH_HISTORY: "stays: it has not been watched for long enough",
+    Verdict.GAIN_BELOW_FLOOR: "stays: faster storage would save too little",
+    Verdict.PAYBACK_TOO_LONG: "stays: moving it would take too long to pay back",
+    Verdict.WOULD_NOT_FIT: "stays: there is no room for it",
+    Verdict.NOT_MANAGED: "stays: no tier is configured for its space",
+    Verdict.WAITING: "waits for the next plan",
+    Verdict.LEVELLED: "goes to another space of its tier",
+    Verdict.NOT_ASKED: "stays: this mode of the balancer does not decide about it",
+    Verdict.LOG_LIKE: "stays: sessions wait for its writes, as for a log, and hardly for its reads",
+    Verdict.TOO_SMALL: "stays: it is so small that the buffer pool keeps it",
+    Verdict.UNCERTAIN: "stays: its gain is not sure enough to pay for a move",
+    Verdict.FADING: "stays: it was hot for too short a time, or long ago",
+    Verdict.UNPROVEN: "stays: it has not yet cost as much as moving it would",
+    Verdict.RAM_IS_CHEAPER: "stays: a larger buffer pool would serve it for less",
+}
+
+
+def verdict_sentence(verdict: Verdict) -> str:
+    """What a verdict means, without the numbers of a unit."""
+    return _GENERAL[verdict]
+
+
+def move_sentence(move: PlannedMove, makes_room_for: str) -> str:
+    """Why a move is in a plan."""
+    size = format_bytes(move.size_bytes)
+    what = move.key if not move.wide else f"{move.wide} with {_and_others(move)}"
+    if move.reason is MoveReason.MAKE_ROOM:
+        return (
+            f"{what} ({size}) gives way to {makes_room_for}; on {move.to_tier} its sessions wait "
+            f"{format_seconds(max(0.0, -move.wait_saved_per_hour))} more per hour."
+        )
+    if move.reason is MoveReason.PIN:
+        change = "saves" if move.wait_saved_per_hour >= 0 else "costs"
+        return (
+            f"{what} ({size}) goes to {move.to_tier} because it is pinned; that {change} "
+            f"{format_seconds(abs(move.wait_saved_per_hour))} of wait per hour."
+        )
+    if move.reason in _BY_MODE:
+        return f"{what} ({size}) {_BY_MODE[move.reason].format(move=move)}{_wait_change(move)}."
+    return (
+        f"{what} ({size}) on {move.to_tier} saves {format_seconds(move.wait_saved_per_hour)} of wait per hour "
+        f"and pays back in {format_seconds(move.payback_seconds)}."
+    )
+
+
+_BY_MODE = {
+    MoveReason.CLEAR: "is cold and leaves {move.from_tier}, of which a share is to be free",
+    MoveReason.LEVEL: "goes to {move.to_space}, so that the spaces of {move.to_tier} are used more evenly",
+    MoveReason.DRAIN: "goes to {move.to_space}, because {move.from_space} is to be emptied",
+}
+
+
+def _and_others(move: PlannedMove) -> str:
+    """The leading unit of what moves as a whole, and how many more there are."""
+    others = len(move.rows) - 1
+    return f"{move.key} and {others} more" if others else move.key
+
+
+def _wait_change(move: PlannedMove) -> str:
+    if move.wait_saved_per_hour == 0:
+        return ""
+    change = "saves" if move.wait_saved_per_hour > 0 else "costs"
+    return f"; that {change} {format_seconds(abs(move.wait_saved_per_hour))} of wait per hour"
+
+
+def explain(situation: Situation, plan: Plan, row: int, settings: PolicySettings) -> str:
+    """The verdict of one unit with the numbers behind it.
+
+    Args:
+        situation: what the plan was made from.
+        plan: what ``make_plan`` made of it.
+        row: of the unit table.
+        settings: with which it was made.
+    """
+    verdict = Verdict(int(plan.verdict[row]))
+    move = next((move for move in plan.moves if row in move.rows), None)
+    if move is not None:
+        with_it = f"{situation.units.key[row]} moves with {move.wide}. " if move.wide else ""
+        return f"{with_it}{move.sentence}{_why_alone(situation, plan, row)}"
+    facts = _facts(situation, plan, row, settings)
+    sentence = _SENTENCES[verdict](facts)
+    whole = whole_of(situation, plan, row)
+    others = f"{whole} as a whole" if whole else facts.with_others
+    together = f" It moves together with {others}." if others else ""
+    return f"{sentence}{together}{_why_alone(situation, plan, row)}"
+
+
+def _why_alone(situation: Situation, plan: Plan, row: int) -> str:
+    """Why a unit that could move with all of its space is judged by itself; "" where there is no such question."""
+    units = situation.units
+    if units.wide is None or units.wide[row] == NO_WIDE or whole_of(situation, plan, row):
+        return ""
+    name, inside = units.wide_names[int(units.wide[row])], np.equal(units.wide, units.wide[row])
+    if name in situation.no_wide:
+        return f" It cannot move with {name}: {situation.no_wide[name]}."
+    if np.isin(situation.pin[inside], (Pin.MUST, Pin.NEVER)).any():
+        return f" It does not move with {name}, which holds something pinned."
+    if not any(inside[move.rows[0]] for move in plan.moves):
+        return ""
+    size, saves = int(units.size_bytes[inside].sum()), float(plan.wait_saved_if_moved[inside].sum())
+    return (
+        f" It does not move with {name}: that would take {format_bytes(size)} and save {format_seconds(saves)} "
+        "per hour, less for its room than single units of it."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Facts:
+    """The numbers of one unit, ready to be put into a sentence."""
+
+    key: str
+    size: int
+    logical: float
+    hits: float
+    sync: float
+    prefetched: float
+    reads: float
+    writes: float
+    log_writes: float
+    saves: float
+    surely_saves: float  # NaN unless the verdict is that it is uncertain
+    observed: float
+    cooling: float
+    payback: float
+    pin: Pin
+    no_route: str
+    room: str
+    fast: str
+    space: str
+    with_others: str
+    on_fast: bool
+    limit: str
+    settings: PolicySettings
+
+
+def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings) -> _Facts:
+    units = situation.units
+    rates = situation.heat.rates[:, row : row + 1]
+    together = judged_together(situation, plan, row)
+    size = int(units.size_bytes[together].sum())
+    saves = float(plan.wait_saved_if_moved[together].sum())
+    cost = (
+        move_cost_seconds(np.array([copying_of(situation, together, settings)]), situation.database, settings)
+        + route_cost_of(situation, together).seconds
+    )
+    space = situation.spaces[int(units.space[row])]
+    return _Facts(
+        key=units.key[row],
+        size=size,
+        logical=float(rates[Signal.LOGICAL_READ, 0]),
+        hits=float(hit_ratio(rates)[0]),
+        sync=float(rates[Signal.SYNC_READ, 0]),
+        prefetched=float(rates[Signal.PREFETCHED_READ, 0]),
+        reads=float(physical_reads(rates)[0]),
+        writes=float(writes(rates)[0]),
+        log_writes=float(rates[Signal.SYNC_WRITE, 0]),
+        saves=saves,
+        surely_saves=surely(situation, together, settings) if plan.verdict[row] == Verdict.UNCERTAIN else nan,
+        observed=float(situation.heat.observed_seconds[row]),
+        cooling=float(situation.cooling_seconds[together].max()),
+        payback=float(payback_seconds(cost, np.array([saves]))[0]),
+        pin=Pin(int(situation.pin[row])),
+        no_route=next(
+            (why for at in together if (why := situation.no_route.get(units.key[int(at)]))), "no way is known"
+        ),
+        room=_room_text(situation, plan, size, settings),
+        fast=situation.tiers[0].name if situation.tiers else "fast storage",
+        space=space.name,
+        with_others=", ".join(units.key[int(at)] for at in together if at != row),
+        on_fast=int(situation.tier_of_space[units.space[row]]) == 0,
+        limit=_limit_text(plan, settings),
+        settings=settings,
+    )
+
+
+def _room_text(situation: Situation, plan: Plan, size: int, settings: PolicySettings) -> str:
+    """Why the fastest tier has no room for so many bytes once the plan has run."""
+    if not situation.tiers:
+        return ""
+    tier = situation.tiers[0].name
+    spaces = [space for row, space in enumerate(situation.spaces) if situation.tier_of_space[row] == 0]
+    rooms = [
+        room - _arriving(plan, space.name)
+        for space in spaces
+        if (room := room_bytes(space, settings.head_room_ratio)) is not None
+    ]
+    if not rooms:
+        return f"nobody knows how much room {tier} has; configure a capacity for its spaces"
+    if largest_unit(situation, 0, settings.head_room_ratio) < size:
+        return f"it is larger than any space of {tier}"
+    return f"{tier} has {format_bytes(max(0, max(rooms)))} left and what is there, or comes there, saves more per byte"
+
+
+def _arriving(plan: Plan, space: str) -> int:
+    """Bytes that a plan adds to a space."""
+    coming = sum(move.size_bytes for move in plan.moves if move.to_space == space)
+    return coming - sum(move.size_bytes for move in plan.moves if move.from_space == space)
+
+
+def _would_save(facts: _Facts) -> str:
+    return f"{facts.fast} would save {format_seconds(facts.saves)} per hour"
+
+
+def _not_fitting(facts: _Facts) -> str:
+    if facts.on_fast:
+        return (
+            f"{facts.key} is pinned off {facts.fast}, but no slower tier has known room for {format_bytes(facts.size)}."
+        )
+    saves, size = format_seconds(facts.saves), format_bytes(facts.size)
+    return f"{facts.key} would save {saves} per hour with {size}, but {facts.room}."
+
+
+def _staying_spare(facts: _Facts) -> str:
+    return (
+        f"{facts.key} gains only {format_seconds(max(0.0, -facts.saves))} per hour from {facts.fast}, "
+        "but nothing better wants its room."
+    )
+
+
+def _pinned(facts: _Facts) -> str:
+    wish = "kept on" if facts.pin is Pin.MUST else "kept off"
+    return f"{facts.key} is {wish} {facts.fast} by its pin, whatever its heat."
+
+
+_SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
+    Verdict.PROMOTE: lambda f: f"{f.key} {_GENERAL[Verdict.PROMOTE]}: {_would_save(f)}.",
+    Verdict.DEMOTE: lambda f: f"{f.key} {_GENERAL[Verdict.DEMOTE]}.",
+    Verdict.STAYS_FAST: lambda f: (
+        f"{f.key} stays on {f.fast}: sessions wait for {format_rate(f.sync)} of its reads per second."
+    ),
+    Verdict.STAYS_SPARE: _staying_spare,
+    Verdict.IDLE: lambda f: f"{f.key} had less than one access an hour; there is nothing to save.",
+    Verdict.CACHED: lambda f: (
+        f"{f.key} reads {f.logical:,.0f} blocks/s but {percent_text(f.hits)} are found in the buffer pool, "
+        f"so {_would_save(f)}."
+    ),
+    Verdict.SEQUENTIAL: lambda f: (
+        f"{f.key} is read sequentially ({format_rate(f.prefetched)} of {format_rate(f.reads)} blocks/s ahead "
+        f"of the sessions), so {_would_save(f)}, little of it for sure."
+    ),
+    Verdict.WRITE_DOMINATED: lambda f: (
+        f"{f.key} is written {format_rate(f.writes)} blocks/s and read {format_rate(f.reads)} blocks/s from storage; "
+        f"sessions do not wait for those writes, so {_would_save(f)}."
+    ),
+    Verdict.PINNED: _pinned,
+    Verdict.COOLING_DOWN: lambda f: (
+        f"{f.key} was moved, or a move of it failed, not long ago; it rests for another {format_seconds(f.cooling)}."
+    ),
+    Verdict.NO_ROUTE: lambda f: (
+        f"{f.key} would save {format_seconds(f.saves)} per hour, but it cannot be moved: {f.no_route}."
+    ),
+    Verdict.NOT_ENOUGH_HISTORY: lambda f: (
+        f"{f.key} has been watched for {format_seconds(f.observed)}; "
+        f"before {format_seconds(f.settings.minimum_history_seconds)} nothing is concluded."
+    ),
+    Verdict.GAIN_BELOW_FLOOR: lambda f: (
+        f"{f.key} waits for {format_rate(f.sync)} reads/s: {_would_save(f)}, "
+        f"and less than {format_seconds(f.settings.minimum_wait_saved_per_hour)} is not worth a move."
+    ),
+    Verdict.PAYBACK_TOO_LONG: lambda f: (
+        f"{f.key} ({format_bytes(f.size)}) would pay back in {format_seconds(f.payback)}, "
+        f"longer than {format_seconds(f.settings.payback_limit_seconds)}."
+    ),
+    Verdict.WOULD_NOT_FIT: _not_fitting,
+    Verdict.NOT_MANAGED: lambda f: f"{f.key} is in {f.space}, for which no tier is configured.",
+    Verdict.WAITING: lambda f: (
+        f"{f.key} would save {format_seconds(f.saves)} per hour, but better moves fill this plan's {f.limit}; "
+        f"it waits for the next one."
+    ),
+    Verdict.LEVELLED: lambda f: f"{f.key} {_GENERAL[Verdict.LEVELLED]}.",
+    Verdict.NOT_ASKED: lambda f: f"{f.key} {_GENERAL[Verdict.NOT_ASKED]}.",
+    Verdict.LOG_LIKE: lambda f: (
+        f"{f.key} is written {format_rate(f.log_writes)} blocks/s while sessions wait, and read "
+        f"{format_rate(f.reads)} blocks/s from storage: that is a log's work, "
+        f"which wants a device of its own or a write cache."
+    ),
+    Verdict.TOO_SMALL: lambda f: (
+        f"{f.key} has {format_bytes(f.size)} only: once used, the buffer pool keeps it, so {_would_save(f)}."
+    ),
+    Verdict.UNCERTAIN: lambda f: (
+        f"{f.key}: {_would_save(f)} on average, but surely only {format_seconds(f.surely_saves)}, "
+        f"and that does not pay for a move."
+    ),
+    Verdict.FADING: lambda f: f"{f.key} {_GENERAL[Verdict.FADING]}: {_would_save(f)} if it stayed so.",
+    Verdict.UNPROVEN: lambda f: (
+        f"{f.key}: {_would_save(f)}, but it was seen for {format_seconds(f.observed)} only and nobody knows how long "
+        f"it lasts; it is moved once it has cost as much as moving it would."
+    ),
+    Verdict.RAM_IS_CHEAPER: lambda f: (
+        f"{f.key} reads {format_rate(f.reads)} blocks/s with {format_bytes(f.size)}: keeping it in the "
+        f"buffer pool costs less than the fast storage that would serve so many reads."
+    ),
+}
+
+
+def percent_text(share: float) -> str:
+    """A share for people; what is not quite all never reads as 100%."""
+    return "more than 99.99%" if 0.9999 < share < 1 else f"{share * 100:.4g}%"
+
+
+def _limit_text(plan: Plan, settings: PolicySettings) -> str:
+    """Which limit of a plan kept something out."""
+    if len(plan.moves) >= settings.maximum_moves:
+        return f"limit of {settings.maximum_moves}"
+    return "time limit" if settings.maximum_bytes is None else f"limit of {format_bytes(settings.maximum_bytes)}"

@@ -1,0 +1,1 @@
+"""The words of a decision: settings, situation, verdicts, moves, plan, confidence intervals."""

@@ -1,0 +1,1 @@
+"""The modes of the ASP Balancer: clear, usage and capacity, preference, drain."""

@@ -1,0 +1,51 @@
+"""Mode ``hsm``, subtype ``ssd``: cold leaves the fastest tier until a stated share of each of its spaces is free.
+
+Cold is what would wait less than the floor more on the next slower tier. What is hot stays, even where the share is
+then not reached.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from connectors.model import Bools
+from policies.benefit.bundles import MICRO
+from policies.benefit.guards import may_leave
+from policies.model.plan import MoveReason, Pin, Situation
+from policies.placement.placement_state import Group
+from policies.placement.plan_draft import Draft, by_density
+from policies.storage.capacity import room_bytes
+
+
+def clear_groups(draft: Draft, situation: Situation, free_ratio: float) -> list[Group]:
+    """One group per demotion, the least regretted first.
+
+    Args:
+        draft: is extended.
+        situation: for the room of its spaces.
+        free_ratio: share of the capacity of each space that is to be free, 0 to 1.
+    """
+    loss = draft.bundles.wait[min(1, draft.board.tiers - 1)] - draft.bundles.wait[0]
+    coldest_first = list(reversed(by_density(draft, _cold(draft), loss)))
+    groups: list[Group] = []
+    for space in sorted(draft.board.spaces(0), key=lambda row: draft.board.names[row]):
+        free = room_bytes(situation.spaces[space], free_ratio)
+        missing = 0 if free is None else -free
+        for bundle in coldest_first:
+            if missing <= 0 or draft.left < 1:
+                break
+            hop = draft.board.way_down(bundle, MoveReason.CLEAR) if draft.board.home[bundle] == space else None
+            if hop is not None:
+                draft.board.do(hop)
+                groups.append(draft.keep(draft.group([hop])))
+                missing -= int(draft.bundles.size[bundle])
+    return groups
+
+
+def _cold(draft: Draft) -> Bools:
+    """Bundles on the fastest tier that may leave and lose less than the floor by it; preferred ones lose more."""
+    bundles, settings = draft.bundles, draft.settings
+    loss = (bundles.wait[min(1, draft.board.tiers - 1)] - bundles.wait[0]) * draft.preference(slice(None))
+    little = loss < settings.minimum_wait_saved_per_hour * MICRO
+    there = (bundles.tier == 0) & (bundles.size > 0) & may_leave(bundles, settings)
+    return np.asarray(there & (little | (bundles.pin == Pin.NEVER)), dtype=np.bool_)

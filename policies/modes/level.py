@@ -1,0 +1,134 @@
+"""Modes ``usage`` and ``capacity``: even out read load, or fill, among the spaces of one tier.
+
+The bundle that lowers the fullest space most per byte copied goes to the least full space that has room for it. Two
+dead-bands, as Citus has them, keep things at rest: a space within 10 % of the mean gives nothing away, and a move
+has to lower the fullest of the two spaces by at least half of what the bundle weighs. So no move ever raises the
+maximum, and moves that are made again and again under the same load come to an end: every one of them lowers the
+fullest of its two spaces, and thereby the sorted list of all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from connectors.model import F64, I64, Bools, Signal, Space
+from policies.benefit.bundles import MICRO, Bundles, canonical_order
+from policies.benefit.foreground_wait import HOUR
+from policies.model.plan import MoveReason, Situation, TierSpeed
+from policies.placement.placement_state import Board, Group, Hop
+from policies.placement.plan_draft import Draft, Names
+from policies.storage.capacity import room_bytes
+
+DEAD_BAND = 0.10  # above the mean
+LEAST_IMPROVEMENT = 0.5  # of what the bundle weighs where it is
+_DIGITS = 9  # beyond these, two moves lower a space equally much per byte
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weight:
+    """What is to be evened out. All but ``scale`` are whole numbers, so that no sum depends on its order."""
+
+    of_bundle: F64  # (m,)
+    elsewhere: F64  # (spaces,) what a space carries beside its bundles
+    scale: F64  # (spaces,) spaces are even where what they carry, by this, is equal
+
+    def of_spaces(self, board: Board, spaces: list[int]) -> F64:
+        """What each space carries as the board stands, movable or not, by its scale. Shape ``(len(spaces),)``."""
+        carried = self.elsewhere + np.bincount(board.home, weights=self.of_bundle, minlength=len(board.room))
+        return np.asarray((carried / self.scale)[spaces], dtype=np.float64)
+
+    def mean(self, board: Board, spaces: list[int]) -> float:
+        """What each space would carry, were they even."""
+        scale = self.scale[spaces]
+        return float((self.of_spaces(board, spaces) * scale).sum() / scale.sum())
+
+
+def read_load(bundles: Bundles, speed: TierSpeed, spaces: int) -> Weight:
+    """Microseconds per hour that a space is busy with reads, prefetched ones included.
+
+    Args:
+        bundles: of the situation.
+        speed: of the tier.
+        spaces: how many there are.
+    """
+    seconds = read_seconds(bundles.rates, speed)
+    return Weight(of_bundle=np.rint(seconds * HOUR * MICRO), elsewhere=np.zeros(spaces), scale=np.ones(spaces))
+
+
+def read_seconds(rates: F64, speed: TierSpeed) -> F64:
+    """Seconds per second that reads take on a tier, prefetched ones included. Shape ``(n,)`` of ``(SIGNALS, n)``."""
+    ahead = rates[Signal.PREFETCHED_READ] + rates[Signal.DIRECT_READ]
+    seconds = rates[Signal.SYNC_READ] * speed.random_read_seconds + ahead * speed.sequential_read_seconds
+    return np.asarray(seconds, dtype=np.float64)
+
+
+def fill(situation: Situation, bundles: Bundles) -> Weight:
+    """Used share of each space's capacity, 0 to 1; a space of unknown capacity counts as empty and endless."""
+    size = bundles.size.astype(np.float64)
+    capacity, used = np.array([capacity_and_used(space) for space in situation.spaces], dtype=np.float64).T
+    held = np.bincount(bundles.space, weights=size, minlength=len(capacity))
+    return Weight(of_bundle=size, elsewhere=used - held, scale=np.maximum(capacity, 1))
+
+
+def capacity_and_used(space: Space) -> tuple[float, float]:
+    """Bytes; what is not free counts as used, whoever uses it. Infinity and 0 where the capacity is not known."""
+    free = room_bytes(space, 0.0)
+    if free is None:
+        return inf, 0.0
+    capacity = space.capacity_bytes if space.capacity_bytes is not None else space.used_bytes + free
+    return capacity, capacity - free
+
+
+def level_groups(draft: Draft, tier: int, weight: Weight, movable: Bools) -> list[Group]:
+    """One group per move, each from a space above the dead-band.
+
+    Args:
+        draft: is extended.
+        tier: whose spaces are evened out; those of unknown room neither give nor take.
+        weight: what is evened out.
+        movable: bundles that may move.
+    """
+    spaces = sorted(draft.board.spaces(tier), key=lambda space: draft.board.names[space])
+    groups: list[Group] = []
+    while len(spaces) > 1 and draft.left > 0:
+        hop = _best(draft, spaces, weight, movable & ~draft.moved)
+        if hop is None:
+            break
+        draft.board.do(hop)
+        groups.append(draft.keep(draft.group([hop])))
+    return groups
+
+
+def _best(draft: Draft, spaces: list[int], weight: Weight, movable: Bools) -> Hop | None:
+    """The best move out of the fullest space that has one."""
+    carried = weight.of_spaces(draft.board, spaces)
+    limit = weight.mean(draft.board, spaces) * (1 + DEAD_BAND)
+    fullest_first = np.argsort(-carried, kind="stable")
+    for source in fullest_first[carried[fullest_first] > limit]:
+        items = np.flatnonzero(movable & (draft.board.home == spaces[source]))
+        for target in reversed(fullest_first):
+            if carried[target] < carried[source]:
+                ends = (spaces[source], spaces[target])
+                bundle = _lightening(draft, items, ends, (carried[source], carried[target]), weight)
+                if bundle is not None:
+                    return Hop(bundle, *ends, MoveReason.LEVEL)
+    return None
+
+
+def _lightening(
+    draft: Draft, items: I64, ends: tuple[int, int], carried: tuple[float, float], weight: Weight
+) -> int | None:
+    """The bundle that lowers the fuller end most per byte, None where none does by enough; of equals the largest."""
+    leaving, coming = (weight.of_bundle[items] / weight.scale[space] for space in ends)
+    lowered = carried[0] - np.maximum(carried[0] - leaving, carried[1] + coming)
+    fits = draft.bundles.size[items] + draft.bundles.transient[items] <= draft.board.room[ends[1]]
+    good = np.flatnonzero(fits & (leaving > 0) & (lowered >= LEAST_IMPROVEMENT * leaving))
+    if not len(good):
+        return None
+    size = np.maximum(draft.bundles.size[items[good]], 1).astype(np.float64)
+    score = lowered[good] / size
+    order = canonical_order(np.round(score / score.max(), _DIGITS), -size, Names(draft.keys, items[good]))
+    return int(items[good[order[0]]])

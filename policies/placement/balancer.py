@@ -1,0 +1,374 @@
+"""The balancer: a situation in, an ordered plan with its value, bound, gap and a verdict for every unit out.
+
+Promises of every plan, whatever prefix of it is carried out: no space is filled past its head-room, the source counting
+as occupied until its copy is done; what gives way goes directly before what needs its room; each such group saves more
+than it loses. Pins are the exception: they are carried out first because somebody asked, whatever they cost.
+
+Several spaces of a tier: the one with most free room that fits is taken. A space whose free bytes and capacity are both
+unknown is no target, neither up nor down, since its head-room could not be promised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import inf
+
+import numpy as np
+
+from connectors.model import F64, I8, Bools
+from policies.benefit.bundles import MICRO, Bundles, bundles_of
+from policies.benefit.costs import dearness
+from policies.benefit.foreground_wait import ceiling_ratio, wait_weights
+from policies.benefit.guards import first_of, why_not
+from policies.model.plan import LeftBehind, Pin, Plan, PolicySettings, Situation, Verdict
+from policies.placement.granularity import Groups, Side, aligned, both_ways, decided, groups_of
+from policies.placement.granularity_choice import decide, shared_dual
+from policies.placement.group_order import tables_first
+from policies.placement.hsm import best_groups, pin_groups, proven_bound, value_bound
+from policies.placement.movements import planned_moves
+from policies.placement.placement_problem import question
+from policies.placement.placement_state import Board, Group
+from policies.placement.plan_draft import Balance, Draft, Names
+from policies.placement.relief import reliefs
+from policies.placement.turnover import within_turnover
+from policies.placement.uncertainty import intervals, present_wait
+from policies.storage.capacity import largest_unit
+
+FEW_ITEMS = 500
+WIDE_GAP = 0.001  # of the limit
+LEAST = 0.5  # microseconds per hour
+
+
+def make_plan(
+    situation: Situation, settings: PolicySettings, *, demote: bool = True, time_limit_seconds: float = inf
+) -> Plan:
+    """Plan in mode ``hsm``: hot up, and cold down where its room is needed.
+
+    The same situation gives the same plan, in whatever order its units are listed.
+
+    Args:
+        situation: what the plan is made from.
+        settings: limits and weights.
+        demote: False fills free room only and takes nothing down.
+        time_limit_seconds: the plan ends before the group of moves whose copying would pass this.
+    """
+    if not situation.tiers:
+        return nothing(situation)
+    begin = partial(_begun, settings=settings, demote=demote, seconds=time_limit_seconds)
+    groups = groups_of(situation)
+    if groups is None or not groups.open.any():
+        only = situation if groups is None else groups.of(np.zeros_like(groups.open))
+        sketch = _sketched(begin(only), time_limit_seconds)
+        return _finished([sketch], sketch.limit)
+    return _finished(*_sketches(groups, begin, time_limit_seconds))
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What no plan beats, microseconds per hour."""
+
+    gain: float  # by prices alone, which is near where items are many
+    items: int
+    closer: Callable[[], float]  # by searching too, which takes as long as the plan itself
+
+    def above(self, saved: float) -> float:
+        """The limit over a plan that saves so much, looked at closely where few items leave a gap worth explaining.
+
+        Waits are whole microseconds, so less than one is nothing: prices near 0 leave such a rest of a limit.
+        """
+        if self.gain < LEAST:
+            return 0.0
+        if saved <= 0 or self.items > FEW_ITEMS or self.gain - saved <= WIDE_GAP * self.gain:
+            return self.gain
+        return min(self.gain, max(saved, self.closer()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Begun:
+    """A plan with nothing but its pins."""
+
+    situation: Situation
+    reasons: list[I8]
+    side: Side
+    pinned: list[Group]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sketch:
+    """A plan before its figures are worked out."""
+
+    situation: Situation
+    draft: Draft
+    pinned: int  # groups that pins ask for
+    groups: list[Group]
+    staying: I8
+    limit: Limit  # of plans that go the same ways
+
+    def worth(self) -> tuple[int, float]:
+        """What ranks plans of one situation: pins first, then what is saved less what it costs."""
+        balance = Balance(self.draft)
+        for hop in (hop for group in self.groups for hop in group.hops):
+            balance.add(hop)
+        return self.pinned, balance.net
+
+
+def _begun(situation: Situation, *, settings: PolicySettings, demote: bool, seconds: float) -> _Begun:
+    bundles = bundles_of(situation, settings)
+    reasons = reasons_of(situation, bundles, settings)
+    wanted = (bundles.pin == Pin.MUST) & (reasons[0] == Verdict.PROMOTE)
+    draft = new_draft(situation, bundles, settings, demote=demote, seconds=seconds)
+    open_to = [(reason == Verdict.PROMOTE) & (bundles.pin != Pin.MUST) for reason in reasons]
+    pinned = pin_groups(draft, wanted)
+    return _Begun(situation=situation, reasons=reasons, side=Side(draft=draft, open_to=open_to), pinned=pinned)
+
+
+def _sketched(begun: _Begun, seconds: float) -> _Sketch:
+    """The groups that follow the pins; what was begun is used up."""
+    situation, draft, open_to = begun.situation, begun.side.draft, begun.side.open_to
+    bundles, settings = draft.bundles, draft.settings
+    asked = question(draft, situation.tiers, open_to)
+    limit, more = value_bound(asked)
+    pins = _saved(begun.pinned)
+    board = _after(_fresh_board(situation, bundles, settings), begun.pinned)
+    groups = [*begun.pinned, *_ordered(best_groups(draft, situation.tiers, open_to, asked), board)]
+    fresh = partial(_fresh_board, situation, bundles, settings)
+    paying = within_turnover(groups, draft, situation, fresh())
+    kept = within_limits(tables_first(paying, bundles, situation.units, fresh()), settings, seconds)
+    large = (bundles.size > draft.left_bytes) | (bundles.copying > draft.left_copying)
+    full = large | more | (draft.left < 1) | (len(kept) < len(groups))
+    return _Sketch(
+        situation=situation,
+        draft=draft,
+        pinned=len(begun.pinned),
+        groups=kept,
+        staying=_staying(bundles, begun.reasons[0], settings, full=full),
+        limit=Limit(pins + limit, len(asked.bundle), lambda: pins + proven_bound(asked)),
+    )
+
+
+def _sketches(groups: Groups, begin: Callable[[Situation], _Begun], seconds: float) -> tuple[list[_Sketch], Limit]:
+    """Plans with the groups that deserve it as a whole, with none and with all; and what no plan of any kind beats."""
+    none, every = np.zeros_like(groups.open), groups.open
+    tiers = groups.situation.tiers
+    single, whole = begin(groups.of(none)), begin(groups.of(every))
+    fresh = new_draft(
+        whole.situation, whole.side.draft.bundles, whole.side.draft.settings, demote=single.side.draft.demote
+    )
+    sides = single.side, Side(draft=aligned(single.side.draft, fresh), open_to=whole.side.open_to)
+    taken = decided(groups, *sides, tiers)
+    ways, pins = both_ways(groups, *sides, tiers), _saved(single.pinned)
+    limit = Limit(pins + shared_dual(ways).bound, len(ways), lambda: pins + decide(ways).placement.bound)
+    begun = [single, whole]
+    if taken.any() and not np.array_equal(taken, every):
+        begun.insert(0, begin(groups.of(taken)))
+    return [_sketched(each, seconds) for each in begun], limit
+
+
+def _finished(sketches: list[_Sketch], limit: Limit) -> Plan:
+    """The best of some sketches."""
+    best = sketches[0] if len(sketches) == 1 else max(sketches, key=_Sketch.worth)  # of equals the first
+    nothing_beats = limit.above(_saved(best.groups))
+    return plan_of(best.situation, best.draft.bundles, best.draft.settings, best.groups, best.staying, nothing_beats)
+
+
+def reasons_of(
+    situation: Situation, bundles: Bundles, settings: PolicySettings, *, total: float | None = None
+) -> list[I8]:
+    """Verdict of each bundle about coming to each tier but the slowest, at least about the fastest.
+
+    ``total``: microseconds per hour that all managed bundles wait now, None: that these are all.
+    """
+    weights = wait_weights([tier.speed for tier in situation.tiers], settings)
+    total = present_wait(bundles, situation) if total is None else total
+    targets = range(max(1, len(situation.tiers) - 1))
+    limits = [tier.limits for tier in situation.tiers]
+    largest = [largest_unit(situation, tier, settings.head_room_ratio) for tier in range(len(situation.tiers))]
+    return why_not(bundles, weights, targets, total, settings, limits, largest)
+
+
+def within_limits(groups: Sequence[Group], settings: PolicySettings, seconds: float) -> list[Group]:
+    """The longest prefix of groups that copies no more and no longer; a group is carried out whole or not at all."""
+    spent = np.cumsum(np.array([group.size for group in groups], dtype=np.int64))
+    lasts = np.cumsum(np.array([group.copying for group in groups], dtype=np.float64))
+    most = copy_limit_bytes(settings), copy_limit_micros(settings, seconds)
+    return list(
+        groups[: min(int(np.searchsorted(*each, side="right")) for each in zip((spent, lasts), most, strict=True))]
+    )
+
+
+def copy_limit_bytes(settings: PolicySettings) -> float:
+    """Bytes that a plan may copy; inf without a limit."""
+    return inf if settings.maximum_bytes is None else float(settings.maximum_bytes)
+
+
+def copy_limit_micros(settings: PolicySettings, seconds: float = inf) -> float:
+    """Microseconds that a plan may copy, no more than so many seconds; inf without a limit."""
+    limits = [seconds, *(limit for limit in (settings.maximum_copy_seconds,) if limit is not None)]
+    return min(limits) * MICRO
+
+
+def plan_of(
+    situation: Situation,
+    bundles: Bundles,
+    settings: PolicySettings,
+    groups: Sequence[Group],
+    staying: I8,
+    limit: float = 0.0,
+    left_behind: tuple[LeftBehind, ...] = (),
+) -> Plan:
+    """Groups of moves as a plan with its figures.
+
+    Args:
+        situation: what the groups were made from.
+        bundles: of the situation.
+        settings: limits and weights.
+        groups: in the order in which they are carried out.
+        staying: verdict of each bundle, were it not moved. Shape ``(m,)``.
+        limit: microseconds per hour that no plan of this kind beats; the plan's own saving where that is more.
+        left_behind: what a drain leaves in its space.
+    """
+    saved = _saved(groups)
+    verdicts, chosen = _verdicts(bundles, situation, staying, groups)
+    wait = bundles.unit_wait
+    hops = [hop for group in groups for hop in group.hops]
+    spared = reliefs(bundles, situation, hops)
+    total = present_wait(bundles, situation) / MICRO
+    interval, share = intervals(bundles, situation, settings, hops, spared, total)
+    return Plan(
+        moves=tuple(planned_moves(groups, bundles, situation)),
+        wait_per_hour=total,
+        wait_saved_per_hour=saved / MICRO,
+        bound_per_hour=max(limit, saved) / MICRO,
+        gap_ratio=_gap_ratio(saved, limit),
+        ceiling_ratio=ceiling_ratio(situation.database),
+        verdict=verdicts[bundles.of_row],
+        benefit_per_hour=wait[-1] - wait[0],
+        wait_saved_if_moved=saved_by_unit(situation, wait),
+        chosen=chosen[bundles.of_row],
+        whole=situation.whole,
+        left_behind=left_behind,
+        wait_saved_low_per_hour=interval.low,
+        wait_saved_high_per_hour=interval.high,
+        saved_ratio_low=share.low,
+        saved_ratio_high=share.high,
+        relief_per_hour=sum(spared),
+    )
+
+
+def nothing(situation: Situation) -> Plan:
+    """The plan where configuration knows no tier."""
+    n = len(situation.units)
+    return Plan(
+        moves=(),
+        wait_per_hour=0.0,
+        wait_saved_per_hour=0.0,
+        bound_per_hour=0.0,
+        gap_ratio=0.0,
+        ceiling_ratio=ceiling_ratio(situation.database),
+        verdict=np.full(n, Verdict.NOT_MANAGED, dtype=np.int8),
+        benefit_per_hour=np.zeros(n),
+        wait_saved_if_moved=np.zeros(n),
+        chosen=np.zeros(n, dtype=np.bool_),
+        wait_saved_low_per_hour=0.0,
+        wait_saved_high_per_hour=0.0,
+        saved_ratio_low=0.0,
+        saved_ratio_high=0.0,
+    )
+
+
+def _saved(groups: Iterable[Group]) -> float:
+    return sum(group.saved for group in groups)
+
+
+def new_draft(
+    situation: Situation, bundles: Bundles, settings: PolicySettings, *, demote: bool = True, seconds: float = inf
+) -> Draft:
+    """An empty draft: everything is where it is now."""
+    return Draft(
+        bundles=bundles,
+        board=_fresh_board(situation, bundles, settings),
+        settings=settings,
+        keys=Names(situation.units.key, bundles.lead),
+        moved=np.zeros(len(bundles), dtype=np.bool_),
+        left=settings.maximum_moves,
+        left_bytes=copy_limit_bytes(settings),
+        left_copying=copy_limit_micros(settings, seconds),
+        demote=demote,
+        dearness=dearness(situation.turned_over_ratio, settings),
+    )
+
+
+def _fresh_board(situation: Situation, bundles: Bundles, settings: PolicySettings) -> Board:
+    return Board(bundles, situation, settings)
+
+
+def saved_by_unit(situation: Situation, wait: F64) -> F64:
+    """Seconds per hour each unit would save on the fastest tier, 0 where it is not managed."""
+    tier = situation.tier_of_space[situation.units.space].astype(np.int64)
+    here = np.take_along_axis(wait, np.maximum(tier, 0)[np.newaxis, :], axis=0)[0]
+    return np.where(tier >= 0, here - wait[0], 0.0)
+
+
+def _gap_ratio(saved: float, limit: float) -> float:
+    return min(1.0, max(0.0, 1.0 - saved / limit)) if limit > 0 else 0.0
+
+
+def _after(board: Board, groups: Iterable[Group]) -> Board:
+    for group in groups:
+        for hop in group.hops:
+            board.do(hop)
+    return board
+
+
+def _ordered(groups: Sequence[Group], board: Board) -> list[Group]:
+    """Groups by saving per byte copied, each as soon as there is room for it; as given where that leads nowhere."""
+    waiting = sorted(groups, key=lambda group: -group.saved / max(1, group.size))  # stable: ties keep the draft's order
+    done: list[Group] = []
+    while waiting:
+        ready = [board.carry_out(group) for group in waiting]
+        done += [group for group, fits in zip(waiting, ready, strict=True) if fits]
+        waiting = [group for group, fits in zip(waiting, ready, strict=True) if not fits]
+        if not any(ready):
+            return list(groups)
+    return done
+
+
+def _staying(bundles: Bundles, reasons: I8, settings: PolicySettings, *, full: Bools) -> I8:
+    """Verdict of each bundle, should the plan leave it where it is; ``full``: a limit of the plan is in its way."""
+    verdict = np.where(bundles.tier == 0, _verdicts_on_fast(bundles, settings), reasons).astype(np.int8)
+    left_over = (bundles.tier > 0) & (reasons == Verdict.PROMOTE)
+    verdict[left_over] = np.where(full, Verdict.WAITING, Verdict.WOULD_NOT_FIT)[left_over]
+    return verdict
+
+
+def _verdicts(bundles: Bundles, situation: Situation, staying: I8, groups: Sequence[Group]) -> tuple[I8, Bools]:
+    """Verdict of each bundle, and whether it is on the fastest tier once the plan has run."""
+    verdict, tier = staying.copy(), bundles.tier.copy()
+    for hop in (hop for group in groups for hop in group.hops):
+        before, after = int(bundles.tier[hop.bundle]), int(situation.tier_of_space[hop.target])
+        tier[hop.bundle] = after
+        verdict[hop.bundle] = _direction(before, after)
+    return verdict, tier == 0
+
+
+def _direction(before: int, after: int) -> Verdict:
+    if after == before:
+        return Verdict.LEVELLED
+    return Verdict.PROMOTE if after < before else Verdict.DEMOTE
+
+
+def _verdicts_on_fast(bundles: Bundles, settings: PolicySettings) -> I8:
+    """Verdicts of bundles that are on the fastest tier and stay there."""
+    never = bundles.pin == Pin.NEVER
+    worth = bundles.wait[-1] - bundles.wait[0] >= settings.minimum_wait_saved_per_hour * MICRO
+    cases: list[tuple[Bools, I8 | Verdict]] = [
+        (bundles.pin == Pin.MUST, Verdict.PINNED),
+        (never & (bundles.cooling > 0), Verdict.COOLING_DOWN),
+        (never & ~bundles.routable, Verdict.NO_ROUTE),
+        (never, Verdict.WOULD_NOT_FIT),
+        (worth, Verdict.STAYS_FAST),
+        (bundles.observed < settings.minimum_history_seconds, Verdict.NOT_ENOUGH_HISTORY),
+    ]
+    return first_of(cases, Verdict.STAYS_SPARE)

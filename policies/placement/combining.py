@@ -1,0 +1,62 @@
+"""Moves of a plan that one statement can do at once, made one: a table with its indexes, where both were chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
+
+from policies.explanation.verdicts import move_sentence
+from policies.model.plan import MoveReason, Plan, PlannedMove, PolicySettings, Situation
+from policies.placement.group_order import INDEXES
+from policies.placement.transit import without_room
+
+
+def combined(plan: Plan, first: int, second: int, situation: Situation, settings: PolicySettings) -> Plan | None:
+    """The plan with two of its moves as one, where the first of them was or else where the second was.
+
+    None where they do not go the same way for the same reason, or where a space would not hold the new order.
+    """
+    one, other = plan.moves[first], plan.moves[second]
+    if _way(one) != _way(other):
+        return None
+    if situation.units.kind[one.rows[0]] in INDEXES and situation.units.kind[other.rows[0]] not in INDEXES:
+        one, other = other, one  # a table leads its indexes
+    both = _both(one, other)
+    rest = [move for at, move in enumerate(plan.moves) if at not in (first, second)]
+    for at in (first, second - 1):
+        comes = next((move.key for move in rest[at:] if move.reason is not MoveReason.MAKE_ROOM), both.key)
+        moves = _grouped((*rest[:at], _told(both, other, comes), *rest[at:]), {one.group, other.group})
+        if without_room(moves, situation, settings, situation.transient) is None:
+            return replace(plan, moves=moves)
+    return None
+
+
+def _grouped(moves: Sequence[PlannedMove], joined: set[int]) -> tuple[PlannedMove, ...]:
+    """Moves of two groups that have become one, and of those between them: a group is carried out without a gap."""
+    places = [at for at, move in enumerate(moves) if move.group in joined]
+    within = {move.group for move in moves[places[0] : places[-1] + 1]} | joined
+    return tuple(replace(move, group=min(within)) if move.group in within else move for move in moves)
+
+
+def _way(move: PlannedMove) -> tuple[str, str, str, str]:
+    return move.from_space, move.to_space, move.reason, move.wide
+
+
+def _both(one: PlannedMove, other: PlannedMove) -> PlannedMove:
+    """Two moves as one, the first leading."""
+    saved = one.wait_saved_per_hour + other.wait_saved_per_hour
+    paid = [each for each in (one, other) if each.payback_seconds < inf]
+    cost = sum(each.payback_seconds * each.wait_saved_per_hour for each in paid)
+    return replace(
+        one,
+        rows=(*one.rows, *other.rows),
+        size_bytes=one.size_bytes + other.size_bytes,
+        wait_saved_per_hour=saved,
+        copy_seconds=one.copy_seconds + other.copy_seconds,
+        payback_seconds=cost / saved if len(paid) == 2 and saved > 0 else inf,
+    )
+
+
+def _told(both: PlannedMove, other: PlannedMove, comes: str) -> PlannedMove:
+    return replace(both, sentence=move_sentence(replace(both, key=f"{both.key} with {other.key}"), comes))

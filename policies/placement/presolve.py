@@ -1,0 +1,180 @@
+"""Plans over very many units, most of which nothing can be said of but why not.
+
+What is on the slowest tier cannot give way, and where the guards let it come to no other it cannot come up either: so
+it is nothing that a plan could move. The guards judge all such units some thousands at a time, and only those that they
+let come up are put before the solver, beside what is on faster tiers or pinned. Of the others their verdicts are kept,
+and the sums that figures of the whole plan depend on. So a plan takes memory for what it weighs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from connectors.model import F64, I8, I64, Bools, Signal, UnitTable
+from policies.benefit.bundles import MICRO, Bundles, bundles_of
+from policies.model.plan import Beside, HeatView, Pin, Plan, PolicySettings, Situation, Verdict
+from policies.placement.balancer import make_plan, reasons_of, saved_by_unit
+from policies.placement.plan_draft import Names
+from policies.placement.uncertainty import present_wait
+from policies.storage.limits import drive_io, written_per_day
+
+AT_ONCE = 2048  # units that the guards judge in one go
+WORTH_NARROWING = 0.9  # share of the units: with more to be weighed, all are
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """What the guards said of the units of a situation; of those that are to be weighed it means nothing yet."""
+
+    weighed: Bools  # (n,)
+    verdict: I8  # (n,)
+    benefit_per_hour: F64  # (n,)
+    wait_saved_if_moved: F64  # (n,)
+    beside: Beside  # the others in sums
+
+
+def make_narrow_plan(
+    situation: Situation, settings: PolicySettings, *, demote: bool = True, time_limit_seconds: float = inf
+) -> Plan:
+    """The plan that ``make_plan`` makes, from the units that it can depend on."""
+    # Without a floor whatever gains nothing may come up too, and a whole space is judged with all that is in it.
+    if situation.tiers and settings.minimum_wait_saved_per_hour > 0 and not situation.units.wide_names:
+        judged = _judged(situation, settings)
+        rows = np.flatnonzero(judged.weighed)
+        if len(rows) <= WORTH_NARROWING * len(judged.weighed):
+            some = replace(situation_of(situation, rows), beside=judged.beside)
+            return _widened(make_plan(some, settings, demote=demote, time_limit_seconds=time_limit_seconds), judged)
+    return make_plan(situation, settings, demote=demote, time_limit_seconds=time_limit_seconds)
+
+
+def _judged(situation: Situation, settings: PolicySettings) -> _Judged:
+    """The guards' word on everything that is not weighed in any case."""
+    units, count = situation.units, len(situation.units)
+    weighed = _in_any_case(situation)
+    verdict, benefit, saved = np.zeros(count, dtype=np.int8), np.zeros(count), np.zeros(count)
+    total, beside = _present_wait(situation, settings), Beside()
+    for some in _slices(units.bundle, ~weighed):
+        part = situation_of(situation, some)
+        bundles = bundles_of(part, settings)
+        reasons = reasons_of(part, bundles, settings, total=total)
+        rising = np.logical_or.reduce([reason == Verdict.PROMOTE for reason in reasons])
+        weighed[some], verdict[some] = rising[bundles.of_row], reasons[0][bundles.of_row]
+        if bundles.unit_wait.any():
+            benefit[some] = bundles.unit_wait[-1] - bundles.unit_wait[0]
+            saved[some] = saved_by_unit(part, bundles.unit_wait)
+        beside = _with(beside, bundles, ~rising & (bundles.tier >= 0), situation, settings)
+    return _Judged(weighed=weighed, verdict=verdict, benefit_per_hour=benefit, wait_saved_if_moved=saved, beside=beside)
+
+
+def _in_any_case(situation: Situation) -> Bools:
+    """Units that are pinned or not on the slowest tier, with all that move with them. Shape ``(n,)``."""
+    bundle, tier = situation.units.bundle, situation.tier_of_space[situation.units.space]
+    weighed = (situation.pin != Pin.NONE) | ((tier >= 0) & (tier < max(1, len(situation.tiers) - 1)))
+    return _with_companions(bundle, weighed)
+
+
+def _with_companions(bundle: I64, some: Bools) -> Bools:
+    """Those units and all that move with them. Shape ``(n,)``."""
+    if _each_alone(bundle) or not some.any():
+        return some
+    return np.asarray(some | np.isin(bundle, bundle[some]), dtype=np.bool_)
+
+
+def _each_alone(bundle: I64) -> bool:
+    """Whether the numbers show at a glance that nobody moves with another: they ascend, as physical ids do."""
+    return bool((bundle[1:] > bundle[:-1]).all())
+
+
+def _present_wait(situation: Situation, settings: PolicySettings) -> float:
+    """Microseconds per hour that all managed bundles wait; a bundle without I/O but hits does not."""
+    bundle, busy = situation.units.bundle, np.zeros(len(situation.units), dtype=np.bool_)
+    for signal in Signal:
+        if signal != Signal.LOGICAL_READ:
+            busy |= situation.heat.rates[signal] != 0
+    busy = _with_companions(bundle, busy)
+    parts = (situation_of(situation, some) for some in _slices(bundle, busy))
+    return sum(present_wait(bundles_of(part, settings), part) for part in parts)
+
+
+def _with(beside: Beside, bundles: Bundles, others: Bools, situation: Situation, settings: PolicySettings) -> Beside:
+    """The sums with some more bundles in them, all on the slowest tier."""
+    wait, rates = bundles.wait[-1, others], bundles.rates[:, others]
+    io = drive_io(rates, situation.tiers[-1].limits)
+    return Beside(
+        wait=beside.wait + float(wait.sum()),
+        doubt=beside.doubt + float(np.square(wait * bundles.error[others]).sum()),
+        io=beside.io + float(io.sum()),
+        whole_io=beside.whole_io + float(np.rint(io * MICRO).sum()),
+        written=beside.written + float(np.rint(written_per_day(rates, settings.block_bytes)).sum()),
+    )
+
+
+def situation_of(situation: Situation, rows: I64) -> Situation:
+    """The situation with some of its units only, in the order of the rows, which ascend."""
+    units, heat = situation.units, situation.heat
+    columns: dict[str, F64 | None] = {field.name: getattr(heat, field.name) for field in fields(HeatView)}
+    some_heat: dict[str, Any] = {name: None if of is None else of[..., rows] for name, of in columns.items()}
+    return replace(
+        situation,
+        units=UnitTable(
+            physical_id=units.physical_id[rows],
+            key=Names(units.key, rows),
+            kind=units.kind[rows],
+            size_bytes=units.size_bytes[rows],
+            space=units.space[rows],
+            bundle=units.bundle[rows],
+            parent=units.parent[rows],
+            wide=None if units.wide is None else units.wide[rows],
+            wide_names=units.wide_names,
+        ),
+        heat=HeatView(**some_heat),
+        pin=situation.pin[rows],
+        cooling_seconds=situation.cooling_seconds[rows],
+        copy_seconds=None if situation.copy_seconds is None else situation.copy_seconds[rows],
+        whole=None if situation.whole is None else situation.whole[rows],
+        growth=None if situation.growth is None else situation.growth[rows],
+    )
+
+
+def _widened(plan: Plan, judged: _Judged) -> Plan:
+    """A plan of the units that were weighed, with what was said of all others."""
+    rows = np.flatnonzero(judged.weighed)
+    chosen = np.zeros(len(judged.weighed), dtype=np.bool_)
+    for column, weighed in (
+        (judged.verdict, plan.verdict),
+        (judged.benefit_per_hour, plan.benefit_per_hour),
+        (judged.wait_saved_if_moved, plan.wait_saved_if_moved),
+        (chosen, plan.chosen),
+    ):
+        column[rows] = weighed
+    return replace(
+        plan,
+        moves=tuple(replace(move, rows=tuple(rows[list(move.rows)].tolist())) for move in plan.moves),
+        verdict=judged.verdict,
+        benefit_per_hour=judged.benefit_per_hour,
+        wait_saved_if_moved=judged.wait_saved_if_moved,
+        chosen=chosen,
+    )
+
+
+def _slices(bundle: I64, which: Bools) -> Iterator[I64]:
+    """Rows of some units, ascending, at most about ``AT_ONCE`` at a time and no bundle torn."""
+    if _each_alone(bundle):
+        for first in range(0, len(which), AT_ONCE):
+            some = first + np.flatnonzero(which[first : first + AT_ONCE])
+            if len(some):
+                yield some
+        return
+    rows = np.flatnonzero(which)
+    together = rows[np.argsort(bundle[rows], kind="stable")]
+    edges = np.append(np.flatnonzero(np.diff(bundle[together])) + 1, len(together))
+    first = 0
+    while first < len(together):
+        after = int(edges[np.searchsorted(edges, min(first + AT_ONCE, len(together)))])
+        yield np.sort(together[first:after])
+        first = after

@@ -1,0 +1,41 @@
+"""Whether the moves of a plan find room in their order: each copy, its growth, and what the way takes beyond it.
+
+While a bundle is copied its source still holds it, and the target holds the copy and what the route needs beyond it
+(sorts, journals, all that a table space has allocated). Afterwards the source is free of it, and the target holds the
+copy alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from policies.model.plan import PlannedMove, PolicySettings, Situation
+from policies.storage.capacity import room_bytes
+
+
+def without_room(
+    moves: Iterable[PlannedMove], situation: Situation, settings: PolicySettings, transient: Mapping[str, int]
+) -> PlannedMove | None:
+    """The first move that finds no room at its turn; None where all do.
+
+    Args:
+        moves: in the order in which they are carried out.
+        situation: with the room of every space; its growth counts.
+        settings: for the head-room.
+        transient: bytes beyond the copy while a move runs, by ``PlannedMove.name``.
+    """
+    room = {space.name: room_bytes(space, settings.head_room_ratio) for space in situation.spaces}
+    for move in moves:
+        target, source, size = room[move.to_space], room[move.from_space], expected_bytes(move, situation)
+        if target is None or target < size + transient.get(move.name, 0):
+            return move
+        room[move.to_space] = target - size
+        if source is not None:
+            room[move.from_space] = source + size
+    return None
+
+
+def expected_bytes(move: PlannedMove, situation: Situation) -> int:
+    """Bytes of what a move copies, with what it is expected to grow by until then."""
+    rows = list(move.rows)
+    return move.size_bytes + (0 if situation.growth is None else int(situation.growth[rows].sum()))

@@ -1,0 +1,1 @@
+"""How much fast storage is worth buying, and what throughput another placement brings."""

@@ -1,0 +1,174 @@
+"""Throughput that another placement would bring: sessions that go round in a closed network (``loop``).
+
+Saved wait is no throughput: a session that waits less comes back sooner and asks again, until the next queue holds it.
+What it rests on: the number of sessions stays, the mix of transactions stays, and the buffer pool misses the same
+blocks per transaction wherever they come from. Reads ahead of sessions (scans, reports) are taken to go on at their own
+pace, not the transactions': they take their share of a tier off it. Where the processor ends up as the bottleneck the
+forecast is too high, and no counter of reads could tell: the interval then reaches far, because time spent elsewhere is
+all that is left.
+
+Each tier is taken to be one device with one queue. A tier that is configured as an array is not forecast: how many of
+its drives serve at a time is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from connectors.model import F64, I64, Bools, DatabaseDemand, Signal
+from policies.benefit.foreground_wait import HOUR, wait_per_hour
+from policies.model.chunks import parts
+from policies.model.confidence import MODEL_ERROR, Interval, spread
+from policies.model.plan import Plan, PolicySettings, Situation, Tier, TierSpeed
+from policies.storage.closed_network import BACKGROUND, QUEUED_SECONDS, ROWS, TRANSACTIONS, closed_loop, queued_tiers
+
+ELSEWHERE_ERROR = 0.02  # of a session's whole time: how far off the rest is that no counter shows
+READ_AHEAD = (Signal.PREFETCHED_READ, Signal.DIRECT_READ)
+AT_ONCE = 1.5  # requests that a slow tier is said to serve at a time; more: it is several devices
+NAN = float("nan")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What a placement is predicted to do. NaN where it is not forecast; ``why_not`` then says why."""
+
+    transactions: float  # per second
+    interval: Interval  # of transactions; holds ``settings.certainty`` of outcomes
+    wait_per_transaction: float  # read wait, seconds
+    present_transactions: float  # per second, as measured
+    sessions: float  # active on average, as measured; they stay as many
+    why_not: str = ""  # "" where it is forecast; else the reason, to go after "not forecast: "
+
+    @property
+    def gain(self) -> float:
+        """Throughput over that of the present placement."""
+        return self.transactions / self.present_transactions
+
+    @property
+    def latency(self) -> float:
+        """Seconds that a session spends on one transaction; by Little's law, sessions over throughput."""
+        return self.sessions / self.transactions if self.transactions else NAN
+
+    @property
+    def present_latency(self) -> float:
+        """The same of the present placement, as measured."""
+        return self.sessions / self.present_transactions if self.present_transactions > 0 else NAN
+
+    @property
+    def latency_interval(self) -> Interval:
+        """Of the latency: the ends of the throughput's, the other way round."""
+        low, high = self.interval.low, self.interval.high
+        return Interval(low=self.sessions / high if high else NAN, high=self.sessions / low if low else NAN)
+
+
+def session_seconds(database: DatabaseDemand) -> float:
+    """Seconds that sessions spend on one transaction, as measured; NaN where either is unknown or nothing was done."""
+    return database.active / database.transactions if database.transactions > 0 else NAN
+
+
+def forecast_plan(situation: Situation, settings: PolicySettings, plan: Plan) -> Forecast:
+    """What is predicted once all moves of a plan are done; of a plan without moves, what there is."""
+    return forecast(situation, settings, tiers_after(situation, plan))
+
+
+def tiers_after(situation: Situation, plan: Plan) -> I64:
+    """Tier of each unit once all moves of a plan are done, -1 where it is not managed. Shape ``(n,)``."""
+    tier = situation.tier_of_space[situation.units.space].astype(np.int64)
+    row_of = {each.name: row for row, each in enumerate(situation.tiers)}
+    for move in plan.moves:
+        tier[list(move.rows)] = row_of[move.to_tier]
+    return tier
+
+
+def forecast(situation: Situation, settings: PolicySettings, tier: I64) -> Forecast:
+    """Predict throughput with each unit on the tier given.
+
+    Args:
+        situation: heat, present homes, speeds as calibrated, and the whole database's demand.
+        settings: wait shares, and the certainty of the interval.
+        tier: row of ``situation.tiers`` for each unit, shape ``(n,)``; -1 where it is not managed.
+    """
+    database = situation.database
+    why_not = _unforeseeable(situation)
+    here = situation.tier_of_space[situation.units.space].astype(np.int64)
+    now, then = (_waits(situation, settings, where) for where in (here, tier))
+    loop = None if why_not else closed_loop(now, situation)
+    if loop is None:
+        return Forecast(
+            transactions=NAN,
+            interval=Interval(low=NAN, high=NAN),
+            wait_per_transaction=NAN,
+            present_transactions=database.transactions,
+            sessions=database.active,
+            why_not=why_not or "no reads were seen that anybody could wait for",
+        )
+    network = loop.network(then[:, :, np.newaxis])
+    error = np.hypot(MODEL_ERROR, _counting_error(situation, tier)) * spread(settings.certainty)
+    slack = ELSEWHERE_ERROR * spread(settings.certainty) * network.sessions / database.transactions
+    rate, wait = network.solve()
+    low, _ = network.changed(float(np.exp(error)), slack).solve()
+    high, _ = network.changed(float(np.exp(-error)), -slack).solve()
+    return Forecast(
+        transactions=float(rate[0]),
+        interval=Interval(low=float(low[0]), high=float(high[0])),
+        wait_per_transaction=float(wait[0]),
+        present_transactions=database.transactions,
+        sessions=database.active,
+    )
+
+
+def _unforeseeable(situation: Situation) -> str:
+    """Why there can be no forecast; "" where there can."""
+    database = situation.database
+    if not database.transactions > 0:
+        return "the engine counts no transactions" if np.isnan(database.transactions) else "no transaction was seen"
+    if not database.active > 0:
+        unknown = np.isnan(database.active)
+        return "the engine does not tell how long sessions execute" if unknown else "no session was seen at work"
+    arrays = [tier.name for tier in situation.tiers if is_array(tier)]
+    if arrays:
+        return f"{' and '.join(arrays)} {'is an array' if len(arrays) == 1 else 'are arrays'} of several devices"
+    return ""
+
+
+def is_array(tier: Tier) -> bool:
+    """Whether a tier is configured as several devices: by its RAID level, or by more I/Os than a slow drive serves."""
+    seconds, most = tier.speed.idle_read_seconds or tier.speed.random_read_seconds, tier.limits.io_per_second
+    several = most is not None and seconds > QUEUED_SECONDS and most * seconds > AT_ONCE
+    return tier.limits.raid is not None or several
+
+
+def _waits(situation: Situation, settings: PolicySettings, tier: I64) -> F64:
+    """Rows of ``loop``: waits of transactions, and how long reads of the background take. Shape ``(ROWS, tiers)``.
+
+    Reads ahead keep a tier, and the session that asked, busy for their whole time, however little of it is waited for
+    where there is no queue.
+    """
+    speeds = [each.speed for each in situation.tiers]
+    ahead = np.zeros(len(situation.heat.rates), dtype=np.bool_)
+    ahead[list(READ_AHEAD)] = True
+    sums = np.zeros((ROWS, len(speeds)))
+    for row, signals, shares in (
+        (TRANSACTIONS, ~ahead, settings),
+        (BACKGROUND, ahead, replace(settings, prefetched_wait_share=1.0)),
+    ):
+        for part in parts(len(tier)):
+            sums[row] += _waits_by_tier(situation.heat.rates[:, part], signals, tier[part], speeds, shares)
+    return sums
+
+
+def _waits_by_tier(rates: F64, signals: Bools, tier: I64, speeds: Sequence[TierSpeed], settings: PolicySettings) -> F64:
+    """Seconds a second that reads of some signals take on each tier. Shape ``(tiers,)``."""
+    wait = wait_per_hour(rates * signals[:, np.newaxis], speeds, settings) / HOUR
+    managed = np.flatnonzero(tier >= 0)
+    return np.bincount(tier[managed], weights=wait[tier[managed], managed], minlength=len(speeds)).astype(np.float64)
+
+
+def _counting_error(situation: Situation, tier: I64) -> float:
+    """Standard error of the reads that stay on queued tiers, as a share of them: they are counted, so by their root."""
+    there = (tier >= 0) & queued_tiers(situation)[np.maximum(tier, 0)]
+    reads = situation.heat.rates[Signal.SYNC_READ, there] * situation.heat.observed_seconds[there]
+    return float(1 / np.sqrt(max(1.0, reads.sum())))

@@ -1,0 +1,1 @@
+"""What storage can do and costs: limits, prices, queues, closed networks."""

@@ -1,0 +1,30 @@
+"""What a tier can bear beside bytes: I/Os per second of its drives and bytes written per day, by unit.
+
+Drive I/Os follow the RAID formula of ``purchase``: reads that no cache answers, and host writes times the factor. What
+is read or written in runs costs one I/O per ``RUN_BLOCKS`` blocks. Everything is per unit and adds up, so a solver can
+take each limit as one more resource beside capacity.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from connectors.model import F64, Signal
+from policies.model.plan import TierLimits
+from policies.storage.purchase import WRITE_FACTORS
+
+DAY = 86400.0
+RUN_BLOCKS = 16.0  # blocks that one sequential I/O moves: 128 KiB of 8 KiB, the usual read-ahead
+
+
+def drive_io(rates: F64, limits: TierLimits) -> F64:
+    """Drive I/Os per second that each unit causes on a tier, shape ``(n,)``, of rates ``(SIGNALS, n)``."""
+    in_runs = rates[Signal.PREFETCHED_READ] + rates[Signal.DIRECT_READ]
+    written = rates[Signal.ASYNC_WRITE] + rates[Signal.SYNC_WRITE]
+    factor = 1 if limits.raid is None else WRITE_FACTORS[limits.raid]
+    return np.asarray(rates[Signal.SYNC_READ] + in_runs / RUN_BLOCKS + written * factor, dtype=np.float64)
+
+
+def written_per_day(rates: F64, block_bytes: int) -> F64:
+    """Bytes that each unit writes in a day wherever it is, shape ``(n,)``; the copy that brings it comes on top."""
+    return np.asarray((rates[Signal.ASYNC_WRITE] + rates[Signal.SYNC_WRITE]) * block_bytes * DAY, dtype=np.float64)

@@ -1,0 +1,1 @@
+"""What hotplace itself costs: memory, processor time, the server's time."""

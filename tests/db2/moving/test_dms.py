@@ -1,0 +1,134 @@
+"""Table spaces that manage containers of their own: swapped in two passes, or converted for good. Golden text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from connectors.db2.reading.storage import Storage, TableSpace
+from connectors.db2.routes.space_move import Instance, space_route
+from connectors.db2.routes.statements import SpaceChange, change_of
+from connectors.model import NoRoute, Route
+from tests.db2.facts import SETTINGS, STORAGE, bundle, space
+
+FOLDERS = {"SSD_FILES": "/ssd/files", "HDD_FILES": "/hdd/files"}
+SITE = Storage(STORAGE.spaces, STORAGE.groups, FOLDERS)
+FILES = {"/hdd/files/a": 488, "/hdd/files/it's": 240}
+DMS = space(automatic=False, group="", grows=False, containers=tuple(FILES), container_pages=FILES)
+
+
+def to(target: str, of: TableSpace = DMS, instance: Instance | None = None) -> Route | NoRoute:
+    """The table space to a folder or a storage group."""
+    whole = replace(bundle(), space="HDD_FILES")
+    return space_route(SITE, of, whole, target, SETTINGS, instance or Instance())
+
+
+def route(target: str) -> Route:
+    """There has to be one."""
+    found = to(target)
+    assert isinstance(found, Route), found
+    return found
+
+
+def untagged(sql: str) -> str:
+    """Without the comment that names the move."""
+    return sql.partition(" /* hotplace ")[0]
+
+
+def test_golden_swap() -> None:
+    """As many files of the same sizes as there were, added and dropped in one statement; back likewise."""
+    found = route("SSD_FILES")
+    assert [untagged(step.sql) for step in found.steps] == [
+        (
+            "ALTER TABLESPACE \"TS_SLOW\" ADD (FILE '/ssd/files/TS_SLOW.0' 488, FILE '/ssd/files/TS_SLOW.1' 240) "
+            "DROP (FILE '/hdd/files/a', FILE '/hdd/files/it''s')"
+        )
+    ]
+    assert [untagged(step.sql) for step in found.undo_steps] == [
+        (
+            "ALTER TABLESPACE \"TS_SLOW\" ADD (FILE '/hdd/files/a' 488, FILE '/hdd/files/it''s' 240) "
+            "DROP (FILE '/ssd/files/TS_SLOW.0', FILE '/ssd/files/TS_SLOW.1')"
+        )
+    ]
+    assert found.transient_bytes == 1_600_000  # all 2,000,000 that are allocated, of which 400,000 are the bundle's
+
+
+def test_golden_conversion() -> None:
+    """MANAGED BY AUTOMATIC STORAGE, then REBALANCE; there is no way back, and that is said."""
+    found = route("FAST")
+    assert [untagged(step.sql) for step in found.steps] == [
+        'ALTER TABLESPACE "TS_SLOW" MANAGED BY AUTOMATIC STORAGE USING STOGROUP "FAST"',
+        'ALTER TABLESPACE "TS_SLOW" REBALANCE',
+    ]
+    assert found.undo_steps == ()
+    assert "no way back" in found.notes[0]
+
+
+def test_statements_are_read_back() -> None:
+    """What a crash leaves of a route is its statements: they tell where the containers should be."""
+    swap = change_of(route("SSD_FILES").steps[0].sql)
+    assert swap is not None
+    assert (swap.add, swap.drop) == (("/ssd/files/TS_SLOW.0", "/ssd/files/TS_SLOW.1"), tuple(FILES))
+    convert = change_of(route("FAST").steps[0].sql)
+    assert convert == SpaceChange(
+        "TS_SLOW", 'MANAGED BY AUTOMATIC STORAGE USING STOGROUP "FAST"', "FAST", converts=True
+    )
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "ALTER TABLESPACE \"TS\" ADD (FILE '/a' 1) DROP",  # half of it is no swap
+        'ALTER TABLESPACE "TS" MANAGED BY AUTOMATIC STORAGE USING STOGROUP "G" REBALANCE',
+        'ALTER TABLESPACE "TS" MANAGED BY DATABASE USING STOGROUP "G"',
+    ],
+)
+def test_a_broken_twin_is_neither(broken: str) -> None:
+    """Text that is nearly such a statement names no files and no group."""
+    found = change_of(broken)
+    assert found is not None
+    assert (found.group, found.add, found.drop, found.converts) == ("", (), (), False)
+
+
+@pytest.mark.parametrize(
+    ("target", "of", "instance", "code"),
+    [
+        ("HDD_FILES", DMS, Instance(), "already_there"),
+        ("NOWHERE", DMS, Instance(), "no_space"),
+        ("SSD_FILES", space(), Instance(), "no_way_back"),
+        ("SSD_FILES", replace(DMS, only_files=False), Instance(), "devices"),
+        ("SSD_FILES", DMS, Instance(partitions=2), "several_members"),
+        ("SSD_FILES", DMS, Instance(purescale=True), "purescale"),
+        ("FAST", DMS, Instance(purescale=True), "purescale"),
+        ("FAST", replace(DMS, managed="S"), Instance(), "sms"),
+    ],
+)
+def test_what_does_not_go(target: str, of: TableSpace, instance: Instance, code: str) -> None:
+    """Each with its reason before anything is sent."""
+    found = to(target, of, instance)
+    assert isinstance(found, NoRoute), found
+    assert found.code == code
+
+
+def test_several_partitions_still_convert() -> None:
+    """Paths of a storage group are the same on every database partition: no container is named."""
+    assert isinstance(to("FAST", instance=Instance(partitions=2)), Route)
+
+
+def test_offline_ways_are_written_out() -> None:
+    """SMS and temporary table spaces: the statements for a person, in the sentence."""
+    sms = to("FAST", replace(DMS, managed="S"))
+    assert isinstance(sms, NoRoute)
+    assert 'TABLESPACE ("TS_SLOW") ... REDIRECT; SET STOGROUP PATHS FOR "FAST" ON' in sms.sentence
+    temporary = to("FAST", replace(DMS, permanent=False))
+    assert isinstance(temporary, NoRoute)
+    assert 'CREATE SYSTEM TEMPORARY TABLESPACE "TS_SLOW_NEW" MANAGED BY AUTOMATIC STORAGE' in temporary.sentence
+    assert 'DROP TABLESPACE "TS_SLOW"' in temporary.sentence
+
+
+def test_a_home_is_a_folder_a_group_or_itself() -> None:
+    """All containers in one folder: that is where it is; in two folders it is nowhere but in itself."""
+    assert SITE.home_of(DMS) == "HDD_FILES"
+    assert SITE.home_of(replace(DMS, containers=("/hdd/files/a", "/ssd/files/b"))) == "TS_SLOW"
+    assert SITE.home_of(space()) == "SLOW"

@@ -1,0 +1,273 @@
+"""Routes and their statements: golden text, and every reason why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from connectors.db2.reading.names import literal
+from connectors.db2.reading.storage import Storage, TableSpace
+from connectors.db2.reading.tables import TableFacts
+from connectors.db2.routes.space_move import Instance, space_route
+from connectors.db2.routes.statements import (
+    PHASES,
+    Homes,
+    Phase,
+    SpaceChange,
+    change_of,
+    move_table,
+    phase_of,
+    rebalance,
+    reduce_space,
+    swap_containers,
+    to_automatic,
+    using_group,
+)
+from connectors.db2.routes.table_move import table_route
+from connectors.db2.settings import Db2Settings
+from connectors.model import NoRoute, Route, UnitKind
+from tests.db2.facts import FAST_SPACE, INDEX, PLAIN_INDEX, SETTINGS, SPACE, STORAGE, TABLE, bundle, space, table
+
+
+def to_fast(facts: TableFacts | None = TABLE, settings: Db2Settings = SETTINGS) -> Route | NoRoute:
+    """The table to the fast table space."""
+    return table_route(facts, bundle(), SPACE, FAST_SPACE, settings)
+
+
+def to_group(of: TableSpace | None = SPACE, group: str = "FAST", *, purescale: bool = False) -> Route | NoRoute:
+    """The table space to a storage group."""
+    whole = replace(bundle(), space="SLOW")
+    return space_route(STORAGE, of, whole, group, SETTINGS, Instance(purescale=purescale))
+
+
+def untagged(route: Route | NoRoute) -> list[str]:
+    """Statements of the way there, without their tags."""
+    assert isinstance(route, Route), route
+    return [step.sql.partition(" /* hotplace ")[0] for step in route.steps]
+
+
+def test_golden_phases() -> None:
+    """INIT names all three table spaces, the later phases remember them."""
+    rest = "'','','','','','','',''"
+    assert untagged(to_fast()) == [
+        "CALL SYSPROC.ADMIN_MOVE_TABLE('APP','ORDERS','TS_FAST','TS_SLOW','TS_FAST','','','','','','INIT')",
+        *(f"CALL SYSPROC.ADMIN_MOVE_TABLE('APP','ORDERS',{rest},'{phase}')" for phase in PHASES[1:]),
+    ]
+
+
+def test_golden_undo_and_tidy() -> None:
+    """Undoing is a move back; tidying is CANCEL before the swap and CLEANUP after it."""
+    route = to_fast()
+    assert isinstance(route, Route)
+    assert route.undo_steps[0].sql.partition(" /* hotplace move ")[0] == (
+        "CALL SYSPROC.ADMIN_MOVE_TABLE('APP','ORDERS','TS_SLOW','TS_SLOW','TS_SLOW','','','','','','INIT')"
+    )
+    assert [step.sql.partition(" /*")[0] for step in route.tidy_steps] == [
+        "CALL SYSPROC.ADMIN_MOVE_TABLE('APP','ORDERS','','','','','','','','','CANCEL')",
+        "CALL SYSPROC.ADMIN_MOVE_TABLE('APP','ORDERS','','','','','','','','','CLEANUP')",
+    ]
+
+
+def test_pitfall_15_indexes_move_alone() -> None:
+    """The indexes go, data and LOBs stay where they are."""
+    route = table_route(
+        table(lob_space="TS_LOB"), bundle("index APP.ORDERS_PK", UnitKind.INDEX), SPACE, FAST_SPACE, SETTINGS
+    )
+    assert untagged(route)[0].startswith("CALL SYSPROC.ADMIN_MOVE_TABLE('APP','ORDERS','TS_SLOW','TS_FAST','TS_LOB',")
+
+
+def test_pitfall_26_names_keep_their_case() -> None:
+    """The procedure does not fold names, and a quote in one ends nothing."""
+    assert untagged(to_fast(table(name="it's Mine")))[1].startswith("CALL SYSPROC.ADMIN_MOVE_TABLE('APP','it''s Mine',")
+
+
+def test_the_original_is_kept_on_request() -> None:
+    """KEEP is the tenth argument, and INIT takes it."""
+    assert untagged(to_fast(settings=SETTINGS.model_copy(update={"keep_original": True})))[0].endswith(
+        "'','KEEP','INIT')"
+    )
+
+
+def test_pitfall_19_load_only_where_there_is_no_other_way() -> None:
+    """COPY_USE_LOAD is not recoverable: only for column-organised tables, and said so."""
+    assert "LOAD" not in " ".join(untagged(to_fast()))
+    route = to_fast(table(column_organised=True))
+    assert untagged(route)[0].endswith("'ALLOW_READ_ACCESS,COPY_USE_LOAD','INIT')")
+    assert isinstance(route, Route)
+    assert not route.online
+    assert any("backup" in note for note in route.notes)
+
+
+@pytest.mark.parametrize(
+    ("facts", "code"),
+    [
+        (None, "gone"),
+        (table(kind="U"), "typed_table"),
+        (table(kind="S"), "not_a_table"),
+        (table(temporal=True), "temporal_table"),
+        (table(status="C"), "not_normal"),
+        (table(access="N"), "no_full_access"),
+        (table(referred_by=1), "referenced"),
+        (table(refers_to=1), "references"),
+        (table(materialized=("APP.SUMS",)), "materialized"),
+        (table(lobs=True, indexes=(PLAIN_INDEX,)), "lobs_need_unique_index"),
+        (table(kind="L"), "not_a_table"),
+        (table(staging=True), "staging_table"),
+        (table(history_of="APP.NOW"), "history_table"),
+        (table(indexes=(replace(INDEX, kind="RCT"),)), "range_clustered"),
+        (table(monitors=("LOCKS",)), "event_monitor"),
+        (table(xml_schemas=("APP.BILL",)), "xml_schema"),
+        (table(access_control="C"), "access_control"),
+        (table(label_protection="B"), "label_protected"),
+        (table(indexes=(INDEX, replace(PLAIN_INDEX, on_expression=True))), "expression_index"),
+        (table(indexes=(INDEX, replace(PLAIN_INDEX, kind="TEXT"))), "text_index"),
+        (table(partitions=2, space=""), "partitioned"),
+    ],
+)
+def test_tables_that_do_not_move(facts: TableFacts | None, code: str) -> None:
+    """Each restriction is known before the first statement."""
+    found = to_fast(facts)
+    assert isinstance(found, NoRoute)
+    assert found.code == code
+    assert found.sentence
+
+
+@pytest.mark.parametrize(
+    ("target", "code"),
+    [
+        (None, "no_space"),
+        (SPACE, "already_there"),
+        (space(name="SYSTOOLSPACE", number=1), "system_space"),
+        (space(name="TEMP", number=1, permanent=False), "temporary_space"),
+        (space(name="X", number=1, state="BACKUP_PENDING"), "not_normal"),
+    ],
+)
+def test_spaces_that_take_no_table(target: TableSpace | None, code: str) -> None:
+    """Nor does anything go where it cannot."""
+    found = table_route(TABLE, bundle(), SPACE, target, SETTINGS)
+    assert isinstance(found, NoRoute)
+    assert found.code == code
+
+
+def test_golden_storage_group() -> None:
+    """The group is changed, and a rebalance asked for in case none begins; back likewise."""
+    route = to_group()
+    assert untagged(route) == [
+        'ALTER TABLESPACE "TS_SLOW" USING STOGROUP "FAST"',
+        'ALTER TABLESPACE "TS_SLOW" REBALANCE',
+    ]
+    assert isinstance(route, Route)
+    assert route.undo_steps[0].sql.startswith('ALTER TABLESPACE "TS_SLOW" USING STOGROUP "SLOW" /* hotplace move ')
+    assert route.transient_bytes == 1_600_000  # 2,000,000 are allocated and move, 400,000 of them are the bundle's
+    assert route.online
+
+
+@pytest.mark.parametrize(
+    ("of", "group", "purescale", "code"),
+    [
+        (None, "FAST", False, "gone"),
+        (SPACE, "NOWHERE", False, "no_space"),
+        (SPACE, "SLOW", False, "already_there"),
+        (space(name="SYSCATSPACE"), "FAST", False, "system_space"),
+        (space(permanent=False), "FAST", False, "temporary_space"),
+        (space(managed="S", automatic=False, group=""), "FAST", False, "sms"),
+        (space(mode="REV_REBAL"), "FAST", False, "rebalancing"),
+        (space(state="QUIESCED"), "FAST", False, "not_normal"),
+        (space(containers=()), "FAST", False, "containers_hidden"),
+        (SPACE, "FAST", True, "purescale"),
+    ],
+)
+def test_pitfall_17_table_spaces_that_do_not_move(
+    of: TableSpace | None, group: str, purescale: bool, code: str
+) -> None:
+    """PureScale never rebalances; the others have their reasons."""
+    found = to_group(of, group, purescale=purescale)
+    assert isinstance(found, NoRoute)
+    assert found.code == code
+    assert found.sentence
+
+
+def test_hidden_paths_are_no_route() -> None:
+    """Nobody could tell when such a move has ended."""
+    groups = {**STORAGE.groups, "FAST": replace(STORAGE.groups["FAST"], paths=())}
+    found = space_route(Storage(STORAGE.spaces, groups), SPACE, bundle(), "FAST", SETTINGS, Instance())
+    assert isinstance(found, NoRoute)
+    assert found.code == "paths_hidden"
+
+
+def test_pitfall_13_and_24_what_is_left_to_do_is_said() -> None:
+    """Static packages are not bound again by themselves, and a fixed OVERHEAD stays what it was."""
+    route = to_group(space(overhead=8.0))
+    assert isinstance(route, Route)
+    notes = " ".join(route.notes)
+    assert "REBIND" in notes
+    assert 'ALTER TABLESPACE "TS_SLOW" OVERHEAD INHERIT TRANSFERRATE INHERIT' in notes
+    assert "HADR" in notes
+    other = to_group()
+    assert isinstance(other, Route)
+    assert "INHERIT" not in " ".join(other.notes)
+
+
+def test_a_plan_made_twice_is_the_same_plan() -> None:
+    """The tag depends on the statements only, and differs with them."""
+    first, again, other = to_fast(), to_fast(), to_fast(table(name="OTHER"))
+    assert isinstance(first, Route)
+    assert isinstance(other, Route)
+    assert first == again
+    assert first.steps[0].sql.rpartition("/*")[2] != other.steps[0].sql.rpartition("/*")[2]
+
+
+@pytest.mark.parametrize("name", ["T", "it's", 'a "b"', "dot.ted", "Ünï 表", "/* x */ --", "new\nline", "x,'y'"])
+def test_statements_are_recognised(name: str) -> None:
+    """What was written is read back, whatever the names hold."""
+    homes = Homes(f"{name}1", f"{name}2", f"{name}3")
+    call = move_table("S", name, homes, "KEEP", "INIT") + " /* hotplace move 0 step 1 */"
+    assert phase_of(call) == Phase("S", name, homes, "INIT")
+    assert change_of(call) is None
+    change = using_group(name, f"{name}G") + " /* hotplace move 0 step 1 */"
+    assert phase_of(change) is None
+    found = change_of(change)
+    assert found is not None
+    assert (found.space, found.group) == (name, f"{name}G")
+
+
+def test_other_statements_are_not_taken_for_one() -> None:
+    """A broken twin is recognised as nothing: one argument less, another procedure, no quotes."""
+    call = move_table("S", "T", None, "", "COPY")
+    assert phase_of(call.replace("'COPY'", "COPY")) is None
+    assert phase_of(call.replace(",''", "", 1)) is None
+    assert phase_of(call.replace("MOVE_TABLE", "MOVE_TABLE_UTIL")) is None
+    assert change_of("ALTER TABLESPACE TS REBALANCE") is None
+
+
+def test_golden_pause_and_resume() -> None:
+    """Every step of a table space can be held; what gives a held one up ends it, and goes back."""
+    route = to_group()
+    assert isinstance(route, Route)
+    for step in (*route.steps, *route.undo_steps):
+        assert step.pause_sql.startswith('ALTER TABLESPACE "TS_SLOW" REBALANCE SUSPEND /* hotplace move ')
+        assert step.resume_sql.startswith('ALTER TABLESPACE "TS_SLOW" REBALANCE RESUME /* hotplace move ')
+    assert [step.sql.partition(" /*")[0] for step in route.tidy_steps] == [
+        'ALTER TABLESPACE "TS_SLOW" REBALANCE RESUME',
+        'ALTER TABLESPACE "TS_SLOW" USING STOGROUP "SLOW"',
+        'ALTER TABLESPACE "TS_SLOW" REBALANCE',
+    ]
+    resumes = change_of(route.tidy_steps[0].sql)
+    assert resumes is not None
+    assert resumes.resumes
+    twin = change_of('ALTER TABLESPACE "TS_SLOW" REBALANCE RESUMED')
+    assert twin is not None
+    assert not twin.resumes
+
+
+def test_golden_others() -> None:
+    """The statements that a person may be given."""
+    assert rebalance("TS", "SUSPEND") == 'ALTER TABLESPACE "TS" REBALANCE SUSPEND'
+    assert change_of(rebalance("TS")) == SpaceChange("TS", "REBALANCE", "")
+    assert to_automatic("T", "G") == 'ALTER TABLESPACE "T" MANAGED BY AUTOMATIC STORAGE USING STOGROUP "G"'
+    assert reduce_space("TS") == 'ALTER TABLESPACE "TS" REDUCE MAX'
+    assert swap_containers("TS", [("/ssd/a", 100), ("/ssd/b", 50)], ["/hdd/it's"]) == (
+        "ALTER TABLESPACE \"TS\" ADD (FILE '/ssd/a' 100, FILE '/ssd/b' 50) DROP (FILE '/hdd/it''s')"
+    )
+    assert literal("a'b") == "'a''b'"

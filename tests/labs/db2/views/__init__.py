@@ -1,0 +1,1 @@
+"""The emulated catalog: its rows, from the world."""

@@ -1,0 +1,160 @@
+"""What hangs on the world's tables as rows of the emulated catalog: keys, columns, views, triggers; as in ``rows``."""
+
+from __future__ import annotations
+
+from tests.labs.db2.views.rows import Rows
+from tests.labs.db2.world import World
+
+
+def references(world: World) -> Rows:
+    """SYSCAT.REFERENCES: who refers to a table is called CHILD here, whom it refers to PARENT."""
+    for table in world.tables.values():
+        me, pairs = (table.schema, table.name), []
+        pairs += [((table.schema, f"CHILD{n}"), me) for n in range(table.children)]
+        pairs += [(me, (table.schema, f"PARENT{n}")) for n in range(table.parents)]
+        for child, parent in pairs:
+            yield f"{child}{parent}", {
+                "TABSCHEMA": child[0], "TABNAME": child[1], "REFTABSCHEMA": parent[0], "REFTABNAME": parent[1],
+            }  # fmt: skip
+
+
+def index_columns(world: World) -> Rows:
+    """SYSCAT.INDEXCOLUSE."""
+    orders = {"+": "A", "-": "D"}
+    for index in (index for table in world.tables.values() for index in table.indexes):
+        for number, column in enumerate(index.columns.split(), start=1):
+            yield f"{index.schema}.{index.name}.{number}", {
+                "INDSCHEMA": index.schema, "INDNAME": index.name, "COLNAME": column.lstrip("+-"),
+                "COLSEQ": number, "COLORDER": orders.get(column[0], "I"),
+            }  # fmt: skip
+
+
+def columns(world: World) -> Rows:
+    """SYSCAT.COLUMNS: the key, an identity; a CLOB where the table has any; what is worked out from others."""
+    for table in world.tables.values():
+        kinds = [("INTEGER", "D"), *([("CLOB", "")] if any(part.lob_pages for part in table.parts) else [])]
+        for number, (kind, generated) in enumerate([*kinds, *[("INTEGER", "A")] * table.generated]):
+            yield f"{table.schema}.{table.name}.{number}", {
+                "TABSCHEMA": table.schema, "TABNAME": table.name, "COLNAME": f"C{number}", "COLNO": number,
+                "TYPESCHEMA": "SYSIBM", "TYPENAME": kind, "NULLS": "N", "GENERATED": generated,
+                "IDENTITY": "Y" if number == 0 else "N",
+            }  # fmt: skip
+
+
+def dependents(world: World) -> Rows:
+    """SYSCAT.TABDEP; a routine of the same name, and what another table is made of, are there too."""
+    for table in world.tables.values():
+        me = {"BSCHEMA": table.schema, "BNAME": table.name, "OWNER": "DB2INST1"}
+        yield f"{table.schema}.{table.name}", {
+            "TABSCHEMA": table.schema, "TABNAME": "OF_A_ROUTINE", "DTYPE": "V", "BTYPE": "F", **me
+        }  # fmt: skip
+        for name, kind in table.dependents.items():
+            yield f"{table.schema}.{table.name}.{name}", {
+                "TABSCHEMA": table.schema, "TABNAME": name, "DTYPE": kind, "BTYPE": "T", **me
+            }  # fmt: skip
+        if table.staging:
+            yield f"{table.schema}.{table.name} stages", {
+                "TABSCHEMA": table.schema, "TABNAME": table.name, "DTYPE": "T", "BTYPE": "S", "OWNER": "DB2INST1",
+                "BSCHEMA": table.schema, "BNAME": "SUMMED",
+            }  # fmt: skip
+
+
+def invalid_objects(world: World) -> Rows:
+    """SYSCAT.INVALIDOBJECTS."""
+    for table in world.tables.values():
+        for name in sorted(table.invalid):
+            yield f"{table.schema}.{name}", {
+                "OBJECTSCHEMA": table.schema, "OBJECTNAME": name, "OBJECTTYPE": "V"
+            }  # fmt: skip
+
+
+def triggers(world: World) -> Rows:
+    """SYSCAT.TRIGGERS."""
+    for table in world.tables.values():
+        for name, valid in table.triggers.items():
+            yield f"{table.schema}.{name}", {
+                "TRIGSCHEMA": table.schema, "TRIGNAME": name, "TABSCHEMA": table.schema, "TABNAME": table.name,
+                "TRIGTIME": "A", "TRIGEVENT": "I", "GRANULARITY": "R", "VALID": valid, "OWNER": "DB2INST1",
+            }  # fmt: skip
+
+
+def grants(world: World) -> Rows:
+    """SYSCAT.TABAUTH; the owner has CONTROL."""
+    for table in world.tables.values():
+        for grantee, rights in {"DB2INST1": "CONTROL=Y", **table.grants}.items():
+            given = dict(right.split("=") for right in rights.split())
+            kinds = ("CONTROL", "ALTER", "DELETE", "INDEX", "INSERT", "REF", "SELECT", "UPDATE")
+            yield f"{table.schema}.{table.name}.{grantee}", {
+                "TABSCHEMA": table.schema, "TABNAME": table.name, "GRANTEE": grantee,
+                "GRANTEETYPE": "U" if grantee == "DB2INST1" else "R", **{f"{k}AUTH": given.get(k, "N") for k in kinds},
+            }  # fmt: skip
+
+
+def column_grants(world: World) -> Rows:
+    """SYSCAT.COLAUTH."""
+    for table in world.tables.values():
+        for grantee, rights in table.column_grants.items():
+            for column, how in (right.split("=") for right in rights.split()):
+                yield f"{table.schema}.{table.name}.{grantee}.{column}", {
+                    "GRANTOR": "DB2INST1", "GRANTORTYPE": "U", "GRANTEE": grantee, "GRANTEETYPE": "R",
+                    "TABSCHEMA": table.schema, "TABNAME": table.name, "COLNAME": column, "COLNO": int(column[1:]),
+                    "PRIVTYPE": how[0], "GRANTABLE": "G" if how.endswith("G") else "N",
+                }  # fmt: skip
+
+
+def package_dependencies(world: World) -> Rows:
+    """SYSCAT.PACKAGEDEP."""
+    for table in world.tables.values():
+        for name in table.packages:
+            yield f"{table.schema}.{table.name}.{name}", {
+                "PKGSCHEMA": table.schema, "PKGNAME": name, "BTYPE": "T", "BSCHEMA": table.schema, "BNAME": table.name,
+            }  # fmt: skip
+
+
+def authorities(world: World) -> Rows:
+    """SYSCAT.DBAUTH."""
+    for grantee, rights in world.authorities.items():
+        yield grantee, {
+            "GRANTEE": grantee, "GRANTEETYPE": "G" if grantee == "PUBLIC" else "U",
+            **{f"{right}AUTH": "Y" if right in rights else "N" for right in ("DBADM", "SQLADM", "CREATETAB")},
+        }  # fmt: skip
+
+
+def space_uses(world: World) -> Rows:
+    """SYSCAT.TBSPACEAUTH."""
+    for grantee, rights in world.authorities.items():
+        for right in sorted(rights):
+            if right.startswith("USE "):
+                yield f"{grantee} {right}", {
+                    "GRANTEE": grantee, "GRANTEETYPE": "G" if grantee == "PUBLIC" else "U", "USEAUTH": "Y",
+                    "TBSPACE": right.removeprefix("USE "),
+                }  # fmt: skip
+
+
+def event_tables(world: World) -> Rows:
+    """SYSCAT.EVENTTABLES."""
+    for table in world.tables.values():
+        for name in table.monitors:
+            yield f"{table.schema}.{table.name}.{name}", {
+                "EVMONNAME": name, "LOGICAL_GROUP": "UOW", "TABSCHEMA": table.schema, "TABNAME": table.name,
+            }  # fmt: skip
+
+
+def xml_schemas(world: World) -> Rows:
+    """SYSCAT.XSROBJECTDEP."""
+    for table in world.tables.values():
+        for name in table.xml_schemas:
+            yield f"{table.schema}.{table.name}.{name}", {
+                "OBJECTSCHEMA": table.schema, "OBJECTNAME": name, "BTYPE": "T", "BSCHEMA": table.schema,
+                "BNAME": table.name,
+            }  # fmt: skip
+
+
+def periods(world: World) -> Rows:
+    """SYSCAT.PERIODS."""
+    for table in world.tables.values():
+        if table.history_of:
+            yield f"{table.schema}.{table.name}", {
+                "PERIODNAME": "SYSTEM_TIME", "TABSCHEMA": table.schema, "TABNAME": table.history_of, "PERIODTYPE": "S",
+                "HISTORYTABSCHEMA": table.schema, "HISTORYTABNAME": table.name,
+            }  # fmt: skip

@@ -1,0 +1,1 @@
+"""DRDA between IBM's driver and Derby."""

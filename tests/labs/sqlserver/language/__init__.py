@@ -1,0 +1,1 @@
+"""T-SQL as the emulated server reads it."""

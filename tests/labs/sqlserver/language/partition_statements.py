@@ -1,0 +1,274 @@
+"""Statements that change partitions and make the tables for it, taken apart. What they do is in partitions.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tests.labs.sqlserver.language.options import Build, read_low_priority, read_options
+from tests.labs.sqlserver.language.tokens import Parser
+from tests.labs.sqlserver.objects import ColumnOf
+from tests.labs.tds.backend import ServerError
+
+LOW_PRIORITY_SINCE = 12
+SIZED = frozenset({"char", "varchar", "binary", "varbinary", "nchar", "nvarchar"})
+LENGTHS = {"int": 4, "bigint": 8, "datetime2": 8}
+COMPARISONS = (">=", "<=", ">", "<")
+Side = tuple[tuple[str, str], int | None]  # a table and the partition of it
+Limit = tuple[str, str, object]  # column, comparison, value; "IS NOT NULL" without one
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """CREATE TABLE (columns [, CONSTRAINT name CHECK (range)]) ON filegroup."""
+
+    table: tuple[str, str]
+    columns: list[ColumnOf]
+    limits: tuple[Limit, ...]
+    space: str
+    build: Build
+
+
+@dataclass(frozen=True, slots=True)
+class AddKey:
+    """ALTER TABLE ... ADD CONSTRAINT ... PRIMARY KEY or UNIQUE."""
+
+    table: tuple[str, str]
+    name: str
+    constraint: str
+    clustered: bool
+    keys: tuple[tuple[str, bool], ...]
+    build: Build
+    space: str
+
+
+@dataclass(frozen=True, slots=True)
+class InsertSelect:
+    """INSERT INTO ... SELECT ... FROM ... WHERE $PARTITION.f(column) = n, under a lock that is kept."""
+
+    target: tuple[str, str]
+    source: tuple[str, str]
+    columns: list[str]
+    rows: PartitionOf
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionOf:
+    """$PARTITION.f(column) = n."""
+
+    function: str
+    column: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """ALTER TABLE ... SWITCH [PARTITION n] TO ... [PARTITION n]."""
+
+    source: Side
+    target: Side
+    low_priority_minutes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reshape:
+    """ALTER PARTITION FUNCTION f() SPLIT or MERGE RANGE (value)."""
+
+    function: str
+    action: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class NextUsed:
+    """ALTER PARTITION SCHEME s NEXT USED filegroup."""
+
+    scheme: str
+    filegroup: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefuseIfRows:
+    """IF EXISTS (SELECT 1 FROM t WITH (TABLOCKX, HOLDLOCK) WHERE ...) THROW."""
+
+    table: tuple[str, str]
+    rows: PartitionOf
+    error: ServerError
+
+
+@dataclass(frozen=True, slots=True)
+class RefuseIfDifferent:
+    """IF (SELECT COUNT_BIG(*) FROM a) <> (SELECT COUNT_BIG(*) FROM b) THROW."""
+
+    one: tuple[str, str]
+    other: tuple[str, str]
+    error: ServerError
+
+
+def create_table(parser: Parser, major: int) -> CreateTable:
+    """Behind CREATE TABLE."""
+    table = parser.table()
+    parser.need("(")
+    columns: list[ColumnOf] = []
+    limits: tuple[Limit, ...] = ()
+    while True:
+        if parser.take("CONSTRAINT"):
+            parser.name()
+            parser.need("CHECK", "(")
+            limits = _limits(parser)
+            parser.need(")")
+        else:
+            columns.append(_column(parser, len(columns) + 1))
+        if not parser.take(","):
+            break
+    parser.need(")", "ON")
+    space = parser.name()
+    return CreateTable(table, columns, limits, space, read_options(parser, major))
+
+
+def _column(parser: Parser, number: int) -> ColumnOf:
+    name, kind = parser.name(), parser.name().lower()
+    length = LENGTHS.get(kind, 0)
+    if parser.take("("):
+        length = parser.number() * (2 if kind.startswith("n") else 1)
+        if parser.take(","):
+            parser.number()
+        parser.need(")")
+    if not length or (kind in SIZED) is (kind in LENGTHS):
+        raise ServerError(2715, f"Column, parameter, or variable #{number}: Cannot find data type {kind}.")
+    if parser.take("COLLATE"):
+        parser.name()
+    nullable = not parser.take("NOT")
+    parser.need("NULL")
+    return ColumnOf(number, name, kind, length, nullable=nullable)
+
+
+def _limits(parser: Parser) -> tuple[Limit, ...]:
+    found: list[Limit] = []
+    while True:
+        column = parser.name()
+        if parser.take("IS", "NOT", "NULL"):
+            found.append((column, "IS NOT NULL", None))
+        else:
+            sign = next((sign for sign in COMPARISONS if parser.take(sign)), "")
+            if not sign:
+                raise parser.near()
+            found.append((column, sign, _constant(parser)))
+        if not parser.take("AND"):
+            return tuple(found)
+
+
+def _constant(parser: Parser) -> object:
+    if parser.peek("-"):
+        return parser.number()
+    piece = parser.next("string", "number")
+    return int(piece.text) if piece.kind == "number" else piece.text
+
+
+def alter_table(parser: Parser, major: int) -> AddKey | Switch:
+    """Behind ALTER TABLE."""
+    table = parser.table()
+    if parser.take("ADD", "CONSTRAINT"):
+        return _add_key(parser, major, table)
+    parser.need("SWITCH")
+    source = parser.number() if parser.take("PARTITION") else None
+    parser.need("TO")
+    other = parser.table()
+    target = parser.number() if parser.take("PARTITION") else None
+    minutes = None
+    if parser.take("WITH", "("):
+        if major < LOW_PRIORITY_SINCE:
+            raise ServerError(155, "'WAIT_AT_LOW_PRIORITY' is not a recognized option.", severity=15)
+        minutes = read_low_priority(parser)
+        parser.need(")")
+    return Switch((table, source), (other, target), minutes)
+
+
+def _add_key(parser: Parser, major: int, table: tuple[str, str]) -> AddKey:
+    name = parser.name()
+    unique = parser.take("UNIQUE")
+    if not unique:
+        parser.need("PRIMARY", "KEY")
+    clustered = parser.take("CLUSTERED")
+    if not clustered:
+        parser.need("NONCLUSTERED")
+    keys = parser.keys()
+    build = read_options(parser, major)
+    parser.need("ON")
+    return AddKey(table, name, "UQ" if unique else "PK", clustered, keys, build, parser.name())
+
+
+def insert_select(parser: Parser, _: int) -> InsertSelect:
+    """Behind INSERT INTO."""
+    target = parser.table()
+    parser.need("WITH", "(", "TABLOCK", ")")
+    into = parser.names()
+    parser.need("SELECT")
+    chosen = [parser.name()]
+    while parser.take(","):
+        chosen.append(parser.name())
+    if into != chosen:
+        raise ServerError(50000, "the emulated server copies columns of the same names only")
+    parser.need("FROM")
+    source = parser.table()
+    parser.need("WITH", "(", "TABLOCK", ",", "HOLDLOCK", ")", "WHERE")
+    return InsertSelect(target, source, chosen, _partition(parser))
+
+
+def _partition(parser: Parser) -> PartitionOf:
+    parser.need("$PARTITION", ".")
+    function = parser.name()
+    parser.need("(")
+    column = parser.name()
+    parser.need(")", "=")
+    return PartitionOf(function, column, parser.number())
+
+
+def alter_function(parser: Parser, _: int) -> Reshape:
+    """Behind ALTER PARTITION FUNCTION."""
+    name = parser.name()
+    parser.need("(", ")")
+    action = "SPLIT" if parser.take("SPLIT") else "MERGE"
+    if action == "MERGE":
+        parser.need("MERGE")
+    parser.need("RANGE", "(")
+    value = _constant(parser)
+    parser.need(")")
+    return Reshape(name, action, value)
+
+
+def alter_scheme(parser: Parser, _: int) -> NextUsed:
+    """Behind ALTER PARTITION SCHEME."""
+    name = parser.name()
+    parser.need("NEXT", "USED")
+    return NextUsed(name, parser.name())
+
+
+def refuse_if(parser: Parser, _: int) -> RefuseIfRows | RefuseIfDifferent:
+    """Behind IF."""
+    if parser.take("EXISTS", "(", "SELECT"):
+        parser.number()
+        parser.need("FROM")
+        table = parser.table()
+        parser.need("WITH", "(", "TABLOCKX", ",", "HOLDLOCK", ")", "WHERE")
+        rows = _partition(parser)
+        parser.need(")")
+        return RefuseIfRows(table, rows, _throw(parser))
+    one = _counted(parser)
+    parser.need("<>")
+    return RefuseIfDifferent(one, _counted(parser), _throw(parser))
+
+
+def _counted(parser: Parser) -> tuple[str, str]:
+    parser.need("(", "SELECT", "COUNT_BIG", "(", "*", ")", "FROM")
+    table = parser.table()
+    parser.need(")")
+    return table
+
+
+def _throw(parser: Parser) -> ServerError:
+    parser.need("THROW")
+    number = parser.number()
+    parser.need(",")
+    message = parser.next("string").text
+    parser.need(",")
+    return ServerError(number, message, state=parser.number())

@@ -1,0 +1,1 @@
+"""Documented views, filled from the emulated server's model."""

@@ -1,0 +1,369 @@
+"""Rows of the documented views that describe files, sessions and the server, out of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tests.labs.sqlserver.documented import documented
+from tests.labs.sqlserver.instance import Connected
+from tests.labs.sqlserver.rights import sees_definitions, sees_server_state
+from tests.labs.sqlserver.storage import EXTENT, PAGE, DataFile, FileCounters
+from tests.labs.sqlserver.views.relations import CREATED, STORAGE, Row, Viewer
+from tests.labs.sqlserver.views.relations_partitions import PARTITIONING
+
+CUMULATIVE, GAUGE = 272696576, 65792
+PADDED = 128  # object, counter and instance are nchar(128)
+PERFORMANCE = ("Page lookups/sec", "Page reads/sec", "Readahead pages/sec", "Extension page reads/sec")
+LOG_FILE = 2
+TEMPDB, TEMPDB_PAGES = 2, 1024
+ABORTS_PAUSED_SINCE = 16
+
+
+def database_files(viewer: Viewer) -> Iterator[Row]:
+    """sys.database_files, the log's included."""
+    for file in viewer.database.storage.files.values():
+        yield {
+            "file_id": file.file_id,
+            "type": 0,
+            "type_desc": "ROWS",
+            "data_space_id": file.filegroup,
+            "name": file.name,
+            "physical_name": file.path,
+            "state": 0,
+            "state_desc": "ONLINE",
+            "size": file.size,
+            "max_size": file.max_size,
+            "growth": file.growth,
+            "is_read_only": False,
+            "is_percent_growth": file.percent_growth,
+        }
+    log = {
+        "file_id": LOG_FILE,
+        "type": 1,
+        "type_desc": "LOG",
+        "data_space_id": 0,
+        "name": f"{viewer.database.name}_log",
+    }
+    path = f"{_volume_of_log(viewer)}{viewer.database.name}.ldf"
+    size = {"size": viewer.database.log_pages, "max_size": viewer.database.log_pages, "growth": 0}
+    state = {"state": 0, "state_desc": "ONLINE", "is_read_only": False, "is_percent_growth": False}
+    yield {**log, "physical_name": path, **size, **state}
+
+
+def _volume_of_log(viewer: Viewer) -> str:
+    return next(iter(viewer.database.storage.files.values())).volume.mount
+
+
+def databases(viewer: Viewer) -> Iterator[Row]:
+    """sys.databases: user databases."""
+    for database in viewer.instance.databases.values():
+        yield {
+            "name": database.name,
+            "database_id": database.database_id,
+            "create_date": CREATED,
+            "state": 0,
+            "state_desc": "ONLINE",
+            "is_read_only": database.updateability != "READ_WRITE",
+            "recovery_model": {"FULL": 1, "BULK_LOGGED": 2, "SIMPLE": 3}[database.recovery_model],
+            "recovery_model_desc": database.recovery_model,
+            "service_broker_guid": str(database.broker_guid).upper(),
+            "group_database_id": None if database.group is None else str(database.group).upper(),
+            "replica_id": None,
+        }
+
+
+def file_stats(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_io_virtual_file_stats of every database, logs and tempdb included."""
+    yield _file_stats(TEMPDB, 1, viewer.instance.tempdb, TEMPDB_PAGES)
+    for database in viewer.instance.databases.values():
+        for file in database.storage.files.values():
+            yield _file_stats(database.database_id, file.file_id, file.counters, file.size)
+        yield _file_stats(database.database_id, LOG_FILE, database.log_counters, database.log_pages)
+
+
+def _file_stats(database_id: int, file_id: int, c: FileCounters, pages: int) -> Row:
+    return {
+        "database_id": database_id,
+        "file_id": file_id,
+        "sample_ms": 123456,
+        "num_of_reads": c.reads,
+        "num_of_bytes_read": c.bytes_read,
+        "io_stall_read_ms": c.read_ms,
+        "io_stall_queued_read_ms": 0,
+        "num_of_writes": c.writes,
+        "num_of_bytes_written": c.bytes_written,
+        "io_stall_write_ms": c.write_ms,
+        "io_stall_queued_write_ms": 0,
+        "io_stall": c.read_ms + c.write_ms,
+        "size_on_disk_bytes": pages * PAGE,
+    }
+
+
+def wait_stats(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_os_wait_stats: a row for each type there is, waited for or not."""
+    for name in ("WRITELOG", "IO_COMPLETION"):
+        waited, tasks = viewer.instance.waits[name], viewer.instance.waits[f"{name}/n"]
+        longest = -(-waited // tasks) if tasks else 0
+        yield {
+            "wait_type": name,
+            "waiting_tasks_count": tasks,
+            "wait_time_ms": waited,
+            "max_wait_time_ms": longest,
+            "signal_wait_time_ms": 0,
+        }
+
+
+def file_space(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_db_file_space_usage: extents, so free pages are rounded down."""
+    for file in viewer.database.storage.files.values():
+        free = max(file.size - file.used, 0) // EXTENT * EXTENT
+        yield {
+            "database_id": viewer.database.database_id,
+            "file_id": file.file_id,
+            "filegroup_id": file.filegroup,
+            "total_page_count": file.size,
+            "allocated_extent_page_count": file.size - free,
+            "unallocated_extent_page_count": free,
+        }
+
+
+def volume_stats(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_os_volume_stats for the files of every database."""
+    for database in viewer.instance.databases.values():
+        for file in database.storage.files.values():
+            yield {"database_id": database.database_id, "file_id": file.file_id, **_volume(file)}
+
+
+def _volume(file: DataFile) -> Row:
+    return {
+        "volume_mount_point": file.volume.mount,
+        "volume_id": f"\\\\?\\Volume{{{file.volume.mount[:1]}}}\\",
+        "logical_volume_name": "",
+        "file_system_type": "NTFS",
+        "total_bytes": file.volume.total_bytes,
+        "available_bytes": file.volume.available_bytes,
+        "incurs_seek_penalty": int(file.volume.seeks),
+    }
+
+
+def log_space(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_db_log_space_usage."""
+    database = viewer.database
+    yield {
+        "database_id": database.database_id,
+        "total_log_size_in_bytes": database.log_pages * PAGE,
+        "used_log_space_in_bytes": database.log_used * PAGE,
+        "used_log_space_in_percent": 100.0 * database.log_used / database.log_pages,
+    }
+
+
+def performance_counters(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_os_performance_counters, padded as the real ones are."""
+    instance = viewer.instance
+    rows = [("Buffer Manager", name, "", instance.performance[name]) for name in PERFORMANCE]
+    rows += [("Databases", "Transactions/sec", d.name, d.transactions) for d in instance.databases.values()]
+    yield _counter("Buffer Manager", "Database pages", "", instance.pool_pages, GAUGE)
+    yield _counter("Buffer Manager", "Page life expectancy", "", instance.page_life_seconds, GAUGE)
+    rows += [("Databases", "Transactions/sec", "_Total", sum(d.transactions for d in instance.databases.values()))]
+    for kind, name, of, value in rows:
+        yield _counter(kind, name, of, value, CUMULATIVE)
+
+
+def _counter(kind: str, name: str, of: str, value: int, counter_type: int) -> Row:
+    return {
+        "object_name": f"SQLServer:{kind}".ljust(PADDED),
+        "counter_name": name.ljust(PADDED),
+        "instance_name": of.ljust(PADDED),
+        "cntr_value": value,
+        "cntr_type": counter_type,
+    }
+
+
+def buffer_descriptors(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_os_buffer_descriptors: a row for each cached page."""
+    for table in viewer.database.tables.values():
+        for unit in (u for i in table.indexes.values() for p in i.partitions for u in p.units.values()):
+            for page in range(unit.cached):
+                row = {
+                    "database_id": viewer.database.database_id,
+                    "file_id": 1,
+                    "page_id": page,
+                    "page_type": "DATA_PAGE",
+                }
+                yield {**row, "allocation_unit_id": unit.unit_id}
+
+
+def sys_info(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_os_sys_info."""
+    yield {"cpu_count": 8, "physical_memory_kb": 16777216, "sqlserver_start_time": viewer.instance.started}
+
+
+def host_info(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_os_host_info."""
+    yield {"host_platform": "Windows", "host_distribution": "Windows Server 2022", "host_release": "10.0"}
+
+
+def _visible(viewer: Viewer) -> Iterator[Connected]:
+    """Every session, or only the own one for whoever may not see more: without an error."""
+    everyone = sees_server_state(viewer.account, viewer.instance.major)
+    return (s for s in viewer.instance.sessions.values() if everyone or s.spid == viewer.connected.spid)
+
+
+def handle(spid: int) -> bytes:
+    """A sql_handle: of what a session runs now."""
+    return b"\x02\0\0\0" + spid.to_bytes(4, "big")
+
+
+def requests(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_exec_requests."""
+    for session in _visible(viewer):
+        if session.request is not None:
+            request = session.request
+            yield {
+                "session_id": session.spid,
+                "request_id": 0,
+                "status": "suspended" if request.wait_type else "running",
+                "command": request.command,
+                "sql_handle": handle(session.spid),
+                "database_id": viewer.instance.databases[session.database.lower()].database_id,
+                "blocking_session_id": request.blocker,
+                "wait_type": request.wait_type,
+                "percent_complete": request.percent,
+            }
+    for at, command in enumerate(viewer.instance.extra_requests):
+        row = {"session_id": 40 + at, "request_id": 0, "status": "running", "command": command, "sql_handle": None}
+        nothing = {"blocking_session_id": 0, "wait_type": None, "percent_complete": 10.0}
+        yield {**row, **nothing, "database_id": viewer.database.database_id}
+
+
+def sessions(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_exec_sessions."""
+    for session in _visible(viewer):
+        yield {
+            "session_id": session.spid,
+            "login_name": session.login,
+            "program_name": session.program,
+            "host_name": session.host,
+            "status": "running" if session.request else "sleeping",
+            "is_user_process": True,
+            "database_id": viewer.instance.databases[session.database.lower()].database_id,
+        }
+    for spid in viewer.instance.snapshots.keys() - viewer.instance.sessions.keys():
+        yield {
+            "session_id": spid,
+            "login_name": "somebody",
+            "program_name": "report",
+            "host_name": "elsewhere",
+            "status": "sleeping",
+            "is_user_process": True,
+            "database_id": viewer.database.database_id,
+        }
+
+
+def sql_text(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_exec_sql_text, its argument among the columns."""
+    for session in viewer.instance.sessions.values():
+        if session.request is not None:
+            yield {"handle": handle(session.spid), "dbid": None, "objectid": None, "text": session.request.sql}
+
+
+def locks(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_tran_locks: application locks and tables."""
+    common = {"resource_database_id": viewer.database.database_id, "request_status": "GRANT", "request_type": "LOCK"}
+    for name, spid in viewer.instance.app_locks.items():
+        described = f"0:[{name[:32]}]:(5a1d1c3b)"
+        application = {"resource_type": "APPLICATION", "resource_description": described, "request_mode": "X"}
+        yield {**common, **application, "resource_associated_entity_id": 0, "request_session_id": spid}
+    for table in viewer.database.tables.values():
+        for spid, mode in table.lock_holders.items():
+            resource = {"resource_type": "OBJECT", "resource_description": "", "request_mode": mode}
+            entity = {"resource_associated_entity_id": table.object_id, "request_session_id": spid}
+            yield {**common, **resource, **entity}
+
+
+def replica_states(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_hadr_database_replica_states: what a test has set."""
+    yield from viewer.instance.replicas
+
+
+def snapshot_transactions(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_tran_active_snapshot_database_transactions: what a test has set."""
+    for spid, seconds in viewer.instance.snapshots.items():
+        yield {"transaction_id": spid, "session_id": spid, "is_snapshot": 1, "elapsed_time_seconds": seconds}
+
+
+def master_files(viewer: Viewer) -> Iterator[Row]:
+    """sys.master_files: of tempdb and of the database; without the right to see definitions there are no rows."""
+    if not sees_definitions(viewer.account):
+        return
+    for number, (name, kind) in enumerate((("tempdev", "mdf"), ("templog", "ldf")), start=1):
+        path = f"{_volume_of_log(viewer)}{name}.{kind}"
+        yield {"database_id": 2, "file_id": number, "type": number - 1, "name": name, "physical_name": path}
+    for row in database_files(viewer):
+        shown = ("file_id", "type", "name", "physical_name")
+        yield {"database_id": viewer.database.database_id, **{column: row[column] for column in shown}}
+
+
+def query_store_options(viewer: Viewer) -> Iterator[Row]:
+    """sys.database_query_store_options."""
+    yield {"desired_state_desc": viewer.instance.query_store, "actual_state_desc": viewer.instance.query_store}
+
+
+def query_store_stats(viewer: Viewer) -> Iterator[Row]:
+    """sys.query_store_runtime_stats: what a test has set."""
+    for number, (executions, pages, operations) in enumerate(viewer.instance.query_store_reads, start=1):
+        row = {"runtime_stats_id": number, "plan_id": number, "count_executions": executions}
+        yield {**row, "avg_physical_io_reads": pages, "avg_num_physical_io_reads": operations}
+
+
+def query_profiles(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_exec_query_profiles: operators that a test has set, in this database unless they say otherwise.
+
+    What they do not say is NULL, as under lightweight profiling.
+    """
+    view = documented("sys.dm_exec_query_profiles", viewer.instance.major)
+    columns = view.columns if view is not None else ()
+    for row in viewer.instance.query_profiles:
+        yield {**dict.fromkeys(columns), "database_id": viewer.database.database_id, **row}
+
+
+def scoped_configurations(viewer: Viewer) -> Iterator[Row]:
+    """sys.database_scoped_configurations: after how long a paused build is given up, 2022 and newer."""
+    if viewer.instance.major >= ABORTS_PAUSED_SINCE:
+        yield {"configuration_id": 31, "name": "PAUSED_RESUMABLE_INDEX_ABORT_DURATION_MINUTES", "value": "1440"}
+
+
+def fulltext_indexes(viewer: Viewer) -> Iterator[Row]:
+    """sys.fulltext_indexes."""
+    for table in viewer.tables():
+        if table.fulltext:
+            yield {"object_id": table.object_id, "is_enabled": True}
+
+
+RELATIONS: dict[str, Callable[[Viewer], Iterator[Row]]] = {
+    **STORAGE,
+    **PARTITIONING,
+    "sys.database_files": database_files,
+    "sys.databases": databases,
+    "sys.dm_io_virtual_file_stats": file_stats,
+    "sys.dm_os_wait_stats": wait_stats,
+    "sys.dm_db_file_space_usage": file_space,
+    "sys.dm_os_volume_stats": volume_stats,
+    "sys.dm_db_log_space_usage": log_space,
+    "sys.dm_os_performance_counters": performance_counters,
+    "sys.dm_os_sys_info": sys_info,
+    "sys.dm_os_host_info": host_info,
+    "sys.dm_exec_requests": requests,
+    "sys.dm_exec_sessions": sessions,
+    "sys.dm_exec_sql_text": sql_text,
+    "sys.dm_tran_locks": locks,
+    "sys.dm_hadr_database_replica_states": replica_states,
+    "sys.dm_tran_active_snapshot_database_transactions": snapshot_transactions,
+    "sys.master_files": master_files,
+    "sys.dm_os_buffer_descriptors": buffer_descriptors,
+    "sys.database_query_store_options": query_store_options,
+    "sys.query_store_runtime_stats": query_store_stats,
+    "sys.dm_exec_query_profiles": query_profiles,
+    "sys.database_scoped_configurations": scoped_configurations,
+    "sys.fulltext_indexes": fulltext_indexes,
+}

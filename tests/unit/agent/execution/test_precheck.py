@@ -1,0 +1,75 @@
+"""What must still hold just before a move starts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from agent.execution.precheck import Allowed, Facts, Refused, precheck
+from agent.ledger import MoveRow
+from agent.model.states import MoveState
+from connectors.model import Home, Inspection, Space
+from tests.unit.samples import MADE_AT, MIB, a_move, a_proposal
+
+INSPECTION = Inspection(home=Home.SOURCE, sentence="it is in slow", size_bytes=64 * MIB, on_disk=True)
+TARGET = Space(name="fast", path="", used_bytes=0, free_bytes=200 * MIB, capacity_bytes=200 * MIB)
+FACTS = Facts(
+    now=MADE_AT + timedelta(hours=1),
+    fingerprint=a_proposal().fingerprint,
+    inspection=INSPECTION,
+    target=TARGET,
+    head_room_ratio=0.1,
+)
+
+
+def a_row(**changes: Any) -> MoveRow:
+    """An approved move of 64 MiB to the space fast."""
+    row = MoveRow(
+        id=7, proposal_id=3, database="shop", fingerprint=FACTS.fingerprint, digest="d", move=a_move(),
+        state=MoveState.PRECHECK, reason="", attempts=0, updated_at=MADE_AT, approved=True,
+        planned_at=MADE_AT, expires_at=MADE_AT + timedelta(days=1),
+    )  # fmt: skip
+    return replace(row, **changes)
+
+
+def test_nothing_stands_in_the_way() -> None:
+    """As approved, with room: allowed."""
+    assert precheck(a_row(), FACTS) == Allowed()
+
+
+@pytest.mark.parametrize(
+    ("row", "facts", "code"),
+    [
+        ({"approved": False}, {}, "not_approved"),
+        ({}, {"now": MADE_AT + timedelta(days=1)}, "expired"),
+        ({}, {"fingerprint": "another cluster"}, "other_database"),
+        ({}, {"inspection": replace(INSPECTION, home=Home.GONE)}, "gone"),
+        ({}, {"inspection": replace(INSPECTION, home=Home.TARGET)}, "already_there"),
+        ({}, {"inspection": replace(INSPECTION, home=Home.ELSEWHERE)}, "moved_by_others"),
+        ({}, {"inspection": replace(INSPECTION, home=Home.SPLIT)}, "moved_by_others"),
+        ({}, {"inspection": replace(INSPECTION, size_bytes=80 * MIB)}, "grown"),
+        ({}, {"target": None}, "no_target"),
+        ({}, {"target": replace(TARGET, free_bytes=None, capacity_bytes=None)}, "room_unknown"),
+        ({}, {"target": replace(TARGET, free_bytes=80 * MIB)}, "no_room"),
+    ],
+)
+def test_each_reason_has_its_code(row: dict[str, Any], facts: dict[str, Any], code: str) -> None:
+    """Whatever no longer holds is named, and the sentence says more."""
+    answer = precheck(a_row(**row), replace(FACTS, **facts))
+    assert isinstance(answer, Refused)
+    assert answer.code == code
+    assert len(answer.sentence) > 20
+
+
+def test_head_room_and_transient_space_count() -> None:
+    """64 MiB into 84 MiB free of 200 fit above a head-room of 20, but not with 1 MiB of transient space more."""
+    tight = replace(FACTS, target=replace(TARGET, used_bytes=116 * MIB, free_bytes=84 * MIB))
+    assert precheck(a_row(), tight) == Allowed()
+    move = a_move()
+    transient = replace(move, route=replace(move.route, transient_bytes=MIB))
+    answer = precheck(a_row(move=transient), tight)
+    assert isinstance(answer, Refused)
+    assert answer.code == "no_room"

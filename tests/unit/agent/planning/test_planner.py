@@ -1,0 +1,300 @@
+"""The planner against the simulated engine: what becomes of moves whose routes write the same thing anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from agent.config import DatabaseConfig
+from agent.ledger import Ledger, SentRow, StepState
+from agent.model.states import MoveState
+from agent.planning.planner import Planning, make_planning
+from agent.planning.situation import situation_of
+from agent.sampling.sampler import Picture, Sampler
+from connectors.base import Connector
+from connectors.model import I64, Bundle, NoRoute, Route
+from connectors.simulated.connector import SimulatedConnector
+from connectors.simulated.server.clock import VirtualClock
+from policies.storage.capacity import room_bytes
+from tests.simulated.worlds import make
+from tests.unit.samples import a_move, a_route
+
+HOUR = 3600.0
+DAY = timedelta(days=1)
+DATABASE = DatabaseConfig.model_validate(
+    {
+        "name": "shop",
+        "engine": "simulated",
+        "connection": {},
+        "tiers": [{"name": "ssd", "spaces": ["ssd"]}, {"name": "hdd", "spaces": ["hdd"]}],
+        "policy": {"minimum_history": "0s"},
+    }
+)
+
+
+class Rewriting:
+    """The simulated engine, whose routes of chosen units say what else they write anew."""
+
+    def __init__(self, connector: SimulatedConnector) -> None:
+        self.rewrites: dict[str, str] = {}  # by key
+        self.exact_ratio = 1.0  # of what the catalog says
+        self.transient_ratio: float | None = None  # of the bundle; None: as the engine says
+        self.asked_exactly = 0
+        self.stuck: set[str] = set()  # keys without a route
+        self._connector = connector
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connector, name)
+
+    def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
+        """As the engine says, and what is written anew."""
+        found = self._connector.routes(bundle, to_space)
+        if isinstance(found, NoRoute):
+            return found
+        if bundle.key in self.stuck:
+            return NoRoute(code="stuck", sentence="it stays")
+        return tuple(
+            replace(
+                route,
+                rewrites=self.rewrites.get(bundle.key, ""),
+                transient_bytes=route.transient_bytes
+                if self.transient_ratio is None
+                else int(bundle.size_bytes * self.transient_ratio),
+            )
+            for route in found
+        )
+
+    def exact_sizes(self, physical_ids: I64) -> I64:
+        """A little more or less than the catalog says."""
+        self.asked_exactly += len(physical_ids)
+        sizes: I64 = np.rint(self._connector.exact_sizes(physical_ids) * self.exact_ratio).astype(np.int64)
+        return sizes
+
+
+class Desk:
+    """Plans of one picture."""
+
+    def __init__(self, ledger: Ledger, clock: VirtualClock, connector: SimulatedConnector) -> None:
+        self.engine = Rewriting(connector)
+        self.ledger, self.clock = ledger, clock
+        self._connector = cast(Connector, self.engine)
+        self._sampler = Sampler(DATABASE, self._connector, ledger, clock)
+        for _ in range(3):
+            self._sampler.cycle()
+            clock.sleep(HOUR)
+
+    def plan(self) -> Planning:
+        """As the daemon makes it."""
+        return make_planning(self.picture(), DATABASE, self._connector, self.ledger, self.clock.now())
+
+    def restart(self) -> None:
+        """Save what was learnt and begin again with what the ledger keeps."""
+        self._sampler.save()
+        self._sampler = Sampler(DATABASE, self._connector, self.ledger, self.clock)
+        self._sampler.cycle()
+
+    def picture(self) -> Picture:
+        """What the sampler knows."""
+        picture = self._sampler.picture()
+        assert picture is not None
+        return picture
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    """A shop that has been watched for some hours."""
+    _, connector, clock = make()
+    ledger = Ledger.open(tmp_path / "ledger.db", clock)
+    yield Desk(ledger, clock, connector)
+    ledger.close()
+
+
+def keys(planning: Planning) -> list[str]:
+    """What is moved, in the order of the plan."""
+    return [move.key for move in planning.plan.moves]
+
+
+def test_of_routes_that_write_the_same_thing_only_the_first_is_planned(desk: Desk) -> None:
+    """The first of the plan stays, the other waits with the reason, and what writes something else is not touched."""
+    free = keys(desk.plan())
+    assert len(free) >= 3
+    first, second, third = free[:3]
+    desk.engine.rewrites = {first: "the index", second: "the index", third: "another index"}
+    planning = desk.plan()
+    assert first in keys(planning)
+    assert second not in keys(planning)
+    assert third in keys(planning)
+    assert planning.situation.no_route == {
+        second: "another move of this plan writes the index anew; its turn comes after that"
+    }
+
+
+def test_every_plan_has_one_route_for_each_thing_that_is_written(desk: Desk) -> None:
+    """Were all units one index, a plan would be one move; routes that write nothing besides hinder nobody."""
+    free = desk.plan()
+    assert len(free.routes) == len(free.plan.moves) >= 3
+    assert not free.situation.no_route
+    units = free.situation.units.key
+    desk.engine.rewrites = dict.fromkeys(units, "everything")
+    planning = desk.plan()
+    assert len(planning.plan.moves) == 1
+    assert [route.bundle.key for route in planning.routes] == keys(planning)
+
+
+def test_the_turn_of_the_others_comes(desk: Desk) -> None:
+    """What waited is planned again as soon as the first needs no writing any more: nothing of it is remembered."""
+    first, second, *_ = free = keys(desk.plan())
+    desk.engine.rewrites = {first: "the index", second: "the index"}
+    assert second not in keys(desk.plan())
+    del desk.engine.rewrites[first]
+    assert keys(desk.plan()) == free
+
+
+def arrival(key: str, from_tier: str, to_tier: str, at: datetime) -> SentRow:
+    """The statement with which a unit came to another tier."""
+    route = a_route(key)
+    move = replace(a_move(key=key, route=route), from_tier=from_tier, to_tier=to_tier)
+    return SentRow(
+        move_id=1, ordinal=1, sql=route.steps[0].sql, state=StepState.DONE, intended_at=at, ended_at=at,
+        move_state=MoveState.KEPT, move=move,
+    )  # fmt: skip
+
+
+def test_what_came_to_the_fastest_tier_lately_is_told_by_the_colder_horizon(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A guest of four days counts half where the last hours saw half.
+
+    One of six days does not, nor who only changed spaces within the tier, nor whoever went.
+    """
+    picture, now = desk.picture(), desk.clock.now()
+    count = len(picture.catalog.units)
+    units = replace(picture.catalog.units, space=np.where(np.arange(count) < 4, 0, 1).astype(np.int32))
+    picture = replace(
+        picture,
+        catalog=replace(picture.catalog, units=units),
+        storage=replace(picture.storage, tier_of_space=np.arange(len(picture.catalog.spaces), dtype=np.int32)),
+        heat=replace(picture.heat, colder=np.full(count, 0.5)),
+    )
+    guest, settled, levelled, _, gone = units.key[:5]
+    rows = [arrival(guest, "hdd", "ssd", now - 4 * DAY), arrival(settled, "hdd", "ssd", now - 6 * DAY),
+            arrival(levelled, "ssd", "ssd", now - DAY), arrival(gone, "ssd", "hdd", now - DAY)]  # fmt: skip
+    monkeypatch.setattr(
+        desk.ledger.moves, "sent", lambda _database, since: [row for row in rows if row.intended_at > since]
+    )
+    heat = situation_of(picture, DATABASE, desk.ledger, DATABASE.policy_settings(), now).heat
+    assert heat.colder is not None
+    assert heat.colder.tolist() == [1.0, *[0.5] * (count - 1)]
+    np.testing.assert_array_equal(heat.rates[:, 0], picture.heat.rates[:, 0] * 0.5)
+    np.testing.assert_array_equal(heat.rates[:, 1:], picture.heat.rates[:, 1:])
+
+
+def test_no_plan_has_sessions_wait_for_longer_than_they_are_at_work(desk: Desk) -> None:
+    """A read of hdd said to take a second would have them wait for days an hour: the plan says their own hours."""
+    picture = desk.picture()
+    assert picture.sessions == pytest.approx(picture.work.active, rel=0.2)
+    slowest = picture.storage.tiers[-1]
+    slow = replace(slowest, speed=replace(slowest.speed, random_read_seconds=1.0))
+    storage = replace(picture.storage, tiers=(*picture.storage.tiers[:-1], slow))
+    most = HOUR * max(picture.sessions, picture.work.active)
+    planning = make_planning(
+        replace(picture, storage=storage), DATABASE, cast(Connector, desk.engine), desk.ledger, desk.clock.now()
+    )
+    assert planning.plan.wait_per_hour == pytest.approx(most, rel=1e-4)
+    assert planning.plan.wait_saved_per_hour <= most
+    unknown = replace(picture, storage=storage, sessions=np.nan, work=replace(picture.work, active=np.nan))
+    free = make_planning(unknown, DATABASE, cast(Connector, desk.engine), desk.ledger, desk.clock.now())
+    assert free.plan.wait_per_hour > 10 * most
+
+
+def test_sessions_at_work_are_known_after_a_restart(desk: Desk) -> None:
+    """They come from the ledger, before the new sampler has seen an interval of its own."""
+    sessions = desk.picture().sessions
+    desk.restart()
+    assert desk.picture().sessions == pytest.approx(sessions)
+
+
+@pytest.mark.parametrize("ratio", [0.98, 1.0, 1.03, 1.2])
+def test_what_is_planned_has_exact_sizes(desk: Desk, ratio: float) -> None:
+    """However near the catalog's are: a per cent of a large table is what another one would have needed."""
+    desk.engine.exact_ratio = ratio
+    planning = desk.plan()
+    assert planning.plan.moves
+    cheap = dict(zip(desk.picture().catalog.units.key, desk.picture().catalog.units.size_bytes.tolist(), strict=True))
+    units = planning.situation.units
+    for move, route in zip(planning.plan.moves, planning.routes, strict=True):
+        exact = sum(round(cheap[units.key[row]] * ratio) for row in move.rows)
+        assert (move.size_bytes, route.bundle.size_bytes) == (exact, exact)
+    assert desk.engine.asked_exactly <= len(units), "each is asked for once"
+
+
+def filled(desk: Desk, planning: Planning, ratio: float, monkeypatch: pytest.MonkeyPatch) -> Picture:
+    """The picture with a fast space that holds so much of what was planned, above its head-room."""
+    picture = desk.picture()
+    coming = [move for move in planning.plan.moves if move.to_tier == "ssd"]
+    fast, wanted = {move.to_space for move in coming}, sum(move.size_bytes for move in coming)
+    spaces = tuple(
+        replace(space, capacity_bytes=None, free_bytes=round(wanted * ratio / 0.9)) if space.name in fast else space
+        for space in picture.storage.spaces
+    )
+    picture = replace(picture, storage=replace(picture.storage, spaces=spaces))
+    monkeypatch.setattr(desk, "picture", lambda: picture)
+    return picture
+
+
+@pytest.mark.parametrize("transient", [0.0, 0.1, 1.2])
+@pytest.mark.parametrize("room", [0.4, 0.8, 1.0])
+def test_a_plan_leaves_room_for_what_its_routes_take_on_the_way(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, transient: float, room: float
+) -> None:
+    """Sorts and journals: every move of the plan fits at its turn, and what fits is planned."""
+    free = desk.plan()
+    filled(desk, free, room, monkeypatch)
+    desk.engine.transient_ratio = transient
+    planning = desk.plan()
+    left = {
+        space.name: room_bytes(space, planning.settings.head_room_ratio) for space in planning.situation.spaces
+    }  # fmt: skip
+    for move, route in zip(planning.plan.moves, planning.routes, strict=True):
+        there = left[move.to_space]
+        assert there is not None
+        assert move.size_bytes + route.transient_bytes <= there
+        left[move.to_space] = there - move.size_bytes
+        left[move.from_space] = (left[move.from_space] or 0) + move.size_bytes
+    assert planning.plan.moves
+
+
+def test_a_growing_database_is_planned_with_what_it_will_have_grown_to(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a fifth at most until the approval expires; the sizes that are shown are those of now."""
+    desk.engine.transient_ratio = 0.0
+    desk.engine.stuck = {move.key for move in desk.plan().plan.moves if move.to_tier == "hdd"}
+    picture = filled(desk, desk.plan(), 1.02, monkeypatch)
+    still = desk.plan()
+    assert still.situation.growth is None
+    hdd = [space.name for space in picture.catalog.spaces].index("hdd")
+    growing = replace(picture, growth=np.where(picture.catalog.units.space == hdd, 1e9, 0.0))
+    monkeypatch.setattr(desk, "picture", lambda: growing)
+    planning = desk.plan()
+    assert planning.situation.growth is not None
+    coming = sum(move.size_bytes for move in planning.plan.moves)
+    assert 0 < coming < sum(move.size_bytes for move in still.plan.moves)
+    cheap = dict(zip(picture.catalog.units.key, picture.catalog.units.size_bytes.tolist(), strict=True))
+    assert all(
+        move.size_bytes == sum(cheap[planning.situation.units.key[row]] for row in move.rows)
+        for move in planning.plan.moves
+    )
+
+
+def test_the_sampler_tells_how_fast_units_grow(desk: Desk) -> None:
+    """Nothing grows in this shop, and after an hour that is known."""
+    growth = desk.picture().growth
+    assert growth is not None
+    assert not growth.any()

@@ -1,0 +1,151 @@
+"""Routes of a plan: which moves become one, which take turns, and what is learnt of those without a way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+import pytest
+
+from agent.planning.routing import Routed, routed
+from connectors.base import Connector
+from connectors.model import Bundle, NoRoute, Route, Step, UnitKind
+from policies.model.plan import MoveReason
+from policies.placement.balancer import make_plan
+from policies.placement.combining import combined
+from tests.unit.policies.situations import BARE, MIB, Site, Unit
+
+TS = "table space TS"
+
+
+@dataclass
+class Engine:
+    """Answers with a route for everything, but for what it is told."""
+
+    rewrites: Mapping[str, str] = field(default_factory=dict)  # by unit
+    combines: bool = False
+    joins: str = ""
+    refuses: frozenset[str] = frozenset()  # units or wholes
+    asked: list[tuple[str, ...]] = field(default_factory=list)
+
+    def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
+        """One route of one step."""
+        self.asked.append(bundle.unit_keys)
+        if self.refuses & {bundle.wide or bundle.key}:
+            return NoRoute(code="no", sentence="it does not move")
+        return (
+            Route(
+                name="move", bundle=bundle, to_space=to_space, prologue=(), steps=(Step(sql="MOVE", purpose="move"),),
+                undo_steps=(), online=True, locks="", log_bytes=0, transient_bytes=0,
+                rewrites=self.rewrites.get(bundle.key, ""), combines=self.combines,
+                joins="" if bundle.wide else self.joins,
+            ),
+        )  # fmt: skip
+
+
+def asked(units: Sequence[Unit], engine: Engine, moves: int = 50) -> Routed:
+    """The plan of some units, with the routes of that engine."""
+    settings = replace(BARE, maximum_moves=moves)
+    situation = Site().situation(units)
+    return routed(situation, settings, make_plan(situation, settings), cast(Connector, engine))
+
+
+def family() -> list[Unit]:
+    """A table, its index, and somebody else, all hot."""
+    return [
+        Unit(key="t", sync=50.0),
+        Unit(key="i", sync=90.0, kind=UnitKind.INDEX, parent=1000),
+        Unit(key="u", sync=70.0),
+    ]
+
+
+def test_what_one_statement_does_is_one_move() -> None:
+    """The table leads, the figures are those of both, and the route moves both."""
+    apart = asked(family(), Engine())
+    found = asked(family(), Engine(rewrites={"t": "T", "i": "T"}, combines=True))
+    assert not found.refused
+    (joint,) = (move for move in found.plan.moves if len(move.rows) == 2)
+    assert (joint.key, joint.size_bytes, joint.reason) == ("t", 2 * MIB, MoveReason.PROMOTE)
+    assert joint.sentence.startswith("t with i (2.0 MiB) on ssd saves")
+    two = [move for move in apart.plan.moves if move.key != "u"]
+    assert joint.wait_saved_per_hour == pytest.approx(sum(move.wait_saved_per_hour for move in two))
+    assert [route.bundle.unit_keys for route in found.routes if route.bundle.key == "t"] == [("t", "i")]
+    assert len(found.routes) == len(found.plan.moves) == 2
+    assert found.plan.wait_saved_per_hour == apart.plan.wait_saved_per_hour
+
+
+def test_without_such_a_route_they_take_turns() -> None:
+    """The first of the plan goes, the other waits."""
+    found = asked(family(), Engine(rewrites={"t": "T", "i": "T"}))
+    (why,) = found.refused.bundles.values()
+    assert why == "another move of this plan writes T anew; its turn comes after that"
+
+
+@dataclass
+class Foreseeing(Engine):
+    """One that can tell what comes after a first route."""
+
+    def routes_after(self, bundle: Bundle, to_space: str, before: Route) -> tuple[Route, ...] | NoRoute:
+        """The same, with the first in its name."""
+        found = self.routes(bundle, to_space)
+        return found if isinstance(found, NoRoute) else (replace(found[0], name=f"after {before.bundle.key}"),)
+
+
+def swapped(engine: Engine) -> Routed:
+    """The plan of a full fast tier whose only resident is a cold part of what the hot part belongs to."""
+    units = [Unit(key="cold", size=2 * MIB, space="fast"), Unit(key="hot", size=2 * MIB, sync=90.0)]
+    situation = Site(room={"fast": 0, "slow": 10**15}).situation(units)
+    plan = make_plan(situation, BARE)
+    assert [move.key for move in plan.moves] == ["cold", "hot"]
+    return routed(situation, BARE, plan, cast(Connector, engine))
+
+
+def test_two_parts_of_one_thing_change_places_in_one_plan() -> None:
+    """What gave way goes first, and what it gave way for follows: neither waits for a turn that never comes."""
+    parts = {"cold": "I", "hot": "I"}
+    found = swapped(Foreseeing(rewrites=parts))
+    assert not found.refused
+    assert [(r.bundle.key, r.name) for r in found.routes] == [("cold", "move"), ("hot", "after cold")]
+    assert "hot" in swapped(Engine(rewrites=parts)).refused.bundles  # an engine that cannot foresee it
+    assert [r.name for r in swapped(Foreseeing()).routes] == ["move", "move"]  # nothing is written twice
+
+
+def test_two_that_come_up_still_take_turns() -> None:
+    """Following is for what has to give way; two writings of one thing are no plan otherwise."""
+    found = asked(family(), Foreseeing(rewrites={"t": "T", "i": "T"}))
+    assert len(found.refused.bundles) == 1
+
+
+def test_nobody_moves_into_what_moves_itself() -> None:
+    """A table space that leaves in the same plan would take the newcomer along."""
+    units = [Unit(key="a", sync=50.0, wide=TS), Unit(key="b", sync=50.0, wide=TS), Unit(key="u", sync=70.0)]
+    found = asked(units, Engine(joins=TS), moves=2)
+    assert found.refused.bundles == {"u": f"{TS}, where it would go, moves in this plan; its turn comes after that"}
+    assert not asked(units, Engine(joins="table space OTHER"), moves=2).refused
+
+
+def test_a_whole_without_a_way_is_remembered_by_its_name() -> None:
+    """Its members may still go by themselves in the next round."""
+    units = [Unit(key="a", sync=50.0, wide=TS), Unit(key="b", sync=50.0, wide=TS)]
+    found = asked(units, Engine(refuses=frozenset({TS})), moves=1)
+    situation = found.refused.learnt(Site().situation(units))
+    assert (situation.no_wide, situation.no_route) == ({TS: "it does not move"}, {})
+    assert not any(move.wide for move in make_plan(situation, BARE).moves)
+
+
+def test_an_order_that_finds_no_room_is_not_taken() -> None:
+    """Where cold data makes room in between, the two wait for the later turn; and what goes down joins nobody."""
+    units = [
+        Unit(key="cold", size=2 * MIB, space="fast"),
+        Unit(key="t", size=2 * MIB, sync=90.0),
+        Unit(key="i", size=2 * MIB, sync=20.0, kind=UnitKind.INDEX, parent=1001),
+    ]
+    site = Site(room={"fast": 2 * MIB, "slow": 10**15})
+    situation = site.situation(units)
+    plan = make_plan(situation, BARE)
+    assert [move.key for move in plan.moves] == ["t", "cold", "i"]
+    later = combined(plan, 0, 2, situation, BARE)
+    assert later is not None
+    assert [move.key for move in later.moves] == ["cold", "t"]
+    assert combined(plan, 0, 1, situation, BARE) is None

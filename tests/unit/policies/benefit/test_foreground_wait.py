@@ -1,0 +1,97 @@
+"""Benefit: published arithmetic, and what weighs nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from connectors.model import SIGNALS, DatabaseDemand, Signal
+from policies.benefit.foreground_wait import (
+    ceiling_ratio,
+    copy_seconds,
+    move_cost_seconds,
+    payback_seconds,
+    speedup,
+    wait_per_hour,
+)
+from policies.model.plan import PolicySettings, TierSpeed
+from tests.unit.policies.situations import HDD, SSD
+
+SETTINGS = PolicySettings()
+
+
+def rates(**by_signal: float) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """One unit's rates."""
+    column = np.zeros((SIGNALS, 1))
+    for name, rate in by_signal.items():
+        column[Signal[name.upper()]] = rate
+    return column
+
+
+def test_waited_for_reads_weigh_their_latency() -> None:
+    """Ten random reads a second at 5.5 ms are 198 s of wait an hour, at 0.2 ms 7.2 s."""
+    wait = wait_per_hour(rates(sync_read=10.0), [SSD, HDD], SETTINGS)
+    assert wait[:, 0] == pytest.approx([7.2, 198.0])
+
+
+def test_reads_found_in_memory_and_background_writes_weigh_nothing() -> None:
+    """The busiest and the most written unit have no foreground wait by that."""
+    wait = wait_per_hour(rates(logical_read=1e6, async_write=1e4), [SSD, HDD], SETTINGS)
+    assert not wait.any()
+
+
+def test_prefetched_reads_weigh_their_share() -> None:
+    """A thousand prefetched blocks at 50 us and a share of 0.3 are 54 s an hour."""
+    assert wait_per_hour(rates(prefetched_read=1000.0), [HDD], SETTINGS)[0, 0] == pytest.approx(54.0)
+
+
+def test_payroll_is_predicted_by_foreground_wait_alone() -> None:
+    """S2 row 11: user I/O 8,907 -> 1,120 s, system I/O 117,748 -> 2,938 s, of 79,579 s elapsed; measured 1.19x.
+
+    The total of both would predict less than no time at all. Foreground alone says 71,792 s (1.11x), under the
+    Amdahl ceiling of 1.126x.
+    """
+    elapsed, reads, writes = 79_579.0, 1000.0, 20_000.0
+    slow = TierSpeed(
+        random_read_seconds=8907 / elapsed / reads, sequential_read_seconds=0, write_seconds=117_748 / elapsed / writes
+    )
+    fast = TierSpeed(
+        random_read_seconds=1120 / elapsed / reads, sequential_read_seconds=0, write_seconds=2938 / elapsed / writes
+    )
+    wait = wait_per_hour(rates(sync_read=reads, async_write=writes), [fast, slow], SETTINGS)
+    saved = float(wait[1, 0] - wait[0, 0]) * elapsed / 3600
+    assert saved == pytest.approx(7787)
+    assert elapsed - saved == pytest.approx(71_792)
+    ceiling = ceiling_ratio(DatabaseDemand(read_wait=8907 / elapsed, active=1.0))
+    assert 1.105 < speedup(elapsed, saved) < 1 / (1 - ceiling) == pytest.approx(1.126, abs=1e-3)
+    with pytest.raises(ValueError, match="cannot be saved"):
+        speedup(elapsed, saved + 117_748 - 2938)
+
+
+def test_the_ceiling_is_never_above_all_time() -> None:
+    """Foreground I/O over active time, one at most, and unknown where the engine does not measure."""
+    assert ceiling_ratio(DatabaseDemand(read_wait=0.2, write_wait=0.1, active=1.0)) == pytest.approx(0.3)
+    assert ceiling_ratio(DatabaseDemand(read_wait=3.0, active=1.0)) == 1.0
+    assert np.isnan(ceiling_ratio(DatabaseDemand(active=1.0)))
+    assert np.isnan(ceiling_ratio(DatabaseDemand(read_wait=1.0)))
+    assert np.isnan(ceiling_ratio(DatabaseDemand(read_wait=1.0, active=0.0)))
+
+
+def test_a_move_costs_every_session_that_waits_its_copy_time() -> None:
+    """500 MB at 50 MB/s copy in 10 s: 10 session seconds at least, 80 with eight sessions of whose waits nobody knows.
+
+    Of eight of which three wait for disk at a time 30: what computes does not wait for a copy.
+    """
+    size = np.array([500_000_000], dtype=np.int64)
+    copying = copy_seconds(size, SETTINGS)
+    assert copying.tolist() == [10.0]
+    assert move_cost_seconds(copying, DatabaseDemand(), SETTINGS).tolist() == [10.0]
+    assert move_cost_seconds(copying, DatabaseDemand(active=0.1), SETTINGS).tolist() == [10.0]
+    assert move_cost_seconds(copying, DatabaseDemand(active=8.0), SETTINGS).tolist() == [80.0]
+    work = DatabaseDemand(active=8.0, read_wait=2.5, write_wait=0.5)
+    assert move_cost_seconds(copying, work, SETTINGS) == pytest.approx([30.0])
+
+
+def test_payback_is_cost_over_gain() -> None:
+    """Eighty session seconds at 40 s an hour are back in two hours; without a gain never."""
+    assert payback_seconds(np.array([80.0, 80.0]), np.array([40.0, 0.0])).tolist() == [7200.0, float("inf")]

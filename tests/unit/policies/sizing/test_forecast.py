@@ -1,0 +1,205 @@
+"""Throughput of another placement: right where it can be worked out by hand, sane everywhere else."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from connectors.model import DatabaseDemand
+from policies.model.plan import PolicySettings, Situation, TierLimits, TierSpeed
+from policies.placement.balancer import make_plan
+from policies.sizing.forecast import Forecast, forecast, forecast_plan, tiers_after
+from tests.unit.policies.situations import BARE, HDD, Site, Unit
+
+SETTINGS = PolicySettings()
+
+
+def measured(transactions: float = 100.0, read_wait: float = 7.9, active: float = 8.0) -> DatabaseDemand:
+    """Eight sessions that hardly do anything but wait for the hdd."""
+    return DatabaseDemand(reads=180.0, read_wait=read_wait, transactions=transactions, active=active)
+
+
+def two_equals(database: DatabaseDemand, prefetched: float = 0.0) -> Situation:
+    """Two units with the same reads, both on the hdd."""
+    units = [Unit(key=key, sync=90.0, prefetched=prefetched if key == "a" else 0.0) for key in ("a", "b")]
+    return Site(database=database).situation(units)
+
+
+def placed(situation: Situation, *tiers: int) -> Forecast:
+    """The forecast with each unit on that tier."""
+    return forecast(situation, SETTINGS, np.array(tiers, dtype=np.int64))
+
+
+def test_the_present_placement_gives_the_present_throughput() -> None:
+    """Read backwards and forwards, the equations agree."""
+    found = placed(two_equals(measured()), 1, 1)
+    assert found.transactions == pytest.approx(100.0, rel=0.01)
+    assert found.wait_per_transaction == pytest.approx(0.079, rel=0.02)
+    assert found.gain == pytest.approx(1.0, rel=0.01)
+
+
+@given(
+    st.floats(0.01, 1e5),
+    st.one_of(st.floats(0, 300), st.just(math.nan)),
+    st.floats(0.01, 300),
+    st.floats(0, 50_000),
+    st.sampled_from([(0, 0), (0, 1), (1, 1)]),
+)
+@example(1.0, 1.0, 1.0, 2.2e-309, (0, 0))  # a queue too short to be the reason of any wait
+def test_what_is_there_is_foretold_as_it_is(
+    transactions: float, read_wait: float, active: float, prefetched: float, homes: tuple[int, int]
+) -> None:
+    """Whatever was measured or not, where nothing moves throughput stays, but for the hundredth spent elsewhere."""
+    reads = [Unit(key=key, sync=90.0, space=("fast", "slow")[home]) for key, home in zip("ab", homes, strict=True)]
+    ahead = Unit(key="c", prefetched=prefetched)
+    situation = Site(database=measured(transactions, read_wait, active)).situation([*reads, ahead])
+    assert placed(situation, *homes, 1).gain == pytest.approx(1.0, rel=0.011)
+
+
+def test_half_the_reads_of_a_full_queue_are_twice_the_throughput() -> None:
+    """The bottleneck serves as many reads as before, and a transaction needs half of them."""
+    found = placed(two_equals(measured()), 0, 1)
+    assert found.transactions == pytest.approx(200.0, rel=0.05)
+    assert found.interval.low < 190 < 210 < found.interval.high
+
+
+def test_without_a_queue_the_saved_wait_is_all_that_is_gained() -> None:
+    """One session that waits half of its time runs at most twice as fast."""
+    found = placed(two_equals(measured(transactions=50.0, read_wait=0.5, active=1.0)), 0, 0)
+    assert 90.0 < found.transactions < 100.0
+
+
+def test_a_scan_keeps_its_pace_and_its_share() -> None:
+    """Reads ahead of sessions take their share of the tier off it, before and after: they do not grow with the rest."""
+    alone = placed(two_equals(measured()), 1, 0)
+    scanned = placed(two_equals(measured(), prefetched=20_000.0), 0, 1)
+    assert scanned.transactions > alone.transactions  # the scan went to the ssd with its table
+
+
+def test_what_is_read_ahead_takes_its_share_unwaited_for() -> None:
+    """However little sessions wait for a scan, it keeps the disk busy for as long as its reads take."""
+    settings = PolicySettings(prefetched_wait_share=0.0)
+    with_scan, without = (
+        forecast(two_equals(measured(), prefetched=rate), settings, np.array([0, 1], dtype=np.int64)).transactions
+        for rate in (20_000.0, 0.0)
+    )
+    assert with_scan > 1.05 * without
+
+
+@pytest.mark.parametrize("unknown", [{"transactions": math.nan}, {"active": math.nan}, {"transactions": 0.0}])
+def test_what_was_not_measured_is_not_predicted(unknown: dict[str, float]) -> None:
+    """Without transactions or session time there is nothing to go on."""
+    found = placed(two_equals(measured(**unknown)), 0, 1)
+    assert math.isnan(found.transactions)
+    assert math.isnan(found.interval.low)
+
+
+@given(
+    shares=st.lists(st.floats(0.01, 1.0), min_size=1, max_size=8),
+    service=st.floats(0.001, 0.02),
+    sessions=st.floats(1.0, 500.0),
+    waiting=st.floats(0.01, 0.999),
+    rate=st.floats(0.1, 1e5),
+)
+def test_more_on_the_ssd_is_never_slower_and_the_interval_holds_the_forecast(
+    shares: list[float], service: float, sessions: float, waiting: float, rate: float
+) -> None:
+    """Throughput rises with every unit that goes up, up to what computing alone allows."""
+    queue = sessions * waiting
+    database = measured(transactions=rate, read_wait=queue, active=sessions)
+    reads = queue / (service * (1 + queue * (sessions - 1) / sessions))
+    sync = [reads * share / sum(shares) for share in shares]
+    situation = Site(database=database).situation([Unit(key=f"u{at}", sync=s) for at, s in enumerate(sync)])
+    rates = []
+    for up in range(len(sync) + 1):
+        found = placed(situation, *([0] * up + [1] * (len(sync) - up)))
+        assert found.interval.low <= found.transactions <= found.interval.high
+        rates.append(found.transactions)
+    assert rates[0] == pytest.approx(rate, rel=0.02)
+    assert all(after >= before * (1 - 1e-6) for before, after in itertools.pairwise(rates))
+    assert rates[-1] <= rate / (1 - waiting) * (1 + 1e-6)
+
+
+def test_a_closed_network_by_hand() -> None:
+    """Two sessions, one queue: 69.72 transactions a second, worked out with pencil and paper.
+
+    50 a second and one session waiting of two: Z = 1 / 50 = 20 ms; U = 1 / (1 + 1 / 2) = 2 / 3, so D = 13.33 ms.
+    Half of the reads go where they take no time: D = 6.67 ms and X (Z + D / (1 - X D / 2)) = 2, which is
+    X^2 - 500 X + 30,000 = 0 and X = 250 - sqrt(32,500).
+    """
+    database = DatabaseDemand(reads=180.0, read_wait=1.0, transactions=50.0, active=2.0)
+    at_once = TierSpeed(random_read_seconds=0.0, sequential_read_seconds=0.0, write_seconds=0.0)
+    site = Site(database=database, tiers=(("ssd", at_once, ("fast",)), ("hdd", HDD, ("slow",))))
+    found = placed(site.situation([Unit(key="a", sync=90.0), Unit(key="b", sync=90.0)]), 0, 1)
+    assert found.transactions == pytest.approx(250 - math.sqrt(32_500), rel=1e-9)
+    assert found.latency == pytest.approx(2 / 69.7224, rel=1e-6)
+    assert found.wait_per_transaction == pytest.approx(2 / 69.7224 - 0.020, rel=1e-5)
+    assert found.latency_interval.low < found.latency < found.latency_interval.high
+
+
+@given(
+    sync=st.lists(st.floats(0.0, 5_000.0), min_size=1, max_size=6),
+    homes=st.lists(st.sampled_from([0, 1]), min_size=6, max_size=6),
+    then=st.lists(st.sampled_from([0, 1]), min_size=6, max_size=6),
+    rate=st.floats(0.1, 1e5),
+    active=st.floats(0.1, 500.0),
+    waiting=st.one_of(st.floats(0.0, 2.0), st.just(math.nan)),
+)
+def test_no_placement_is_better_than_no_wait_and_nobody_waits_longer_than_sessions_are_there(
+    sync: list[float], homes: list[int], then: list[int], rate: float, active: float, waiting: float
+) -> None:
+    """Whatever is believed of the tiers: throughput ends where only computing is left, wait where all sessions wait."""
+    units = [Unit(key=f"u{at}", sync=s, space=("fast", "slow")[homes[at]]) for at, s in enumerate(sync)]
+    database = measured(rate, active * waiting, active)
+    found = placed(Site(database=database).situation(units), *then[: len(sync)])
+    if math.isnan(found.transactions):
+        assert found.why_not
+        return
+    by_model = sum(s * (0.0055 if home else 0.0002) for s, home in zip(sync, homes, strict=False))
+    waits = min(active, active * waiting if waiting == waiting else by_model)
+    sessions = max(1.0, active)
+    elsewhere = max(0.01, sessions - waits) / rate
+    assert found.transactions <= sessions / elsewhere * (1 + 1e-9)
+    assert found.transactions * found.wait_per_transaction <= sessions * (1 + 1e-9)
+
+
+def test_an_array_is_not_forecast() -> None:
+    """How many of its drives serve at a time is not known: by its RAID level, or by more I/Os than one drive does."""
+    situation = two_equals(measured())
+    fast, slow = situation.tiers
+    for limits in (TierLimits(raid=5), TierLimits(io_per_second=2000.0)):
+        found = placed(replace(situation, tiers=(fast, replace(slow, limits=limits))), 0, 1)
+        assert found.why_not == "hdd is an array of several devices"
+        assert math.isnan(found.transactions)
+    both = tuple(replace(tier, limits=TierLimits(raid=1)) for tier in (fast, slow))
+    assert "ssd and hdd are arrays" in placed(replace(situation, tiers=both), 0, 1).why_not
+    one = replace(situation, tiers=(fast, replace(slow, limits=TierLimits(io_per_second=180.0))))
+    assert not placed(one, 0, 1).why_not
+    busy_ssd = replace(situation, tiers=(replace(fast, limits=TierLimits(io_per_second=40_000.0)), slow))
+    assert not placed(busy_ssd, 0, 1).why_not
+
+
+@pytest.mark.parametrize(
+    ("unknown", "word"),
+    [({"transactions": math.nan}, "counts no transactions"), ({"active": math.nan}, "how long sessions execute"),
+     ({"transactions": 0.0}, "no transaction was seen"), ({"active": 0.0}, "no session")],
+)  # fmt: skip
+def test_what_is_not_forecast_says_why(unknown: dict[str, float], word: str) -> None:
+    """The reason names what is missing."""
+    assert word in placed(two_equals(measured(**unknown)), 0, 1).why_not
+
+
+def test_a_plan_is_forecast_with_its_moves_done() -> None:
+    """The tiers after a plan are those of its moves, and without moves those of now."""
+    situation = two_equals(measured())
+    plan = make_plan(situation, BARE)
+    assert len(plan.moves) == 2
+    assert tiers_after(situation, plan).tolist() == [0, 0]
+    assert forecast_plan(situation, SETTINGS, plan) == placed(situation, 0, 0)
+    assert forecast_plan(situation, SETTINGS, replace(plan, moves=())) == placed(situation, 1, 1)

@@ -1,0 +1,62 @@
+"""Queueing relief: what stays behind waits less when hot units leave."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policies.model.plan import PolicySettings
+from policies.placement.balancer import make_plan
+from policies.storage.queueing import MOST_BUSY, change_ratio, relief, utilisation
+from tests.unit.policies.situations import HDD, MIB, SSD, Site, Unit
+
+
+def test_a_read_of_twice_its_idle_time_is_a_disk_half_busy() -> None:
+    """R = S / (1 - u)."""
+    assert utilisation(0.011, 0.0055) == pytest.approx(0.5)
+    assert utilisation(0.005, 0.0055) == 0.0
+    assert utilisation(0.011, 0.0) == 0.0
+    assert utilisation(10.0, 0.001) == MOST_BUSY
+
+
+def test_half_of_the_load_gone_from_a_disk_nine_tenths_busy() -> None:
+    """Reads take 10 S at 90 % and S / 0.55 at 45 %."""
+    assert change_ratio(0.055, 0.0055, 0.5) == pytest.approx(0.1 / 0.55)
+    with pytest.raises(ValueError, match="cannot be left"):
+        change_ratio(1.0, 0.5, -0.1)
+
+
+@given(st.floats(1e-4, 1.0), st.floats(1e-4, 1.0), st.floats(0.0, 1.0), st.floats(0.0, 1e4))
+def test_relief_is_between_nothing_and_all_there_is(read: float, idle: float, left: float, wait: float) -> None:
+    """Whatever leaves, what stays is never spared more than its wait, nor charged for it."""
+    assert -1e-9 <= relief(wait, read, idle, 100.0, 100.0 * left) <= wait
+
+
+@given(st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+def test_the_more_leaves_the_greater_the_relief(one: float, other: float) -> None:
+    """Relief falls with what is left."""
+    less, more = sorted((one, other))
+    assert relief(1.0, 0.05, 0.005, 1.0, less) >= relief(1.0, 0.05, 0.005, 1.0, more)
+
+
+def test_an_idle_disk_gives_no_relief_and_no_io_neither() -> None:
+    """Nothing is spared where no queue was measured."""
+    assert relief(100.0, 0.005, 0.005, 10.0, 1.0) == 0.0
+    assert relief(100.0, 0.05, 0.005, 0.0, 0.0) == 0.0
+
+
+def test_relief_is_told_beside_the_saving() -> None:
+    """A disk ten times slower than idle: what stays may be spared most of its wait, above the mean, not in it."""
+    busy = replace(HDD, random_read_seconds=0.055, idle_read_seconds=0.0055)
+    tiers = (("ssd", SSD, ("fast",)), ("hdd", busy, ("slow",)))
+    units = [Unit(key="hot", sync=15.0, size=MIB), Unit(key="big", sync=3.0, size=2**40)]
+    plan = make_plan(Site(room={"fast": 10 * MIB, "slow": 10**15}, tiers=tiers).situation(units), PolicySettings())
+    quiet = make_plan(Site(room={"fast": 10 * MIB, "slow": 10**15}).situation(units), PolicySettings())
+    assert [move.key for move in plan.moves] == ["hot"]
+    assert plan.wait_saved_per_hour == pytest.approx(15 * (0.055 - 0.0002) * 3600)
+    assert plan.relief_per_hour == pytest.approx(3 * 0.055 * 3600 * (1 - 0.1 / 0.85))
+    assert plan.wait_saved_high_per_hour == pytest.approx(plan.wait_per_hour)
+    assert quiet.relief_per_hour == 0.0
