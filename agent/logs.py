@@ -72,7 +72,7 @@ class _Lines(logging.Formatter):
         level = f"{record.levelname.lower():<9}"
         if self._colors:
             level = f"\033[{_COLORS[record.levelname.lower()]}m{level}\033[0m"
-        pairs = " ".join(f"{name}={_shown(value)}" for name, value in _fields(record).items())
+        pairs = " ".join(f"{name}={_quote(value)}" for name, value in _fields(record).items())
         line = f"{_instant(record)} [{level}] {record.getMessage():<{_EVENT_WIDTH}} {pairs}".rstrip()
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
@@ -103,7 +103,7 @@ def _instant(record: logging.LogRecord) -> str:
     return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def _shown(value: object) -> str:
+def _quote(value: object) -> str:
     """A value on one line: as it is where it is one word of printable characters, quoted with escapes otherwise."""
     text = str(value)
     return text if text and text.isprintable() and " " not in text else repr(text)

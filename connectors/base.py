@@ -171,7 +171,7 @@ class Clock(Protocol):
 class Lease(Protocol):
     """The right to act on one database, held until released or until the process dies."""
 
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Whether the lease is still ours; False after a failover or a lost connection."""
         ...
 

@@ -46,14 +46,14 @@ class ByHand:
     because: str  # why it is left to a person, one sentence without a full stop
 
 
-def named(containers: Sequence[Container], name: str) -> Container | None:
+def find_container(containers: Sequence[Container], name: str) -> Container | None:
     """The container of that name or path; None where there is none."""
     return next((c for c in containers if name in (c.name, c.path)), None)
 
 
 def others(containers: Sequence[Container], name: str) -> tuple[Container, ...]:
     """Where the bytes of that container can go: the rest of its holder. Of one that is not there: all."""
-    own = named(containers, name)
+    own = find_container(containers, name)
     return tuple(c for c in containers if own is None or (c is not own and c.holder == own.holder))
 
 

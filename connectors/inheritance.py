@@ -30,7 +30,7 @@ class Inheritance:
             moving: what the file names under ``move_connection``.
             watching: settings of the account that watches; only what was given in the file is taken over.
         """
-        return {**_given(watching, self._taken_over(moving, watching)), **moving}
+        return {**_explicit_settings(watching, self._taken_over(moving, watching)), **moving}
 
     def _taken_over(self, moving: Mapping[str, Any], watching: BaseModel) -> Iterable[str]:
         used = [way for way in self.place if any(name in moving for name in way)] or self.place
@@ -47,5 +47,5 @@ def _is_same(name: str, moving: Mapping[str, Any], watching: BaseModel) -> bool:
     return name not in moving or moving[name] == getattr(watching, name)
 
 
-def _given(settings: BaseModel, names: Iterable[str]) -> dict[str, Any]:
+def _explicit_settings(settings: BaseModel, names: Iterable[str]) -> dict[str, Any]:
     return {name: getattr(settings, name) for name in names if name in settings.model_fields_set}

@@ -100,7 +100,7 @@ class Calendar:
         if self.always:
             return None
         end = at
-        for opening in self._merged(at, at + HORIZON):
+        for opening in self._merge(at, at + HORIZON):
             if not opening.start <= at:
                 break
             end = max(end, opening.end)
@@ -110,7 +110,7 @@ class Calendar:
         """When it is open next: ``at`` itself where it is open. None: not within the horizon."""
         if self.contains(at):
             return at
-        return next((opening.start for opening in self._merged(at, at + HORIZON)), None)
+        return next((opening.start for opening in self._merge(at, at + HORIZON)), None)
 
     def openings(self, since: datetime, until: datetime) -> tuple[Opening, ...]:
         """Every stretch within ``[since, until)`` in which it is open, those that touch as one, in order."""
@@ -119,23 +119,25 @@ class Calendar:
         if self.always:
             return (Opening(since, until),)
         return tuple(
-            Opening(max(opening.start, since), min(opening.end, until)) for opening in self._merged(since, until)
+            Opening(max(opening.start, since), min(opening.end, until)) for opening in self._merge(since, until)
         )
 
     def open_seconds(self, since: datetime, until: datetime) -> float:
         """How long it is open within ``[since, until)``."""
         return sum(opening.seconds for opening in self.openings(since, until))
 
-    def _merged(self, since: datetime, until: datetime) -> Iterator[Opening]:
+    def _merge(self, since: datetime, until: datetime) -> Iterator[Opening]:
         """Openings that touch each other as one, unclipped, of those that reach into ``[since, until)``."""
         days = since.astimezone(self.zone).date() - DAY, until.astimezone(self.zone).date()
-        return _joined(opening for opening in self._single(*days) if opening.end > since and opening.start < until)
+        return _join_openings(
+            opening for opening in self._single(*days) if opening.end > since and opening.start < until
+        )
 
     def _single(self, first: date, last: date) -> Iterator[Opening]:
         """Every window that begins on these days, by its start."""
         day = first
         while day <= last:
-            if not self._excluded(day):
+            if not self._is_excluded(day):
                 yield from sorted(self._of_day(day), key=lambda opening: opening.start)
             day += DAY
 
@@ -143,12 +145,12 @@ class Calendar:
         for window in self.windows or (WHOLE_WEEK,):
             if day.weekday() not in window.days:
                 continue
-            end_minute = min(window.end_minute, DAY_MINUTES) if self._excluded(day + DAY) else window.end_minute
+            end_minute = min(window.end_minute, DAY_MINUTES) if self._is_excluded(day + DAY) else window.end_minute
             start, end = (self._instant(day, minute) for minute in (window.start_minute, end_minute))
             if start < end:
                 yield Opening(start, end)
 
-    def _excluded(self, day: date) -> bool:
+    def _is_excluded(self, day: date) -> bool:
         return any(days.holds(day) for days in self.excluded)
 
     def _instant(self, day: date, minute: int) -> datetime:
@@ -169,7 +171,7 @@ def _jump(zone: tzinfo, before: datetime, after: datetime) -> datetime:
     return after
 
 
-def _joined(openings: Iterable[Opening]) -> Iterator[Opening]:
+def _join_openings(openings: Iterable[Opening]) -> Iterator[Opening]:
     """Openings ascending by their start, those that touch or overlap as one."""
     current: Opening | None = None
     for opening in openings:

@@ -18,7 +18,7 @@ from policies.calendar import Calendar
 LOOK_AHEAD = timedelta(days=30)  # in which the longest window is looked for: holds every weekly one, holidays aside
 
 
-class Answer(StrEnum):
+class Admission(StrEnum):
     """What becomes of a move now."""
 
     START = "start"
@@ -51,10 +51,10 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class AdmissionDecision:
     """The answer with its reason in plain words."""
 
-    answer: Answer
+    answer: Admission
     sentence: str
 
 
@@ -66,7 +66,7 @@ class Budget:
     seconds: float | None
 
 
-START = Decision(Answer.START, "")
+START = AdmissionDecision(Admission.START, "")
 
 
 def limits_of(database: DatabaseConfig) -> Limits:
@@ -103,7 +103,7 @@ def expiry_of(limits: Limits, made_at: datetime, lasts: timedelta) -> datetime:
     return limits.calendar.closes_at(opens) or ends
 
 
-def decide(need: Need, limits: Limits, used: Used, now: datetime) -> Decision:
+def decide(need: Need, limits: Limits, used: Used, now: datetime) -> AdmissionDecision:
     """Whether the move may begin now.
 
     Args:
@@ -114,9 +114,9 @@ def decide(need: Need, limits: Limits, used: Used, now: datetime) -> Decision:
     """
     never = too_much(need, limits, now)
     if never:
-        return Decision(Answer.NEVER, never)
+        return AdmissionDecision(Admission.NEVER, never)
     if not limits.calendar.contains(now):
-        return Decision(Answer.WAIT, f"waits for its window, {_opens(limits.calendar, now)}")
+        return AdmissionDecision(Admission.WAIT, f"waits for its window, {_opens(limits.calendar, now)}")
     return _by_caps(need, limits, used) or _by_end(need, limits, now) or START
 
 
@@ -148,30 +148,30 @@ def longest_seconds(calendar: Calendar, now: datetime) -> float:
     return max((opening.seconds for opening in calendar.openings(first, first + LOOK_AHEAD)), default=0.0)
 
 
-def _by_caps(need: Need, limits: Limits, used: Used) -> Decision | None:
+def _by_caps(need: Need, limits: Limits, used: Used) -> AdmissionDecision | None:
     if limits.bytes is not None and used.bytes + need.bytes > limits.bytes:
-        return Decision(
-            Answer.WAIT,
+        return AdmissionDecision(
+            Admission.WAIT,
             f"waits for the next window: this one moved {format_bytes(used.bytes)} of {format_bytes(limits.bytes)}",
         )
     if limits.copy_seconds is not None and used.seconds + need.seconds > limits.copy_seconds:
-        return Decision(
-            Answer.WAIT,
+        return AdmissionDecision(
+            Admission.WAIT,
             f"waits for the next window: this one copied for {format_seconds(used.seconds)} "
             f"of {format_seconds(limits.copy_seconds)}",
         )
     return None
 
 
-def _by_end(need: Need, limits: Limits, now: datetime) -> Decision | None:
+def _by_end(need: Need, limits: Limits, now: datetime) -> AdmissionDecision | None:
     """Wait where it would not end in time, unless it is longer than every window and can be held at their ends."""
     closes = limits.calendar.closes_at(now)
     if closes is None or now + timedelta(seconds=need.seconds) <= closes:
         return None
     if need.pausable and need.seconds > longest_seconds(limits.calendar, now):
         return None
-    return Decision(
-        Answer.WAIT,
+    return AdmissionDecision(
+        Admission.WAIT,
         f"waits for a longer window: it takes about {format_seconds(need.seconds)}, "
         f"this one closes in {format_seconds((closes - now).total_seconds())}",
     )

@@ -16,7 +16,7 @@ from policies.benefit.copy_time import Taught, copy_factors, factor_of
 from policies.benefit.costs import Copy
 from policies.calendar import Opening
 from policies.model.plan import CopyFactor, MoveReason, Tier
-from policies.placement.turnover import undrained
+from policies.placement.turnover import bucket_level
 from policies.storage.capacity import capacity_bytes
 
 LEARN_WITHIN = timedelta(days=90)
@@ -83,7 +83,7 @@ def copies_of(sent: Iterable[SentRow]) -> list[Copy]:
     return [
         Copy(
             started_at=rows[0].intended_at,
-            ended_at=_ended(rows),
+            ended_at=_end_of_move(rows),
         )
         for rows in _smooth(sent)
     ][-REMEMBERED:]
@@ -115,7 +115,7 @@ def used_within(sent: Iterable[SentRow], opening: Opening, times: CopyTimes) -> 
     return Used(round(total_bytes), total_seconds)
 
 
-def worn(tiers: Iterable[Tier], sent: Sequence[SentRow], now: datetime) -> tuple[Tier, ...]:
+def with_bytes_written(tiers: Iterable[Tier], sent: Sequence[SentRow], now: datetime) -> tuple[Tier, ...]:
     """The tiers, each that has an endurance budget with what the copies of the last 24 hours have used of it."""
     day, times = Opening(now - DAY, now), learn(sent)
 
@@ -142,11 +142,11 @@ def turned_over(
     own = set(tiers[0].spaces)
     capacity = sum(capacity_bytes(space) for space in spaces if space.name in own)
     gone = (
-        ((now - _ended(rows)).total_seconds(), rows[0].move.size_bytes / capacity)
-        for rows in _arrived(row for row in sent if row.ended_at is not None)
+        ((now - _end_of_move(rows)).total_seconds(), rows[0].move.size_bytes / capacity)
+        for rows in _copies_by_move(row for row in sent if row.ended_at is not None)
         if rows[0].move.reason == MoveReason.MAKE_ROOM and rows[0].move.from_tier == tiers[0].name
     )
-    return undrained(gone, per_week) if capacity > 0 else 0.0
+    return bucket_level(gone, per_week) if capacity > 0 else 0.0
 
 
 def came_up(tiers: Sequence[Tier], sent: Iterable[SentRow]) -> dict[str, datetime]:
@@ -163,17 +163,17 @@ def came_up(tiers: Sequence[Tier], sent: Iterable[SentRow]) -> dict[str, datetim
     return came
 
 
-def _arrived(sent: Iterable[SentRow]) -> Iterable[list[SentRow]]:
+def _copies_by_move(sent: Iterable[SentRow]) -> Iterable[list[SentRow]]:
     """The statements of each move that arrived and had something to copy, in the order the moves began."""
     return _by_move(row for row in sent if row.move_state in ARRIVED and row.move.size_bytes > 0).values()
 
 
 def _smooth(sent: Iterable[SentRow]) -> Iterable[list[SentRow]]:
     """Those of them that were neither held nor tried again, and whose every statement was seen to end."""
-    return (rows for rows in _arrived(sent) if all(row.state is StepState.DONE for row in rows))
+    return (rows for rows in _copies_by_move(sent) if all(row.state is StepState.DONE for row in rows))
 
 
-def _ended(rows: Iterable[SentRow]) -> datetime:
+def _end_of_move(rows: Iterable[SentRow]) -> datetime:
     """When the last statement of a move that arrived was over."""
     return max(row.ended_at for row in rows if row.ended_at is not None)
 

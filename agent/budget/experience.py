@@ -18,7 +18,7 @@ REMEMBERED = 50  # intervals, the newest
 DISTURBED = "work while moves ran"  # name under which the ledger keeps the intervals
 
 
-def experienced(
+def with_experience(
     database: DatabaseConfig, ledger: Ledger, sent: Sequence[SentRow], work: DatabaseDemand
 ) -> PolicySettings:
     """The configured settings with how long copies take and hold sessions up, as earlier moves taught.

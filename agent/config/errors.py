@@ -71,7 +71,7 @@ def path_text(location: Location) -> str:
     return text
 
 
-def shown(value: object) -> str:
+def printable(value: object) -> str:
     """A value as a message may show it: scalars only, not endlessly long."""
     if isinstance(value, Mapping):
         return "a mapping"

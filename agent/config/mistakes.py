@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from agent.config.errors import Location, SettingsInvalid, shown
+from agent.config.errors import Location, SettingsInvalid, printable
 
 Mistake = tuple[Location, str, bool]  # where, what, and whether the last part of the location is absent from the file
 
@@ -47,9 +47,9 @@ def _sentence(item: Mapping[str, Any], model: type[BaseModel]) -> str:
     if kind == "too_short":
         return "is empty; it needs at least one entry"
     if kind in {"model_type", "model_attributes_type", "dict_type"}:
-        return f"should be a mapping of keys, not {shown(item['input'])}"
+        return f"should be a mapping of keys, not {printable(item['input'])}"
     wanted = str(item["msg"]).replace("Input should be", "should be").replace("tuple", "list")
-    return f"{wanted}, not {shown(item['input'])}"
+    return f"{wanted}, not {printable(item['input'])}"
 
 
 def _unknown_key(location: Location, model: type[BaseModel]) -> str:

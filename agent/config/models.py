@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
 
-from agent.config.errors import ConfigError, Problem, SettingsInvalid, shown
+from agent.config.errors import ConfigError, Problem, SettingsInvalid, printable
 from agent.config.policy import PolicyConfig
 from agent.config.quantities import Bytes, Count, Days, Flag, Name, Part, Seconds, Window, Zone
 from agent.config.spaces import Storage, resolve
@@ -42,7 +42,7 @@ def _not_auto(value: Any) -> Any:  # noqa: ANN401  # whatever YAML holds; the en
 def _pin_word(value: Any) -> Pin:  # noqa: ANN401  # whatever YAML holds
     if isinstance(value, str) and value in PINS:
         return PINS[value]
-    raise ValueError(f"should be one of {', '.join(PINS)}, not {shown(value)}")
+    raise ValueError(f"should be one of {', '.join(PINS)}, not {printable(value)}")
 
 
 def _only_lacks(error: ValidationError) -> bool:

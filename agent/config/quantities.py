@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictBool, StrictInt, StringConstraints
 
-from agent.config.errors import shown
+from agent.config.errors import printable
 from agent.model.units_of_measure import Quantity, parse_bytes, parse_rate, parse_ratio, parse_seconds
 from policies.calendar import ExcludedDays, WeeklyWindow, parse_excluded, parse_window
 
@@ -26,7 +26,7 @@ def _scalar(parse: Callable[[Quantity], float]) -> BeforeValidator:
     def validate(value: Any) -> float:  # noqa: ANN401  # whatever YAML holds
         if isinstance(value, str | int | float):
             return parse(value)
-        raise ValueError(f"should be one value, not {shown(value)}")
+        raise ValueError(f"should be one value, not {printable(value)}")
 
     return BeforeValidator(validate)
 
@@ -43,7 +43,7 @@ def _text(parse: Callable[[str], _T]) -> BeforeValidator:
     def validate(value: Any) -> _T:  # noqa: ANN401  # whatever YAML holds
         if isinstance(value, str):
             return parse(value)
-        raise ValueError(f"should be a text in quotes, not {shown(value)}")
+        raise ValueError(f"should be a text in quotes, not {printable(value)}")
 
     return BeforeValidator(validate)
 

@@ -49,7 +49,7 @@ def resolve(database: str, tiers: Sequence[TierConfig], catalog: Catalog) -> Sto
     for row, place in enumerate(chosen):
         if place is not None:
             tier_of_space[row] = place[0]
-            spaces[row] = completed(spaces[row], place[1].capacity)
+            spaces[row] = with_capacity(spaces[row], place[1].capacity)
     return Storage(tiers=tuple(tier.tier for tier in tiers), tier_of_space=tier_of_space, spaces=tuple(spaces))
 
 
@@ -71,7 +71,7 @@ def _lies_in(path: str, place: str) -> bool:
     return path == place or path.startswith((place.rstrip("/\\") + "/", place.rstrip("/\\") + "\\"))
 
 
-def completed(space: Space, capacity: int | None) -> Space:
+def with_capacity(space: Space, capacity: int | None) -> Space:
     """The space with no more room than both the engine and the configuration (bytes, used ones included) grant it."""
     total = _least([space.capacity_bytes, capacity])
     left = None if total is None else max(0, total - space.used_bytes)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from agent.config.errors import shown
+from agent.config.errors import printable
 from agent.config.quantities import Bytes, Count, Name, Part, Ratio, Seconds
 from policies.model.plan import Tier, TierLimits, TierSpeed
 from policies.storage.purchase import WRITE_FACTORS
@@ -28,11 +28,11 @@ KINDS = {
 }
 
 
-def _named(value: Any) -> Any:  # noqa: ANN401  # whatever YAML holds; the model judges it
+def _expand_name(value: Any) -> Any:  # noqa: ANN401  # whatever YAML holds; the model judges it
     """A bare name is short for ``{name: ...}``."""
     if isinstance(value, str | dict | SpaceConfig):
         return {"name": value} if isinstance(value, str) else value
-    raise ValueError(f"should be the name of a space or {{name: ..., capacity: ...}}, not {shown(value)}")
+    raise ValueError(f"should be the name of a space or {{name: ..., capacity: ...}}, not {printable(value)}")
 
 
 class SpaceConfig(Part):
@@ -47,7 +47,7 @@ class TierConfig(Part):
 
     name: Name
     kind: str | None = None  # a key of KINDS; default: the tier's name, where it is one
-    spaces: tuple[Annotated[SpaceConfig, BeforeValidator(_named)], ...] = Field(min_length=1)
+    spaces: tuple[Annotated[SpaceConfig, BeforeValidator(_expand_name)], ...] = Field(min_length=1)
     random_read: Seconds | None = Field(default=None, gt=0)  # seconds one random block read takes
     sequential_read: Seconds | None = Field(default=None, ge=0)  # seconds per block within a run
     write: Seconds | None = Field(default=None, ge=0)  # seconds one block write takes

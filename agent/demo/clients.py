@@ -127,7 +127,7 @@ class _Clients:
 
     def reading(self, since: float) -> Reading:
         """Everything that was done since the last call, which was at ``since`` (monotonic seconds)."""
-        done = list(_drained(self._done))
+        done = list(_drain(self._done))
         now = time.monotonic()
         good = [d for d in done if not d.error]
         transactions = [d for d in good if d.kind != SCAN]
@@ -168,7 +168,7 @@ class _Session:
             self._connection.close()
 
 
-def _drained(queue: SimpleQueue[_Done]) -> Iterable[_Done]:
+def _drain(queue: SimpleQueue[_Done]) -> Iterable[_Done]:
     with suppress(Empty):
         while True:
             yield queue.get_nowait()

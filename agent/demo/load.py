@@ -147,7 +147,7 @@ class Load:
         if self._process is not None and self._process.poll() not in (None, 0):
             raise LoadFailed(f"the load ended with {self._process.returncode}: {self._last_words()}")
         lines = self._readings.read_text(encoding="utf-8").split("\n")[:-1]  # the last may be half written
-        return [_parsed(line) for line in lines]
+        return [_parse_reading(line) for line in lines]
 
     def between(self, started: float, ended: float) -> Throughput:
         """The readings that lie within two instants of ``time.monotonic()``, together."""
@@ -183,7 +183,7 @@ class Load:
         self.stop()
 
 
-def _parsed(line: str) -> Reading:
+def _parse_reading(line: str) -> Reading:
     values = json.loads(line)
     values["latency"] = {int(bucket): count for bucket, count in values["latency"].items()}
     return Reading(**values)

@@ -182,21 +182,21 @@ def build(conninfo: str, hdd_folder: Path, ssd_folder: Path, *, scale: float = 1
         # A table this busy was in the buffer pool long before anybody looks; its first reads would be a start-up's.
         session.execute("SET enable_seqscan = off")
         session.execute("SELECT sum(price) FROM shop.price_list WHERE id > 0")
-    return _described(scale)
+    return _schema_at(scale)
 
 
 def _fill(conninfo: str, relation: _Relation, scale: float) -> None:
     with psycopg.connect(conninfo) as session:
         session.execute(sql.SQL("SET default_tablespace = {}").format(sql.Identifier(relation.space)))
         for statement in relation.statements:
-            session.execute(statement.replace("{rows}", str(_scaled(relation.rows, scale))).encode())
+            session.execute(statement.replace("{rows}", str(_scale(relation.rows, scale))).encode())
 
 
-def _scaled(rows: int, scale: float) -> int:
+def _scale(rows: int, scale: float) -> int:
     return max(100, round(rows * scale))
 
 
-def _described(scale: float) -> DemoSchema:
+def _schema_at(scale: float) -> DemoSchema:
     newest = _MONTHS[-1]
     return DemoSchema(
         hot="shop.orders",
@@ -209,9 +209,9 @@ def _described(scale: float) -> DemoSchema:
         newest_partition=f'shop."shipments {newest}"',
         newest_partition_index=f'shop."shipments {newest}_pkey"',
         idle_partitions=tuple(f'shop."shipments {month}"' for month in _MONTHS[:-1]),
-        hot_rows=_scaled(_ORDERS.rows, scale),
-        cached_rows=_scaled(_PRICE_LIST.rows, scale),
+        hot_rows=_scale(_ORDERS.rows, scale),
+        cached_rows=_scale(_PRICE_LIST.rows, scale),
         newest_first_day=f"{newest}-01",
-        partition_rows=_scaled(_MONTH_ROWS, scale),
+        partition_rows=_scale(_MONTH_ROWS, scale),
         ssd_capacity_bytes=round(SSD_CAPACITY_BYTES * scale),
     )

@@ -64,7 +64,7 @@ def stage(*, slow_disk: bool) -> Iterator[Stage]:
         settings = {**SERVER_SETTINGS, "track_io_timing": "on" if disk else "off"}
         environment = disk.environment if disk else {}
         with private_server(installations[max(installations)], settings, environment, parent=folder) as server:
-            yield (built := _furnished(folder, server, disk, sentence))
+            yield (built := _build_stage(folder, server, disk, sentence))
             kept = built.server.keep
     finally:
         if not kept:
@@ -88,7 +88,7 @@ def _disk(folder: Path, *, wanted: bool) -> tuple[SlowDisk | None, str]:
     )
 
 
-def _furnished(folder: Path, server: PrivateServer, disk: SlowDisk | None, sentence: str) -> Stage:
+def _build_stage(folder: Path, server: PrivateServer, disk: SlowDisk | None, sentence: str) -> Stage:
     hdd, ssd = server.make_folder("hdd"), server.make_folder("ssd")
     if disk is not None:
         disk.place(HDD, hdd)

@@ -121,7 +121,7 @@ class Story:
             "units": len(ranking),
             "plan": {**proposal_document(proposal), "digest": proposal.digest},
             "statements": [step.sql for move in proposal.moves for step in move.route.steps],
-            "placements": {"before": homes_before, "after": self._homes(), "moves": self._verified(moved)},
+            "placements": {"before": homes_before, "after": self._homes(), "moves": self._verify(moved)},
             "decoys": [asdict(decoy) for decoy in decoys],
             "outcomes": self._outcome_documents(outcomes, before, after),
             "scrape": scrape,
@@ -198,7 +198,7 @@ class Story:
             key: catalog.spaces[space].name for key, space in zip(catalog.units.key, catalog.units.space, strict=True)
         }
 
-    def _verified(self, moved: tuple[MoveRow, ...]) -> list[dict[str, Any]]:
+    def _verify(self, moved: tuple[MoveRow, ...]) -> list[dict[str, Any]]:
         """Each move as the catalog and the disk show it now."""
         connector = self._company.watch.connector
         answers = [(row, connector.inspect(row.move.route)) for row in moved]

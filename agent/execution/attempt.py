@@ -32,7 +32,7 @@ HOLD_AGAIN_SECONDS = 2.0  # after the engine would not hold a statement; doubles
 LONGEST_HOLD_AGAIN_SECONDS = 60.0
 
 
-class Want(StrEnum):
+class Continuation(StrEnum):
     """What is wanted of the statement that runs."""
 
     GO_ON = "go on"
@@ -58,7 +58,7 @@ class Attempt:
         ledger: Ledger,
         clock: Clock,
         *,
-        want: Callable[[], Want],
+        want: Callable[[], Continuation],
         tell: Callable[[str], None],
         hold_lease: Callable[[], None],
     ) -> None:
@@ -103,7 +103,7 @@ class Attempt:
                     for ordinal, step in enumerate(route.steps, start=1):
                         if ordinal >= start.ordinal:
                             held = start.held and ordinal == start.ordinal
-                            self._journalled(ordinal, step, mover, held=held)
+                            self._run_journalled(ordinal, step, mover, held=held)
         except LeaseHeld:
             raise
         except ConnectorError as error:
@@ -125,11 +125,11 @@ class Attempt:
                 return
             try:
                 match self._want():
-                    case Want.STOP:
+                    case Continuation.STOP:
                         mover.interrupt()
-                    case Want.HOLD if not step.pausable:
+                    case Continuation.HOLD if not step.pausable:
                         self._not_held(f"a statement of this way ({self.row.move.route.name}) cannot be held")
-                    case Want.HOLD if self._clock.monotonic() >= self._hold_again_at:
+                    case Continuation.HOLD if self._clock.monotonic() >= self._hold_again_at:
                         self._hold(mover, step)
             except HotplaceError as error:  # the statement goes on, and so do we
                 self._tell(f"could not be stopped or held: {error}")
@@ -156,9 +156,9 @@ class Attempt:
             self.not_held = why
             self._tell(f"is let finish: {why}")
 
-    def _journalled(self, ordinal: int, step: Step, mover: Mover, *, held: bool) -> None:
+    def _run_journalled(self, ordinal: int, step: Step, mover: Mover, *, held: bool) -> None:
         """Run one statement, or go on with it, between its intent and its result."""
-        if self._want() is Want.STOP:
+        if self._want() is Continuation.STOP:
             raise Interrupted("it was stopped before a statement", advice="Nothing of that statement was sent.")
         self._hold_lease()
         journal = self._ledger.moves.step_intent(self.row.id, ordinal, step.resume_sql if held else step.sql)

@@ -13,17 +13,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 
-from agent.budget.allowance import Answer
+from agent.budget.allowance import Admission
 from agent.config import DatabaseConfig
-from agent.execution.attempt import Attempt, Start, Want
+from agent.execution.attempt import Attempt, Continuation, Start
 from agent.execution.gate import Gate
 from agent.execution.leftovers import Leftover, Leftovers
-from agent.execution.operator_requests import Wishes, reason_of
+from agent.execution.operator_requests import OperatorRequests, reason_of
 from agent.execution.patience import Next, next_after
-from agent.execution.precheck import Allowed, Facts, Refused, precheck_group
-from agent.execution.progress import NOTE_EVERY_SECONDS, RunningMove, noted
+from agent.execution.precheck import Allowed, Facts, PrecheckRefusal, precheck_group
+from agent.execution.progress import NOTE_EVERY_SECONDS, RunningMove, update_running_move
 from agent.execution.reconciler import Reconciler, Standing, in_words
-from agent.ledger import Ask, Ledger, MoveRow
+from agent.ledger import Ledger, MoveRow, RequestKind
 from agent.ledger.grouping import THERE, dropped, group_of
 from agent.model.clock import beside
 from agent.model.states import ACTIONABLE, UNFINISHED, MoveState
@@ -52,7 +52,7 @@ Listener = Callable[[MoveEvent], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ties:
+class ExecutorHooks:
     """What ties the executor to the watch around it.
 
     Attributes:
@@ -77,7 +77,7 @@ class Executor:
         connector: Connector,
         ledger: Ledger,
         clock: Clock,
-        ties: Ties,
+        ties: ExecutorHooks,
     ) -> None:
         """Wire it up.
 
@@ -94,7 +94,7 @@ class Executor:
         self._clock = clock
         self._ties = ties
         self._stopping = threading.Event()
-        self._wishes = Wishes(database.name, ledger, clock)
+        self._wishes = OperatorRequests(database.name, ledger, clock)
         self._gate = Gate(database, ledger, clock, self._wishes, self._stopping)
         self._leftovers = Leftovers(database.name, ledger, clock)
         self._reconciler = Reconciler(connector, ledger, self._leftovers, self._tell)
@@ -114,7 +114,7 @@ class Executor:
             self._gate.note_waiting({})
             return bool(unfinished) and self._clock.monotonic() >= self._look_at
         group = self._group(rows[0])
-        return dropped(group) is not None or self._gate.decision(_to_begin(group)).answer is not Answer.WAIT
+        return dropped(group) is not None or self._gate.decision(_to_begin(group)).answer is not Admission.WAIT
 
     def run_approved(self) -> tuple[MoveRow, ...]:
         """Carry out every approved move of this database in order; returns the rows as they ended.
@@ -170,9 +170,9 @@ class Executor:
                 done += self._skip(group, f"move {without.move.ordinal} ({without.move.key}) is {without.state}")
                 continue
             decision = self._gate.decision(_to_begin(group))
-            if decision.answer is Answer.WAIT:
+            if decision.answer is Admission.WAIT:
                 break
-            if decision.answer is Answer.NEVER:
+            if decision.answer is Admission.NEVER:
                 done += self._skip(group, decision.sentence)
                 continue
             if self._is_in_vain(row):
@@ -204,7 +204,7 @@ class Executor:
             ask = self._wishes.of(row.id)
             if row.state not in NOT_BEGUN:
                 continue
-            if row.state is MoveState.APPROVED and ask is not None and ask.kind is Ask.CANCEL:
+            if row.state is MoveState.APPROVED and ask is not None and ask.kind is RequestKind.CANCEL:
                 ended.append(self._to(row, MoveState.CANCELLED, reason))
                 self._wishes.answer_to(ask, "nothing of it is under way")
             else:
@@ -221,7 +221,7 @@ class Executor:
         group = [row if each.id == row.id else each for each in group]
         left = _to_begin(group)
         answer = precheck_group(left, self._facts(left))
-        if isinstance(answer, Refused):
+        if isinstance(answer, PrecheckRefusal):
             return self._skip(group, answer.sentence)
         row = self._to(row, MoveState.RUNNING, f"{len(row.move.route.steps)} statement(s) by {row.move.route.name}")
         return [self._try(row, Start())]
@@ -234,7 +234,7 @@ class Executor:
     def _go_on(self, row: MoveRow) -> MoveRow:
         """Go on with a move that the engine holds, or give it up."""
         ask, start = self._wishes.of(row.id, fresh=True), self._reconciler.where_held(row)
-        if ask is not None and ask.kind is Ask.CANCEL:
+        if ask is not None and ask.kind is RequestKind.CANCEL:
             row = self._reconciler.give_up_held(row, start.ordinal, reason_of(ask))
             self._wishes.answer_to(ask, f"the move is {row.state}")  # which may have ended, and no ask in force then
             return row
@@ -242,10 +242,10 @@ class Executor:
         self._wishes.answer_to(ask, "it goes on")
         return self._try(row, start)
 
-    def _held(self, row: MoveRow, error: ConnectorError) -> MoveRow:
+    def _hold(self, row: MoveRow, error: ConnectorError) -> MoveRow:
         """The engine holds the statement: at our word, at the end of the window, or at somebody else's."""
         ask = self._wishes.of(row.id, fresh=True)
-        if ask is not None and ask.kind is Ask.PAUSE:
+        if ask is not None and ask.kind is RequestKind.PAUSE:
             row = self._to(row, MoveState.PAUSED, reason_of(ask))
             self._wishes.answer_to(ask, "it is held")
             return row
@@ -265,14 +265,14 @@ class Executor:
         for attempt in count(1):
             error, unheld = self._send(row, start)
             if error is None:
-                return self._arrived(row, unheld)
+                return self._finish(row, unheld)
             if isinstance(error, Paused):
-                return self._held(row, error)
-            if error.retry is not Retry.LATER or self._gate.want(row) is not Want.GO_ON:
+                return self._hold(row, error)
+            if error.retry is not Retry.LATER or self._gate.want(row) is not Continuation.GO_ON:
                 return self._give_up(row, error, attempt)
             standing = self._reconciler.where_now(row)
             if standing.start is None:
-                return self._arrived(row, "")
+                return self._finish(row, "")
             match self._next(row, error, attempt, standing):
                 case Next.GIVE_UP:
                     return self._give_up(row, error, attempt)
@@ -282,12 +282,12 @@ class Executor:
             pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
             self._tell(row, f"{error}; try {attempt + 1} of {self._database.retries} in {format_seconds(pause)}")
             self._clock.sleep(pause)
-            if start == Start() and isinstance(answer := self._looked_at_again(row), Refused):
+            if start == Start() and isinstance(answer := self._looked_at_again(row), PrecheckRefusal):
                 row = self._to(row, MoveState.APPROVED, "nothing changed; looked at again before another try")
                 return self._to(row, MoveState.SKIPPED, answer.sentence)  # what is left of its group ends with it
         raise AssertionError("the loop above always returns")
 
-    def _looked_at_again(self, row: MoveRow) -> Allowed | Refused:
+    def _looked_at_again(self, row: MoveRow) -> Allowed | PrecheckRefusal:
         """The precheck of a move that runs and of which nothing has arrived, with what is left of its group."""
         left = [row, *_to_begin(self._group(row))]
         return precheck_group(left, self._facts(left))
@@ -322,7 +322,7 @@ class Executor:
 
         def look() -> None:
             nonlocal running
-            running = noted(row, attempt.progress(), self._clock.now(), running)
+            running = update_running_move(row, attempt.progress(), self._clock.now(), running)
             with suppress(HotplaceError):  # nobody sees it for a second; the move goes on
                 self._ties.note(running)
 
@@ -335,7 +335,7 @@ class Executor:
             self._gate.learn_again()
             self._ties.disturb()
 
-    def _arrived(self, row: MoveRow, not_held: str) -> MoveRow:
+    def _finish(self, row: MoveRow, not_held: str) -> MoveRow:
         ask = self._wishes.of(row.id, fresh=True)
         closed = not self._gate.open()
         self._gate.pauses.forget(row.id)
@@ -347,14 +347,14 @@ class Executor:
         if error.retry is Retry.RECONCILE:
             return self._reconciler.reconcile(self._to(row, MoveState.UNKNOWN, str(error)))
         ask = self._wishes.of(row.id, fresh=True)
-        cancelled = ask is not None and ask.kind is Ask.CANCEL
+        cancelled = ask is not None and ask.kind is RequestKind.CANCEL
         inspection = self._reconciler.inspect(row)
         if inspection.paused:
             row = self._held_by_fault(row, error, cancelled=cancelled)
             return self._go_on(row) if cancelled and not self._stopping.is_set() else row
         inspection = self._reconciler.tidy(row, inspection)
         if inspection.finished:
-            return self._arrived(row, "")
+            return self._finish(row, "")
         if inspection.home not in {Home.SOURCE, Home.GONE}:  # it ended between two statements, or behind the last
             row = self._reconciler.end_on_the_way(row, error, inspection)
             self._wishes.answer_to(ask, f"too late: {inspection.sentence}")
@@ -365,7 +365,7 @@ class Executor:
             return row
         if self._stopping.is_set():
             return self._to(row, MoveState.APPROVED, f"{error}; nothing changed, it goes on after a restart")
-        if error.retry is Retry.LATER and self._gate.want(row) is Want.HOLD:
+        if error.retry is Retry.LATER and self._gate.want(row) is Continuation.HOLD:
             return self._to(row, MoveState.APPROVED, f"{error}; nothing changed, it is not tried again now")
         tries = f" ({attempts} tries)" if attempts > 1 else ""
         left = self._leftovers.sentence(row.id)

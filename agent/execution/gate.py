@@ -7,13 +7,13 @@ import threading
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from agent.budget.allowance import START, Answer, Decision, Need, decide, limits_of
+from agent.budget.allowance import START, Admission, AdmissionDecision, Need, decide, limits_of
 from agent.budget.copy_history import CopyTimes, Used, learn, since_for, used_within
 from agent.config import DatabaseConfig
-from agent.execution.attempt import Want
-from agent.execution.operator_requests import Wishes, reason_of
+from agent.execution.attempt import Continuation
+from agent.execution.operator_requests import OperatorRequests, reason_of
 from agent.execution.patience import Pauses
-from agent.ledger import Ask, Ledger, MoveRow
+from agent.ledger import Ledger, MoveRow, RequestKind
 from connectors.base import Clock
 
 LEARN_AGAIN_SECONDS = 600.0
@@ -25,7 +25,12 @@ class Gate:
     """What stands between an approved move and its first statement, and between a held one and its next."""
 
     def __init__(
-        self, database: DatabaseConfig, ledger: Ledger, clock: Clock, wishes: Wishes, stopping: threading.Event
+        self,
+        database: DatabaseConfig,
+        ledger: Ledger,
+        clock: Clock,
+        wishes: OperatorRequests,
+        stopping: threading.Event,
     ) -> None:
         """Wire it up.
 
@@ -46,39 +51,39 @@ class Gate:
         self._times: CopyTimes | None = None
         self._learnt_at = -math.inf
 
-    def decision(self, rows: Sequence[MoveRow]) -> Decision:
+    def decision(self, rows: Sequence[MoveRow]) -> AdmissionDecision:
         """Whether approved moves that are begun together may begin now; why they wait is noted for everybody who looks.
 
         Args:
             rows: a group, or what is left of it, in order of execution.
         """
         asks = [(row, ask) for row in rows if (ask := self._wishes.of(row.id, fresh=True)) is not None]
-        paused = next(((row, ask) for row, ask in asks if ask.kind is Ask.PAUSE), None)
-        cancelled = next((ask for _, ask in asks if ask.kind is Ask.CANCEL), None)
+        paused = next(((row, ask) for row, ask in asks if ask.kind is RequestKind.PAUSE), None)
+        cancelled = next((ask for _, ask in asks if ask.kind is RequestKind.CANCEL), None)
         if paused is not None:
             row, ask = paused
-            decision = Decision(Answer.WAIT, f"{reason_of(ask)}; hotplace resume {row.id} lets it begin")
+            decision = AdmissionDecision(Admission.WAIT, f"{reason_of(ask)}; hotplace resume {row.id} lets it begin")
         elif cancelled is not None:  # asked while it ran, by an agent that died before it obeyed
-            decision = Decision(Answer.NEVER, reason_of(cancelled))
+            decision = AdmissionDecision(Admission.NEVER, reason_of(cancelled))
         else:
             decision = self._by_window(rows)
-        if decision.answer is Answer.START and (why := self.pauses.why(rows[0].id)):
-            decision = Decision(Answer.WAIT, why)
-        self.note_waiting({str(rows[0].id): decision.sentence} if decision.answer is Answer.WAIT else {})
+        if decision.answer is Admission.START and (why := self.pauses.why(rows[0].id)):
+            decision = AdmissionDecision(Admission.WAIT, why)
+        self.note_waiting({str(rows[0].id): decision.sentence} if decision.answer is Admission.WAIT else {})
         return decision
 
     def seconds(self, row: MoveRow) -> float:
         """How long the statements of a move are expected to take, with the safety factor."""
         return self._database.copy_safety * self._learnt_times(self._clock.now()).seconds(row.move)
 
-    def want(self, row: MoveRow) -> Want:
+    def want(self, row: MoveRow) -> Continuation:
         """What is wanted of the statement that runs."""
         kind = self._wishes.kind(row.id)
-        if self._stopping.is_set() or kind is Ask.CANCEL:
-            return Want.STOP
-        if kind is Ask.PAUSE or not self.open():
-            return Want.HOLD
-        return Want.GO_ON
+        if self._stopping.is_set() or kind is RequestKind.CANCEL:
+            return Continuation.STOP
+        if kind is RequestKind.PAUSE or not self.open():
+            return Continuation.HOLD
+        return Continuation.GO_ON
 
     def lets_go_on(self, row: MoveRow, *, again: bool) -> bool:
         """Whether a held move is to go on, or to be given up, now.
@@ -88,9 +93,9 @@ class Gate:
             again: it is time to ask an engine again that has refused to end it.
         """
         ask = self._wishes.of(row.id, fresh=True)
-        if self._stopping.is_set() or (ask is not None and ask.kind is Ask.PAUSE):
+        if self._stopping.is_set() or (ask is not None and ask.kind is RequestKind.PAUSE):
             return False
-        if ask is not None and ask.kind is Ask.CANCEL:
+        if ask is not None and ask.kind is RequestKind.CANCEL:
             return not ask.answer or again
         return self.open()
 
@@ -113,7 +118,7 @@ class Gate:
             self._waiting = waiting
             self._ledger.state.save_document(self._database.name, WAITING, waiting)
 
-    def _by_window(self, rows: Sequence[MoveRow]) -> Decision:
+    def _by_window(self, rows: Sequence[MoveRow]) -> AdmissionDecision:
         limits = limits_of(self._database)
         if limits.calendar.always and not limits.capped:
             return START
@@ -123,14 +128,14 @@ class Gate:
         used = Used(0, 0.0)
         if opening is not None and limits.capped:
             used = used_within(
-                self._ledger.moves.sent(self._database.name, opening.start - LONGEST_MOVE), opening, times
+                self._ledger.moves.sent_statements(self._database.name, opening.start - LONGEST_MOVE), opening, times
             )
         return decide(_need_of(rows, times, self._database.copy_safety), limits, used, now)
 
     def _learnt_times(self, now: datetime) -> CopyTimes:
         """What moves have taught so far; read anew after each of them and now and then."""
         if self._times is None or self._clock.monotonic() - self._learnt_at >= LEARN_AGAIN_SECONDS:
-            self._times = learn(self._ledger.moves.sent(self._database.name, since_for(now)))
+            self._times = learn(self._ledger.moves.sent_statements(self._database.name, since_for(now)))
             self._learnt_at = self._clock.monotonic()
         return self._times
 

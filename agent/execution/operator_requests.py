@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from agent.ledger import Ask, AskRow, Ledger
+from agent.ledger import AskRow, Ledger, RequestKind
 from connectors.base import Clock
 
 READ_EVERY_SECONDS = 0.5  # how soon an ask is noticed, by the clock
 
 
-class Wishes:
+class OperatorRequests:
     """The asks in force of one database. Safe from any thread: a stale answer is replaced a moment later."""
 
     def __init__(self, database: str, ledger: Ledger, clock: Clock) -> None:
@@ -27,7 +27,7 @@ class Wishes:
             self._read_at, self._in_force = now, self._ledger.asks.in_force(self._database)
         return self._in_force.get(move_id)
 
-    def kind(self, move_id: int, *, fresh: bool = False) -> Ask | None:
+    def kind(self, move_id: int, *, fresh: bool = False) -> RequestKind | None:
         """The kind of it alone."""
         ask = self.of(move_id, fresh=fresh)
         return None if ask is None else ask.kind
@@ -40,12 +40,12 @@ class Wishes:
 
     def hold(self, move_id: int, reason: str, *, who: str) -> None:
         """Keep a move held until a person lets it go on: somebody at the engine, or a fault, has stopped it."""
-        if self.kind(move_id, fresh=True) is not Ask.PAUSE:
-            self._ledger.asks.ask(move_id, Ask.PAUSE, who=who, origin="engine", reason=reason)
+        if self.kind(move_id, fresh=True) is not RequestKind.PAUSE:
+            self._ledger.asks.ask(move_id, RequestKind.PAUSE, who=who, origin="engine", reason=reason)
             self._read_at = -math.inf
 
 
 def reason_of(ask: AskRow) -> str:
     """The ask in words, as the reason of a state."""
-    done = {Ask.PAUSE: "held", Ask.RESUME: "let go on", Ask.CANCEL: "cancelled"}[ask.kind]
+    done = {RequestKind.PAUSE: "held", RequestKind.RESUME: "let go on", RequestKind.CANCEL: "cancelled"}[ask.kind]
     return f"{done} by {ask.who}{': ' if ask.reason else ''}{ask.reason}"

@@ -41,19 +41,19 @@ class Allowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class PrecheckRefusal:
     """Something does; the code is for machines, the sentence for people."""
 
     code: str
     sentence: str
 
 
-def precheck(row: MoveRow, facts: Facts) -> Allowed | Refused:
+def precheck(row: MoveRow, facts: Facts) -> Allowed | PrecheckRefusal:
     """Whether a move that belongs to no other may start now. The first reason against it is the answer."""
     return precheck_group([row], [facts])
 
 
-def precheck_group(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> Allowed | Refused:
+def precheck_group(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> Allowed | PrecheckRefusal:
     """Whether the moves of a group may start now. The first reason against any of them is the answer.
 
     Args:
@@ -61,7 +61,7 @@ def precheck_group(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> Allowed |
         facts: of each, all of one instant.
     """
     for row, each in zip(rows, facts, strict=True):
-        for check in (_approved, _same_database, _still_home, _size_holds, _target_takes):
+        for check in (_check_approval, _same_database, _still_home, _size_holds, _target_takes):
             refused = check(row, each)
             if refused is not None:
                 return refused
@@ -78,56 +78,60 @@ def expected_bytes(row: MoveRow, facts: Facts, seconds: float) -> int:
     return now + ceil(max(0, now - row.move.size_bytes) / age * seconds)
 
 
-def _approved(row: MoveRow, facts: Facts) -> Refused | None:
+def _check_approval(row: MoveRow, facts: Facts) -> PrecheckRefusal | None:
     if not row.approved:
-        return Refused("not_approved", f"move {row.id} was never approved")
+        return PrecheckRefusal("not_approved", f"move {row.id} was never approved")
     if facts.now >= row.expires_at:
-        return Refused("expired", f"the approval of proposal {row.proposal_id} expired at {row.expires_at:%F %T %Z}")
+        return PrecheckRefusal(
+            "expired", f"the approval of proposal {row.proposal_id} expired at {row.expires_at:%F %T %Z}"
+        )
     return None
 
 
-def _same_database(row: MoveRow, facts: Facts) -> Refused | None:
+def _same_database(row: MoveRow, facts: Facts) -> PrecheckRefusal | None:
     if row.fingerprint != facts.fingerprint:
-        return Refused("other_database", "the server that answers now is not the database that was approved")
+        return PrecheckRefusal("other_database", "the server that answers now is not the database that was approved")
     return None
 
 
-def _still_home(row: MoveRow, facts: Facts) -> Refused | None:
+def _still_home(row: MoveRow, facts: Facts) -> PrecheckRefusal | None:
     match facts.inspection.home:
         case Home.SOURCE:
             return None
         case Home.GONE:
-            return Refused("gone", f"{row.move.key} no longer exists")
+            return PrecheckRefusal("gone", f"{row.move.key} no longer exists")
         case Home.TARGET:
-            return Refused("already_there", f"{row.move.key} is already in {row.move.to_space}")
+            return PrecheckRefusal("already_there", f"{row.move.key} is already in {row.move.to_space}")
         case _:
-            return Refused("moved_by_others", f"{row.move.key} is not where it was: {facts.inspection.sentence}")
+            return PrecheckRefusal(
+                "moved_by_others", f"{row.move.key} is not where it was: {facts.inspection.sentence}"
+            )
 
 
-def _size_holds(row: MoveRow, facts: Facts) -> Refused | None:
+def _size_holds(row: MoveRow, facts: Facts) -> PrecheckRefusal | None:
     approved, now = row.move.size_bytes, facts.inspection.size_bytes
     if now > approved * (1 + GROWTH_ALLOWED_RATIO):
-        return Refused("grown", f"{row.move.key} grew from {format_bytes(approved)} to {format_bytes(now)}")
+        return PrecheckRefusal("grown", f"{row.move.key} grew from {format_bytes(approved)} to {format_bytes(now)}")
     return None
 
 
-def _target_takes(row: MoveRow, facts: Facts) -> Refused | None:
+def _target_takes(row: MoveRow, facts: Facts) -> PrecheckRefusal | None:
     if facts.target is None:
-        return Refused("no_target", f"space {row.move.to_space} no longer exists")
+        return PrecheckRefusal("no_target", f"space {row.move.to_space} no longer exists")
     if facts.closed:
-        return Refused("closed", f"space {row.move.to_space} is closed to arrivals; hotplace reopen opens it")
+        return PrecheckRefusal("closed", f"space {row.move.to_space} is closed to arrivals; hotplace reopen opens it")
     if room_bytes(facts.target, facts.head_room_ratio) is None:
-        return Refused(
+        return PrecheckRefusal(
             "room_unknown", f"the room in {row.move.to_space} is not known; configure the capacity of that space"
         )
     return None
 
 
-def _begun_in_time(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> Refused | None:
+def _begun_in_time(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> PrecheckRefusal | None:
     """The last move of a group has to begin before the approval expires, or the others would have made room in vain."""
     last = facts[0].now + timedelta(seconds=sum(each.seconds for each in facts[:-1]))
     if last >= rows[-1].expires_at:
-        return Refused(
+        return PrecheckRefusal(
             "would_expire",
             f"{rows[-1].move.key} would begin at {last:%F %T %Z}, "
             f"and the approval expires at {rows[-1].expires_at:%F %T %Z}",
@@ -135,7 +139,7 @@ def _begun_in_time(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> Refused |
     return None
 
 
-def _all_fit(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> Refused | None:
+def _all_fit(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> PrecheckRefusal | None:
     """Each at its turn: the source holds a bundle until its copy is done, and what it takes beyond the copy counts."""
     seconds = sum(each.seconds for each in facts)
     expected = [expected_bytes(row, each, seconds) for row, each in zip(rows, facts, strict=True)]
@@ -149,7 +153,7 @@ def _all_fit(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> Refused | None:
         )
         left = room[target] - growing
         if need + row.move.route.transient_bytes > left:
-            return Refused("no_room", _shortage(rows[: at + 1], facts[at], need, left))
+            return PrecheckRefusal("no_room", _shortage(rows[: at + 1], facts[at], need, left))
         room[target] -= need
         if source in room:
             room[source] += facts[at].inspection.size_bytes

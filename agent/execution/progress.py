@@ -49,7 +49,9 @@ class RunningMove:
         return max(0, self.total_bytes - self.done_bytes) / speed
 
 
-def noted(row: MoveRow, progress: Progress | None, now: datetime, before: RunningMove | None) -> RunningMove:
+def update_running_move(
+    row: MoveRow, progress: Progress | None, now: datetime, before: RunningMove | None
+) -> RunningMove:
     """What is known of a running move now.
 
     Args:

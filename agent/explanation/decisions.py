@@ -31,7 +31,7 @@ DECISION = "decision"  # name under which the ledger keeps the last plan's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class StoredDecision:
     """A situation, the settings with which it was judged, and the plan that comes of both."""
 
     made_at: datetime
@@ -103,13 +103,15 @@ def last_situation(ledger: Ledger, database: str) -> tuple[Situation, PolicySett
     return None if stored is None else decision_from_arrays(stored[1])
 
 
-def recall(ledger: Ledger, database: str, name: str = DECISION) -> Decision | None:
+def recall(ledger: Ledger, database: str, name: str = DECISION) -> StoredDecision | None:
     """Work a stored plan out again; None where there is none of that name."""
     stored = ledger.state.load_arrays(database, name)
     if stored is None:
         return None
     situation, settings = decision_from_arrays(stored[1])
-    return Decision(made_at=stored[0], situation=situation, settings=settings, plan=plan_mode(situation, settings))
+    return StoredDecision(
+        made_at=stored[0], situation=situation, settings=settings, plan=plan_mode(situation, settings)
+    )
 
 
 def tiers_of_last_plan(ledger: Ledger, database: str) -> tuple[Tier, ...]:

@@ -25,7 +25,7 @@ NUMBERS = tuple(field.name for field in fields(Figures) if field.name != "verdic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ArchivedExplanation:
     """Sentences and numbers of the day, one of each for a key."""
 
     at: datetime
@@ -34,7 +34,7 @@ class Told:
     figures: tuple[Figures, ...]
 
 
-def keep_told(ledger: Ledger, database: str, planning: Planning, number: int) -> None:
+def archive_explanation(ledger: Ledger, database: str, planning: Planning, number: int) -> None:
     """Store what the proposal of that number says."""
     situation, plan, settings = planning.situation, planning.plan, planning.settings
     rows = _rows_of(planning).tolist()
@@ -53,7 +53,7 @@ def keep_told(ledger: Ledger, database: str, planning: Planning, number: int) ->
     )
 
 
-def recall_told(ledger: Ledger, database: str, number: int) -> Told | None:
+def recall_told(ledger: Ledger, database: str, number: int) -> ArchivedExplanation | None:
     """What the proposal said; None where that is not stored. A number that nobody kept then is NaN."""
     stored = ledger.state.load_arrays(database, _name(number))
     if stored is None:
@@ -66,7 +66,7 @@ def recall_told(ledger: Ledger, database: str, number: int) -> Told | None:
         Figures(verdict=Verdict(int(arrays["verdict"][row])), **{name: column[row] for name, column in columns.items()})
         for row in range(count)
     )
-    return Told(
+    return ArchivedExplanation(
         at=at, keys=Texts.from_arrays(arrays, "keys"), sentences=Texts.from_arrays(arrays, "sentences"), figures=figures
     )
 

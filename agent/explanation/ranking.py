@@ -132,12 +132,12 @@ class Ordered:
 
     def ranking(self, shown: int | None = None) -> Ranking:
         """The first so many units with their numbers; None: all."""
-        columns: dict[str, Any] = {name: self._picked(name, self._rows[:shown]) for name in _COLUMNS}
+        columns: dict[str, Any] = {name: self._column(name, self._rows[:shown]) for name in _COLUMNS}
         return Ranking(key=self._keys(shown), **columns, **self._texts())
 
     def column(self, name: str, first: int) -> NDArray[Any]:
         """The figures of all units from a place in the order on."""
-        return self._picked(name, self._rows[first:])
+        return self._column(name, self._rows[first:])
 
     def by_verdict(self) -> dict[str, int]:
         """How many units have each verdict, by its word."""
@@ -146,14 +146,14 @@ class Ordered:
 
     def arrays(self) -> dict[str, Column]:
         """The ranking for the ledger; the few texts as the bytes of a JSON list."""
-        arrays: dict[str, Column] = {name: Later(partial(self._picked, name), self._rows) for name in _COLUMNS}
+        arrays: dict[str, Column] = {name: Later(partial(self._column, name), self._rows) for name in _COLUMNS}
         keys, (run, ends) = Texts.of(self._planning.situation.units.key), Texts.names_of("key")
         arrays[run], arrays[ends] = Pieces(partial(keys.pieces, self._rows), keys.nbytes), Later(keys.ends, self._rows)
         for name, texts in self._texts().items():
             arrays[name] = np.frombuffer(json.dumps(list(texts), ensure_ascii=False).encode(), dtype=np.uint8)
         return arrays
 
-    def _picked(self, name: str, rows: I64) -> NDArray[Any]:
+    def _column(self, name: str, rows: I64) -> NDArray[Any]:
         """A column of ``Ranking`` of some rows of the unit table."""
         situation, plan = self._planning.situation, self._planning.plan
         units, heat = situation.units, situation.heat

@@ -21,10 +21,9 @@ from agent.ledger.errors import (
     Refused,
     WrongState,
 )
-from agent.ledger.file.codec import Column, Later, Pieces, narrowed
+from agent.ledger.file.codec import Column, Later, Pieces, narrow
 from agent.ledger.ledger import Ledger, user_name
 from agent.ledger.rows import (
-    Ask,
     AskRow,
     AuditReport,
     AuditRow,
@@ -36,6 +35,7 @@ from agent.ledger.rows import (
     OutcomeRow,
     PinRow,
     ProposalRow,
+    RequestKind,
     SentRow,
     StepRow,
     StepState,
@@ -43,7 +43,6 @@ from agent.ledger.rows import (
 from agent.ledger.work import rates_text
 
 __all__ = [
-    "Ask",
     "AskRow",
     "AuditReport",
     "AuditRow",
@@ -72,11 +71,12 @@ __all__ = [
     "ProposalRow",
     "ProposalTampered",
     "Refused",
+    "RequestKind",
     "SentRow",
     "StepRow",
     "StepState",
     "WrongState",
-    "narrowed",
+    "narrow",
     "rates_text",
     "user_name",
 ]

@@ -144,12 +144,12 @@ class _Verification:
         for row in self._connection.execute(query, execution_options={"yield_per": ROWS_AT_ONCE}):
             fault = self._fault(row)
             if fault:
-                return self._broken(row.id if row.id == self._last + 1 else self._last + 1, fault)
+                return self._fail_at(row.id if row.id == self._last + 1 else self._last + 1, fault)
         fault = self._tail_fault()
         if fault:
-            return self._broken(self._last + 1, fault)
+            return self._fail_at(self._last + 1, fault)
         for fault in self._proposal_faults():
-            return self._broken(None, fault)
+            return self._fail_at(None, fault)
         return AuditReport(ok=True, rows=self._rows, head=self._hash, broken_id=None, sentence=self._sentence())
 
     @property
@@ -164,7 +164,7 @@ class _Verification:
             "hotplace audit verify checks the whole chain"
         )
 
-    def _broken(self, number: int | None, fault: str) -> AuditReport:
+    def _fail_at(self, number: int | None, fault: str) -> AuditReport:
         return AuditReport(ok=False, rows=self._rows, head=self._hash, broken_id=number, sentence=fault)
 
     def _fault(self, row: Row[Any]) -> str:

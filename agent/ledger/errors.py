@@ -80,7 +80,7 @@ class NotApproved(Refused):
     """A move or statement that no approval covers was about to run."""
 
 
-def translated(path: Path, error: BaseException) -> LedgerError | None:
+def translate_error(path: Path, error: BaseException) -> LedgerError | None:
     """The ledger's own error for one that SQLite raised; None where SQLite does not say more than the original."""
     if not isinstance(error, sqlite3.Error):
         return None

@@ -75,7 +75,7 @@ class History:
         query = select(history).where(history.c.database == database, *within)
         with self._database.read() as connection:
             for row in connection.execute(query.order_by(history.c.ended_at, history.c.id)):
-                yield self._decoded(row)
+                yield self._decode(row)
 
     def fold(self, now: datetime, settings: HistorySettings = DEFAULT_HISTORY) -> FoldReport:
         """Make old history coarser and drop the oldest. Sums and observed seconds are conserved."""
@@ -135,7 +135,7 @@ class History:
         return _Folded(len(rows), len(sizes), sum(len(row.body) for row in rows), sum(sizes))
 
     def _insert_merged(self, connection: Connection, rows: list[Row[Any]], coarse: int) -> int:
-        decoded = [self._decoded(row) for row in rows]
+        decoded = [self._decode(row) for row in rows]
         body = encode_history(*merge_history([(row.slots, row.values) for row in decoded]))
         merged = {
             "database": decoded[0].database, "resolution_seconds": coarse,
@@ -145,7 +145,7 @@ class History:
         connection.execute(insert(history), merged)
         return len(body)
 
-    def _decoded(self, row: Row[Any]) -> HistoryRow:
+    def _decode(self, row: Row[Any]) -> HistoryRow:
         try:
             slots, values = decode_history(row.body)
         except ValueError as error:

@@ -20,7 +20,7 @@ from agent.ledger.history import History
 from agent.ledger.moves import Moves
 from agent.ledger.pins import Pins
 from agent.ledger.proposals import Proposals
-from agent.ledger.requests import Asks
+from agent.ledger.requests import Requests
 from agent.ledger.slots import Slots
 from agent.ledger.state import SmallState
 from agent.ledger.work import WorkHistory
@@ -49,7 +49,7 @@ class Ledger:
         self.audit = AuditChain(database, clock, actor)
         self.proposals = Proposals(database, self.audit, clock)
         self.moves = Moves(database, self.audit, clock, self.proposals)
-        self.asks = Asks(database, self.audit, clock, self.proposals)
+        self.asks = Requests(database, self.audit, clock, self.proposals)
         self.pins = Pins(database, self.audit, clock)
         self.arrivals = Arrivals(database, self.audit, clock)
         self.state = SmallState(database, clock)

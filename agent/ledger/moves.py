@@ -12,7 +12,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from agent.ledger.audit import AuditChain, subject_of
 from agent.ledger.errors import NotApproved, NotFound, WrongState
-from agent.ledger.file.database import Database, in_parts, inserted, not_by_index
+from agent.ledger.file.database import Database, in_parts, insert_row, not_by_index
 from agent.ledger.file.schema import moves, outcomes, placements, proposals, steps
 from agent.ledger.proposals import Proposals
 from agent.ledger.rows import MoveRow, OutcomeRow, ProposalRow, SentRow, StepRow, StepState
@@ -160,7 +160,7 @@ class Moves:
                 "move_id": move_id, "ordinal": ordinal, "sql": sql, "state": StepState.INTENDED, "detail": "",
                 "intended_at": self._clock.now(),
             }  # fmt: skip
-            number = inserted(connection, steps, values)
+            number = insert_row(connection, steps, values)
             self._chain.append(
                 connection, "step.intended", subject_of("step", number),
                 move=move_id, ordinal=ordinal, sql=sql, digest=row.digest,
@@ -199,7 +199,7 @@ class Moves:
                     found[row.move_id].append(StepRow(**{**row._asdict(), "state": StepState(row.state)}))
         return found
 
-    def sent(self, database: str, since: datetime) -> list[SentRow]:
+    def sent_statements(self, database: str, since: datetime) -> list[SentRow]:
         """Every statement of a database that had not ended before ``since``, in the order they were sent."""
         late = or_(steps.c.ended_at.is_(None), steps.c.ended_at > since)
         here = not_by_index(proposals.c.database) == database
@@ -233,7 +233,7 @@ class Moves:
         with self._database.write() as connection:
             row = load_move(connection, move_id)
             values = {"move_id": move_id, "at": self._clock.now(), "body": json.dumps(plain, ensure_ascii=False)}
-            number = inserted(connection, outcomes, values)
+            number = insert_row(connection, outcomes, values)
             self._chain.append(
                 connection, "outcome.recorded", subject_of("move", move_id), proposal=row.proposal_id, **plain
             )

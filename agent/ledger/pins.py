@@ -8,7 +8,7 @@ from sqlalchemy import delete, or_, select
 
 from agent.ledger.audit import AuditChain
 from agent.ledger.errors import Refused
-from agent.ledger.file.database import Database, inserted
+from agent.ledger.file.database import Database, insert_row
 from agent.ledger.file.schema import pins
 from agent.ledger.rows import PinRow
 from connectors.base import Clock
@@ -43,7 +43,7 @@ class Pins:
         }  # fmt: skip
         with self._database.write() as connection:
             connection.execute(delete(pins).where(pins.c.database == database, pins.c.pattern == pattern))
-            number = inserted(connection, pins, values)
+            number = insert_row(connection, pins, values)
             self._chain.append(
                 connection, "pin.set", f"{database} {pattern}",
                 pin=pin.name.lower(), who=who, reason=reason, until=None if until is None else until.isoformat(),

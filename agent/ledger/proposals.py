@@ -12,7 +12,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from agent.ledger.audit import APPROVED, STORED, AuditChain, subject_of
 from agent.ledger.errors import DigestMismatch, NotFound, ProposalExpired, WrongState
-from agent.ledger.file.database import Database, in_parts, inserted, not_by_index
+from agent.ledger.file.database import Database, in_parts, insert_row, not_by_index
 from agent.ledger.file.schema import moves, proposals
 from agent.ledger.grouping import group_of
 from agent.ledger.rows import MoveRow, ProposalRow
@@ -135,7 +135,7 @@ class Proposals:
             WrongState: it was decided or superseded before.
             DigestMismatch: it is another digest, or too short.
         """
-        _named(who, origin)
+        _require_name(who, origin)
         self.expire_due()  # in a transaction of its own: it holds although the approval is refused
         with self._database.write() as connection:
             row = load_proposal(connection, number)
@@ -162,7 +162,7 @@ class Proposals:
             NotFound, ProposalTampered: as ``row``.
             WrongState: it does not wait for a decision.
         """
-        _named(who, origin)
+        _require_name(who, origin)
         with self._database.write() as connection:
             row = load_proposal(connection, number)
             _require(row, ProposalState.PROPOSED, "rejected")
@@ -186,7 +186,7 @@ class Proposals:
             ProposalTampered: as ``row``.
             WrongState: the move has begun or ended.
         """
-        _named(who, origin)
+        _require_name(who, origin)
         with self._database.write() as connection:
             row = load_proposal(connection, number)
             move = _by_ordinal(connection, row, ordinal)
@@ -247,7 +247,7 @@ class Proposals:
             "created_at": proposal.created_at, "expires_at": proposal.expires_at,
             "decided_by": "", "decided_from": "",
         }  # fmt: skip
-        number = inserted(connection, proposals, values)
+        number = insert_row(connection, proposals, values)
         now = self._clock.now()
         start = {"state": MoveState.PROPOSED, "reason": "", "attempts": 0, "updated_at": now}
         connection.execute(
@@ -373,7 +373,7 @@ def _answered_again(old: Proposal, new: Proposal) -> bool:
     return old.purpose == new.purpose and (bool(new.asked_by) or not old.asked_by)
 
 
-def _named(who: str, origin: str) -> None:
+def _require_name(who: str, origin: str) -> None:
     if not who.strip() or not origin.strip():
         raise ValueError(f"a decision names who ({who!r}) and from where ({origin!r})")
 

@@ -11,11 +11,11 @@ from sqlalchemy import Connection, bindparam, exists, select, update
 
 from agent.ledger.audit import AuditChain, subject_of
 from agent.ledger.errors import NotFound, WrongState
-from agent.ledger.file.database import Database, inserted, not_by_index
+from agent.ledger.file.database import Database, insert_row, not_by_index
 from agent.ledger.file.schema import asks, moves, proposals
 from agent.ledger.grouping import group_of
 from agent.ledger.proposals import Proposals
-from agent.ledger.rows import Ask, AskRow, MoveRow
+from agent.ledger.rows import AskRow, MoveRow, RequestKind
 from agent.ledger.stored import load_move, load_moves
 from agent.model.states import ACTIONABLE, UNFINISHED, MoveState, ProposalState
 from connectors.base import Clock
@@ -34,7 +34,7 @@ _IN_FORCE = (  # made once: it is asked twice a second while a move runs
 )
 
 
-class Asks:
+class Requests:
     """The asks of all moves. Every change is one transaction with its audit row."""
 
     def __init__(self, database: Database, chain: AuditChain, clock: Clock, proposals_: Proposals) -> None:
@@ -43,7 +43,7 @@ class Asks:
         self._clock = clock
         self._proposals = proposals_
 
-    def ask(self, move_id: int, kind: Ask, *, who: str, origin: str, reason: str) -> AskRow:
+    def ask(self, move_id: int, kind: RequestKind, *, who: str, origin: str, reason: str) -> AskRow:
         """Ask something of a move that is approved or has begun; what the daemon makes of it becomes the answer.
 
         An approved move that has not begun is cancelled at once, and what of its group has not begun with it.
@@ -59,19 +59,27 @@ class Asks:
             row = load_move(connection, move_id)
             _check(row, kind, self._newest(connection, move_id))
             answer = ""
-            if kind is Ask.CANCEL and row.state is MoveState.APPROVED:
+            if kind is RequestKind.CANCEL and row.state is MoveState.APPROVED:
                 because = f"cancelled by {who}{': ' if reason else ''}{reason}"
                 answer = self._cancel(connection, row, because, who=who, origin=origin)
             return self._store(connection, row, kind, who=who, origin=origin, reason=reason, answer=answer)
 
     def _store(
-        self, connection: Connection, row: MoveRow, kind: Ask, *, who: str, origin: str, reason: str, answer: str = ""
+        self,
+        connection: Connection,
+        row: MoveRow,
+        kind: RequestKind,
+        *,
+        who: str,
+        origin: str,
+        reason: str,
+        answer: str = "",
     ) -> AskRow:
         values: dict[str, Any] = {
             "move_id": row.id, "kind": kind, "who": who, "origin": origin, "reason": reason,
             "at": self._clock.now(), "answer": answer,
         }  # fmt: skip
-        number = inserted(connection, asks, values)
+        number = insert_row(connection, asks, values)
         self._chain.append(
             connection, f"move.asked.{kind}", subject_of("move", row.id),
             who=who, origin=origin, reason=reason, digest=row.digest, state=row.state,
@@ -114,26 +122,26 @@ class Asks:
         under_way = [each for each in group if each.state in UNFINISHED]
         for each in under_way:
             why = f"move {row.move.ordinal} of its group was {reason}"
-            self._store(connection, each, Ask.CANCEL, who=who, origin=origin, reason=why)
+            self._store(connection, each, RequestKind.CANCEL, who=who, origin=origin, reason=why)
         with_it = ", ".join(str(each.move.ordinal) for each in sorted(
             (*others, *under_way), key=lambda each: each.move.ordinal
         ))  # fmt: skip
         return f"it had not begun{f'; with it move {with_it} of its group' if with_it else ''}"
 
 
-def _check(row: MoveRow, kind: Ask, newest: AskRow | None) -> None:
+def _check(row: MoveRow, kind: RequestKind, newest: AskRow | None) -> None:
     """Refuse what means nothing to the move as it is."""
-    held = newest is not None and newest.kind is Ask.PAUSE
+    held = newest is not None and newest.kind is RequestKind.PAUSE
     if row.state not in ACTIONABLE:
         raise WrongState(
             f"move {row.id} is {row.state}; only what is approved or has begun can be asked to {kind}",
             advice="hotplace history shows every move with its state.",
         )
-    if kind is Ask.PAUSE and held:
+    if kind is RequestKind.PAUSE and held:
         raise WrongState(f"move {row.id} was asked to pause already", advice=f"hotplace resume {row.id} lets it go on.")
-    if kind is Ask.RESUME and not held and row.state is not MoveState.PAUSED:
+    if kind is RequestKind.RESUME and not held and row.state is not MoveState.PAUSED:
         raise WrongState(f"move {row.id} is {row.state} and nobody asked it to pause", advice="It goes on by itself.")
 
 
 def _row(values: dict[str, Any]) -> AskRow:
-    return AskRow(**{**values, "kind": Ask(values["kind"])})
+    return AskRow(**{**values, "kind": RequestKind(values["kind"])})

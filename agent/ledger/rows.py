@@ -92,7 +92,7 @@ class SentRow:
     move: ProposedMove
 
 
-class Ask(StrEnum):
+class RequestKind(StrEnum):
     """What somebody asks of a move."""
 
     PAUSE = "pause"
@@ -106,7 +106,7 @@ class AskRow:
 
     id: int
     move_id: int
-    kind: Ask
+    kind: RequestKind
     who: str
     origin: str  # from where: terminal, address, "engine"
     reason: str

@@ -38,7 +38,7 @@ class Slots:
                 known = self._learnt(database, known)
                 slots = known.rows(wanted)
             if bool((slots < 0).any()):
-                known = self._assigned(database, known, wanted)
+                known = self._assign(database, known, wanted)
                 slots = known.rows(wanted)
             self._known[database] = wanted if known.keys == wanted else known.keys  # the catalog keeps these anyway
             return slots
@@ -47,7 +47,7 @@ class Slots:
         with self._database.read() as connection:
             return _with_newer(connection, database, known)
 
-    def _assigned(self, database: str, known: KeyIndex, wanted: Texts) -> KeyIndex:
+    def _assign(self, database: str, known: KeyIndex, wanted: Texts) -> KeyIndex:
         """Give slots under the write lock, after a look at what another process has given meanwhile."""
         with self._database.write(durable=False) as connection:
             known = _with_newer(connection, database, known)

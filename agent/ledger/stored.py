@@ -95,7 +95,7 @@ def load_move(connection: Connection, number: int) -> MoveRow:
 def _proposal_row(row: Row[Any]) -> ProposalRow:
     return ProposalRow(
         id=row.id,
-        proposal=_verified(row),
+        proposal=_verify(row),
         digest=row.digest,
         state=ProposalState(row.state),
         reason=row.reason,
@@ -109,7 +109,7 @@ class _Stored:
     """A proposal as its moves need it, checked against its digest once for all of them."""
 
     def __init__(self, row: Row[Any]) -> None:
-        self._proposal = _verified(row)
+        self._proposal = _verify(row)
         self._digest, self._approved = row.digest, row.approved_digest == row.digest
         self._by_ordinal = {move.ordinal: move for move in self._proposal.moves}
 
@@ -145,16 +145,16 @@ def _stored(connection: Connection, numbers: Iterable[int]) -> dict[int, _Stored
     }
 
 
-def _verified(row: Row[Any]) -> Proposal:
+def _verify(row: Row[Any]) -> Proposal:
     """The proposal in a row; its columns only serve queries, the text is what counts."""
     if hashlib.sha256(row.body.encode()).hexdigest() != row.digest:
         raise ProposalTampered(
             f"proposal {row.id} no longer has its digest {row.digest[:DIGEST_SHOWN]}: somebody changed its text",
             advice="Restore the ledger from a backup; hotplace audit verify says what else was changed.",
         )
-    return _parsed(row.body)
+    return _parse(row.body)
 
 
 @lru_cache(maxsize=PARSED_HELD)
-def _parsed(text: str) -> Proposal:
+def _parse(text: str) -> Proposal:
     return proposal_from_text(text)

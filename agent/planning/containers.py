@@ -13,7 +13,7 @@ from agent.model.proposals import Proposal, ProposedMove
 from agent.model.purposes import purpose_of_container
 from connectors.amounts import format_bytes
 from connectors.base import Connector, TakesOut
-from connectors.containers import ByHand, Container, named, others, room_in
+from connectors.containers import ByHand, Container, find_container, others, room_in
 from connectors.model import Bundle, NoRoute, Route, Space, UnitKind
 from policies.modes.dispatch import UnknownName
 from policies.storage.capacity import room_bytes
@@ -61,7 +61,7 @@ def take_out(
         raise UnknownName(f"no space is named {space_name!r}; there are {', '.join(names) or 'none'}")
     row = names.index(space_name)
     space = storage.spaces[row]
-    container = named(space.containers, container_name)
+    container = find_container(space.containers, container_name)
     if container is None:
         known = ", ".join(each.name for each in space.containers) or "none that this login may see"
         raise UnknownName(f"no container of {space_name} is named {container_name!r}; there are {known}")

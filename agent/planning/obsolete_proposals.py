@@ -8,7 +8,7 @@ from agent.ledger import Ledger, ProposalRow
 from agent.model.proposals import Proposal, ProposedMove
 from agent.model.states import ProposalState
 from agent.planning.situation import rows_of_keys
-from connectors.containers import named
+from connectors.containers import find_container
 from connectors.model import Catalog
 
 
@@ -17,7 +17,7 @@ def asked_for(ledger: Ledger, database: str) -> frozenset[str]:
     return frozenset(row.proposal.purpose for row in _waiting(ledger, database) if row.proposal.asked_by)
 
 
-def end_without_basis(ledger: Ledger, database: str, fingerprint: str, catalog: Catalog) -> None:
+def end_obsolete_proposals(ledger: Ledger, database: str, fingerprint: str, catalog: Catalog) -> None:
     """End what waits for a decision and has nothing left to do.
 
     Args:
@@ -44,7 +44,7 @@ def lost_basis(proposal: Proposal, fingerprint: str, catalog: Catalog) -> str | 
     units = catalog.units
     row_of = rows_of_keys(units.key, {key for move in proposal.moves for key in move.route.bundle.unit_keys})
     home_of = {key: catalog.spaces[int(units.space[row])].name for key, row in row_of.items()}
-    reasons = [_lost(move, home_of, catalog) for move in proposal.moves]
+    reasons = [_reason_it_left(move, home_of, catalog) for move in proposal.moves]
     return reasons[0] if all(reasons) else None
 
 
@@ -53,7 +53,7 @@ def _waiting(ledger: Ledger, database: str) -> list[ProposalRow]:
     return ledger.proposals.rows(database=database, states={ProposalState.PROPOSED})
 
 
-def _lost(move: ProposedMove, home_of: Mapping[str, str], catalog: Catalog) -> str | None:
+def _reason_it_left(move: ProposedMove, home_of: Mapping[str, str], catalog: Catalog) -> str | None:
     if move.route.bundle.container:
         return _lost_container(move, catalog)
     homes = {home_of[key] for key in move.route.bundle.unit_keys if key in home_of}
@@ -70,6 +70,6 @@ def _lost_container(move: ProposedMove, catalog: Catalog) -> str | None:
     containers = next((space.containers for space in catalog.spaces if space.name == move.from_space), None)
     if containers is None:
         return f"space {move.from_space} is gone"
-    if move.undoes is not None or not containers or named(containers, name) is not None:
+    if move.undoes is not None or not containers or find_container(containers, name) is not None:
         return None
     return f"{move.from_space} has no container {name} any more"

@@ -17,14 +17,14 @@ from typing import TypeVar
 import numpy as np
 
 from agent.budget.allowance import budget_of, expiry_of, limits_of
-from agent.budget.copy_history import since_for, turned_over, worn
-from agent.budget.experience import experienced
+from agent.budget.copy_history import since_for, turned_over, with_bytes_written
+from agent.budget.experience import with_experience
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger
 from agent.model.proposals import BALANCE, Proposal, ProposedMove, WorkForecast
 from agent.model.purposes import purpose_of
-from agent.planning.routing import Refused, routed
-from agent.planning.situation import Wish, pins_of, situation_of, with_rest
+from agent.planning.routing import RouteRefusals, find_routes
+from agent.planning.situation import PinRule, pins_of, situation_of, with_rest
 from agent.sampling.sampler import Picture
 from connectors.amounts import format_bytes
 from connectors.base import Connector, TellsCopies
@@ -55,7 +55,7 @@ class Planning:
     routes: tuple[Route, ...]  # one per move of the plan
     costs: tuple[RouteCost, ...]  # of each, beside copying
     made_at: datetime
-    pins: tuple[Wish, ...] = ()  # that the plan obeyed, the last that matches a unit wins
+    pins: tuple[PinRule, ...] = ()  # that the plan obeyed, the last that matches a unit wins
     plain: bool = True  # made in the default mode without a time limit, so situation and settings alone say it all
     purpose: str = BALANCE
     work: str = "transactions"  # what the engine counts
@@ -95,8 +95,8 @@ def make_planning(
         ConnectorError: the engine did not answer.
         UnknownName: the mode names a tier or space that does not exist.
     """
-    sent = ledger.moves.sent(database.name, since_for(now))
-    settings = _within_window(experienced(database, ledger, sent, picture.work), database, now)
+    sent = ledger.moves.sent_statements(database.name, since_for(now))
+    settings = _within_window(with_experience(database, ledger, sent, picture.work), database, now)
     pins = pins_of(database, ledger, now)
     if trace is not None:
         picture = replace(picture, heat=trace)
@@ -108,7 +108,7 @@ def make_planning(
     habits = connector.copy_habits() if isinstance(connector, TellsCopies) else CopyHabits()
     situation = replace(
         situation,
-        tiers=worn(situation.tiers, sent, now),
+        tiers=with_bytes_written(situation.tiers, sent, now),
         turned_over_ratio=turned_over(situation.tiers, situation.spaces, sent, now, settings.turnover_per_week),
     )
     situation = replace(situation, copy_seconds=usual_seconds(situation, settings, habits))
@@ -120,7 +120,7 @@ def make_planning(
         if corrected is not None:
             situation = replace(corrected, copy_seconds=usual_seconds(corrected, settings, habits))
             continue
-        found = routed(situation, settings, plan, connector)
+        found = find_routes(situation, settings, plan, connector)
         if found.refused:
             situation = found.refused.learnt(situation)
             continue
@@ -248,7 +248,7 @@ def _with_room_on_the_way(
     more = {name: most for name, most in needed.items() if most > situation.transient.get(name, 0)}
     if more:
         return replace(situation, transient={**situation.transient, **more})
-    refused = Refused()
+    refused = RouteRefusals()
     refused.add(stopped, _no_room(stopped, needed[stopped.name], situation))
     return refused.learnt(situation)
 
@@ -279,7 +279,7 @@ def proposal_of(
         gap_ratio=plan.gap_ratio,
         ceiling_ratio=_finite(plan.ceiling_ratio),
         moves=tuple(
-            _proposed(ordinal, *each)
+            _proposed_move(ordinal, *each)
             for ordinal, each in enumerate(zip(plan.moves, planning.routes, planning.costs, strict=True), start=1)
         ),
         wait_saved_low_per_hour=_finite(plan.wait_saved_low_per_hour),
@@ -293,7 +293,7 @@ def proposal_of(
     )
 
 
-def _proposed(ordinal: int, move: PlannedMove, route: Route, cost: RouteCost) -> ProposedMove:
+def _proposed_move(ordinal: int, move: PlannedMove, route: Route, cost: RouteCost) -> ProposedMove:
     return ProposedMove(
         ordinal=ordinal,
         key=move.key,

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from connectors.base import Connector, FollowsOn
 from connectors.model import Bundle, NoRoute, Route, UnitKind, UnitTable
 from policies.model.plan import MoveReason, Plan, PlannedMove, PolicySettings, Situation
-from policies.placement.combining import combined
+from policies.placement.combining import combine_moves
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RouteRefusals:
     """Moves that have no way, and why: bundles by their leading unit, wholes by their name."""
 
     bundles: dict[str, str] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Routed:
 
     plan: Plan
     routes: tuple[Route, ...]
-    refused: Refused
+    refused: RouteRefusals
 
 
 @dataclass(slots=True)
@@ -70,14 +70,14 @@ class _Desk:
         return None if isinstance(answer, NoRoute) else answer[0]
 
 
-def routed(situation: Situation, settings: PolicySettings, plan: Plan, connector: Connector) -> Routed:
+def find_routes(situation: Situation, settings: PolicySettings, plan: Plan, connector: Connector) -> Routed:
     """Ask for the route of every move. Of moves that get in one another's way the first goes, the others wait.
 
     Raises:
         ConnectorError: the engine did not answer.
     """
     desk = _Desk(situation.units, connector)
-    refused = Refused()
+    refused = RouteRefusals()
     while True:
         routes = []
         for move in plan.moves:
@@ -88,7 +88,7 @@ def routed(situation: Situation, settings: PolicySettings, plan: Plan, connector
                 routes.append(answer)
         if refused:
             return Routed(plan=plan, routes=(), refused=refused)
-        joined = next(_joined(plan, routes, situation, settings, desk), None)
+        joined = next(_join_moves(plan, routes, situation, settings, desk), None)
         if joined is None:
             break
         plan = joined
@@ -96,7 +96,7 @@ def routed(situation: Situation, settings: PolicySettings, plan: Plan, connector
     return Routed(plan=plan, routes=() if refused else tuple(routes), refused=refused)
 
 
-def _joined(
+def _join_moves(
     plan: Plan, routes: list[Route], situation: Situation, settings: PolicySettings, desk: _Desk
 ) -> Iterator[Plan]:
     """Plans with one move less, because one route does two of them."""
@@ -105,12 +105,12 @@ def _joined(
         first = first_of.setdefault(route.rewrites, second)
         if first == second or not route.combines or not routes[first].combines:
             continue
-        fewer = combined(plan, first, second, situation, settings)
+        fewer = combine_moves(plan, first, second, situation, settings)
         if fewer is not None and not any(isinstance(desk.route(move), NoRoute) for move in fewer.moves):
             yield fewer
 
 
-def _take_turns(plan: Plan, routes: list[Route], refused: Refused, desk: _Desk) -> None:
+def _take_turns(plan: Plan, routes: list[Route], refused: RouteRefusals, desk: _Desk) -> None:
     """Refuse what has to wait for another move of the plan.
 
     Not what one part of the same thing has given way for: else that part would stay, and so would both, plan after

@@ -18,11 +18,11 @@ from agent.sampling.sampler import Picture
 from connectors.model import F64, I8, I64, Space
 from policies.benefit.sessions import bounded
 from policies.demand.growth import expected_growth, with_growth
-from policies.demand.heat import GUEST_HALF_LIVES, doubted
+from policies.demand.heat import GUEST_HALF_LIVES, with_doubted_guests
 from policies.model.plan import Pin, PolicySettings, Situation
 
 
-class Wish(Protocol):
+class PinRule(Protocol):
     """A pin, from the configuration or from the ledger."""
 
     @property
@@ -36,7 +36,7 @@ class Wish(Protocol):
         ...
 
 
-def pins_of(database: DatabaseConfig, ledger: Ledger, now: datetime) -> tuple[Wish, ...]:
+def pins_of(database: DatabaseConfig, ledger: Ledger, now: datetime) -> tuple[PinRule, ...]:
     """Pins of the configuration, then those set by hand; a later one overrules an earlier one."""
     return (*database.pins, *ledger.pins.rows(database.name, now))
 
@@ -48,14 +48,16 @@ def situation_of(
     units, tier_of_space = picture.catalog.units, picture.storage.tier_of_space
     heat, cooling = picture.heat, np.zeros(len(units))
     guest_seconds = settings.long_half_life_seconds * GUEST_HALF_LIVES
-    guests = came_up(picture.storage.tiers, ledger.moves.sent(database.name, now - timedelta(seconds=guest_seconds)))
+    guests = came_up(
+        picture.storage.tiers, ledger.moves.sent_statements(database.name, now - timedelta(seconds=guest_seconds))
+    )
     if guests:
         lately = _seconds_since(units.key, guests, now) < guest_seconds
-        heat = doubted(heat, lately & (tier_of_space[units.space] == 0))
+        heat = with_doubted_guests(heat, lately & (tier_of_space[units.space] == 0))
     moved = ledger.moves.last_moved(database.name)
     if moved:
         cooling = np.maximum(0.0, settings.cool_down_seconds - _seconds_since(units.key, moved, now))
-    spaces, growth = _closed(picture.storage.spaces, ledger, database.name), None
+    spaces, growth = _without_closed_spaces(picture.storage.spaces, ledger, database.name), None
     if picture.growth is not None and picture.growth.any():
         growth = expected_growth(picture.growth, units, database.proposal_expires_seconds)
         spaces = with_growth(spaces, units, growth)
@@ -75,7 +77,7 @@ def situation_of(
     return bounded(situation, settings)
 
 
-def _closed(spaces: tuple[Space, ...], ledger: Ledger, database: str) -> tuple[Space, ...]:
+def _without_closed_spaces(spaces: tuple[Space, ...], ledger: Ledger, database: str) -> tuple[Space, ...]:
     """The spaces, those closed to arrivals with their room unknown: to the policies such a space is no target.
 
     What is under a space is left out: no policy asks, and situations are stored.
@@ -100,7 +102,7 @@ def with_rest(
     return replace(situation, cooling_seconds=np.maximum(situation.cooling_seconds, resting))
 
 
-def pin_column(keys: Sequence[str], pins: Sequence[Wish]) -> I8:
+def pin_column(keys: Sequence[str], pins: Sequence[PinRule]) -> I8:
     """Pin of each unit, shape ``(len(keys),)``."""
     if not pins:
         return np.full(len(keys), Pin.NONE, dtype=np.int8)
@@ -108,7 +110,7 @@ def pin_column(keys: Sequence[str], pins: Sequence[Wish]) -> I8:
     return words[governing_pins(keys, pins)]
 
 
-def governing_pins(keys: Sequence[str], pins: Sequence[Wish]) -> I64:
+def governing_pins(keys: Sequence[str], pins: Sequence[PinRule]) -> I64:
     """Which pin governs each unit, -1 for none, shape ``(len(keys),)``.
 
     The last matching pattern wins; an exact key matches only itself.

@@ -13,7 +13,8 @@ ROLES = "logs, temporary and undo spaces"  # name of the stored document
 def roles_document(roles: Iterable[RoleFigures]) -> list[dict[str, Any]]:
     """Rates as JSON values; what is unknown is left out, since JSON knows no NaN."""
     return [
-        {"role": figures.role.value, "name": figures.name, "note": figures.note, **_known(figures)} for figures in roles
+        {"role": figures.role.value, "name": figures.name, "note": figures.note, **_without_nan(figures)}
+        for figures in roles
     ]
 
 
@@ -22,6 +23,6 @@ def roles_from_document(plain: Iterable[Mapping[str, Any]]) -> tuple[RoleFigures
     return tuple(RoleFigures(**{**figures, "role": Role(figures["role"])}) for figures in plain)
 
 
-def _known(figures: RoleFigures) -> dict[str, float]:
+def _without_nan(figures: RoleFigures) -> dict[str, float]:
     values = {name: getattr(figures, name) for name in ROLE_FIGURES}
     return {name: value for name, value in values.items() if value == value}

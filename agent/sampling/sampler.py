@@ -14,7 +14,7 @@ import numpy as np
 
 from agent.budget.experience import DISTURBED, disturbed_document, disturbed_of, newest
 from agent.config import DatabaseConfig, Storage
-from agent.ledger import Ledger, narrowed
+from agent.ledger import Ledger, narrow
 from agent.sampling.role_figures import ROLES, roles_document, roles_from_document
 from agent.sampling.trace import Tracer, traced_heat
 from connectors.amounts import format_seconds
@@ -27,7 +27,7 @@ from policies.demand import drift, growth, heat, renamed_units, seasons
 from policies.demand.counter_deltas import Gap, difference
 from policies.demand.growth import SizesSeen
 from policies.demand.variance import index_of
-from policies.demand.workload import RecentWork, WorkInterval, recalled
+from policies.demand.workload import RecentWork, WorkInterval, recall_work
 from policies.model.plan import HeatView, Tier
 
 CATALOG_EVERY_SECONDS = 600.0
@@ -217,17 +217,17 @@ class Sampler:
         Worked out for some thousands of units at a time: both horizons of all of them were the most that a plan held.
         """
         hours = self._settings.horizon_seconds / 3600
-        ahead = seasons.promised(self._seasons, self._slots, self._local(self._clock.now()), hours)
+        ahead = seasons.promised_demand(self._seasons, self._slots, self._local(self._clock.now()), hours)
 
         def decided(first: int) -> HeatView:
             some = slice(first, first + VIEWED_AT_ONCE)
             both = drift.leaning(heat.view(self._heat, self._slots[some]), self._drift.share)
-            return heat.decided(replace(both, expected=None if ahead is None else ahead[some]), resident[some])
+            return heat.decision_heat(replace(both, expected=None if ahead is None else ahead[some]), resident[some])
 
         count = len(self._slots)
-        return heat.joined(map(decided, range(0, max(count, 1), VIEWED_AT_ONCE)), count)
+        return heat.join_views(map(decided, range(0, max(count, 1), VIEWED_AT_ONCE)), count)
 
-    def traced(self) -> HeatView | None:
+    def traced_heat(self) -> HeatView | None:
         """What the trace has collected, aligned with the units of the picture; None where nothing was."""
         return traced_heat(self._ledger, self._database.name, self._slots)
 
@@ -265,7 +265,7 @@ class Sampler:
         self._storage = storage
         if self._catalog is None or catalog.units.key is not self._catalog.units.key:
             self._slots = self._ledger.slots.of(self._database.name, catalog.units.key)
-        self._heat = heat.grown(self._heat, int(self._slots.max(initial=-1)) + 1)
+        self._heat = heat.with_slots(self._heat, int(self._slots.max(initial=-1)) + 1)
         self._hand_on(catalog)
         self._catalog = catalog
         self._catalog_at = self._catalog_read_at = self._clock.monotonic()
@@ -276,7 +276,7 @@ class Sampler:
         units, slots = catalog.units, self._slots
         if self._units is not None:
             blank = self._heat.observed_seconds[slots] == 0
-            self._heat = heat.handed_on(self._heat, *renamed_units.renamed(self._units, units, slots, blank))
+            self._heat = heat.handed_on(self._heat, *renamed_units.find_renames(self._units, units, slots, blank))
         blank = self._heat.observed_seconds[slots] == 0
         if not blank.all():
             self._heat = heat.handed_on(
@@ -356,7 +356,7 @@ class Sampler:
         seen[slots[(slots >= 0) & ~demand.observed]] = False
         middle = self._local(demand.ended_at - timedelta(seconds=demand.seconds / 2))
         self._seasons = seasons.learnt(self._seasons, middle, demand.seconds, used, index, seen)
-        self._drift = drift.watched(self._drift, self._heat, demand.seconds, used, index, seen)
+        self._drift = drift.watch_interval(self._drift, self._heat, demand.seconds, used, index, seen)
 
     def _local(self, at: datetime) -> datetime:
         """By the wall clock of the place: habits go by that."""
@@ -367,7 +367,7 @@ class Sampler:
         counts = np.rint(demand.rates[list(HISTORY_SIGNALS)] * demand.seconds)
         kept = (slots >= 0) & counts.any(axis=0)
         self._ledger.history.append(
-            self._database.name, demand.ended_at, demand.seconds, slots[kept], narrowed(counts[:, kept])
+            self._database.name, demand.ended_at, demand.seconds, slots[kept], narrow(counts[:, kept])
         )
         self._ledger.work.append(self._database.name, demand.ended_at, demand.seconds, demand.database)
 
@@ -396,7 +396,7 @@ class Sampler:
         stored = self._ledger.state.load_document(self._database.name, WORK)
         sessions = self._ledger.state.load_document(self._database.name, SESSIONS)
         active = float(sessions[1].get("active", "nan")) if sessions else float("nan")
-        return recalled(DatabaseDemand(**(stored[1] if stored else {})), self._load_roles(), active)
+        return recall_work(DatabaseDemand(**(stored[1] if stored else {})), self._load_roles(), active)
 
     def _load_roles(self) -> tuple[RoleFigures, ...]:
         stored = self._ledger.state.load_document(self._database.name, ROLES)

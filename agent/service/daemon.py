@@ -206,7 +206,7 @@ class Daemon:
         soon = self._clock.now() + timedelta(seconds=0.1)
         for position, watch in enumerate(self._watches.values()):
             for job, every, first in self._turns(watch, soon, position):
-                scheduler.add_job(self._jobs.guarded, "interval", (job, watch), seconds=every, next_run_time=first)
+                scheduler.add_job(self._jobs.run_guarded, "interval", (job, watch), seconds=every, next_run_time=first)
         first = next_turn(self._jobs.folded_at(), FOLD_EVERY_SECONDS, soon + timedelta(seconds=FOLD_AFTER_SECONDS))
         scheduler.add_job(self._jobs.fold, "interval", seconds=FOLD_EVERY_SECONDS, next_run_time=first)
         return scheduler

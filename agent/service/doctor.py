@@ -101,12 +101,12 @@ def _examine_watching(database: DatabaseConfig, clock: Clock) -> Iterator[Findin
     """The account that watches, and the storage as it sees it."""
     try:
         with closing(database.connect(clock)) as connector:
-            yield _answered(connector.identify(), WATCHING)
+            yield _connection_finding(connector.identify(), WATCHING)
             moves_too = database.move_connection is None
             yield from (finding for finding in connector.doctor() if moves_too or not finding.about_moving)
             yield from _storage(database, connector.catalog())
     except HotplaceError as error:
-        yield _failed(error, WATCHING)
+        yield _error_finding(error, WATCHING)
 
 
 def _examine_moving(database: DatabaseConfig, clock: Clock) -> Iterator[Finding]:
@@ -114,12 +114,12 @@ def _examine_moving(database: DatabaseConfig, clock: Clock) -> Iterator[Finding]
     try:
         with closing(database.connect_mover_side(clock)) as moving:
             identity = moving.identify()
-            yield _answered(identity, MOVING)
+            yield _connection_finding(identity, MOVING)
             yield from (_of_account(finding, MOVING) for finding in moving.doctor())
         with closing(database.connect(clock)) as watching:
             watched = watching.identify()
     except HotplaceError as error:
-        yield _failed(error, MOVING)
+        yield _error_finding(error, MOVING)
         return
     if watched.fingerprint != identity.fingerprint:
         yield Finding(
@@ -131,7 +131,7 @@ def _examine_moving(database: DatabaseConfig, clock: Clock) -> Iterator[Finding]
         )
 
 
-def _answered(identity: Identity, account: str) -> Finding:
+def _connection_finding(identity: Identity, account: str) -> Finding:
     return Finding(
         severity=Severity.OK,
         code="connection",
@@ -144,7 +144,7 @@ def _of_account(finding: Finding, account: str) -> Finding:
     return replace(finding, sentence=f"{account}: {finding.sentence}", values={**finding.values, "account": account})
 
 
-def _failed(error: HotplaceError, account: str) -> Finding:
+def _error_finding(error: HotplaceError, account: str) -> Finding:
     """An error as a finding; the class says what kind."""
     code = next((code for kind, code in CODES if isinstance(error, kind)), "connection")
     return Finding(

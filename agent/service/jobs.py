@@ -62,7 +62,7 @@ class Jobs:
         self._unplanned: set[str] = set()  # databases that had no sample when their plan was due
         self._told: dict[str, int] = {}  # number of the last proposal that the log spoke of, by database
 
-    def guarded(self, job: Job, watch: Watch) -> None:
+    def run_guarded(self, job: Job, watch: Watch) -> None:
         """Run a job; what goes wrong is said, and tried again at the next turn."""
         try:
             job(watch)

@@ -18,7 +18,7 @@ from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import MoveState
 from agent.service.snapshot import Snapshot
 from policies.benefit.foreground_wait import HOUR
-from policies.benefit.roles import measured, waited_seconds
+from policies.benefit.roles import is_measured, waited_seconds
 
 OTHER = "other"
 DATABASE_LABELS = ("database", "engine")
@@ -126,7 +126,7 @@ def _roles(snapshots: list[Snapshot]) -> Iterator[Metric]:
     )
     for snapshot in snapshots:
         for figures in snapshot.roles:
-            if measured(figures):
+            if is_measured(figures):
                 wait.add_metric([snapshot.database, figures.role, figures.name], waited_seconds(figures) * HOUR)
     yield wait
 

@@ -14,12 +14,12 @@ from contextlib import ExitStack
 from datetime import datetime
 
 from agent.config import MOST_TOP_UNITS, DatabaseConfig, Level
-from agent.execution.executor import Executor, Listener, Ties
+from agent.execution.executor import Executor, ExecutorHooks, Listener
 from agent.execution.leftovers import leftovers_of
 from agent.execution.progress import PROGRESS, RunningMove, progress_document
 from agent.explanation.advice import ADVICE, advice_document, advice_on
 from agent.explanation.decisions import decision_of_proposal, keep
-from agent.explanation.explanation_archive import keep_told
+from agent.explanation.explanation_archive import archive_explanation
 from agent.explanation.pins import PIN_REPORTS, pin_reports, reports_document
 from agent.explanation.prospects import Prospect, prospect_of
 from agent.explanation.ranking import RANKING, Ordered, Standing
@@ -29,7 +29,7 @@ from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal
 from agent.model.states import ACTIONABLE, UNFINISHED, MoveState, ProposalState
 from agent.planning.containers import TakingOut, take_out
-from agent.planning.obsolete_proposals import asked_for, end_without_basis
+from agent.planning.obsolete_proposals import asked_for, end_obsolete_proposals
 from agent.planning.planner import Planning, make_planning, proposal_of
 from agent.planning.undo import settle_undos
 from agent.sampling.sampler import Cycle, Sampler, Seen, always
@@ -139,7 +139,7 @@ class Watch:
             if picture is None:
                 return None
             now = self._clock.now()
-            trace = self.sampler.traced() if traced else None
+            trace = self.sampler.traced_heat() if traced else None
             if traced and trace is None:
                 raise NothingTraced(
                     f"nothing was traced of {self.database.name}", advice="hotplace trace on begins to collect."
@@ -193,13 +193,13 @@ class Watch:
 
         What waits for a decision and has nothing left to do, by the facts of the plan, is ended first.
         """
-        end_without_basis(self._ledger, self.database.name, self.identity.fingerprint, self.sampler.catalog)
+        end_obsolete_proposals(self._ledger, self.database.name, self.identity.fingerprint, self.sampler.catalog)
         number = self.offer(self.proposal(planning))
         if number is None:
             return None
         if planning.plain and self._ledger.state.load_arrays(self.database.name, decision_of_proposal(number)) is None:
             keep(self._ledger, self.database.name, planning, decision_of_proposal(number))
-            keep_told(self._ledger, self.database.name, planning, number)
+            archive_explanation(self._ledger, self.database.name, planning, number)
         return number
 
     def take_out(self, space: str, container: str) -> TakingOut | None:
@@ -269,7 +269,7 @@ class Watch:
         Raises:
             LeaseHeld: another one is.
         """
-        if self._lease is None or not self._lease.held():
+        if self._lease is None or not self._lease.is_held():
             if self._lease is not None:
                 self._lease.release()  # what is left of a session that no longer answers
             connector = self.connector if self.dry_run else self.acting
@@ -332,7 +332,7 @@ class Watch:
     def executor(self) -> Executor:
         """The hands."""
         if self._executor is None:
-            ties = Ties(
+            ties = ExecutorHooks(
                 disturb=self.sampler.disturb, hold_lease=self.hold_lease, note=self._note_progress,
                 listener=self._listener,
             )  # fmt: skip

@@ -53,7 +53,7 @@ class Curve:
         """The upper curve at a size, as a share of the top."""
         return float(np.interp(size, self.size_bytes, self.bound_per_hour)) / self.most_per_hour
 
-    def reached(self, size: float) -> float:
+    def share_at(self, size: float) -> float:
         """What whole objects reach at a size: as much as at the last point before it."""
         at = int(np.searchsorted(self.size_bytes, size, side="right")) - 1
         return self.saved_per_hour[max(0, at)] / self.most_per_hour
@@ -69,7 +69,7 @@ def text_chart(curve: Curve, width: int) -> list[str]:
     grid = [[" "] * columns for _ in range(HEIGHT + 1)]
     for column in range(columns):
         size = column / (columns - 1) * curve.most_bytes
-        for share, sign in ((curve.upper(size), UPPER), (curve.reached(size), REACHED)):
+        for share, sign in ((curve.upper(size), UPPER), (curve.share_at(size), REACHED)):
             grid[_line(share)][column] = sign
     for mark in curve.marks:
         row, column = grid[_line(mark.saved_per_hour / curve.most_per_hour)], round(curve.across(mark) * (columns - 1))
@@ -123,7 +123,7 @@ def svg_chart(curve: Curve) -> str:
     head = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="sans-serif">',
-        f"<title>{_escaped(curve.title)}</title>",
+        f"<title>{_escape(curve.title)}</title>",
     ]
     return "\n".join([*head, *body, "</svg>\n"])
 
@@ -238,9 +238,9 @@ def _line_of(x1: float, y1: float, x2: float, y2: float) -> str:
 def _text(x: float, y: float, words: str, *, anchor: str = "start", size: int = 12, halo: bool = False) -> str:
     """Words at a place; with a halo they can be read across lines."""
     paint = ' stroke="white" stroke-width="4" paint-order="stroke"' if halo else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}"{paint}>{_escaped(words)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}"{paint}>{_escape(words)}</text>'
 
 
-def _escaped(words: str) -> str:
+def _escape(words: str) -> str:
     """Text as XML takes it: control characters are not allowed in it at all."""
     return escape("".join(c if c.isprintable() else "\ufffd" for c in words))

@@ -26,7 +26,7 @@ def single_keys() -> Iterator[bool]:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
-def pressed(seconds: float) -> bytes | None:
+def read_key(seconds: float) -> bytes | None:
     """The key that is pressed within that time, None when none is; empty where the terminal has gone."""
     terminal = sys.stdin.fileno()
     ready, _, _ = select.select([terminal], [], [], seconds)

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from agent.terminal.output import GAP, Column
 
-__all__ = ["Console", "Text", "aligned", "cell_len", "console", "drawn"]
+__all__ = ["Console", "Text", "align_rows", "build_table", "cell_len", "console"]
 
 NARROWEST = 12  # cells of a column of text that can still be read: a date, or a time with its zone
 INDENT = 2  # of all but the first line of a row that is told as a paragraph
@@ -35,9 +35,9 @@ def console(*, error: bool, plain: bool) -> Console:
     )  # fmt: skip
 
 
-def drawn(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> RenderableType:
+def build_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> RenderableType:
     """Rows below their titles on a terminal of so many cells; a paragraph each where that is too few for columns."""
-    return _table(columns, rows) if _least_width(columns, rows) <= width else _stacked(columns, rows, width)
+    return _table(columns, rows) if _least_width(columns, rows) <= width else _build_paragraphs(columns, rows, width)
 
 
 def _table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Table:
@@ -58,22 +58,22 @@ def _least_width(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> in
     return sum(needed) + len(GAP) * len(columns) + 1
 
 
-def _stacked(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> RenderableType:
+def _build_paragraphs(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> RenderableType:
     """Each row as a paragraph of named cells: nothing is cut off, however narrow the terminal is."""
     parts: list[RenderableType] = []
     for row in rows:
-        first, *others = (_named(column, cell) for column, cell in zip(columns, row, strict=True) if cell)
+        first, *others = (_named_cell(column, cell) for column, cell in zip(columns, row, strict=True) if cell)
         first.stylize("bold")
         parts.append(first)
-        parts += [Padding(line, (0, 0, 0, INDENT)) for line in _filled(others, width - INDENT)]
+        parts += [Padding(line, (0, 0, 0, INDENT)) for line in _fill_lines(others, width - INDENT)]
     return Group(*parts)
 
 
-def _named(column: Column, cell: str) -> Text:
+def _named_cell(column: Column, cell: str) -> Text:
     return Text.assemble((f"{column.title} " if column.title else "", "dim"), cell, overflow="fold")
 
 
-def _filled(pieces: Iterable[Text], width: int) -> Iterable[Text]:
+def _fill_lines(pieces: Iterable[Text], width: int) -> Iterable[Text]:
     """The pieces in lines: as many a line as fit; one that fits none is broken when it is printed."""
     line = Text(overflow="fold")
     for piece in pieces:
@@ -85,7 +85,7 @@ def _filled(pieces: Iterable[Text], width: int) -> Iterable[Text]:
         yield line
 
 
-def aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Iterable[str]:
+def align_rows(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Iterable[str]:
     """Each row as one line."""
     lines = [[column.title for column in columns], *rows]
     widths = _widths(columns, lines)

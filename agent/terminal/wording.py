@@ -182,17 +182,17 @@ def move_sql(move: ProposedMove) -> str:
     """
     route = move.route
     lines = [f"-- move {move.ordinal}: {_comment(f'{move.what} from {move.from_space} to {move.to_space}')}"]
-    lines += [f"{_closed(setting)}" for setting in route.prologue]
+    lines += [f"{_with_semicolon(setting)}" for setting in route.prologue]
     if route.patient_prologue:
         lines.append("-- instead of these, where only background work that gives way is in the way:")
-        lines += [f"--   {_comment(_closed(setting))}" for setting in route.patient_prologue]
+        lines += [f"--   {_comment(_with_semicolon(setting))}" for setting in route.patient_prologue]
     for step in route.steps:
-        lines += [f"-- {_comment(step.purpose)}", _closed(step.sql)]
+        lines += [f"-- {_comment(step.purpose)}", _with_semicolon(step.sql)]
     if route.tidy_steps:
         lines.append("-- only if an attempt is interrupted, and only those of them that it made necessary:")
     for step in route.tidy_steps:
         lines.append(f"-- {_comment(step.purpose)}")
-        lines += [f"--   {line}" for sql in step.statements for line in _closed(sql).splitlines()]
+        lines += [f"--   {line}" for sql in step.statements for line in _with_semicolon(sql).splitlines()]
     return "\n".join(lines) + "\n"
 
 
@@ -310,6 +310,6 @@ def _comment(text: str) -> str:
     return " ".join(text.splitlines())
 
 
-def _closed(sql: str) -> str:
+def _with_semicolon(sql: str) -> str:
     text = sql.rstrip()
     return text if text.endswith(";") else f"{text};"

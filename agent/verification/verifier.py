@@ -56,8 +56,8 @@ def measure(
         read_latency_after=read_latency(after),
         window_seconds=window_seconds,
         sentence=_not_measured(before, after, window_seconds) or _sentence(verdict, ran, before, after, proposed),
-        predicted_saved_ratio_low=_known(ran.saved_ratio_low),
-        predicted_saved_ratio_high=_known(ran.saved_ratio_high),
+        predicted_saved_ratio_low=_nan_if_none(ran.saved_ratio_low),
+        predicted_saved_ratio_high=_nan_if_none(ran.saved_ratio_high),
         latency_before=session_seconds(before),
         latency_after=session_seconds(after),
         undo=ran.is_undo,
@@ -72,17 +72,17 @@ def _forecast(proposal: Proposal) -> dict[str, Any]:
         return {}
     return {
         "work": found.work,
-        "predicted_transactions_per_second": _known(found.per_second),
-        "predicted_transactions_per_second_low": _known(found.per_second_low),
-        "predicted_transactions_per_second_high": _known(found.per_second_high),
-        "predicted_latency": _known(found.latency),
-        "predicted_latency_low": _known(found.latency_low),
-        "predicted_latency_high": _known(found.latency_high),
+        "predicted_transactions_per_second": _nan_if_none(found.per_second),
+        "predicted_transactions_per_second_low": _nan_if_none(found.per_second_low),
+        "predicted_transactions_per_second_high": _nan_if_none(found.per_second_high),
+        "predicted_latency": _nan_if_none(found.latency),
+        "predicted_latency_low": _nan_if_none(found.latency_low),
+        "predicted_latency_high": _nan_if_none(found.latency_high),
         "not_forecast": found.why_not,
     }
 
 
-def _known(value: float | None) -> float:
+def _nan_if_none(value: float | None) -> float:
     return math.nan if value is None else value
 
 

@@ -25,7 +25,7 @@ from policies.demand import drift, heat
 from policies.demand.variance import index_of
 from policies.model.plan import MoveReason, PlannedMove, PolicySettings, Situation
 from policies.modes.dispatch import plan_mode
-from policies.placement.turnover import undrained
+from policies.placement.turnover import bucket_level
 from policies.storage.capacity import capacity_bytes
 
 
@@ -101,7 +101,7 @@ class _World:
         )  # fmt: skip
         self.state = heat.update(self.state, demand, row.slots, self.slots, self.settings)
         seen = np.ones(len(self.state), dtype=np.bool_)
-        self.drift = drift.watched(self.drift, self.state, row.seconds, row.slots, index_of(rates), seen)
+        self.drift = drift.watch_interval(self.drift, self.state, row.seconds, row.slots, index_of(rates), seen)
         at = np.full(max(int(self.slots.max(initial=-1)), int(row.slots.max(initial=-1))) + 1, -1, dtype=np.int64)
         at[self.slots] = np.arange(len(self.slots))
         known = at[row.slots] >= 0  # units that were dropped since are left out
@@ -117,7 +117,7 @@ class _World:
         for row, moved in self.moved_at.items():
             since[row] = (at - moved).total_seconds()
         guests = resident & (since < self.settings.long_half_life_seconds * heat.GUEST_HALF_LIVES)
-        decided = heat.decided(drift.leaning(heat.view(self.state, self.slots), self.drift.share), resident)
+        decided = heat.decision_heat(drift.leaning(heat.view(self.state, self.slots), self.drift.share), resident)
         gone = np.bincount(self.situation.units.space, units.size_bytes, len(self.situation.spaces))
         here = np.bincount(self.space, units.size_bytes, len(self.situation.spaces))
         more = (here - gone).astype(np.int64)
@@ -133,7 +133,7 @@ class _World:
             self.situation,
             units=units,
             spaces=spaces,
-            heat=heat.doubted(decided, guests),
+            heat=heat.with_doubted_guests(decided, guests),
             cooling_seconds=np.maximum(0.0, self.settings.cool_down_seconds - since),
             turned_over_ratio=self._turned_over(at),
         )
@@ -143,7 +143,7 @@ class _World:
         spaces = zip(self.situation.spaces, self.situation.tier_of_space, strict=True)
         capacity = sum(capacity_bytes(space) for space, tier in spaces if tier == 0)
         gone = (((at - when).total_seconds(), size / capacity) for when, size in self.gave_way)
-        return undrained(gone, self.settings.turnover_per_week) if capacity else 0.0
+        return bucket_level(gone, self.settings.turnover_per_week) if capacity else 0.0
 
     def plan(self, at: datetime) -> None:
         """Make a plan and begin it, unless an earlier one is still under way."""

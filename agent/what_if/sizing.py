@@ -63,7 +63,7 @@ class Plannable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class SizingAnswer:
     """The curve of one database, with what its storage costs."""
 
     database: str
@@ -108,7 +108,7 @@ class Answer:
         return {"fast_drives": drives_for(point.reads, point.writes, fast), "slow_drives": left, "drives_saved": saved}
 
 
-def answer_of(database: DatabaseConfig, ledger: Ledger, clock: Clock, *, planned: bool = False) -> Answer:
+def answer_of(database: DatabaseConfig, ledger: Ledger, clock: Clock, *, planned: bool = False) -> SizingAnswer:
     """Read catalog and stored heat over the watching account, and size. Stores nothing.
 
     ``planned``: also make the plan that ``hotplace plan`` would make now.
@@ -132,7 +132,7 @@ def answer_of(database: DatabaseConfig, ledger: Ledger, clock: Clock, *, planned
         watch.close(save=False)
     settings = database.policy_settings()
     situation = situation_of(picture, database, ledger, settings, clock.now())
-    return Answer(
+    return SizingAnswer(
         database=database.name,
         tiers=situation.tiers,
         head_room_ratio=settings.head_room_ratio,
@@ -167,7 +167,7 @@ def price_of(tier: Tier) -> TierPrice:
     )
 
 
-def answer_document(answer: Answer) -> dict[str, Any]:
+def answer_document(answer: SizingAnswer) -> dict[str, Any]:
     """The curve of one database as JSON values."""
     z = answer.sizing
     return {
@@ -205,7 +205,7 @@ def answer_document(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _without_buying(answer: Answer) -> dict[str, Any]:
+def _without_buying(answer: SizingAnswer) -> dict[str, Any]:
     """What the present size could save, and what a plan saves of it, as JSON values; None where none was made."""
     found = answer.plannable
     kept = () if found is None else found.kept_back
@@ -220,7 +220,7 @@ def _without_buying(answer: Answer) -> dict[str, Any]:
     }
 
 
-def point_document(answer: Answer, point: Point) -> dict[str, Any]:
+def point_document(answer: SizingAnswer, point: Point) -> dict[str, Any]:
     """One point as JSON values; None for what nobody said the price of."""
     z = answer.sizing
     return {
@@ -242,7 +242,7 @@ def point_document(answer: Answer, point: Point) -> dict[str, Any]:
     }
 
 
-def csv_text(answer: Answer) -> str:
+def csv_text(answer: SizingAnswer) -> str:
     """The curve as CSV, one line a point, columns named as in JSON; what is not known is empty."""
     rows = [point_document(answer, point) for point in answer.sizing.points]
     text = io.StringIO()
@@ -252,7 +252,7 @@ def csv_text(answer: Answer) -> str:
     return text.getvalue()
 
 
-def fleet_document(answer: Answer) -> dict[str, Any]:
+def fleet_document(answer: SizingAnswer) -> dict[str, Any]:
     """One database's line in the ranking of all, as JSON values."""
     z = answer.sizing
     below = bool(z.knee_distance) and z.knee.size_bytes > z.present.size_bytes

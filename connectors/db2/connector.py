@@ -24,7 +24,7 @@ from connectors.db2.routes.containers import route_out
 from connectors.db2.routes.space_move import Instance, space_route
 from connectors.db2.routes.table_move import table_route
 from connectors.db2.routes.table_room import Room, homes_after, room_of
-from connectors.db2.routes.target_placement import landed, landing_in
+from connectors.db2.routes.target_placement import landing_in, with_landing
 from connectors.db2.session.server import Server, read_server
 from connectors.db2.session.sessions import ReadSession
 from connectors.db2.settings import Db2Settings
@@ -93,7 +93,7 @@ class Db2Connector:
     def exact_sizes(self, physical_ids: I64) -> I64:
         """Bytes by ADMIN_GET_TAB_INFO, one query for each table that is asked for."""
         catalog = self._catalog or self.catalog()
-        return exact_sizes(self._session, catalog, physical_ids, shared=self._shared())
+        return exact_sizes(self._session, catalog, physical_ids, shared=self._is_pure_scale())
 
     def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
         """See ``table_move`` and ``space_move``: by ``move_by``, and with both by what the bundle says of itself."""
@@ -104,20 +104,20 @@ class Db2Connector:
 
     def routes_out(self, bundle: Bundle) -> Route | ByHand | NoRoute:
         """See ``containers``: a file of a DMS table space by itself, a path of a storage group by hand."""
-        storage = read_storage(self._session, shared=self._shared(), folders=self._settings.folders)
+        storage = read_storage(self._session, shared=self._is_pure_scale(), folders=self._settings.folders)
         return route_out(storage, bundle, self._settings, self._kind())
 
     def inspect(self, route: Route) -> Inspection:
         """By name, since a moved table gets a new object."""
-        return inspect(self._session, route, shared=self._shared(), folders=self._settings.folders)
+        return inspect(self._session, route, shared=self._is_pure_scale(), folders=self._settings.folders)
 
     def doctor(self) -> tuple[Finding, ...]:
         """See ``doctor``."""
-        return findings.examine(self._session, self._settings, read_server(self._session), shared=self._shared())
+        return findings.examine(self._session, self._settings, read_server(self._session), shared=self._is_pure_scale())
 
     def open_mover(self) -> Mover:
         """Writing sessions of this connector's account."""
-        return Db2Mover(self._settings, self._clock, shared=self._shared())
+        return Db2Mover(self._settings, self._clock, shared=self._is_pure_scale())
 
     def acquire_lease(self, holder: str) -> Lease:
         """See ``lease``."""
@@ -128,7 +128,7 @@ class Db2Connector:
         self._session.close()
 
     def _table_route(self, bundle: Bundle, to_space: str) -> Route | NoRoute:
-        storage = read_storage(self._session, shared=self._shared(), folders=self._settings.folders)
+        storage = read_storage(self._session, shared=self._is_pure_scale(), folders=self._settings.folders)
         table = self._table_of(bundle)
         if not self._settings.by_group:
             source, target = storage.space_named(bundle.space), storage.space_named(to_space)
@@ -142,7 +142,7 @@ class Db2Connector:
             return landing
         room = self._room(storage, table, bundle, landing)
         found = table_route(table, bundle, homes[0] if homes else None, landing, self._settings, room)
-        return landed(found, to_space, landing, [space.name for space in homes])
+        return with_landing(found, to_space, landing, [space.name for space in homes])
 
     def _table_of(self, bundle: Bundle) -> TableFacts | None:
         """The table that moves; while a move of it is open, some of its triggers are that move's and will go."""
@@ -159,7 +159,7 @@ class Db2Connector:
         beside: dict[str, int] = {}
         if table is not None and target is not None:
             after = homes_after(table, bundle, target.name)
-            beside = bytes_beside(self._session, table, after, shared=self._shared())
+            beside = bytes_beside(self._session, table, after, shared=self._is_pure_scale())
         return room_of(storage, self._known_server(), target, beside)
 
     def _homes_of(self, bundle: Bundle, storage: Storage) -> list[TableSpace]:
@@ -189,7 +189,7 @@ class Db2Connector:
         return read_catalog(
             self._session,
             self._clock.now(),
-            shared=self._shared(),
+            shared=self._is_pure_scale(),
             move_by=self._settings.move_by,
             folders=self._settings.folders,
         )
@@ -199,5 +199,5 @@ class Db2Connector:
             self._server = read_server(self._session)
         return self._server
 
-    def _shared(self) -> bool:
+    def _is_pure_scale(self) -> bool:
         return self._known_server().purescale

@@ -40,7 +40,7 @@ class SimulatedConnector:
 
     def identify(self) -> Identity:
         """Who answers."""
-        world = self._reached()
+        world = self._reach_world()
         return Identity(
             engine="simulated",
             version="simulated 1.0",
@@ -58,7 +58,7 @@ class SimulatedConnector:
 
     def catalog(self) -> Catalog:
         """Spaces and units."""
-        return sampler.read_catalog(self._reached())
+        return sampler.read_catalog(self._reach_world())
 
     def sample(self) -> Sample:
         """Cumulative counters.
@@ -66,7 +66,7 @@ class SimulatedConnector:
         Raises:
             TimedOut: a fault has lost it.
         """
-        return sampler.take_sample(self._reached())
+        return sampler.take_sample(self._reach_world())
 
     def classify(self, interval: Interval, catalog: Catalog) -> Demand:
         """Counters as signals; nothing is estimated."""
@@ -82,7 +82,7 @@ class SimulatedConnector:
 
     def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
         """Online, then offline; or why not."""
-        return routes.routes(self._reached(), bundle, to_space)
+        return routes.routes(self._reach_world(), bundle, to_space)
 
     def copy_habits(self) -> CopyHabits:
         """A copy has its share of a device to itself."""
@@ -90,15 +90,15 @@ class SimulatedConnector:
 
     def inspect(self, route: Route) -> Inspection:
         """Where the bundle is."""
-        return routes.inspect(self._reached(), route)
+        return routes.inspect(self._reach_world(), route)
 
     def doctor(self) -> tuple[Finding, ...]:
         """Findings."""
-        return doctor.findings(self._reached(), may_move=self._may_move)
+        return doctor.findings(self._reach_world(), may_move=self._may_move)
 
     def open_mover(self) -> Session:
         """A session that may write."""
-        return Session(self._reached(), self._clock, read_only=False, may_move=self._may_move)
+        return Session(self._reach_world(), self._clock, read_only=False, may_move=self._may_move)
 
     def acquire_lease(self, holder: str) -> WorldLease:
         """Become the one acting agent.
@@ -106,13 +106,13 @@ class SimulatedConnector:
         Raises:
             LeaseHeld: another one is.
         """
-        return WorldLease(self._reached(), holder)
+        return WorldLease(self._reach_world(), holder)
 
     def close(self) -> None:
         """End the session."""
         self._open = False
 
-    def _reached(self) -> World:
+    def _reach_world(self) -> World:
         if not self._open:
             raise CannotConnect("the connector is closed", advice="Connect again.")
         return self._world

@@ -46,7 +46,7 @@ class WorldLease:
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, holder.encode(), 0)
 
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Whether it is still ours."""
         return self._held
 

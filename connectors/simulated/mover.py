@@ -98,7 +98,7 @@ class Session(Closing):
                 self._world.placement.abandon(running.token)
             else:
                 running.paused, running.process = control.word == "PAUSE", os.getpid()
-            self._world.changed()
+            self._world.mark_changed()
         if control.word == "RESUME":
             self._go_through(running, timeout_seconds, broken=False)
 
@@ -119,7 +119,7 @@ class Session(Closing):
             raise SpaceFull(f'space "{move.space}" is full', advice="Somebody filled it meanwhile; make room first.")
         with world.turn():
             running = world.placement.begin(move, os.getpid())
-            world.changed()
+            world.mark_changed()
         self._go_through(running, timeout_seconds, broken=blows.before)
         if blows.after:
             self._break()
@@ -136,7 +136,7 @@ class Session(Closing):
         finally:
             with world.turn():
                 world.placement.end_statement(running.token)
-                world.changed()
+                world.mark_changed()
 
     def _wait_for_lock(self, move: Move | Running, *, blocked: bool) -> None:
         """Until nobody uses the unit any more.

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from connectors.settings import SecretSource
-from connectors.sqlserver.session.drivers import Wish, kind_of, objections
+from connectors.sqlserver.session.drivers import DriverOption, kind_of, objections
 
 SECONDS_OF = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h)")
@@ -99,9 +99,9 @@ class SqlserverSettings(BaseModel):
             raise ValueError("; ".join(found))
         return self
 
-    def wish(self) -> Wish:
+    def wish(self) -> DriverOption:
         """What a connection shall be like, without the password."""
-        return Wish(
+        return DriverOption(
             driver=self.driver,
             host=self.host,
             port=self.port,

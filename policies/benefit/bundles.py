@@ -72,7 +72,7 @@ class Bundles:
         """Rows of one bundle, the leading unit first."""
         return tuple(int(row) for row in self.rows[self.start[bundle] : self.start[bundle + 1]])
 
-    def saved(self, target: int) -> F64:
+    def saving_on(self, target: int) -> F64:
         """Microseconds per hour that each bundle saves on that tier, 0 where it is not managed. Shape ``(m,)``."""
         home = np.where(self.tier >= 0, self.tier, target)
         here = np.take_along_axis(self.wait, home[np.newaxis, :], axis=0)[0]
@@ -92,10 +92,10 @@ _BY_BUNDLE = (
 def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
     """Group the units of a situation by their bundle number and add up their columns."""
     units = situation.units
-    rows, start = _grouped(units)
+    rows, start = _group_by_bundle(units)
     lead = rows[start[:-1]]
     sizes = units.size_bytes.astype(np.int64)
-    size = _summed(sizes if situation.growth is None else sizes + situation.growth, rows, start)
+    size = _sum_by_bundle(sizes if situation.growth is None else sizes + situation.growth, rows, start)
     speeds = [tier.speed for tier in situation.tiers]
     unit_wait = wait_per_hour(situation.heat.rates, speeds, settings)
     of_row = np.empty(len(units), dtype=np.int64)
@@ -161,7 +161,7 @@ def _certain(wait: F64, tier: I64, error: F64, speed_errors: Sequence[float], se
     return np.asarray(rows, dtype=np.float64).reshape(wait.shape)
 
 
-def _grouped(units: UnitTable) -> tuple[I64, I64]:
+def _group_by_bundle(units: UnitTable) -> tuple[I64, I64]:
     """Rows by bundle with the leading unit first, and where each bundle starts."""
     rows = np.argsort(units.bundle, kind="stable").astype(np.int64)
     number = units.bundle[rows]
@@ -189,7 +189,7 @@ def _copying(situation: Situation, settings: PolicySettings, lead: I64, size: I6
     if situation.copy_seconds is None:
         seconds = copy_seconds(size, settings)
     else:
-        seconds = _summed(situation.copy_seconds.astype(np.float64), rows, start)
+        seconds = _sum_by_bundle(situation.copy_seconds.astype(np.float64), rows, start)
     if situation.route_costs:
         for at, row in enumerate(lead.tolist()):
             found = situation.route_costs.get(situation.units.key[row])
@@ -231,7 +231,7 @@ def _routable(situation: Situation, lead: I64) -> Bools:
     return np.fromiter((key[int(row)] not in situation.no_route for row in lead), np.bool_, len(lead))
 
 
-def _summed(column: _Column, rows: I64, start: I64) -> _Column:
+def _sum_by_bundle(column: _Column, rows: I64, start: I64) -> _Column:
     summed: _Column = column[rows] if _single(rows, start) else np.add.reduceat(column[rows], start[:-1])
     return summed
 

@@ -95,7 +95,7 @@ def learnt(
     )
 
 
-def dearness(turned_over_ratio: float, settings: PolicySettings) -> float:
+def turnover_multiplier(turned_over_ratio: float, settings: PolicySettings) -> float:
     """How many times its cost a resident's going counts, 1 or more.
 
     A week's turnover is a budget with a price: the less of it is left, the more a swap must bring to be worth it. The

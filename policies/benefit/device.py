@@ -217,17 +217,17 @@ def calibrate(prior: Sequence[TierSpeed], state: DeviceState) -> tuple[TierSpeed
         measured = bool(state.gram[row, row] >= PRIOR_READS and narrow[row])
         told = not (measured or anything[row] or narrow[row])  # an interval to tell
         fitted = replace(
-            _scaled(prior[row], float(factors[row]), measured=measured),
+            _scale(prior[row], float(factors[row]), measured=measured),
             error_ratio=float(errors[row]) if measured or narrow[row] else PRIOR_ERROR,
             idle_read_seconds=seconds,
             least_read_seconds=float(low[row]) * seconds if told else 0.0,
             most_read_seconds=float(high[row]) * seconds if told else 0.0,
         )
-        speeds.append(_capped(fitted, below))
+        speeds.append(_cap(fitted, below))
     return tuple(reversed(speeds))
 
 
-def _scaled(speed: TierSpeed, factor: float, *, measured: bool) -> TierSpeed:
+def _scale(speed: TierSpeed, factor: float, *, measured: bool) -> TierSpeed:
     return replace(
         speed,
         random_read_seconds=speed.random_read_seconds * factor,
@@ -236,7 +236,7 @@ def _scaled(speed: TierSpeed, factor: float, *, measured: bool) -> TierSpeed:
     )
 
 
-def _capped(speed: TierSpeed, below: TierSpeed | None) -> TierSpeed:
+def _cap(speed: TierSpeed, below: TierSpeed | None) -> TierSpeed:
     if below is None:
         return speed
     return replace(

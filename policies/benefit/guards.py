@@ -132,7 +132,7 @@ def _why_not(
     largest: int,
 ) -> I8:
     """The same of a few bundles about one tier."""
-    gain = bundles.saved(target)
+    gain = bundles.saving_on(target)
     favour = np.where(bundles.pin == Pin.PREFER, settings.prefer_bonus, 1.0)
     counted = gain * favour * bundles.colder
     sure = bundles.surely(gain, target) * favour

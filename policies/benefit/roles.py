@@ -15,7 +15,7 @@ BEST_HALF = 0.5  # a device that halves a wait is worth naming
 TINY = 1e-12
 
 
-def measured(figures: RoleFigures) -> bool:
+def is_measured(figures: RoleFigures) -> bool:
     """Whether anybody knows how long sessions wait for it."""
     return figures.waited_seconds >= 0 or (figures.writes > 0 and figures.write_seconds >= 0)
 
@@ -30,7 +30,7 @@ def own_waits(figures: RoleFigures, database: DatabaseDemand) -> float:
 
     Of one that serves other databases too, by the time that sessions of either spend executing.
     """
-    if not measured(figures):
+    if not is_measured(figures):
         return 0.0
     others = figures.active_seconds
     return waited_seconds(figures) * (
@@ -41,10 +41,10 @@ def own_waits(figures: RoleFigures, database: DatabaseDemand) -> float:
 def advice_of_roles(situation: Situation, settings: PolicySettings) -> Iterator[Advice]:
     """What is worth saying about each log, temporary and undo space."""
     for figures in situation.roles:
-        if measured(figures):
+        if is_measured(figures):
             yield _role(figures, situation, settings)
         elif figures.note and _used(figures, situation, settings):
-            yield _untimed(figures)
+            yield _untimed_advice(figures)
 
 
 def _used(figures: RoleFigures, situation: Situation, settings: PolicySettings) -> bool:
@@ -55,7 +55,7 @@ def _used(figures: RoleFigures, situation: Situation, settings: PolicySettings) 
     return most * slowest * HOUR > settings.minimum_wait_saved_per_hour
 
 
-def _untimed(figures: RoleFigures) -> Advice:
+def _untimed_advice(figures: RoleFigures) -> Advice:
     """It is used and nobody has measured for how long: that is said, and no more."""
     written = figures.written_bytes
     much = f", {format_bytes(round(written))}/s written," if written > 0 else ""
@@ -70,12 +70,12 @@ def _untimed(figures: RoleFigures) -> Advice:
 def _role(figures: RoleFigures, situation: Situation, settings: PolicySettings) -> Advice:
     """A log, temporary or undo space by its own waits: a faster device, one of its own, or as it is."""
     waited = waited_seconds(figures)
-    if waited * HOUR < settings.minimum_wait_saved_per_hour or not _noticed(figures, situation):
-        return _left(figures, situation)
+    if waited * HOUR < settings.minimum_wait_saved_per_hour or not _is_noticeable(figures, situation):
+        return _leave_advice(figures, situation)
     told = f"{_what(figures)}: sessions wait {format_seconds(waited * HOUR)} per hour for it"
     note = f" ({figures.note})" if figures.note else ""
     best = min(situation.tiers, key=lambda tier: tier.speed.write_seconds)
-    spared = _spared(figures, best.speed)
+    spared = _spared_share(figures, best.speed)
     if spared > BEST_HALF:
         saves = waited * HOUR * spared
         return Advice(
@@ -94,12 +94,12 @@ def _role(figures: RoleFigures, situation: Situation, settings: PolicySettings) 
     )
 
 
-def _noticed(figures: RoleFigures, situation: Situation) -> bool:
+def _is_noticeable(figures: RoleFigures, situation: Situation) -> bool:
     share, _ = _share(figures, situation)
     return share >= NOTICEABLE
 
 
-def _left(figures: RoleFigures, situation: Situation) -> Advice:
+def _leave_advice(figures: RoleFigures, situation: Situation) -> Advice:
     share, of = _share(figures, situation)
     note = f" ({figures.note})" if figures.note else ""
     return Advice(
@@ -121,7 +121,7 @@ def _share(figures: RoleFigures, situation: Situation) -> tuple[float, str]:
     return waited / max(waited + others, TINY), "all that they are known to wait for storage"
 
 
-def _spared(figures: RoleFigures, speed: TierSpeed) -> float:
+def _spared_share(figures: RoleFigures, speed: TierSpeed) -> float:
     """Share of the waits that a device of that speed would spare, by the mean times of reads and writes."""
     kinds = (
         (figures.reads, figures.read_seconds, speed.random_read_seconds),

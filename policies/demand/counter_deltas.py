@@ -54,7 +54,7 @@ def difference(before: Sample, after: Sample, *, longest_seconds: float, known: 
     gap = _gap(before, after, longest_seconds)
     if gap is not None:
         return gap
-    pair = _joined(before.physical_id, after.physical_id)
+    pair = _join_ids(before.physical_id, after.physical_id)
     restarted = np.zeros(len(pair.ids), dtype=np.bool_)
     if known is not None:
         fresh = pair.only_after()
@@ -171,10 +171,10 @@ class _Pair:
 
     def rise(self, before: Counts, after: Counts) -> Counts:
         """How much a counter rose for each id."""
-        return np.subtract(_taken(after, self.now), _taken(before, self.was), dtype=np.int64)
+        return np.subtract(_take(after, self.now), _take(before, self.was), dtype=np.int64)
 
 
-def _joined(before: I64, after: I64) -> _Pair:
+def _join_ids(before: I64, after: I64) -> _Pair:
     """All ids of two ascending columns. Nearly always a sample knows all that the one before knew, and few more."""
     if before is after or np.array_equal(before, after):
         return _Pair(after, None, None)
@@ -203,7 +203,7 @@ def _contains(column: I64, ids: I64) -> Bools:
     return _rows(column, ids) >= 0
 
 
-def _taken(counter: Counts, rows: I64 | None) -> Counts:
+def _take(counter: Counts, rows: I64 | None) -> Counts:
     """The counter at those rows, 0 for row -1; all of it for None."""
     if rows is None:
         return counter

@@ -73,7 +73,9 @@ def leaning(heat: HeatView, share: float) -> HeatView:
     return replace(heat, steady=heat.steady + share * (heat.rates - heat.steady))
 
 
-def watched(state: DriftState, heat: HeatState, seconds: float, slots: I64, index: F64, seen: Bools) -> DriftState:
+def watch_interval(
+    state: DriftState, heat: HeatState, seconds: float, slots: I64, index: F64, seen: Bools
+) -> DriftState:
     """Let one interval pass.
 
     Args:
@@ -84,7 +86,7 @@ def watched(state: DriftState, heat: HeatState, seconds: float, slots: I64, inde
         index: of each of those (``variance.index_of``).
         seen: slots about which the interval says something, shape ``(all slots,)``.
     """
-    state = _admitted(state, slots[(index >= FLOOR) & (slots >= 0)])
+    state = _admit(state, slots[(index >= FLOOR) & (slots >= 0)])
     if not len(state):
         return state
     told = (state.slot < len(seen)) & seen[np.minimum(state.slot, len(seen) - 1)]
@@ -98,17 +100,17 @@ def watched(state: DriftState, heat: HeatState, seconds: float, slots: I64, inde
         seconds=state.seconds + np.where(told, seconds, 0.0),
         waited=state.waited + seconds,
     )
-    return _looked(state, heat) if state.waited >= EVERY_SECONDS else state
+    return _judge_look(state, heat) if state.waited >= EVERY_SECONDS else state
 
 
-def _looked(state: DriftState, heat: HeatState) -> DriftState:
+def _judge_look(state: DriftState, heat: HeatState) -> DriftState:
     """Judge the oldest look and note a new one."""
     short, long = (
         _index(sums, weight, state.slot)
         for sums, weight in ((heat.sums, heat.weight), (heat.long_sums, heat.long_weight))
     )
     looks = np.concatenate((state.looks[1:], np.array([[short, long, state.demand, state.seconds]])))
-    together, apart = _judged(state)
+    together, apart = _sums_of_look(state)
     if not apart > 0:
         return replace(state, looks=looks, waited=0.0)
     return replace(
@@ -121,7 +123,7 @@ def _looked(state: DriftState, heat: HeatState) -> DriftState:
     )
 
 
-def _judged(state: DriftState) -> tuple[float, float]:
+def _sums_of_look(state: DriftState) -> tuple[float, float]:
     """What the oldest look shows now: products and squares, both 0 where it shows nothing."""
     short, long, demand, seconds = state.looks[0]
     spent = state.seconds - seconds
@@ -140,7 +142,7 @@ def _index(sums: NDArray[np.float32], weight: F64, slots: I64) -> F64:
     return np.asarray(np.divide(index, weight[there], out=np.full(len(slots), np.nan), where=known), dtype=np.float64)
 
 
-def _admitted(state: DriftState, slots: I64) -> DriftState:
+def _admit(state: DriftState, slots: I64) -> DriftState:
     """The columns with room for those slots, as long as there is any; who came first stays."""
     if len(state) >= MOST_UNITS:
         return state

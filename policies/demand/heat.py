@@ -4,7 +4,8 @@ For an interval of ``dt`` seconds and a half-life ``H``: ``d = 2 ** (-dt / H)``,
 ``weight = weight * d + (1 - d)``, heat = ``sum / weight``. Dividing by the weight removes the bias of starting from
 nothing: after one interval heat is the rate just seen, and a young unit reacts fast, an old one slowly.
 
-There are two horizons, a short one that reacts and a long one that remembers; ``decided`` says which counts for whom.
+There are two horizons, a short one that reacts and a long one that remembers; ``decision_heat`` says
+which counts for whom.
 
 A slot whose interval was lost is left alone: no evidence is neither hot nor cold.
 """
@@ -68,7 +69,7 @@ def empty_heat(slots: int = 0) -> HeatState:
     )
 
 
-def grown(state: HeatState, slots: int) -> HeatState:
+def with_slots(state: HeatState, slots: int) -> HeatState:
     """The same heat with room for at least that many slots; new ones have seen nothing."""
     more = slots - len(state)
     if more <= 0:
@@ -94,8 +95,8 @@ def update(state: HeatState, demand: Demand, slots: I64, known: I64, settings: P
         Heat after it; slots that are neither known nor in the demand, or whose counters restarted, are as before.
     """
     highest = max(int(known.max(initial=-1)), int(slots.max(initial=-1)))
-    state = grown(state, highest + 1)
-    seen = _seen(len(state), demand, slots, known)
+    state = with_slots(state, highest + 1)
+    seen = _observed_slots(len(state), demand, slots, known)
     columns = np.flatnonzero((slots >= 0) & seen[slots]) if len(state) else np.zeros(0, np.int64)
     at = slots[columns]
     short, long = (
@@ -129,7 +130,7 @@ def _decay(sums: F32, weight: F64, seen: Bools, arriving: float) -> None:
     weight += seen * arriving
 
 
-def _seen(slot_count: int, demand: Demand, slots: I64, known: I64) -> Bools:
+def _observed_slots(slot_count: int, demand: Demand, slots: I64, known: I64) -> Bools:
     """Slots about which the interval says something."""
     seen = np.zeros(slot_count, dtype=np.bool_)
     seen[known[known >= 0]] = True
@@ -168,7 +169,7 @@ def _means(sums: F32, weight: F64, slots: I64) -> F64:
     return rates
 
 
-def decided(heat: HeatView, resident: Bools) -> HeatView:
+def decision_heat(heat: HeatView, resident: Bools) -> HeatView:
     """The heat that decisions are made on, one figure per unit.
 
     All are ranked by the long horizon: two units are compared by one measure, and a quiet night sends nothing down.
@@ -203,13 +204,13 @@ def decided(heat: HeatView, resident: Bools) -> HeatView:
     return replace(heat, rates=rates, steady=None, hotter=hotter, colder=colder)
 
 
-def doubted(heat: HeatView, guests: Bools) -> HeatView:
+def with_doubted_guests(heat: HeatView, guests: Bools) -> HeatView:
     """The heat with guests told by the colder horizon: what came up lately has to show that it stays hot.
 
     A crowd that is gone leaves the long horizon hot for days, in which it would keep out what had to give way to it.
 
     Args:
-        heat: that ``decided`` returned.
+        heat: that ``decision_heat`` returned.
         guests: units that came to the fastest tier from another one less than ``GUEST_HALF_LIVES`` ago.
     """
     if heat.colder is None or not guests.any():
@@ -222,7 +223,7 @@ def doubted(heat: HeatView, guests: Bools) -> HeatView:
     return replace(heat, rates=rates, colder=np.where(guests, 1.0, heat.colder))
 
 
-def joined(parts: Iterable[HeatView], units: int) -> HeatView:
+def join_views(parts: Iterable[HeatView], units: int) -> HeatView:
     """Views of the units of a table, some after the other, as one of all; a signal that none of them had takes no room.
 
     Errors and the ratios of horizons are kept in half the width: they are estimates, which err by far more than that.

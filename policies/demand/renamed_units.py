@@ -41,7 +41,7 @@ def known_units(units: UnitTable, slots: I64) -> KnownUnits:
     )
 
 
-def renamed(before: KnownUnits, units: UnitTable, slots: I64, blank: Bools) -> tuple[I64, I64]:
+def find_renames(before: KnownUnits, units: UnitTable, slots: I64, blank: Bools) -> tuple[I64, I64]:
     """Slots that heat leaves and slots to which it goes, of units that have another key now.
 
     Args:

@@ -61,7 +61,7 @@ class Outlook:
     mean: F64  # (n,) index over all seasons; NaN where none is known
     repetitions: F64  # (n,) of the cells ahead, hours of the week counted half
 
-    def promised(self) -> F64:
+    def promised_demand(self) -> F64:
         """Demand to be expected where a habit, seen often enough, leaves the mean behind; NaN elsewhere."""
         with np.errstate(invalid="ignore"):
             peak, trough = self.demand > PEAK * self.mean, self.demand * PEAK < self.mean
@@ -96,7 +96,7 @@ def learnt(state: SeasonState, at: datetime, seconds: float, slots: I64, index: 
         seen: slots about which the interval says something, shape ``(all slots,)``.
     """
     matter = (index >= FLOOR) & (slots >= 0)
-    state = _admitted(state, slots[matter], index[matter])
+    state = _admit(state, slots[matter], index[matter])
     if not len(state):
         return state
     watched = (state.slot < len(seen)) & seen[np.minimum(state.slot, len(seen) - 1)]
@@ -114,7 +114,7 @@ def learnt(state: SeasonState, at: datetime, seconds: float, slots: I64, index: 
     return state
 
 
-def _admitted(state: SeasonState, slots: I64, index: F64) -> SeasonState:
+def _admit(state: SeasonState, slots: I64, index: F64) -> SeasonState:
     """The cells with room for those slots of that demand; where there are too many, for those with most of it."""
     new = np.flatnonzero(~np.isin(slots, state.slot))
     if not len(new):
@@ -175,9 +175,9 @@ def outlook(state: SeasonState, slots: I64, since: datetime, hours: float) -> Ou
     )
 
 
-def promised(state: SeasonState, slots: I64, since: datetime, hours: float) -> F64 | None:
+def promised_demand(state: SeasonState, slots: I64, since: datetime, hours: float) -> F64 | None:
     """``Outlook.promised`` of some slots, shape ``(n,)``; None where no unit has a habit to act on."""
-    own = outlook(state, state.slot, since, hours).promised()
+    own = outlook(state, state.slot, since, hours).promised_demand()
     telling = np.flatnonzero(np.isfinite(own))
     if not len(telling):
         return None
@@ -187,7 +187,7 @@ def promised(state: SeasonState, slots: I64, since: datetime, hours: float) -> F
 
 
 def _all_expected(state: SeasonState, ahead: I64) -> F64:
-    """What ``_expected`` says of every unit with cells, shape ``(3, len(state))``; of few at a time, to save room."""
+    """What ``_expected_demand`` says of every unit with cells, shape ``(3, len(state))``; few at a time."""
     found = np.empty((3, len(state)))
     for first in range(0, len(state), _AT_ONCE):
         some = slice(first, first + _AT_ONCE)
@@ -195,11 +195,11 @@ def _all_expected(state: SeasonState, ahead: I64) -> F64:
             np.ascontiguousarray(cells[:, : len(state)][:, some].T, dtype=np.float64)
             for cells in (state.demand, state.seconds)
         )
-        found[:, some] = _expected(demand, seconds, ahead)
+        found[:, some] = _expected_demand(demand, seconds, ahead)
     return found
 
 
-def _expected(demand: F64, seconds: F64, ahead: I64) -> tuple[F64, F64, F64]:
+def _expected_demand(demand: F64, seconds: F64, ahead: I64) -> tuple[F64, F64, F64]:
     """Demand ahead, mean demand and repetitions of units by their cells, shape ``(m, CELLS)``.
 
     ``ahead``: cells by calendar and hour.

@@ -40,7 +40,7 @@ SESSIONS = "active"  # the one figure of the long horizon
 Means = Mapping[str, tuple[float, float]]  # of each figure, a decayed sum and its weight
 
 
-def faded(means: Means, figures: Mapping[str, float], seconds: float, half_life: float) -> Means:
+def fade_means(means: Means, figures: Mapping[str, float], seconds: float, half_life: float) -> Means:
     """Decayed means after one more interval, with weights as in ``heat``; a figure that is NaN stays as it was.
 
     >>> means = faded(faded({}, {"reads": 4.0}, 60.0, 60.0), {"reads": 7.0}, 60.0, 60.0)
@@ -75,14 +75,14 @@ class RecentWork:
         """After one more interval; ``counts``: its demand is that of the hours which heat is about."""
         long = self.long
         if counts:
-            long = faded(long, {SESSIONS: work.demand.active}, work.seconds, long_half_life or half_life)
+            long = fade_means(long, {SESSIONS: work.demand.active}, work.seconds, long_half_life or half_life)
         roles = dict(self.roles)
         for figures in work.roles:
             known = {name: getattr(figures, name) for name in ROLE_FIGURES}
             name = figures.role, figures.name
             _, means = roles.get(name, (figures, {}))
-            roles[name] = figures, faded(means, known, work.seconds, half_life)
-        demand = faded(self.demand, asdict(work.demand), work.seconds, half_life)
+            roles[name] = figures, fade_means(means, known, work.seconds, half_life)
+        demand = fade_means(self.demand, asdict(work.demand), work.seconds, half_life)
         return RecentWork(demand=demand, roles=roles, long=long)
 
     def mean(self) -> DatabaseDemand:
@@ -99,7 +99,7 @@ class RecentWork:
         return tuple(replace(newest, **{**unknown, **mean_of(means)}) for newest, means in self.roles.values())
 
 
-def recalled(demand: DatabaseDemand, roles: Iterable[RoleFigures], sessions: float = math.nan) -> RecentWork:
+def recall_work(demand: DatabaseDemand, roles: Iterable[RoleFigures], sessions: float = math.nan) -> RecentWork:
     """Means that were kept over a restart, worth half a memory; ``sessions`` by the long horizon."""
 
     def known(rates: Mapping[str, float]) -> Means:

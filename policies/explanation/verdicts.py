@@ -247,7 +247,7 @@ def _staying_spare(facts: _Facts) -> str:
     )
 
 
-def _pinned(facts: _Facts) -> str:
+def _pin_sentence(facts: _Facts) -> str:
     wish = "kept on" if facts.pin is Pin.MUST else "kept off"
     return f"{facts.key} is {wish} {facts.fast} by its pin, whatever its heat."
 
@@ -272,7 +272,7 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
         f"{f.key} is written {format_rate(f.writes)} blocks/s and read {format_rate(f.reads)} blocks/s from storage; "
         f"sessions do not wait for those writes, so {_would_save(f)}."
     ),
-    Verdict.PINNED: _pinned,
+    Verdict.PINNED: _pin_sentence,
     Verdict.COOLING_DOWN: lambda f: (
         f"{f.key} was moved, or a move of it failed, not long ago; it rests for another {format_seconds(f.cooling)}."
     ),

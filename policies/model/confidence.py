@@ -26,7 +26,7 @@ MODEL_ERROR = 0.08
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class ConfidenceInterval:
     """Ends of a range, in the unit of what it is about."""
 
     low: float
@@ -90,7 +90,7 @@ def certain_share(
     return share
 
 
-def plan_interval(shifts: Sequence[Shift], speed_errors: Sequence[float], certainty: float) -> Interval:
+def plan_interval(shifts: Sequence[Shift], speed_errors: Sequence[float], certainty: float) -> ConfidenceInterval:
     """Interval of what moves save together, in the unit of their waits.
 
     Args:
@@ -110,10 +110,10 @@ def plan_interval(shifts: Sequence[Shift], speed_errors: Sequence[float], certai
         down += (own - min(ends)) ** 2
         up += (max(ends) - own) ** 2
     common = z * z * (float(np.square(by_tier * np.asarray(speed_errors)).sum()) + (MODEL_ERROR * saved) ** 2)
-    return Interval(low=float(saved - np.sqrt(down + common)), high=float(saved + np.sqrt(up + common)))
+    return ConfidenceInterval(low=float(saved - np.sqrt(down + common)), high=float(saved + np.sqrt(up + common)))
 
 
-def ratio_interval(placed: Placed, speed_errors: Sequence[float], certainty: float) -> Interval:
+def ratio_interval(placed: Placed, speed_errors: Sequence[float], certainty: float) -> ConfidenceInterval:
     """Interval of the share of all wait that a plan saves, at most 1: what an outcome measures per transaction.
 
     What all units have in common cancels: twice the load, or a disk twice as slow for everybody, leaves the share as it
@@ -126,9 +126,9 @@ def ratio_interval(placed: Placed, speed_errors: Sequence[float], certainty: flo
     """
     before, after = (float(wait.sum()) + placed.beside for wait in (placed.wait_before, placed.wait_after))
     if before <= 0:
-        return Interval(low=0.0, high=0.0)
+        return ConfidenceInterval(low=0.0, high=0.0)
     if after <= 0:
-        return Interval(low=1.0, high=1.0)
+        return ConfidenceInterval(low=1.0, high=1.0)
     demand = (placed.wait_after / after - placed.wait_before / before) * placed.error
     tiers = len(speed_errors)
     by_tier = np.bincount(placed.tier_after, placed.wait_after, tiers) / after
@@ -138,4 +138,4 @@ def ratio_interval(placed: Placed, speed_errors: Sequence[float], certainty: flo
     variance = np.square(demand).sum() + placed.beside_doubt * (1 / after - 1 / before) ** 2
     variance += np.square(by_tier * np.asarray(speed_errors)).sum() + changed**2
     reach = float(np.exp(spread(certainty) * np.sqrt(variance)))
-    return Interval(low=1 - after / before * reach, high=1 - after / before / reach)
+    return ConfidenceInterval(low=1 - after / before * reach, high=1 - after / before / reach)

@@ -13,11 +13,11 @@ from policies.benefit.bundles import MICRO
 from policies.benefit.guards import may_leave
 from policies.model.plan import MoveReason, Pin, Situation
 from policies.placement.placement_state import Group
-from policies.placement.plan_draft import Draft, by_density
+from policies.placement.plan_draft import PlanDraft, by_density
 from policies.storage.capacity import room_bytes
 
 
-def clear_groups(draft: Draft, situation: Situation, free_ratio: float) -> list[Group]:
+def clear_groups(draft: PlanDraft, situation: Situation, free_ratio: float) -> list[Group]:
     """One group per demotion, the least regretted first.
 
     Args:
@@ -42,7 +42,7 @@ def clear_groups(draft: Draft, situation: Situation, free_ratio: float) -> list[
     return groups
 
 
-def _cold(draft: Draft) -> Bools:
+def _cold(draft: PlanDraft) -> Bools:
     """Bundles on the fastest tier that may leave and lose less than the floor by it; preferred ones lose more."""
     bundles, settings = draft.bundles, draft.settings
     loss = (bundles.wait[min(1, draft.board.tiers - 1)] - bundles.wait[0]) * draft.preference(slice(None))

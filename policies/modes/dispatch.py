@@ -24,8 +24,8 @@ from policies.placement.granularity import single_where_possible, whole_where_po
 from policies.placement.group_order import tables_first
 from policies.placement.hsm import pin_groups
 from policies.placement.placement_state import Group
-from policies.placement.plan_draft import Draft
-from policies.placement.presolve import make_narrow_plan
+from policies.placement.plan_draft import PlanDraft
+from policies.placement.presolve import make_presolved_plan
 
 
 class HsmSubtype(StrEnum):
@@ -94,26 +94,26 @@ def plan_mode(
     mode = mode or Hsm()
     if isinstance(mode, Hsm) and mode.subtype is not HsmSubtype.SSD:
         demote = mode.subtype is HsmSubtype.CALC
-        return make_narrow_plan(situation, settings, demote=demote, time_limit_seconds=time_limit_seconds)
+        return make_presolved_plan(situation, settings, demote=demote, time_limit_seconds=time_limit_seconds)
     rows = _rows(situation, mode)
     if not situation.tiers:
         return nothing(situation)
     single = single_where_possible(situation)
-    plan = _planned(single, settings, mode, rows, time_limit_seconds)
+    plan = _plan_one_way(single, settings, mode, rows, time_limit_seconds)
     if not isinstance(mode, Drain) or (whole := whole_where_possible(situation)) is single:
         return plan
-    other = _planned(whole, settings, mode, rows, time_limit_seconds)
+    other = _plan_one_way(whole, settings, mode, rows, time_limit_seconds)
     return min(other, plan, key=lambda each: sum(left.size_bytes for left in each.left_behind))  # of equals the whole
 
 
-def _planned(situation: Situation, settings: PolicySettings, mode: Mode, rows: list[int], seconds: float) -> Plan:
+def _plan_one_way(situation: Situation, settings: PolicySettings, mode: Mode, rows: list[int], seconds: float) -> Plan:
     """The plan of a mode with every group going one way."""
     bundles = bundles_of(situation, settings)
     draft = new_draft(situation, bundles, settings)
     groups = within_limits(_groups(situation, draft, mode, rows), settings, seconds)
     staying = np.full(len(bundles), Verdict.NOT_ASKED, dtype=np.int8)
     staying[bundles.tier < 0] = Verdict.NOT_MANAGED
-    left = _left(situation, bundles, settings, groups, rows[0]) if isinstance(mode, Drain) else ()
+    left = _left_behind(situation, bundles, settings, groups, rows[0]) if isinstance(mode, Drain) else ()
     return plan_of(situation, bundles, settings, groups, staying, left_behind=left)
 
 
@@ -135,7 +135,7 @@ def _row(name: str, names: list[str], what: str) -> int:
     return names.index(name)
 
 
-def _groups(situation: Situation, draft: Draft, mode: Mode, rows: list[int]) -> list[Group]:
+def _groups(situation: Situation, draft: PlanDraft, mode: Mode, rows: list[int]) -> list[Group]:
     bundles, settings = draft.bundles, draft.settings
     match mode:
         case Hsm(free_ratio=free_ratio):
@@ -149,24 +149,24 @@ def _groups(situation: Situation, draft: Draft, mode: Mode, rows: list[int]) -> 
         case Usage():
             count = len(situation.spaces)
             loads = [(row, read_load(bundles, situation.tiers[row].speed, count)) for row in rows]
-            return _levelled(draft, loads, bundles.observed >= settings.minimum_history_seconds)
+            return _level_tiers(draft, loads, bundles.observed >= settings.minimum_history_seconds)
         case Capacity():
             everything = np.ones(len(bundles), dtype=np.bool_)
-            return _levelled(draft, [(row, fill(situation, bundles)) for row in rows], everything)
+            return _level_tiers(draft, [(row, fill(situation, bundles)) for row in rows], everything)
 
 
-def _tables_first(situation: Situation, draft: Draft, groups: list[Group]) -> list[Group]:
+def _tables_first(situation: Situation, draft: PlanDraft, groups: list[Group]) -> list[Group]:
     board = new_draft(situation, draft.bundles, draft.settings).board
     return tables_first(groups, draft.bundles, situation.units, board)
 
 
-def _levelled(draft: Draft, weights: list[tuple[int, Weight]], known: Bools) -> list[Group]:
+def _level_tiers(draft: PlanDraft, weights: list[tuple[int, Weight]], known: Bools) -> list[Group]:
     """Groups of each tier in turn; a pin does not keep a bundle from another space of its tier."""
     free = (draft.bundles.cooling <= 0) & draft.bundles.routable & known
     return [group for tier, weight in weights for group in level_groups(draft, tier, weight, free)]
 
 
-def _left(
+def _left_behind(
     situation: Situation, bundles: Bundles, settings: PolicySettings, groups: list[Group], space: int
 ) -> tuple[LeftBehind, ...]:
     board = new_draft(situation, bundles, settings).board

@@ -15,11 +15,11 @@ from connectors.amounts import format_bytes, format_seconds
 from connectors.model import Bools
 from policies.benefit.bundles import Bundles
 from policies.model.plan import LeftBehind, MoveReason, Pin, Situation
-from policies.placement.placement_state import Board, Group, Hop
-from policies.placement.plan_draft import Draft, by_density
+from policies.placement.placement_state import Group, PlacementState, Relocation
+from policies.placement.plan_draft import PlanDraft, by_density
 
 
-def drain_groups(drafts: tuple[Draft, Draft], space: int) -> list[Group]:
+def drain_groups(drafts: tuple[PlanDraft, PlanDraft], space: int) -> list[Group]:
     """One group per bundle that leaves. Of two orders, hot first and large first, the one that leaves fewer bytes.
 
     Args:
@@ -34,14 +34,14 @@ def drain_groups(drafts: tuple[Draft, Draft], space: int) -> list[Group]:
     loss = hot.bundles.wait[min(tier + 1, hot.board.tiers - 1)] - hot.bundles.wait[tier]
     size = hot.bundles.size.astype(np.float64)
     ways = [
-        _emptied(hot, space, by_density(hot, leaving, loss)),
-        _emptied(large, space, by_density(large, leaving, size * np.maximum(size, 1))),
+        _empty_space(hot, space, by_density(hot, leaving, loss)),
+        _empty_space(large, space, by_density(large, leaving, size * np.maximum(size, 1))),
     ]
     return max(ways, key=lambda groups: (sum(group.size for group in groups), sum(group.saved for group in groups)))
 
 
 def left_behind(
-    situation: Situation, bundles: Bundles, board: Board, groups: Sequence[Group], space: int
+    situation: Situation, bundles: Bundles, board: PlacementState, groups: Sequence[Group], space: int
 ) -> tuple[LeftBehind, ...]:
     """What a drain leaves in its space, the largest first.
 
@@ -71,7 +71,7 @@ def _movable(bundles: Bundles) -> Bools:
     return np.asarray((bundles.cooling <= 0) & bundles.routable, dtype=np.bool_)
 
 
-def _emptied(draft: Draft, space: int, order: Sequence[int]) -> list[Group]:
+def _empty_space(draft: PlanDraft, space: int, order: Sequence[int]) -> list[Group]:
     groups: list[Group] = []
     for bundle in order:
         hop = _way_out(draft.bundles, draft.board, bundle, space) if draft.left > 0 else None
@@ -81,12 +81,12 @@ def _emptied(draft: Draft, space: int, order: Sequence[int]) -> list[Group]:
     return groups
 
 
-def _way_out(bundles: Bundles, board: Board, bundle: int, space: int) -> Hop | None:
+def _way_out(bundles: Bundles, board: PlacementState, bundle: int, space: int) -> Relocation | None:
     """The hop out of the space to the nearest tier with room, None where there is none."""
     for tier in _tiers(board.tier_of[space], board.tiers, Pin(int(bundles.pin[bundle]))):
         target = board.space_for(board.needed(bundle), tier, but=space)
         if target is not None:
-            return Hop(bundle, space, target, MoveReason.DRAIN)
+            return Relocation(bundle, space, target, MoveReason.DRAIN)
     return None
 
 
@@ -98,7 +98,7 @@ def _tiers(home: int, count: int, pin: Pin) -> list[int]:
     return [tier for tier in order if tier > 0 or pin is not Pin.NEVER]
 
 
-def _why(situation: Situation, bundles: Bundles, board: Board, bundle: int) -> str:
+def _why(situation: Situation, bundles: Bundles, board: PlacementState, bundle: int) -> str:
     """Why a bundle is still in its space, as the board stands."""
     home, size = int(board.home[bundle]), format_bytes(int(bundles.size[bundle]))
     tier = board.tier_of[home]

@@ -18,8 +18,8 @@ from connectors.model import F64, I64, Bools, Signal, Space
 from policies.benefit.bundles import MICRO, Bundles, canonical_order
 from policies.benefit.foreground_wait import HOUR
 from policies.model.plan import MoveReason, Situation, TierSpeed
-from policies.placement.placement_state import Board, Group, Hop
-from policies.placement.plan_draft import Draft, Names
+from policies.placement.placement_state import Group, PlacementState, Relocation
+from policies.placement.plan_draft import Names, PlanDraft
 from policies.storage.capacity import room_bytes
 
 DEAD_BAND = 0.10  # above the mean
@@ -35,12 +35,12 @@ class Weight:
     elsewhere: F64  # (spaces,) what a space carries beside its bundles
     scale: F64  # (spaces,) spaces are even where what they carry, by this, is equal
 
-    def of_spaces(self, board: Board, spaces: list[int]) -> F64:
+    def of_spaces(self, board: PlacementState, spaces: list[int]) -> F64:
         """What each space carries as the board stands, movable or not, by its scale. Shape ``(len(spaces),)``."""
         carried = self.elsewhere + np.bincount(board.home, weights=self.of_bundle, minlength=len(board.room))
         return np.asarray((carried / self.scale)[spaces], dtype=np.float64)
 
-    def mean(self, board: Board, spaces: list[int]) -> float:
+    def mean(self, board: PlacementState, spaces: list[int]) -> float:
         """What each space would carry, were they even."""
         scale = self.scale[spaces]
         return float((self.of_spaces(board, spaces) * scale).sum() / scale.sum())
@@ -82,7 +82,7 @@ def capacity_and_used(space: Space) -> tuple[float, float]:
     return capacity, capacity - free
 
 
-def level_groups(draft: Draft, tier: int, weight: Weight, movable: Bools) -> list[Group]:
+def level_groups(draft: PlanDraft, tier: int, weight: Weight, movable: Bools) -> list[Group]:
     """One group per move, each from a space above the dead-band.
 
     Args:
@@ -102,7 +102,7 @@ def level_groups(draft: Draft, tier: int, weight: Weight, movable: Bools) -> lis
     return groups
 
 
-def _best(draft: Draft, spaces: list[int], weight: Weight, movable: Bools) -> Hop | None:
+def _best(draft: PlanDraft, spaces: list[int], weight: Weight, movable: Bools) -> Relocation | None:
     """The best move out of the fullest space that has one."""
     carried = weight.of_spaces(draft.board, spaces)
     limit = weight.mean(draft.board, spaces) * (1 + DEAD_BAND)
@@ -114,12 +114,12 @@ def _best(draft: Draft, spaces: list[int], weight: Weight, movable: Bools) -> Ho
                 ends = (spaces[source], spaces[target])
                 bundle = _lightening(draft, items, ends, (carried[source], carried[target]), weight)
                 if bundle is not None:
-                    return Hop(bundle, *ends, MoveReason.LEVEL)
+                    return Relocation(bundle, *ends, MoveReason.LEVEL)
     return None
 
 
 def _lightening(
-    draft: Draft, items: I64, ends: tuple[int, int], carried: tuple[float, float], weight: Weight
+    draft: PlanDraft, items: I64, ends: tuple[int, int], carried: tuple[float, float], weight: Weight
 ) -> int | None:
     """The bundle that lowers the fuller end most per byte, None where none does by enough; of equals the largest."""
     leaving, coming = (weight.of_bundle[items] / weight.scale[space] for space in ends)

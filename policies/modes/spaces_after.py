@@ -56,8 +56,8 @@ def spaces_after(situation: Situation, plan: Plan) -> SpacesAfter:
     return SpacesAfter(
         space=tuple(names[row] for row in rows),
         tier=tuple(situation.tiers[at].name for at in tier[rows]),
-        before=_carried(situation, rows, home),
-        after=_carried(situation, rows, _moved(home, plan, names)),
+        before=_carry(situation, rows, home),
+        after=_carry(situation, rows, _home_after(home, plan, names)),
     )
 
 
@@ -66,7 +66,7 @@ def _home(situation: Situation) -> I64:
     return situation.units.space.astype(np.int64)
 
 
-def _moved(home: I64, plan: Plan, names: list[str]) -> I64:
+def _home_after(home: I64, plan: Plan, names: list[str]) -> I64:
     """Row of each unit's space once the plan has run."""
     row_of = {name: row for row, name in enumerate(names)}
     home = home.copy()
@@ -75,25 +75,25 @@ def _moved(home: I64, plan: Plan, names: list[str]) -> I64:
     return home
 
 
-def _carried(situation: Situation, rows: I64, home: I64) -> Carried:
+def _carry(situation: Situation, rows: I64, home: I64) -> Carried:
     """What the given spaces carry with every unit at the given home."""
     spaces, rates = [situation.spaces[row] for row in rows], situation.heat.rates
     size, count = situation.units.size_bytes.astype(np.float64), len(situation.spaces)
-    come = (_summed(size, home, count) - _summed(size, _home(situation), count))[rows]
+    come = (_sum_by_space(size, home, count) - _sum_by_space(size, _home(situation), count))[rows]
     capacity, used = np.array([capacity_and_used(space) for space in spaces], dtype=np.float64).reshape(-1, 2).T
     known = np.isfinite(capacity) & (capacity > 0)
     read_time = np.zeros(count)
     for row, tier in enumerate(situation.tiers):
         here = situation.tier_of_space == row
-        read_time[here] = _summed(read_seconds(rates, tier.speed), home, count)[here]
+        read_time[here] = _sum_by_space(read_seconds(rates, tier.speed), home, count)[here]
     return Carried(
         used_bytes=np.array([space.used_bytes for space in spaces], dtype=np.int64) + come.astype(np.int64),
         fill_ratio=np.divide(used + come, capacity, out=np.full(len(rows), np.nan), where=known),
-        reads_per_second=_summed(rates[_READS].sum(axis=0), home, count)[rows],
+        reads_per_second=_sum_by_space(rates[_READS].sum(axis=0), home, count)[rows],
         read_seconds_per_second=read_time[rows],
     )
 
 
-def _summed(of_unit: F64, home: I64, spaces: int) -> F64:
+def _sum_by_space(of_unit: F64, home: I64, spaces: int) -> F64:
     """A column of units by space; whole bytes stay exact. Shape ``(spaces,)``."""
     return np.asarray(np.bincount(home, weights=of_unit, minlength=spaces), dtype=np.float64)

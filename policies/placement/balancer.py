@@ -19,18 +19,18 @@ import numpy as np
 
 from connectors.model import F64, I8, Bools
 from policies.benefit.bundles import MICRO, Bundles, bundles_of
-from policies.benefit.costs import dearness
+from policies.benefit.costs import turnover_multiplier
 from policies.benefit.foreground_wait import ceiling_ratio, wait_weights
 from policies.benefit.guards import first_of, why_not
 from policies.model.plan import LeftBehind, Pin, Plan, PolicySettings, Situation, Verdict
-from policies.placement.granularity import Groups, Side, aligned, both_ways, decided, groups_of
+from policies.placement.granularity import Groups, Side, align_draft, both_ways, choose_whole, groups_of
 from policies.placement.granularity_choice import decide, shared_dual
 from policies.placement.group_order import tables_first
 from policies.placement.hsm import best_groups, pin_groups, proven_bound, value_bound
 from policies.placement.movements import planned_moves
 from policies.placement.placement_problem import question
-from policies.placement.placement_state import Board, Group
-from policies.placement.plan_draft import Balance, Draft, Names
+from policies.placement.placement_state import Group, PlacementState
+from policies.placement.plan_draft import Balance, Names, PlanDraft
 from policies.placement.relief import reliefs
 from policies.placement.turnover import within_turnover
 from policies.placement.uncertainty import intervals, present_wait
@@ -56,13 +56,13 @@ def make_plan(
     """
     if not situation.tiers:
         return nothing(situation)
-    begin = partial(_begun, settings=settings, demote=demote, seconds=time_limit_seconds)
+    begin = partial(_begin, settings=settings, demote=demote, seconds=time_limit_seconds)
     groups = groups_of(situation)
     if groups is None or not groups.open.any():
         only = situation if groups is None else groups.of(np.zeros_like(groups.open))
-        sketch = _sketched(begin(only), time_limit_seconds)
-        return _finished([sketch], sketch.limit)
-    return _finished(*_sketches(groups, begin, time_limit_seconds))
+        sketch = _sketch(begin(only), time_limit_seconds)
+        return _finish([sketch], sketch.limit)
+    return _finish(*_sketches(groups, begin, time_limit_seconds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class _Sketch:
     """A plan before its figures are worked out."""
 
     situation: Situation
-    draft: Draft
+    draft: PlanDraft
     pinned: int  # groups that pins ask for
     groups: list[Group]
     staying: I8
@@ -114,7 +114,7 @@ class _Sketch:
         return self.pinned, balance.net
 
 
-def _begun(situation: Situation, *, settings: PolicySettings, demote: bool, seconds: float) -> _Begun:
+def _begin(situation: Situation, *, settings: PolicySettings, demote: bool, seconds: float) -> _Begun:
     bundles = bundles_of(situation, settings)
     reasons = reasons_of(situation, bundles, settings)
     wanted = (bundles.pin == Pin.MUST) & (reasons[0] == Verdict.PROMOTE)
@@ -124,15 +124,15 @@ def _begun(situation: Situation, *, settings: PolicySettings, demote: bool, seco
     return _Begun(situation=situation, reasons=reasons, side=Side(draft=draft, open_to=open_to), pinned=pinned)
 
 
-def _sketched(begun: _Begun, seconds: float) -> _Sketch:
+def _sketch(begun: _Begun, seconds: float) -> _Sketch:
     """The groups that follow the pins; what was begun is used up."""
     situation, draft, open_to = begun.situation, begun.side.draft, begun.side.open_to
     bundles, settings = draft.bundles, draft.settings
     asked = question(draft, situation.tiers, open_to)
     limit, more = value_bound(asked)
-    pins = _saved(begun.pinned)
+    pins = _total_saved(begun.pinned)
     board = _after(_fresh_board(situation, bundles, settings), begun.pinned)
-    groups = [*begun.pinned, *_ordered(best_groups(draft, situation.tiers, open_to, asked), board)]
+    groups = [*begun.pinned, *_order_groups(best_groups(draft, situation.tiers, open_to, asked), board)]
     fresh = partial(_fresh_board, situation, bundles, settings)
     paying = within_turnover(groups, draft, situation, fresh())
     kept = within_limits(tables_first(paying, bundles, situation.units, fresh()), settings, seconds)
@@ -156,20 +156,20 @@ def _sketches(groups: Groups, begin: Callable[[Situation], _Begun], seconds: flo
     fresh = new_draft(
         whole.situation, whole.side.draft.bundles, whole.side.draft.settings, demote=single.side.draft.demote
     )
-    sides = single.side, Side(draft=aligned(single.side.draft, fresh), open_to=whole.side.open_to)
-    taken = decided(groups, *sides, tiers)
-    ways, pins = both_ways(groups, *sides, tiers), _saved(single.pinned)
+    sides = single.side, Side(draft=align_draft(single.side.draft, fresh), open_to=whole.side.open_to)
+    taken = choose_whole(groups, *sides, tiers)
+    ways, pins = both_ways(groups, *sides, tiers), _total_saved(single.pinned)
     limit = Limit(pins + shared_dual(ways).bound, len(ways), lambda: pins + decide(ways).placement.bound)
     begun = [single, whole]
     if taken.any() and not np.array_equal(taken, every):
         begun.insert(0, begin(groups.of(taken)))
-    return [_sketched(each, seconds) for each in begun], limit
+    return [_sketch(each, seconds) for each in begun], limit
 
 
-def _finished(sketches: list[_Sketch], limit: Limit) -> Plan:
+def _finish(sketches: list[_Sketch], limit: Limit) -> Plan:
     """The best of some sketches."""
     best = sketches[0] if len(sketches) == 1 else max(sketches, key=_Sketch.worth)  # of equals the first
-    nothing_beats = limit.above(_saved(best.groups))
+    nothing_beats = limit.above(_total_saved(best.groups))
     return plan_of(best.situation, best.draft.bundles, best.draft.settings, best.groups, best.staying, nothing_beats)
 
 
@@ -229,7 +229,7 @@ def plan_of(
         limit: microseconds per hour that no plan of this kind beats; the plan's own saving where that is more.
         left_behind: what a drain leaves in its space.
     """
-    saved = _saved(groups)
+    saved = _total_saved(groups)
     verdicts, chosen = _verdicts(bundles, situation, staying, groups)
     wait = bundles.unit_wait
     hops = [hop for group in groups for hop in group.hops]
@@ -278,15 +278,15 @@ def nothing(situation: Situation) -> Plan:
     )
 
 
-def _saved(groups: Iterable[Group]) -> float:
+def _total_saved(groups: Iterable[Group]) -> float:
     return sum(group.saved for group in groups)
 
 
 def new_draft(
     situation: Situation, bundles: Bundles, settings: PolicySettings, *, demote: bool = True, seconds: float = inf
-) -> Draft:
+) -> PlanDraft:
     """An empty draft: everything is where it is now."""
-    return Draft(
+    return PlanDraft(
         bundles=bundles,
         board=_fresh_board(situation, bundles, settings),
         settings=settings,
@@ -296,12 +296,12 @@ def new_draft(
         left_bytes=copy_limit_bytes(settings),
         left_copying=copy_limit_micros(settings, seconds),
         demote=demote,
-        dearness=dearness(situation.turned_over_ratio, settings),
+        dearness=turnover_multiplier(situation.turned_over_ratio, settings),
     )
 
 
-def _fresh_board(situation: Situation, bundles: Bundles, settings: PolicySettings) -> Board:
-    return Board(bundles, situation, settings)
+def _fresh_board(situation: Situation, bundles: Bundles, settings: PolicySettings) -> PlacementState:
+    return PlacementState(bundles, situation, settings)
 
 
 def saved_by_unit(situation: Situation, wait: F64) -> F64:
@@ -315,14 +315,14 @@ def _gap_ratio(saved: float, limit: float) -> float:
     return min(1.0, max(0.0, 1.0 - saved / limit)) if limit > 0 else 0.0
 
 
-def _after(board: Board, groups: Iterable[Group]) -> Board:
+def _after(board: PlacementState, groups: Iterable[Group]) -> PlacementState:
     for group in groups:
         for hop in group.hops:
             board.do(hop)
     return board
 
 
-def _ordered(groups: Sequence[Group], board: Board) -> list[Group]:
+def _order_groups(groups: Sequence[Group], board: PlacementState) -> list[Group]:
     """Groups by saving per byte copied, each as soon as there is room for it; as given where that leads nowhere."""
     waiting = sorted(groups, key=lambda group: -group.saved / max(1, group.size))  # stable: ties keep the draft's order
     done: list[Group] = []

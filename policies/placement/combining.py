@@ -12,7 +12,7 @@ from policies.placement.group_order import INDEXES
 from policies.placement.transit import without_room
 
 
-def combined(plan: Plan, first: int, second: int, situation: Situation, settings: PolicySettings) -> Plan | None:
+def combine_moves(plan: Plan, first: int, second: int, situation: Situation, settings: PolicySettings) -> Plan | None:
     """The plan with two of its moves as one, where the first of them was or else where the second was.
 
     None where they do not go the same way for the same reason, or where a space would not hold the new order.
@@ -26,7 +26,7 @@ def combined(plan: Plan, first: int, second: int, situation: Situation, settings
     rest = [move for at, move in enumerate(plan.moves) if at not in (first, second)]
     for at in (first, second - 1):
         comes = next((move.key for move in rest[at:] if move.reason is not MoveReason.MAKE_ROOM), both.key)
-        moves = _grouped((*rest[:at], _told(both, other, comes), *rest[at:]), {one.group, other.group})
+        moves = _grouped((*rest[:at], _with_sentence(both, other, comes), *rest[at:]), {one.group, other.group})
         if without_room(moves, situation, settings, situation.transient) is None:
             return replace(plan, moves=moves)
     return None
@@ -58,5 +58,5 @@ def _both(one: PlannedMove, other: PlannedMove) -> PlannedMove:
     )
 
 
-def _told(both: PlannedMove, other: PlannedMove, comes: str) -> PlannedMove:
+def _with_sentence(both: PlannedMove, other: PlannedMove, comes: str) -> PlannedMove:
     return replace(both, sentence=move_sentence(replace(both, key=f"{both.key} with {other.key}"), comes))

@@ -17,15 +17,15 @@ import numpy as np
 from connectors.model import I64, NO_WIDE, Bools, UnitTable
 from policies.model.plan import Pin, Situation, Tier
 from policies.placement.granularity_choice import ALONE, Ways, decide
-from policies.placement.placement_problem import Question, question
-from policies.placement.plan_draft import Draft
+from policies.placement.placement_problem import PlacementProblem, question
+from policies.placement.plan_draft import PlanDraft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
     """One way of looking at a situation: bundles in a draft, and which of them guards let come to each tier."""
 
-    draft: Draft
+    draft: PlanDraft
     open_to: Sequence[Bools]
 
 
@@ -53,7 +53,7 @@ def groups_of(situation: Situation) -> Groups | None:
     of_row = _sound(units, count)
     usable = np.bincount(of_row + 1, minlength=count + 1)[1:] > 0
     usable &= np.array([name not in situation.no_wide for name in units.wide_names], dtype=np.bool_)
-    blocked = _blocked(situation)
+    blocked = _is_blocked(situation)
     pinned = np.isin(situation.pin, (Pin.MUST, Pin.NEVER))
     whole = usable & (_holding(of_row, pinned & blocked, count) | (_bundles_in(units, of_row, count) == 1))
     return Groups(
@@ -99,7 +99,7 @@ def _bundles_in(units: UnitTable, group: I64, count: int) -> I64:
     return np.bincount(pairs[0], minlength=count).astype(np.int64)
 
 
-def _blocked(situation: Situation) -> Bools:
+def _is_blocked(situation: Situation) -> Bools:
     """Units in a bundle that has no way by itself, shape ``(n,)``."""
     units = situation.units
     named = [row for row, key in enumerate(units.key) if key in situation.no_route] if situation.no_route else []
@@ -132,7 +132,7 @@ def _as_whole(situation: Situation, group: I64, whole: Bools) -> Situation:
     )
 
 
-def aligned(single: Draft, whole: Draft) -> Draft:
+def align_draft(single: PlanDraft, whole: PlanDraft) -> PlanDraft:
     """The draft of the groups with everything where it is on the board of the single units.
 
     Args:
@@ -149,7 +149,7 @@ def aligned(single: Draft, whole: Draft) -> Draft:
     return whole
 
 
-def decided(groups: Groups, single: Side, whole: Side, tiers: Sequence[Tier]) -> Bools:
+def choose_whole(groups: Groups, single: Side, whole: Side, tiers: Sequence[Tier]) -> Bools:
     """Which of the open groups go as a whole. Shape ``(g,)``."""
     ways, group = _both(groups, single, whole, tiers, plain=False)
     taken = np.zeros(len(groups.open), dtype=np.bool_)
@@ -162,14 +162,14 @@ def both_ways(groups: Groups, single: Side, whole: Side, tiers: Sequence[Tier]) 
     return _both(groups, single, whole, tiers, plain=True)[0]
 
 
-def _asked(side: Side, tiers: Sequence[Tier], *, plain: bool) -> Question:
+def _build_question(side: Side, tiers: Sequence[Tier], *, plain: bool) -> PlacementProblem:
     asked = question(side.draft, tiers, side.open_to, all_rows=True)
     return replace(asked, offers=replace(asked.offers, gain=asked.plain)) if plain else asked
 
 
 def _both(groups: Groups, single: Side, whole: Side, tiers: Sequence[Tier], *, plain: bool) -> tuple[Ways, I64]:
     """The question of both ways, and which group each item as a whole is."""
-    narrow, wide = (_asked(side, tiers, plain=plain) for side in (single, whole))
+    narrow, wide = (_build_question(side, tiers, plain=plain) for side in (single, whole))
     group = groups.of_row[whole.draft.bundles.lead[wide.bundle]]
     chosen = np.flatnonzero(np.append(groups.open, False)[group])
     item = np.full(len(groups.open) + 1, ALONE, dtype=np.int64)

@@ -105,7 +105,7 @@ class _Tries:
         limit = found.bound if len(self.bounds) == 1 else max(found.gain, limit)
         return replace(self.best, placement=replace(found, bound=limit))
 
-    def left(self) -> int:
+    def questions_left(self) -> int:
         """How many more questions there is time for."""
         return int(np.clip(_ITEMS_TRIED // max(1, len(self.ways)), *_TRIES)) - len(self.bounds)
 
@@ -125,25 +125,25 @@ def decide(ways: Ways) -> Decided:
     start = dual.lead > 0
     tries.try_(start)
     if dual.bound - tries.gain > _CLOSE * dual.bound:
-        tries.try_(_dived(ways, dual))
-    open_ = _unsettled(dual, tries.gain)
+        tries.try_(_dive(ways, dual))
+    open_ = _unsettled_groups(dual, tries.gain)
     if dual.bound - tries.gain <= _CLOSE * dual.bound:
         return tries.answer(dual.bound)
-    if len(open_) <= _FEW and 2 ** len(open_) <= tries.left():
+    if len(open_) <= _FEW and 2 ** len(open_) <= tries.questions_left():
         proven = max(tries.try_(each) for each in _all_ways(start, open_))
         return tries.answer(min(proven, dual.bound))
     _flip(tries, open_)
     return tries.answer(dual.bound)
 
 
-def _unsettled(dual: Dual, gain: float) -> I64:
+def _unsettled_groups(dual: Dual, gain: float) -> I64:
     """Groups whose worse way might still be part of a better answer, the most doubtful first."""
     doubt = np.abs(dual.lead)
     open_ = np.flatnonzero(doubt <= dual.bound - gain)
     return open_[np.argsort(doubt[open_], kind="stable")]
 
 
-def _dived(ways: Ways, dual: Dual) -> Bools:
+def _dive(ways: Ways, dual: Dual) -> Bools:
     """Ways said step by step: of the groups still open those that are surest, at prices that know what was said before.
 
     At the first prices hardly anybody fits beside a few whole groups at the threshold; as these are said, prices move.
@@ -154,11 +154,11 @@ def _dived(ways: Ways, dual: Dual) -> Bools:
         left = np.flatnonzero(~said)
         surest = left[np.argsort(-np.abs(dual.lead[left]), kind="stable")][: max(1, len(left) // 3)]
         whole[surest], said[surest] = dual.lead[surest] > 0, True
-        dual = shared_dual(_said(ways, whole, said))
+        dual = shared_dual(_fix_ways(ways, whole, said))
     return whole
 
 
-def _said(ways: Ways, whole: Bools, said: Bools) -> Ways:
+def _fix_ways(ways: Ways, whole: Bools, said: Bools) -> Ways:
     """The question where some groups have only one way left."""
     gone = np.append(said & whole, False)[ways.group]  # ALONE reads the last
     return replace(
@@ -179,7 +179,7 @@ def _all_ways(start: Bools, open_: I64) -> Iterator[Bools]:
 def _flip(tries: _Tries, open_: I64) -> None:
     """The other way for one group after the other, kept where that is better."""
     for group in open_:
-        if tries.left() <= 0:
+        if tries.questions_left() <= 0:
             break
         assert tries.best is not None, "at least one question was asked"
         whole = tries.best.whole.copy()
@@ -195,13 +195,13 @@ def shared_dual(ways: Ways) -> Dual:
     ways = _scarce(ways)
     room = ways.narrow.room
     scale = _scale(ways, room)
-    best = _evaluated(ways, room, np.zeros(len(room)))[0]
+    best = _evaluate_dual(ways, room, np.zeros(len(room)))[0]
     held = Ellipsoid.around(len(room))
     held.least = best.bound
 
     def look(price: F64) -> tuple[float, F64]:
         nonlocal best
-        found, slope = _evaluated(ways, room, price * scale)
+        found, slope = _evaluate_dual(ways, room, price * scale)
         best = found if found.bound < best.bound else best
         return found.bound, slope * scale
 
@@ -215,8 +215,8 @@ def _scarce(ways: Ways) -> Ways:
     """The same without resources that could not run out, and without options that no other could make room for."""
     room = np.maximum(ways.narrow.room, 0.0)
     sides = [replace(each, use=np.where(np.isfinite(each.gain), each.use, 0.0)) for each in (ways.narrow, ways.wide)]
-    rows = sum((each.taken() for each in sides), 0 * room) > room
-    left = sum((each.given() for each in sides), room + SLACK)[rows, np.newaxis, np.newaxis]
+    rows = sum((each.most_taken() for each in sides), 0 * room) > room
+    left = sum((each.most_given() for each in sides), room + SLACK)[rows, np.newaxis, np.newaxis]
     narrow, wide = (
         Offers(
             gain=np.where(np.all(each.use[rows] <= left, axis=0), each.gain, -np.inf),
@@ -228,10 +228,10 @@ def _scarce(ways: Ways) -> Ways:
     return Ways(narrow=narrow, wide=wide, group=ways.group)
 
 
-def _evaluated(ways: Ways, room: F64, price: F64) -> tuple[Dual, F64]:
+def _evaluate_dual(ways: Ways, room: F64, price: F64) -> tuple[Dual, F64]:
     """The figure at some prices, and which way it rises."""
     groups = len(ways.wide)
-    (alone, own), (together, whole) = (best_options(each.reduced(price)) for each in (ways.narrow, ways.wide))
+    (alone, own), (together, whole) = (best_options(each.reduced_gain(price)) for each in (ways.narrow, ways.wide))
     members = np.bincount(ways.group + 1, weights=own, minlength=groups + 1)
     lead = whole - members[1:]
     taken = lead > 0
@@ -244,5 +244,5 @@ def _evaluated(ways: Ways, room: F64, price: F64) -> tuple[Dual, F64]:
 def _scale(ways: Ways, room: F64) -> F64:
     """No best price is above this: what all room is worth cannot be more than all there is to gain and to lose."""
     sides = ways.narrow, ways.wide
-    stake, given = sum(offers.at_stake() for offers in sides), sum((offers.given() for offers in sides), room)
+    stake, given = sum(offers.at_stake() for offers in sides), sum((offers.most_given() for offers in sides), room)
     return np.asarray(max(stake, 1e-300) / np.maximum(given, 1e-12), dtype=np.float64)

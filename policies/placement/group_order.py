@@ -12,12 +12,12 @@ import numpy as np
 
 from connectors.model import UnitKind, UnitTable
 from policies.benefit.bundles import Bundles
-from policies.placement.placement_state import Board, Group
+from policies.placement.placement_state import Group, PlacementState
 
 INDEXES = (UnitKind.INDEX, UnitKind.INDEX_PARTITION)
 
 
-def tables_first(groups: Sequence[Group], bundles: Bundles, units: UnitTable, board: Board) -> list[Group]:
+def tables_first(groups: Sequence[Group], bundles: Bundles, units: UnitTable, board: PlacementState) -> list[Group]:
     """The same groups with each index, where it moves alone and its table moves later, put right behind its table.
 
     Args:

@@ -16,13 +16,13 @@ import numpy as np
 
 from connectors.model import F64, I64, Bools
 from policies.model.plan import MoveReason, Pin, Tier
-from policies.placement.move_ordering import Aim, stuck
-from policies.placement.placement_problem import Question, question
+from policies.placement.move_ordering import TargetTier, find_stuck
+from policies.placement.placement_problem import PlacementProblem, question
 from policies.placement.placement_state import Group
-from policies.placement.plan_draft import Draft, by_density
-from policies.placement.schedule import scheduled
-from policies.placement.swaps import exchanged
-from policies.placement.transit_capacity import told, without_largest
+from policies.placement.plan_draft import PlanDraft, by_density
+from policies.placement.schedule import schedule_groups
+from policies.placement.swaps import swap_groups
+from policies.placement.transit_capacity import with_transit_constraints, without_largest
 from policies.solver.offers import STAY, Offers
 from policies.solver.placement import Placement, bound, place
 
@@ -32,7 +32,7 @@ _FEW = 500  # items
 _MISSED = 1e-4  # of an answer's gain: less is not worth another
 
 
-def pin_groups(draft: Draft, wanted: Bools) -> list[Group]:
+def pin_groups(draft: PlanDraft, wanted: Bools) -> list[Group]:
     """What must never be on the fastest tier goes down, then what must be there comes up, cost what it may.
 
     Args:
@@ -43,7 +43,7 @@ def pin_groups(draft: Draft, wanted: Bools) -> list[Group]:
     free = (bundles.cooling <= 0) & bundles.routable
     groups = []
     barred = free & (bundles.pin == Pin.NEVER) & (bundles.tier == 0) & draft.demote
-    for bundle in by_density(draft, barred, bundles.saved(0)):
+    for bundle in by_density(draft, barred, bundles.saving_on(0)):
         hop = board.way_down(bundle, MoveReason.PIN)
         if hop is not None and draft.left > 0:
             board.do(hop)
@@ -52,7 +52,7 @@ def pin_groups(draft: Draft, wanted: Bools) -> list[Group]:
         return groups
     residents = draft.leavers() & (draft.tier() == 0)
     cold = _cold(draft, by_density(draft, residents, _loss(draft, 0)))
-    for bundle in by_density(draft, wanted & (bundles.tier > 0), bundles.saved(0)):
+    for bundle in by_density(draft, wanted & (bundles.tier > 0), bundles.saving_on(0)):
         hops = board.way_up(bundle, 0, MoveReason.PIN, cold, draft.left)
         for hop in hops or ():
             board.do(hop)
@@ -61,7 +61,9 @@ def pin_groups(draft: Draft, wanted: Bools) -> list[Group]:
     return groups
 
 
-def best_groups(draft: Draft, tiers: Sequence[Tier], open_to: Sequence[Bools], asked: Question) -> list[Group]:
+def best_groups(
+    draft: PlanDraft, tiers: Sequence[Tier], open_to: Sequence[Bools], asked: PlacementProblem
+) -> list[Group]:
     """Groups that bring every tier nearer to what deserves it.
 
     Args:
@@ -95,17 +97,17 @@ class _Outcome:
     gain: float  # of the groups
     missed: float  # of the answer's gain, because it could not be carried out as it is
     elsewhere: tuple[I64, I64]  # options and items that were chosen and not done
-    left: Sequence[Aim] = ()  # those of the answer that find room in no order
+    left: Sequence[TargetTier] = ()  # those of the answer that find room in no order
 
 
-def _carried_out(draft: Draft, asked: Question) -> _Outcome:
+def _carried_out(draft: PlanDraft, asked: PlacementProblem) -> _Outcome:
     """What comes of a question.
 
     Where the answer cannot be carried out as it is - two full tiers that would exchange what neither has room for - the
     question is put again in two ways: without the largest unit that found no room, and with what was in its way told.
     What promises most is followed first, for some answers. The best outcome stays.
     """
-    best = first = _answered(draft, asked, asked.offers)
+    best = first = _carry_out(draft, asked, asked.offers)
     if first.missed <= _MISSED * first.gain or len(asked.offers.gain) < 2:
         return first
     draft.take_back(first.groups)
@@ -115,7 +117,7 @@ def _carried_out(draft: Draft, asked: Question) -> _Outcome:
         if last.missed <= _MISSED * last.gain or last.placed <= best.gain:
             continue
         for again in _put_again(draft, asked, offers, last):
-            done = _answered(draft, asked, again, best.gain)
+            done = _carry_out(draft, asked, again, best.gain)
             draft.take_back(done.groups)
             best = max(best, done, key=lambda outcome: outcome.gain)
             count += 1
@@ -124,30 +126,30 @@ def _carried_out(draft: Draft, asked: Question) -> _Outcome:
     return best
 
 
-def _put_again(draft: Draft, asked: Question, offers: Offers, last: _Outcome) -> Iterator[Offers]:
+def _put_again(draft: PlanDraft, asked: PlacementProblem, offers: Offers, last: _Outcome) -> Iterator[Offers]:
     """Both ways. The draft is as it was when the question was asked."""
     if last.left:
         yield without_largest(draft, asked, offers, last.choice, last.left)
-    yield told(draft, asked, offers, last.choice, last.left, last.elsewhere)
+    yield with_transit_constraints(draft, asked, offers, last.choice, last.left, last.elsewhere)
 
 
-def _answered(draft: Draft, asked: Question, offers: Offers, floor: float = -np.inf) -> _Outcome:
+def _carry_out(draft: PlanDraft, asked: PlacementProblem, offers: Offers, floor: float = -np.inf) -> _Outcome:
     """What comes of some offers of a question: swap after swap, or else in one order for all."""
     placed = place(offers, floor)
     items = np.flatnonzero(placed.choice != STAY)
     if placed.gain <= floor:
         return _outcome(draft, asked, placed, [], [])
     bundle, target = asked.bundle[items], asked.target[placed.choice[items], items]
-    outcome = _outcome(draft, asked, placed, *scheduled(draft, bundle, target))
+    outcome = _outcome(draft, asked, placed, *schedule_groups(draft, bundle, target))
     if outcome.missed > _MISSED * outcome.gain and draft.bundles.transient[bundle].any():
         outcome = _while_there_is_room(draft, asked, placed, outcome, (bundle, target))
     if outcome.missed <= _MISSED * outcome.gain:
         return outcome
     groups = outcome.groups
     draft.take_back(groups)
-    aims = [Aim(*aim) for aim in zip(bundle.tolist(), target.tolist(), strict=True)]
-    left = stuck(draft.board, aims)
-    others = exchanged(draft, aims)
+    aims = [TargetTier(*aim) for aim in zip(bundle.tolist(), target.tolist(), strict=True)]
+    left = find_stuck(draft.board, aims)
+    others = swap_groups(draft, aims)
     refused = [each for each in bundle[target < draft.bundles.tier[bundle]].tolist() if not draft.moved[each]]
     other = _outcome(draft, asked, placed, others, refused)
     if other.gain > outcome.gain:
@@ -158,11 +160,11 @@ def _answered(draft: Draft, asked: Question, offers: Offers, floor: float = -np.
 
 
 def _while_there_is_room(
-    draft: Draft, asked: Question, placed: Placement, outcome: _Outcome, moving: tuple[I64, I64]
+    draft: PlanDraft, asked: PlacementProblem, placed: Placement, outcome: _Outcome, moving: tuple[I64, I64]
 ) -> _Outcome:
     """The outcome, or the one of the other order: what takes most room on the way comes first."""
     draft.take_back(outcome.groups)
-    other = _outcome(draft, asked, placed, *scheduled(draft, *moving, most_on_the_way_first=True))
+    other = _outcome(draft, asked, placed, *schedule_groups(draft, *moving, most_on_the_way_first=True))
     if other.gain > outcome.gain:
         return other
     draft.take_back(other.groups)
@@ -170,7 +172,9 @@ def _while_there_is_room(
     return outcome
 
 
-def _outcome(draft: Draft, asked: Question, placed: Placement, groups: list[Group], refused: list[int]) -> _Outcome:
+def _outcome(
+    draft: PlanDraft, asked: PlacementProblem, placed: Placement, groups: list[Group], refused: list[int]
+) -> _Outcome:
     items = np.flatnonzero(placed.choice != STAY)
     went = _went(draft, asked, items, groups)
     moved = went != STAY
@@ -188,7 +192,7 @@ def _outcome(draft: Draft, asked: Question, placed: Placement, groups: list[Grou
     )
 
 
-def _went(draft: Draft, asked: Question, items: I64, groups: Sequence[Group]) -> I64:
+def _went(draft: PlanDraft, asked: PlacementProblem, items: I64, groups: Sequence[Group]) -> I64:
     """The option that each of some items really took."""
     at = {bundle: row for row, bundle in enumerate(asked.bundle[items].tolist())}
     went = np.full(len(items), STAY, dtype=np.int64)
@@ -201,7 +205,7 @@ def _went(draft: Draft, asked: Question, items: I64, groups: Sequence[Group]) ->
     return went
 
 
-def value_bound(asked: Question) -> tuple[float, bool]:
+def value_bound(asked: PlacementProblem) -> tuple[float, bool]:
     """Microseconds per hour that no placement beats from the board as it stands, guards, pins and limits given.
 
     About wait alone: resident bonus, preference and move cost are left out, doubt too. Also whether it is the moves or
@@ -211,19 +215,19 @@ def value_bound(asked: Question) -> tuple[float, bool]:
     return found.gain, bool(found.held_up[asked.by_plan].any())
 
 
-def proven_bound(asked: Question) -> float:
+def proven_bound(asked: PlacementProblem) -> float:
     """The same by searching as well as by prices: of some dozen items, what the best placement really saves."""
     return place(replace(asked.offers, gain=asked.plain)).bound
 
 
-def _loss(draft: Draft, tier: int) -> F64:
+def _loss(draft: PlanDraft, tier: int) -> F64:
     """What each bundle would lose by going from that tier to the next slower one."""
     wait = draft.bundles.wait
     below = min(tier + 1, len(wait) - 1)
     return np.asarray(wait[below] - wait[tier], dtype=np.float64)
 
 
-def _cold(draft: Draft, densest_first: Iterable[int] | I64) -> dict[int, list[int]]:
+def _cold(draft: PlanDraft, densest_first: Iterable[int] | I64) -> dict[int, list[int]]:
     """Bundles that may give way per space, the least regretted first."""
     cold: dict[int, list[int]] = defaultdict(list)
     for bundle in reversed(list(densest_first)):

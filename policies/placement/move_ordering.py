@@ -13,32 +13,32 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from policies.model.plan import MoveReason
-from policies.placement.placement_state import Board, Hop
+from policies.placement.placement_state import PlacementState, Relocation
 
 _LOOKS = 4000  # at who could go next, in one search for an order
 _DETOURS = 24  # that are tried
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
+class TargetTier:
     """A bundle and the tier it is to go to."""
 
     bundle: int
     tier: int
 
 
-def stuck(board: Board, aims: Sequence[Aim]) -> list[Aim]:
+def find_stuck(board: PlacementState, aims: Sequence[TargetTier]) -> list[TargetTier]:
     """Those of an answer that find no room in any order that was tried, the fewest bytes of them; the board stays."""
     return _Search(board, _parts(board, aims)).left
 
 
-def with_detours(board: Board, aims: Sequence[Aim]) -> list[Aim] | None:
+def with_detours(board: PlacementState, aims: Sequence[TargetTier]) -> list[TargetTier] | None:
     """An order in which everybody finds room, with as few detours to the slowest tier as it takes; None: none found.
 
     Of equals those go first that come first. The board stays.
     """
     slowest = board.tiers - 1
-    order = _ordered(board, aims)
+    order = _find_order(board, aims)
     if order is not None:
         return order
     falling = [aim for aim in aims if board.tier_of[int(board.home[aim.bundle])] < aim.tier < slowest]
@@ -46,22 +46,22 @@ def with_detours(board: Board, aims: Sequence[Aim]) -> list[Aim] | None:
     down: list[int] = []
     for aim in falling[:_DETOURS]:
         down.append(aim.bundle)
-        order = _ordered(board, _sent_down(aims, down, slowest))
+        order = _find_order(board, _sent_down(aims, down, slowest))
         if order is not None:
             break
     for bundle in down[-2::-1] if order is not None else ():
         without = [other for other in down if other != bundle]
-        shorter = _ordered(board, _sent_down(aims, without, slowest))
+        shorter = _find_order(board, _sent_down(aims, without, slowest))
         if shorter is not None:
             down, order = without, shorter
     return order
 
 
-def _sent_down(aims: Iterable[Aim], down: Sequence[int], slowest: int) -> list[Aim]:
-    return [Aim(aim.bundle, slowest) if aim.bundle in down else aim for aim in aims]
+def _sent_down(aims: Iterable[TargetTier], down: Sequence[int], slowest: int) -> list[TargetTier]:
+    return [TargetTier(aim.bundle, slowest) if aim.bundle in down else aim for aim in aims]
 
 
-def _regret(board: Board, aim: Aim) -> float:
+def _regret(board: PlacementState, aim: TargetTier) -> float:
     """What is lost by going to the slowest tier instead."""
     return float(board.wait[board.tiers - 1, aim.bundle] - board.wait[aim.tier, aim.bundle])
 
@@ -70,12 +70,12 @@ def _regret(board: Board, aim: Aim) -> float:
 class _Parts:
     """An answer by what finds room when."""
 
-    first: list[Aim]  # who leaves for the slowest tier
-    between: list[Aim]  # who changes places
-    last: list[Aim]  # who comes up from the slowest tier
+    first: list[TargetTier]  # who leaves for the slowest tier
+    between: list[TargetTier]  # who changes places
+    last: list[TargetTier]  # who comes up from the slowest tier
 
 
-def _parts(board: Board, aims: Iterable[Aim]) -> _Parts:
+def _parts(board: PlacementState, aims: Iterable[TargetTier]) -> _Parts:
     parts = _Parts([], [], [])
     for aim in aims:
         if aim.tier == board.tiers - 1:
@@ -87,14 +87,14 @@ def _parts(board: Board, aims: Iterable[Aim]) -> _Parts:
     return parts
 
 
-def _ordered(board: Board, aims: Iterable[Aim]) -> list[Aim] | None:
+def _find_order(board: PlacementState, aims: Iterable[TargetTier]) -> list[TargetTier] | None:
     """An order in which everybody finds room once those that leave for the slowest tier have; the board stays."""
     parts = _parts(board, aims)
     search = _Search(board, parts)
     return None if search.left else [*parts.first, *search.order, *parts.last]
 
 
-def gone(board: Board, aims: Iterable[Aim]) -> list[Hop]:
+def relocate_in_order(board: PlacementState, aims: Iterable[TargetTier]) -> list[Relocation]:
     """Hops of those that find room one after the other, done on the board."""
     hops = []
     for aim in aims:
@@ -105,11 +105,11 @@ def gone(board: Board, aims: Iterable[Aim]) -> list[Hop]:
     return hops
 
 
-def hop_to(board: Board, aim: Aim) -> Hop | None:
+def hop_to(board: PlacementState, aim: TargetTier) -> Relocation | None:
     """The hop to where a bundle is to go, None where there is no room now."""
     space, home = board.seat(aim.bundle, aim.tier), int(board.home[aim.bundle])
     rises = aim.tier < board.tier_of[home]
-    return None if space is None else Hop(aim.bundle, home, space, _reason(rises=rises))
+    return None if space is None else Relocation(aim.bundle, home, space, _reason(rises=rises))
 
 
 def _reason(*, rises: bool) -> MoveReason:
@@ -122,11 +122,11 @@ class _Search:
     The board is as it was once the search is made.
     """
 
-    def __init__(self, board: Board, parts: _Parts) -> None:
-        self.order: list[Aim] = []
+    def __init__(self, board: PlacementState, parts: _Parts) -> None:
+        self.order: list[TargetTier] = []
         self.left = sorted(parts.between, key=lambda aim: -int(board.size[aim.bundle]))
         self._board, self._dead = board, set[int]()
-        first = gone(board, parts.first)
+        first = relocate_in_order(board, parts.first)
         free = sum(max(0, board.room[space]) for tier in range(board.tiers - 1) for space in board.spaces(tier))
         doomed = any(int(board.size[aim.bundle]) > free for aim in parts.between)
         self._looks = 2 * len(self.left) + (0 if doomed else _LOOKS)
@@ -135,8 +135,8 @@ class _Search:
             self.left = self.left or parts.first
         board.undo(first)
 
-    def _go(self, waiting: list[Aim]) -> None:
-        path: list[tuple[int, Aim, Hop]] = []
+    def _go(self, waiting: list[TargetTier]) -> None:
+        path: list[tuple[int, TargetTier, Relocation]] = []
         bit = {aim.bundle: 1 << at for at, aim in enumerate(waiting)}
         mask, at = (1 << len(waiting)) - 1, 0
         while self.left:
@@ -159,7 +159,9 @@ class _Search:
             mask, at = mask ^ bit[aim.bundle], at + 1
         self._board.undo(hop for _, _, hop in path)
 
-    def _next(self, waiting: list[Aim], start: int, mask: int, bit: dict[int, int]) -> tuple[int, Aim, Hop] | None:
+    def _next(
+        self, waiting: list[TargetTier], start: int, mask: int, bit: dict[int, int]
+    ) -> tuple[int, TargetTier, Relocation] | None:
         """The next one that finds room now: its position, where it is to go, and how."""
         for at in range(start, len(waiting)):
             aim = waiting[at]
@@ -171,5 +173,5 @@ class _Search:
                 return at, aim, hop
         return None
 
-    def _weight(self, aims: Sequence[Aim]) -> tuple[int, int]:
+    def _weight(self, aims: Sequence[TargetTier]) -> tuple[int, int]:
         return sum(int(self._board.size[aim.bundle]) for aim in aims), len(aims)

@@ -17,14 +17,14 @@ from connectors.model import F64, I64, Bools
 from policies.benefit.bundles import canonical_order
 from policies.model.chunks import parts
 from policies.model.plan import Tier
-from policies.placement.plan_draft import Draft, Names
+from policies.placement.plan_draft import Names, PlanDraft
 from policies.solver.offers import Offers
 
 EQUALS = 0.01  # of its gain that a wholly doubtful unit loses: of equals the surer one gets the room
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class PlacementProblem:
     """Offers, and what their items and options stand for."""
 
     offers: Offers
@@ -35,13 +35,13 @@ class Question:
 
 
 def question(
-    draft: Draft,
+    draft: PlanDraft,
     tiers: Sequence[Tier],
     open_to: Sequence[Bools],
     *,
     among: I64 | None = None,
     all_rows: bool = False,
-) -> Question:
+) -> PlacementProblem:
     """What may be done from the board as it stands.
 
     Args:
@@ -66,7 +66,7 @@ def question(
     rows = [*_rooms(draft, tiers, bundle, all_rows=all_rows)]
     by_plan = len(rows)
     rows += _limits(draft, bundle, all_rows=all_rows)
-    return Question(
+    return PlacementProblem(
         offers=Offers(
             gain=gain.take(order, axis=1),
             use=_uses(rows, home, target),
@@ -85,14 +85,14 @@ def _targets(home: I64, tiers: int) -> I64:
     return np.asarray(option + (option >= home), dtype=np.int64)
 
 
-def _order(draft: Draft, bundle: I64, tier: I64) -> I64:
+def _order(draft: PlanDraft, bundle: I64, tier: I64) -> I64:
     """Positions by what all tiers differ in for a bundle, per byte; then by size and name."""
     size = np.maximum(draft.bundles.size[bundle], 1).astype(np.float64)
     stake = (draft.bundles.wait[-1, bundle] - draft.bundles.wait[0, bundle]) * np.where(tier[bundle] == 0, 2.0, 1.0)
     return canonical_order(stake / size, size, Names(draft.keys, bundle))
 
 
-def _gains(draft: Draft, bundle: I64, tier: I64, open_to: Sequence[Bools], leaving: Bools) -> tuple[F64, F64]:
+def _gains(draft: PlanDraft, bundle: I64, tier: I64, open_to: Sequence[Bools], leaving: Bools) -> tuple[F64, F64]:
     """Gain of each option, ``-inf`` where there is no such option, and the same in waits alone. Shapes ``(o, n)``."""
     largest = _largest(draft, bundle)
     gain, plain = np.empty((2, max(0, len(largest) - 1), len(bundle)))
@@ -102,7 +102,7 @@ def _gains(draft: Draft, bundle: I64, tier: I64, open_to: Sequence[Bools], leavi
 
 
 def _gains_of(
-    draft: Draft, bundle: I64, tier: I64, open_to: Sequence[Bools], leaving: Bools, largest: F64
+    draft: PlanDraft, bundle: I64, tier: I64, open_to: Sequence[Bools], leaving: Bools, largest: F64
 ) -> tuple[F64, F64]:
     """The same of a few bundles."""
     bundles, settings, home, may_go = draft.bundles, draft.settings, tier[bundle], leaving[bundle]
@@ -126,7 +126,7 @@ def _gains_of(
     return gain, plain
 
 
-def _largest(draft: Draft, bundle: I64) -> F64:
+def _largest(draft: PlanDraft, bundle: I64) -> F64:
     """Bytes that some space of each tier holds once all of these that may leave it have. Shape ``(tiers,)``."""
     board, size = draft.board, draft.bundles.size[bundle].astype(np.float64)
     held = np.bincount(board.home[bundle], weights=size, minlength=len(board.room))
@@ -144,10 +144,10 @@ class _Row:
     tier: int | None = None
 
 
-def _rooms(draft: Draft, tiers: Sequence[Tier], bundle: I64, *, all_rows: bool) -> Iterator[_Row]:
+def _rooms(draft: PlanDraft, tiers: Sequence[Tier], bundle: I64, *, all_rows: bool) -> Iterator[_Row]:
     """What tiers could run out of."""
     size = draft.bundles.size[bundle].astype(np.float64)
-    known = np.array([draft.board.known(space) for space in range(len(draft.board.room))], dtype=np.bool_)
+    known = np.array([draft.board.is_room_known(space) for space in range(len(draft.board.room))], dtype=np.bool_)
     freed = size if known.all() else np.where(known[draft.board.home[bundle]], size, 0.0)
     total = float(size.sum())
     for row in range(len(tiers)):
@@ -159,7 +159,7 @@ def _rooms(draft: Draft, tiers: Sequence[Tier], bundle: I64, *, all_rows: bool) 
                 yield _Row(strain.room, strain.taken[bundle], strain.freed[bundle], row)
 
 
-def _limits(draft: Draft, bundle: I64, *, all_rows: bool) -> Iterator[_Row]:
+def _limits(draft: PlanDraft, bundle: I64, *, all_rows: bool) -> Iterator[_Row]:
     """What one plan could run out of: moves, bytes and time to copy."""
     size = draft.bundles.size[bundle].astype(np.float64)
     if all_rows or len(bundle) > draft.left:
@@ -183,7 +183,7 @@ def _uses(rows: Sequence[_Row], home: I64, target: I64) -> F64:
     return use
 
 
-def _room(draft: Draft, tier: int) -> float:
+def _room(draft: PlanDraft, tier: int) -> float:
     """Free bytes of a tier; negative only where its one space is over its head-room."""
     rooms = [draft.board.room[space] for space in draft.board.spaces(tier)]
     return float(rooms[0] if len(rooms) == 1 else sum(max(0, room) for room in rooms))

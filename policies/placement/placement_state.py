@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from connectors.model import F64, I64
 from policies.benefit.bundles import Bundles
 from policies.model.plan import MoveReason, PolicySettings, Situation
-from policies.placement.tier_load import strains_of
+from policies.placement.tier_load import tier_loads_of
 from policies.storage.capacity import room_bytes
 
 # A space of unknown room is no target at all: nobody could promise that it keeps its head-room. Bundles may leave it.
@@ -16,7 +16,7 @@ UNKNOWN_ROOM = -(2**62)
 
 
 @dataclass(frozen=True, slots=True)
-class Hop:
+class Relocation:
     """One bundle from space to space, by their rows."""
 
     bundle: int
@@ -29,14 +29,14 @@ class Hop:
 class Group:
     """Hops that belong together: what gives way, then what comes in its place."""
 
-    hops: tuple[Hop, ...]
+    hops: tuple[Relocation, ...]
     saved: float  # microseconds per hour, all hops together
     cost: float  # session microseconds
     size: int  # bytes copied
     copying: float  # microseconds that it takes
 
 
-class Board:
+class PlacementState:
     """Mutable, and private to the making of one plan. ``do`` and ``undo`` keep room and homes in step."""
 
     def __init__(self, bundles: Bundles, situation: Situation, settings: PolicySettings) -> None:
@@ -51,27 +51,27 @@ class Board:
         self.tiers = len(situation.tiers)
         # room that nobody knows stays unknown, whatever comes and goes
         self._spaces = [self._of_tier(tier) for tier in range(self.tiers)]
-        self.strains = strains_of(bundles, situation, settings)
+        self.strains = tier_loads_of(bundles, situation, settings)
 
     def spaces(self, tier: int) -> list[int]:
         """Rows of the spaces of a tier whose room is known."""
         return self._spaces[tier]
 
     def _of_tier(self, tier: int) -> list[int]:
-        return [row for row, at in enumerate(self.tier_of) if at == tier and self.known(row)]
+        return [row for row, at in enumerate(self.tier_of) if at == tier and self.is_room_known(row)]
 
-    def known(self, space: int) -> bool:
+    def is_room_known(self, space: int) -> bool:
         """Whether anybody knows how much room the space has."""
         return self.room[space] > UNKNOWN_ROOM // 2
 
-    def do(self, hop: Hop) -> None:
+    def do(self, hop: Relocation) -> None:
         """Copy, then free the source."""
         self._shift(hop.bundle, hop.source, hop.target)
         self._strain(hop, 1)
 
     def carry_out(self, group: Group) -> bool:
         """Do the group's hops if every one finds room at its turn; otherwise leave the board as it was."""
-        done: list[Hop] = []
+        done: list[Relocation] = []
         for hop in group.hops:
             if not self.fits(hop):
                 self.undo(done)
@@ -80,7 +80,7 @@ class Board:
             done.append(hop)
         return True
 
-    def undo(self, hops: Iterable[Hop]) -> None:
+    def undo(self, hops: Iterable[Relocation]) -> None:
         """Take hops back, the last one first."""
         for hop in reversed(list(hops)):
             self._shift(hop.bundle, hop.target, hop.source)
@@ -92,15 +92,15 @@ class Board:
         self.room[source] += size
         self.home[bundle] = target
 
-    def _strain(self, hop: Hop, times: int) -> None:
+    def _strain(self, hop: Relocation, times: int) -> None:
         for strain in self.strains:
             strain.shift(hop.bundle, self.tier_of[hop.source], self.tier_of[hop.target], times)
 
-    def saved(self, hop: Hop) -> float:
+    def saving_of(self, hop: Relocation) -> float:
         """Microseconds per hour that a hop saves, negative for what gives way."""
         return float(self.wait[self.tier_of[hop.source], hop.bundle] - self.wait[self.tier_of[hop.target], hop.bundle])
 
-    def fits(self, hop: Hop) -> bool:
+    def fits(self, hop: Relocation) -> bool:
         """Whether the target takes the bundle while the source still holds it; who asked for a pin asked for strain."""
         if hop.reason is MoveReason.PIN:
             return self.room[hop.target] >= self.needed(hop.bundle)
@@ -128,18 +128,18 @@ class Board:
         spaces.sort(key=lambda space: (-self.room[space], self.names[space]))
         return spaces[0] if spaces and self.room[spaces[0]] >= size else None
 
-    def way_down(self, bundle: int, reason: MoveReason) -> Hop | None:
+    def way_down(self, bundle: int, reason: MoveReason) -> Relocation | None:
         """The hop to the next slower tier that takes the bundle, None where there is none."""
         home = int(self.home[bundle])
         for tier in range(self.tier_of[home] + 1, self.tiers):
             space = self.seat(bundle, tier)
             if space is not None:
-                return Hop(bundle, home, space, reason)
+                return Relocation(bundle, home, space, reason)
         return None
 
     def way_up(
         self, bundle: int, tier: int, reason: MoveReason, cold: dict[int, list[int]], most: int
-    ) -> tuple[Hop, ...] | None:
+    ) -> tuple[Relocation, ...] | None:
         """Hops that bring a bundle to a tier, those that make room for it first; None where no room can be made.
 
         Args:
@@ -152,20 +152,20 @@ class Board:
         size, home = self.needed(bundle), int(self.home[bundle])
         free = self.space_for(size, tier)
         if free is not None:
-            return (Hop(bundle, home, free, reason),) if most >= 1 else None
-        ways: list[tuple[float, int, int, tuple[Hop, ...]]] = []
+            return (Relocation(bundle, home, free, reason),) if most >= 1 else None
+        ways: list[tuple[float, int, int, tuple[Relocation, ...]]] = []
         for order, space in enumerate(sorted(self.spaces(tier), key=lambda row: self.names[row])):
-            leaving = self._cleared(space, size, cold.get(space, ()), most - 1)
+            leaving = self._find_demotions(space, size, cold.get(space, ()), most - 1)
             if leaving is not None:
-                ways.append((-sum(self.saved(hop) for hop in leaving), order, space, leaving))
+                ways.append((-sum(self.saving_of(hop) for hop in leaving), order, space, leaving))
         if not ways:
             return None
         _, _, space, leaving = min(ways)
-        return (*leaving, Hop(bundle, home, space, reason))
+        return (*leaving, Relocation(bundle, home, space, reason))
 
-    def _cleared(self, space: int, size: int, cold: Sequence[int], most: int) -> tuple[Hop, ...] | None:
+    def _find_demotions(self, space: int, size: int, cold: Sequence[int], most: int) -> tuple[Relocation, ...] | None:
         """Demotions that give a space room for ``size`` bytes; the board is left as it was."""
-        hops: list[Hop] = []
+        hops: list[Relocation] = []
         for bundle in cold:
             if self.room[space] >= size or len(hops) >= most:
                 break
@@ -175,9 +175,9 @@ class Board:
                 hops.append(hop)
         spare = self.room[space] - size
         self.undo(hops)
-        return self._pruned(hops, spare) if spare >= 0 else None
+        return self._prune(hops, spare) if spare >= 0 else None
 
-    def _pruned(self, hops: list[Hop], spare: int) -> tuple[Hop, ...]:
+    def _prune(self, hops: list[Relocation], spare: int) -> tuple[Relocation, ...]:
         """Without the demotions that turn out not to be needed, the most regretted looked at first."""
         kept = []
         for hop in reversed(hops):

@@ -13,17 +13,17 @@ from policies.benefit.bundles import MICRO, Bundles, canonical_order
 from policies.benefit.foreground_wait import HOUR
 from policies.benefit.guards import may_leave
 from policies.model.plan import MoveReason, Pin, PolicySettings
-from policies.placement.placement_state import Board, Group, Hop
+from policies.placement.placement_state import Group, PlacementState, Relocation
 
 _PREFER, _MAKE_ROOM = int(Pin.PREFER), MoveReason.MAKE_ROOM  # looked up once: an enumeration is slow to ask in 3.11
 
 
 @dataclass(slots=True)
-class Draft:
+class PlanDraft:
     """Bundles, the board, and what was decided so far."""
 
     bundles: Bundles
-    board: Board
+    board: PlacementState
     settings: PolicySettings
     keys: Sequence[str]  # of each bundle's leading unit
     moved: Bools  # bundles that a group moves; none is moved twice
@@ -37,13 +37,13 @@ class Draft:
         """Tier of each bundle as the board stands, -1 where it is not managed."""
         return np.asarray(self.board.tier_of, dtype=np.int64)[self.board.home]
 
-    def group(self, hops: Iterable[Hop]) -> Group:
+    def group(self, hops: Iterable[Relocation]) -> Group:
         """Hops with their sums."""
         hops = tuple(hops)
         size = sum(int(self.bundles.size[hop.bundle]) for hop in hops)
         cost = sum(float(self.bundles.cost[hop.bundle]) for hop in hops)
         copying = sum(float(self.bundles.copying[hop.bundle]) for hop in hops)
-        return Group(hops, sum(self.board.saved(hop) for hop in hops), cost, size, copying)
+        return Group(hops, sum(self.board.saving_of(hop) for hop in hops), cost, size, copying)
 
     def keep(self, group: Group) -> Group:
         """Note that the hops, done on the board already, are in the plan."""
@@ -71,7 +71,7 @@ class Draft:
                 self.board.do(hop)
             self.keep(group)
 
-    def affords(self, hops: Sequence[Hop]) -> bool:
+    def affords(self, hops: Sequence[Relocation]) -> bool:
         """Whether that many hops, their bytes and their time may still be added."""
         return (
             len(hops) <= self.left
@@ -90,7 +90,7 @@ class Draft:
 
     def leavers(self) -> Bools:
         """Bundles that may give way, in spaces whose room is known."""
-        known = np.array([self.board.known(space) for space in range(len(self.board.room))], dtype=np.bool_)
+        known = np.array([self.board.is_room_known(space) for space in range(len(self.board.room))], dtype=np.bool_)
         free = ~self.moved & may_leave(self.bundles, self.settings) & self.demote
         return np.asarray(free & known[self.board.home], dtype=np.bool_)
 
@@ -109,7 +109,7 @@ class Names(Sequence[str]):
         return self._keys[int(self._items[at])]
 
 
-def by_density(draft: Draft, which: Bools, value: F64) -> list[int]:
+def by_density(draft: PlanDraft, which: Bools, value: F64) -> list[int]:
     """Some bundles by falling value per byte, the same whatever order they came in."""
     items = np.flatnonzero(which)
     size = np.maximum(draft.bundles.size[items], 1).astype(np.float64)
@@ -127,17 +127,17 @@ class Balance:
     same is made back as soon as the long horizon knows as much.
     """
 
-    draft: Draft
+    draft: PlanDraft
     plain: float = 0.0  # saved
     counted: float = 0.0  # the same, preferred ones counting more
     net: float = 0.0  # of that, residents counting more too, upkeep taken off
     cost: float = 0.0  # session microseconds
     lately: float = 0.0  # saved, by the short horizon
 
-    def add(self, hop: Hop) -> None:
+    def add(self, hop: Relocation) -> None:
         """Count one more hop, done on the board or not."""
         draft, settings = self.draft, self.draft.settings
-        saved = draft.board.saved(hop)
+        saved = draft.board.saving_of(hop)
         favour = settings.prefer_bonus if draft.bundles.pin[hop.bundle] == _PREFER else 1.0
         gives_way = hop.reason is _MAKE_ROOM
         stays = settings.resident_bonus if gives_way and saved < 0 else 1.0

@@ -38,21 +38,21 @@ class _Judged:
     beside: Beside  # the others in sums
 
 
-def make_narrow_plan(
+def make_presolved_plan(
     situation: Situation, settings: PolicySettings, *, demote: bool = True, time_limit_seconds: float = inf
 ) -> Plan:
     """The plan that ``make_plan`` makes, from the units that it can depend on."""
     # Without a floor whatever gains nothing may come up too, and a whole space is judged with all that is in it.
     if situation.tiers and settings.minimum_wait_saved_per_hour > 0 and not situation.units.wide_names:
-        judged = _judged(situation, settings)
+        judged = _judge(situation, settings)
         rows = np.flatnonzero(judged.weighed)
         if len(rows) <= WORTH_NARROWING * len(judged.weighed):
             some = replace(situation_of(situation, rows), beside=judged.beside)
-            return _widened(make_plan(some, settings, demote=demote, time_limit_seconds=time_limit_seconds), judged)
+            return _widen(make_plan(some, settings, demote=demote, time_limit_seconds=time_limit_seconds), judged)
     return make_plan(situation, settings, demote=demote, time_limit_seconds=time_limit_seconds)
 
 
-def _judged(situation: Situation, settings: PolicySettings) -> _Judged:
+def _judge(situation: Situation, settings: PolicySettings) -> _Judged:
     """The guards' word on everything that is not weighed in any case."""
     units, count = situation.units, len(situation.units)
     weighed = _in_any_case(situation)
@@ -141,7 +141,7 @@ def situation_of(situation: Situation, rows: I64) -> Situation:
     )
 
 
-def _widened(plan: Plan, judged: _Judged) -> Plan:
+def _widen(plan: Plan, judged: _Judged) -> Plan:
     """A plan of the units that were weighed, with what was said of all others."""
     rows = np.flatnonzero(judged.weighed)
     chosen = np.zeros(len(judged.weighed), dtype=np.bool_)

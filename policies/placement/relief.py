@@ -8,12 +8,12 @@ import numpy as np
 
 from policies.benefit.bundles import MICRO, Bundles
 from policies.model.plan import Beside, Situation
-from policies.placement.placement_state import Hop
+from policies.placement.placement_state import Relocation
 from policies.storage.limits import drive_io
 from policies.storage.queueing import relief, utilisation
 
 
-def reliefs(bundles: Bundles, situation: Situation, hops: Sequence[Hop]) -> tuple[float, ...]:
+def reliefs(bundles: Bundles, situation: Situation, hops: Sequence[Relocation]) -> tuple[float, ...]:
     """Seconds per hour that the units staying on each tier are spared once the hops are done, fastest first."""
     if not hops:
         return (0.0,) * len(situation.tiers)

@@ -17,8 +17,8 @@ import numpy as np
 from connectors.model import I64
 from policies.benefit.bundles import canonical_order
 from policies.model.plan import MoveReason
-from policies.placement.placement_state import Group, Hop
-from policies.placement.plan_draft import Balance, Draft, Names
+from policies.placement.placement_state import Group, Relocation
+from policies.placement.plan_draft import Balance, Names, PlanDraft
 
 _FOLLOWERS = 256  # tried beside somebody who does not pay alone, before the swap is given up
 _PASSES = 4  # over what found no room: somebody may have freed it meanwhile
@@ -28,12 +28,12 @@ _PASSES = 4  # over what found no room: somebody may have freed it meanwhile
 class _Timetable:
     """Who is to come, and who is to leave each space."""
 
-    draft: Draft
+    draft: PlanDraft
     target: dict[int, int]  # tier of each bundle that is to move
     leaving: dict[int, list[int]] = field(default_factory=dict)  # per space, the least regretted last
     clearing: set[int] = field(default_factory=set)  # tiers that somebody waits for already
 
-    def clear(self, tier: int, bundle: int) -> list[Hop] | None:
+    def clear(self, tier: int, bundle: int) -> list[Relocation] | None:
         """Make some space of a tier take a bundle; the hops are done on the board. None: it cannot be."""
         if tier in self.clearing:
             return None
@@ -43,28 +43,28 @@ class _Timetable:
         finally:
             self.clearing.remove(tier)
 
-    def _cheapest(self, tier: int, bundle: int) -> list[Hop] | None:
+    def _cheapest(self, tier: int, bundle: int) -> list[Relocation] | None:
         """Clear the space of a tier where that costs least."""
         best: tuple[float, int] | None = None
         spaces = self._by_name(tier)
         if len(spaces) == 1:
-            return self._cleared(spaces[0], bundle)
+            return self._clear(spaces[0], bundle)
         for at, space in enumerate(spaces):
-            hops = self._cleared(space, bundle)
+            hops = self._clear(space, bundle)
             if hops is not None:
-                regret = -sum(self.draft.board.saved(hop) for hop in hops)
+                regret = -sum(self.draft.board.saving_of(hop) for hop in hops)
                 self.draft.board.undo(hops)
                 best = min(best or (regret, at), (regret, at))
-        return None if best is None else self._cleared(spaces[best[1]], bundle)
+        return None if best is None else self._clear(spaces[best[1]], bundle)
 
     def _by_name(self, tier: int) -> list[int]:
         return sorted(self.draft.board.spaces(tier), key=lambda space: self.draft.board.names[space])
 
-    def _cleared(self, space: int, for_: int) -> list[Hop] | None:
+    def _clear(self, space: int, for_: int) -> list[Relocation] | None:
         """Send away from a space until it takes a bundle, then let those stay that need not go."""
         draft, board = self.draft, self.draft.board
-        hops: list[Hop] = []
-        own: list[Hop] = []
+        hops: list[Relocation] = []
+        own: list[Relocation] = []
         for bundle in self._waiting(space, for_):
             if board.holds(for_, space):
                 break
@@ -75,7 +75,7 @@ class _Timetable:
         if not board.holds(for_, space):
             board.undo(hops)
             return None
-        return self._pruned(hops, own, for_, space)
+        return self._prune(hops, own, for_, space)
 
     def _waiting(self, space: int, for_: int) -> Iterator[int]:
         """Who is to leave a space; where it has room but its tier too much to bear, others on that tier too."""
@@ -93,7 +93,7 @@ class _Timetable:
             if self.draft.board.home[bundle] == space:
                 yield bundle
 
-    def _sent_away(self, bundle: int) -> list[Hop] | None:
+    def _sent_away(self, bundle: int) -> list[Relocation] | None:
         """The way of one bundle out, done on the board, with whatever has to leave there first.
 
         It goes to the tier chosen for it. Where that has no room until others have left that wait for this very bundle
@@ -107,12 +107,12 @@ class _Timetable:
             space = board.seat(bundle, tier) if hops else space
             if space is not None:
                 reason = MoveReason.PROMOTE if rises else MoveReason.MAKE_ROOM
-                hop = Hop(bundle, int(board.home[bundle]), space, reason)
+                hop = Relocation(bundle, int(board.home[bundle]), space, reason)
                 board.do(hop)
                 return [*(hops or []), hop]
         return None
 
-    def _pruned(self, hops: list[Hop], own: list[Hop], for_: int, space: int) -> list[Hop]:
+    def _prune(self, hops: list[Relocation], own: list[Relocation], for_: int, space: int) -> list[Relocation]:
         """Without what turns out not to be needed, the most regretted first; where others left for it, all stays."""
         if len(hops) > len(own):
             return hops
@@ -124,7 +124,7 @@ class _Timetable:
                 kept.append(hop)
         return kept[::-1]
 
-    def way(self, bundle: int) -> list[Hop] | None:
+    def way(self, bundle: int) -> list[Relocation] | None:
         """Hops that bring a bundle where it is to go, done on the board.
 
         None: there is no room to be had, or it has gone there already to make room for somebody in the same group.
@@ -138,16 +138,16 @@ class _Timetable:
         if hops is None:
             return None
         space = board.seat(bundle, tier)
-        if space is None or not draft.affords([*hops, Hop(bundle, home, space, MoveReason.PROMOTE)]):
+        if space is None or not draft.affords([*hops, Relocation(bundle, home, space, MoveReason.PROMOTE)]):
             board.undo(hops)
             return None
-        hop = Hop(bundle, home, space, MoveReason.PROMOTE)
+        hop = Relocation(bundle, home, space, MoveReason.PROMOTE)
         board.do(hop)
         return [*hops, hop]
 
 
-def scheduled(
-    draft: Draft, bundle: I64, target: I64, *, most_on_the_way_first: bool = False
+def schedule_groups(
+    draft: PlanDraft, bundle: I64, target: I64, *, most_on_the_way_first: bool = False
 ) -> tuple[list[Group], list[int]]:
     """Groups that bring bundles to tiers, and those that were to come up and could not.
 
@@ -175,7 +175,7 @@ def scheduled(
     return groups, coming
 
 
-def _by_saving(draft: Draft, bundle: I64, target: I64) -> list[int]:
+def _by_saving(draft: PlanDraft, bundle: I64, target: I64) -> list[int]:
     """Bundles by what they save per byte, most first; what they lose counts as negative."""
     wait = draft.bundles.wait
     saved = wait[draft.tier()[bundle], bundle] - wait[target, bundle]
@@ -183,7 +183,7 @@ def _by_saving(draft: Draft, bundle: I64, target: I64) -> list[int]:
     return [int(each) for each in bundle[canonical_order(saved / size, size, Names(draft.keys, bundle))]]
 
 
-def _pass(draft: Draft, table: _Timetable, coming: Sequence[int]) -> list[Group]:
+def _pass(draft: PlanDraft, table: _Timetable, coming: Sequence[int]) -> list[Group]:
     """One look at everybody who is still to come."""
     groups: list[Group] = []
     for at, bundle in enumerate(coming):
@@ -197,7 +197,9 @@ def _pass(draft: Draft, table: _Timetable, coming: Sequence[int]) -> list[Group]
     return groups
 
 
-def _paying(draft: Draft, table: _Timetable, hops: list[Hop], followers: Iterable[int]) -> list[Hop] | None:
+def _paying(
+    draft: PlanDraft, table: _Timetable, hops: list[Relocation], followers: Iterable[int]
+) -> list[Relocation] | None:
     """The hops, with as many followers into free room as it takes to pay; undone where that is never."""
     balance = Balance(draft)
     for hop in hops:

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from policies.model.plan import MoveReason
-from policies.placement.move_ordering import Aim, gone, hop_to, with_detours
-from policies.placement.placement_state import Group, Hop
-from policies.placement.plan_draft import Balance, Draft
+from policies.placement.move_ordering import TargetTier, hop_to, relocate_in_order, with_detours
+from policies.placement.placement_state import Group, Relocation
+from policies.placement.plan_draft import Balance, PlanDraft
 
 
-def exchanged(draft: Draft, aims: Sequence[Aim]) -> list[Group]:
+def swap_groups(draft: PlanDraft, aims: Sequence[TargetTier]) -> list[Group]:
     """Groups that bring bundles to tiers, as many of them as pay; none where no order was found.
 
     Args:
@@ -30,18 +30,18 @@ def exchanged(draft: Draft, aims: Sequence[Aim]) -> list[Group]:
 class _Cut:
     """An order, and what of it has been carried out."""
 
-    draft: Draft
-    order: Sequence[Aim]
-    leaving: list[Aim] = field(default_factory=list)  # for the slowest tier, the least regretted first
+    draft: PlanDraft
+    order: Sequence[TargetTier]
+    leaving: list[TargetTier] = field(default_factory=list)  # for the slowest tier, the least regretted first
 
     def groups(self) -> list[Group]:
         """Groups that pay, kept in the draft; what is left at the end and does not pay is not done."""
         draft, board = self.draft, self.draft.board
         slowest = board.tiers - 1
         self.leaving = [aim for aim in self.order if aim.tier == slowest]
-        self.leaving.sort(key=lambda aim: self._lost(aim) / max(1, int(board.size[aim.bundle])))
+        self.leaving.sort(key=lambda aim: self._loss(aim) / max(1, int(board.size[aim.bundle])))
         groups: list[Group] = []
-        hops: list[Hop] = []
+        hops: list[Relocation] = []
         balance = Balance(draft)
         for aim in (aim for aim in self.order if aim.tier != slowest):
             more = self._way(aim)
@@ -57,26 +57,26 @@ class _Cut:
         board.undo(hops)
         return groups
 
-    def _lost(self, aim: Aim) -> float:
+    def _loss(self, aim: TargetTier) -> float:
         wait, board = self.draft.bundles.wait, self.draft.board
         return float(wait[aim.tier, aim.bundle] - wait[board.tier_of[int(board.home[aim.bundle])], aim.bundle])
 
-    def _way(self, aim: Aim) -> list[Hop]:
+    def _way(self, aim: TargetTier) -> list[Relocation]:
         """The hop of one, behind those that have to leave for it; done on the board. Empty where it finds no room."""
         board = self.draft.board
-        hops: list[Hop] = []
+        hops: list[Relocation] = []
         hop = hop_to(board, aim)
         for other in self.leaving if hop is None else ():
             if board.tier_of[int(board.home[other.bundle])] != aim.tier:
                 continue
-            hops += gone(board, [other])
+            hops += relocate_in_order(board, [other])
             hop = hop_to(board, aim)
             if hop is not None:
                 break
         if hop is None:
             board.undo(hops)
             return []
-        hops = self._needed(hops, aim)
+        hops = self._prune(hops, aim)
         away = {each.bundle for each in hops}
         self.leaving = [other for other in self.leaving if other.bundle not in away]
         hop = hop_to(board, aim)
@@ -84,7 +84,7 @@ class _Cut:
         board.do(hop)
         return [*hops, hop]
 
-    def _needed(self, hops: list[Hop], aim: Aim) -> list[Hop]:
+    def _prune(self, hops: list[Relocation], aim: TargetTier) -> list[Relocation]:
         """The hops without those that turn out not to be needed, the most regretted looked at first."""
         board, kept = self.draft.board, []
         for hop in reversed(hops):

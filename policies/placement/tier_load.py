@@ -18,7 +18,7 @@ from policies.storage.limits import drive_io, written_per_day
 
 
 @dataclass(slots=True)
-class Strain:
+class TierLoad:
     """One limit of one tier. Bundles that are there may be over it; then nobody comes until others have left."""
 
     tier: int
@@ -38,23 +38,23 @@ class Strain:
             self.room += times * float(self.freed[bundle])
 
 
-def strains_of(bundles: Bundles, situation: Situation, settings: PolicySettings) -> tuple[Strain, ...]:
+def tier_loads_of(bundles: Bundles, situation: Situation, settings: PolicySettings) -> tuple[TierLoad, ...]:
     """The limits of all tiers that have any, with everybody where they are: millionths of I/Os, and bytes a day."""
     return tuple(
         strain for row in range(len(situation.tiers)) for strain in _strains(bundles, situation, settings, row)
     )
 
 
-def _strains(bundles: Bundles, situation: Situation, settings: PolicySettings, row: int) -> Iterator[Strain]:
+def _strains(bundles: Bundles, situation: Situation, settings: PolicySettings, row: int) -> Iterator[TierLoad]:
     limits, here = situation.tiers[row].limits, bundles.tier == row
     beside = situation.beside if row == len(situation.tiers) - 1 else Beside()
     if limits.io_per_second is not None:
         io = np.rint(drive_io(bundles.rates, limits) * MICRO)
         most = np.floor(limits.io_per_second * (1.0 - limits.io_head_room_ratio) * MICRO)
-        yield Strain(row, io, io, float(most - io[here].sum() - beside.whole_io))
+        yield TierLoad(row, io, io, float(most - io[here].sum() - beside.whole_io))
     if limits.written_bytes_per_day is not None:
         own = np.rint(written_per_day(bundles.rates, settings.block_bytes))
         left = np.floor(limits.written_bytes_per_day) - own[here].sum() - beside.written
         # The copies of the day keep others from coming, but drive nobody out.
         copied = limits.copied_bytes
-        yield Strain(row, own + bundles.size, own, float(left - copied))
+        yield TierLoad(row, own + bundles.size, own, float(left - copied))

@@ -15,16 +15,21 @@ from dataclasses import replace
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.placement.move_ordering import Aim
-from policies.placement.placement_problem import Question
-from policies.placement.plan_draft import Draft
+from policies.placement.move_ordering import TargetTier
+from policies.placement.placement_problem import PlacementProblem
+from policies.placement.plan_draft import PlanDraft
 from policies.solver.offers import STAY, Offers
 
 _PASSING = 4  # units that get a resource each
 
 
-def told(
-    draft: Draft, asked: Question, offers: Offers, choice: I64, left: Sequence[Aim], elsewhere: tuple[I64, I64]
+def with_transit_constraints(
+    draft: PlanDraft,
+    asked: PlacementProblem,
+    offers: Offers,
+    choice: I64,
+    left: Sequence[TargetTier],
+    elsewhere: tuple[I64, I64],
 ) -> Offers:
     """The offers of a question as they are put again.
 
@@ -60,7 +65,9 @@ def told(
     )
 
 
-def without_largest(draft: Draft, asked: Question, offers: Offers, choice: I64, left: Sequence[Aim]) -> Offers:
+def without_largest(
+    draft: PlanDraft, asked: PlacementProblem, offers: Offers, choice: I64, left: Sequence[TargetTier]
+) -> Offers:
     """The offers as they are put again: the largest unit that was left over does not go where it was to."""
     size, gain = draft.bundles.size[asked.bundle], offers.gain.copy()
     items = np.flatnonzero(np.isin(asked.bundle, [aim.bundle for aim in left]))
@@ -69,14 +76,14 @@ def without_largest(draft: Draft, asked: Question, offers: Offers, choice: I64, 
     return replace(offers, gain=gain)
 
 
-def _not_all(asked: Question, choice: I64, left: I64) -> tuple[F64, float]:
+def _not_all(asked: PlacementProblem, choice: I64, left: I64) -> tuple[F64, float]:
     """The same for a resource of which all that were left over would take one too many."""
     use = np.zeros(asked.target.shape)
     use[choice[left], left] = 1.0
     return use, len(left) - 1.0
 
 
-def _too_large(draft: Draft, asked: Question, choice: I64) -> Bools:
+def _too_large(draft: PlanDraft, asked: PlacementProblem, choice: I64) -> Bools:
     """Options between the upper tiers of what is larger than all that is free there once an answer's falls are done."""
     slowest, size = draft.board.tiers - 1, draft.bundles.size[asked.bundle]
     items = np.flatnonzero(choice != STAY)
@@ -86,7 +93,9 @@ def _too_large(draft: Draft, asked: Question, choice: I64) -> Bools:
     return np.asarray(between & (size > free), dtype=np.bool_)
 
 
-def _passing(draft: Draft, asked: Question, choice: I64, left: I64, item: int, *, alone: bool) -> tuple[F64, float]:
+def _passing(
+    draft: PlanDraft, asked: PlacementProblem, choice: I64, left: I64, item: int, *, alone: bool
+) -> tuple[F64, float]:
     """What each option takes of the room in which one item is to pass, and how much there is now.
 
     Args:
@@ -110,5 +119,5 @@ def _passing(draft: Draft, asked: Question, choice: I64, left: I64, item: int, *
     return use, float(room)
 
 
-def _free(draft: Draft, tier: int) -> int:
+def _free(draft: PlanDraft, tier: int) -> int:
     return sum(max(0, draft.board.room[space]) for space in draft.board.spaces(tier))

@@ -16,17 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from policies.benefit.costs import dearness
+from policies.benefit.costs import turnover_multiplier
 from policies.model.plan import MoveReason, Situation
-from policies.placement.placement_state import Board, Group
-from policies.placement.plan_draft import Balance, Draft
+from policies.placement.placement_state import Group, PlacementState
+from policies.placement.plan_draft import Balance, PlanDraft
 from policies.storage.capacity import capacity_bytes
 
 WEEK_SECONDS = 7 * 24 * 3600.0
 SAVED_WEEKS = 4.0  # whose turnover is kept at most where it was not used: what comes once a month finds a month's
 
 
-def within_turnover(groups: Sequence[Group], draft: Draft, situation: Situation, board: Board) -> list[Group]:
+def within_turnover(
+    groups: Sequence[Group], draft: PlanDraft, situation: Situation, board: PlacementState
+) -> list[Group]:
     """The groups that pay at the price that those kept before them leave; the others stay for later plans.
 
     A group that does not pay is passed over, and those behind it are asked all the same: one large swap that brings
@@ -44,7 +46,7 @@ def within_turnover(groups: Sequence[Group], draft: Draft, situation: Situation,
     kept: list[Group] = []
     for group in groups:
         gone = _giving_way(group, draft, situation)
-        draft.dearness = dearness(used, draft.settings)
+        draft.dearness = turnover_multiplier(used, draft.settings)
         if (gone and not _pays(group, draft)) or not board.carry_out(group):
             continue
         used += gone / capacity if capacity else 0.0
@@ -53,7 +55,7 @@ def within_turnover(groups: Sequence[Group], draft: Draft, situation: Situation,
     return kept
 
 
-def undrained(gave_way: Iterable[tuple[float, float]], per_week: float) -> float:
+def bucket_level(gave_way: Iterable[tuple[float, float]], per_week: float) -> float:
     """How full the bucket is now, as a share of the fastest tier; negative: so much was saved in quiet weeks.
 
     Args:
@@ -62,12 +64,12 @@ def undrained(gave_way: Iterable[tuple[float, float]], per_week: float) -> float
     """
     level, before = 0.0, None
     for age, share in sorted(gave_way, reverse=True):
-        level = (level if before is None else _drained(level, before - age, per_week)) + share
+        level = (level if before is None else _drain(level, before - age, per_week)) + share
         before = age
-    return 0.0 if before is None else _drained(level, max(0.0, before), per_week)
+    return 0.0 if before is None else _drain(level, max(0.0, before), per_week)
 
 
-def _drained(level: float, seconds: float, per_week: float) -> float:
+def _drain(level: float, seconds: float, per_week: float) -> float:
     """The level after so long in which nothing gave way."""
     return max(-SAVED_WEEKS * per_week, level - per_week * seconds / WEEK_SECONDS)
 
@@ -78,7 +80,7 @@ def fastest_bytes(situation: Situation) -> int:
     return sum(capacity_bytes(space) for space, tier in spaces if tier == 0)
 
 
-def _giving_way(group: Group, draft: Draft, situation: Situation) -> int:
+def _giving_way(group: Group, draft: PlanDraft, situation: Situation) -> int:
     """Bytes that leave the fastest tier for others; 0 where somebody asked for it."""
     if any(hop.reason is MoveReason.PIN for hop in group.hops):
         return 0
@@ -89,7 +91,7 @@ def _giving_way(group: Group, draft: Draft, situation: Situation) -> int:
     )
 
 
-def _pays(group: Group, draft: Draft) -> bool:
+def _pays(group: Group, draft: PlanDraft) -> bool:
     balance = Balance(draft)
     for hop in group.hops:
         balance.add(hop)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from policies.benefit.bundles import MICRO, Bundles
-from policies.model.confidence import Interval, Placed, Shift, plan_interval, ratio_interval
+from policies.model.confidence import ConfidenceInterval, Placed, Shift, plan_interval, ratio_interval
 from policies.model.plan import PolicySettings, Situation
-from policies.placement.placement_state import Hop
+from policies.placement.placement_state import Relocation
 
 
 def present_wait(bundles: Bundles, situation: Situation) -> float:
@@ -22,10 +22,10 @@ def intervals(
     bundles: Bundles,
     situation: Situation,
     settings: PolicySettings,
-    hops: Sequence[Hop],
+    hops: Sequence[Relocation],
     spared: Sequence[float],
     wait: float,
-) -> tuple[Interval, Interval]:
+) -> tuple[ConfidenceInterval, ConfidenceInterval]:
     """What the moves save at least and at most: seconds per hour, and the share of all wait.
 
     Args:
@@ -38,16 +38,16 @@ def intervals(
     """
     errors = [tier.speed.error_ratio for tier in situation.tiers]
     saving = plan_interval([_shift(hop, bundles, situation) for hop in hops], errors, settings.certainty)
-    share = ratio_interval(_placed(bundles, situation, hops), errors, settings.certainty)
+    share = ratio_interval(_placements(bundles, situation, hops), errors, settings.certainty)
     gained, lost = (sum(each for each in spared if (each > 0) is up) for up in (True, False))
     whole = max(wait, 1 / MICRO)
     return (
-        Interval(low=saving.low + lost, high=min(saving.high + gained, wait)),
-        Interval(low=share.low + lost / whole, high=min(1.0, share.high + gained / whole)),
+        ConfidenceInterval(low=saving.low + lost, high=min(saving.high + gained, wait)),
+        ConfidenceInterval(low=share.low + lost / whole, high=min(1.0, share.high + gained / whole)),
     )
 
 
-def _placed(bundles: Bundles, situation: Situation, hops: Sequence[Hop]) -> Placed:
+def _placements(bundles: Bundles, situation: Situation, hops: Sequence[Relocation]) -> Placed:
     """Everything managed, before and after the moves."""
     after = bundles.tier.copy()
     for hop in hops:
@@ -64,7 +64,7 @@ def _placed(bundles: Bundles, situation: Situation, hops: Sequence[Hop]) -> Plac
     )
 
 
-def _shift(hop: Hop, bundles: Bundles, situation: Situation) -> Shift:
+def _shift(hop: Relocation, bundles: Bundles, situation: Situation) -> Shift:
     before, after = (int(situation.tier_of_space[row]) for row in (hop.source, hop.target))
     return Shift(
         from_tier=before,

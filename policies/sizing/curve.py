@@ -203,7 +203,7 @@ def _points(pinned: _Items, others: _Items, queues: ShorterQueues, sizes: Iterab
     for size in sizes:
         items, room = (pinned, size) if size < pins else (others, size - pins)
         settled = pinned.all if size >= pins else np.zeros_like(best)
-        found = settled + _selected(items, room)
+        found = settled + _select(items, room)
         if found[VALUE] >= best[VALUE]:
             best = found
         bound, price = _upper(items, room)
@@ -233,7 +233,7 @@ def _upper(items: _Items, room: int) -> tuple[float, float]:
     return value + density * (room - float(items.totals[SIZE, cut])), density
 
 
-def _selected(items: _Items, room: int) -> F64:
+def _select(items: _Items, room: int) -> F64:
     """Figures of whole bundles that fit: the dense ones, and around the threshold what the solver takes."""
     cut = items.fitting(room)
     if cut == len(items):

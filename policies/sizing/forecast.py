@@ -21,7 +21,7 @@ import numpy as np
 from connectors.model import F64, I64, Bools, DatabaseDemand, Signal
 from policies.benefit.foreground_wait import HOUR, wait_per_hour
 from policies.model.chunks import parts
-from policies.model.confidence import MODEL_ERROR, Interval, spread
+from policies.model.confidence import MODEL_ERROR, ConfidenceInterval, spread
 from policies.model.plan import Plan, PolicySettings, Situation, Tier, TierSpeed
 from policies.storage.closed_network import BACKGROUND, QUEUED_SECONDS, ROWS, TRANSACTIONS, closed_loop, queued_tiers
 
@@ -36,7 +36,7 @@ class Forecast:
     """What a placement is predicted to do. NaN where it is not forecast; ``why_not`` then says why."""
 
     transactions: float  # per second
-    interval: Interval  # of transactions; holds ``settings.certainty`` of outcomes
+    interval: ConfidenceInterval  # of transactions; holds ``settings.certainty`` of outcomes
     wait_per_transaction: float  # read wait, seconds
     present_transactions: float  # per second, as measured
     sessions: float  # active on average, as measured; they stay as many
@@ -58,10 +58,10 @@ class Forecast:
         return self.sessions / self.present_transactions if self.present_transactions > 0 else NAN
 
     @property
-    def latency_interval(self) -> Interval:
+    def latency_interval(self) -> ConfidenceInterval:
         """Of the latency: the ends of the throughput's, the other way round."""
         low, high = self.interval.low, self.interval.high
-        return Interval(low=self.sessions / high if high else NAN, high=self.sessions / low if low else NAN)
+        return ConfidenceInterval(low=self.sessions / high if high else NAN, high=self.sessions / low if low else NAN)
 
 
 def session_seconds(database: DatabaseDemand) -> float:
@@ -99,7 +99,7 @@ def forecast(situation: Situation, settings: PolicySettings, tier: I64) -> Forec
     if loop is None:
         return Forecast(
             transactions=NAN,
-            interval=Interval(low=NAN, high=NAN),
+            interval=ConfidenceInterval(low=NAN, high=NAN),
             wait_per_transaction=NAN,
             present_transactions=database.transactions,
             sessions=database.active,
@@ -109,11 +109,11 @@ def forecast(situation: Situation, settings: PolicySettings, tier: I64) -> Forec
     error = np.hypot(MODEL_ERROR, _counting_error(situation, tier)) * spread(settings.certainty)
     slack = ELSEWHERE_ERROR * spread(settings.certainty) * network.sessions / database.transactions
     rate, wait = network.solve()
-    low, _ = network.changed(float(np.exp(error)), slack).solve()
-    high, _ = network.changed(float(np.exp(-error)), -slack).solve()
+    low, _ = network.with_demand(float(np.exp(error)), slack).solve()
+    high, _ = network.with_demand(float(np.exp(-error)), -slack).solve()
     return Forecast(
         transactions=float(rate[0]),
-        interval=Interval(low=float(low[0]), high=float(high[0])),
+        interval=ConfidenceInterval(low=float(low[0]), high=float(high[0])),
         wait_per_transaction=float(wait[0]),
         present_transactions=database.transactions,
         sessions=database.active,

@@ -37,18 +37,18 @@ def select(sack: Knapsack) -> Bools:
         return _subset(sack.size, sack.value, sack.capacity)
     worth = np.flatnonzero(sack.value > 0)
     order = worth[np.argsort(-(sack.value[worth] / sack.size[worth]), kind="stable")]
-    plain, cut = _filled(sack.size, order, sack.capacity)
+    plain, cut = _fill(sack.size, order, sack.capacity)
     before, core, after = np.split(order, [max(0, cut - CORE // 2), cut + CORE // 2])
     room = sack.capacity - float(sack.size[before].sum())
     within = core[_subset(sack.size[core], sack.value[core], room)]
-    rest, _ = _filled(sack.size, after, room - float(sack.size[within].sum()))
+    rest, _ = _fill(sack.size, after, room - float(sack.size[within].sum()))
     exact = np.concatenate((before, within, rest))
     chosen = np.zeros(len(sack), dtype=np.bool_)
     chosen[exact if sack.value[exact].sum() > sack.value[plain].sum() else plain] = True
     return chosen
 
 
-def _filled(size: F64, order: I64, capacity: float) -> tuple[I64, int]:
+def _fill(size: F64, order: I64, capacity: float) -> tuple[I64, int]:
     """Take items in that order while they fit, skipping those that do not; also where the first one was skipped."""
     taken: list[I64] = []
     first_skipped = len(order)

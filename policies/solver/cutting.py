@@ -40,7 +40,7 @@ class _Open:
     def settle(self, price: F64, axes: F64) -> None:
         """Set aside items that choose the same everywhere in the ellipsoid."""
         offers = self.offers
-        reduced = offers.reduced(price)
+        reduced = offers.reduced_gain(price)
         spread = np.linalg.norm(np.tensordot(axes, offers.use, (0, 0)), axis=0)
         stays = np.all(reduced + spread <= 0, axis=0)
         best, surely = best_options(reduced - spread)
@@ -49,7 +49,7 @@ class _Open:
         rivals[best, items] = -np.inf  # of those without a best option the last entry, which does no harm
         takes = (best != STAY) & np.all(surely > rivals, axis=0)
         choice = np.where(takes, best, STAY)
-        self.worth += offers.gained(choice)
+        self.worth += offers.total_gain(choice)
         self.offers = replace(offers.only(~(takes | stays)), room=offers.room - offers.used(choice))
         self.market = Market(self.offers)
 

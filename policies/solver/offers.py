@@ -48,7 +48,7 @@ class Offers:
         """Some of the items, the room as it is."""
         return Offers(gain=self.gain[:, items], use=self.use[:, :, items], room=self.room)
 
-    def reduced(self, price: F64) -> F64:
+    def reduced_gain(self, price: F64) -> F64:
         """Gain of each option less what it uses, at a price per resource. Shape ``(o, n)``."""
         reduced = np.empty_like(self.gain)
         for own, gain, use in zip(reduced, self.gain, self.use.swapaxes(0, 1), strict=True):
@@ -61,14 +61,14 @@ class Offers:
         items = np.flatnonzero(choice != STAY)
         return np.asarray(self.use[:, choice[items], items].sum(axis=1), dtype=np.float64)
 
-    def taken(self) -> F64:
+    def most_taken(self) -> F64:
         """What all items would take, each by the option that takes most, shape ``(k,)``."""
         taken = np.zeros(len(self.room))
         for part in self.parts():
             taken += np.maximum(part.use.max(axis=1, initial=0.0), 0.0).sum(axis=1)
         return taken
 
-    def given(self) -> F64:
+    def most_given(self) -> F64:
         """What all items would give back, each by the option that gives most, shape ``(k,)``."""
         given = np.zeros(len(self.room))
         for part in self.parts():
@@ -83,7 +83,7 @@ class Offers:
             stake += float((real.max(axis=0, initial=0.0) - real.min(axis=0, initial=0.0)).sum())
         return stake
 
-    def gained(self, choice: I64) -> float:
+    def total_gain(self, choice: I64) -> float:
         """What the options taken bring together."""
         items = np.flatnonzero(choice != STAY)
         return float(self.gain[choice[items], items].sum())

@@ -75,7 +75,7 @@ class Outlook:
 
 def _sums(offers: Offers, price: F64, front: int) -> tuple[I8, F64, F64, F64, F64]:
     """Choice of each item at each price, what another costs; what all from each in front on are worth, gain, use."""
-    choice, worth, margin = Market(offers).ranked(price)
+    choice, worth, margin = Market(offers).rank_options(price)
     near, far = choice[:, :front], choice[:, front:]
     option, item = np.maximum(near, 0), np.arange(front)
     gain = np.where(near != STAY, offers.gain[option, item], 0.0)

@@ -20,7 +20,7 @@ from policies.solver.offers import STAY, Offers, best_options, doubts
 from policies.solver.prices import MANY, Prices, prices
 from policies.solver.rounding import nothing
 from policies.solver.scarcity import binding
-from policies.solver.solving import OF_MANY, solved
+from policies.solver.solving import OF_MANY, solve
 
 _WORTH = 1e-3  # of the bound: a resource that is worth less holds nothing up
 
@@ -56,9 +56,9 @@ def place(offers: Offers, floor: float = -np.inf) -> Placement:
         placed = _among_near(scarce, found, floor)
         if placed is not None:
             return placed
-    best, limit = solved(scarce, found, floor)
+    best, limit = solve(scarce, found, floor)
     choice = nothing(scarce) if best is None else best
-    gain = scarce.gained(choice)
+    gain = scarce.total_gain(choice)
     return Placement(choice=choice, gain=gain, bound=max(limit, gain), near=everybody)
 
 
@@ -67,15 +67,15 @@ def _among_near(offers: Offers, found: Prices, floor: float) -> Placement | None
     near = core.near(offers, found)
     choice = best_options(found.reduced)[0]
     choice[near] = STAY
-    settled = offers.gained(choice)
+    settled = offers.total_gain(choice)
     inner = replace(offers.only(near), room=offers.room - offers.used(choice))
     prices_ = replace(found, bound=found.bound - settled, reduced=found.reduced[:, near])
     share = core.stake(found) / core.stake(prices_)  # it is of everything that so much may be missed
-    best, limit = solved(inner, prices_, floor - settled, replace(OF_MANY, missed=OF_MANY.missed * share))
+    best, limit = solve(inner, prices_, floor - settled, replace(OF_MANY, missed=OF_MANY.missed * share))
     if best is None:
         return None
     choice[near] = best
-    gain = offers.gained(choice)
+    gain = offers.total_gain(choice)
     if gain < 0:
         return None
     far = np.ones(len(offers), dtype=np.bool_)
@@ -111,12 +111,12 @@ def _overdrawn(offers: Offers) -> Placement:
         Offers(gain=np.where(more, -np.inf, offers.gain), use=offers.use, room=np.maximum(offers.room, 0.0))
     )
     scarce, _, _ = binding(offers)
-    if not (scarce.gain > 0).any() or np.any(scarce.room + scarce.given() < 0):
+    if not (scarce.gain > 0).any() or np.any(scarce.room + scarce.most_given() < 0):
         return as_it_is
     found = prices(scarce)
     if found.bound <= 0:
         return as_it_is
-    best, limit = solved(scarce, found)
-    if best is not None and scarce.gained(best) > as_it_is.gain:
-        as_it_is = replace(as_it_is, choice=best, gain=scarce.gained(best), near=np.arange(len(offers)))
+    best, limit = solve(scarce, found)
+    if best is not None and scarce.total_gain(best) > as_it_is.gain:
+        as_it_is = replace(as_it_is, choice=best, gain=scarce.total_gain(best), near=np.arange(len(offers)))
     return replace(as_it_is, bound=max(as_it_is.bound, limit, as_it_is.gain))

@@ -15,7 +15,7 @@ import numpy as np
 from connectors.model import F64
 from policies.solver.cutting import cheapest
 from policies.solver.offers import Offers, best_options
-from policies.solver.sifting import sifted
+from policies.solver.sifting import sift_prices
 
 MANY = 20_000  # items that are worth sifting
 
@@ -34,10 +34,10 @@ def prices(offers: Offers) -> Prices:
     """The dual of some offers, at least one resource; what does not exist uses nothing (``scarcity.binding``)."""
     scale = _largest(offers)
     if len(offers) > MANY:
-        tried, reduced = sifted(offers, scale)
+        tried, reduced = sift_prices(offers, scale)
     else:
         tried = cheapest(offers, scale)
-        reduced = offers.reduced(tried[0])
+        reduced = offers.reduced_gain(tried[0])
     price = tried[0]
     bound = float(price @ offers.room + best_options(reduced)[1].sum())
     return Prices(bound=bound, price=price, tried=tried, reduced=reduced)
@@ -45,5 +45,5 @@ def prices(offers: Offers) -> Prices:
 
 def _largest(offers: Offers) -> F64:
     """No best price is above this: what all room is worth cannot be more than all there is to gain and to lose."""
-    room = np.maximum(offers.room, 0.0) + offers.given()
+    room = np.maximum(offers.room, 0.0) + offers.most_given()
     return np.asarray(max(offers.at_stake(), 1e-300) / np.maximum(room, 1e-12), dtype=np.float64)

@@ -23,7 +23,7 @@ _TINY = 1e-12
 _SMALLEST = 1e-200  # of what may be at stake, in whatever unit
 
 
-def repriced(offers: Offers, left: F64, start: F64, close: float) -> F64:
+def reprice(offers: Offers, left: F64, start: F64, close: float) -> F64:
     """Prices at which several states promise least, as far as they were looked for. Shape ``(s, k)``.
 
     Args:
@@ -66,14 +66,14 @@ class Market:
         self._gain, self._use = offers.gain, offers.use.reshape(resources, options * items)
         self._by_option = [np.ascontiguousarray(offers.use[:, option].T) for option in range(options)]
 
-    def reduced(self, price: F64) -> F64:
+    def reduced_gain(self, price: F64) -> F64:
         """Gain of each option less what it uses, shape ``(s, o, n)``."""
         cost = (price @ self._use).reshape(len(price), *self._gain.shape)
         return np.asarray(self._gain - cost, dtype=np.float64)
 
     def evaluate(self, price: F64, left: F64) -> tuple[F64, F64]:
         """What each state promises at its prices, shape ``(s,)``, and subgradients, shape ``(s, k)``."""
-        reduced = self.reduced(price)
+        reduced = self.reduced_gain(price)
         worth = np.zeros((len(price), reduced.shape[2]))
         for each in reduced.swapaxes(0, 1):
             np.maximum(worth, each, out=worth)
@@ -85,12 +85,12 @@ class Market:
             takes &= ~here
         return (price * left.T).sum(axis=1) + worth.sum(axis=1), slope
 
-    def ranked(self, price: F64) -> tuple[I8, F64, F64]:
+    def rank_options(self, price: F64) -> tuple[I8, F64, F64]:
         """Per price each item's best option, what it is worth, and what it is worth more than the second best.
 
         All of shape ``(s, n)``. Staying put is an option too, worth nothing.
         """
-        reduced = self.reduced(price)
+        reduced = self.reduced_gain(price)
         choice = np.full((len(price), reduced.shape[2]), STAY, dtype=np.int8)
         worth, second = np.zeros(choice.shape), np.full(choice.shape, -np.inf)
         for option, each in enumerate(reduced.swapaxes(0, 1)):
@@ -108,7 +108,7 @@ class Market:
 def importance(offers: Offers, price: F64) -> F64:
     """How much items matter and how little certain they are, at the prices where it is most. Shape ``(n,)``."""
     market = Market(offers)
-    _, worth, margin = market.ranked(price)
+    _, worth, margin = market.rank_options(price)
     stake = max(float(worth.sum(axis=1).max()), _SMALLEST)
     return np.asarray(((market.weight(price) + _TINY * stake) / (margin + _NEAR * stake)).max(axis=0), dtype=np.float64)
 
@@ -116,7 +116,7 @@ def importance(offers: Offers, price: F64) -> F64:
 def _nearby(offers: Offers, left: F64, start: F64) -> tuple[Market, F64]:
     """The items that might choose otherwise at prices not far from the start, and the room that all others leave."""
     market = Market(offers)
-    choice, _, margin = market.ranked(start)
+    choice, _, margin = market.rank_options(start)
     steady = (choice == choice[0]).all(axis=0) & (margin.min(axis=0) > _STEADY * market.weight(start).max(axis=0))
     kept = np.flatnonzero(steady & (choice[0] != STAY))
     left = left - offers.use[:, choice[0, kept], kept].sum(axis=1)[:, np.newaxis]

@@ -17,24 +17,24 @@ def nothing(offers: Offers) -> I64:
     return np.full(len(offers), STAY, dtype=np.int64)
 
 
-def rounded(offers: Offers, found: Prices) -> I64 | None:
+def round_choice(offers: Offers, found: Prices) -> I64 | None:
     """What the prices say, made dearer until it fits, with the room filled; or nothing, where that fits; or None."""
     best = nothing(offers)
     possible = offers.fits(best)
     for factor in ALL_DEARER:
-        choice = best_options(offers.reduced(found.price * factor))[0]
+        choice = best_options(offers.reduced_gain(found.price * factor))[0]
         if offers.fits(choice):
-            choice = polished(offers, choice, found.price)
-            return max(choice, best, key=offers.gained) if possible else choice
+            choice = polish(offers, choice, found.price)
+            return max(choice, best, key=offers.total_gain) if possible else choice
     return best if possible else None
 
 
-def polished(offers: Offers, choice: I64, price: F64) -> I64:
+def polish(offers: Offers, choice: I64, price: F64) -> I64:
     """The choice without sacrifices that nobody needs, and with whatever still fits."""
-    return _filled(offers, _spared(offers, choice), price)
+    return _fill(offers, _drop_sacrifices(offers, choice), price)
 
 
-def _spared(offers: Offers, choice: I64) -> I64:
+def _drop_sacrifices(offers: Offers, choice: I64) -> I64:
     """Take back what costs something and frees nothing that is needed, the dearest first."""
     choice = choice.copy()
     given = np.flatnonzero(choice != STAY)
@@ -45,7 +45,7 @@ def _spared(offers: Offers, choice: I64) -> I64:
     return choice
 
 
-def _filled(offers: Offers, choice: I64, price: F64) -> I64:
+def _fill(offers: Offers, choice: I64, price: F64) -> I64:
     """Take what still fits, the most gain for what it uses first."""
     choice = choice.copy()
     left = offers.room - offers.used(choice)

@@ -25,11 +25,11 @@ def binding(offers: Offers) -> tuple[Offers, Bools, Bools]:
     keeps_out = np.zeros(len(offers.room), np.bool_)
     if not offers.use.size:
         return Offers(gain=offers.gain, use=offers.use[:0], room=offers.room[:0]), keeps_out.copy(), keeps_out
-    scaled = _scaled(offers)
-    scarce = scaled.taken() > scaled.room
+    scaled = _scale(offers)
+    scarce = scaled.most_taken() > scaled.room
     use = scaled.use if scarce.all() else scaled.use[scarce]
     kept = Offers(gain=offers.gain.copy(), use=use, room=scaled.room[scarce])
-    most = kept.room + kept.given() + SLACK
+    most = kept.room + kept.most_given() + SLACK
     rates = _rates(kept)
     for part in kept.parts():
         gone = (part.use > most[:, np.newaxis, np.newaxis]).any(axis=0)
@@ -41,7 +41,7 @@ def binding(offers: Offers) -> tuple[Offers, Bools, Bools]:
     return kept, scarce, keeps_out
 
 
-def _scaled(offers: Offers) -> Offers:
+def _scale(offers: Offers) -> Offers:
     """The same by the largest single use."""
     scale = offers.scale()
     scaled = Offers(gain=offers.gain, use=np.empty_like(offers.use), room=offers.room / scale)

@@ -24,7 +24,7 @@ import numpy as np
 from connectors.model import F64, I64, Bools
 from policies.solver.offers import STAY, Offers
 from policies.solver.outlook import Outlook
-from policies.solver.repricing import importance, repriced
+from policies.solver.repricing import importance, reprice
 
 _LOOK_EVERY = 4  # items, at certain gains, while all states fit the width
 _STAGES = (1, 2, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 40, 60, 100, 140)  # items until states are judged anew
@@ -63,7 +63,7 @@ def search(
     """
     depth = len(offers) if depth is None else min(depth, len(offers))
     waiting = np.arange(len(offers))
-    return _Search(offers=offers, width=width, gain=floor, price=price, waiting=waiting, enough=enough).found(depth)
+    return _Search(offers=offers, width=width, gain=floor, price=price, waiting=waiting, enough=enough).run(depth)
 
 
 @dataclass(slots=True)
@@ -101,7 +101,7 @@ class _Search:
     missed: float = -np.inf  # the best bound of what was dropped for width
     looked: int = 0  # states that were judged
 
-    def found(self, depth: int) -> Found:
+    def run(self, depth: int) -> Found:
         """Decide so many items, stage after stage."""
         states, stage = _start(self.offers), 0
         self.settled = np.full(len(self.offers), STAY, dtype=np.int64)
@@ -123,11 +123,11 @@ class _Search:
         offers, outlook = self._outlook(front)
         waiting, same = self.waiting, _same_as_before(offers.only(np.arange(front)))
         for item in range(front):
-            states = _decided(states, offers, item, same=bool(same[item]))
+            states = _branch(states, offers, item, same=bool(same[item]))
             self.looked += len(states)
             self.decided.append(int(waiting[item]))
             self.waiting = waiting[item + 1 :]
-            states = self._kept(states, outlook, item + 1, look=item % _LOOK_EVERY == 0 or item == front - 1)
+            states = self._keep(states, outlook, item + 1, look=item % _LOOK_EVERY == 0 or item == front - 1)
             self.trail.append((states.parent, states.taken))
             if not len(states):
                 return states
@@ -135,7 +135,7 @@ class _Search:
             return states
         return self._judge_anew(states, offers, outlook, front)
 
-    def _kept(self, states: _States, outlook: Outlook, item: int, *, look: bool) -> _States:
+    def _keep(self, states: _States, outlook: Outlook, item: int, *, look: bool) -> _States:
         """States that might beat the best choice, no more than the width; a better choice is noted on the way."""
         bound = outlook.bound(states.gain, states.left, item)
         alive = np.flatnonzero((bound > self.gain) & outlook.possible(states.left, item))
@@ -147,18 +147,18 @@ class _Search:
         kept = np.arange(len(states))
         if certain[at] > self.gain:
             self.gain = float(certain[at])
-            self.choice = self._traced(states, at, outlook, item)
+            self.choice = self._trace(states, at, outlook, item)
             kept = np.flatnonzero(bound > self.gain)
             if self.gain >= self.enough and len(kept):
                 self.missed = max(self.missed, float(bound[kept].max()))
                 return states.only(kept[:0])
         if len(kept) > self.width:
-            narrow = _narrowed(bound[kept], certain[kept], self.width)
+            narrow = _select_beam(bound[kept], certain[kept], self.width)
             self.missed = max(self.missed, float(bound[kept[~narrow]].max()))
             kept = kept[narrow]
         return states.only(kept)
 
-    def _traced(self, states: _States, at: int, outlook: Outlook, item: int) -> I64:
+    def _trace(self, states: _States, at: int, outlook: Outlook, item: int) -> I64:
         """The choice that a state stands for, with what the rest surely chooses."""
         choice = self.settled.copy()
         choice[self.waiting] = outlook.chosen(states.left[:, at], item)
@@ -172,20 +172,20 @@ class _Search:
     def _judge_anew(self, states: _States, offers: Offers, outlook: Outlook, item: int) -> _States:
         """Prices for some states: for those that each price says least of, the most hopeful first; and a new order."""
         bound, at, most = outlook.hope(states.gain, states.left, item)
-        states, offers = self._settled(states, offers, outlook, most, item)
+        states, offers = self._settle(states, offers, outlook, most, item)
         order = np.argsort(-bound, kind="stable")
         _, first = np.unique(at[order], return_index=True)
         first = np.sort(first)
         asked = order[np.concatenate((first, np.delete(np.arange(len(order)), first)))[:_ASKED_FOR]]
         stake = float(bound.max()) - self.gain if np.isfinite(self.gain) else abs(float(bound.max()))
-        found = repriced(offers, states.left[:, asked], outlook.price[at[asked]], _CLOSE * stake)
+        found = reprice(offers, states.left[:, asked], outlook.price[at[asked]], _CLOSE * stake)
         often = np.bincount(at, minlength=len(outlook.price))
         kept = np.sort(np.argsort(-often, kind="stable")[:_PRICES_KEPT])
         self.price = np.concatenate((outlook.price[kept], found))
         self.waiting = self.waiting[np.argsort(-importance(offers, found), kind="stable")]
         return states
 
-    def _settled(
+    def _settle(
         self, states: _States, offers: Offers, outlook: Outlook, most: F64, item: int
     ) -> tuple[_States, Offers]:
         """The states with what is the same in all that could still beat the best choice; and the offers still open.
@@ -202,7 +202,7 @@ class _Search:
         self.settled[self.waiting[done]] = choice[done]
         self.waiting = self.waiting[~done]
         left = states.left - behind.used(choice)[:, np.newaxis]
-        return replace(states, gain=states.gain + behind.gained(choice), left=left), behind.only(~done)
+        return replace(states, gain=states.gain + behind.total_gain(choice), left=left), behind.only(~done)
 
 
 def _start(offers: Offers) -> _States:
@@ -210,7 +210,7 @@ def _start(offers: Offers) -> _States:
     return _States(np.zeros(1), offers.room[:, np.newaxis], zero, zero + STAY)
 
 
-def _decided(states: _States, offers: Offers, item: int, *, same: bool) -> _States:
+def _branch(states: _States, offers: Offers, item: int, *, same: bool) -> _States:
     """Every state with every option of an item.
 
     Args:
@@ -233,7 +233,7 @@ def _decided(states: _States, offers: Offers, item: int, *, same: bool) -> _Stat
     return grown.only(np.flatnonzero((grown.taken == STAY) | (states.taken[grown.parent] >= grown.taken)))
 
 
-def _narrowed(bound: F64, certain: F64, width: int) -> Bools:
+def _select_beam(bound: F64, certain: F64, width: int) -> Bools:
     """Which states are kept."""
     hopeful = width // 2
     by_bound = np.argpartition(-bound, hopeful)

@@ -57,13 +57,13 @@ class Crowd:
         items = [part[step // 2 :: step] for part, step in zip(parts, steps, strict=True)]
         return np.concatenate(items), np.repeat(np.array(steps, dtype=np.float64), [len(each) for each in items])
 
-    def counted(self, items: I64, times: F64) -> Offers:
+    def expand(self, items: I64, times: F64) -> Offers:
         """Some items, each as often as it counts."""
         some = self.offers.only(items)
         return Offers(gain=some.gain * times, use=some.use * times, room=self.offers.room)
 
 
-def sifted(offers: Offers, scale: F64) -> tuple[F64, F64]:
+def sift_prices(offers: Offers, scale: F64) -> tuple[F64, F64]:
     """Prices tried on the way to the best ones, those first, shape ``(tries, k)``; and the reduced gains at the best.
 
     Args:
@@ -71,13 +71,13 @@ def sifted(offers: Offers, scale: F64) -> tuple[F64, F64]:
         scale: of the prices; no best price is above it.
     """
     crowd, near, most = Crowd(offers), np.zeros(len(offers), dtype=np.bool_), _NEAR * len(offers.gain)
-    tried = cheapest(crowd.counted(*crowd.sample(near)), scale, close=_ROUGH)
-    reduced = offers.reduced(tried[0])
+    tried = cheapest(crowd.expand(*crowd.sample(near)), scale, close=_ROUGH)
+    reduced = offers.reduced_gain(tried[0])
     kept = best_options(reduced)[0]
     near[crowd.nearest(reduced, most)] = True
     for _ in range(_SIFTS):
         tried = _beside_a_sample(crowd, near, kept, scale)
-        reduced = offers.reduced(tried[0])
+        reduced = offers.reduced_gain(tried[0])
         before, kept = kept, best_options(reduced)[0]
         changed = (kept != before) & ~near
         if not changed.any():
@@ -92,7 +92,7 @@ def _beside_a_sample(crowd: Crowd, near: Bools, kept: I64, scale: F64) -> F64:
     offers, far = crowd.offers, np.where(near, STAY, kept)
     some, times = crowd.sample(near)
     items = np.concatenate((some, np.flatnonzero(near)))
-    inner = crowd.counted(items, np.append(times, np.ones(len(items) - len(some))))
+    inner = crowd.expand(items, np.append(times, np.ones(len(items) - len(some))))
     standing = far[items]
     inner = replace(inner, room=offers.room - offers.used(far) + inner.used(standing))
-    return cheapest(inner, scale, offers.gained(far) - inner.gained(standing), CLOSE)
+    return cheapest(inner, scale, offers.total_gain(far) - inner.total_gain(standing), CLOSE)

@@ -21,7 +21,7 @@ from connectors.model import F64, I64
 from policies.solver import core
 from policies.solver.offers import STAY, Offers, best_options
 from policies.solver.prices import Prices
-from policies.solver.rounding import ALL_DEARER, polished, rounded
+from policies.solver.rounding import ALL_DEARER, polish, round_choice
 from policies.solver.search import search
 
 _WIDTH = (64, 32768)
@@ -50,7 +50,7 @@ _FULL, OF_MANY = Effort(1_000_000), Effort(500_000, missed=2e-4, depth=300)
 _IN_HASTE, _NEARBY = Effort(200_000, depth=200), Effort(400_000)
 
 
-def solved(offers: Offers, found: Prices, least: float = -np.inf, effort: Effort = _FULL) -> tuple[I64 | None, float]:
+def solve(offers: Offers, found: Prices, least: float = -np.inf, effort: Effort = _FULL) -> tuple[I64 | None, float]:
     """The best choice that was found, and what no choice beats.
 
     Args:
@@ -81,12 +81,12 @@ class _Solving:
     looked: int = 0  # states that were looked at
 
     def __post_init__(self) -> None:
-        self.best, self.limit = rounded(self.offers, self.found), self.found.bound
+        self.best, self.limit = round_choice(self.offers, self.found), self.found.bound
 
     @property
     def gained(self) -> float:
         """By the best choice."""
-        return -np.inf if self.best is None else self.offers.gained(self.best)
+        return -np.inf if self.best is None else self.offers.total_gain(self.best)
 
     def thoroughly(self) -> None:
         """Ask for less and less until something is found; then try to better it."""
@@ -155,7 +155,7 @@ class _Solving:
         """
         base = base.copy()
         base[order] = STAY
-        settled = self.offers.gained(base)
+        settled = self.offers.total_gain(base)
         inner = replace(self.offers.only(order), room=self.offers.room - self.offers.used(base))
         enough = self.found.bound - effort.missed * abs(self.found.bound) - settled
         hurry = self.looked > _AT_LENGTH * len(self.offers)
@@ -165,8 +165,8 @@ class _Solving:
         self.looked += answer.looked
         if answer.choice is not None:
             base[order] = answer.choice
-            base = polished(self.offers, base, self.found.price)
-            self.best = base if self.offers.gained(base) > self.gained else self.best
+            base = polish(self.offers, base, self.found.price)
+            self.best = base if self.offers.total_gain(base) > self.gained else self.best
         return answer.bound + settled
 
 

@@ -43,7 +43,7 @@ class Network:
     demand: F64  # (queued tiers, m) D, already stretched by what the background takes
     delay: F64  # (m,) at tiers that serve everybody at once
 
-    def changed(self, demand_factor: float, more_elsewhere: float) -> Network:
+    def with_demand(self, demand_factor: float, more_elsewhere: float) -> Network:
         """The same with other demand on tiers, and more seconds elsewhere."""
         least = LEAST_ELSEWHERE * self.elsewhere
         return Network(

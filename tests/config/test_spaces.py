@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.config import ConfigError, DatabaseConfig
-from agent.config.spaces import completed
+from agent.config.spaces import with_capacity
 from connectors.model import Catalog, Space, UnitTable
 from policies.model.plan import Tier, TierSpeed
 from tests.config.yaml_texts import loaded, values, written
@@ -120,7 +120,7 @@ def test_unknown_figures_stay_unknown_and_known_ones_bound(
     known: Space, configured: int | None, capacity: int | None, free: int | None
 ) -> None:
     """Nothing is invented; an overfull space has no room, never a negative one."""
-    row = completed(known, configured)
+    row = with_capacity(known, configured)
     assert (row.capacity_bytes, row.free_bytes) == (capacity, free)
 
 
@@ -132,14 +132,14 @@ def test_completing_only_ever_takes_room_away(
     used: int, free: int | None, capacity: int | None, configured: int | None
 ) -> None:
     """However the figures lie, neither capacity nor free room grows, and doing it twice changes nothing."""
-    row = completed(space("s", used=used, free=free, capacity=capacity), configured)
+    row = with_capacity(space("s", used=used, free=free, capacity=capacity), configured)
     if capacity is not None:
         assert row.capacity_bytes is not None
         assert row.capacity_bytes <= capacity
     if free is not None:
         assert row.free_bytes is not None
         assert 0 <= row.free_bytes <= free
-    assert completed(row, configured) == row
+    assert with_capacity(row, configured) == row
 
 
 def test_the_kind_gives_the_speed_and_given_figures_win() -> None:

@@ -242,15 +242,15 @@ def test_the_lease_is_exclusive(harness: EngineHarness, connector: Connector) ->
     other = harness.connect()
     try:
         lease = connector.acquire_lease("first")
-        assert lease.held()
+        assert lease.is_held()
         with pytest.raises(LeaseHeld) as caught:
             other.acquire_lease("second")
         assert caught.value.retry is Retry.LATER
         lease.release()
         lease.release()
-        assert not lease.held()
+        assert not lease.is_held()
         second = other.acquire_lease("second")
-        assert second.held()
+        assert second.is_held()
         second.release()
     finally:
         other.close()

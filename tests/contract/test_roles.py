@@ -9,7 +9,7 @@ import pytest
 from connectors.base import Connector
 from connectors.figures import Role, RoleFigures
 from connectors.model import Demand
-from policies.benefit.roles import advice_of_roles, measured
+from policies.benefit.roles import advice_of_roles, is_measured
 from policies.explanation.advice import advice_of
 from policies.model.plan import AdviceCode, PolicySettings
 from policies.placement.balancer import make_plan
@@ -38,7 +38,7 @@ def test_commits_are_waits_for_the_log(harness: EngineHarness, connector: Connec
     demand, _ = demand_of(harness, connector, lambda: harness.commit(COMMITS))
     (log,) = of_role(demand, Role.LOG)
     assert log.writes * demand.seconds >= COMMITS * 0.9 or log.written_bytes > 0
-    assert measured(log)
+    assert is_measured(log)
     assert codes(demand, Role.LOG) <= JUDGED
     assert codes(demand, Role.LOG)
 
@@ -62,7 +62,7 @@ def test_sorts_beyond_memory_show_at_the_temporary_space(harness: EngineHarness,
     demand, _ = demand_of(harness, connector, harness.spill)
     used = [f for f in of_role(demand, Role.TEMP) if f.writes > 0 or f.written_bytes > 0]
     assert used
-    assert all(measured(f) or f.note for f in used)
+    assert all(is_measured(f) or f.note for f in used)
     assert codes(demand, Role.TEMP) & {*JUDGED, AdviceCode.UNKNOWN}
     quiet = [f for f in of_role(calm, Role.TEMP) if f.writes > 0 or f.written_bytes > 0]
     assert not quiet

@@ -22,7 +22,7 @@ from connectors.db2.engine import connect
 from connectors.db2.plan_only import scripts
 from connectors.db2.plan_only.connector import PlanOnlyConnector
 from connectors.db2.plan_only.platforms import Platform, insist_on, platform_of
-from connectors.db2.plan_only.residency import mixed, placed, pools
+from connectors.db2.plan_only.residency import bytes_by_object, mixed_media_pools, pools
 from connectors.db2.plan_only.session import PACKAGE, PlanSession, odbc_string
 from connectors.db2.session.queries import fit, query
 from connectors.db2.settings import Db2Settings
@@ -143,15 +143,15 @@ def test_a_broken_twin_is_no_statement(broken: str) -> None:
 def test_pitfall_29_residency_by_unit() -> None:
     """3 of 4 GiB on an SSD: there. Rows a unit are summed, units that come twice are one, unit 0 is none."""
     rows = [("S", "T", "T", 1, 1, 1, 3 * GIB), ("S", "T", "T", 1, 2, 0, GIB), ("S", "U", "U", 1, 2, 0, GIB)]
-    found = placed(rows, 3)
+    found = bytes_by_object(rows, 3)
     assert (found["S", "T", "T"].fast, found["S", "T", "T"].mostly_fast) == (3 * GIB, True)
     assert not found["S", "U", "U"].mostly_fast
     units = [(1, 1, 1, 100, 40), (1, 1, 1, 100, 40), (1, 2, 0, 900, 300), (1, 3, 0, 900, 100), (0, 0, 0, 5000, 5000)]
     assert [(pool.name, pool.units, pool.capacity, pool.free) for pool in pools(units)] == [
         ("ASP1 HDD", 2, 1800, 400), ("ASP1 SSD", 1, 100, 40),
     ]  # fmt: skip
-    assert mixed(pools(units)) == {1}
-    assert not mixed(pools(units[2:]))
+    assert mixed_media_pools(pools(units)) == {1}
+    assert not mixed_media_pools(pools(units[2:]))
 
 
 def test_pitfall_29_spanning_indexes_are_taken_once() -> None:

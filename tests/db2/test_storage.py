@@ -16,7 +16,7 @@ from connectors.db2.reading.storage import Storage, TableSpace, _Live, _room, _s
 from connectors.db2.reading.tables import protocol_of
 from connectors.db2.routes.space_move import Instance, space_route
 from connectors.db2.routes.statements import Homes, Phase, SpaceChange
-from connectors.db2.session.server import Server, unpacked
+from connectors.db2.session.server import Server, unpack_version
 from connectors.model import Home, Route
 from tests.db2.facts import SETTINGS, SPACE, STORAGE, bundle, space
 
@@ -213,8 +213,8 @@ def test_spaces_that_need_a_second_look() -> None:
 
 def test_versions_are_packed() -> None:
     """VVRRMMFF."""
-    assert unpacked(12010400) == (12, 1, 4, 0)
-    assert unpacked(10050900) == (10, 5, 9, 0)
+    assert unpack_version(12010400) == (12, 1, 4, 0)
+    assert unpack_version(10050900) == (10, 5, 9, 0)
 
 
 def test_pitfall_01_one_member_that_does_not_count_is_enough() -> None:

@@ -29,15 +29,15 @@ def test_a_lost_session_is_a_lost_lease(cluster: Cluster, dbname: str) -> None:
     """When the server ends the session the lease is not held, and somebody else may take it."""
     connector = cluster.connector(dbname)
     lease = connector.acquire_lease("me")
-    assert lease.held()
+    assert lease.is_held()
     with cluster.session(dbname) as dba:
         dba.execute(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'hotplace lease me'"
         )
-    assert not lease.held()
+    assert not lease.is_held()
     lease.release()
     again = connector.acquire_lease("somebody else")
-    assert again.held()
+    assert again.is_held()
     again.release()
     connector.close()
 
@@ -46,9 +46,9 @@ def test_a_name_of_any_length_and_script(cluster: Cluster, dbname: str) -> None:
     """A holder's name that PostgreSQL would cut or change still takes and gives the lease."""
     connector = cluster.connector(dbname)
     lease = connector.acquire_lease("größer " * 20)
-    assert lease.held()
+    assert lease.is_held()
     lease.release()
-    assert not lease.held()
+    assert not lease.is_held()
     connector.close()
 
 

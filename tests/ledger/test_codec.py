@@ -19,7 +19,7 @@ from agent.ledger.file.codec import (
     encode_arrays,
     encode_history,
     merge_history,
-    narrowed,
+    narrow,
 )
 from agent.ledger.rows import Values
 from connectors.model import I64
@@ -90,8 +90,8 @@ def test_folding_conserves_sums_of_rates(rows: list[list[float]]) -> None:
 def test_counts_of_a_long_outage_stay_whole(most: float, dtype: type[np.unsignedinteger[Any]]) -> None:
     """Counts take the narrower type while all fit, and the wider one beyond, whatever their size."""
     counts = np.array([[1.0, most], [0.0, 7.0]])
-    assert narrowed(counts).dtype == dtype
-    assert np.array_equal(narrowed(counts).astype(np.float64), counts)
+    assert narrow(counts).dtype == dtype
+    assert np.array_equal(narrow(counts).astype(np.float64), counts)
 
 
 def test_sums_do_not_overflow() -> None:

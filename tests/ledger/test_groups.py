@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent.ledger import Ask, Ledger, WrongState
+from agent.ledger import Ledger, RequestKind, WrongState
 from agent.ledger.grouping import dropped, groups_of, left_worse
 from agent.model.proposals import ProposedMove, grouped, proposal_from_text, proposal_text
 from agent.model.states import MoveState, ProposalState
@@ -77,7 +77,7 @@ def test_cancelling_an_approved_move_cancels_its_group(ledger: Ledger) -> None:
     """At once, in one transaction, and the answer says what went with it."""
     number = stored(ledger, approve=True)
     end = ledger.moves.rows(proposal_id=number)[2]
-    ask = ledger.asks.ask(end.id, Ask.CANCEL, **WHO, reason="wrong week")
+    ask = ledger.asks.ask(end.id, RequestKind.CANCEL, **WHO, reason="wrong week")
     assert states(ledger, number) == [MoveState.CANCELLED] * 3 + [MoveState.APPROVED] * 2
     assert ask.answer == "it had not begun; with it move 1, 2 of its group"
     assert ledger.audit.verify().ok
@@ -89,10 +89,10 @@ def test_what_runs_of_a_cancelled_group_is_asked_to_stop(ledger: Ledger) -> None
     first, _, end, *_ = ledger.moves.rows(proposal_id=number)
     ledger.moves.transition(first.id, MoveState.PRECHECK, "go")
     ledger.moves.transition(first.id, MoveState.RUNNING, "go")
-    ledger.asks.ask(end.id, Ask.CANCEL, **WHO, reason="wrong week")
+    ledger.asks.ask(end.id, RequestKind.CANCEL, **WHO, reason="wrong week")
     assert [state.value for state in states(ledger, number)[:3]] == ["running", "cancelled", "cancelled"]
     asked = ledger.asks.in_force("shop")[first.id]
-    assert (asked.kind, asked.who) == (Ask.CANCEL, "anna")
+    assert (asked.kind, asked.who) == (RequestKind.CANCEL, "anna")
     assert "move 3 of its group was cancelled by anna: wrong week" in asked.reason
     with pytest.raises(WrongState):
         ledger.proposals.strike(number, 1, **WHO, reason="too late")

@@ -16,7 +16,7 @@ from sqlalchemy import event
 
 from agent.ledger import Ledger
 from agent.ledger.file.schema import HEAD
-from agent.ledger.stored import PARSED_HELD, _parsed
+from agent.ledger.stored import PARSED_HELD, _parse
 from agent.model.proposals import Proposal
 from agent.model.states import ACTIONABLE, MoveState, ProposalState
 from agent.report import report_of
@@ -48,7 +48,7 @@ ASKED: dict[str, Ask] = {
         database="shop", states={MoveState.FAILED}, since=clock.now() - LATELY
     ),
     "what people ask of moves": lambda ledger, _: ledger.asks.in_force("shop"),
-    "what was sent lately": lambda ledger, clock: ledger.moves.sent("shop", clock.now() - LATELY),
+    "what was sent lately": lambda ledger, clock: ledger.moves.sent_statements("shop", clock.now() - LATELY),
     "what is open": lambda ledger, _: ledger.proposals.rows(database="shop", states=OPEN),
     "what is too old": lambda ledger, _: ledger.proposals.expire_due(),
     "history": lambda ledger, _: ledger.moves.latest("shop", 5),
@@ -226,7 +226,7 @@ def test_a_ledger_of_an_older_version_is_brought_up_to_date(path: Path, clock: S
 def test_proposals_that_were_read_do_not_stay_in_memory(path: Path, clock: StillClock) -> None:
     """However many proposals an agent has read, it holds the last few: each is up to megabytes of statements."""
     live(path, YOUNG)
-    _parsed.cache_clear()
+    _parse.cache_clear()
     with Ledger.open(path, clock) as ledger:
         for number in range(1, YOUNG.proposals + 1):
             assert ledger.proposals.row(number).proposal.moves

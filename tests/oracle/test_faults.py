@@ -163,7 +163,7 @@ def test_a_lease_names_its_holder(lab: OracleHarness, connector: OracleConnector
     with pytest.raises(LeaseHeld, match="agent-1"):
         connector.acquire_lease("agent-2")
     lab.server.connection_of(_newest_session(lab, "lease agent-1")).drop()
-    assert not lease.held()
+    assert not lease.is_held()
     lease.release()
     connector.acquire_lease("agent-2").release()
 

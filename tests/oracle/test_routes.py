@@ -10,7 +10,7 @@ import pytest
 from connectors.base import StatementFailed
 from connectors.model import NoRoute, Route, UnitKind
 from connectors.oracle.reading.facts import LobFacts
-from connectors.oracle.reading.names import quoted
+from connectors.oracle.reading.names import quote
 from connectors.oracle.routes.available import routes_of
 from connectors.oracle.routes.statements import action_of
 from connectors.oracle.settings import OracleSettings
@@ -287,7 +287,7 @@ def test_the_same_move_has_the_same_tag() -> None:
 
 def test_names_are_always_quoted() -> None:
     """Case, spaces, semicolons and words of the language are safe; what no Oracle name can hold is refused (f29)."""
-    assert quoted("App", "a;b --") == '"App"."a;b --"'
+    assert quote("App", "a;b --") == '"App"."a;b --"'
     for wrong in ('x"y', "", "a\0b"):
         with pytest.raises(StatementFailed):
-            quoted("APP", wrong)
+            quote("APP", wrong)

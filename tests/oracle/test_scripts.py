@@ -79,7 +79,7 @@ def test_a_mover_can_move(lab: OracleHarness) -> None:
         route = route_to(connector, table.key, lab.target_space)
         run(connector, route)
         run(connector, route, undo=True)
-        assert lease.held()
+        assert lease.is_held()
         lease.release()
         assert not [f for f in connector.doctor() if f.severity in WORSE]
     finally:

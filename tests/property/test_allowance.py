@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget.allowance import Answer, Limits, Need, decide, longest_seconds
+from agent.budget.allowance import Admission, Limits, Need, decide, longest_seconds
 from agent.budget.copy_history import Used
 from policies.calendar import Calendar
 from tests.property.test_windows import calendars, instants
@@ -30,8 +30,8 @@ def test_what_begins_is_in_its_window_and_within_its_caps(
 ) -> None:
     """Promise 5: in a window, within both caps, and predicted to end in it unless it is held at its end."""
     decision = decide(need, limit, so_far, at)
-    assert bool(decision.sentence) == (decision.answer is not Answer.START)
-    if decision.answer is not Answer.START:
+    assert bool(decision.sentence) == (decision.answer is not Admission.START)
+    if decision.answer is not Admission.START:
         return
     assert limit.calendar.contains(at)
     assert limit.bytes is None or so_far.bytes + need.bytes <= limit.bytes
@@ -46,15 +46,15 @@ def test_a_move_that_waits_begins_in_some_window(need: Need, calendar: Calendar,
     """WAIT is a promise: with nothing used, an opening of the next weeks lets it begin; NEVER is the other answer."""
     limit = Limits(calendar=calendar)
     decision = decide(need, limit, Used(0, 0.0), at)
-    if decision.answer is Answer.WAIT:
+    if decision.answer is Admission.WAIT:
         months = (at + timedelta(days=days) for days in range(0, 800, 40))  # most begin in the first: look no further
         openings = (opening for month in months for opening in calendar.openings(month, month + timedelta(days=40)))
-        assert any(decide(need, limit, Used(0, 0.0), opening.start).answer is Answer.START for opening in openings)
+        assert any(decide(need, limit, Used(0, 0.0), opening.start).answer is Admission.START for opening in openings)
 
 
 @given(needs, limits, used, instants)
 def test_less_is_never_refused_where_more_may_begin(need: Need, limit: Limits, so_far: Used, at: datetime) -> None:
     """A smaller move in an emptier window may begin whenever the larger one may, if it is as easily held."""
-    if decide(need, limit, so_far, at).answer is Answer.START and not need.pausable:
+    if decide(need, limit, so_far, at).answer is Admission.START and not need.pausable:
         smaller = Need(key=need.key, bytes=need.bytes // 2, seconds=need.seconds / 2, pausable=False)
-        assert decide(smaller, limit, Used(so_far.bytes // 2, so_far.seconds / 2), at).answer is Answer.START
+        assert decide(smaller, limit, Used(so_far.bytes // 2, so_far.seconds / 2), at).answer is Admission.START

@@ -49,7 +49,7 @@ def test_few_groups_are_decided_best(of: Ways) -> None:
     offers, alone, together = of.offers(answer.whole)
     assert offers.fits(answer.placement.choice)
     assert not np.isin(of.group[alone], together).any()
-    assert answer.placement.gain == pytest.approx(offers.gained(answer.placement.choice))
+    assert answer.placement.gain == pytest.approx(offers.total_gain(answer.placement.choice))
     optimum = max(best(of.offers(each)[0]) for each in every_way(of))
     assert answer.placement.gain == pytest.approx(optimum, rel=3e-5)
     assert optimum - 1e-6 <= answer.placement.bound <= optimum * (1 + 6e-5) + 1e-6

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from connectors.model import F64, I64, SIGNALS, DatabaseDemand, Demand, Sample, Signal
 from policies.demand.counter_deltas import Gap, difference
-from policies.demand.heat import GUEST_HALF_LIVES, HeatState, decided, doubted, empty_heat, update, view
+from policies.demand.heat import (
+    GUEST_HALF_LIVES,
+    HeatState,
+    decision_heat,
+    empty_heat,
+    update,
+    view,
+    with_doubted_guests,
+)
 from policies.model.plan import Plan, PolicySettings, Situation, Verdict
 from policies.placement.balancer import make_plan
 from tests.unit.policies.situations import MIB, NOON, Site, Unit, sample
@@ -53,7 +61,9 @@ def situation(
     resident, since = np.array(fast), (hour - moved) * HOUR
     guests = resident & (since < GUEST_HALF_LIVES * policy.long_half_life_seconds)
     cooling = np.maximum(0.0, policy.cool_down_seconds - since)
-    return replace(base, heat=doubted(decided(view(heat, SLOTS), resident), guests), cooling_seconds=cooling)
+    return replace(
+        base, heat=with_doubted_guests(decision_heat(view(heat, SLOTS), resident), guests), cooling_seconds=cooling
+    )
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from policies.benefit import guards
 from policies.model.plan import Plan, PolicySettings, Situation, TierLimits
 from policies.placement import presolve
 from policies.placement.balancer import make_plan
-from policies.placement.presolve import make_narrow_plan
+from policies.placement.presolve import make_presolved_plan
 from tests.bench.policy import situation as large_situation
 from tests.property.strategies import Case, cases
 
@@ -46,7 +46,7 @@ def both(situation: Situation, rules: PolicySettings, *, demote: bool = True) ->
         patch.object(presolve, "AT_ONCE", 3),
         patch.object(guards, "parts", two_at_a_time),
     ):
-        narrow = make_narrow_plan(situation, rules, demote=demote)
+        narrow = make_presolved_plan(situation, rules, demote=demote)
     return narrow, make_plan(situation, rules, demote=demote)
 
 
@@ -87,7 +87,7 @@ def test_what_nobody_would_move_is_not_weighed() -> None:
     assert_same(narrow, whole)
     assert whole.wait_per_hour > 0
     with patch.object(presolve, "make_plan", wraps=make_plan) as made:
-        make_narrow_plan(young, PolicySettings())
+        make_presolved_plan(young, PolicySettings())
     assert len(made.call_args.args[0].units) == np.count_nonzero(situation.units.space == 0)
 
 
@@ -101,5 +101,5 @@ def test_a_database_of_which_little_is_busy_is_planned_alike() -> None:
     assert_same(narrow, whole)
     assert len(whole.moves) > 10
     with patch.object(presolve, "make_plan", wraps=make_plan) as made:
-        make_narrow_plan(situation, PolicySettings())
+        make_presolved_plan(situation, PolicySettings())
     assert len(made.call_args.args[0].units) < 2000

@@ -36,7 +36,7 @@ def best(of: Offers) -> float:
     for options in product(range(STAY, len(of.gain)), repeat=len(of)):
         choice = np.array(options, dtype=np.int64)
         if of.fits(choice):
-            found = max(found, of.gained(choice))
+            found = max(found, of.total_gain(choice))
     return found
 
 
@@ -46,7 +46,7 @@ def test_few_items_are_decided_best(of: Offers) -> None:
     """The answer fits, nothing beats it, and it says so."""
     answer = place(of)
     assert of.fits(answer.choice)
-    assert answer.gain == pytest.approx(of.gained(answer.choice))
+    assert answer.gain == pytest.approx(of.total_gain(answer.choice))
     assert answer.gain == pytest.approx(best(of))
     assert answer.gain - 1e-6 <= answer.bound <= answer.gain * (1 + 3e-5) + 1e-6  # nearer it does not look
     assert bound(of).gain >= answer.gain - 1e-6
@@ -61,7 +61,7 @@ def test_a_search_that_has_enough_still_proves_a_bound(of: Offers, share: float)
     found = search(of, np.ones((1, len(of.room))), 4000, floor=-1.0, enough=share * most)
     assert found.choice is not None
     assert of.fits(found.choice)
-    assert found.gain == pytest.approx(of.gained(found.choice))
+    assert found.gain == pytest.approx(of.total_gain(found.choice))
     assert found.gain >= min(share * most, most - 1e-6)
     assert found.bound >= most - 1e-6
 

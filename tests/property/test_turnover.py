@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from policies.model.plan import MoveReason, Plan, PolicySettings, Situation
 from policies.placement import balancer
 from policies.placement.balancer import make_plan
-from policies.placement.placement_state import Board, Group
-from policies.placement.plan_draft import Draft
-from policies.placement.turnover import SAVED_WEEKS, WEEK_SECONDS, undrained, within_turnover
+from policies.placement.placement_state import Group, PlacementState
+from policies.placement.plan_draft import PlanDraft
+from policies.placement.turnover import SAVED_WEEKS, WEEK_SECONDS, bucket_level, within_turnover
 from tests.property.strategies import RATES, TWO, Case, cases, units_in
 from tests.unit.policies.referee import carried_out, present, wait_of
 from tests.unit.policies.situations import MIB, Site
@@ -82,7 +82,7 @@ def test_never_less_than_up_to_the_first_that_does_not_pay(given_: tuple[Case, f
     """What a plan would be if it ended there is where this one begins, and what follows only adds to it."""
     seen: list[tuple[list[Group], list[Group]]] = []
 
-    def noted(groups: list[Group], draft: Draft, situation: Situation, board: Board) -> list[Group]:
+    def noted(groups: list[Group], draft: PlanDraft, situation: Situation, board: PlacementState) -> list[Group]:
         seen.append((list(groups), within_turnover(groups, draft, situation, board)))
         return seen[-1][1]
 
@@ -116,15 +116,15 @@ MOVES = st.lists(st.tuples(st.floats(0, 60 * WEEK_SECONDS), st.floats(0, 0.5)), 
 @given(MOVES, st.floats(0.01, 2), st.randoms(use_true_random=False))
 def test_a_bucket_drains(moves: list[tuple[float, float]], per_week: float, random: Random) -> None:
     """It holds no more than what went in and what the last weeks left, in whatever order the moves are told."""
-    level = undrained(moves, per_week)
+    level = bucket_level(moves, per_week)
     shuffled = list(moves)
     random.shuffle(shuffled)
-    assert undrained(shuffled, per_week) == level
+    assert bucket_level(shuffled, per_week) == level
     most_saved = -SAVED_WEEKS * per_week
     assert most_saved <= level <= sum(share for _, share in moves) + 1e-9
     later = [(age + WEEK_SECONDS, share) for age, share in moves]
-    assert abs(undrained(later, per_week) - (max(most_saved, level - per_week) if moves else 0.0)) < 1e-9
-    assert undrained([*moves, (0.0, 0.25)], per_week) >= 0.25 + (most_saved if moves else 0.0)
+    assert abs(bucket_level(later, per_week) - (max(most_saved, level - per_week) if moves else 0.0)) < 1e-9
+    assert bucket_level([*moves, (0.0, 0.25)], per_week) >= 0.25 + (most_saved if moves else 0.0)
 
 
 @settings(deadline=None, max_examples=200)
@@ -134,4 +134,4 @@ def test_no_stretch_of_weeks_turns_over_more_than_was_saved_and_drained(
 ) -> None:
     """What gave way in the last weeks is at most what they drain, what was saved before, and what is left to drain."""
     recently = sum(share for age, share in moves if age < weeks * WEEK_SECONDS)
-    assert recently <= (weeks + SAVED_WEEKS) * per_week + max(0.0, undrained(moves, per_week)) + 1e-9
+    assert recently <= (weeks + SAVED_WEEKS) * per_week + max(0.0, bucket_level(moves, per_week)) + 1e-9

@@ -11,7 +11,7 @@ from connectors.model import Route, Step, UnitKind
 from connectors.simulated.connector import SimulatedConnector
 from connectors.simulated.server.clock import VirtualClock
 from connectors.simulated.server.faults import FaultKind
-from connectors.simulated.server.language import qualified, quote
+from connectors.simulated.server.language import qualify, quote
 from connectors.simulated.server.units import UnitSpec
 from connectors.simulated.server.world import World
 from connectors.simulated.settings import SimulatedSettings
@@ -57,7 +57,7 @@ class SimulatedHarness:
 
     def create(self, name: str, *, lob: bool = False) -> PlayTable:
         """A table without a workload of its own."""
-        key, index_key = qualified("play", name), qualified("play", f"{name}_pkey")
+        key, index_key = qualify("play", name), qualify("play", f"{name}_pkey")
         lob_key = f"{key} LOB {quote('body')}" if lob else None
         specs = [
             UnitSpec(key=key, kind=UnitKind.TABLE, size_bytes=TABLE_BYTES, space="hdd"),
@@ -111,7 +111,7 @@ class SimulatedHarness:
     @contextmanager
     def target_full(self) -> Iterator[None]:
         """Somebody fills the target to the last byte, and clears it again."""
-        key = qualified("play", "filler")
+        key = qualify("play", "filler")
         with self.world.turn():
             free = int(self.world.placement.free_bytes()[self.world.placement.space_row(self.target_space)])
             spec = UnitSpec(key=key, kind=UnitKind.TABLE, size_bytes=free, space=self.target_space)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from connectors.base import ConnectorError
 from connectors.model import UnitKind
-from connectors.simulated.server.language import Move, parse, qualified, quote
+from connectors.simulated.server.language import Move, parse, qualify, quote
 from connectors.simulated.server.units import UnitSpec
 from tests.simulated.worlds import make
 
@@ -45,7 +45,7 @@ class _Run:
             self.move(*action[1:])
             assert self.total() == before
         elif action[0] == "drop":
-            self.world.drop(qualified("shop", action[1]))
+            self.world.drop(qualify("shop", action[1]))
             assert self.total() <= before
         elif action[0] == "create":
             self.create(action[1], action[2], before)
@@ -60,14 +60,14 @@ class _Run:
         with self.connector.open_mover() as self.mover:
             try:
                 suffix = " ONLINE" if online else ""
-                self.mover.run(f"MOVE {word} {qualified('shop', name)} TO SPACE {quote(space)}{suffix}")
+                self.mover.run(f"MOVE {word} {qualify('shop', name)} TO SPACE {quote(space)}{suffix}")
             except ConnectorError:
                 pass
         self.mover = None
 
     def create(self, name: str, size_bytes: int, before: int) -> None:
         """Refused when it does not fit or is there already."""
-        spec = UnitSpec(key=qualified("shop", name), kind=UnitKind.TABLE, size_bytes=size_bytes, space="ssd")
+        spec = UnitSpec(key=qualify("shop", name), kind=UnitKind.TABLE, size_bytes=size_bytes, space="ssd")
         try:
             self.world.create([spec])
         except ConnectorError:
@@ -104,5 +104,5 @@ def test_capacity_holds_and_bytes_are_conserved(seed: int, actions: list[tuple[A
 @given(schema=st.text(min_size=1), name=st.text(min_size=1), space=st.text(min_size=1), online=st.booleans())
 def test_any_name_survives_quoting(schema: str, name: str, space: str, online: bool) -> None:
     """What is quoted is parsed back as the same names, whatever they hold."""
-    sql = f"/* hotplace */ MOVE TABLE {qualified(schema, name)} TO SPACE {quote(space)}{' ONLINE' if online else ''}"
-    assert parse(sql) == Move("TABLE", qualified(schema, name), space, online)
+    sql = f"/* hotplace */ MOVE TABLE {qualify(schema, name)} TO SPACE {quote(space)}{' ONLINE' if online else ''}"
+    assert parse(sql) == Move("TABLE", qualify(schema, name), space, online)

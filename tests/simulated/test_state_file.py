@@ -145,7 +145,7 @@ def test_the_lease_holds_among_processes_and_dies_with_its_process(tmp_path: Pat
         child.kill()
         child.communicate()
     lease = here.acquire_lease("agent B")
-    assert lease.held()
+    assert lease.is_held()
     lease.release()
 
 

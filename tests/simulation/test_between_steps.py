@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent.ledger import Ask, Ledger, MoveRow
+from agent.ledger import Ledger, MoveRow, RequestKind
 from agent.model.proposals import ProposedMove
 from agent.model.states import MoveState
 from agent.service.watch import Watch
@@ -66,7 +66,7 @@ def after_first_result(ledger: Ledger, action: Callable[[], None]) -> None:
 def cancel(site: Site, ledger: Ledger) -> None:
     """Ann no longer wants it, and the executor has had the time to hear of it."""
     (row,) = ledger.moves.rows(database="sim", states={MoveState.RUNNING})
-    ledger.asks.ask(row.id, Ask.CANCEL, who="ann", origin="test", reason="")
+    ledger.asks.ask(row.id, RequestKind.CANCEL, who="ann", origin="test", reason="")
     site.clock.sleep(1.0)
 
 

@@ -76,11 +76,11 @@ def test_acting_that_fails_is_tried_ever_more_seldom(site: Site, monkeypatch: py
             patch.setattr(SimulatedConnector, "identify", refuse)
             rows = len(ledger.audit.rows(limit=10_000))
             for _ in range(600):
-                jobs.guarded(jobs.act, watch)
+                jobs.run_guarded(jobs.act, watch)
                 site.clock.sleep(1.0)
             assert 5 < len(ledger.audit.rows(limit=10_000)) - rows < 40
         site.clock.sleep(LONGEST_REST_SECONDS)
-        jobs.guarded(jobs.act, watch)
+        jobs.run_guarded(jobs.act, watch)
         assert ledger.moves.rows(database="sim")[0].state is MoveState.PLACED
 
 
@@ -94,11 +94,11 @@ def test_a_database_that_is_down_is_told(site: Site, monkeypatch: pytest.MonkeyP
         jobs = Jobs(ledger, site.clock, HistorySettings())
         with monkeypatch.context() as patch:
             patch.setattr(SimulatedConnector, "identify", refuse)
-            jobs.guarded(jobs.sample, watch)
+            jobs.run_guarded(jobs.sample, watch)
             stored = ledger.state.load_document("sim", STATUS)
             assert stored is not None
             assert (stored[1]["error"], stored[1]["failures"]) == ("the server is down", 1)
-        jobs.guarded(jobs.sample, watch)
+        jobs.run_guarded(jobs.sample, watch)
         stored = ledger.state.load_document("sim", STATUS)
         assert stored is not None
         assert stored[1]["error"] is None
@@ -144,10 +144,10 @@ def test_what_acting_leaves_free_is_given_back(site: Site, monkeypatch: pytest.M
         jobs = Jobs(ledger, site.clock, HistorySettings())
         returned: list[int] = []
         monkeypatch.setattr("agent.service.jobs.return_free_blocks", lambda: returned.append(len(returned)))
-        jobs.guarded(jobs.act, watch)
+        jobs.run_guarded(jobs.act, watch)
         assert ledger.moves.latest("sim", 1)[0].state is MoveState.PLACED
         assert len(returned) == 1
-        jobs.guarded(jobs.act, watch)
+        jobs.run_guarded(jobs.act, watch)
         assert len(returned) == 1, "nothing was done, and a trim every second would be dear"
 
 

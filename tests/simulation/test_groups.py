@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.ledger import Ask, Ledger, MoveRow
+from agent.ledger import Ledger, MoveRow, RequestKind
 from agent.model.proposals import Proposal, ProposedMove
 from agent.model.states import MoveState, ProposalState
 from agent.service.metrics import AgentCollector
@@ -36,7 +36,7 @@ def grow(site: Site, key: str, by: int) -> None:
     with site.world.turn():
         placement = site.world.placement
         placement.units.size_bytes[placement.row(key)] += by
-        site.world.changed()
+        site.world.mark_changed()
 
 
 def bring(site: Site, keys: tuple[str, ...], space: str) -> None:
@@ -45,7 +45,7 @@ def bring(site: Site, keys: tuple[str, ...], space: str) -> None:
         placement = site.world.placement
         for key in keys:
             placement.units.space[placement.row(key)] = placement.space_row(space)
-        site.world.changed()
+        site.world.mark_changed()
 
 
 def free(site: Site, space: str = "ssd") -> int:
@@ -286,11 +286,11 @@ def test_a_group_waits_while_its_end_is_held(site: Site) -> None:
         watch.sample()
         number = a_group(site, watch, ledger)
         end = rows(ledger, number)[2]
-        ledger.asks.ask(end.id, Ask.PAUSE, **ANN, reason="backup")
+        ledger.asks.ask(end.id, RequestKind.PAUSE, **ANN, reason="backup")
         site.clock.sleep(MINUTE)
         assert watch.act() == ()
         assert {row.state for row in rows(ledger, number)} == {MoveState.APPROVED}
-        ledger.asks.ask(end.id, Ask.RESUME, **ANN, reason="")
+        ledger.asks.ask(end.id, RequestKind.RESUME, **ANN, reason="")
         watch.act()
         assert {row.state for row in rows(ledger, number)} == {MoveState.PLACED}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from agent.budget.copy_history import since_for, taught_by
-from agent.budget.experience import disturbed_of, experienced
+from agent.budget.experience import disturbed_of, with_experience
 from agent.explanation.decisions import decision_of_proposal, forget, recall
 from agent.explanation.explanation_archive import recall_told
 from agent.ledger import HistorySettings
@@ -122,11 +122,11 @@ def test_moves_teach_what_moving_costs(tmp_path: Path) -> None:
         for _ in range(3):
             site.clock.sleep(MINUTE)
             watch.sample()
-        sent = ledger.moves.sent("sim", since_for(site.clock.now()))
+        sent = ledger.moves.sent_statements("sim", since_for(site.clock.now()))
         taught = taught_by(sent)
         assert taught
         ratios = [1.0, *(each.seconds / each.predicted_seconds for each in taught)]
-        settings = experienced(watch.database, ledger, sent, DatabaseDemand())
+        settings = with_experience(watch.database, ledger, sent, DatabaseDemand())
         assert settings.copy_factors
         assert all(min(ratios) <= each.factor <= max(ratios) for each in settings.copy_factors)
         assert all(each.calm_transactions > 0 for each in disturbed_of(ledger, "sim"))

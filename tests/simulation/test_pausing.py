@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.execution.gate import WAITING
-from agent.ledger import Ask, Ledger, StepState
+from agent.ledger import Ledger, RequestKind, StepState
 from agent.model.states import UNFINISHED, MoveState
 from connectors.simulated.connector import SimulatedConnector
 from tests.simulation.site import Site
@@ -23,13 +23,13 @@ def site(tmp_path: Path) -> Site:
     return Site(tmp_path, policy=FEW_MOVES)
 
 
-def ask(ledger: Ledger, kind: Ask, states: frozenset[MoveState] = UNFINISHED) -> None:
+def ask(ledger: Ledger, kind: RequestKind, states: frozenset[MoveState] = UNFINISHED) -> None:
     """Ann asks something of the first move in one of these states."""
     row = ledger.moves.rows(database="sim", states=states)[0]
     ledger.asks.ask(row.id, kind, who="ann", origin="test", reason="backup runs")
 
 
-def ask_soon(site: Site, ledger: Ledger, kind: Ask) -> None:
+def ask_soon(site: Site, ledger: Ledger, kind: RequestKind) -> None:
     """Ask something of the running move once its copy has begun."""
     site.clock.call_later(SOON, lambda: ask(ledger, kind))
 
@@ -38,12 +38,12 @@ def test_a_held_move_waits_and_goes_on(site: Site) -> None:
     """It is PAUSED with the reason, nothing else begins meanwhile, and then it ends like any other."""
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
-        ask_soon(site, ledger, Ask.PAUSE)
+        ask_soon(site, ledger, RequestKind.PAUSE)
         (held,) = watch.act()
         assert (held.state, held.reason) == (MoveState.PAUSED, "held by ann: backup runs")
         assert watch.act() == ()
         assert ledger.moves.row(held.id).state is MoveState.PAUSED
-        ask(ledger, Ask.RESUME)
+        ask(ledger, RequestKind.RESUME)
         watch.act()
         journal = [(step.sql.split()[3], step.state) for step in ledger.moves.steps(held.id)]
         assert journal == [
@@ -58,9 +58,9 @@ def test_going_on_copies_only_the_rest(site: Site) -> None:
     """What was copied before the hold is not copied again: both parts together take the time of the whole."""
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
-        ask_soon(site, ledger, Ask.PAUSE)
+        ask_soon(site, ledger, RequestKind.PAUSE)
         (held,) = watch.act()
-        ask(ledger, Ask.RESUME)
+        ask(ledger, RequestKind.RESUME)
         watch.act()
         sent, _, again = ledger.moves.steps(held.id)
         assert sent.ended_at is not None
@@ -74,14 +74,14 @@ def test_a_held_move_survives_a_restart(site: Site) -> None:
     """An agent that starts finds it held by the catalog, keeps it PAUSED and goes on with it."""
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
-        ask_soon(site, ledger, Ask.PAUSE)
+        ask_soon(site, ledger, RequestKind.PAUSE)
         (held,) = watch.act()
     with site.agent() as (watch, ledger):
         (found,) = watch.executor.reconcile()
         assert (found.id, found.state) == (held.id, MoveState.PAUSED)
         watch.sample()
         assert watch.act() == ()
-        ask(ledger, Ask.RESUME)
+        ask(ledger, RequestKind.RESUME)
         watch.act()
     check_truth(site)
 
@@ -95,9 +95,9 @@ def run(folder: Path, *, at: int = 0, after: bool = False) -> tuple[Site, int]:
         with site.agent() as (watch, ledger):
             site.approved(watch, ledger)
             doomed = Doomed(ledger, at=at, after=after)
-            ask_soon(site, ledger, Ask.PAUSE)
+            ask_soon(site, ledger, RequestKind.PAUSE)
             watch.act()
-            ask(ledger, Ask.RESUME)
+            ask(ledger, RequestKind.RESUME)
             watch.act()
     except Killed:
         pass
@@ -117,8 +117,8 @@ def test_every_durable_point(tmp_path: Path) -> None:
                 watch.sample()
                 watch.act()
                 for number, wish in ledger.asks.in_force("sim").items():
-                    assert wish.kind is Ask.PAUSE
-                    ledger.asks.ask(number, Ask.RESUME, who="ann", origin="test", reason="")
+                    assert wish.kind is RequestKind.PAUSE
+                    ledger.asks.ask(number, RequestKind.RESUME, who="ann", origin="test", reason="")
                 watch.act()
             check_truth(site)
             assert site.homes() == expected, f"killed {'after' if after else 'before'} durable point {at}"
@@ -130,7 +130,7 @@ def test_what_cannot_be_held_is_let_finish(site: Site, monkeypatch: pytest.Monke
     monkeypatch.setattr(SimulatedConnector, "routes", lambda *a: r[1:] if isinstance(r := online(*a), tuple) else r)
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
-        ask_soon(site, ledger, Ask.PAUSE)
+        ask_soon(site, ledger, RequestKind.PAUSE)
         first, *_ = watch.act()
         assert first.state is MoveState.PLACED
         assert [step.state for step in ledger.moves.steps(first.id)] == [StepState.DONE]
@@ -142,7 +142,7 @@ def test_a_running_move_can_be_cancelled(site: Site) -> None:
     before = site.homes()
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
-        ask_soon(site, ledger, Ask.CANCEL)
+        ask_soon(site, ledger, RequestKind.CANCEL)
         first, *others = watch.act()
         assert (first.state, first.reason) == (MoveState.CANCELLED, "cancelled by ann: backup runs")
         assert {row.state for row in others} == {MoveState.PLACED}
@@ -153,12 +153,15 @@ def test_a_running_move_can_be_cancelled(site: Site) -> None:
 @pytest.mark.parametrize(
     ("kinds", "expected"),
     [
-        ((Ask.PAUSE, Ask.RESUME), [("it is held", MoveState.PAUSED), ("it goes on", MoveState.RUNNING)]),
-        ((Ask.CANCEL,), [("it was cancelled and rolled back", MoveState.CANCELLED)]),
+        (
+            (RequestKind.PAUSE, RequestKind.RESUME),
+            [("it is held", MoveState.PAUSED), ("it goes on", MoveState.RUNNING)],
+        ),
+        ((RequestKind.CANCEL,), [("it was cancelled and rolled back", MoveState.CANCELLED)]),
     ],
 )
 def test_an_answer_comes_when_the_state_agrees_with_it(
-    site: Site, monkeypatch: pytest.MonkeyPatch, kinds: tuple[Ask, ...], expected: list[tuple[str, MoveState]]
+    site: Site, monkeypatch: pytest.MonkeyPatch, kinds: tuple[RequestKind, ...], expected: list[tuple[str, MoveState]]
 ) -> None:
     """Whoever waits for an answer and then looks at the move finds it held, going on, or cancelled."""
     seen: list[tuple[str, MoveState]] = []
@@ -187,9 +190,9 @@ def test_a_held_move_can_be_cancelled(site: Site) -> None:
     before = site.homes()
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
-        ask_soon(site, ledger, Ask.PAUSE)
+        ask_soon(site, ledger, RequestKind.PAUSE)
         (held,) = watch.act()
-        ask(ledger, Ask.CANCEL)
+        ask(ledger, RequestKind.CANCEL)
         watch.act()
         row = ledger.moves.row(held.id)
         assert row.state is MoveState.CANCELLED
@@ -205,12 +208,12 @@ def test_an_approved_move_that_is_to_pause_does_not_begin(site: Site) -> None:
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
         approved = frozenset({MoveState.APPROVED})
-        ask(ledger, Ask.PAUSE, approved)
+        ask(ledger, RequestKind.PAUSE, approved)
         assert watch.act() == ()
         waiting = ledger.state.load_document("sim", WAITING)
         assert waiting is not None
         assert "held by ann: backup runs" in next(iter(waiting[1].values()))
-        ask(ledger, Ask.CANCEL, approved)
+        ask(ledger, RequestKind.CANCEL, approved)
         first = ledger.moves.rows(database="sim")[0]
         assert first.state is MoveState.CANCELLED
         assert ledger.moves.steps(first.id) == []
@@ -227,7 +230,7 @@ def test_what_somebody_holds_at_the_engine_stays_held(site: Site) -> None:
             (held,) = watch.act()
         assert held.state is MoveState.PAUSED
         assert watch.act() == ()
-        ask(ledger, Ask.RESUME)
+        ask(ledger, RequestKind.RESUME)
         watch.act()
     check_truth(site)
 
@@ -240,7 +243,7 @@ def test_cancelled_while_the_agent_dies(site: Site) -> None:
         row = ledger.moves.rows(database="sim")[0]
         for state in (MoveState.PRECHECK, MoveState.RUNNING):
             ledger.moves.transition(row.id, state, "an agent that will die")
-        ask(ledger, Ask.CANCEL)
+        ask(ledger, RequestKind.CANCEL)
     with site.agent() as (watch, ledger):
         watch.sample()
         watch.act()

@@ -68,7 +68,7 @@ def live(site: Site, seen: Counter[str], *, planned_for_windows: bool) -> tuple[
             site.clock.sleep(next_step(site))
             watch.act()
             check_waiting(ledger, seen)
-        return ledger.moves.sent("sim", since), [row.state for row in ledger.moves.rows(database="sim")]
+        return ledger.moves.sent_statements("sim", since), [row.state for row in ledger.moves.rows(database="sim")]
 
 
 def next_step(site: Site) -> float:

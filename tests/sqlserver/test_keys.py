@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from connectors.sqlserver.reading.keys import Name, name_of, object_ids, quoted, table_ids, unit_ids
+from connectors.sqlserver.reading.keys import Name, name_of, object_ids, quote, table_ids, unit_ids
 from connectors.sqlserver.reading.sampler import COUNTERS, by_unit
 
 NAMES = [
@@ -27,7 +27,7 @@ def test_a_key_is_read_as_it_was_written(name: Name) -> None:
 def test_keys_as_written() -> None:
     """By the rules of QUOTENAME, with the partition and the kind after it."""
     assert Name("dbo", "a]b", "ix", 3, lob=True).key == "[dbo].[a]]b].[ix] partition 3 lob"
-    assert quoted("]") == "[]]]"
+    assert quote("]") == "[]]]"
 
 
 @pytest.mark.parametrize("key", ["dbo.t", "[dbo].[t", "[dbo]", "[dbo].[t] partition x", ""])

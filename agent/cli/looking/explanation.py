@@ -10,7 +10,7 @@ from typing import Any
 
 from agent.cli.session import Session
 from agent.explanation.decisions import decision_of_proposal, recall
-from agent.explanation.explanation_archive import Told, recall_told
+from agent.explanation.explanation_archive import ArchivedExplanation, recall_told
 from agent.model.units_of_measure import format_when
 from agent.terminal.exit_codes import CommandError, ExitCode
 from agent.terminal.wording import seconds_per_hour
@@ -38,7 +38,7 @@ def explain_stored(session: Session, unit: str, proposal: int) -> None:
         sentence = explain(decision.situation, decision.plan, row, decision.settings)
         how = f"worked out again from what proposal {proposal} was made from"
     else:
-        told = _told(session, proposal)
+        told = _archived_explanation(session, proposal)
         row = row_of(told.keys, unit)
         key, at, numbers, sentence = told.keys[row], told.at, told.figures[row], told.sentences[row]
         how = f"as proposal {proposal} told it; of what it was made from, no more than its main units is kept"
@@ -60,7 +60,7 @@ def explain_stored(session: Session, unit: str, proposal: int) -> None:
     )
 
 
-def _told(session: Session, proposal: int) -> Told:
+def _archived_explanation(session: Session, proposal: int) -> ArchivedExplanation:
     found = recall_told(session.ledger, session.database.name, proposal)
     if found is None:
         raise CommandError(

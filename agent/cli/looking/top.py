@@ -22,7 +22,7 @@ from agent.config import DatabaseConfig
 from agent.explanation.ranking import RANKING, Ranking, ranking_from_arrays
 from agent.model.units_of_measure import parse_seconds
 from agent.terminal.exit_codes import CommandError, ExitCode
-from agent.terminal.keys import pressed, single_keys
+from agent.terminal.keys import read_key, single_keys
 from agent.terminal.output import Column, printable
 from connectors.amounts import format_bytes, format_seconds
 
@@ -60,10 +60,10 @@ def _show(session: Session, seconds: float, limit: int) -> None:
         key: bytes | None = None
         while key not in ENOUGH:
             width = session.out.console.width
-            parts = [_drawn(_document(session, database, limit), width) for database in session.databases]
+            parts = [_render(_document(session, database, limit), width) for database in session.databases]
             live.update(Lines(*parts), refresh=True)
             if listening:
-                key = pressed(seconds)
+                key = read_key(seconds)
             else:
                 session.clock.sleep(seconds)
 
@@ -131,7 +131,7 @@ def _print(session: Session, document: dict[str, Any]) -> None:
     out.table(COLUMNS, document.pop("lines"))
 
 
-def _drawn(document: dict[str, Any], width: int) -> RenderableType:
+def _render(document: dict[str, Any], width: int) -> RenderableType:
     """The same as something that a terminal of so many cells redraws."""
     head = [
         Text(printable(f"{document['database']}: {document['daemon']['sentence']}"), style="bold"),
@@ -140,7 +140,7 @@ def _drawn(document: dict[str, Any], width: int) -> RenderableType:
         *(Text(printable(move["line"])) for move in document["moves"]),
     ]
     lines = [[printable(cell) for cell in line] for line in document["lines"]]
-    shown = _shown(lines, width)
+    shown = _columns_that_fit(lines, width)
     table = Table(box=None, pad_edge=False)
     for at in shown:
         table.add_column(COLUMNS[at].title, justify="right" if COLUMNS[at].number else "left", no_wrap=True)
@@ -149,7 +149,7 @@ def _drawn(document: dict[str, Any], width: int) -> RenderableType:
     return Lines(*head, Text(""), table, Text(""))
 
 
-def _shown(lines: list[list[str]], width: int) -> list[int]:
+def _columns_that_fit(lines: list[list[str]], width: int) -> list[int]:
     """The columns that the terminal has room for: unit, benefit and verdict say most and go last."""
     cells = zip([column.title for column in COLUMNS], *lines, strict=True)
     widths = [max(map(cell_len, column)) for column in cells]

@@ -14,7 +14,7 @@ from agent.cli.app import Group, command
 from agent.cli.daemon_state import daemon_of
 from agent.cli.deciding.approve import Reason
 from agent.cli.session import Session, actor
-from agent.ledger import Ask, AskRow, WrongState
+from agent.ledger import AskRow, RequestKind, WrongState
 from agent.model.states import ACTIONABLE, MoveState
 from agent.model.units_of_measure import parse_seconds
 from agent.terminal.exit_codes import CommandError, ExitCode
@@ -34,7 +34,7 @@ def pause(
     session: Session, moves: MoveIds = None, every: AllOption = False, reason: Reason = "", wait: WaitOption = WAIT
 ) -> None:
     """Hold a running move where the engine can, and let an approved one not begin; it goes on with `resume`."""
-    _ask(session, Ask.PAUSE, moves or [], every=every, reason=reason, wait=wait)
+    _ask(session, RequestKind.PAUSE, moves or [], every=every, reason=reason, wait=wait)
 
 
 @command(Group.STEER, "hotplace resume 12")
@@ -42,7 +42,7 @@ def resume(
     session: Session, moves: MoveIds = None, every: AllOption = False, reason: Reason = "", wait: WaitOption = WAIT
 ) -> None:
     """Let a held move go on, within its window."""
-    _ask(session, Ask.RESUME, moves or [], every=every, reason=reason, wait=wait)
+    _ask(session, RequestKind.RESUME, moves or [], every=every, reason=reason, wait=wait)
 
 
 @command(Group.STEER, "hotplace cancel 12 --reason 'wrong week'")
@@ -50,10 +50,10 @@ def cancel(
     session: Session, moves: MoveIds = None, every: AllOption = False, reason: Reason = "", wait: WaitOption = WAIT
 ) -> None:
     """Give up an approved, running or held move; what it has copied is rolled back."""
-    _ask(session, Ask.CANCEL, moves or [], every=every, reason=reason, wait=wait)
+    _ask(session, RequestKind.CANCEL, moves or [], every=every, reason=reason, wait=wait)
 
 
-def _ask(session: Session, kind: Ask, numbers: list[int], *, every: bool, reason: str, wait: str) -> None:
+def _ask(session: Session, kind: RequestKind, numbers: list[int], *, every: bool, reason: str, wait: str) -> None:
     if bool(numbers) == every:
         raise CommandError(
             f"say which moves to {kind}: their numbers, or --all",
@@ -74,7 +74,7 @@ def _ask(session: Session, kind: Ask, numbers: list[int], *, every: bool, reason
     session.out.document({"database": session.database.name, "asked": [_document(session, row) for row in answers]})
 
 
-def _asked_of(session: Session, kind: Ask, numbers: list[int], reason: str) -> list[AskRow]:
+def _asked_of(session: Session, kind: RequestKind, numbers: list[int], reason: str) -> list[AskRow]:
     """Ask each; the first that refuses ends it."""
     who = actor()
     return [
@@ -83,7 +83,7 @@ def _asked_of(session: Session, kind: Ask, numbers: list[int], reason: str) -> l
     ]
 
 
-def _asked_of_all(session: Session, kind: Ask, reason: str) -> list[AskRow]:
+def _asked_of_all(session: Session, kind: RequestKind, reason: str) -> list[AskRow]:
     """Ask every move that it means something to."""
     who, asked = actor(), []
     for row in session.ledger.moves.rows(database=session.database.name, states=ACTIONABLE):

@@ -90,7 +90,7 @@ def balance(
         if container and take_out(session, watch, str(space), container, propose=propose):
             return
         look(session, watch, observe)
-        planning = _planned(watch.plan(wanted, limit, traced=trace))
+        planning = _make_planning(watch.plan(wanted, limit, traced=trace))
         proposal = watch.proposal(planning)
         number = watch.propose(planning) if propose else None
         stored = None if number is None else session.ledger.proposals.row(number)
@@ -108,7 +108,7 @@ def balance(
     session.out.document(_document(session, mode, planning, proposal, reports, stored, propose=propose))
 
 
-def _planned(planning: Planning | None) -> Planning:
+def _make_planning(planning: Planning | None) -> Planning:
     assert planning is not None, "there is a sample"
     return planning
 

@@ -51,9 +51,9 @@ def simulate(
 ) -> None:
     """Play the recorded history again under other settings; asks no database and changes nothing."""
     now = session.clock.now()
-    lasts = _parsed(parse_seconds, since, "--since")
+    lasts = _parse_option(parse_seconds, since, "--since")
     configured = session.database.plan_seconds
-    every = configured if plan_every is None else _parsed(parse_seconds, plan_every, "--plan-every")
+    every = configured if plan_every is None else _parse_option(parse_seconds, plan_every, "--plan-every")
     situation, slots = start_of(session.ledger, session.database.name)
     situation = _with_speeds(_with_capacities(situation, capacity or []), random_read or [])
     played = play(
@@ -69,7 +69,7 @@ def simulate(
     session.out.document({"database": session.database.name, "plan_every_seconds": every, **_document(played)})
 
 
-def _parsed(parse: Callable[[str], T], text: str, option: str) -> T:
+def _parse_option(parse: Callable[[str], T], text: str, option: str) -> T:
     try:
         return parse(text)
     except ValueError as error:
@@ -98,7 +98,7 @@ def _pairs(given: list[str], known: list[str], option: str) -> dict[str, str]:
 def _with_capacities(situation: Situation, given: list[str]) -> Situation:
     names = _spaces_by_name(situation)
     pairs = _pairs(given, list(names), "--capacity")
-    sizes = {names[name]: _parsed(parse_bytes, text, "--capacity") for name, text in pairs.items()}
+    sizes = {names[name]: _parse_option(parse_bytes, text, "--capacity") for name, text in pairs.items()}
     spaces = tuple(
         replace(space, capacity_bytes=sizes[space.name], free_bytes=sizes[space.name] - space.used_bytes)
         if space.name in sizes
@@ -130,7 +130,7 @@ def _configured(speed: TierSpeed, seconds: float) -> TierSpeed:
 
 def _with_speeds(situation: Situation, given: list[str]) -> Situation:
     pairs = _pairs(given, [tier.name for tier in situation.tiers], "--random-read")
-    seconds = {name: _parsed(parse_seconds, text, "--random-read") for name, text in pairs.items()}
+    seconds = {name: _parse_option(parse_seconds, text, "--random-read") for name, text in pairs.items()}
     tiers = tuple(
         replace(tier, speed=_configured(tier.speed, seconds[tier.name])) if tier.name in seconds else tier
         for tier in situation.tiers
@@ -156,7 +156,7 @@ def _limits(session: Session, windows: list[str]) -> Limits:
     limits = limits_of(session.database)
     if not windows:
         return limits
-    parsed = tuple(_parsed(parse_window, text, "--window") for text in windows)
+    parsed = tuple(_parse_option(parse_window, text, "--window") for text in windows)
     return replace(limits, calendar=replace(limits.calendar, windows=parsed))
 
 

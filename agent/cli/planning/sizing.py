@@ -22,8 +22,8 @@ from agent.what_if.sizing import (
     KNEE_MEANS,
     QUEUES_MEAN,
     QUEUES_UNKNOWN,
-    Answer,
     KeptBack,
+    SizingAnswer,
     answer_document,
     answer_of,
     csv_text,
@@ -86,7 +86,7 @@ def sizing_command(
 
 
 def _prices(
-    answer: Answer, price: Iterable[str], drive_iops: Iterable[str], raid: int | None
+    answer: SizingAnswer, price: Iterable[str], drive_iops: Iterable[str], raid: int | None
 ) -> tuple[TierPrice, TierPrice]:
     """What was said of the fastest and of the slowest tier: here, or else in the configuration."""
     names = [answer.tiers[0].name, answer.tiers[-1].name]
@@ -130,7 +130,7 @@ def write_file(path: Path, text: str) -> None:
         ) from error
 
 
-def _curve(answer: Answer) -> Curve:
+def _curve(answer: SizingAnswer) -> Curve:
     z = answer.sizing
     marks = [Mark(sign="K", name="knee", size_bytes=z.knee.size_bytes, saved_per_hour=z.knee.saved_per_hour)]
     marks.append(
@@ -148,7 +148,7 @@ def _curve(answer: Answer) -> Curve:
     )
 
 
-def _print(session: Session, answer: Answer) -> None:
+def _print(session: Session, answer: SizingAnswer) -> None:
     out = session.out
     z, fast, slow = answer.sizing, answer.tiers[0].name, answer.tiers[-1].name
     out.line(f"{answer.database}: what {fast} saves over {slow}", style="bold")
@@ -181,7 +181,7 @@ def _print(session: Session, answer: Answer) -> None:
         _print_drives(out, answer)
 
 
-def _print_drives(out: Output, answer: Answer) -> None:
+def _print_drives(out: Output, answer: SizingAnswer) -> None:
     """By which rates drives were counted."""
     rates = [
         f"{tier.name} {price.drive_iops:,.0f}"
@@ -194,7 +194,7 @@ def _print_drives(out: Output, answer: Answer) -> None:
     out.line("a block that was read ahead counts as one I/O, so numbers of drives are upper bounds")
 
 
-def _facts(answer: Answer) -> list[tuple[str, str]]:
+def _facts(answer: SizingAnswer) -> list[tuple[str, str]]:
     z = answer.sizing
     known = "" if z.present_known else ", at least: the room of a space is unknown"
     facts = [
@@ -220,7 +220,7 @@ def _rows(z: Sizing) -> list[tuple[str, Point]]:
     return sorted(named, key=lambda row: row[1].size_bytes)
 
 
-def _columns(answer: Answer) -> list[Column]:
+def _columns(answer: SizingAnswer) -> list[Column]:
     titles = ["size", "saves/h", "between", "of all", "at best", "next GiB saves/h", "units", "of units", "of bytes"]
     if answer.cost(answer.sizing.knee) is not None:
         titles += ["cost/year", "per h/h saved"]
@@ -228,7 +228,7 @@ def _columns(answer: Answer) -> list[Column]:
     return [Column("point"), *(Column(title, number=True) for title in titles)]
 
 
-def _drive_titles(answer: Answer) -> dict[str, str]:
+def _drive_titles(answer: SizingAnswer) -> dict[str, str]:
     known = answer.drives(answer.sizing.knee)
     titles = {
         "fast_drives": f"{answer.tiers[0].name} drives",
@@ -238,7 +238,7 @@ def _drive_titles(answer: Answer) -> dict[str, str]:
     return {key: title for key, title in titles.items() if known[key] is not None}
 
 
-def _cells(answer: Answer, name: str, point: Point) -> list[str]:
+def _cells(answer: SizingAnswer, name: str, point: Point) -> list[str]:
     z = answer.sizing
     cells = [
         name,
@@ -262,7 +262,7 @@ def _cells(answer: Answer, name: str, point: Point) -> list[str]:
     return cells + [str(drives[key]) for key in _drive_titles(answer)]
 
 
-def _print_advice(out: Output, answer: Answer) -> None:
+def _print_advice(out: Output, answer: SizingAnswer) -> None:
     """What the curve says, in sentences."""
     z, fast = answer.sizing, answer.tiers[0].name
     out.line()
@@ -285,7 +285,7 @@ def _print_advice(out: Output, answer: Answer) -> None:
         out.line(f"{fast} is at its knee or beyond it: another GiB saves {seconds_per_hour(z.present.shadow_price)}")
 
 
-def without_buying(answer: Answer) -> list[str]:
+def without_buying(answer: SizingAnswer) -> list[str]:
     """What the room that there is could save, what a plan saves of it now, and why not more."""
     idle, found = answer.idle_per_hour, answer.plannable
     lines = [f"without buying: the present size could save {seconds_per_hour(idle)} more at today's latencies"]
@@ -310,7 +310,7 @@ def _units(each: KeptBack) -> str:
 
 def _fleet(session: Session) -> ExitCode:
     """Every database by what its next GiB saves; one that cannot be read is named and does not stop the others."""
-    answers: list[Answer] = []
+    answers: list[SizingAnswer] = []
     failed: list[tuple[str, HotplaceError]] = []
     for database in session.databases:
         try:
@@ -338,7 +338,7 @@ FLEET_COLUMNS = (
 )  # fmt: skip
 
 
-def _fleet_cells(answer: Answer) -> tuple[str, ...]:
+def _fleet_cells(answer: SizingAnswer) -> tuple[str, ...]:
     row = fleet_document(answer)
     return (
         answer.database,

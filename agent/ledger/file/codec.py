@@ -103,7 +103,7 @@ class Pieces:
         return np.concatenate([np.zeros(0, np.uint8), *self.make()])
 
 
-def narrowed(counts: F64 | NDArray[np.uint64]) -> Values:
+def narrow(counts: F64 | NDArray[np.uint64]) -> Values:
     """Whole numbers from 0 in the narrower of two types that holds all: an interval may be as long as an outage was."""
     fits = counts.max(initial=0) <= np.iinfo(_TYPES[0]).max
     return counts.astype(_TYPES[0] if fits else np.uint64)
@@ -172,7 +172,7 @@ def merge_history(parts: list[tuple[I64, Values]]) -> tuple[I64, Values]:
     if not len(merged):
         return merged, values.astype(_TYPES[0])
     sums = np.add.reduceat(values[:, order], starts, axis=1)
-    return merged, sums if floats else narrowed(sums)
+    return merged, sums if floats else narrow(sums)
 
 
 def encode_arrays(arrays: Mapping[str, Column]) -> bytes:

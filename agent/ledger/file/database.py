@@ -18,7 +18,7 @@ from sqlalchemy import Column, ColumnClause, Connection, QueuePool, Table, creat
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import OperationalError
 
-from agent.ledger.errors import translated
+from agent.ledger.errors import translate_error
 
 _V = TypeVar("_V")
 BUSY_SECONDS = 20.0  # how long a writer waits for another one
@@ -88,7 +88,7 @@ class Database:
             try:
                 driver.executescript(statement)  # to its end, which execute() leaves out where no column comes back
             except sqlite3.Error as error:
-                raise translated(self.path, error) or OperationalError(statement, None, error) from error
+                raise translate_error(self.path, error) or OperationalError(statement, None, error) from error
             finally:
                 driver.set_progress_handler(None, INSTRUCTIONS_BETWEEN)
                 driver.execute(f"PRAGMA busy_timeout={_milliseconds(self._busy_seconds)}")
@@ -112,7 +112,7 @@ class Database:
         return connection
 
     def _translate(self, context: ExceptionContext) -> None:
-        error = translated(self.path, context.original_exception)
+        error = translate_error(self.path, context.original_exception)
         if error is not None:
             raise error from context.original_exception
 
@@ -133,7 +133,7 @@ def in_parts(values: Iterable[_V], most: int) -> Iterator[list[_V]]:
         yield rest[start : start + most]
 
 
-def inserted(connection: Connection, table: Table, values: Mapping[str, Any]) -> int:
+def insert_row(connection: Connection, table: Table, values: Mapping[str, Any]) -> int:
     """Insert one row and return the number it got."""
     key = connection.execute(insert(table), values).inserted_primary_key
     assert key is not None, "one row was inserted"

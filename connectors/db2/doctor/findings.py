@@ -51,7 +51,7 @@ def insist_on_object_metrics(server: Server) -> None:
     """
     if not server.counts_objects and not server.too_old_for_objects:
         raise StatementFailed(
-            f"mon_obj_metrics is {_said(server.object_metrics)}: reads of objects are not counted, which is not none",
+            f"mon_obj_metrics is {_join_values(server.object_metrics)}: reads of objects are not counted",
             advice=f"{EXTENDED_ON.format(server.database)}; on every member.",
         )
 
@@ -81,11 +81,11 @@ def examine(session: ReadSession, settings: Db2Settings, server: Server, *, shar
         ConnectorError: the server did not answer.
     """
     found = [check(server) for check in _CHECKS]
-    found += [_granted(session, settings, name) for name in FUNCTIONS]
+    found += [_query_finding(session, settings, name) for name in FUNCTIONS]
     found += unreadable(session, settings)
     found += [*moving_rights(session, settings), _lease(session)]
-    found += _unfinished(session)
-    found += _skewed(session, server)
+    found += _unfinished_move_findings(session)
+    found += _skew_findings(session, server)
     found += pool_findings(session)
     if not any(finding.code == "execute_missing" and finding.values["query"] == "sample_spaces" for finding in found):
         found += storage_findings(read_storage(session, shared=shared))
@@ -122,7 +122,7 @@ def _objects(server: Server) -> Finding:
     return Finding(
         severity=Severity.ERROR,
         code="mon_obj_metrics_off",
-        sentence=f"mon_obj_metrics is {_said(server.object_metrics)}, not EXTENDED on all members: nothing to rank by",
+        sentence=f"mon_obj_metrics is {_join_values(server.object_metrics)}, not EXTENDED on all members: no ranking",
         remedy=EXTENDED_ON.format(server.database),
     )
 
@@ -133,7 +133,7 @@ def _requests(server: Server) -> Finding:
     return Finding(
         severity=Severity.WARNING,
         code="mon_req_metrics_off",
-        sentence=f"mon_req_metrics is {_said(server.request_metrics)}: how much of all time is waiting cannot be told",
+        sentence=f"mon_req_metrics is {_join_values(server.request_metrics)}: the share of waiting is unknown",
         remedy=f"UPDATE DB CFG FOR {server.database} USING MON_REQ_METRICS BASE IMMEDIATE",
     )
 
@@ -185,7 +185,7 @@ def _revalidation(server: Server) -> Finding:
 _CHECKS: tuple[Callable[[Server], Finding], ...] = (_version, _objects, _requests, _role, _topology, _revalidation)
 
 
-def _granted(session: ReadSession, settings: Db2Settings, name: str) -> Finding:
+def _query_finding(session: ReadSession, settings: Db2Settings, name: str) -> Finding:
     """Whether the query of that name is answered."""
     function, lost = FUNCTIONS[name]
     try:
@@ -225,7 +225,7 @@ def _lease(session: ReadSession) -> Finding:
     )
 
 
-def _unfinished(session: ReadSession) -> list[Finding]:
+def _unfinished_move_findings(session: ReadSession) -> list[Finding]:
     rows = session.optional_rows("unfinished_moves", doing="looking for unfinished moves") or []
     return [
         Finding(
@@ -240,7 +240,7 @@ def _unfinished(session: ReadSession) -> list[Finding]:
     ]
 
 
-def _skewed(session: ReadSession, server: Server) -> list[Finding]:
+def _skew_findings(session: ReadSession, server: Server) -> list[Finding]:
     """Database partitions that work much harder than the others: an average would hide them."""
     if server.partitions < 2 or server.purescale:
         return []
@@ -266,5 +266,5 @@ def _capability(name: str, available: bool, what: str, advice: str) -> Capabilit
     return Capability(name=name, available=available, because=f"{verb} {what}", advice="" if available else advice)
 
 
-def _said(values: Sequence[str]) -> str:
+def _join_values(values: Sequence[str]) -> str:
     return "/".join(sorted(set(values))) or "not to be read"

@@ -21,7 +21,7 @@ class Db2Lease:
     def __init__(self, connection: Connection) -> None:
         self._connection: Connection | None = connection
 
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Whether the session that locked the table still answers: the lock lives as long as it does."""
         if self._connection is None:
             return False
@@ -58,11 +58,11 @@ def acquire_lease(settings: Db2Settings, holder: str) -> Db2Lease:
         send(connection, query("lease_take").text)
     except DriverError as error:
         close_quietly(connection)
-        raise _refused(translate(diagnose(str(error)), f"taking the lease for {holder}")) from error
+        raise _refusal(translate(diagnose(str(error)), f"taking the lease for {holder}")) from error
     return Db2Lease(connection)
 
 
-def _refused(error: ConnectorError) -> ConnectorError:
+def _refusal(error: ConnectorError) -> ConnectorError:
     if isinstance(error, LockNotObtained):
         return LeaseHeld(
             f"another agent acts on this database: {TABLE} is locked",

@@ -25,7 +25,7 @@ from connectors.db2.reading.table_state import with_condition
 from connectors.db2.reading.tables import MoveProtocol, TableFacts, find_table, read_protocol
 from connectors.db2.routes.restrictions import refusal
 from connectors.db2.routes.statements import CANCEL, Homes, Phase, change_of, phase_of
-from connectors.db2.routes.table_room import Room, cramped, free_in
+from connectors.db2.routes.table_room import Room, free_in, spaces_without_room
 from connectors.db2.session.errors import diagnose, outcome_unknown, translate
 from connectors.db2.session.sessions import (
     Connection,
@@ -224,7 +224,7 @@ class Db2Mover(Closing):
             raise StatementFailed(f"{step.purpose}: {against[1]}", advice="Plan again.")
         beside = bytes_beside(self._eye, table, phase.homes, shared=self._shared)
         free = free_in(read_storage(self._eye, shared=self._shared), beside)
-        for short in cramped(table, Room(beside=beside, free=free)):
+        for short in spaces_without_room(table, Room(beside=beside, free=free)):
             raise SpaceFull(f"{step.purpose}: {short}", advice="Or let a plan move the whole table at once.")
 
     def _step_back(self, phase: Phase, error: ConnectorError) -> None:

@@ -28,7 +28,7 @@ class Look:
     storage: Storage
     state: Rebalance
 
-    def arrived(self, change: SpaceChange) -> bool:
+    def has_arrived(self, change: SpaceChange) -> bool:
         """All four facts: no rebalance, mode at rest, no dropped path, every container where the change wants it."""
         return not self.moving and space_arrived(self.storage, self.space, change)
 
@@ -78,7 +78,7 @@ class SpaceChanger:
             StatementFailed: it ended and the containers are not all there.
         """
         seen = self._look(change.space)
-        if seen.arrived(change):
+        if seen.has_arrived(change):
             return
         if seen.state.suspended and change.resumes:
             self._send(step.sql, step.purpose)
@@ -87,7 +87,7 @@ class SpaceChanger:
                 return  # given to that group before, and nothing copied yet: REBALANCE is the next step
             self._refuse_backup(step)
             self._send(step.sql, step.purpose)
-            if not self._known(step, lambda: self._begins(change)):
+            if not self._result_of(step, lambda: self._begins(change)):
                 if change.group:
                     return
                 within = format_seconds(self._settings.rebalance_begins_within)
@@ -95,7 +95,7 @@ class SpaceChanger:
                     f"{step.purpose}: no rebalance began within {within}",
                     advice=f"Look at MON_GET_REBALANCE_STATUS and db2diag.log for {change.space}.",
                 )
-        self._known(step, lambda: self._wait(step, change))
+        self._result_of(step, lambda: self._wait(step, change))
 
     def resume(self, step: Step, change: SpaceChange) -> None:
         """Go on with a rebalance that is held, to its end; its statement is sent only where one is.
@@ -104,13 +104,13 @@ class SpaceChanger:
             ConnectorError: as ``run``.
         """
         seen = self._look(change.space)
-        if seen.arrived(change):
+        if seen.has_arrived(change):
             return
         if seen.state.suspended:
             self._send(step.resume_sql, f"going on: {step.purpose}")
-        self._known(step, lambda: self._wait(step, change))
+        self._result_of(step, lambda: self._wait(step, change))
 
-    def _known(self, step: Step, look: Callable[[], Result]) -> Result:
+    def _result_of(self, step: Step, look: Callable[[], Result]) -> Result:
         """What is seen after the statement was sent.
 
         Raises:
@@ -144,7 +144,7 @@ class SpaceChanger:
         until = self._clock.monotonic() + self._settings.rebalance_begins_within
         while True:
             seen = self._look(change.space)
-            if seen.moving or seen.arrived(change):
+            if seen.moving or seen.has_arrived(change):
                 return True
             if self._clock.monotonic() >= until or self._signals.interrupted.is_set():
                 return False
@@ -155,7 +155,7 @@ class SpaceChanger:
         idle = still = 0
         while True:
             seen = self._look(change.space)
-            if seen.arrived(change):
+            if seen.has_arrived(change):
                 return
             still = still + 1 if seen.state.suspended else 0
             if still > 1 or (still and self._signals.held.is_set()):  # once may be the moment after a RESUME

@@ -43,7 +43,7 @@ TRACE_MINUTES = 1440
 class NoLease:
     """Nothing acts, so nothing has to be kept from acting at once."""
 
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Always."""
         return True
 

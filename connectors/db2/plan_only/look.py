@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from connectors.db2.plan_only import scripts
-from connectors.db2.plan_only.residency import Placed, mixed, placed, pool_name, pools
+from connectors.db2.plan_only.residency import Placed, bytes_by_object, mixed_media_pools, pool_name, pools
 from connectors.db2.plan_only.session import PlanSession, Row
 from connectors.db2.reading.names import Key, Part
 from connectors.model import Space, UnitKind
@@ -48,7 +48,7 @@ def look_at_i(session: PlanSession) -> Look:
     partitions, indexes = session.rows("i_partitions"), session.rows("i_indexes")
     reads = {tuple(str(part) for part in row[:3]): row for row in session.rows("i_reads")}
     found = pools((row[3], row[4], row[5], row[7], row[8]) for row in partitions)
-    both = mixed(found)
+    both = mixed_media_pools(found)
     spaces = tuple(
         Space(
             name=pool.name, path="", used_bytes=pool.capacity - pool.free, free_bytes=pool.free,
@@ -56,12 +56,12 @@ def look_at_i(session: PlanSession) -> Look:
         )
         for pool in found
     )  # fmt: skip
-    tables = placed(partitions, 3)
+    tables = bytes_by_object(partitions, 3)
     several = {name[:2] for name in tables if sum(other[:2] == name[:2] for other in tables) > 1} if tables else set()
     units = [
         _table_of_i(name, at, reads.get(name), both, partitioned=name[:2] in several) for name, at in tables.items()
     ]
-    units += [_index_of_i(name, at, both) for name, at in placed(indexes, 5).items()]
+    units += [_index_of_i(name, at, both) for name, at in bytes_by_object(indexes, 5).items()]
     known = {space.name for space in spaces}
     return Look(
         spaces, tuple(unit for unit in units if unit.space in known), "the same with UNIT(*ANY), ALTER UNIT ANY"

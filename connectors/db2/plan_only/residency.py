@@ -54,7 +54,7 @@ def pool_name(asp: int, *, fast: bool) -> str:
     return f"ASP{asp} {'SSD' if fast else 'HDD'}"
 
 
-def placed(rows: Iterable[Row], names: int) -> dict[tuple[str, ...], Placed]:
+def bytes_by_object(rows: Iterable[Row], names: int) -> dict[tuple[str, ...], Placed]:
     """Bytes of each object.
 
     Args:
@@ -91,7 +91,7 @@ def pools(rows: Iterable[Row]) -> tuple[Pool, ...]:
     return tuple(found)
 
 
-def mixed(found: Iterable[Pool]) -> frozenset[int]:
+def mixed_media_pools(found: Iterable[Pool]) -> frozenset[int]:
     """ASPs with both media: only there do *HSM and *MP balance anything."""
     media: dict[int, set[bool]] = {}
     for pool in found:

@@ -115,14 +115,14 @@ def _read(session: ReadSession, *, shared: bool, folders: Mapping[str, str] | No
         storage=read_storage(session, shared=shared, folders=folders),
         tables=session.rows("tables", doing="reading tables"),
         lobs=frozenset((row[0], row[1]) for row in session.rows("lob_tables", doing="reading LOB columns")),
-        partitions=_grouped(session.rows("partitions", doing="reading data partitions"), 2),
+        partitions=_group_rows(session.rows("partitions", doing="reading data partitions"), 2),
         indexes=session.rows("indexes", doing="reading indexes"),
-        pieces=_grouped(session.rows("index_partitions", doing="reading index partitions"), 3),
+        pieces=_group_rows(session.rows("index_partitions", doing="reading index partitions"), 3),
         pages=pages_of(session.rows("object_pages", doing="reading sizes"), shared=shared),
     )
 
 
-def _grouped(rows: Iterable[Row], columns: int) -> dict[Any, list[Row]]:
+def _group_rows(rows: Iterable[Row], columns: int) -> dict[Any, list[Row]]:
     """Rows by their first columns."""
     found: defaultdict[Any, list[Row]] = defaultdict(list)
     for row in rows:

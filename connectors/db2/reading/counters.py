@@ -49,9 +49,9 @@ def of_tables(rows: Sequence[Row], disturbed: Disturbed) -> Counted:
     schemas, names, partitions = _texts(columns[0]), _texts(columns[1]), columns[2]
     space, file, data, data_read, xda, xda_read, col, col_read = map(_numbers, columns[4:12])
     inserted, updated, deleted, direct = map(_numbers, columns[14:18])
-    touched = _touched(disturbed, schemas, names)
+    touched = _utility_samples(disturbed, schemas, names)
     home = (np.maximum(space, 0) << _FILE_BITS) + np.maximum(file, 0)
-    tables = _counted(
+    tables = _with_counters(
         _units(Part.TABLE, schemas, names, repeat(0), partitions),
         logical_reads=data + col,
         physical_reads=data_read + col_read,
@@ -61,32 +61,32 @@ def of_tables(rows: Sequence[Row], disturbed: Disturbed) -> Counted:
         home_complement=_ALL_HOMES - home,
     )
     some = (xda != 0) | (xda_read != 0) | (direct != 0)
-    lobs = _counted(
+    lobs = _with_counters(
         _units(Part.LOB, *(compress(column, some) for column in (schemas, names, repeat(0), partitions))),
         logical_reads=xda[some],
         physical_reads=xda_read[some],
         direct_read_requests=direct[some],
         disturbed=touched[some],
     )
-    return _joined((tables, lobs))
+    return _concatenate((tables, lobs))
 
 
 def of_indexes(rows: Sequence[Row], disturbed: Disturbed) -> Counted:
     """Rows of ``sample_indexes``, at least one."""
     columns = tuple(zip(*rows, strict=True))
     schemas, names, numbers, partitions = _texts(columns[0]), _texts(columns[1]), _numbers(columns[2]), columns[3]
-    return _counted(
+    return _with_counters(
         _units(Part.INDEX, schemas, names, numbers.tolist(), partitions),
         logical_reads=_numbers(columns[5]),
         physical_reads=_numbers(columns[6]),
         rows_changed=_numbers(columns[8]),
-        disturbed=_touched(disturbed, schemas, names),
+        disturbed=_utility_samples(disturbed, schemas, names),
     )
 
 
 def by_unit(parts: Sequence[Counted]) -> tuple[I64, I64]:
     """Ids ascending and counters of shape ``(len(COUNTERS), units)``, members added up; idle units are absent."""
-    rows = _joined(parts)
+    rows = _concatenate(parts)
     folding = Folding(rows.unit)
     counters = np.empty((len(COUNTERS), len(folding.starts)), dtype=np.int64)
     for total, column, by in zip(counters, rows.counters, _FOLDED_BY.values(), strict=True):
@@ -94,15 +94,15 @@ def by_unit(parts: Sequence[Counted]) -> tuple[I64, I64]:
     return busy(folding.keys[0], counters)
 
 
-def _joined(parts: Sequence[Counted]) -> Counted:
-    none = _counted(np.zeros(0, dtype=np.int64))
+def _concatenate(parts: Sequence[Counted]) -> Counted:
+    none = _with_counters(np.zeros(0, dtype=np.int64))
     parts = (none, *parts)
     return Counted(
         np.concatenate([part.unit for part in parts]), np.concatenate([part.counters for part in parts], axis=1)
     )
 
 
-def _counted(unit: I64, **columns: I64) -> Counted:
+def _with_counters(unit: I64, **columns: I64) -> Counted:
     """Those counters; the others are zero."""
     counters = np.zeros((len(COUNTERS), len(unit)), dtype=np.int64)
     for name, column in columns.items():
@@ -116,7 +116,7 @@ def _units(
     return np.fromiter(map(physical_id, repeat(part), schemas, names, numbers, partitions), dtype=np.int64)
 
 
-def _touched(disturbed: Disturbed, schemas: Sequence[str], names: Sequence[str]) -> I64:
+def _utility_samples(disturbed: Disturbed, schemas: Sequence[str], names: Sequence[str]) -> I64:
     """At how many samples a utility worked on the table of each row."""
     if not disturbed:
         return np.zeros(len(names), dtype=np.int64)

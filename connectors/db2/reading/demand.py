@@ -41,8 +41,8 @@ def classify(interval: Interval, homes: Homes) -> Demand:
     counts[Signal.SYNC_READ] = physical * share
     counts[Signal.PREFETCHED_READ] = physical * (1.0 - share)
     counts[Signal.DIRECT_READ] = interval.deltas["direct_read_requests"]
-    counts[Signal.ASYNC_WRITE] = _written(interval, home)
-    observed = _observed(interval, home)
+    counts[Signal.ASYNC_WRITE] = _pages_written(interval, home)
+    observed = _is_observed(interval, home)
     return demand_of(interval, counts, observed, estimated=ESTIMATED, spaces=_space_rates(interval))
 
 
@@ -90,7 +90,7 @@ def _space_deltas(interval: Interval, word: str, numbers: I64) -> F64:
     return np.array([interval.database.get(space_key(word, int(n)), np.nan) for n in numbers], dtype=np.float64)
 
 
-def _written(interval: Interval, home: I64) -> F64:
+def _pages_written(interval: Interval, home: I64) -> F64:
     """Pages written of each unit: those of its space, by its part of the rows that changed there."""
     changed = interval.deltas["rows_changed"]
     numbers, at = np.unique(home, return_inverse=True)
@@ -100,7 +100,7 @@ def _written(interval: Interval, home: I64) -> F64:
     return np.asarray(written[at] * part, dtype=np.float64)
 
 
-def _observed(interval: Interval, home: I64) -> Bools:
+def _is_observed(interval: Interval, home: I64) -> Bools:
     """What the interval says anything about: not what restarted, nor what a utility read."""
     if interval.database.get(BACKUPS, 0.0) > 0:
         return np.zeros(len(home), dtype=np.bool_)

@@ -116,10 +116,12 @@ def find_table(session: ReadSession, schema: str, name: str) -> TableFacts | Non
         referred_by=sum((row[2], row[3]) == me for row in references),
         refers_to=sum((row[0], row[1]) == me for row in references),
         partitions=len(session.rows("table_partitions", me, doing=doing)),
-        triggers=tuple(sorted((written(row), str(row[2])) for row in session.rows("table_triggers", me, doing=doing))),
+        triggers=tuple(
+            sorted((qualified_name(row), str(row[2])) for row in session.rows("table_triggers", me, doing=doing))
+        ),
         monitors=tuple(sorted(str(row[0]) for row in session.rows("table_monitors", me, doing=doing))),
-        history_of=", ".join(_named(session.optional_rows("history_of", me, doing=doing) or [])),
-        xml_schemas=_named(session.rows("xml_schemas", me, doing=doing)),
+        history_of=", ".join(_qualified_names(session.optional_rows("history_of", me, doing=doing) or [])),
+        xml_schemas=_qualified_names(session.rows("xml_schemas", me, doing=doing)),
         grants=_all_grants(session, me, doing),
         **_own(rows[0]),
         **_dependents(session, me, doing),
@@ -151,23 +153,23 @@ def _own(row: Row) -> dict[str, Any]:
 def _dependents(session: ReadSession, table: tuple[str, str], doing: str) -> dict[str, Any]:
     """Fields of TableFacts that tell what is made of it."""
     rows = session.rows("dependents", (*table, *table), doing=doing)
-    views = _named(row for row in rows if row[2] in VIEWS)
-    invalid = _named(session.rows("invalid_views", doing=doing)) if views else ()
+    views = _qualified_names(row for row in rows if row[2] in VIEWS)
+    invalid = _qualified_names(session.rows("invalid_views", doing=doing)) if views else ()
     return {
-        "materialized": _named(row for row in rows if row[2] == MATERIALIZED),
+        "materialized": _qualified_names(row for row in rows if row[2] == MATERIALIZED),
         "views": views,
         "invalid_views": frozenset(views) & frozenset(invalid),
         "staging": (*table, STAGING) in rows,
     }
 
 
-def written(row: Row) -> str:
+def qualified_name(row: Row) -> str:
     """Schema and name of an object, as a person writes them."""
     return f"{readable(str(row[0]))}.{readable(str(row[1]))}"
 
 
-def _named(rows: Iterable[Row]) -> tuple[str, ...]:
-    return tuple(sorted(map(written, rows)))
+def _qualified_names(rows: Iterable[Row]) -> tuple[str, ...]:
+    return tuple(sorted(map(qualified_name, rows)))
 
 
 def _all_grants(session: ReadSession, table: tuple[str, str], doing: str) -> tuple[str, ...]:
@@ -193,15 +195,15 @@ def _indexes(session: ReadSession, table: tuple[str, str], doing: str) -> tuple[
     """Its indexes, by name."""
     columns: dict[str, list[str]] = {}
     for row in session.rows("index_columns", table, doing=doing):
-        columns.setdefault(written(row), []).append(f"{_ORDER.get(row[3], row[3])}{readable(row[2])}")
+        columns.setdefault(qualified_name(row), []).append(f"{_ORDER.get(row[3], row[3])}{readable(row[2])}")
     found = (
         IndexFacts(
-            name=written(row),
+            name=qualified_name(row),
             space=int(row[3]),
             rule=row[5],
             kind=row[6],
             compressed=row[7] == "Y",
-            columns=tuple(columns.get(written(row), ())),
+            columns=tuple(columns.get(qualified_name(row), ())),
             analysed=row[8] is not None,
             on_expression=bool(row[9]),
         )
@@ -229,7 +231,7 @@ def packages_of(session: ReadSession, space: str) -> tuple[str, ...]:
         ConnectorError: a subclass that says what may be done.
     """
     rows = session.optional_rows("packages", (space,), doing=f"looking for packages that use {space}")
-    return _named(rows or [])
+    return _qualified_names(rows or [])
 
 
 def read_protocol(session: ReadSession, schema: str, name: str) -> MoveProtocol:

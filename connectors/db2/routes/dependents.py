@@ -44,13 +44,13 @@ def changes(before: Sequence[Kept], table: TableFacts) -> tuple[str, ...]:
             new[kept.how] -= 1
             found.append(f"{kept.what} has another name now")
         elif kept.what not in now:
-            found.append(_lost(kept, written_name(table)))
+            found.append(_loss_sentence(kept, written_name(table)))
         elif now[kept.what] != kept.how:
             found.append(_another(kept, now[kept.what]))
     return tuple(found)
 
 
-def _lost(kept: Kept, table: str) -> str:
+def _loss_sentence(kept: Kept, table: str) -> str:
     if kept.what.startswith(STATISTICS):
         return f"{kept.what} are gone: RUNSTATS ON TABLE {table} AND INDEXES ALL"
     return f"{kept.what} ({kept.how}) is gone"

@@ -32,10 +32,10 @@ def remarks(table: TableFacts) -> Iterator[str]:
     """What does not keep it from moving, and has to be looked after."""
     if table.triggers:
         names = [name for name, _ in table.triggers]
-        yield f"{_counted(names, 'trigger')} on it: made anew with the table, and compared afterwards"
+        yield f"{_count_and_names(names, 'trigger')} on it: made anew with the table, and compared afterwards"
     if table.views:
         yield (
-            f"{_counted(table.views, 'view')} of it: SWAP makes them invalid until they are next used, and fails "
+            f"{_count_and_names(table.views, 'view')} of it: SWAP makes them invalid until their next use, and fails "
             "(SQL0478N) where a function uses one and auto_reval is DISABLED"
         )
     if table.checks or table.generated:
@@ -93,11 +93,11 @@ def _of_relations(table: TableFacts) -> Iterator[_Reason]:
     yield table.referred_by > 0, "referenced", f"is referred to by {table.referred_by} foreign key(s); {INSTEAD}"
     keys = f"has {table.refers_to} foreign key(s), which a move may lose; {INSTEAD}"
     yield table.refers_to > 0, "references", keys
-    made = _counted(table.materialized, "materialized query table")
+    made = _count_and_names(table.materialized, "materialized query table")
     yield bool(table.materialized), "materialized", f"has {made} made of it; {INSTEAD}"
-    writers = _counted(table.monitors, "event monitor")
+    writers = _count_and_names(table.monitors, "event monitor")
     yield bool(table.monitors), "event_monitor", f"is written to by {writers}; drop or redirect first, or {INSTEAD}"
-    schemas = _counted(table.xml_schemas, "XML schema")
+    schemas = _count_and_names(table.xml_schemas, "XML schema")
     yield bool(table.xml_schemas), "xml_schema", f"has {schemas} that depend on it; {INSTEAD}"
 
 
@@ -120,12 +120,16 @@ def _of_indexes(table: TableFacts) -> Iterator[_Reason]:
     yield table.lobs and not table.unique, "lobs_need_unique_index", needed
     named = {index.name: index for index in table.indexes}
     computed = [name for name, index in named.items() if index.on_expression]
-    yield bool(computed), "expression_index", f"has {_counted(computed, 'index', 'es')} on an expression; {INSTEAD}"
+    yield (
+        bool(computed),
+        "expression_index",
+        f"has {_count_and_names(computed, 'index', 'es')} on an expression; {INSTEAD}",
+    )
     texts = [name for name, index in named.items() if index.kind == "TEXT"]
-    yield bool(texts), "text_index", f"has {_counted(texts, 'text index', 'es')}; {INSTEAD}"
+    yield bool(texts), "text_index", f"has {_count_and_names(texts, 'text index', 'es')}; {INSTEAD}"
 
 
-def _counted(names: Sequence[str], what: str, more: str = "s") -> str:
+def _count_and_names(names: Sequence[str], what: str, more: str = "s") -> str:
     """How many, and the first of their names."""
     listed = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
     return f"{len(names)} {what}{more if len(names) != 1 else ''} ({listed})"

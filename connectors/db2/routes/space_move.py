@@ -9,7 +9,7 @@ from connectors.db2.reading.names import identifier
 from connectors.db2.reading.storage import AT_REST, NEVER_TOUCHED, Group, Storage, TableSpace
 from connectors.db2.routes.statements import Tagged, rebalance, reduce_space, swap_containers, to_automatic, using_group
 from connectors.db2.routes.table_move import lock_timeout
-from connectors.db2.routes.written import packages_to_rebind, rebinds, redirected, temporary_space
+from connectors.db2.routes.written import packages_to_rebind, rebinds, redirected_restore, temporary_space
 from connectors.db2.settings import Db2Settings
 from connectors.effects import FollowUp, Locked
 from connectors.model import Bundle, NoRoute, Route, Step
@@ -77,7 +77,7 @@ def _refusal(
         (
             space.managed == "S",
             "sms",
-            f"{space.name} is SMS, whose containers stay: move its tables, or {redirected(space.name, target)}",
+            f"{space.name} is SMS, whose containers stay: move its tables, or {redirected_restore(space.name, target)}",
         ),
         (
             not space.containers,
@@ -238,8 +238,8 @@ def _pausable(words: Tagged, step: Step, space: str) -> Step:
     """The rebalance that a step waits for can be held."""
     return replace(
         step,
-        pause_sql=words.tagged(rebalance(space, "SUSPEND"), "pause"),
-        resume_sql=words.tagged(rebalance(space, "RESUME"), "resume"),
+        pause_sql=words.tag(rebalance(space, "SUSPEND"), "pause"),
+        resume_sql=words.tag(rebalance(space, "RESUME"), "resume"),
     )
 
 

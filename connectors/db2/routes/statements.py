@@ -186,24 +186,24 @@ class Tagged:
     def steps(self) -> tuple[Step, ...]:
         """The way there."""
         return tuple(
-            Step(sql=self.tagged(statement, f"step {at}"), purpose=purpose, timeout_seconds=self.seconds)
+            Step(sql=self.tag(statement, f"step {at}"), purpose=purpose, timeout_seconds=self.seconds)
             for at, (statement, purpose) in enumerate(self.there, start=1)
         )
 
     def undo_steps(self) -> tuple[Step, ...]:
         """The way back."""
         return tuple(
-            Step(sql=self.tagged(statement, f"undo {at}"), purpose=purpose, timeout_seconds=self.seconds)
+            Step(sql=self.tag(statement, f"undo {at}"), purpose=purpose, timeout_seconds=self.seconds)
             for at, (statement, purpose) in enumerate(self.back, start=1)
         )
 
     def tidy(self, *statements: tuple[str, str]) -> tuple[Step, ...]:
         """What removes the rest of an interrupted run, each a statement and its purpose."""
         return tuple(
-            Step(sql=self.tagged(statement, f"tidy {at}"), purpose=purpose, timeout_seconds=self.seconds)
+            Step(sql=self.tag(statement, f"tidy {at}"), purpose=purpose, timeout_seconds=self.seconds)
             for at, (statement, purpose) in enumerate(statements, start=1)
         )
 
-    def tagged(self, statement: str, what: str) -> str:
+    def tag(self, statement: str, what: str) -> str:
         """The statement with the comment that names this move."""
         return f"{statement} /* hotplace move {self.digest} {what} */"

@@ -86,7 +86,7 @@ def _share(one: TableSpace, other: TableSpace) -> bool:
     return one.name == other.name or (bool(one.group) and one.group == other.group)
 
 
-def cramped(table: TableFacts, room: Room) -> tuple[str, ...]:
+def spaces_without_room(table: TableFacts, room: Room) -> tuple[str, ...]:
     """Where what stays has no place for its second self.
 
     No reason against a route, only for the mover: a plan may come to move the whole table at once, which needs none.
@@ -105,14 +105,14 @@ def transient(bundle: Bundle, room: Room) -> int:
     return round(STAGING_RATIO * bundle.size_bytes) + room.with_target
 
 
-def logged(bundle: Bundle, room: Room) -> int:
+def log_bytes(bundle: Bundle, room: Room) -> int:
     """Bytes of log: every row of the new table, wherever it is."""
     return round(LOG_RATIO * (bundle.size_bytes + sum(room.beside.values())))
 
 
 def log_note(bundle: Bundle, room: Room) -> tuple[str, ...]:
     """COPY commits as it goes (key COMMIT_AFTER_N_ROWS), so a small log is a risk and no obstacle."""
-    wanted = logged(bundle, room)
+    wanted = log_bytes(bundle, room)
     if room.log_bytes is None or wanted <= room.log_bytes:
         return ()
     log, active = format_bytes(wanted), format_bytes(room.log_bytes)

@@ -43,7 +43,7 @@ def landing_in(
     )
 
 
-def landed(route: Route | NoRoute, home: str, space: TableSpace, leaves: Sequence[str]) -> Route | NoRoute:
+def with_landing(route: Route | NoRoute, home: str, space: TableSpace, leaves: Sequence[str]) -> Route | NoRoute:
     """A route to a table space, told as one to what holds it; ``leaves``: the table space of each unit now."""
     if isinstance(route, NoRoute):
         return route

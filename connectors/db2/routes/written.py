@@ -12,7 +12,7 @@ PACKAGES = (
 )
 
 
-def redirected(space: str, target: str) -> str:
+def redirected_restore(space: str, target: str) -> str:
     """A redirected restore of one table space, its statements in order; nobody reaches the table space meanwhile."""
     return (
         f"restore it redirected: RESTORE DATABASE ... TABLESPACE ({identifier(space)}) ... REDIRECT; "

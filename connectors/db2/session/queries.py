@@ -21,9 +21,9 @@ class Query:
     source: str  # what follows FROM; "" where it reads nothing
     optional: frozenset[str]
 
-    def fitted(self, columns: frozenset[str]) -> str:
+    def fit(self, columns: frozenset[str]) -> str:
         """The statement with typed NULLs for the optional columns that are not among ``columns``; no comments."""
-        return "\n".join(_fitted(line, columns) for line in self.text.splitlines())
+        return "\n".join(_fit_line(line, columns) for line in self.text.splitlines())
 
     @property
     def probe(self) -> str:
@@ -43,10 +43,10 @@ def query(name: str, package: str = "connectors.db2") -> Query:
 
 def fit(wanted: Query, columns_of: Callable[[Query], frozenset[str]]) -> str:
     """The statement as this server understands it; asks for its columns only where any are optional."""
-    return wanted.fitted(columns_of(wanted) if wanted.optional else frozenset())
+    return wanted.fit(columns_of(wanted) if wanted.optional else frozenset())
 
 
-def _fitted(line: str, columns: frozenset[str]) -> str:
+def _fit_line(line: str, columns: frozenset[str]) -> str:
     found = _OPTIONAL.fullmatch(line)
     if found is None:
         return line

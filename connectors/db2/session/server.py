@@ -65,7 +65,7 @@ class Server:
         )
 
 
-def unpacked(number: int) -> tuple[int, ...]:
+def unpack_version(number: int) -> tuple[int, ...]:
     """Version, release, modification and fix pack of VVRRMMFF: 12010400 is (12, 1, 4, 0)."""
     return (number // 1_000_000, number // 10_000 % 100, number // 100 % 100, number % 100)
 
@@ -83,7 +83,7 @@ def read_server(session: ReadSession) -> Server:
     facilities = session.optional_rows("purescale", doing="looking for pureScale") or [(0,)]
     settings = session.optional_rows("configuration", doing="reading the configuration") or []
     return Server(
-        version=unpacked(int(number)),
+        version=unpack_version(int(number)),
         database=str(database),
         created=str(created),
         edition=", ".join(sorted(str(row[0]) for row in products)),

@@ -121,7 +121,7 @@ def fetch(connection: Connection, statement: str, values: Sequence[object] = ())
     Raises:
         ibm_db_dbi.Error: as the driver says.
     """
-    return [row for part in fetch_parts(connection, statement, _stripped, values) for row in part]
+    return [row for part in fetch_parts(connection, statement, _strip_rows, values) for row in part]
 
 
 def fetch_parts(
@@ -148,7 +148,7 @@ def fetch_parts(
     return taken
 
 
-def _stripped(rows: list[Row]) -> list[Row]:
+def _strip_rows(rows: list[Row]) -> list[Row]:
     return [tuple(value.rstrip() if isinstance(value, str) else value for value in row) for row in rows]
 
 
@@ -217,7 +217,9 @@ class ReadSession:
         Raises:
             ConnectorError: a subclass that says what may be done.
         """
-        return self._retried(lambda connection: fetch(connection, self._fitted(connection, query(name)), values), doing)
+        return self._with_retry(
+            lambda connection: fetch(connection, self._fit_query(connection, query(name)), values), doing
+        )
 
     def parts(self, name: str, take: Callable[[list[Row]], Result], *, doing: str) -> list[Result]:
         """What is made of the rows of a query, see ``fetch_parts``; begun anew where the session had died.
@@ -226,7 +228,9 @@ class ReadSession:
             ConnectorError: a subclass that says what may be done.
         """
         wanted = query(name)
-        return self._retried(lambda connection: fetch_parts(connection, self._fitted(connection, wanted), take), doing)
+        return self._with_retry(
+            lambda connection: fetch_parts(connection, self._fit_query(connection, wanted), take), doing
+        )
 
     def optional_rows(self, name: str, values: Sequence[object] = (), *, doing: str) -> list[Row] | None:
         """As ``rows``; None where this server has no such source or this login may not ask it (see ``missing``).
@@ -256,14 +260,14 @@ class ReadSession:
         """
         if not statement.lstrip().upper().startswith("SELECT "):
             raise StatementFailed(f"{doing}: this session only reads", advice="Moves go through open_mover().")
-        return self._retried(lambda connection: fetch(connection, statement), doing)
+        return self._with_retry(lambda connection: fetch(connection, statement), doing)
 
     def close(self) -> None:
         """End it for good."""
         self._closed = True
         self._drop()
 
-    def _fitted(self, connection: Connection, wanted: Query) -> str:
+    def _fit_query(self, connection: Connection, wanted: Query) -> str:
         return fit(wanted, lambda asked: self._columns_of(connection, asked))
 
     def _columns_of(self, connection: Connection, asked: Query) -> frozenset[str]:
@@ -293,7 +297,7 @@ class ReadSession:
             self._connection = None
             self._columns.clear()  # the next server may be another version
 
-    def _retried(self, work: Callable[[Connection], Result], doing: str) -> Result:
+    def _with_retry(self, work: Callable[[Connection], Result], doing: str) -> Result:
         """Do it, and once more over a new session when the old one had died; reading twice does no harm."""
         for last in (False, True):
             connection = self._open()

@@ -34,13 +34,13 @@ def examine_grants(session: ReadSession, server: Server, settings: OracleSetting
     Raises:
         ConnectorError: the server did not answer.
     """
-    names = [*_SAMPLED, *_PLANNED, "units_11", *_WATCHED, *_licensed(server, settings)]
+    names = [*_SAMPLED, *_PLANNED, "units_11", *_WATCHED, *_licensed_queries(server, settings)]
     yield from _of_queries(session, [_fitting(name, server) for name in names], server.login, about_moving=False)
     yield from _of_queries(session, _MOVING, server.login, about_moving=True)
     yield from _lock(session, server.login)
 
 
-def _licensed(server: Server, settings: OracleSettings) -> Iterator[str]:
+def _licensed_queries(server: Server, settings: OracleSettings) -> Iterator[str]:
     if "diagnostics_pack" in settings.licensed:
         yield "awr"
     if "advanced_compression" in settings.licensed and server.since(*CONTAINERS_SINCE):

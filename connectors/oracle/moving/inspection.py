@@ -22,10 +22,10 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
     entries = find_entries(session, bundle.physical_ids)
     lead = entries.get(bundle.physical_ids[0])
     if lead is None:
-        return _gone(f"{bundle.key} no longer exists", running=running)
+        return _gone_inspection(f"{bundle.key} no longer exists", running=running)
     owner, table, index_type = table_of(session, lead)
     if key_now(lead, owner, table, index_type) != bundle.key:
-        return _gone(f"{bundle.key} has another name now: {owner}.{table}", running=running)
+        return _gone_inspection(f"{bundle.key} has another name now: {owner}.{table}", running=running)
     size = sum(entry.bytes or 0 for entry in entries.values())
     if route.name == file_moves.NAME:
         return _of_files(session, lead, route, size, running=running)
@@ -43,7 +43,7 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
 def _of_files(session: ReadSession, lead: Entry, route: Route, size: int, *, running: bool) -> Inspection:
     files = [file for file in read_files(session) if file.tablespace == lead.space]
     if not files:
-        return _gone(f"tablespace {lead.space} has no data file", running=running)
+        return _gone_inspection(f"tablespace {lead.space} has no data file", running=running)
     home, sentence, leftovers = file_moves.inspect_files(files, route)
     return Inspection(
         home=home,
@@ -69,7 +69,7 @@ def is_running(session: ReadSession, route: Route) -> bool:
     return bool(rows[0][0])
 
 
-def _gone(sentence: str, *, running: bool) -> Inspection:
+def _gone_inspection(sentence: str, *, running: bool) -> Inspection:
     return Inspection(home=Home.GONE, sentence=sentence, size_bytes=0, on_disk=None, running=running)
 
 

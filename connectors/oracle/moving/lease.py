@@ -23,7 +23,7 @@ class OracleLease:
         self._driver = driver
         self._connection: Connection | None = connection
 
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Whether this very session still holds the lock."""
         if self._connection is None:
             return False

@@ -72,7 +72,7 @@ def classify(interval: Interval, catalog: Catalog, shape: Shape) -> Demand:
     counts[Signal.DIRECT_READ] = direct
     counts[Signal.ASYNC_WRITE] = delta["blocks_written"] - written_direct
     counts[Signal.SYNC_WRITE] = written_direct
-    observed = known & ~interval.restarted & ~_replaced(interval, shape, at)
+    observed = known & ~interval.restarted & ~_is_replaced(interval, shape, at)
     return demand_of(interval, counts, observed, estimated=ESTIMATED, spaces=_space_rates(interval))
 
 
@@ -113,7 +113,7 @@ def files_of(figures: SpaceFigures | None, catalog: Catalog) -> F64:
     return np.array([reads.get(space.name, np.nan) for space in catalog.spaces], dtype=np.float64)
 
 
-def _replaced(interval: Interval, shape: Shape, at: I64) -> Bools:
+def _is_replaced(interval: Interval, shape: Shape, at: I64) -> Bools:
     """Whose segment is another one than at the start: moved, rebuilt or truncated.
 
     One that was not there before started from zero, which is told by the whole of its id being new.

@@ -9,7 +9,7 @@ from connectors.base import StatementFailed
 _SIMPLE = re.compile(r"[A-Z][A-Z0-9_$#]*")
 
 
-def quoted(*identifiers: str) -> str:
+def quote(*identifiers: str) -> str:
     """``"S"."T"``: always quoted, so that case, spaces and reserved words are safe.
 
     Raises:

@@ -87,7 +87,7 @@ class SegmentSampler:
                 "an instance or the container was started while its counters were read",
                 advice="The next sample begins anew.",
             )
-        ids, values = self._remembered(epoch, ids, values)
+        ids, values = self._with_remembered(epoch, ids, values)
         return Sample(
             taken_at=taken_at,
             monotonic_seconds=monotonic,
@@ -117,7 +117,7 @@ class SegmentSampler:
         instances = "; ".join(" ".join(str(value) for value in row) for row in rows)
         return f"{server.dbid}-{server.container_uid}: {instances}"
 
-    def _remembered(self, epoch: str, ids: I64, values: I64) -> tuple[I64, I64]:
+    def _with_remembered(self, epoch: str, ids: I64, values: I64) -> tuple[I64, I64]:
         """Add what this epoch had before and does not list now, at its last values."""
         if epoch == self._epoch:
             gone = ~np.isin(self._ids, ids, assume_unique=True)

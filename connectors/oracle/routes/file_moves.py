@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from connectors.effects import Locked
 from connectors.model import Bundle, Home, NoRoute, Route, Step
-from connectors.oracle.reading.names import quoted
+from connectors.oracle.reading.names import quote
 from connectors.oracle.reading.spaces import DataFile
 from connectors.oracle.routes import statements
 from connectors.oracle.session.server import Server
@@ -122,7 +122,7 @@ def _reasons(
 
 def _offline(files: Sequence[DataFile]) -> str:
     """The way of old, an outage of the tablespace: written down, never sent."""
-    name = quoted(files[0].tablespace)
+    name = quote(files[0].tablespace)
     renames = [f"ALTER DATABASE RENAME FILE '{text_of(f.path)}' TO 'the copy'" for f in files]
     return "; ".join(
         (f"ALTER TABLESPACE {name} OFFLINE", "copy the files", *renames, f"ALTER TABLESPACE {name} ONLINE")

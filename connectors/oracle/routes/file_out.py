@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from connectors.containers import ByHand
 from connectors.model import Bundle, NoRoute
-from connectors.oracle.reading.names import quoted
+from connectors.oracle.reading.names import quote
 from connectors.oracle.reading.spaces import DataFile
 from connectors.oracle.routes.file_moves import SINCE, move_file, target_of, text_of
 from connectors.oracle.session.server import Server
@@ -34,7 +34,7 @@ def by_hand(bundle: Bundle, files: Sequence[DataFile], places: Sequence[str], se
         return NoRoute(code="gone", sentence=f"no tablespace has a data file {bundle.container}")
     if not server.writable:
         return NoRoute(code="standby", sentence=f"the database is {server.role}, {server.open_mode}: no DDL here")
-    as_it_is, dropped = _as_it_is(file, places, server), _dropped(file, files)
+    as_it_is, dropped = _as_it_is(file, places, server), _drop_file(file, files)
     if not as_it_is and not dropped:
         return NoRoute(
             code="first_file",
@@ -56,12 +56,12 @@ def _as_it_is(file: DataFile, places: Sequence[str], server: Server) -> tuple[st
     return (move_file(file.number, target_of(file, place)),)
 
 
-def _dropped(file: DataFile, files: Sequence[DataFile]) -> tuple[str, ...]:
+def _drop_file(file: DataFile, files: Sequence[DataFile]) -> tuple[str, ...]:
     """Nothing for the first file of a tablespace, which stays as long as the tablespace does."""
     own = [each.number for each in files if each.tablespace == file.tablespace]
     if file.number == min(own):
         return ()
-    name = quoted(file.tablespace)
+    name = quote(file.tablespace)
     return (
         f"ALTER DATABASE DATAFILE {file.number} AUTOEXTEND OFF",
         SEGMENTS.format(file=file.number),

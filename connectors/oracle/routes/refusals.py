@@ -42,7 +42,7 @@ def _of_spaces(facts: Facts, to_space: str) -> Iterator[_Reason]:
     if target is None:
         yield True, "no_space", f"there is no tablespace {to_space}"
         return
-    yield to_space == facts.lead.space and not _scattered(facts, to_space), "already_there", f"it is in {to_space}"
+    yield to_space == facts.lead.space and not _is_scattered(facts, to_space), "already_there", f"it is in {to_space}"
     yield target.contents != "PERMANENT", "not_permanent", f"{to_space} is a tablespace for {target.contents} data"
     yield target.status != "ONLINE", "space_not_online", f"{to_space} is {target.status}"
     source = facts.spaces.get(facts.lead.space or "")
@@ -53,7 +53,7 @@ def _of_spaces(facts: Facts, to_space: str) -> Iterator[_Reason]:
         yield weaker, "encryption", f"{to_space} is not encrypted and the present tablespace is"
 
 
-def _scattered(facts: Facts, to_space: str) -> bool:
+def _is_scattered(facts: Facts, to_space: str) -> bool:
     """Some part of the bundle is not in the target yet."""
     overflow = facts.overflow_space not in (None, to_space)
     return overflow or any(lob.space != to_space for lob in facts.lobs)

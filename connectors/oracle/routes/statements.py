@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from connectors.model import Route, Step
 from connectors.oracle.reading.facts import Facts, IndexPiece, LobFacts
-from connectors.oracle.reading.names import quoted
+from connectors.oracle.reading.names import quote
 from connectors.oracle.settings import OracleSettings
 
 TAG = "/* hotplace move"
@@ -52,15 +52,15 @@ def prologue(settings: OracleSettings) -> tuple[str, ...]:
 
 def move(facts: Facts, places: Places, *, online: bool, update_indexes: bool) -> str:
     """``ALTER TABLE ... MOVE`` of a table, partition or index-organised table."""
-    words = [f"ALTER TABLE {quoted(facts.table_owner, facts.table)} MOVE"]
+    words = [f"ALTER TABLE {quote(facts.table_owner, facts.table)} MOVE"]
     if facts.lead.part is not None:
         words.append(part_clause(facts.lead.type, facts.lead.part))
     elif online:
         words.append("ONLINE")
-    words.append(f"TABLESPACE {quoted(places.main)}")
+    words.append(f"TABLESPACE {quote(places.main)}")
     if places.overflow is not None:
-        words.append(f"OVERFLOW TABLESPACE {quoted(places.overflow)}")
-    words += [f"LOB ({quoted(lob.column)}) STORE AS (TABLESPACE {quoted(lob.space)})" for lob in places.lobs]
+        words.append(f"OVERFLOW TABLESPACE {quote(places.overflow)}")
+    words += [f"LOB ({quote(lob.column)}) STORE AS (TABLESPACE {quote(lob.space)})" for lob in places.lobs]
     if update_indexes:
         words.append("UPDATE INDEXES")
     if online and facts.lead.part is not None:
@@ -70,11 +70,11 @@ def move(facts: Facts, places: Places, *, online: bool, update_indexes: bool) ->
 
 def rebuild(piece: IndexPiece, space: str | None, *, online: bool, parallel: int = 1) -> str:
     """``ALTER INDEX ... REBUILD``, to another tablespace or in place; parallel only with ``set_degree`` after it."""
-    words = [f"ALTER INDEX {quoted(piece.owner, piece.name)} REBUILD"]
+    words = [f"ALTER INDEX {quote(piece.owner, piece.name)} REBUILD"]
     if piece.part is not None:
-        words.append(f"{piece.piece} {quoted(piece.part)}")
+        words.append(f"{piece.piece} {quote(piece.part)}")
     if space is not None:
-        words.append(f"TABLESPACE {quoted(space)}")
+        words.append(f"TABLESPACE {quote(space)}")
     if online:
         words.append("ONLINE")
     if parallel > 1:
@@ -86,12 +86,12 @@ def set_degree(piece: IndexPiece) -> str:
     """``ALTER INDEX ... NOPARALLEL`` or ``PARALLEL``: the degree that the index has according to the catalog."""
     degree = (piece.degree or "1").strip()
     clause = "NOPARALLEL" if degree in {"0", "1"} else "PARALLEL" if degree == "DEFAULT" else f"PARALLEL {degree}"
-    return f"ALTER INDEX {quoted(piece.owner, piece.name)} {clause}"
+    return f"ALTER INDEX {quote(piece.owner, piece.name)} {clause}"
 
 
 def part_clause(object_type: str, part: str) -> str:
     """``PARTITION "P"`` or ``SUBPARTITION "P"``."""
-    return f"{'SUBPARTITION' if object_type.endswith('SUBPARTITION') else 'PARTITION'} {quoted(part)}"
+    return f"{'SUBPARTITION' if object_type.endswith('SUBPARTITION') else 'PARTITION'} {quote(part)}"
 
 
 def tag_of(statements: Sequence[str]) -> str:

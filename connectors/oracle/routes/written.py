@@ -9,7 +9,7 @@ DBMS_REDEFINITION.
 from __future__ import annotations
 
 from connectors.oracle.reading.facts import Facts
-from connectors.oracle.reading.names import plain, quoted
+from connectors.oracle.reading.names import plain, quote
 from connectors.oracle.session.server import Server
 
 ONE_CALL_SINCE = (12, 1)
@@ -44,13 +44,13 @@ def _chain(facts: Facts, to_space: str) -> list[str]:
     """What 11.2 has: by primary key; by ROWID for a table without one, with options_flag => 2."""
     interim = f"HP${facts.lead.object_id}"
     own, both = f"{_text(facts.table_owner)}, {_text(facts.table)}", _names(facts, interim)
-    lobs = "".join(f" LOB ({quoted(lob.column)}) STORE AS (TABLESPACE {quoted(to_space)})" for lob in facts.lobs)
+    lobs = "".join(f" LOB ({quote(lob.column)}) STORE AS (TABLESPACE {quote(to_space)})" for lob in facts.lobs)
     copy = f"COPY_TABLE_DEPENDENTS({both}, copy_indexes => DBMS_REDEFINITION.CONS_ORIG_PARAMS, num_errors => errors)"
-    source, made = quoted(facts.table_owner, facts.table), quoted(facts.table_owner, interim)
+    source, made = quote(facts.table_owner, facts.table), quote(facts.table_owner, interim)
     return [
         f"BEGIN DBMS_REDEFINITION.CAN_REDEF_TABLE({own}); END",
         " ".join(
-            ("CREATE TABLE", made, "TABLESPACE", quoted(to_space) + lobs, "AS SELECT * FROM", source, "WHERE 1 = 0")
+            ("CREATE TABLE", made, "TABLESPACE", quote(to_space) + lobs, "AS SELECT * FROM", source, "WHERE 1 = 0")
         ),
         f"BEGIN DBMS_REDEFINITION.START_REDEF_TABLE({both}); END",
         f"DECLARE errors PLS_INTEGER; BEGIN DBMS_REDEFINITION.{copy}; END",

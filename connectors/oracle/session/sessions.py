@@ -66,7 +66,7 @@ class ReadSession:
         """
         if not _READS.match(statement):
             raise StatementFailed(f"{doing}: a reading session sends queries only", advice="Use a mover.")
-        return self._retried(lambda connection: self._read(connection, statement, values or {}), doing)
+        return self._with_retry(lambda connection: self._read(connection, statement, values or {}), doing)
 
     def close(self) -> None:
         """End it for good."""
@@ -101,7 +101,7 @@ class ReadSession:
             self._connection = open_connection(self._driver, self._settings, action=self._action)
         return self._connection
 
-    def _retried(self, work: Callable[[Connection], Result], doing: str) -> Result:
+    def _with_retry(self, work: Callable[[Connection], Result], doing: str) -> Result:
         """Do it, and once more over a new session when the old one had died; reading twice does no harm."""
         for last in (False, True):
             connection = self._open()

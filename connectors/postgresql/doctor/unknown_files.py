@@ -35,10 +35,10 @@ def unknown_files(session: ReadSession) -> tuple[Finding, ...]:
     rows = session.rows(query("unknown_files"), {"older_than": OLDER_THAN_SECONDS}, doing="looking for unknown files")
     if not rows:
         return (Finding(severity=Severity.OK, code="files_known", sentence="every file of a relation belongs to one"),)
-    return tuple(_found(row) for row in rows)
+    return tuple(_finding(row) for row in rows)
 
 
-def _found(row: Row) -> Finding:
+def _finding(row: Row) -> Finding:
     space, count, size, example = row
     return Finding(
         severity=Severity.WARNING,

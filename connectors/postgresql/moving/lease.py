@@ -22,7 +22,7 @@ class PostgresqlLease:
     def __init__(self, connection: psycopg.Connection) -> None:
         self._connection = connection
 
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Whether this very session still holds the lock."""
         if self._connection.closed:
             return False

@@ -14,7 +14,7 @@ from connectors.postgresql.moving.blockers import find_blockers
 from connectors.postgresql.routes.available import done_ratios
 from connectors.postgresql.session.errors import (
     QUERY_CANCELED,
-    cancelled,
+    cancellation_error,
     connection_broke,
     outcome_unknown,
     translate,
@@ -133,7 +133,7 @@ class PostgresqlMover(Closing, Unpausable):
         if connection_broke(error, self._session):
             return outcome_unknown(error, doing)
         if error.sqlstate == QUERY_CANCELED:
-            return cancelled(doing, by_us=self._interrupted, after_seconds=after, limit_seconds=limit)
+            return cancellation_error(doing, by_us=self._interrupted, after_seconds=after, limit_seconds=limit)
         return translate(error, doing)
 
     def _look(self, route: Route) -> Row:

@@ -71,14 +71,14 @@ def _added_blocks(interval: Interval, blocks: F64, rows: F64) -> F64:
 def _read_ahead(interval: Interval, missed: F64, blocks: F64, rows: F64, parent: I64, toast_swept: F64) -> F64:
     """Of the missed blocks, those that came in runs; ``toast_swept``: of TOAST by VACUUM, at most."""
     index, table = parent != NO_PARENT, _rows_of(interval, parent)
-    scanned = np.where(index, 0.0, _scanned(interval, blocks, rows))
+    scanned = np.where(index, 0.0, _scanned_blocks(interval, blocks, rows))
     swept = np.minimum(missed, scanned + _passes(interval, table) * blocks + toast_swept)
     runs, single = _runs(interval, blocks, rows, index, table)
     share: F64 = np.divide(runs, runs + single, out=np.zeros(len(missed)), where=runs > 0)
     return swept + np.minimum(missed - swept, runs) * share
 
 
-def _scanned(interval: Interval, blocks: F64, rows: F64) -> F64:
+def _scanned_blocks(interval: Interval, blocks: F64, rows: F64) -> F64:
     """Blocks that sequential scans went over, at most; by scans alone where the number of rows is not known."""
     by_scans: F64 = interval.deltas["scans"] * blocks
     by_rows = interval.deltas["rows_scanned"] / np.maximum(rows, 1.0) * blocks

@@ -125,7 +125,7 @@ def width_of(values: Counts) -> np.dtype[np.int16] | np.dtype[np.int32] | np.dty
     return np.dtype(np.int64)
 
 
-def narrowed(values: Counts) -> Counts:
+def narrow(values: Counts) -> Counts:
     """The values in the narrowest type that holds each of them."""
     narrow: Counts = np.empty(len(values), dtype=width_of(values))
     narrow[:] = values

@@ -9,7 +9,7 @@ import numpy as np
 from connectors.base import Clock, ConnectorError
 from connectors.model import I64, Counts, Sample
 from connectors.postgresql.reading.roles import query_for, role_figures
-from connectors.postgresql.reading.rows import bigint_rows, narrowed
+from connectors.postgresql.reading.rows import bigint_rows, narrow
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession, Row
 
@@ -107,12 +107,12 @@ class StatisticsSampler:
             if name in _OF_TOAST_TOO and len(toast):  # scans, rows and runs are the table's own
                 column = column.astype(np.int64)
                 np.add.at(column, place, values[toast].astype(np.int64))
-            folded[name] = narrowed(column)  # one sample is kept until the next has come
+            folded[name] = narrow(column)  # one sample is kept until the next has come
             if name in _CHUNKS:
                 np.add.at(toast_chunks, place[chunks], values[toast[chunks]].astype(np.int64))
             if name == "maintenance":
                 np.add.at(toast_passes, place[chunks], values[toast[chunks]].astype(np.int64))
-        return ids, {**folded, "toast_maintenance": narrowed(toast_passes), "toast_chunks": narrowed(toast_chunks)}
+        return ids, {**folded, "toast_maintenance": narrow(toast_passes), "toast_chunks": narrow(toast_chunks)}
 
     def share(self, ids: I64) -> None:
         """Give samples the catalog's own column of ids for as long as they hold the very units of the catalog."""

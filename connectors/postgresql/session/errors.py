@@ -63,7 +63,7 @@ def translate(error: psycopg.Error, doing: str) -> ConnectorError:
     return kind(f"{doing}: {_words(error)}", advice=advice, native_code=state)
 
 
-def cancelled(doing: str, *, by_us: bool, after_seconds: float, limit_seconds: float) -> ConnectorError:
+def cancellation_error(doing: str, *, by_us: bool, after_seconds: float, limit_seconds: float) -> ConnectorError:
     """Tell the three causes of SQLSTATE 57014 apart: our own cancel, the time-out we set, somebody else's cancel."""
     if by_us:
         return Interrupted(f"{doing}: cancelled on request", native_code=QUERY_CANCELED)

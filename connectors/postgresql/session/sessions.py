@@ -140,7 +140,7 @@ class ReadSession:
         Raises:
             ConnectorError: a subclass that says what may be done.
         """
-        return self._retried(lambda connection: connection.execute(statement, values).fetchall(), doing)
+        return self._with_retry(lambda connection: connection.execute(statement, values).fetchall(), doing)
 
     def copy(self, statement: bytes, take: Callable[[Iterable[Part]], Result], *, doing: str) -> Result:
         """What ``take`` makes of the output of a COPY TO STDOUT, which it gets part by part as the server sends it.
@@ -155,7 +155,7 @@ class ReadSession:
             with connection.cursor() as cursor, cursor.copy(statement) as copy:
                 return take(copy)
 
-        return self._retried(read, doing)
+        return self._with_retry(read, doing)
 
     @property
     def host_address(self) -> str:
@@ -194,7 +194,7 @@ class ReadSession:
             "jit": "off",  # a large scan is no reason to compile
         }
 
-    def _retried(self, work: Callable[[psycopg.Connection], Result], doing: str) -> Result:
+    def _with_retry(self, work: Callable[[psycopg.Connection], Result], doing: str) -> Result:
         """Do it, and once more over a new session when the old one had died; reading twice does no harm."""
         for last in (False, True):
             connection = self._open()

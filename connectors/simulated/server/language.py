@@ -57,12 +57,12 @@ def quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def qualified(schema: str, name: str) -> str:
+def qualify(schema: str, name: str) -> str:
     """``"schema"."name"``: also the key of the unit."""
     return f"{quote(schema)}.{quote(name)}"
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     return text.replace('""', '"')
 
 
@@ -74,10 +74,10 @@ def parse(sql: str) -> Move | Control | SetLockTimeout:
     """
     if move := _MOVE.fullmatch(sql):
         word, schema, name, space, online = move.groups()
-        return Move(word, qualified(_unquoted(schema), _unquoted(name)), _unquoted(space), online is not None)
+        return Move(word, qualify(_unquote(schema), _unquote(name)), _unquote(space), online is not None)
     if control := _CONTROL.fullmatch(sql):
         word, schema, name = control.groups()
-        return Control(word, qualified(_unquoted(schema), _unquoted(name)))
+        return Control(word, qualify(_unquote(schema), _unquote(name)))
     if timeout := _SET.fullmatch(sql):
         return SetLockTimeout(int(timeout[1]) / 1000.0)
     raise StatementFailed(

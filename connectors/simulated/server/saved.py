@@ -98,7 +98,7 @@ def _fill(world: World, content: dict[str, Any]) -> None:
     world.placement.running = {move["token"]: Running(**move) for move in content["running"]}
     world.placement.last_token = content["last_token"]
     world.placement.index()
-    world.changed()
+    world.mark_changed()
 
 
 def _create_again(world: World, created: list[tuple[int, list[dict[str, Any]]]]) -> None:

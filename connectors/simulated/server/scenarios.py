@@ -9,7 +9,7 @@ import numpy as np
 
 from connectors.model import NO_PARENT, UnitKind
 from connectors.simulated.server.devices import HDD, SSD, Device
-from connectors.simulated.server.language import qualified
+from connectors.simulated.server.language import qualify
 from connectors.simulated.server.units import FIRST_ID, Units, UnitSpec, build
 
 MB = 10**6
@@ -74,13 +74,13 @@ def _shop() -> list[UnitSpec]:
     """The units of ``oltp``."""
 
     def table(name: str, size_bytes: int, space: str = "hdd", **more: float) -> UnitSpec:
-        key = qualified("shop", name)
+        key = qualify("shop", name)
         return UnitSpec(key=key, kind=UnitKind.TABLE, size_bytes=size_bytes, space=space, **more)  # type: ignore[arg-type]
 
     def index(name: str, parent: str, size_bytes: int, **more: float) -> UnitSpec:
         return UnitSpec(
-            key=qualified("shop", name), kind=UnitKind.INDEX, size_bytes=size_bytes, space="hdd",
-            parent=qualified("shop", parent), **more,  # type: ignore[arg-type]
+            key=qualify("shop", name), kind=UnitKind.INDEX, size_bytes=size_bytes, space="hdd",
+            parent=qualify("shop", parent), **more,  # type: ignore[arg-type]
         )  # fmt: skip
 
     specs = [
@@ -97,14 +97,14 @@ def _shop() -> list[UnitSpec]:
         index("archive_2019_pkey", "archive_2019", 400 * MB),
         table("documents", 500 * MB, random_reads=0.2),
         UnitSpec(
-            key=f'{qualified("shop", "documents")} LOB "body"', kind=UnitKind.LOB, size_bytes=1500 * MB, space="hdd",
-            random_reads=0.4, parent=qualified("shop", "documents"), with_parent=True,
+            key=f'{qualify("shop", "documents")} LOB "body"', kind=UnitKind.LOB, size_bytes=1500 * MB, space="hdd",
+            random_reads=0.4, parent=qualify("shop", "documents"), with_parent=True,
         ),
         table("measurements", 0),
     ]  # fmt: skip
     for quarter, reads in ((1, 0.0), (2, 0.0), (3, 0.02), (4, 1.0)):
-        parent = qualified("shop", "measurements")
-        key = qualified("shop", f"measurements_2024q{quarter}")
+        parent = qualify("shop", "measurements")
+        key = qualify("shop", f"measurements_2024q{quarter}")
         specs.append(
             UnitSpec(
                 key=key, kind=UnitKind.TABLE_PARTITION, size_bytes=GB, space="hdd", random_reads=reads, parent=parent
@@ -123,7 +123,7 @@ def eight_tables(seed: int, units: int) -> Scenario:
     specs = []
     for number in range(8):
         share = 0.85 if number == 0 else 0.15 / 7
-        heap, leaf = qualified("lab", f"t{number}"), qualified("lab", f"t{number}_pkey")
+        heap, leaf = qualify("lab", f"t{number}"), qualify("lab", f"t{number}_pkey")
         specs.append(UnitSpec(key=heap, kind=UnitKind.TABLE, size_bytes=67 * MB, space="hdd", random_reads=share))
         specs.append(
             UnitSpec(
@@ -153,7 +153,7 @@ def synthetic(seed: int, units: int) -> Scenario:
     total = int(sizes.sum())
     ids = np.arange(FIRST_ID, FIRST_ID + units, dtype=np.int64)
     columns = Units(
-        keys=[qualified("app", f"t{number:07d}") for number in range(units)],
+        keys=[qualify("app", f"t{number:07d}") for number in range(units)],
         physical_id=ids,
         kind=np.zeros(units, dtype=np.int8),
         size_bytes=sizes,

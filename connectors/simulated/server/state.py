@@ -44,7 +44,7 @@ class StateFile:
         finally:
             os.close(handle)
 
-    def changed(self) -> dict[str, Any] | None:
+    def read_change(self) -> dict[str, Any] | None:
         """What the file holds, None when it is as we last saw or wrote it, or not there.
 
         Raises:

@@ -58,14 +58,14 @@ class Workload:
     def rates(self, placement: Placement, pages: F64) -> Rates:
         """Throughput and waits while nothing changes."""
         scenario = self.scenario
-        if self._blocked(placement.running.values(), pages):
+        if self._is_blocked(placement.running.values(), pages):
             stuck = float(scenario.sessions)
             return Rates(transactions=0.0, reads=0.0, read_seconds=0.0, write_seconds=0.0, active_seconds=stuck)
         demand, background, reads = self._demands(placement, pages)
         throughput, residence = with_background(
             np.append(demand, scenario.cpu_seconds),
             np.append(background, 0.0),
-            np.append(self._taken(placement), 0.0),
+            np.append(self._copy_share(placement), 0.0),
             np.array([*(device.channels for device in self.devices), scenario.cores], dtype=np.float64),
             scenario.sessions,
             scenario.think_seconds + scenario.commit_seconds,
@@ -91,7 +91,7 @@ class Workload:
         demand = sync * random_seconds + ahead * sequential_seconds
         return demand, writes * write_seconds, float(sync.sum() + ahead.sum())
 
-    def _taken(self, placement: Placement) -> F64:
+    def _copy_share(self, placement: Placement) -> F64:
         """Share of each device that copies take."""
         taken = np.zeros(len(self.devices))
         for move in placement.running.values():
@@ -102,7 +102,7 @@ class Workload:
         return taken
 
     @staticmethod
-    def _blocked(running: Iterable[Running], pages: F64) -> bool:
+    def _is_blocked(running: Iterable[Running], pages: F64) -> bool:
         """Whether an offline move locks out a unit that the transactions need: then all sessions queue behind it."""
         needed = (COUNTERS.index("logical_reads"), COUNTERS.index("async_writes"))
         return any(not move.online and bool(pages[np.ix_(needed, move.rows)].any()) for move in running)

@@ -96,7 +96,7 @@ class World:
             with self.store.exclusive() if self.store else nullcontext():
                 self._depth += 1
                 try:
-                    if self.store and (content := self.store.changed()):
+                    if self.store and (content := self.store.read_change()):
                         saved.restore(self, content)
                         self.store.accept()
                     self._advance()
@@ -127,7 +127,7 @@ class World:
         running = self.placement.running
         for token in [t for t, move in running.items() if not move.paused and not process_lives(move.process)]:
             self.placement.abandon(token)
-            self.changed()
+            self.mark_changed()
 
     def rates(self) -> Rates:
         """What happens per virtual second as long as nothing changes."""
@@ -135,7 +135,7 @@ class World:
             self._rates = self._workload.rates(self.placement, self.pages)
         return self._rates
 
-    def changed(self) -> None:
+    def mark_changed(self) -> None:
         """Placement or running moves are no longer what they were."""
         self._rates = None
 
@@ -167,27 +167,27 @@ class World:
             StatementFailed: a key is taken.
         """
         first_id = self.placement.next_id()
-        self.placement.check_room(self._built(first_id, specs))
+        self.placement.check_room(self._build_units(first_id, specs))
         self.append(first_id, specs)
 
     def append(self, first_id: int, specs: list[UnitSpec]) -> None:
         """As ``create``, without asking whether it may be."""
-        more = self._built(first_id, specs)
+        more = self._build_units(first_id, specs)
         self.placement.units.append(more)
         self.placement.index()
         self.created.append((first_id, specs))
         self.pages = np.hstack([self.pages, pages_per_transaction(more, 0.0)])
         self.extra = np.hstack([self.extra, np.zeros((len(COUNTERS), len(more)))])
         self.since = np.append(self.since, np.full(len(more), self.work))
-        self.changed()
+        self.mark_changed()
 
-    def _built(self, first_id: int, specs: list[UnitSpec]) -> Units:
+    def _build_units(self, first_id: int, specs: list[UnitSpec]) -> Units:
         return build(specs, [space.name for space in self.scenario.spaces], first_id)
 
     def drop(self, key: str) -> None:
         """Remove a table with all that belongs to it, or an index; harmless when it is gone."""
         self.placement.drop(key)
-        self.changed()
+        self.mark_changed()
 
     def touch(self, key: str, *, random_pages: int = 0, scanned_pages: int = 0) -> None:
         """Somebody reads pages of a unit from storage.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from connectors.base import PrivilegeMissing
 from connectors.model import Catalog, Finding, Severity
 from connectors.sqlserver.doctor.storage_findings import storage_findings
-from connectors.sqlserver.reading.keys import quoted
+from connectors.sqlserver.reading.keys import quote
 from connectors.sqlserver.reading.profiles import profile_findings
 from connectors.sqlserver.session.queries import NEWEST
 from connectors.sqlserver.session.sessions import ReadSession
@@ -123,7 +123,7 @@ def _sees_server(rights: Rights, major: int) -> Finding:
         severity=severity,
         code="server_state_missing",
         sentence=f"{rights.login} may not see files, read times, free space or whether a move still runs",
-        remedy=f"USE master; GRANT {right} TO {quoted(rights.login)};",
+        remedy=f"USE master; GRANT {right} TO {quote(rights.login)};",
     )
 
 
@@ -133,7 +133,7 @@ def _sees_definitions(rights: Rights) -> Finding:
     return _warning(
         "definitions_missing",
         f"{rights.login} sees only what it has rights on, and no filter of an index",
-        f"USE master; GRANT VIEW ANY DEFINITION TO {quoted(rights.login)};",
+        f"USE master; GRANT VIEW ANY DEFINITION TO {quote(rights.login)};",
     )
 
 
@@ -144,7 +144,7 @@ def _may_alter(session: ReadSession, rights: Rights) -> Finding:
     return _warning(
         "alter_missing",
         f"{rights.login} may not move {missing} table(s), {example} among them",
-        f"GRANT ALTER ON SCHEMA::{schema} TO {quoted(rights.login)};",
+        f"GRANT ALTER ON SCHEMA::{schema} TO {quote(rights.login)};",
     )
 
 
@@ -154,7 +154,7 @@ def _dataspace(rights: Rights) -> Finding:
     return _warning(
         "dataspace_missing",
         f"{rights.login} may not make partition schemes: single partitions and large objects cannot be moved",
-        f"GRANT ALTER ANY DATASPACE TO {quoted(rights.login)};",
+        f"GRANT ALTER ANY DATASPACE TO {quote(rights.login)};",
     )
 
 
@@ -165,7 +165,7 @@ def _may_shrink(rights: Rights, settings: SqlserverSettings) -> tuple[Finding, .
     if rights.control_database:
         return (_ok("shrink", f"{rights.login} may empty and remove files"),)
     sentence = f"{rights.login} may not empty files, which move_by: filegroup does"
-    return (_warning("shrink_missing", sentence, f"ALTER ROLE db_owner ADD MEMBER {quoted(rights.login)};"),)
+    return (_warning("shrink_missing", sentence, f"ALTER ROLE db_owner ADD MEMBER {quote(rights.login)};"),)
 
 
 def _may_copy(session: ReadSession, rights: Rights, settings: SqlserverSettings) -> tuple[Finding, ...]:
@@ -177,13 +177,13 @@ def _may_copy(session: ReadSession, rights: Rights, settings: SqlserverSettings)
         return (_ok("copy", f"{rights.login} may copy every partition it sees"),)
     if not missing:
         sentence = f"{rights.login} may not make the tables that partitions: switched copies into"
-        return (_warning("copy_missing", sentence, f"GRANT CREATE TABLE TO {quoted(rights.login)};"),)
+        return (_warning("copy_missing", sentence, f"GRANT CREATE TABLE TO {quote(rights.login)};"),)
     return (
         _warning(
             "copy_missing",
             f"{rights.login} may not copy partitions of {missing} table(s), {example} among them",
-            f"GRANT CREATE TABLE TO {quoted(rights.login)}; "
-            f"GRANT SELECT, INSERT ON SCHEMA::{schema} TO {quoted(rights.login)};",
+            f"GRANT CREATE TABLE TO {quote(rights.login)}; "
+            f"GRANT SELECT, INSERT ON SCHEMA::{schema} TO {quote(rights.login)};",
         ),
     )
 

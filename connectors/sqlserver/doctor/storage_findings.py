@@ -37,14 +37,14 @@ def storage_findings(
     return (
         *(_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces),
         *_devices(session, files),
-        *_paused(session),
+        *_paused_build_findings(session),
         *(_whole_filegroups(session, files, database) if write_files else ()),
         *(_offline(files, database) if by_hand else ()),
         *(_tempdb(session) if by_hand else ()),
     )
 
 
-def _written(code: str, sentence: str, remedy: str, **values: str) -> Finding:
+def _note(code: str, sentence: str, remedy: str, **values: str) -> Finding:
     """A way for a person, nothing that is amiss."""
     return Finding(severity=Severity.INFO, code=code, sentence=sentence, remedy=remedy, values=values)
 
@@ -59,7 +59,7 @@ def _whole_filegroups(session: ReadSession, files: list[File], database: str) ->
                 f"filegroup {name} as a whole can change disks while it is used, by its files; move_by: filegroup "
                 "has hotplace do it"
             )
-            found.append(_written("whole_filegroup", sentence, written.as_text(steps), space=name))
+            found.append(_note("whole_filegroup", sentence, written.as_text(steps), space=name))
     return found
 
 
@@ -70,7 +70,7 @@ def _offline(files: list[File], database: str) -> list[Finding]:
     if primary is None:
         return []
     sentence = f"filegroup {primary} has the primary file: as a whole it changes disks while the database is offline"
-    return [_written("offline_files", sentence, written.as_text(written.offline_files(database, own)), space=primary)]
+    return [_note("offline_files", sentence, written.as_text(written.offline_files(database, own)), space=primary)]
 
 
 def _tempdb(session: ReadSession) -> list[Finding]:
@@ -81,10 +81,10 @@ def _tempdb(session: ReadSession) -> list[Finding]:
         return []
     steps = written.tempdb_files(written.TempdbFile(*row) for row in rows)
     sentence = f"tempdb has {len(rows)} file(s), which change disks when the service is restarted"
-    return [_written("tempdb_files", sentence, written.as_text(steps))] if rows else []
+    return [_note("tempdb_files", sentence, written.as_text(steps))] if rows else []
 
 
-def _paused(session: ReadSession) -> list[Finding]:
+def _paused_build_findings(session: ReadSession) -> list[Finding]:
     """A paused build holds room and refuses DDL; since 2022 the server gives it up by itself after a while."""
     if session.major < SINCE:
         return []

@@ -7,7 +7,7 @@ from connectors.base import PrivilegeMissing
 from connectors.model import NoRoute, Route
 from connectors.sqlserver.moving.resumable_operations import operations
 from connectors.sqlserver.reading.definition import Definition
-from connectors.sqlserver.reading.keys import quoted
+from connectors.sqlserver.reading.keys import quote
 from connectors.sqlserver.routes.ddl import quoted_table
 from connectors.sqlserver.session.sessions import ReadSession
 
@@ -36,7 +36,7 @@ def paused_build(session: ReadSession, definition: Definition | None) -> NoRoute
     found = () if definition is None else operations(session, definition.owner.object_id)
     if definition is None or not found:
         return None
-    index, table = quoted(found[0].index), quoted_table(definition.name)
+    index, table = quote(found[0].index), quoted_table(definition.name)
     return NoRoute(
         code="paused_build",
         sentence=f"a resumable build of {index} is open: ALTER INDEX {index} ON {table} RESUME or ABORT comes first",

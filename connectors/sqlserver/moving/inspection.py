@@ -43,7 +43,7 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
             running=running,
         )
     homes = frozenset().union(*(definition.homes() for definition in present))
-    home, held = _home(homes, route), not running and _held(session, route, present)
+    home, held = _home(homes, route), not running and _is_paused(session, route, present)
     place = f"{route.bundle.key} is in {', '.join(sorted(homes)) or 'no filegroup'}"
     return Inspection(
         home=home,
@@ -56,7 +56,7 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
     )
 
 
-def _held(session: ReadSession, route: Route, present: list[Definition]) -> bool:
+def _is_paused(session: ReadSession, route: Route, present: list[Definition]) -> bool:
     """Whether a resumable build of this route is paused."""
     if not any(step.pausable for step in route.steps):
         return False

@@ -19,7 +19,7 @@ class SqlserverLease:
     def __init__(self, connection: pyodbc.Connection) -> None:
         self._connection: pyodbc.Connection | None = connection
 
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Whether this very session still holds the lock."""
         if self._connection is None:
             return False

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from connectors.base import ConnectorError
 from connectors.model import Route, Step
-from connectors.sqlserver.moving.plan_drift import outdated
+from connectors.sqlserver.moving.plan_drift import drift_reason
 from connectors.sqlserver.moving.resumable_operations import Operation, of_route, operations
 from connectors.sqlserver.reading.catalog import read_files
 from connectors.sqlserver.reading.definition import Definition, find
@@ -23,7 +23,7 @@ from connectors.sqlserver.session.sessions import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
 
 
-class Eye(Protocol):
+class MoveInspector(Protocol):
     """What the mover wants to know."""
 
     cancel_holds: bool  # to hold a step is to cancel it
@@ -36,20 +36,20 @@ class Eye(Protocol):
         """Whether what the step does has been done, so that it is not sent again."""
         ...
 
-    def held(self) -> bool | None:
+    def is_held(self) -> bool | None:
         """Whether the running step has come to rest and can go on; None: there is nothing to hold."""
         ...
 
-    def built(self, step: Step, /) -> int | None:
+    def bytes_built(self, step: Step, /) -> int | None:
         """Bytes that are where they should be; None: nobody can tell."""
         ...
 
-    def gone(self) -> bool:
+    def is_gone(self) -> bool:
         """Whether what is moved is not there any more."""
         ...
 
 
-class BuildEye:
+class BuildInspector:
     """An index that is built in another filegroup."""
 
     cancel_holds = False
@@ -68,23 +68,23 @@ class BuildEye:
     def against(self) -> str:
         """See ``freshness``."""
         server = Server(major=self._session.major, edition=self._session.edition)
-        return outdated(self._found, self._route, server, self._settings)
+        return drift_reason(self._found, self._route, server, self._settings)
 
     def done_before(self, _: Step, /) -> bool:
         """Never: a build that has ended has changed what the route was compared with."""
         return False
 
-    def held(self) -> bool | None:
+    def is_held(self) -> bool | None:
         """By the server's list of resumable operations."""
         operation = self._operation()
         return None if operation is None else operation.paused
 
-    def built(self, step: Step) -> int | None:
+    def bytes_built(self, step: Step) -> int | None:
         """What a resumable build has allocated."""
         operation = self._operation() if step.pausable else None
         return None if operation is None or operation.pages is None else operation.pages * PAGE
 
-    def gone(self) -> bool:
+    def is_gone(self) -> bool:
         """The table or the index."""
         try:
             found = self._definition()
@@ -107,7 +107,7 @@ class BuildEye:
             return None
 
 
-class FileEye:
+class FileInspector:
     """Files of a filegroup that are emptied into new ones."""
 
     cancel_holds = True
@@ -135,11 +135,11 @@ class FileEye:
         there = wanted.file in {file.name for file in self._all()}
         return there if wanted.action == "add" else not there
 
-    def held(self) -> bool | None:
+    def is_held(self) -> bool | None:
         """A cancelled DBCC SHRINKFILE is: what it has moved stays moved."""
         return True
 
-    def built(self, _: Step, /) -> int | None:
+    def bytes_built(self, _: Step, /) -> int | None:
         """What is not in the old files any more."""
         try:
             files = [file for file in self._all() if file.name in self._files.old]
@@ -149,7 +149,7 @@ class FileEye:
             return None
         return self._route.bundle.size_bytes - sum(file.used_pages or 0 for file in files) * PAGE
 
-    def gone(self) -> bool:
+    def is_gone(self) -> bool:
         """The filegroup."""
         return bool(self._files.filegroup) and not self._own()
 

@@ -18,9 +18,9 @@ from connectors.base import (
     TimedOut,
 )
 from connectors.model import Progress, Route, Step
-from connectors.sqlserver.moving.move_inspection import BuildEye, Eye, FileEye
+from connectors.sqlserver.moving.move_inspection import BuildInspector, FileInspector, MoveInspector
 from connectors.sqlserver.moving.progress import Pace, progress_of
-from connectors.sqlserver.moving.statement_runner import Hand
+from connectors.sqlserver.moving.statement_runner import StatementRunner
 from connectors.sqlserver.reading.spaces import PAGE
 from connectors.sqlserver.routes.file_move import file_route_of, is_pause_by_cancel
 from connectors.sqlserver.routes.written import LOW_PRIORITY_SINCE
@@ -53,7 +53,7 @@ class SqlserverMover(Closing):
             CannotConnect: or AuthenticationFailed, as for any connection.
         """
         self._clock = clock
-        self._hand = Hand(settings)
+        self._hand = StatementRunner(settings)
         self._watching = threading.Lock()  # the second session is used by whoever asks for progress
         self._watch = ReadSession(settings, name="hotplace progress")
         self._settings = settings
@@ -63,7 +63,7 @@ class SqlserverMover(Closing):
         self._step: Step | None = None
         self._interrupted = self._pausing = False
         self._route: Route | None = None
-        self._eye: Eye | None = None
+        self._eye: MoveInspector | None = None
         self._bytes_before: int | None = None
         self._pace = Pace(0.0)
 
@@ -72,9 +72,9 @@ class SqlserverMover(Closing):
         self._route = route
         files = file_route_of(route)
         if files is None:
-            self._eye = BuildEye(self._watch, self._watching, route, self._settings)
+            self._eye = BuildInspector(self._watch, self._watching, route, self._settings)
         else:
-            self._eye = FileEye(self._watch, self._watching, route, files)
+            self._eye = FileInspector(self._watch, self._watching, route, files)
         reason = self._eye.against()
         if reason:
             raise StatementFailed(f"preparing to move {route.bundle.key}: {reason}", advice="Plan again.")
@@ -103,7 +103,7 @@ class SqlserverMover(Closing):
         if route is None or eye is None or step is None or self._idle.is_set():
             return None
         used, waits_for = self._look(route)
-        done = eye.built(step)
+        done = eye.bytes_built(step)
         if done is None:
             if used is None or self._bytes_before is None:
                 return None
@@ -137,13 +137,13 @@ class SqlserverMover(Closing):
         if eye.cancel_holds:
             self.interrupt()
             return True
-        if eye.held() is not False:
+        if eye.is_held() is not False:
             return False
         self._pausing = True
         return self._send_pause(step)
 
     def _send_pause(self, step: Step) -> bool:
-        other = Hand(self._settings)
+        other = StatementRunner(self._settings)
         try:
             other.send(step.pause_sql, self._settings.statement_timeout)
         except pyodbc.Error as error:
@@ -191,8 +191,8 @@ class SqlserverMover(Closing):
 
     def _refuse_snapshots(self, step: Step) -> None:
         """Before 2022 nothing makes DBCC SHRINKFILE give way to a reader of a snapshot: it would wait without end."""
-        emptying = isinstance(self._eye, FileEye) and is_pause_by_cancel(step)
-        if not isinstance(self._eye, FileEye) or not emptying or self._eye.major >= LOW_PRIORITY_SINCE:
+        emptying = isinstance(self._eye, FileInspector) and is_pause_by_cancel(step)
+        if not isinstance(self._eye, FileInspector) or not emptying or self._eye.major >= LOW_PRIORITY_SINCE:
             return
         seconds = self._eye.snapshot_seconds()
         if seconds is not None:
@@ -204,7 +204,7 @@ class SqlserverMover(Closing):
     def _comes_to_rest(self) -> bool:
         """Whether the server says that the step is held: at once after a cancel, a moment later after PAUSE."""
         for _ in range(HELD_TRIES if self._pausing else 1):
-            held = None if self._eye is None else self._eye.held()
+            held = None if self._eye is None else self._eye.is_held()
             if held is None:
                 return False
             if held:
@@ -223,7 +223,7 @@ class SqlserverMover(Closing):
                 advice="Raise move_timeout, or move it when the disks are less busy.",
                 native_code=TIMED_OUT,
             )
-        if seen.number in GONE_OR_FORBIDDEN and self._eye is not None and self._eye.gone():
+        if seen.number in GONE_OR_FORBIDDEN and self._eye is not None and self._eye.is_gone():
             return object_gone(seen, doing)
         return translate(seen, doing)
 

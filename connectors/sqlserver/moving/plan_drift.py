@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from connectors.model import NoRoute, Route
 from connectors.sqlserver.reading.definition import Definition
-from connectors.sqlserver.reading.keys import name_of, quoted
+from connectors.sqlserver.reading.keys import name_of, quote
 from connectors.sqlserver.reading.partitioning import scheme_of
 from connectors.sqlserver.routes.available import routes_of, tag_of
 from connectors.sqlserver.routes.online import Server
@@ -24,7 +24,7 @@ _FORESEEN = -1  # stands for the data_space_id that a scheme will get
 _HOW = re.compile(r"(MAXDOP|SORT_IN_TEMPDB) = \w+")
 
 
-def outdated(definition: Definition | None, route: Route, server: Server, settings: SqlserverSettings) -> str:
+def drift_reason(definition: Definition | None, route: Route, server: Server, settings: SqlserverSettings) -> str:
     """Why the route no longer fits, "" where it does or where the statement itself will tell.
 
     Args:
@@ -46,7 +46,7 @@ def outdated(definition: Definition | None, route: Route, server: Server, settin
         return "" if same else f"{route.bundle.key} is not what it was when this was planned"
     scheme = definition.spaces.get(definition.index.space_id)
     if definition.name.partition is not None and scheme is not None and scheme.name != made_by(route):
-        return f"the index of {route.bundle.key} is on {quoted(scheme.name)}, which this move did not make"
+        return f"the index of {route.bundle.key} is on {quote(scheme.name)}, which this move did not make"
     return ""
 
 

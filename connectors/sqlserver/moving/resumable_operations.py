@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from connectors.model import Route, Step
-from connectors.sqlserver.reading.keys import IDENTIFIER, unquoted
+from connectors.sqlserver.reading.keys import IDENTIFIER, unquote
 from connectors.sqlserver.session.sessions import ReadSession
 
 PAUSED = 1  # sys.index_resumable_operations.state
@@ -58,7 +58,7 @@ def of_route(found: tuple[Operation, ...], route: Route) -> Operation | None:
 def held_index(step: Step) -> str | None:
     """The index whose build the step pauses; None where it pauses none."""
     match = _PAUSE.search(step.pause_sql)
-    return None if match is None else unquoted(match[1])
+    return None if match is None else unquote(match[1])
 
 
 def _same(text: str | None, statement: str) -> bool:

@@ -8,7 +8,7 @@ from connectors.sqlserver.session.sessions import close_quietly, fetch, open_con
 from connectors.sqlserver.settings import SqlserverSettings
 
 
-class Hand:
+class StatementRunner:
     """Sends over one session."""
 
     def __init__(self, settings: SqlserverSettings) -> None:

@@ -217,8 +217,8 @@ def find(session: ReadSession, name: Name) -> Definition | None:
         return None
     owner = Owner(*found[0])
     number = owner.object_id
-    columns = _grouped(session.rows("index_columns", number, doing=doing))
-    partitions = _grouped(session.rows("partitions", number, doing=doing))
+    columns = _group_rows(session.rows("index_columns", number, doing=doing))
+    partitions = _group_rows(session.rows("partitions", number, doing=doing))
     indexes = tuple(
         IndexDefinition(
             *(
@@ -257,7 +257,7 @@ def data_spaces(session: ReadSession) -> dict[int, DataSpace]:
     return found
 
 
-def _grouped(rows: list[Row]) -> dict[int, list[Row]]:
+def _group_rows(rows: list[Row]) -> dict[int, list[Row]]:
     """Rows by their first column, without it."""
     found: dict[int, list[Row]] = {}
     for row in rows:

@@ -44,9 +44,9 @@ def classify(interval: Interval, catalog: Catalog, *, read_ahead_bytes: int) -> 
     counts = np.zeros((SIGNALS, len(at)))
     deltas = interval.deltas
     counts[Signal.LOGICAL_READ] = deltas["lookups"] + deltas["scans"] + deltas["forwarded"] + deltas["lob_pages"]
-    counts[Signal.SYNC_READ] = _waited(deltas["io_waits"], space, random)
+    counts[Signal.SYNC_READ] = _waits(deltas["io_waits"], space, random)
     pages = np.where(known, catalog.units.size_bytes[at] / PAGE if len(catalog.units) else 0.0, 0.0)
-    counts[Signal.PREFETCHED_READ] = _shared(pieces, space, deltas["scans"] * np.maximum(pages, 1.0))
+    counts[Signal.PREFETCHED_READ] = _spread(pieces, space, deltas["scans"] * np.maximum(pages, 1.0))
     counts[Signal.ASYNC_WRITE] = np.minimum(deltas["inserted"] + deltas["changed"], np.maximum(pages, 1.0))
     observed = known & ~interval.restarted & (not interval.database.get(SWEEP, 0.0))
     spaces = None if files is None else _space_rates(files, random, catalog, interval.seconds)
@@ -83,7 +83,7 @@ def _random_reads(
     return random, pages
 
 
-def _waited(waits: F64, space: I64, random: F64) -> F64:
+def _waits(waits: F64, space: I64, random: F64) -> F64:
     """Waits, cut down where a filegroup had fewer random reads than its units had waits."""
     known = space >= 0
     total = np.bincount(space[known], weights=waits[known], minlength=len(random))
@@ -92,7 +92,7 @@ def _waited(waits: F64, space: I64, random: F64) -> F64:
     return np.where(known, waits * factor[space] if len(random) else 0.0, 0.0)
 
 
-def _shared(total: F64, space: I64, weight: F64) -> F64:
+def _spread(total: F64, space: I64, weight: F64) -> F64:
     """Each space's total spread over its units by weight; nothing where the total is NaN or nobody has a weight."""
     known = space >= 0
     weights = np.bincount(space[known], weights=weight[known], minlength=len(total))

@@ -34,21 +34,21 @@ class Name:
     @property
     def key(self) -> str:
         """As ``Catalog.units.key`` holds it."""
-        name = f"{quoted(self.schema)}.{quoted(self.table)}"
+        name = f"{quote(self.schema)}.{quote(self.table)}"
         if self.index is not None:
-            name += f".{quoted(self.index)}"
+            name += f".{quote(self.index)}"
         if self.partition is not None:
             name += f" partition {self.partition}"
         return f"{name} lob" if self.lob else name
 
 
-def quoted(identifier: str) -> str:
+def quote(identifier: str) -> str:
     """An identifier by the rules of QUOTENAME."""
     return "[" + identifier.replace("]", "]]") + "]"
 
 
-def unquoted(identifier: str) -> str:
-    """What ``quoted`` was given."""
+def unquote(identifier: str) -> str:
+    """What ``quote`` was given."""
     return identifier[1:-1].replace("]]", "]")
 
 

@@ -16,7 +16,7 @@ from connectors.sqlserver.reading.definition import NONCLUSTERED, NONCLUSTERED_C
 from connectors.sqlserver.routes import ddl
 from connectors.sqlserver.routes.online import Server, may_be_paused, may_build_online, may_have_twin
 from connectors.sqlserver.routes.refusals import refusal
-from connectors.sqlserver.routes.switching import empty_range, switched
+from connectors.sqlserver.routes.switching import empty_range, switch_way
 from connectors.sqlserver.routes.ways import MADE, PREFIX, Act, Maker, Way, index_of, twin, way_of
 from connectors.sqlserver.session.sessions import lock_timeout_statement
 from connectors.sqlserver.settings import SqlserverSettings
@@ -71,7 +71,7 @@ def number_of(way: Way) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def tagged(number: str, word: str, acts: tuple[Act, ...], limit: float) -> tuple[Step, ...]:
+def tag_steps(number: str, word: str, acts: tuple[Act, ...], limit: float) -> tuple[Step, ...]:
     """Acts as steps: ``/* hotplace move 0123abcd step 1 */``, the number of the move filled in."""
 
     def text(sql: str, ordinal: int, what: str = "") -> str:
@@ -100,7 +100,7 @@ def _choices(
         return
     if settings.partitions == "switched" and definition.name.partition is not None:
         if settings.offline_moves:
-            yield _Choice(switched, online=False)
+            yield _Choice(switch_way, online=False)
         if len(bundle.unit_keys) > 1:
             return  # each of its indexes would be built anew by a statement of its own
     plain = way_of(definition, bundle)
@@ -138,15 +138,15 @@ def _route(
         bundle=bundle,
         to_space=to_space,
         prologue=(lock_timeout_statement(settings.lock_timeout),),
-        steps=tagged(number, "step", way.there, limit),
-        undo_steps=tagged(number, "undo", way.back, limit),
-        tidy_steps=tagged(number, "tidy", way.tidy, limit),
+        steps=tag_steps(number, "step", way.there, limit),
+        undo_steps=tag_steps(number, "undo", way.back, limit),
+        tidy_steps=tag_steps(number, "tidy", way.tidy, limit),
         tidy_bytes=bundle.size_bytes if way.tidy_copies else 0,
         online=choice.online,
         locks=f"{way.locks}; {_patience(settings)}"
         if way.locks
         else _locks(index_of(definition), choice.online, settings),
-        locked=way.locked or _locked(index_of(definition), choice.online),
+        locked=way.locked or _lock_class(index_of(definition), choice.online),
         lock_seconds=settings.lock_timeout,
         follow_up=FOLLOW_UP,
         log_bytes=round(rewritten * (LOG_FACTOR if full else MINIMAL_LOG_FACTOR)),
@@ -169,7 +169,7 @@ def _notes(choice: _Choice) -> tuple[str, ...]:
 FOLLOW_UP = (FollowUp(what="plans of its table are compiled anew; the build refreshes its statistics", seconds=None),)
 
 
-def _locked(index: IndexDefinition, online: bool) -> Locked:
+def _lock_class(index: IndexDefinition, online: bool) -> Locked:
     if online:
         return Locked.BRIEFLY
     return Locked.WRITES if index.kind in {NONCLUSTERED, NONCLUSTERED_COLUMNSTORE} else Locked.ALL

@@ -19,7 +19,7 @@ from connectors.sqlserver.reading.definition import (
     IndexDefinition,
     Partition,
 )
-from connectors.sqlserver.reading.keys import Name, quoted
+from connectors.sqlserver.reading.keys import Name, quote
 
 LOW_PRIORITY_SINCE = 16  # of CREATE INDEX; ALTER INDEX had it in 12
 RESUMABLE_STATED_SINCE = 15  # else ELEVATE_RESUMABLE of the database would decide
@@ -40,7 +40,7 @@ class Build:
 
 def quoted_table(name: Name) -> str:
     """``[schema].[table]``."""
-    return f"{quoted(name.schema)}.{quoted(name.table)}"
+    return f"{quote(name.schema)}.{quote(name.table)}"
 
 
 def rebuild(table: Name, index: IndexDefinition, build: Build, on: str, *, name: str = "") -> str:
@@ -54,9 +54,11 @@ def rebuild(table: Name, index: IndexDefinition, build: Build, on: str, *, name:
         name: of a second index beside the old one; "": it replaces the old one.
     """
     existing = () if name else ("DROP_EXISTING = ON",)
-    options = ", ".join((*existing, *_kept(index, build.major), *_how(index, build), *_compression(index, build)))
+    options = ", ".join(
+        (*existing, *_own_properties(index, build.major), *_how(index, build), *_compression(index, build))
+    )
     return (
-        f"CREATE {_kind(index)} INDEX {quoted(name or index.name or '')} ON {quoted_table(table)}{_columns(index)}"
+        f"CREATE {_kind(index)} INDEX {quote(name or index.name or '')} ON {quoted_table(table)}{_columns(index)}"
         f"{_filter(index)} WITH ({options}) ON {on}"
     )
 
@@ -65,16 +67,16 @@ def add_key(table: Name, index: IndexDefinition, build: Build, on: str, *, name:
     """A PRIMARY KEY or UNIQUE constraint of another table with the properties of that index."""
     kind = "PRIMARY KEY" if index.primary_key else "UNIQUE"
     order = "CLUSTERED" if index.kind == CLUSTERED else "NONCLUSTERED"
-    options = ", ".join((*_kept(index, build.major), *_compression(index, build)))
+    options = ", ".join((*_own_properties(index, build.major), *_compression(index, build)))
     return (
-        f"ALTER TABLE {quoted_table(table)} ADD CONSTRAINT {quoted(name)} {kind} {order}{_columns(index)} "
+        f"ALTER TABLE {quoted_table(table)} ADD CONSTRAINT {quote(name)} {kind} {order}{_columns(index)} "
         f"WITH ({options}) ON {on}"
     )
 
 
 def alter(table: Name, index: str, action: str) -> str:
     """PAUSE or ABORT of a resumable build of that index, from any session."""
-    return f"ALTER INDEX {quoted(index)} ON {quoted_table(table)} {action}"
+    return f"ALTER INDEX {quote(index)} ON {quoted_table(table)} {action}"
 
 
 def resume(table: Name, index: str, build: Build) -> str:
@@ -84,12 +86,12 @@ def resume(table: Name, index: str, build: Build) -> str:
 
 def drop_index(table: Name, index: str) -> str:
     """Of an index that no constraint needs."""
-    return f"DROP INDEX {quoted(index)} ON {quoted_table(table)}"
+    return f"DROP INDEX {quote(index)} ON {quoted_table(table)}"
 
 
 def swap(table: Name, new: str, old: str) -> str:
     """Let a new index take the place and the name of an old one, so that nobody sees the table without it."""
-    item = text(f"{quoted_table(table)}.{quoted(new)}")
+    item = text(f"{quoted_table(table)}.{quote(new)}")
     return (
         f"BEGIN TRANSACTION; {drop_index(table, old)}; "
         f"EXEC sys.sp_rename @objname = {item}, @newname = {text(old)}, @objtype = N'INDEX'; COMMIT TRANSACTION"
@@ -109,38 +111,38 @@ def untext(literal: str) -> str:
 def cluster_heap(name: Name, index: str, column: str, heap: Partition, build: Build, on: str) -> str:
     """A clustered index that carries a heap to another filegroup."""
     options = ", ".join((*_how(None, build), f"DATA_COMPRESSION = {heap.compression}"))
-    keys = f"{quoted_table(name)} ({quoted(column)} ASC)"
-    return f"CREATE CLUSTERED INDEX {quoted(index)} ON {keys} WITH ({options}) ON {on}"
+    keys = f"{quoted_table(name)} ({quote(column)} ASC)"
+    return f"CREATE CLUSTERED INDEX {quote(index)} ON {keys} WITH ({options}) ON {on}"
 
 
 def uncluster_heap(name: Name, index: str, build: Build, on: str) -> str:
     """Take that index away again; the rows stay where they are told to."""
     online = "ON" if build.online else "OFF"
     return (
-        f"DROP INDEX {quoted(index)} ON {quoted_table(name)} "
+        f"DROP INDEX {quote(index)} ON {quoted_table(name)} "
         f"WITH (ONLINE = {online}, MAXDOP = {build.maxdop}, MOVE TO {on})"
     )
 
 
 def create_scheme(scheme: str, function: str, filegroups: Sequence[str]) -> str:
     """A partition scheme that maps each partition of a function to a filegroup."""
-    spaces = ", ".join(quoted(filegroup) for filegroup in filegroups)
-    return f"CREATE PARTITION SCHEME {quoted(scheme)} AS PARTITION {quoted(function)} TO ({spaces})"
+    spaces = ", ".join(quote(filegroup) for filegroup in filegroups)
+    return f"CREATE PARTITION SCHEME {quote(scheme)} AS PARTITION {quote(function)} TO ({spaces})"
 
 
 def drop_scheme(scheme: str) -> str:
     """Refused by the server while anything lies on it."""
-    return f"DROP PARTITION SCHEME {quoted(scheme)}"
+    return f"DROP PARTITION SCHEME {quote(scheme)}"
 
 
 def create_function(function: str, column_type: str) -> str:
     """A partition function of two ranges, the first of them empty: NULL is below every value, and goes right of it."""
-    return f"CREATE PARTITION FUNCTION {quoted(function)} ({column_type}) AS RANGE RIGHT FOR VALUES (NULL)"
+    return f"CREATE PARTITION FUNCTION {quote(function)} ({column_type}) AS RANGE RIGHT FOR VALUES (NULL)"
 
 
 def drop_function(function: str) -> str:
     """Refused by the server while a scheme uses it."""
-    return f"DROP PARTITION FUNCTION {quoted(function)}"
+    return f"DROP PARTITION FUNCTION {quote(function)}"
 
 
 def type_of(column: Column) -> str | None:
@@ -177,17 +179,17 @@ def _columns(index: IndexDefinition) -> str:
     """Keys and included columns; of a columnstore the columns that it has or the order that it keeps."""
     if index.columnstore:
         return _store_columns(index)
-    keys = ", ".join(f"{quoted(c.name)} {'DESC' if c.descending else 'ASC'}" for c in index.keys)
-    included = ", ".join(quoted(c.name) for c in index.columns if c.included)
+    keys = ", ".join(f"{quote(c.name)} {'DESC' if c.descending else 'ASC'}" for c in index.keys)
+    included = ", ".join(quote(c.name) for c in index.columns if c.included)
     return f" ({keys})" + (f" INCLUDE ({included})" if included else "")
 
 
 def _store_columns(index: IndexDefinition) -> str:
     ordered = sorted((c for c in index.columns if c.store_ordinal), key=lambda c: c.store_ordinal)
-    order = f" ORDER ({', '.join(quoted(c.name) for c in ordered)})" if ordered else ""
+    order = f" ORDER ({', '.join(quote(c.name) for c in ordered)})" if ordered else ""
     if index.kind == CLUSTERED_COLUMNSTORE:
         return order
-    held = ", ".join(quoted(c.name) for c in index.columns if c.included)
+    held = ", ".join(quote(c.name) for c in index.columns if c.included)
     return f" ({held}){order}"
 
 
@@ -195,7 +197,7 @@ def _filter(index: IndexDefinition) -> str:
     return f" WHERE {index.filter}" if index.has_filter else ""
 
 
-def _kept(index: IndexDefinition, major: int) -> tuple[str, ...]:
+def _own_properties(index: IndexDefinition, major: int) -> tuple[str, ...]:
     """Properties that are the index's own."""
     if index.columnstore:
         return ()

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from connectors.effects import Locked
 from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.sqlserver.reading.disks import disk_of, folder_of
-from connectors.sqlserver.reading.keys import IDENTIFIER, unquoted
+from connectors.sqlserver.reading.keys import IDENTIFIER, unquote
 from connectors.sqlserver.reading.spaces import File
-from connectors.sqlserver.routes.available import number_of, tagged
+from connectors.sqlserver.routes.available import number_of, tag_steps
 from connectors.sqlserver.routes.ddl import untext
 from connectors.sqlserver.routes.online import CLOUD, Server
 from connectors.sqlserver.routes.ways import MADE, Act, Way
@@ -79,8 +79,8 @@ def file_step_of(sql: str) -> FileStep | None:
         if action == "empty":
             return FileStep(action, untext(match[1]))
         if action == "add":
-            return FileStep(action, unquoted(match[1]), unquoted(match[3]), folder_of(untext(match[2])))
-        return FileStep(action, unquoted(match[1]))
+            return FileStep(action, unquote(match[1]), unquote(match[3]), folder_of(untext(match[2])))
+        return FileStep(action, unquote(match[1]))
     return None
 
 
@@ -128,9 +128,9 @@ def route_by_files(
         bundle=bundle,
         to_space=to_space,
         prologue=(lock_timeout_statement(settings.lock_timeout),),
-        steps=tagged(number, "step", way.there, limit),
-        undo_steps=tagged(number, "undo", way.back, limit),
-        tidy_steps=tagged(number, "tidy", way.tidy, limit),
+        steps=tag_steps(number, "step", way.there, limit),
+        undo_steps=tag_steps(number, "undo", way.back, limit),
+        tidy_steps=tag_steps(number, "tidy", way.tidy, limit),
         tidy_bytes=bundle.size_bytes if way.tidy_copies else 0,
         online=True,
         locks="none on its tables but for a moment: pages are moved some at a time, in small transactions",
@@ -180,13 +180,13 @@ def _way(database: str, filegroup: str, own: Sequence[File], folder: str, major:
         "files of the filegroup",
         (
             *(add_like(database, file, name, folder) for file, name in zip(own, new, strict=True)),
-            *emptied(database, old, major),
+            *empty_files(database, old, major),
         ),
         (
             *(add_like(database, f, n, folder_of(str(f.path))) for f, n in zip(own, back, strict=True)),
-            *emptied(database, new, major),
+            *empty_files(database, new, major),
         ),
-        tidy=emptied(database, new, major),
+        tidy=empty_files(database, new, major),
         tidy_copies=True,
         notes=(
             f"everything in filegroup {filegroup} goes with it",
@@ -212,7 +212,7 @@ def _growth(like: File) -> str:
     return f"{limit}, FILEGROWTH = {step}"
 
 
-def emptied(database: str, files: Sequence[str], major: int) -> tuple[Act, ...]:
+def empty_files(database: str, files: Sequence[str], major: int) -> tuple[Act, ...]:
     """All of them emptied before the first is removed: what is left of one must not go into another old one."""
     return (
         *(_empty(file, major) for file in files),

@@ -19,7 +19,7 @@ from connectors.sqlserver.routes.file_move import (
     REPLICAS_STAY_SINCE,
     FilePlace,
     add_like,
-    emptied,
+    empty_files,
     file_route_of,
     route_by_files,
 )
@@ -74,9 +74,9 @@ def _way(database: str, file: File, major: int) -> Way:
     again = add_like(database, replace(file, used_pages=file.size_pages), f"{MADE}_back_1", folder)
     return Way(
         "empty and remove a file",
-        emptied(database, [name], major),
+        empty_files(database, [name], major),
         (Act(again.sql, f"a file in {folder} in the place of {name}, which fills with what comes"),),
-        tidy=(Act(grow_file(database, name, _reopened(file)), f"let {name} take new data again"),),
+        tidy=(Act(grow_file(database, name, _reopened_pages(file)), f"let {name} take new data again"),),
         notes=(
             f"the other files of filegroup {file.space} take its pages in; indexes end up fragmented",
             "the moving account has to be db_owner: DBCC SHRINKFILE asks for no less",
@@ -88,7 +88,7 @@ def _way(database: str, file: File, major: int) -> Way:
     )
 
 
-def _reopened(file: File) -> int:
+def _reopened_pages(file: File) -> int:
     """Pages of the file once it was given up: changing its size is what lets it take new data."""
     return (file.size_pages or 0) + PAGES_IN_MB
 

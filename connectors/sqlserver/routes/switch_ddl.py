@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from connectors.sqlserver.reading.definition import Column
-from connectors.sqlserver.reading.keys import IDENTIFIER, Name, quoted, unquoted
+from connectors.sqlserver.reading.keys import IDENTIFIER, Name, quote, unquote
 from connectors.sqlserver.routes.ddl import quoted_table, type_of
 
 _BEGIN = "SET XACT_ABORT ON; BEGIN TRANSACTION"  # whatever fails in between takes all of it back
@@ -30,7 +30,7 @@ def create_table(
     """
     parts = [_column(column) for column in columns]
     if check:
-        parts.append(f"CONSTRAINT {quoted(constraint)} CHECK ({check})")
+        parts.append(f"CONSTRAINT {quote(constraint)} CHECK ({check})")
     compressed = f" WITH (DATA_COMPRESSION = {compression})" if compression else ""
     return f"CREATE TABLE {quoted_table(name)} ({', '.join(parts)}) ON {on}{compressed}"
 
@@ -43,22 +43,22 @@ def drop_table(name: Name) -> str:
 def dropped_table(sql: str) -> str | None:
     """The table, without its schema, that a tagged statement of ``drop_table`` drops; None for another statement."""
     match = _DROP.search(sql)
-    return None if match is None else unquoted(match[1])
+    return None if match is None else unquote(match[1])
 
 
 def merge(function: str, boundary: str) -> str:
     """The partition that holds the boundary goes, its filegroup with it."""
-    return f"ALTER PARTITION FUNCTION {quoted(function)}() MERGE RANGE ({boundary})"
+    return f"ALTER PARTITION FUNCTION {quote(function)}() MERGE RANGE ({boundary})"
 
 
 def split(function: str, boundary: str) -> str:
     """The side that holds the boundary becomes a partition, in the filegroup that is NEXT USED."""
-    return f"ALTER PARTITION FUNCTION {quoted(function)}() SPLIT RANGE ({boundary})"
+    return f"ALTER PARTITION FUNCTION {quote(function)}() SPLIT RANGE ({boundary})"
 
 
 def next_used(scheme: str, space: str) -> str:
     """Where the next partition of the scheme will be."""
-    return f"ALTER PARTITION SCHEME {quoted(scheme)} NEXT USED {quoted(space)}"
+    return f"ALTER PARTITION SCHEME {quote(scheme)} NEXT USED {quote(space)}"
 
 
 def empty(table: str, rows: str, reshape: str) -> str:
@@ -97,7 +97,7 @@ def exchange(
         reshape: the statements that merge the emptied range and split it off again in the target.
         patience: minutes that the first SWITCH waits without holding others up; None: this version cannot.
     """
-    names = ", ".join(quoted(column) for column in columns)
+    names = ", ".join(quote(column) for column in columns)
     wait = "" if patience is None else f" WITH (WAIT_AT_LOW_PRIORITY ({_waits(patience)}))"
     source = f"FROM {table} WITH (TABLOCK, HOLDLOCK) WHERE {rows}"
     copy = f"INSERT INTO {new} WITH (TABLOCK) ({names}) SELECT {names} {source}"  # names are quoted
@@ -120,4 +120,4 @@ def _waits(minutes: int) -> str:
 
 
 def _column(column: Column) -> str:
-    return f"{quoted(column.name)} {type_of(column)} {'NULL' if column.nullable else 'NOT NULL'}"
+    return f"{quote(column.name)} {type_of(column)} {'NULL' if column.nullable else 'NOT NULL'}"

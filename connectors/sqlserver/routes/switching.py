@@ -25,7 +25,7 @@ from connectors.sqlserver.reading.definition import (
     IndexDefinition,
     Partition,
 )
-from connectors.sqlserver.reading.keys import TABLE_INDEX, Name, quoted
+from connectors.sqlserver.reading.keys import TABLE_INDEX, Name, quote
 from connectors.sqlserver.reading.partitioning import literal, own_boundary, scheme_of
 from connectors.sqlserver.routes import ddl, switch_ddl
 from connectors.sqlserver.routes.ddl import Build
@@ -61,20 +61,20 @@ class _Range:
     @property
     def rows(self) -> str:
         """What is true of its rows alone."""
-        return f"$PARTITION.{quoted(self.function)}({quoted(self.column)}) = {self.number}"
+        return f"$PARTITION.{quote(self.function)}({quote(self.column)}) = {self.number}"
 
     def index_partition(self, index: IndexDefinition) -> Partition:
         return next(p for p in index.partitions if p.number == self.number)
 
     def check(self) -> str:
         """The range as a constraint. NULLs lie in the first partition."""
-        column, right = quoted(self.column), self.scheme.on_right
+        column, right = quote(self.column), self.scheme.on_right
         parts = [f"{column} IS NOT NULL"] if self.number > 1 else []
         parts += [f"{column} {'>=' if right else '>'} {self.low}"] if self.low else []
         parts += [f"{column} {'<' if right else '<='} {self.high}"] if self.high else []
         return " AND ".join(parts)
 
-    def reshaped(self, space: str) -> str:
+    def reshape(self, space: str) -> str:
         """The empty range merged away and split off again in that filegroup; NEXT USED as it was before."""
         before = self.scheme.destinations.get(self.scheme.fanout + 1)
         kept = () if before is None else (switch_ddl.next_used(self.scheme.name, self.definition.spaces[before].name),)
@@ -96,7 +96,7 @@ def empty_range(definition: Definition, bundle: Bundle, to_space: str) -> Way | 
 
     def way(space: str) -> tuple[Act, ...]:
         return (
-            Act(switch_ddl.empty(found.table, found.rows, found.reshaped(space)), f"put the empty range in {space}"),
+            Act(switch_ddl.empty(found.table, found.rows, found.reshape(space)), f"put the empty range in {space}"),
         )
 
     return Way(
@@ -109,7 +109,7 @@ def empty_range(definition: Definition, bundle: Bundle, to_space: str) -> Way | 
     )
 
 
-def switched(definition: Definition, bundle: Bundle, to_space: str, build: Build) -> Way | NoRoute:
+def switch_way(definition: Definition, bundle: Bundle, to_space: str, build: Build) -> Way | NoRoute:
     """The way of a filled partition, or why it has to be moved by building its whole index anew."""
     found = _range_of(definition)
     if isinstance(found, NoRoute):
@@ -120,11 +120,11 @@ def switched(definition: Definition, bundle: Bundle, to_space: str, build: Build
 
     def way(here: str, there: str) -> tuple[Act, ...]:
         return (
-            *_made(found, NEW, there, build, check=found.check()),
-            *_made(found, OLD, here, build),
+            *_create_staging(found, NEW, there, build, check=found.check()),
+            *_create_staging(found, OLD, here, build),
             Act(_exchange(found, there, build), f"copy {bundle.key} to {there} and let the copy take its place"),
-            _dropped(found, NEW, "remove the table that the copy was made in, now empty"),
-            _dropped(found, OLD, "remove the rows that the copy replaces"),
+            _drop_staging(found, NEW, "remove the table that the copy was made in, now empty"),
+            _drop_staging(found, OLD, "remove the rows that the copy replaces"),
         )
 
     return Way(
@@ -151,7 +151,7 @@ def _range_of(definition: Definition) -> _Range | NoRoute:
     boundary = own_boundary(scheme, number)
     reason = _no_range(definition, scheme, number)
     if boundary is None:
-        reason = f"it is the outermost partition of {quoted(scheme.name)}, which has no boundary of its own"
+        reason = f"it is the outermost partition of {quote(scheme.name)}, which has no boundary of its own"
     elif None in values or len(values) != scheme.fanout - 1:
         reason = f"boundaries of type {kind or 'unknown'} are not written by hotplace"
     if reason or boundary is None:
@@ -165,7 +165,7 @@ def _no_range(definition: Definition, scheme: DataSpace, number: int) -> str:
     """Why merging and splitting that range would change more than this partition; "" where it does not."""
     own = [index for index in definition.indexes if index.space_id == scheme.number]
     if definition.partitioning is not None and definition.partitioning.shared:
-        return f"another table or scheme uses {quoted(scheme.function or '')}, and its partition would go along"
+        return f"another table or scheme uses {quote(scheme.function or '')}, and its partition would go along"
     if any(index.kind not in _ROWSTORE for index in definition.indexes):
         return "SPLIT beside a columnstore, XML or spatial index is refused where there are rows (35346)"
     beside = number - 1 if scheme.on_right else number + 1  # what MERGE leaves, and whose compression SPLIT takes over
@@ -187,11 +187,11 @@ def _against(found: _Range, bundle: Bundle) -> Iterator[str]:
         yield "it has a full-text index (4918)"
     for index in definition.indexes:
         if index.space_id != found.scheme.number:
-            yield f"{quoted(index.name or '')} is not on the table's partition scheme (7733)"
+            yield f"{quote(index.name or '')} is not on the table's partition scheme (7733)"
         if index.disabled or (index.has_filter and index.filter is None):
-            yield f"{quoted(index.name or '')} is disabled, or its filter may not be seen"
+            yield f"{quote(index.name or '')} is disabled, or its filter may not be seen"
     if not _holds_its_column(found):
-        yield f"{quoted(found.column)} is no key of its indexes, so that a plain table would lack it (4947)"
+        yield f"{quote(found.column)} is no key of its indexes, so that a plain table would lack it (4947)"
     if any(column.large or ddl.type_of(column) is None for column in definition.columns):
         yield "a column is of a type that hotplace does not write, or holds large objects"
     wanted = {replace(definition.name, index=_unit_name(i), lob=False).key for i in definition.indexes}
@@ -214,13 +214,13 @@ def _unit_name(index: IndexDefinition) -> str | None:
     return index.name if index.kind == NONCLUSTERED else None
 
 
-def _aligned(found: _Range) -> list[IndexDefinition]:
+def _aligned_indexes(found: _Range) -> list[IndexDefinition]:
     return [index for index in found.definition.indexes if index.space_id == found.scheme.number]
 
 
 def _is_empty(found: _Range) -> bool:
     """No row of the table lies there; an index may have none where it has a filter."""
-    aligned = _aligned(found)
+    aligned = _aligned_indexes(found)
     whole = any(index.index_id <= TABLE_INDEX for index in aligned)
     return whole and not any(found.index_partition(index).rows for index in aligned)
 
@@ -229,9 +229,9 @@ def _staging(found: _Range, name: str) -> Name:
     return Name(found.definition.name.schema, name)
 
 
-def _made(found: _Range, name: str, space: str, build: Build, *, check: str = "") -> Iterator[Act]:
+def _create_staging(found: _Range, name: str, space: str, build: Build, *, check: str = "") -> Iterator[Act]:
     """An empty table of the same shape in that filegroup, with every index."""
-    table, on = _staging(found, name), quoted(space)
+    table, on = _staging(found, name), quote(space)
     heap = next((index for index in found.definition.indexes if index.kind == HEAP), None)
     sql = switch_ddl.create_table(
         table,
@@ -268,10 +268,10 @@ def _exchange(found: _Range, space: str, build: Build) -> str:
         [column.name for column in found.definition.columns],
         new=ddl.quoted_table(_staging(found, NEW)),
         old=ddl.quoted_table(_staging(found, OLD)),
-        reshape=found.reshaped(space),
+        reshape=found.reshape(space),
         patience=patience,
     )
 
 
-def _dropped(found: _Range, name: str, purpose: str) -> Act:
+def _drop_staging(found: _Range, name: str, purpose: str) -> Act:
     return Act(switch_ddl.drop_table(_staging(found, name)), purpose)

@@ -22,7 +22,7 @@ from connectors.sqlserver.reading.definition import (
     Definition,
     IndexDefinition,
 )
-from connectors.sqlserver.reading.keys import name_of, quoted
+from connectors.sqlserver.reading.keys import name_of, quote
 from connectors.sqlserver.routes import ddl
 
 PREFIX = "hotplace_"
@@ -79,8 +79,8 @@ def twin(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build
 
     def way(space: str) -> tuple[Act, ...]:
         return (
-            _held(
-                ddl.rebuild(table, index, build, quoted(space), name=MADE),
+            _build_act(
+                ddl.rebuild(table, index, build, quote(space), name=MADE),
                 f"build {bundle.key} beside the old one in {space}",
                 definition,
                 MADE,
@@ -109,7 +109,7 @@ def index_of(definition: Definition) -> IndexDefinition:
     return index if len(index.partitions) > 1 else replace(index, partitions=index.partitions[:1])
 
 
-def _held(sql: str, purpose: str, definition: Definition, index: str, build: ddl.Build) -> Act:
+def _build_act(sql: str, purpose: str, definition: Definition, index: str, build: ddl.Build) -> Act:
     """A build, with what holds it if it is resumable."""
     if not build.resumable:
         return Act(sql, purpose)
@@ -135,8 +135,8 @@ def _rebuild(definition: Definition, bundle: Bundle, to_space: str, build: ddl.B
     index = index_of(definition)
 
     def way(space: str) -> tuple[Act, ...]:
-        sql = ddl.rebuild(definition.name, index, build, quoted(space))
-        return (_held(sql, f"build {bundle.key} anew in {space}", definition, index.name or "", build),)
+        sql = ddl.rebuild(definition.name, index, build, quote(space))
+        return (_build_act(sql, f"build {bundle.key} anew in {space}", definition, index.name or "", build),)
 
     notes = ["other indexes of the table stay where they are"] if index.kind == CLUSTERED else []
     if any(p.lob_pages for p in definition.partitions) and not index.columnstore:
@@ -154,7 +154,7 @@ def _heap(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Buil
     heap = definition.partitions[0]
 
     def way(space: str) -> tuple[Act, ...]:
-        on = quoted(space)
+        on = quote(space)
         return (
             Act(
                 ddl.cluster_heap(definition.name, MADE, column.name, heap, build, on),
@@ -186,7 +186,7 @@ def _partition(definition: Definition, bundle: Bundle, to_space: str, build: ddl
     numbers = sorted(number for key in bundle.unit_keys if (number := name_of(key).partition) is not None)
     moved = scheme.destinations | dict.fromkeys(numbers, target.number)
     filegroups = [definition.spaces[moved[number]].name for number in range(1, scheme.fanout + 1)]
-    on, off = f"{quoted(MADE)} ({quoted(column)})", f"{quoted(scheme.name)} ({quoted(column)})"
+    on, off = f"{quote(MADE)} ({quote(column)})", f"{quote(scheme.name)} ({quote(column)})"
     drop = Act(ddl.drop_scheme(MADE), "remove the second partition scheme")
     whole = sum(p.row_pages for p in index.partitions) * 8192
     others = ("all partitions are written anew, the others where they are: each filegroup needs their room",)
@@ -194,7 +194,7 @@ def _partition(definition: Definition, bundle: Bundle, to_space: str, build: ddl
 
     def build_on(space: str, name: str) -> Act:
         sql = ddl.rebuild(definition.name, index, build, space)
-        return _held(sql, f"build the index of {bundle.key} anew on {name}", definition, index.name or "", build)
+        return _build_act(sql, f"build the index of {bundle.key} anew on {name}", definition, index.name or "", build)
 
     return Way(
         "rebuild on a second partition scheme",
@@ -227,12 +227,12 @@ def _with_lob(definition: Definition, bundle: Bundle, to_space: str, build: ddl.
     )
 
     def way(space: str) -> tuple[Act, ...]:
-        on_scheme = ddl.rebuild(definition.name, index, build, f"{quoted(MADE)} ({quoted(leading.name)})")
+        on_scheme = ddl.rebuild(definition.name, index, build, f"{quote(MADE)} ({quote(leading.name)})")
         return (
             Act(ddl.create_function(MADE, kind), "a temporary partition function"),
             Act(ddl.create_scheme(MADE, MADE, (space, space)), f"a temporary partition scheme in {space}"),
             Act(on_scheme, f"build {bundle.key} anew on it, large objects included"),
-            Act(ddl.rebuild(definition.name, index, build, quoted(space)), f"build {bundle.key} anew in {space}"),
+            Act(ddl.rebuild(definition.name, index, build, quote(space)), f"build {bundle.key} anew in {space}"),
             *drops,
         )
 

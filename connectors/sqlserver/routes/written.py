@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from connectors.model import NoRoute, Step
-from connectors.sqlserver.reading.keys import quoted
+from connectors.sqlserver.reading.keys import quote
 from connectors.sqlserver.reading.spaces import File
 from connectors.sqlserver.routes.ddl import text
 
@@ -71,8 +71,8 @@ def by_files(
 def add_file(database: str, filegroup: str, name: str, folder: str, *, size_pages: int, more: str = "") -> str:
     """ALTER DATABASE ... ADD FILE with room for so many pages; ``more`` are further options of the file."""
     size = max(1, -(-size_pages // PAGES_IN_MB))
-    new = f"NAME = {quoted(name)}, FILENAME = {text(folder + name + '.ndf')}, SIZE = {size}MB{more}"
-    return f"ALTER DATABASE {quoted(database)} ADD FILE ({new}) TO FILEGROUP {quoted(filegroup)}"
+    new = f"NAME = {quote(name)}, FILENAME = {text(folder + name + '.ndf')}, SIZE = {size}MB{more}"
+    return f"ALTER DATABASE {quote(database)} ADD FILE ({new}) TO FILEGROUP {quote(filegroup)}"
 
 
 def empty_file(file: str, major: int) -> str:
@@ -83,13 +83,13 @@ def empty_file(file: str, major: int) -> str:
 
 def remove_file(database: str, file: str) -> str:
     """ALTER DATABASE ... REMOVE FILE."""
-    return f"ALTER DATABASE {quoted(database)} REMOVE FILE {quoted(file)}"
+    return f"ALTER DATABASE {quote(database)} REMOVE FILE {quote(file)}"
 
 
 def grow_file(database: str, file: str, size_pages: int) -> str:
     """ALTER DATABASE ... MODIFY FILE to at least so many pages; a file that was being emptied takes new data again."""
     size = max(1, -(-size_pages // PAGES_IN_MB))
-    return f"ALTER DATABASE {quoted(database)} MODIFY FILE (NAME = {quoted(file)}, SIZE = {size}MB)"
+    return f"ALTER DATABASE {quote(database)} MODIFY FILE (NAME = {quote(file)}, SIZE = {size}MB)"
 
 
 def tempdb_files(files: Iterable[TempdbFile]) -> tuple[Step, ...]:
@@ -105,7 +105,7 @@ def offline_files(database: str, files: Sequence[File]) -> tuple[Step, ...]:
 
     The whole database goes offline, never a file: that would need a restore to come back.
     """
-    name = quoted(database)
+    name = quote(database)
     moved = [file for file in files if file.name and file.path]
     return _steps(
         [
@@ -130,7 +130,7 @@ def _steps(statements: Iterable[tuple[str, str]]) -> tuple[Step, ...]:
 
 def _modify_file(database: str, name: str, path: str) -> str:
     new = text(FOLDER + _last_part(path))
-    return f"ALTER DATABASE {database} MODIFY FILE (NAME = {quoted(name)}, FILENAME = {new})"
+    return f"ALTER DATABASE {database} MODIFY FILE (NAME = {quote(name)}, FILENAME = {new})"
 
 
 def _last_part(path: str) -> str:

@@ -24,7 +24,7 @@ class DriverKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class DriverOption:
     """What a connection shall be like; the password is not part of it."""
 
     driver: str
@@ -52,7 +52,7 @@ def kind_of(driver: str) -> DriverKind:
     return DriverKind.UNKNOWN
 
 
-def objections(kind: DriverKind, wish: Wish) -> tuple[str, ...]:
+def objections(kind: DriverKind, wish: DriverOption) -> tuple[str, ...]:
     """What this driver cannot do of the wish, in words; empty when it can do all."""
     if kind is DriverKind.UNKNOWN:
         return (
@@ -85,7 +85,7 @@ def objections(kind: DriverKind, wish: Wish) -> tuple[str, ...]:
     return tuple(sentence for applies, sentence in checks if applies)
 
 
-def connection_string(wish: Wish, password: str | None, *, program: str) -> str:
+def connection_string(wish: DriverOption, password: str | None, *, program: str) -> str:
     """What ``pyodbc.connect`` is given; holds the password: never log it.
 
     Args:
@@ -105,7 +105,7 @@ def connection_string(wish: Wish, password: str | None, *, program: str) -> str:
         keywords["Trusted_Connection"] = "yes"
     else:
         keywords |= {"UID": wish.user, "PWD": password}
-    quoted = _freetds_quoted if kind is DriverKind.FREETDS else _quoted
+    quoted = _freetds_quoted if kind is DriverKind.FREETDS else _quote
     return "".join(f"{name}={quoted(value)};" for name, value in keywords.items())
 
 
@@ -114,7 +114,7 @@ def is_that_driver(kind: DriverKind, library: str) -> bool:
     return (kind is DriverKind.FREETDS) == ("tdsodbc" in library.lower())
 
 
-def _microsoft(wish: Wish) -> dict[str, str]:
+def _microsoft(wish: DriverOption) -> dict[str, str]:
     optional = {
         "HostNameInCertificate": wish.hostname_in_certificate,
         "ServerCertificate": wish.server_certificate,
@@ -129,7 +129,7 @@ def _microsoft(wish: Wish) -> dict[str, str]:
     }
 
 
-def _freetds(wish: Wish) -> dict[str, str]:
+def _freetds(wish: DriverOption) -> dict[str, str]:
     return {
         "SERVER": wish.host,
         "PORT": str(wish.port),
@@ -149,7 +149,7 @@ def _freetds_quoted(value: str) -> str:
     return "{" + value + "}" if ";" in value or value.startswith("{") else value
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     """Braces where the value holds anything but plain characters; a closing brace is doubled."""
     if value.replace(".", "").replace(",", "").replace(":", "").replace("/", "").replace("-", "").isalnum():
         return value

@@ -55,7 +55,7 @@ def open_connection(settings: SqlserverSettings, *, name: str) -> pyodbc.Connect
     """
     wish, failure = settings.wish(), None
     try:
-        connection = abandonable(partial(_connected, settings, name), pyodbc.Connection.close)
+        connection = abandonable(partial(_connect, settings, name), pyodbc.Connection.close)
     except pyodbc.Error as error:
         failure = cannot_connect(diagnose(error), settings.where())
     if failure is not None:
@@ -76,7 +76,7 @@ def open_connection(settings: SqlserverSettings, *, name: str) -> pyodbc.Connect
     return connection
 
 
-def _connected(settings: SqlserverSettings, name: str) -> pyodbc.Connection:
+def _connect(settings: SqlserverSettings, name: str) -> pyodbc.Connection:
     """As the driver connects: only this frame holds the password, and the driver's error is what holds the frame."""
     return pyodbc.connect(
         connection_string(settings.wish(), settings.secret(), program=name[:PROGRAM_BYTES]),
@@ -127,16 +127,16 @@ class ReadSession:
     @property
     def major(self) -> int:
         """Version that queries are written for; ``NEWEST`` in the cloud."""
-        return self._identified()[0]
+        return self._identify()[0]
 
     @property
     def edition(self) -> int:
         """SERVERPROPERTY('EngineEdition')."""
-        return self._identified()[1]
+        return self._identify()[1]
 
-    def _identified(self) -> tuple[int, int]:
+    def _identify(self) -> tuple[int, int]:
         if self._server is None:
-            version, edition, *_ = self._retried(query("identify"), (), "identifying")[0]
+            version, edition, *_ = self._with_retry(query("identify"), (), "identifying")[0]
             major = NEWEST if edition in CLOUD_EDITIONS else int(str(version).partition(".")[0])
             self._server = major, int(edition)
         return self._server
@@ -158,7 +158,7 @@ class ReadSession:
                 f"{doing}: a reading session sends only the queries of this connector",
                 advice="Use open_mover() for approved moves.",
             )
-        return self._retried(query(name, self.major), values, doing)
+        return self._with_retry(query(name, self.major), values, doing)
 
     def close(self) -> None:
         """End it for good."""
@@ -181,7 +181,7 @@ class ReadSession:
             self._connection = open_connection(self._settings, name=self._name)
         return self._connection
 
-    def _retried(self, statement: str, values: tuple[object, ...], doing: str) -> list[Row]:
+    def _with_retry(self, statement: str, values: tuple[object, ...], doing: str) -> list[Row]:
         """Do it, and once more over a new session when the old one had died; reading twice does no harm."""
         for last in (False, True):
             connection = self._open()

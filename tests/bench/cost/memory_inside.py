@@ -59,7 +59,7 @@ def stages(config_path: Path, tables: int, conninfo: str) -> None:
 
         def sampled(stage: str, before: Callable[[], None] = touch) -> None:
             before()
-            daemon._jobs.guarded(daemon._jobs.sample, watch)
+            daemon._jobs.run_guarded(daemon._jobs.sample, watch)
             told(stage)
 
         sampled("first sample, with the catalog", lambda: None)
@@ -70,7 +70,7 @@ def stages(config_path: Path, tables: int, conninfo: str) -> None:
         watch.sampler._catalog_at = -float("inf")
         sampled("sample, catalog read again")
         for stage in ("plan", "plan again"):
-            daemon._jobs.guarded(daemon._jobs.plan, watch)
+            daemon._jobs.run_guarded(daemon._jobs.plan, watch)
             told(stage)
         sampled("sample after the plan")
         daemon._close_watches()

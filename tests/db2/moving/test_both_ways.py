@@ -10,7 +10,7 @@ from connectors.db2.moving.inspection import home_among, would_go_astray, would_
 from connectors.db2.reading.names import parts_of, whole_name, whole_of
 from connectors.db2.reading.storage import Storage, TableSpace
 from connectors.db2.routes.table_move import table_route
-from connectors.db2.routes.target_placement import landed, landing_in
+from connectors.db2.routes.target_placement import landing_in, with_landing
 from connectors.model import Bundle, Home, NoRoute, Route, UnitKind
 from tests.db2.facts import FAST, FAST_SPACE, SETTINGS, SLOW, SPACE, STORAGE, TABLE, space, table
 
@@ -28,7 +28,7 @@ def storage(*spaces: TableSpace) -> Storage:
 
 def route(bundle: Bundle = BOTH, **changes: object) -> Route:
     """Of a bundle to FAST, where it lands in TS_FAST."""
-    found = landed(
+    found = with_landing(
         table_route(table(**changes), bundle, SPACE, FAST_SPACE, SETTINGS), "FAST", FAST_SPACE, ["TS_SLOW"] * 2
     )
     assert isinstance(found, Route), found

@@ -73,7 +73,7 @@ def test_a_failover_in_the_middle_of_a_build(lab: Lab, connector: SqlserverConne
     after = connector.identify()
     assert (after.topology, after.writable) == ("availability group secondary", False)
     assert after.fingerprint == before.fingerprint
-    assert not lease.held()
+    assert not lease.is_held()
     assert connector.inspect(route).home is Home.SOURCE
     reason = connector.routes(bundle_of(connector.catalog(), ORDERS), FAST)
     assert isinstance(reason, NoRoute)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from connectors.model import SIGNALS, DatabaseDemand, Demand, Signal
-from policies.demand.heat import HeatState, decided, empty_heat, update, view
+from policies.demand.heat import HeatState, decision_heat, empty_heat, update, view
 from policies.demand.seasons import SeasonState, empty_seasons, learnt, outlook
 from policies.demand.variance import index_of
 from policies.explanation.verdicts import explain
@@ -92,9 +92,9 @@ def lived(days: float, rate: Callable[[datetime], float]) -> tuple[HeatState, Se
 def planned(heat: HeatState, seasons: SeasonState, at: datetime, unit: Unit) -> Plan:
     """The plan of a site with that unit alone."""
     situation: Situation = Site(room={"fast": 10 * GIB, "slow": 10**15}).situation([unit])
-    seen = replace(view(heat, HERE), expected=outlook(seasons, HERE, at, 24.0).promised())
+    seen = replace(view(heat, HERE), expected=outlook(seasons, HERE, at, 24.0).promised_demand())
     return make_plan(
-        replace(situation, heat=decided(seen, situation.tier_of_space[situation.units.space] == 0)), SETTINGS
+        replace(situation, heat=decision_heat(seen, situation.tier_of_space[situation.units.space] == 0)), SETTINGS
     )
 
 
@@ -154,8 +154,8 @@ def test_a_short_burst_is_called_fading() -> None:
     floor = replace(SETTINGS, minimum_wait_saved_per_hour=200.0)
     heat, seasons, at = lived(30 + 3 / 24, lambda at: 100.0 if at >= YEAR + timedelta(days=30) else 0.0)
     situation = Site(room={"fast": 10 * GIB, "slow": 10**15}).situation([Unit(key="burst", size=MIB)])
-    seen = replace(view(heat, HERE), expected=outlook(seasons, HERE, at, 24.0).promised())
-    plan = make_plan(replace(situation, heat=decided(seen, np.array([False]))), floor)
+    seen = replace(view(heat, HERE), expected=outlook(seasons, HERE, at, 24.0).promised_demand())
+    plan = make_plan(replace(situation, heat=decision_heat(seen, np.array([False]))), floor)
     assert Verdict(int(plan.verdict[0])) is Verdict.FADING
 
 

@@ -21,7 +21,7 @@ def taken(of: Offers) -> list[int]:
     """Items with which something is done; checks the answer's own figures."""
     answer = place(of)
     assert of.fits(answer.choice) or (answer.gain == 0 and not (answer.choice != STAY).any())
-    assert answer.gain == pytest.approx(of.gained(answer.choice))
+    assert answer.gain == pytest.approx(of.total_gain(answer.choice))
     assert 0 <= answer.gain <= answer.bound
     return [int(at) for at in np.flatnonzero(answer.choice != STAY)]
 

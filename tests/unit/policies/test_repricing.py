@@ -11,7 +11,7 @@ from connectors.model import F64
 from policies.solver.offers import STAY, Offers
 from policies.solver.outlook import Outlook
 from policies.solver.prices import prices
-from policies.solver.repricing import Market, importance, repriced
+from policies.solver.repricing import Market, importance, reprice
 from policies.solver.search import search
 
 
@@ -34,8 +34,8 @@ def test_states_get_nearly_the_best_prices_of_their_own() -> None:
     of = offers(400, 1)
     left = of.room[:, np.newaxis] * np.array([1.0, 0.6, 0.3])
     start = np.repeat(prices(of).price[np.newaxis], 3, axis=0)
-    once = repriced(of, left, start, 0.0)
-    found = promised(of, left, repriced(of, left, once, 0.0))
+    once = reprice(of, left, start, 0.0)
+    found = promised(of, left, reprice(of, left, once, 0.0))
     best = [prices(Offers(gain=of.gain, use=of.use, room=room)).bound for room in left.T]
     assert np.all(found >= np.array(best) * (1 - 1e-9))
     assert found == pytest.approx(best, rel=5e-3)
@@ -55,7 +55,7 @@ def test_an_outlook_is_certain_only_of_what_fits() -> None:
             choice = np.full(60, STAY)
             choice[item:] = outlook.chosen(left[:, state], item)
             assert np.all(of.used(choice) <= left[:, state] + 1e-9)
-            assert of.gained(choice) == pytest.approx(sure[state])
+            assert of.total_gain(choice) == pytest.approx(sure[state])
 
 
 def test_what_is_large_and_in_doubt_matters_most() -> None:
@@ -69,11 +69,11 @@ def test_what_is_large_and_in_doubt_matters_most() -> None:
 def test_a_search_wide_enough_finds_the_optimum(seed: int) -> None:
     """Seven items in 3^7 ways: the best of all, whatever the prices, and the bound is met."""
     of = offers(7, seed)
-    best = max(of.gained(np.array(way)) for way in product((STAY, 0, 1), repeat=7) if of.fits(np.array(way)))
+    best = max(of.total_gain(np.array(way)) for way in product((STAY, 0, 1), repeat=7) if of.fits(np.array(way)))
     found = search(of, np.ones((1, 2)), 4000)
     assert found.choice is not None
     assert of.fits(found.choice)
-    assert of.gained(found.choice) == found.gain == found.bound == best
+    assert of.total_gain(found.choice) == found.gain == found.bound == best
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -81,11 +81,11 @@ def test_what_is_settled_on_the_way_is_what_the_optimum_does(seed: int) -> None:
     """Near the optimum from the start, most items keep to what some price says: nothing is lost by it."""
     of = offers(7, seed, room=0.4)
     ways = [np.array(way) for way in product((STAY, 0, 1), repeat=7)]
-    best = max(of.gained(way) for way in ways if of.fits(way))
+    best = max(of.total_gain(way) for way in ways if of.fits(way))
     found = search(of, prices(of).tried[:12], 4000, floor=best * 0.999)
     assert found.choice is not None
     assert of.fits(found.choice)
-    assert of.gained(found.choice) == found.gain == found.bound == best
+    assert of.total_gain(found.choice) == found.gain == found.bound == best
 
 
 def test_a_narrow_search_says_what_it_may_miss() -> None:
@@ -94,5 +94,5 @@ def test_a_narrow_search_says_what_it_may_miss() -> None:
     found = search(of, prices(of).price[np.newaxis], 8, depth=100)
     assert found.choice is not None
     assert of.fits(found.choice)
-    assert of.gained(found.choice) == pytest.approx(found.gain)
+    assert of.total_gain(found.choice) == pytest.approx(found.gain)
     assert 0.99 * prices(of).bound <= found.gain <= found.bound

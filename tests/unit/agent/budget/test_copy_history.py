@@ -7,7 +7,16 @@ from datetime import timedelta
 
 import pytest
 
-from agent.budget.copy_history import Used, came_up, copies_of, learn, stalled_seconds, turned_over, used_within, worn
+from agent.budget.copy_history import (
+    Used,
+    came_up,
+    copies_of,
+    learn,
+    stalled_seconds,
+    turned_over,
+    used_within,
+    with_bytes_written,
+)
 from agent.ledger import SentRow, StepRow, StepState
 from agent.model.proposals import ProposedMove
 from agent.model.states import MoveState
@@ -115,7 +124,7 @@ def test_the_wear_of_a_day_is_what_was_copied_to_the_tier_in_it() -> None:
     down = replace(sent(3, 5, 1), move=replace(MOVE, from_tier="ssd", to_tier="hdd"))
     rows = [sent(1, -25 * 60, 1), sent(2, 0, 1), down]
     tiers = (Tier(name="ssd", speed=SSD, spaces=("a",), limits=limits), Tier(name="hdd", speed=HDD, spaces=("b",)))
-    fast, slow = worn(tiers, rows, MADE_AT + 10 * MINUTE)
+    fast, slow = with_bytes_written(tiers, rows, MADE_AT + 10 * MINUTE)
     assert fast.limits == replace(limits, copied_bytes=6_000.0)
     assert slow == tiers[1]
 

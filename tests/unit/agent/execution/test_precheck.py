@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.execution.precheck import Allowed, Facts, Refused, precheck
+from agent.execution.precheck import Allowed, Facts, PrecheckRefusal, precheck
 from agent.ledger import MoveRow
 from agent.model.states import MoveState
 from connectors.model import Home, Inspection, Space
@@ -59,7 +59,7 @@ def test_nothing_stands_in_the_way() -> None:
 def test_each_reason_has_its_code(row: dict[str, Any], facts: dict[str, Any], code: str) -> None:
     """Whatever no longer holds is named, and the sentence says more."""
     answer = precheck(a_row(**row), replace(FACTS, **facts))
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, PrecheckRefusal)
     assert answer.code == code
     assert len(answer.sentence) > 20
 
@@ -71,5 +71,5 @@ def test_head_room_and_transient_space_count() -> None:
     move = a_move()
     transient = replace(move, route=replace(move.route, transient_bytes=MIB))
     answer = precheck(a_row(move=transient), tight)
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, PrecheckRefusal)
     assert answer.code == "no_room"

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from agent.execution.progress import noted
+from agent.execution.progress import update_running_move
 from agent.ledger import MoveRow
 from agent.model.states import MoveState
 from connectors.model import Progress
@@ -30,8 +30,8 @@ def told(ratios: tuple[float, ...]) -> Progress:
 
 def test_a_phase_counts_by_its_predicted_time() -> None:
     """Half of a first scan of 8 s in 20 is a fifth, though no byte has come; after 4 s another 16 are left."""
-    first = noted(ROW, told((0.0, 0.0, 0.0, 0.0)), MADE_AT, None)
-    later = noted(ROW, told((0.5, 0.0, 0.0, 0.0)), MADE_AT + timedelta(seconds=4), first)
+    first = update_running_move(ROW, told((0.0, 0.0, 0.0, 0.0)), MADE_AT, None)
+    later = update_running_move(ROW, told((0.5, 0.0, 0.0, 0.0)), MADE_AT + timedelta(seconds=4), first)
     assert (first.ratio, first.left_seconds) == (0.0, None)
     assert later.ratio == pytest.approx(0.2)
     assert later.left_seconds == pytest.approx(16.0)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from agent.model.proposals import Proposal, WorkForecast, proposal_from_text, proposal_text
-from policies.model.confidence import Interval
+from policies.model.confidence import ConfidenceInterval
 from policies.sizing.forecast import Forecast
 from tests.unit.samples import MADE_AT, a_move, a_proposal
 
@@ -74,7 +74,7 @@ def test_times_keep_their_zone() -> None:
 def a_forecast(**changes: object) -> Forecast:
     """From 100 to 400 transactions a second with two sessions."""
     values: dict[str, object] = {
-        "transactions": 400.0, "interval": Interval(low=320.0, high=500.0), "wait_per_transaction": 0.001,
+        "transactions": 400.0, "interval": ConfidenceInterval(low=320.0, high=500.0), "wait_per_transaction": 0.001,
         "present_transactions": 100.0, "sessions": 2.0,
     }  # fmt: skip
     return Forecast(**{**values, **changes})  # type: ignore[arg-type]  # as above
@@ -94,7 +94,7 @@ def test_what_is_not_forecast_reads_back_with_its_reason() -> None:
     """JSON knows no NaN: what is unknown is None."""
     nan = float("nan")
     unknown = a_forecast(
-        transactions=nan, interval=Interval(low=nan, high=nan), wait_per_transaction=nan, why_not="no session"
+        transactions=nan, interval=ConfidenceInterval(low=nan, high=nan), wait_per_transaction=nan, why_not="no session"
     )
     found = WorkForecast.of(unknown, "activities", 0.9)
     assert (found.per_second, found.latency, found.read_wait, found.why_not) == (None, None, None, "no session")

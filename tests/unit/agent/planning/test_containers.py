@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.planning.containers import without
-from connectors.containers import Container, Room, named, others, room_in
+from connectors.containers import Container, Room, find_container, others, room_in
 from connectors.model import Space
 
 ONE = Container(name="one", path="/d/one", size_bytes=100, used_bytes=60, growth_bytes=50, device="d", holder="A")
@@ -28,8 +28,8 @@ def test_room_on_one_device_counts_once() -> None:
 
 def test_bytes_stay_with_their_holder() -> None:
     """By name or path; a file of another table space on the same disk takes nothing in."""
-    assert named(ALL, "two") is named(ALL, "/d/two") is TWO
-    assert named(ALL, "/d") is None
+    assert find_container(ALL, "two") is find_container(ALL, "/d/two") is TWO
+    assert find_container(ALL, "/d") is None
     assert others(ALL, "one") == (TWO, ELSEWHERE)
     assert others(ALL, "gone") == ALL
 

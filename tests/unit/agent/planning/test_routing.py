@@ -8,12 +8,12 @@ from typing import cast
 
 import pytest
 
-from agent.planning.routing import Routed, routed
+from agent.planning.routing import Routed, find_routes
 from connectors.base import Connector
 from connectors.model import Bundle, NoRoute, Route, Step, UnitKind
 from policies.model.plan import MoveReason
 from policies.placement.balancer import make_plan
-from policies.placement.combining import combined
+from policies.placement.combining import combine_moves
 from tests.unit.policies.situations import BARE, MIB, Site, Unit
 
 TS = "table space TS"
@@ -48,7 +48,7 @@ def asked(units: Sequence[Unit], engine: Engine, moves: int = 50) -> Routed:
     """The plan of some units, with the routes of that engine."""
     settings = replace(BARE, maximum_moves=moves)
     situation = Site().situation(units)
-    return routed(situation, settings, make_plan(situation, settings), cast(Connector, engine))
+    return find_routes(situation, settings, make_plan(situation, settings), cast(Connector, engine))
 
 
 def family() -> list[Unit]:
@@ -98,7 +98,7 @@ def swapped(engine: Engine) -> Routed:
     situation = Site(room={"fast": 0, "slow": 10**15}).situation(units)
     plan = make_plan(situation, BARE)
     assert [move.key for move in plan.moves] == ["cold", "hot"]
-    return routed(situation, BARE, plan, cast(Connector, engine))
+    return find_routes(situation, BARE, plan, cast(Connector, engine))
 
 
 def test_two_parts_of_one_thing_change_places_in_one_plan() -> None:
@@ -145,7 +145,7 @@ def test_an_order_that_finds_no_room_is_not_taken() -> None:
     situation = site.situation(units)
     plan = make_plan(situation, BARE)
     assert [move.key for move in plan.moves] == ["t", "cold", "i"]
-    later = combined(plan, 0, 2, situation, BARE)
+    later = combine_moves(plan, 0, 2, situation, BARE)
     assert later is not None
     assert [move.key for move in later.moves] == ["cold", "t"]
-    assert combined(plan, 0, 1, situation, BARE) is None
+    assert combine_moves(plan, 0, 1, situation, BARE) is None

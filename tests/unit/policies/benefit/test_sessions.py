@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from connectors.model import DatabaseDemand
 from policies.benefit.sessions import bounded, most_waiting
-from policies.demand.workload import RecentWork, WorkInterval, recalled
+from policies.demand.workload import RecentWork, WorkInterval, recall_work
 from policies.model.plan import PolicySettings, Situation
 from policies.placement.balancer import make_plan
 from policies.sizing.curve import sizing
@@ -95,5 +95,5 @@ def test_sessions_at_work_are_known_by_the_long_horizon() -> None:
     assert 5.5 < work.mean_sessions() < 7.0
     counted = work.then(WorkInterval(seconds=HOUR, demand=DatabaseDemand(active=99.0)), 6 * HOUR, counts=False)
     assert counted.mean_sessions() == work.mean_sessions()
-    assert recalled(DatabaseDemand(), (), 6.0).mean_sessions() == 6.0
-    assert math.isnan(recalled(DatabaseDemand(), ()).mean_sessions())
+    assert recall_work(DatabaseDemand(), (), 6.0).mean_sessions() == 6.0
+    assert math.isnan(recall_work(DatabaseDemand(), ()).mean_sessions())

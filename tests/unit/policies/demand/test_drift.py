@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from connectors.model import F64, SIGNALS, DatabaseDemand, Demand, Signal
-from policies.demand.drift import DriftState, drift_arrays, drift_from_arrays, leaning, no_drift, watched
+from policies.demand.drift import DriftState, drift_arrays, drift_from_arrays, leaning, no_drift, watch_interval
 from policies.demand.heat import HeatState, empty_heat, update, view
 from policies.demand.seasons import FLOOR, MOST_UNITS
 from policies.demand.variance import index_of
@@ -33,7 +33,7 @@ def lived(load: Load, days: int = DAYS) -> DriftState:
             estimated=frozenset(), database=DatabaseDemand(),
         )  # fmt: skip
         heat = update(heat, demand, HERE, HERE, PolicySettings())
-        drift = watched(drift, heat, 3600.0, HERE, index_of(rates), EVERYBODY)
+        drift = watch_interval(drift, heat, 3600.0, HERE, index_of(rates), EVERYBODY)
     return drift
 
 
@@ -87,17 +87,19 @@ def test_lost_time_and_idle_units_show_nothing() -> None:
     heat = HeatState(**{name: getattr(empty_heat(UNITS), name) for name in HeatState.__slots__})
     blind = known
     for _ in range(200):
-        blind = watched(blind, heat, 3600.0, HERE[:0], np.zeros(0), np.zeros(UNITS, dtype=np.bool_))
+        blind = watch_interval(blind, heat, 3600.0, HERE[:0], np.zeros(0), np.zeros(UNITS, dtype=np.bool_))
     assert blind.judged <= known.judged + 8  # the looks that were noted before, at most
-    idle = watched(no_drift(), heat, 3600.0, HERE, np.full(UNITS, FLOOR / 2), EVERYBODY)
+    idle = watch_interval(no_drift(), heat, 3600.0, HERE, np.full(UNITS, FLOOR / 2), EVERYBODY)
     assert len(idle) == 0
 
 
 def test_as_many_units_as_have_seasons() -> None:
     """Beyond that number nobody is added."""
     many = np.arange(MOST_UNITS + 10, dtype=np.int64)
-    state = watched(no_drift(), empty_heat(len(many)), 60.0, many, np.ones(len(many)), np.ones(len(many), np.bool_))
-    state = watched(state, empty_heat(len(many)), 60.0, many, np.ones(len(many)), np.ones(len(many), np.bool_))
+    state = watch_interval(
+        no_drift(), empty_heat(len(many)), 60.0, many, np.ones(len(many)), np.ones(len(many), np.bool_)
+    )
+    state = watch_interval(state, empty_heat(len(many)), 60.0, many, np.ones(len(many)), np.ones(len(many), np.bool_))
     assert len(state) == MOST_UNITS
     np.testing.assert_array_equal(state.seconds, 120.0)
 

@@ -8,14 +8,14 @@ import pytest
 from connectors.model import I64, Signal
 from policies.demand.heat import (
     HeatState,
-    decided,
-    doubted,
+    decision_heat,
     empty_heat,
-    grown,
     state_arrays,
     state_from_arrays,
     update,
     view,
+    with_doubted_guests,
+    with_slots,
 )
 from policies.model.plan import PolicySettings
 from tests.unit.policies.situations import demand
@@ -104,8 +104,8 @@ def test_single_precision_is_enough() -> None:
 def test_growing_adds_slots_that_saw_nothing() -> None:
     """More slots change nothing for the old ones; fewer are never made."""
     state = update(empty_heat(), demand(60, {7: 12.0}), slots(0), slots(0), HOUR)
-    assert sync(grown(state, 3), 0, 2) == pytest.approx([12.0, 0.0])
-    assert grown(state, 0) is state
+    assert sync(with_slots(state, 3), 0, 2) == pytest.approx([12.0, 0.0])
+    assert with_slots(state, 0) is state
     assert sync(empty_heat(), 0, 5) == [0.0, 0.0]
 
 
@@ -144,7 +144,7 @@ def days(*rates: float) -> HeatState:
 
 def by_decision(state: HeatState) -> tuple[float, float, float]:
     """Reads per second that rank, and how many times as much the hotter and the colder horizon saw."""
-    chosen = decided(view(state, slots(0)), np.array([False]))
+    chosen = decision_heat(view(state, slots(0)), np.array([False]))
     assert chosen.hotter is not None
     assert chosen.colder is not None
     return float(chosen.rates[Signal.SYNC_READ, 0]), float(chosen.hotter[0]), float(chosen.colder[0])
@@ -168,8 +168,8 @@ def test_a_quiet_day_demotes_nothing_and_brings_nothing_up() -> None:
 
 def test_a_guest_is_as_hot_as_the_colder_horizon_says() -> None:
     """After a hot day and a quiet one, what came lately counts by the quiet one; whoever lives there by the long."""
-    heat = decided(view(days(0, 0, 0, 0, 0, 100, 0), slots(0, 0)), np.array([True, True]))
-    told = doubted(heat, np.array([True, False]))
+    heat = decision_heat(view(days(0, 0, 0, 0, 0, 100, 0), slots(0, 0)), np.array([True, True]))
+    told = with_doubted_guests(heat, np.array([True, False]))
     guest, resident = told.rates[Signal.SYNC_READ]
     assert resident == heat.rates[Signal.SYNC_READ, 1] > 20
     assert heat.colder is not None
@@ -177,7 +177,7 @@ def test_a_guest_is_as_hot_as_the_colder_horizon_says() -> None:
     assert guest < 10
     assert told.colder is not None
     assert told.colder.tolist() == [1.0, heat.colder[1]]
-    assert doubted(heat, np.array([False, False])) is heat
+    assert with_doubted_guests(heat, np.array([False, False])) is heat
 
 
 def test_steady_demand_is_the_same_by_both_horizons() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from connectors.model import I64, NO_PARENT, Bools, Signal, UnitKind, UnitTable
 from policies.demand.heat import empty_heat, handed_on, update, view
-from policies.demand.renamed_units import LENT, known_arrays, known_from_arrays, known_units, renamed, successors
+from policies.demand.renamed_units import LENT, find_renames, known_arrays, known_from_arrays, known_units, successors
 from policies.model.plan import PolicySettings
 from tests.unit.policies.situations import MIB, demand
 
@@ -48,13 +48,13 @@ BEFORE = known_units(units("a", "b", "c"), column(0, 1, 2))
 
 def test_a_renamed_unit_is_the_same_unit() -> None:
     """Same physical id, another key, and the old key gone: its heat comes along."""
-    assert pairs(renamed(BEFORE, units("a", "b2", "c"), column(0, 3, 2), flags(0, 1, 0))) == [(1, 3)]
+    assert pairs(find_renames(BEFORE, units("a", "b2", "c"), column(0, 3, 2), flags(0, 1, 0))) == [(1, 3)]
 
 
 def test_a_rebuilt_unit_needs_no_heir() -> None:
     """Same key, another physical id: the slot is the same, nothing is handed on."""
     rebuilt = replace(units("a", "b", "c"), physical_id=column(100, 102, 999))
-    assert pairs(renamed(BEFORE, rebuilt, column(0, 2, 1), flags(0, 0, 0))) == []
+    assert pairs(find_renames(BEFORE, rebuilt, column(0, 2, 1), flags(0, 0, 0))) == []
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_rebuilt_unit_needs_no_heir() -> None:
 )
 def test_an_id_given_to_somebody_else_carries_nothing(now: UnitTable, slots: I64, blank: Bools) -> None:
     """A physical id alone is no identity."""
-    assert pairs(renamed(BEFORE, now, slots, blank)) == []
+    assert pairs(find_renames(BEFORE, now, slots, blank)) == []
 
 
 def test_a_new_partition_follows_the_youngest_before_it() -> None:

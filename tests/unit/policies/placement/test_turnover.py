@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from policies.benefit.costs import dearness
+from policies.benefit.costs import turnover_multiplier
 from policies.model.plan import PolicySettings
 from policies.placement.balancer import make_plan
-from policies.placement.turnover import SAVED_WEEKS, WEEK_SECONDS, undrained
+from policies.placement.turnover import SAVED_WEEKS, WEEK_SECONDS, bucket_level
 from tests.unit.policies.situations import MIB, Site, Unit
 
 DAY = 24 * 3600.0
@@ -18,33 +18,33 @@ PER_WEEK = 0.33
 
 def test_nothing_is_saved_before_anything_gave_way() -> None:
     """Nobody knows how long the tier was watched before its first swap."""
-    assert undrained([], PER_WEEK) == 0.0
-    assert undrained([(0.0, 0.2)], PER_WEEK) == pytest.approx(0.2)
+    assert bucket_level([], PER_WEEK) == 0.0
+    assert bucket_level([(0.0, 0.2)], PER_WEEK) == pytest.approx(0.2)
 
 
 def test_a_quiet_week_saves_its_turnover_for_four_weeks_at_most() -> None:
     """One week after a small swap is emptied a week's share is there to be spent, after a year that of four."""
     emptied = WEEK_SECONDS * 0.11 / PER_WEEK
-    assert undrained([(emptied, 0.11)], PER_WEEK) == pytest.approx(0.0)
-    assert undrained([(emptied + WEEK_SECONDS, 0.11)], PER_WEEK) == pytest.approx(-PER_WEEK)
-    assert undrained([(52 * WEEK_SECONDS, 0.11)], PER_WEEK) == pytest.approx(-SAVED_WEEKS * PER_WEEK)
+    assert bucket_level([(emptied, 0.11)], PER_WEEK) == pytest.approx(0.0)
+    assert bucket_level([(emptied + WEEK_SECONDS, 0.11)], PER_WEEK) == pytest.approx(-PER_WEEK)
+    assert bucket_level([(52 * WEEK_SECONDS, 0.11)], PER_WEEK) == pytest.approx(-SAVED_WEEKS * PER_WEEK)
 
 
 def test_what_was_saved_is_spent_before_the_price_rises() -> None:
     """Below empty giving way counts at its cost; the price begins where nothing is saved any more."""
     settings = PolicySettings(turnover_per_week=PER_WEEK)
-    assert dearness(-SAVED_WEEKS * PER_WEEK, settings) == dearness(0.0, settings) == 1.0
-    assert dearness(0.01, settings) > 1.0
+    assert turnover_multiplier(-SAVED_WEEKS * PER_WEEK, settings) == turnover_multiplier(0.0, settings) == 1.0
+    assert turnover_multiplier(0.01, settings) > 1.0
 
 
 def test_the_way_back_from_a_month_end_is_as_cheap_as_the_way_out() -> None:
     """Half of the tier gave way three days ago. After a quiet month that leaves the price alone, in a busy one not."""
     settings = PolicySettings(turnover_per_week=PER_WEEK)
     out = (3 * DAY, 0.5)
-    quiet = undrained([(30 * DAY, 0.1), out], PER_WEEK)
-    busy = undrained([*((week * WEEK_SECONDS, PER_WEEK) for week in (4, 3, 2, 1)), out], PER_WEEK)
-    assert dearness(quiet, settings) == 1.0
-    assert dearness(busy, settings) > 1000.0
+    quiet = bucket_level([(30 * DAY, 0.1), out], PER_WEEK)
+    busy = bucket_level([*((week * WEEK_SECONDS, PER_WEEK) for week in (4, 3, 2, 1)), out], PER_WEEK)
+    assert turnover_multiplier(quiet, settings) == 1.0
+    assert turnover_multiplier(busy, settings) > 1000.0
 
 
 def test_a_plan_swaps_as_much_as_was_saved() -> None:
