@@ -22,7 +22,7 @@ from connectors.interruptible import left_behind
 COMMANDS = {
     "setting_up.demo": ("demo",),
     "setting_up.init": ("init", "doctor"),
-    "deploying": ("deploy",),
+    "setting_up.deploy": ("deploy",),
     "moving.run": ("run", "status"),
     "looking.units": ("units", "explain"),
     "planning.plan": ("plan",),
