@@ -25,6 +25,18 @@ from tests.bench.measurement import Measurement
 
 HERE = Path(__file__).parent
 LAB = tuple(f"lab.{name}" for name in EXPERIMENTS)
+COST = (
+    "history",
+    "history_week",
+    "year",
+    "agent_cost",
+    "day",
+    "exposition",
+    "postgresql_cost",
+    "oracle_cost",
+    "sqlserver_cost",
+    "db2_cost",
+)  # modules of tests.bench.cost
 SHORT = ("history", "agent_cost")  # seconds each
 QUICK_LAB = ("lab.disks", "lab.headline", "lab.kindness")  # the others take minutes even when small
 SMALL_TOO = (
@@ -39,16 +51,7 @@ MODULES = (
     "policy",
     "policy_gap",
     "policy_baselines",
-    "history",
-    "history_week",
-    "year",
-    "agent_cost",
-    "day",
-    "exposition",
-    "postgresql_cost",
-    "oracle_cost",
-    "sqlserver_cost",
-    "db2_cost",
+    *COST,
     *LAB,
 )
 
@@ -93,9 +96,14 @@ def _run(names: Sequence[str], *, quick: bool) -> int:
     return 1 if failed else 0
 
 
+def module_of(name: str) -> str:
+    """The module in which a benchmark is found."""
+    return f"tests.bench.cost.{name}" if name in COST else f"tests.bench.{name}"
+
+
 def _measured(name: str, *, quick: bool) -> list[Measurement]:
     """Run one benchmark in this process."""
-    module = importlib.import_module(f"tests.bench.{name}")
+    module = importlib.import_module(module_of(name))
     if name in LAB:
         lines: list[Measurement] = module.measurements(ROUND if quick else FULL)
     elif name in SMALL_TOO:

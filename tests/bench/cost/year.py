@@ -31,7 +31,7 @@ from tests.bench.measurement import Measurement, of_runs
 from tests.ledger.life import Life, OneTransaction, live
 
 PROGRAM = Path(sys.executable).with_name("hotplace")
-COMMAND = "python -m tests.bench.year"
+COMMAND = "python -m tests.bench.cost.year"
 COMMANDS = {"history": ("history", "--limit", "20"), "report": ("report", "--since", "7d")}
 RUNS, LOOKS = 5, 300
 DAY = timedelta(days=1)
