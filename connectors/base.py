@@ -27,14 +27,13 @@ from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from connectors.containers import ByHand
 from connectors.effects import CopyHabits
+from connectors.findings import Capability, Finding
 from connectors.model import (
     I64,
     Blocker,
     Bundle,
-    Capability,
     Catalog,
     Demand,
-    Finding,
     Identity,
     Inspection,
     Interval,

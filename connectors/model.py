@@ -9,7 +9,7 @@ Times are aware and in UTC, durations are seconds, sizes are bytes, rates are pe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum, StrEnum
 
@@ -70,16 +70,6 @@ class Identity:
     fingerprint: str  # the same for the same data wherever it is reached from; keys ledger and lease
     topology: str  # "single", "replica", ...
     writable: bool  # False on a standby: hotplace only watches there
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Capability:
-    """One thing that this login on this edition may do or not, with the reason and the remedy."""
-
-    name: str
-    available: bool
-    because: str
-    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -376,24 +366,3 @@ class Progress:
     total_bytes: int
     sentence: str
     done_ratios: tuple[float, ...] = ()  # of each of ``Route.transfers``, where the engine tells by phase; (): by bytes
-
-
-class Severity(StrEnum):
-    """How much a finding matters."""
-
-    OK = "ok"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing the doctor saw, with the statement or step that mends it."""
-
-    severity: Severity
-    code: str
-    sentence: str
-    remedy: str = ""
-    about_moving: bool = False  # about the right to move, which a login that only watches rightly lacks
-    values: Mapping[str, str] = field(default_factory=dict)

@@ -16,7 +16,8 @@ from agent.config import Config, ConfigError, DatabaseConfig, Storage
 from agent.service.packages import package_folders, strangers
 from connectors.amounts import format_bytes, format_ratio
 from connectors.base import AuthenticationFailed, Clock, DriverMissing, HotplaceError, PrivilegeMissing
-from connectors.model import Catalog, Finding, Identity, Severity, Space
+from connectors.findings import Finding
+from connectors.model import Catalog, Identity, Space
 from connectors.settings import SecretUnavailable
 from policies.storage.capacity import room_bytes
 
@@ -53,13 +54,12 @@ def packages_finding() -> Finding:
     home = Path(__file__).resolve().parents[2]
     foreign = strangers(package_folders(), home)
     if not foreign:
-        return Finding(severity=Severity.OK, code="packages", sentence=f"all packages are loaded from {home}")
+        return Finding.ok("packages", f"all packages are loaded from {home}")
     listed = ", ".join(f"{name} from {place}" for name, place in foreign.items())
-    return Finding(
-        severity=Severity.ERROR,
-        code="packages",
-        sentence=f"hotplace lives in {home}, but another program's package stands in its way: {listed}",
-        remedy="Install hotplace into a virtual environment of its own, and unset PYTHONPATH.",
+    return Finding.error(
+        "packages",
+        f"hotplace lives in {home}, but another program's package stands in its way: {listed}",
+        "Install hotplace into a virtual environment of its own, and unset PYTHONPATH.",
         values=foreign,
     )
 
@@ -73,14 +73,13 @@ def ledger_finding(path: Path) -> Finding:
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
-        return Finding(
-            severity=Severity.ERROR,
-            code="ledger_path",
-            sentence=f"the ledger {path} cannot be written: {error.strerror}",
-            remedy=f"Make {path.parent} a folder that the user of hotplace may write to, or change ledger.path.",
+        return Finding.error(
+            "ledger_path",
+            f"the ledger {path} cannot be written: {error.strerror}",
+            f"Make {path.parent} a folder that the user of hotplace may write to, or change ledger.path.",
             values={"path": str(path)},
         )
-    return Finding(severity=Severity.OK, code="ledger_path", sentence=f"the ledger {path} can be written")
+    return Finding.ok("ledger_path", f"the ledger {path} can be written")
 
 
 def storage_findings(storage: Storage, head_room_ratio: float) -> Iterator[Finding]:
@@ -89,10 +88,9 @@ def storage_findings(storage: Storage, head_room_ratio: float) -> Iterator[Findi
         if row >= 0:
             yield _room(space, storage.tiers[int(row)].name, head_room_ratio)
         else:
-            yield Finding(
-                severity=Severity.INFO,
-                code="space_not_managed",
-                sentence=f"the space {space.name} belongs to no tier: what is in it stays there",
+            yield Finding.info(
+                "space_not_managed",
+                f"the space {space.name} belongs to no tier: what is in it stays there",
                 values={"space": space.name},
             )
 
@@ -122,20 +120,18 @@ def _examine_moving(database: DatabaseConfig, clock: Clock) -> Iterator[Finding]
         yield _error_finding(error, MOVING)
         return
     if watched.fingerprint != identity.fingerprint:
-        yield Finding(
-            severity=Severity.ERROR,
-            code="other_database",
-            sentence=f"{MOVING} reaches another database ({identity.database}) than {WATCHING} ({watched.database})",
-            remedy=f"Let both name the same server and database under {database.name}.",
+        yield Finding.error(
+            "other_database",
+            f"{MOVING} reaches another database ({identity.database}) than {WATCHING} ({watched.database})",
+            f"Let both name the same server and database under {database.name}.",
             values={WATCHING: watched.fingerprint, MOVING: identity.fingerprint},
         )
 
 
 def _connection_finding(identity: Identity, account: str) -> Finding:
-    return Finding(
-        severity=Severity.OK,
-        code="connection",
-        sentence=f"{account}: {identity.engine} {identity.version} answers, database {identity.database}",
+    return Finding.ok(
+        "connection",
+        f"{account}: {identity.engine} {identity.version} answers, database {identity.database}",
         values={"account": account, "version": identity.version, "database": identity.database},
     )
 
@@ -147,13 +143,7 @@ def _of_account(finding: Finding, account: str) -> Finding:
 def _error_finding(error: HotplaceError, account: str) -> Finding:
     """An error as a finding; the class says what kind."""
     code = next((code for kind, code in CODES if isinstance(error, kind)), "connection")
-    return Finding(
-        severity=Severity.ERROR,
-        code=code,
-        sentence=f"{account}: {error}",
-        remedy=error.advice,
-        values={"account": account},
-    )
+    return Finding.error(code, f"{account}: {error}", error.advice, values={"account": account})
 
 
 def _storage(database: DatabaseConfig, catalog: Catalog) -> Iterator[Finding]:
@@ -161,13 +151,7 @@ def _storage(database: DatabaseConfig, catalog: Catalog) -> Iterator[Finding]:
         storage = database.resolve_spaces(catalog)
     except ConfigError as error:
         for problem in error.problems:
-            yield Finding(
-                severity=Severity.ERROR,
-                code="space_missing",
-                sentence=str(problem),
-                remedy=error.advice,
-                values={"path": problem.path},
-            )
+            yield Finding.error("space_missing", str(problem), error.advice, values={"path": problem.path})
     else:
         yield from storage_findings(storage, database.policy_settings().head_room_ratio)
 
@@ -178,21 +162,19 @@ def _room(space: Space, tier: str, head_room_ratio: float) -> Finding:
     left = room_bytes(space, head_room_ratio)
     values = {"space": space.name, "tier": tier}
     if left is None:
-        return Finding(
-            severity=Severity.WARNING,
-            code="room_unknown",
-            sentence=f"the room in {where} is not known, so nothing can be moved there",
-            remedy=f"Give it a capacity: spaces: [{{name: {space.name}, capacity: 200 GiB}}].",
+        return Finding.warning(
+            "room_unknown",
+            f"the room in {where} is not known, so nothing can be moved there",
+            f"Give it a capacity: spaces: [{{name: {space.name}, capacity: 200 GiB}}].",
             values=values,
         )
     values["room_bytes"] = str(left)
     if left > 0:
         sentence = f"{where}: {format_bytes(left)} left above its head-room of {format_ratio(head_room_ratio)}"
-        return Finding(severity=Severity.OK, code="room", sentence=sentence, values=values)
-    return Finding(
-        severity=Severity.WARNING,
-        code="room_short",
-        sentence=f"{where} is {format_bytes(-left)} short of its head-room of {format_ratio(head_room_ratio)}",
-        remedy="Nothing will move there until something leaves it or it grows.",
+        return Finding.ok("room", sentence, values=values)
+    return Finding.warning(
+        "room_short",
+        f"{where} is {format_bytes(-left)} short of its head-room of {format_ratio(head_room_ratio)}",
+        "Nothing will move there until something leaves it or it grows.",
         values=values,
     )

@@ -28,20 +28,8 @@ from connectors.db2.routes.target_placement import landing_in, with_landing
 from connectors.db2.session.server import Server, read_server
 from connectors.db2.session.sessions import ReadSession
 from connectors.db2.settings import Db2Settings
-from connectors.model import (
-    I64,
-    Bundle,
-    Capability,
-    Catalog,
-    Demand,
-    Finding,
-    Identity,
-    Inspection,
-    Interval,
-    NoRoute,
-    Route,
-    Sample,
-)
+from connectors.findings import Capability, Finding
+from connectors.model import I64, Bundle, Catalog, Demand, Identity, Inspection, Interval, NoRoute, Route, Sample
 
 NOTHING_KNOWN = Homes(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 

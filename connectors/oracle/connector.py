@@ -6,20 +6,8 @@ import numpy as np
 
 from connectors.base import Clock, Lease, Mover
 from connectors.containers import ByHand
-from connectors.model import (
-    I64,
-    Bundle,
-    Capability,
-    Catalog,
-    Demand,
-    Finding,
-    Identity,
-    Inspection,
-    Interval,
-    NoRoute,
-    Route,
-    Sample,
-)
+from connectors.findings import Capability, Finding
+from connectors.model import I64, Bundle, Catalog, Demand, Identity, Inspection, Interval, NoRoute, Route, Sample
 from connectors.oracle.doctor import findings
 from connectors.oracle.moving import inspection, lease
 from connectors.oracle.moving.mover import OracleMover

@@ -6,14 +6,13 @@ from ipaddress import ip_address
 
 from connectors.base import Clock, Lease, Mover
 from connectors.effects import CopyHabits
+from connectors.findings import Capability, Finding
 from connectors.model import (
     I64,
     Blocker,
     Bundle,
-    Capability,
     Catalog,
     Demand,
-    Finding,
     Identity,
     Inspection,
     Interval,
@@ -72,12 +71,12 @@ class PostgresqlConnector:
         facts = findings.read_facts(self._session)
         login = facts["login"]
         return (
-            _capability("object_counters", facts["counters"], "track_counts", "ALTER SYSTEM SET track_counts = on;"),
-            _capability("read_times", facts["timing"], "track_io_timing", "ALTER SYSTEM SET track_io_timing = on;"),
-            _capability("monitor", facts["monitor"], "membership of pg_monitor", f"GRANT pg_monitor TO {login};"),
-            _capability("moves", not facts["standby"], "a primary server", "Connect to the primary."),
-            _capability("online_index_moves", not facts["standby"], "a primary server", "Connect to the primary."),
-            _capability("see_files", self._is_local(), "a server on this machine", "State capacities of the spaces."),
+            Capability.of("object_counters", facts["counters"], "track_counts", "ALTER SYSTEM SET track_counts = on;"),
+            Capability.of("read_times", facts["timing"], "track_io_timing", "ALTER SYSTEM SET track_io_timing = on;"),
+            Capability.of("monitor", facts["monitor"], "membership of pg_monitor", f"GRANT pg_monitor TO {login};"),
+            Capability.of("moves", not facts["standby"], "a primary server", "Connect to the primary."),
+            Capability.of("online_index_moves", not facts["standby"], "a primary server", "Connect to the primary."),
+            Capability.of("see_files", self._is_local(), "a server on this machine", "State capacities of the spaces."),
         )
 
     def catalog(self) -> Catalog:
@@ -147,8 +146,3 @@ class PostgresqlConnector:
             return self._settings.local
         address = self._session.host_address
         return not address or ip_address(address).is_loopback
-
-
-def _capability(name: str, available: bool, what: str, advice: str) -> Capability:
-    verb = "there is" if available else "there is not"
-    return Capability(name=name, available=available, because=f"{verb} {what}", advice="" if available else advice)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from connectors.model import Capability, Finding, Severity
+from connectors.findings import Capability, Finding
 from connectors.simulated.server.world import World
 
 FULL = 0.9  # share of a space from which it is worth a word
@@ -17,41 +17,24 @@ def findings(world: World, *, may_move: bool) -> tuple[Finding, ...]:
 
 
 def _nature(world: World) -> Iterator[Finding]:
-    yield Finding(
-        severity=Severity.OK, code="connected", sentence=f"The simulated scenario {world.scenario.name} answers."
-    )
-    yield Finding(
-        severity=Severity.INFO,
-        code="model",
-        sentence="All waits and gains are those of a model; no storage is measured.",
-        remedy="Name a real engine to see real figures.",
+    yield Finding.ok("connected", f"The simulated scenario {world.scenario.name} answers.")
+    yield Finding.info(
+        "model",
+        "All waits and gains are those of a model; no storage is measured.",
+        "Name a real engine to see real figures.",
     )
     if world.store is None:
-        yield Finding(
-            severity=Severity.INFO,
-            code="in_memory",
-            sentence="The world is forgotten at the end of the process.",
-            remedy="Name a file in `state` to keep it.",
+        yield Finding.info(
+            "in_memory", "The world is forgotten at the end of the process.", "Name a file in `state` to keep it."
         )
     if world.settings.faults:
         kinds = sorted({fault.kind.value for fault in world.settings.faults})
-        yield Finding(
-            severity=Severity.WARNING,
-            code="faults",
-            sentence=f"Faults are configured: {', '.join(kinds)}.",
-            remedy="Remove `faults` to have none.",
-        )
+        yield Finding.warning("faults", f"Faults are configured: {', '.join(kinds)}.", "Remove `faults` to have none.")
 
 
 def _rights(*, may_move: bool) -> Iterator[Finding]:
     if not may_move:
-        yield Finding(
-            severity=Severity.ERROR,
-            code="may_not_move",
-            sentence="This login may look and not move.",
-            remedy=MAY_MOVE,
-            about_moving=True,
-        )
+        yield Finding.error("may_not_move", "This login may look and not move.", MAY_MOVE, about_moving=True)
 
 
 def _spaces(world: World) -> Iterator[Finding]:
@@ -60,19 +43,17 @@ def _spaces(world: World) -> Iterator[Finding]:
     for row, space in enumerate(world.placement.spaces):
         share = 1.0 - float(free[row]) / space.capacity_bytes
         if share >= FULL:
-            yield Finding(
-                severity=Severity.WARNING,
-                code="space_nearly_full",
-                sentence=f"{space.name} is {share:.0%} full.",
-                remedy=f"Move something cold out of {space.name}.",
+            yield Finding.warning(
+                "space_nearly_full",
+                f"{space.name} is {share:.0%} full.",
+                f"Move something cold out of {space.name}.",
                 values={"space": space.name},
             )
     if len({space.device.name for space in world.placement.spaces}) == 1:
-        yield Finding(
-            severity=Severity.WARNING,
-            code="one_device",
-            sentence="All spaces are on one device, so no move can gain anything.",
-            remedy="Add a space on another device.",
+        yield Finding.warning(
+            "one_device",
+            "All spaces are on one device, so no move can gain anything.",
+            "Add a space on another device.",
         )
 
 

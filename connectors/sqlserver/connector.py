@@ -5,20 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from connectors.base import Clock, Lease, Mover
-from connectors.model import (
-    I64,
-    Bundle,
-    Capability,
-    Catalog,
-    Demand,
-    Finding,
-    Identity,
-    Inspection,
-    Interval,
-    NoRoute,
-    Route,
-    Sample,
-)
+from connectors.findings import Capability, Finding
+from connectors.model import I64, Bundle, Catalog, Demand, Identity, Inspection, Interval, NoRoute, Route, Sample
 from connectors.sqlserver.doctor import findings
 from connectors.sqlserver.moving import guards, inspection, lease
 from connectors.sqlserver.moving.mover import SqlserverMover
@@ -101,17 +89,17 @@ class SqlserverConnector:
         scheme = bool(rights.alter_any_dataspace or rights.alter_database)
         grant = "Run hotplace doctor: it prints the GRANT."
         return (
-            _capability("object_counters", rights.sees_objects, "the right to see counters of tables", grant),
-            _capability("read_times", rights.sees_server, "the right to see read times of files", grant),
-            _capability("monitor", rights.sees_server, "the right to see other sessions", grant),
-            _capability("moves", primary, "a database that can be written here", "Connect to the primary."),
-            _capability(
+            Capability.of("object_counters", rights.sees_objects, "the right to see counters of tables", grant),
+            Capability.of("read_times", rights.sees_server, "the right to see read times of files", grant),
+            Capability.of("monitor", rights.sees_server, "the right to see other sessions", grant),
+            Capability.of("moves", primary, "a database that can be written here", "Connect to the primary."),
+            Capability.of(
                 "online_index_moves",
                 primary and facts.online,
                 "an edition that builds online",
                 "Use Enterprise edition.",
             ),
-            _capability("partition_moves", scheme, "the right to make partition schemes", grant),
+            Capability.of("partition_moves", scheme, "the right to make partition schemes", grant),
         )
 
     def catalog(self) -> Catalog:
@@ -242,8 +230,3 @@ def _topology(facts: _Facts, *, primary: bool) -> str:
     if facts.group is not None:
         return "availability group primary" if primary else "availability group secondary"
     return "failover cluster" if facts.clustered else "single"
-
-
-def _capability(name: str, available: bool, what: str, advice: str) -> Capability:
-    verb = "there is" if available else "there is not"
-    return Capability(name=name, available=available, because=f"{verb} {what}", advice="" if available else advice)

@@ -11,7 +11,7 @@ from agent.config import load
 from agent.model.clock import SystemClock
 from agent.service.doctor import examine, ledger_finding, packages_finding
 from agent.service.packages import OURS, package_folders, strangers
-from connectors.model import Finding, Severity
+from connectors.findings import Finding, Severity
 from tests.config.yaml_texts import values, written
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -8,7 +8,7 @@ from typing import Any
 from agent.config import load
 from agent.model.clock import SystemClock
 from agent.service.doctor import examine
-from connectors.model import Finding, Severity
+from connectors.findings import Finding, Severity
 from tests.config.yaml_texts import values, written
 from tests.labs.postgresql import WRONG_PASSWORD, Cluster
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from connectors.base import AuthenticationFailed, Connector
-from connectors.model import Severity, Signal
+from connectors.findings import Severity
+from connectors.model import Signal
 from tests.contract.asking import bundle_of, demand_of, reads_of
 from tests.contract.harness import Ability, EngineHarness, PlayTable
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from connectors.base import StatementFailed
-from connectors.model import Home, Interval, NoRoute, Severity, Signal
+from connectors.findings import Severity
+from connectors.model import Home, Interval, NoRoute, Signal
 from policies.demand.counter_deltas import difference
 from tests.contract.asking import bundle_of, route_to, run
 from tests.db2.conftest import Connect

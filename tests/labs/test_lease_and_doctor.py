@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 from connectors.base import LeaseHeld
-from connectors.model import Severity
+from connectors.findings import Severity
 from tests.contract.asking import bundle_of
 from tests.labs.postgresql import Cluster, wait_until
 

@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 from agent.demo.server import PrivateServer
-from connectors.model import NoRoute, Severity
+from connectors.findings import Severity
+from connectors.model import NoRoute
 from tests.contract.asking import bundle_of, route_to
 from tests.labs.postgresql import Cluster, installations, running_cluster, wait_until
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from connectors.model import Severity
+from connectors.findings import Severity
 from connectors.oracle.doctor import findings
 from connectors.oracle.doctor.grants import BY_OBJECT, BY_TABLESPACE
 from connectors.oracle.session.server import Server, version_number

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from connectors.base import Connector, ConnectorError, LockNotObtained, TimedOut
-from connectors.model import Home, Interval, Route, Severity, Signal, Step
+from connectors.findings import Severity
+from connectors.model import Home, Interval, Route, Signal, Step
 from connectors.oracle.reading.sampler import SEGMENT
 from policies.demand.counter_deltas import OTHER_EPOCH, Gap, difference
 from tests.contract.asking import bundle_of, demand_of, reads_of, route_to, run

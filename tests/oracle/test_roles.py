@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from connectors.figures import Role, RoleFigures
-from connectors.model import Severity
+from connectors.findings import Severity
 from connectors.oracle.reading.roles import role_figures
 from policies.demand.counter_deltas import Gap, difference
 from tests.labs.oracle.harness import PASSWORD, OracleHarness, running_harness

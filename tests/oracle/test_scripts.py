@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from connectors.base import PrivilegeMissing, StatementFailed
-from connectors.model import Home, NoRoute, Severity
+from connectors.findings import Severity
+from connectors.model import Home, NoRoute
 from connectors.oracle.session.instances import ONE_INSTANCE
 from tests.contract.asking import bundle_of, route_to, run
 from tests.labs.oracle.harness import OWNER, PASSWORD, OracleHarness, running_harness

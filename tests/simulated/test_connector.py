@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from agent.model.clock import SystemClock
 from connectors.base import Interrupted
-from connectors.model import Home, NoRoute, Severity
+from connectors.findings import Severity
+from connectors.model import Home, NoRoute
 from connectors.registry import find_engine
 from connectors.simulated.connector import SimulatedConnector
 from connectors.simulated.server.scenarios import eight_tables

@@ -12,7 +12,8 @@ import pytest
 
 from agent.model.clock import SystemClock
 from connectors.base import Connector, Interrupted, Mover, Paused, PrivilegeMissing, StatementFailed
-from connectors.model import Bundle, Home, NoRoute, Progress, Route, Severity
+from connectors.findings import Severity
+from connectors.model import Bundle, Home, NoRoute, Progress, Route
 from connectors.settings import SecretSource
 from connectors.sqlserver.connector import SqlserverConnector
 from connectors.sqlserver.reading.keys import Name

@@ -17,7 +17,7 @@ from agent.config import sample
 from agent.service.doctor import examine
 from agent.terminal.exit_codes import CommandError, ExitCode
 from agent.terminal.output import Column, Output
-from connectors.model import Finding, Severity
+from connectors.findings import Finding, Severity
 from connectors.registry import engine_names
 
 WORST_FIRST = (Severity.ERROR, Severity.WARNING, Severity.INFO, Severity.OK)

@@ -19,7 +19,7 @@ from connectors.db2.routes.statements import CANCEL, move_table
 from connectors.db2.session.server import STANDBY, Server
 from connectors.db2.session.sessions import ReadSession
 from connectors.db2.settings import Db2Settings
-from connectors.model import Capability, Finding, Severity
+from connectors.findings import Capability, Finding, Severity
 
 NEWEST_TRIED = (12, 1)
 EXTENDED_ON = "UPDATE DB CFG FOR {} USING MON_OBJ_METRICS EXTENDED IMMEDIATE"
@@ -61,11 +61,11 @@ def capabilities(session: ReadSession, server: Server) -> tuple[Capability, ...]
     groups = session.optional_rows("storage_groups", doing="reading storage groups")
     moves = server.hadr_role != STANDBY
     return (
-        _capability("object_counters", server.counts_objects, "mon_obj_metrics", EXTENDED_ON.format(server.database)),
-        _capability("read_times", True, "read times of each table space", ""),
-        _capability("moves", moves, "a database that takes writes", "Connect to the primary."),
-        _capability("storage_groups", bool(groups), "a storage group", "Upgrade to 10.1, or use move_by: table."),
-        _capability(
+        Capability.of("object_counters", server.counts_objects, "mon_obj_metrics", EXTENDED_ON.format(server.database)),
+        Capability.of("read_times", True, "read times of each table space", ""),
+        Capability.of("moves", moves, "a database that takes writes", "Connect to the primary."),
+        Capability.of("storage_groups", bool(groups), "a storage group", "Upgrade to 10.1, or use move_by: table."),
+        Capability.of(
             "move_table_spaces",
             bool(groups) and moves and not server.purescale,
             "rebalancing between storage groups",
@@ -95,89 +95,71 @@ def examine(session: ReadSession, settings: Db2Settings, server: Server, *, shar
 def _version(server: Server) -> Finding:
     version = ".".join(str(part) for part in server.version)
     if server.too_old_for_objects:
-        return Finding(
-            severity=Severity.ERROR,
-            code="version_unsupported",
-            sentence=f"Db2 {version} does not count reads of tables and indexes, which came with 10.1: "
+        return Finding.error(
+            "version_unsupported",
+            f"Db2 {version} does not count reads of tables and indexes, which came with 10.1: "
             "table spaces are sampled, no table is ranked",
-            remedy="Upgrade the server; until then move tables that you name (pins).",
+            "Upgrade the server; until then move tables that you name (pins).",
         )
     if server.version[:2] > NEWEST_TRIED:
-        return Finding(
-            severity=Severity.WARNING,
-            code="version_untried",
-            sentence=f"Db2 {version} is newer than 12.1",
-            remedy="Watch the first samples closely.",
+        return Finding.warning(
+            "version_untried", f"Db2 {version} is newer than 12.1", "Watch the first samples closely."
         )
-    return Finding(severity=Severity.OK, code="version", sentence=f"Db2 {version} {server.edition}".rstrip())
+    return Finding.ok("version", f"Db2 {version} {server.edition}".rstrip())
 
 
 def _objects(server: Server) -> Finding:
     if server.too_old_for_objects:
-        return Finding(
-            severity=Severity.INFO, code="mon_obj_metrics_absent", sentence="there is no EXTENDED before 10.1"
-        )
+        return Finding.info("mon_obj_metrics_absent", "there is no EXTENDED before 10.1")
     if server.counts_objects:
-        return Finding(severity=Severity.OK, code="mon_obj_metrics", sentence="reads of each object are counted")
-    return Finding(
-        severity=Severity.ERROR,
-        code="mon_obj_metrics_off",
-        sentence=f"mon_obj_metrics is {_join_values(server.object_metrics)}, not EXTENDED on all members: no ranking",
-        remedy=EXTENDED_ON.format(server.database),
+        return Finding.ok("mon_obj_metrics", "reads of each object are counted")
+    return Finding.error(
+        "mon_obj_metrics_off",
+        f"mon_obj_metrics is {_join_values(server.object_metrics)}, not EXTENDED on all members: no ranking",
+        EXTENDED_ON.format(server.database),
     )
 
 
 def _requests(server: Server) -> Finding:
     if server.request_metrics and "NONE" not in server.request_metrics:
-        return Finding(severity=Severity.OK, code="mon_req_metrics", sentence="time in requests is counted")
-    return Finding(
-        severity=Severity.WARNING,
-        code="mon_req_metrics_off",
-        sentence=f"mon_req_metrics is {_join_values(server.request_metrics)}: the share of waiting is unknown",
-        remedy=f"UPDATE DB CFG FOR {server.database} USING MON_REQ_METRICS BASE IMMEDIATE",
+        return Finding.ok("mon_req_metrics", "time in requests is counted")
+    return Finding.warning(
+        "mon_req_metrics_off",
+        f"mon_req_metrics is {_join_values(server.request_metrics)}: the share of waiting is unknown",
+        f"UPDATE DB CFG FOR {server.database} USING MON_REQ_METRICS BASE IMMEDIATE",
     )
 
 
 def _role(server: Server) -> Finding:
     if server.hadr_role == STANDBY:
-        return Finding(
-            severity=Severity.WARNING,
-            code="standby",
-            sentence="this is an HADR standby: hotplace only watches here",
-            remedy="Connect to the primary to move anything.",
+        return Finding.warning(
+            "standby", "this is an HADR standby: hotplace only watches here", "Connect to the primary to move anything."
         )
     if server.hadr_role == "PRIMARY":
-        return Finding(
-            severity=Severity.WARNING,
-            code="hadr_paths",
-            sentence="this is an HADR primary: its standby rebalances too, and needs the same paths",
-            remedy="See that the standby has every storage path before a table space moves.",
+        return Finding.warning(
+            "hadr_paths",
+            "this is an HADR primary: its standby rebalances too, and needs the same paths",
+            "See that the standby has every storage path before a table space moves.",
         )
-    return Finding(severity=Severity.OK, code="primary", sentence="this database takes writes")
+    return Finding.ok("primary", "this database takes writes")
 
 
 def _topology(server: Server) -> Finding:
     if server.purescale:
-        return Finding(
-            severity=Severity.INFO,
-            code="purescale",
-            sentence="pureScale does not rebalance table spaces between storage groups",
-            remedy="Use move_by: table.",
+        return Finding.info(
+            "purescale", "pureScale does not rebalance table spaces between storage groups", "Use move_by: table."
         )
-    return Finding(
-        severity=Severity.OK, code="topology", sentence=f"{server.topology}, {server.members} member(s) are summed"
-    )
+    return Finding.ok("topology", f"{server.topology}, {server.members} member(s) are summed")
 
 
 def _revalidation(server: Server) -> Finding:
     """A move drops views and makes them again: what uses them has to come back by itself."""
     if server.auto_reval != "DISABLED":
-        return Finding(severity=Severity.OK, code="auto_reval", sentence="what a move made invalid is validated at use")
-    return Finding(
-        severity=Severity.WARNING,
-        code="auto_reval_off",
-        sentence="auto_reval is DISABLED: ADMIN_MOVE_TABLE fails (SQL0478N) where a function uses a view of the table",
-        remedy=f"UPDATE DB CFG FOR {server.database} USING AUTO_REVAL DEFERRED",
+        return Finding.ok("auto_reval", "what a move made invalid is validated at use")
+    return Finding.warning(
+        "auto_reval_off",
+        "auto_reval is DISABLED: ADMIN_MOVE_TABLE fails (SQL0478N) where a function uses a view of the table",
+        f"UPDATE DB CFG FOR {server.database} USING AUTO_REVAL DEFERRED",
         about_moving=True,
     )
 
@@ -199,40 +181,32 @@ def _query_finding(session: ReadSession, settings: Db2Settings, name: str) -> Fi
             values={"function": function, "query": name},
         )
     except (ObjectGone, StatementFailed) as error:
-        return Finding(
-            severity=Severity.WARNING,
-            code="function_missing",
-            sentence=f"{function} does not answer ({error}): {lost}",
-            remedy="This version may lack it; upgrade, or do without.",
+        return Finding.warning(
+            "function_missing",
+            f"{function} does not answer ({error}): {lost}",
+            "This version may lack it; upgrade, or do without.",
             values={"function": function, "query": name},
         )
-    return Finding(
-        severity=Severity.OK,
-        code="execute",
-        sentence=f"{function} answers",
-        values={"function": function, "query": name},
-    )
+    return Finding.ok("execute", f"{function} answers", values={"function": function, "query": name})
 
 
 def _lease(session: ReadSession) -> Finding:
     if session.optional_rows("lease_alive", doing="looking at the lease") is not None:
-        return Finding(severity=Severity.OK, code="lease_table", sentence=f"{TABLE} is there")
-    return Finding(
-        severity=Severity.WARNING,
-        code="lease_table_missing",
-        sentence=f"{TABLE} is not there or not readable: nothing keeps two agents from acting at once, so none will",
-        remedy=MAKE_IT,
+        return Finding.ok("lease_table", f"{TABLE} is there")
+    return Finding.warning(
+        "lease_table_missing",
+        f"{TABLE} is not there or not readable: nothing keeps two agents from acting at once, so none will",
+        MAKE_IT,
     )
 
 
 def _unfinished_move_findings(session: ReadSession) -> list[Finding]:
     rows = session.optional_rows("unfinished_moves", doing="looking for unfinished moves") or []
     return [
-        Finding(
-            severity=Severity.WARNING,
-            code="unfinished_move",
-            sentence=f"a move of {schema}.{name} stopped in {status}: its triggers go on slowing writers",
-            remedy=move_table(str(schema), str(name), None, "", CANCEL),
+        Finding.warning(
+            "unfinished_move",
+            f"a move of {schema}.{name} stopped in {status}: its triggers go on slowing writers",
+            move_table(str(schema), str(name), None, "", CANCEL),
             values={"table": f"{schema}.{name}", "status": str(status)},
         )
         for schema, name, status in rows
@@ -250,20 +224,14 @@ def _skew_findings(session: ReadSession, server: Server) -> list[Finding]:
         reads[int(row[3])] = reads.get(int(row[3]), 0.0) + float(row[at] or 0)
     unevenness = skew(np.array(list(reads.values())))
     if unevenness < LARGE_SKEW:
-        return [Finding(severity=Severity.OK, code="skew", sentence=f"members read evenly ({unevenness:.0%} skew)")]
+        return [Finding.ok("skew", f"members read evenly ({unevenness:.0%} skew)")]
     return [
-        Finding(
-            severity=Severity.INFO,
-            code="skew",
-            sentence=f"one member reads far more than the others ({unevenness:.0%} skew)",
-            remedy="Look at the distribution keys; hotplace ranks by the sum over members.",
+        Finding.info(
+            "skew",
+            f"one member reads far more than the others ({unevenness:.0%} skew)",
+            "Look at the distribution keys; hotplace ranks by the sum over members.",
         )
     ]
-
-
-def _capability(name: str, available: bool, what: str, advice: str) -> Capability:
-    verb = "there is" if available else "there is not"
-    return Capability(name=name, available=available, because=f"{verb} {what}", advice="" if available else advice)
 
 
 def _join_values(values: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from connectors.db2.reading.storage import NEVER_TOUCHED
 from connectors.db2.session.queries import query
 from connectors.db2.session.sessions import ReadSession
 from connectors.db2.settings import Db2Settings
-from connectors.model import Finding, Severity
+from connectors.findings import Finding, Severity
 
 UNLESS = "unless a group or role grants it"
 SHOWN = 5  # GRANTs in one remedy
@@ -58,7 +58,7 @@ def unreadable(session: ReadSession, settings: Db2Settings) -> list[Finding]:
             continue  # this version has no such view
     if found:
         return found
-    return [Finding(severity=Severity.OK, code="catalog_views", sentence="every view of the catalog may be read")]
+    return [Finding.ok("catalog_views", "every view of the catalog may be read")]
 
 
 def moving_rights(session: ReadSession, settings: Db2Settings) -> list[Finding]:
@@ -76,7 +76,7 @@ def moving_rights(session: ReadSession, settings: Db2Settings) -> list[Finding]:
     if not administers and not moves:
         sentence = f"{settings.user} itself has neither SQLADM nor DBADM: it may watch, and moves are refused {UNLESS}"
         return [_lacks("may_not_move", sentence, f"GRANT SQLADM ON DATABASE TO USER {user}; {SCRIPT}")]
-    may = Finding(severity=Severity.OK, code="may_move_tables", sentence=f"{settings.user} may call ADMIN_MOVE_TABLE")
+    may = Finding.ok("may_move_tables", f"{settings.user} may call ADMIN_MOVE_TABLE")
     found = [may]
     if not administers and not creates:
         sentence = f"{settings.user} may not make the new table that ADMIN_MOVE_TABLE fills, {UNLESS}"
@@ -100,7 +100,7 @@ def _uses(session: ReadSession, settings: Db2Settings) -> list[Finding]:
 
 
 def _lacks(code: str, sentence: str, remedy: str) -> Finding:
-    return Finding(severity=Severity.WARNING, code=code, sentence=sentence, remedy=remedy, about_moving=True)
+    return Finding.warning(code, sentence, remedy, about_moving=True)
 
 
 def _missing(source: str, lost: str, settings: Db2Settings) -> Finding:

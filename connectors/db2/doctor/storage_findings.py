@@ -5,7 +5,7 @@ from __future__ import annotations
 from connectors.db2.reading.names import identifier
 from connectors.db2.reading.storage import AT_REST, Storage
 from connectors.db2.routes.statements import rebalance
-from connectors.model import Finding, Severity
+from connectors.findings import Finding, Severity
 
 
 def storage_findings(storage: Storage) -> list[Finding]:
@@ -40,12 +40,11 @@ def storage_findings(storage: Storage) -> list[Finding]:
                 )
             )
     found += [
-        Finding(
-            severity=Severity.INFO,
-            code="storage_group",
-            sentence=f"storage group {group.name}: OVERHEAD {group.overhead:g} ms, DEVICE READ RATE "
+        Finding.info(
+            "storage_group",
+            f"storage group {group.name}: OVERHEAD {group.overhead:g} ms, DEVICE READ RATE "
             f"{group.read_rate:g} MB/s, DATA TAG {group.datatag}, paths {', '.join(group.paths) or 'hidden'}",
-            remedy="These were typed in, not measured; say in the configuration which tier it is.",
+            "These were typed in, not measured; say in the configuration which tier it is.",
             values={"group": group.name},
         )
         for group in storage.groups.values()

@@ -11,16 +11,15 @@ from connectors.db2.plan_only.scripts import script, trace_and_balance
 from connectors.db2.plan_only.session import PlanSession
 from connectors.db2.reading.names import physical_id
 from connectors.db2.settings import Db2Settings
+from connectors.findings import Capability, Finding
 from connectors.model import (
     I64,
     NO_PARENT,
     SIGNALS,
     Bundle,
-    Capability,
     Catalog,
     DatabaseDemand,
     Demand,
-    Finding,
     Home,
     Identity,
     Inspection,
@@ -28,7 +27,6 @@ from connectors.model import (
     NoRoute,
     Route,
     Sample,
-    Severity,
     Signal,
     UnitTable,
 )
@@ -179,24 +177,22 @@ class PlanOnlyConnector:
         """What is missing, and what stands instead of moves."""
         look = self._fresh()
         found = [
-            Finding(
-                severity=Severity.INFO,
-                code="plan_only",
-                sentence=f"{TITLES[self._platform]} {self._session.version}: plans are scripts, nothing is changed",
-                remedy=ADVICE,
+            Finding.info(
+                "plan_only",
+                f"{TITLES[self._platform]} {self._session.version}: plans are scripts, nothing is changed",
+                ADVICE,
             )
         ]
         if not any(unit.physical is not None for unit in look.units):
             found.append(
-                Finding(
-                    severity=Severity.WARNING,
-                    code="no_physical_reads",
-                    sentence="no column here counts physical reads of objects: nothing is ranked, and nothing is cold",
-                    remedy=self._instead(look),
+                Finding.warning(
+                    "no_physical_reads",
+                    "no column here counts physical reads of objects: nothing is ranked, and nothing is cold",
+                    self._instead(look),
                 )
             )
         found += [
-            Finding(severity=Severity.WARNING, code="source_missing", sentence=f"{name}: {error}", remedy=error.advice)
+            Finding.warning("source_missing", f"{name}: {error}", error.advice)
             for name, error in self._session.missing.items()
         ]
         return tuple(found)

@@ -13,7 +13,7 @@ import numpy as np
 from connectors.db2.reading.sampler import column_names
 from connectors.db2.reading.space_counters import KINDS, columns_of, hit_ratio
 from connectors.db2.session.sessions import ReadSession, Row
-from connectors.model import Finding, Severity
+from connectors.findings import Finding
 
 MUCH_UNREAD = 0.10  # of the pages that prefetchers brought
 WORTH_A_WORD = 10_000  # pages, below which a share says nothing
@@ -69,19 +69,17 @@ def pool_findings(session: ReadSession) -> list[Finding]:
 def _findings(pool: Pool) -> Iterator[Finding]:
     if not np.isnan(pool.hits):
         group = "" if np.isnan(pool.group_hits) else f", the group pool {pool.group_hits:.1%} of what was asked of it"
-        yield Finding(
-            severity=Severity.INFO,
-            code="buffer_pool",
-            sentence=f"buffer pool {pool.name} ({pool.pages:,} pages) answered {pool.hits:.1%} of requests{group}",
-            remedy="What a pool answers gains nothing by faster storage; hotplace ranks by what it does not.",
+        yield Finding.info(
+            "buffer_pool",
+            f"buffer pool {pool.name} ({pool.pages:,} pages) answered {pool.hits:.1%} of requests{group}",
+            "What a pool answers gains nothing by faster storage; hotplace ranks by what it does not.",
             values={"pool": pool.name},
         )
     if pool.ahead >= WORTH_A_WORD and pool.unread > MUCH_UNREAD * pool.ahead:
-        yield Finding(
-            severity=Severity.WARNING,
-            code="buffer_pool_prefetch",
-            sentence=f"{pool.unread / pool.ahead:.0%} of what was read ahead into {pool.name} was never used "
+        yield Finding.warning(
+            "buffer_pool_prefetch",
+            f"{pool.unread / pool.ahead:.0%} of what was read ahead into {pool.name} was never used "
             f"({pool.wait_ms / 1000:.1f} s waited for it)",
-            remedy="A matter of configuration, not of tiers: PREFETCHSIZE, NUM_IOSERVERS, or a larger pool.",
+            "A matter of configuration, not of tiers: PREFETCHSIZE, NUM_IOSERVERS, or a larger pool.",
             values={"pool": pool.name},
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from connectors.base import ConnectorError, StatementFailed
-from connectors.model import Capability, Finding, Severity
+from connectors.findings import Capability, Finding
 from connectors.oracle.doctor.grants import examine_grants, moves_needed
 from connectors.oracle.reading.sampler import space_figures
 from connectors.oracle.session.queries import query
@@ -26,12 +26,14 @@ def capabilities(session: ReadSession, server: Server, settings: OracleSettings)
     needed = moves_needed(settings)
     may_move = server.writable and (bool(server.proxy) or all(name in privileges for name in needed))
     return (
-        _capability("object_counters", server.segment_statistics, "STATISTICS_LEVEL of TYPICAL", _LEVEL),
-        _capability("read_times", server.timed, "TIMED_STATISTICS", _TIMED),
-        _capability("moves", may_move, f"a primary, and {' and '.join(needed)}", f"GRANT {', '.join(needed)} TO ..."),
-        _capability("online_moves", server.online and server.since(12, 1), "Enterprise Edition 12.1 or later", _ONLINE),
-        _capability("online_index_moves", server.online, "the option Online Index Build", _ONLINE),
-        _capability("partitioning", server.has("Partitioning"), "the option Partitioning", _PARTITIONING),
+        Capability.of("object_counters", server.segment_statistics, "STATISTICS_LEVEL of TYPICAL", _LEVEL),
+        Capability.of("read_times", server.timed, "TIMED_STATISTICS", _TIMED),
+        Capability.of("moves", may_move, f"a primary, and {' and '.join(needed)}", f"GRANT {', '.join(needed)} TO ..."),
+        Capability.of(
+            "online_moves", server.online and server.since(12, 1), "Enterprise Edition 12.1 or later", _ONLINE
+        ),
+        Capability.of("online_index_moves", server.online, "the option Online Index Build", _ONLINE),
+        Capability.of("partitioning", server.has("Partitioning"), "the option Partitioning", _PARTITIONING),
     )
 
 
@@ -88,59 +90,58 @@ def rights(session: ReadSession) -> tuple[frozenset[str], frozenset[str]]:
 def _version(server: Server) -> Finding:
     text = f"Oracle {server.version}, {server.edition or 'edition unknown'}"
     if server.number < OLDEST:
-        return _finding(Severity.ERROR, "version_unsupported", f"{text} is older than 11.2", "Upgrade the database.")
+        return Finding.error("version_unsupported", f"{text} is older than 11.2", "Upgrade the database.")
     if server.number > NEWEST_KNOWN:
         sentence = f"{text} is newer than what this connector knows"
-        return _finding(Severity.WARNING, "version_untried", sentence, "Watch the first samples closely.")
-    return _finding(Severity.OK, "version", text)
+        return Finding.warning("version_untried", sentence, "Watch the first samples closely.")
+    return Finding.ok("version", text)
 
 
 def _level(server: Server) -> Finding:
     if server.segment_statistics:
-        return _finding(Severity.OK, "statistics_level", "the server counts what each segment reads")
+        return Finding.ok("statistics_level", "the server counts what each segment reads")
     sentence = "STATISTICS_LEVEL is BASIC: there is nothing to rank by"
-    return _finding(Severity.ERROR, "statistics_level_basic", sentence, _LEVEL)
+    return Finding.error("statistics_level_basic", sentence, _LEVEL)
 
 
 def _times(server: Server) -> Finding:
     if server.timed:
-        return _finding(Severity.OK, "timed_statistics", "the server measures how long reads take")
+        return Finding.ok("timed_statistics", "the server measures how long reads take")
     sentence = "TIMED_STATISTICS is off: gains are predicted from configured disk speeds, not measured ones"
-    return _finding(Severity.WARNING, "timed_statistics_off", sentence, _TIMED)
+    return Finding.warning("timed_statistics_off", sentence, _TIMED)
 
 
 def _role(server: Server) -> Finding:
     if server.writable:
-        return _finding(Severity.OK, "primary", "this database accepts DDL")
+        return Finding.ok("primary", "this database accepts DDL")
     sentence = f"this database is {server.role}, {server.open_mode}: hotplace only watches here"
-    return _finding(Severity.WARNING, "standby", sentence, "Connect to the primary to move anything.")
+    return Finding.warning("standby", sentence, "Connect to the primary to move anything.")
 
 
 def _container(server: Server) -> Finding:
     if server.in_root:
         sentence = "this session is in CDB$ROOT, where the objects of a PDB do not resolve"
-        return _finding(Severity.ERROR, "root_container", sentence, "Set service: to that of a PDB, one entry each.")
-    return _finding(Severity.OK, "container", f"this session is in {server.container or server.name}")
+        return Finding.error("root_container", sentence, "Set service: to that of a PDB, one entry each.")
+    return Finding.ok("container", f"this session is in {server.container or server.name}")
 
 
 def _login(server: Server, roles: frozenset[str]) -> Finding:
     if _too_strong(server, roles):
         sentence = f"{server.login} may do far more than hotplace needs"
-        return _finding(Severity.WARNING, "login_too_strong", sentence, _OBSERVE.format(login="a user of its own"))
-    return _finding(Severity.OK, "login", f"{server.login} is an ordinary user")
+        return Finding.warning("login_too_strong", sentence, _OBSERVE.format(login="a user of its own"))
+    return Finding.ok("login", f"{server.login} is an ordinary user")
 
 
 def _may_move(server: Server, privileges: frozenset[str], settings: OracleSettings) -> Finding:
     if server.proxy and settings.move_by == "object":
-        return _finding(Severity.OK, "move_rights", f"{server.proxy} acts as {server.login} and may move what it owns")
+        return Finding.ok("move_rights", f"{server.proxy} acts as {server.login} and may move what it owns")
     missing = [name for name in moves_needed(settings) if name not in privileges]
     if not missing:
-        return _finding(Severity.OK, "move_rights", f"{server.login} may move what belongs to others")
-    return Finding(
-        severity=Severity.WARNING,
-        code="move_rights_missing",
-        sentence=f"{server.login} may move only what it owns or was given: {' and '.join(missing)} not granted",
-        remedy=f"Run oracle-move.sql ({_SCRIPTS}) for it, or: GRANT {', '.join(missing)} TO {server.login};",
+        return Finding.ok("move_rights", f"{server.login} may move what belongs to others")
+    return Finding.warning(
+        "move_rights_missing",
+        f"{server.login} may move only what it owns or was given: {' and '.join(missing)} not granted",
+        f"Run oracle-move.sql ({_SCRIPTS}) for it, or: GRANT {', '.join(missing)} TO {server.login};",
         about_moving=True,
     )
 
@@ -148,10 +149,10 @@ def _may_move(server: Server, privileges: frozenset[str], settings: OracleSettin
 def _exadata(session: ReadSession) -> Iterator[Finding]:
     for (cells,) in _optional(session, "cells"):
         if not cells:
-            yield _finding(Severity.OK, "storage", "the storage does not tier by itself, as far as the server tells")
+            yield Finding.ok("storage", "the storage does not tier by itself, as far as the server tells")
         else:
             sentence = "this is Exadata: its cells keep what is hot on flash by themselves, and moves gain little"
-            yield _finding(Severity.WARNING, "exadata", sentence, "Leave the level at observe.")
+            yield Finding.warning("exadata", sentence, "Leave the level at observe.")
 
 
 def _pools(session: ReadSession) -> Iterator[Finding]:
@@ -162,7 +163,7 @@ def _pools(session: ReadSession) -> Iterator[Finding]:
                 f"since the start {int(misses) / int(gets):.1%} of the blocks asked of pool {name} "
                 f"({block} bytes each) were not there"
             )
-            yield Finding(severity=Severity.INFO, code=f"buffer_pool_{name}_{block}", sentence=sentence)
+            yield Finding.info(f"buffer_pool_{name}_{block}", sentence)
 
 
 def _speeds(session: ReadSession, settings: OracleSettings) -> Iterator[Finding]:
@@ -176,17 +177,17 @@ def _speeds(session: ReadSession, settings: OracleSettings) -> Iterator[Finding]
     ]
     if known:
         sentence = f"since the start a random read took {', '.join(known)}"
-        yield Finding(severity=Severity.INFO, code="read_times_by_space", sentence=sentence)
+        yield Finding.info("read_times_by_space", sentence)
 
 
 def _heat_map(server: Server, settings: OracleSettings) -> Finding:
     if not server.heat_map:
-        return _finding(Severity.OK, "heat_map", "the database does not move objects by policies of its own")
+        return Finding.ok("heat_map", "the database does not move objects by policies of its own")
     if "advanced_compression" in settings.licensed:
-        return _finding(Severity.OK, "heat_map", "HEAT_MAP is on; objects with ADO policies are left alone")
+        return Finding.ok("heat_map", "HEAT_MAP is on; objects with ADO policies are left alone")
     sentence = "HEAT_MAP is on: ADO policies may move objects that hotplace moves"
     remedy = "Pin such objects, or name the licence, licensed: [advanced_compression], so that they are looked for."
-    return _finding(Severity.WARNING, "heat_map_on", sentence, remedy)
+    return Finding.warning("heat_map_on", sentence, remedy)
 
 
 def _optional(session: ReadSession, name: str) -> list[Row]:
@@ -195,12 +196,3 @@ def _optional(session: ReadSession, name: str) -> list[Row]:
         return session.rows(query(name), doing="looking at reads")
     except ConnectorError:
         return []
-
-
-def _finding(severity: Severity, code: str, sentence: str, remedy: str = "") -> Finding:
-    return Finding(severity=severity, code=code, sentence=sentence, remedy=remedy)
-
-
-def _capability(name: str, available: bool, what: str, advice: str) -> Capability:
-    verb = "there is" if available else "there is not"
-    return Capability(name=name, available=available, because=f"{verb} {what}", advice="" if available else advice)

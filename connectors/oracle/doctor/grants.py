@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from connectors.base import ConnectorError, PrivilegeMissing
-from connectors.model import Finding, Severity
+from connectors.findings import Finding, Severity
 from connectors.oracle.session.instances import NO_QUERY_SERVERS
 from connectors.oracle.session.queries import granted_on, probe, probe_view, query, views_of
 from connectors.oracle.session.server import CONTAINERS_SINCE, Server
@@ -60,7 +60,7 @@ def _of_queries(session: ReadSession, names: Sequence[str], login: str, *, about
     for name in names:
         error = _failure(session, probe(name), _binds(name))
         if error is None:
-            yield Finding(severity=Severity.OK, code=f"query_{name}", sentence=f"the query {name} is allowed")
+            yield Finding.ok(f"query_{name}", f"the query {name} is allowed")
         elif error.native_code in NO_QUERY_SERVERS:
             stopped = error
         elif isinstance(error, PrivilegeMissing):
@@ -68,10 +68,7 @@ def _of_queries(session: ReadSession, names: Sequence[str], login: str, *, about
             for view in views or views_of(name):
                 missing.setdefault(view, []).append(name)
         else:
-            yield Finding(
-                severity=Severity.ERROR, code=f"query_{name}", sentence=str(error),
-                remedy=error.advice or "Read the message of the server.",
-            )  # fmt: skip
+            yield Finding.error(f"query_{name}", str(error), error.advice or "Read the message of the server.")
     if stopped is not None:
         yield _one_by_one(stopped, about_moving=about_moving)
     for view, wanted in missing.items():
@@ -105,11 +102,10 @@ def _not_granted(view: str, wanted: Sequence[str], login: str, *, about_moving: 
 
 def _one_by_one(error: ConnectorError, *, about_moving: bool) -> Finding:
     what = "nothing can be moved" if about_moving else "each instance is asked by itself"
-    return Finding(
-        severity=Severity.WARNING,
-        code="no_query_servers_moving" if about_moving else "no_query_servers",
-        sentence=f"query servers do not start on every instance ({error.native_code}): {what}",
-        remedy="Let parallel_max_servers be above 0 on every instance.",
+    return Finding.warning(
+        "no_query_servers_moving" if about_moving else "no_query_servers",
+        f"query servers do not start on every instance ({error.native_code}): {what}",
+        "Let parallel_max_servers be above 0 on every instance.",
         about_moving=about_moving,
     )
 
@@ -120,10 +116,9 @@ def _lock(session: ReadSession, login: str) -> Iterator[Finding]:
     except PrivilegeMissing:
         return  # told already
     if not granted:
-        yield Finding(
-            severity=Severity.WARNING,
-            code="lease_rights_missing",
-            sentence=f"{login} may not take the lease, without which nothing is moved",
-            remedy=f"GRANT EXECUTE ON SYS.DBMS_LOCK TO {login};",
+        yield Finding.warning(
+            "lease_rights_missing",
+            f"{login} may not take the lease, without which nothing is moved",
+            f"GRANT EXECUTE ON SYS.DBMS_LOCK TO {login};",
             about_moving=True,
         )

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from connectors.amounts import format_bytes
-from connectors.model import Catalog, Finding, Severity
+from connectors.findings import Finding
+from connectors.model import Catalog
 from connectors.postgresql.doctor.unknown_files import unknown_files
 from connectors.postgresql.reading.replication import findings_on, read_replication
 from connectors.postgresql.session.queries import query
@@ -55,14 +56,13 @@ def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: boo
 def _unfinished(rows: list[Row]) -> list[Finding]:
     """What interrupted rebuilds have left, by whomever; one that is written to slows down every change of its table."""
     if not rows:
-        return [Finding(severity=Severity.OK, code="unfinished_index", sentence="no rebuild has left an index behind")]
+        return [Finding.ok("unfinished_index", "no rebuild has left an index behind")]
     return [
-        Finding(
-            severity=Severity.WARNING,
-            code="unfinished_index",
-            sentence=f"an interrupted REINDEX CONCURRENTLY has left the invalid index {index} on {table}: "
+        Finding.warning(
+            "unfinished_index",
+            f"an interrupted REINDEX CONCURRENTLY has left the invalid index {index} on {table}: "
             f"{format_bytes(size)} in {space}{', written to with every change of its table' if written else ''}",
-            remedy=f"hotplace drops those of its own moves (hotplace history); else: DROP INDEX CONCURRENTLY {index};",
+            f"hotplace drops those of its own moves (hotplace history); else: DROP INDEX CONCURRENTLY {index};",
             values={"index": index, "space": space, "bytes": str(size)},
         )
         for index, table, space, size, written in rows
@@ -82,97 +82,76 @@ def read_facts(session: ReadSession) -> Facts:
 def _version(facts: Facts) -> Finding:
     number, version = facts["version_number"], facts["version"]
     if number < OLDEST:
-        return Finding(
-            severity=Severity.ERROR,
-            code="version_unsupported",
-            sentence=f"PostgreSQL {version} is older than 14",
-            remedy="Upgrade the server.",
-        )
+        return Finding.error("version_unsupported", f"PostgreSQL {version} is older than 14", "Upgrade the server.")
     if number > NEWEST_TRIED:
-        return Finding(
-            severity=Severity.WARNING,
-            code="version_untried",
-            sentence=f"PostgreSQL {version} is newer than 18",
-            remedy="Watch the first samples closely.",
+        return Finding.warning(
+            "version_untried", f"PostgreSQL {version} is newer than 18", "Watch the first samples closely."
         )
-    return Finding(severity=Severity.OK, code="version", sentence=f"PostgreSQL {version}")
+    return Finding.ok("version", f"PostgreSQL {version}")
 
 
 def _monitor(facts: Facts) -> Finding:
     if facts["monitor"]:
-        return Finding(severity=Severity.OK, code="pg_monitor", sentence=f"{facts['login']} is a member of pg_monitor")
-    return Finding(
-        severity=Severity.WARNING,
-        code="pg_monitor_missing",
-        sentence=f"{facts['login']} is no member of pg_monitor: sizes, paths and other sessions stay hidden",
-        remedy=f"GRANT pg_monitor TO {facts['login']};",
+        return Finding.ok("pg_monitor", f"{facts['login']} is a member of pg_monitor")
+    return Finding.warning(
+        "pg_monitor_missing",
+        f"{facts['login']} is no member of pg_monitor: sizes, paths and other sessions stay hidden",
+        f"GRANT pg_monitor TO {facts['login']};",
     )
 
 
 def _counters(facts: Facts) -> Finding:
     if facts["counters"]:
-        return Finding(severity=Severity.OK, code="track_counts", sentence="the server counts what each relation reads")
-    return Finding(
-        severity=Severity.ERROR,
-        code="track_counts_off",
-        sentence="track_counts is off: there is nothing to rank by",
-        remedy="ALTER SYSTEM SET track_counts = on; SELECT pg_reload_conf();",
+        return Finding.ok("track_counts", "the server counts what each relation reads")
+    return Finding.error(
+        "track_counts_off",
+        "track_counts is off: there is nothing to rank by",
+        "ALTER SYSTEM SET track_counts = on; SELECT pg_reload_conf();",
     )
 
 
 def _timing(facts: Facts) -> Finding:
     if facts["timing"]:
-        return Finding(severity=Severity.OK, code="track_io_timing", sentence="the server measures how long reads take")
-    return Finding(
-        severity=Severity.WARNING,
-        code="track_io_timing_off",
-        sentence="track_io_timing is off: gains are predicted from configured disk speeds, not measured ones",
-        remedy="ALTER SYSTEM SET track_io_timing = on; SELECT pg_reload_conf();",
+        return Finding.ok("track_io_timing", "the server measures how long reads take")
+    return Finding.warning(
+        "track_io_timing_off",
+        "track_io_timing is off: gains are predicted from configured disk speeds, not measured ones",
+        "ALTER SYSTEM SET track_io_timing = on; SELECT pg_reload_conf();",
     )
 
 
 def _log_timing(facts: Facts) -> Finding:
     if facts["log_timing"]:
         sentence = "the server measures how long its log takes"
-        return Finding(severity=Severity.OK, code="track_wal_io_timing", sentence=sentence)
-    return Finding(
-        severity=Severity.INFO,
-        code="track_wal_io_timing_off",
-        sentence="track_wal_io_timing is off: nobody knows how long sessions wait for the log",
-        remedy="ALTER SYSTEM SET track_wal_io_timing = on; SELECT pg_reload_conf();",
+        return Finding.ok("track_wal_io_timing", sentence)
+    return Finding.info(
+        "track_wal_io_timing_off",
+        "track_wal_io_timing is off: nobody knows how long sessions wait for the log",
+        "ALTER SYSTEM SET track_wal_io_timing = on; SELECT pg_reload_conf();",
     )
 
 
 def _standby(facts: Facts) -> Finding:
     if not facts["standby"]:
-        return Finding(severity=Severity.OK, code="primary", sentence="this server accepts writes")
-    return Finding(
-        severity=Severity.WARNING,
-        code="standby",
-        sentence="this server is a standby: hotplace only watches here",
-        remedy="Connect to the primary to move anything.",
+        return Finding.ok("primary", "this server accepts writes")
+    return Finding.warning(
+        "standby", "this server is a standby: hotplace only watches here", "Connect to the primary to move anything."
     )
 
 
 def _reset(facts: Facts) -> Finding:
     since = facts["stats_reset"]
     when = "never" if since is None else f"{since:%Y-%m-%d %H:%M:%S %Z}"
-    return Finding(severity=Severity.OK, code="stats_reset", sentence=f"statistics were last reset: {when}")
+    return Finding.ok("stats_reset", f"statistics were last reset: {when}")
 
 
 def _owner(facts: Facts) -> Finding:
     if not facts["missing"]:
-        return Finding(
-            severity=Severity.OK,
-            code="ownership",
-            sentence=f"{facts['login']} may alter every relation",
-            about_moving=True,
-        )
-    return Finding(
-        severity=Severity.WARNING,
-        code="ownership_missing",
-        sentence=f"{facts['login']} may not move {facts['missing']} relation(s), {facts['example']} among them",
-        remedy=f"GRANT {facts['owner']} TO {facts['login']};",
+        return Finding.ok("ownership", f"{facts['login']} may alter every relation", about_moving=True)
+    return Finding.warning(
+        "ownership_missing",
+        f"{facts['login']} may not move {facts['missing']} relation(s), {facts['example']} among them",
+        f"GRANT {facts['owner']} TO {facts['login']};",
         about_moving=True,
         values={"relations": str(facts["missing"])},
     )
@@ -193,18 +172,13 @@ _CHECKS: tuple[Callable[[Facts], Finding], ...] = (
 def _may_create(row: Row) -> Finding:
     name, quoted, login, may = row
     if may:
-        return Finding(
-            severity=Severity.OK,
-            code="space_create",
-            sentence=f"{login} may move relations to {name}",
-            about_moving=True,
-            values={"space": name},
+        return Finding.ok(
+            "space_create", f"{login} may move relations to {name}", about_moving=True, values={"space": name}
         )
-    return Finding(
-        severity=Severity.WARNING,
-        code="space_create_missing",
-        sentence=f"{login} may not create in tablespace {name}: nothing can be moved there",
-        remedy=f"GRANT CREATE ON TABLESPACE {quoted} TO {login};",
+    return Finding.warning(
+        "space_create_missing",
+        f"{login} may not create in tablespace {name}: nothing can be moved there",
+        f"GRANT CREATE ON TABLESPACE {quoted} TO {login};",
         about_moving=True,
         values={"space": name},
     )
@@ -212,16 +186,10 @@ def _may_create(row: Row) -> Finding:
 
 def _visible(name: str, path: str, free_bytes: int | None) -> Finding:
     if free_bytes is not None:
-        return Finding(
-            severity=Severity.OK,
-            code="space_visible",
-            sentence=f"the file system of {name} can be seen: {path}",
-            values={"space": name},
-        )
-    return Finding(
-        severity=Severity.INFO,
-        code="space_hidden",
-        sentence=f"how much room {name} has cannot be seen from here",
-        remedy="State the capacity of this space in the configuration.",
+        return Finding.ok("space_visible", f"the file system of {name} can be seen: {path}", values={"space": name})
+    return Finding.info(
+        "space_hidden",
+        f"how much room {name} has cannot be seen from here",
+        "State the capacity of this space in the configuration.",
         values={"space": name},
     )

@@ -7,7 +7,7 @@ the file stays for ever, as large as it got, and on a small fast tablespace that
 from __future__ import annotations
 
 from connectors.amounts import format_bytes
-from connectors.model import Finding, Severity
+from connectors.findings import Finding
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession, Row
 
@@ -25,26 +25,24 @@ def unknown_files(session: ReadSession) -> tuple[Finding, ...]:
         return ()
     if not may:
         return (
-            Finding(
-                severity=Severity.INFO,
-                code="files_hidden",
-                sentence=f"{login} may not list folders: files that an interrupted move left behind cannot be seen",
-                remedy="Run `hotplace doctor` as a superuser after a crash; nothing else needs this right.",
+            Finding.info(
+                "files_hidden",
+                f"{login} may not list folders: files that an interrupted move left behind cannot be seen",
+                "Run `hotplace doctor` as a superuser after a crash; nothing else needs this right.",
             ),
         )
     rows = session.rows(query("unknown_files"), {"older_than": OLDER_THAN_SECONDS}, doing="looking for unknown files")
     if not rows:
-        return (Finding(severity=Severity.OK, code="files_known", sentence="every file of a relation belongs to one"),)
+        return (Finding.ok("files_known", "every file of a relation belongs to one"),)
     return tuple(_finding(row) for row in rows)
 
 
 def _finding(row: Row) -> Finding:
     space, count, size, example = row
-    return Finding(
-        severity=Severity.WARNING,
-        code="files_unknown",
-        sentence=f"{count} file(s) in {space} belong to no relation and take {format_bytes(size)}, {example} among "
+    return Finding.warning(
+        "files_unknown",
+        f"{count} file(s) in {space} belong to no relation and take {format_bytes(size)}, {example} among "
         "them: a server that ended in the midst of a move or a build leaves such files",
-        remedy="Back up, stop the server, look at them once more, and delete them by hand; hotplace never does.",
+        "Back up, stop the server, look at them once more, and delete them by hand; hotplace never does.",
         values={"space": str(space), "bytes": str(size), "example": str(example)},
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from connectors.amounts import format_bytes
-from connectors.model import Finding, Severity
+from connectors.findings import Finding
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession
 
@@ -103,15 +103,14 @@ def findings_on(replication: Replication, *, allowed: bool) -> Iterator[Finding]
 
 def _standbys(replication: Replication) -> Finding:
     if not replication.standbys:
-        return Finding(severity=Severity.OK, code="standbys", sentence="no standby streams from this server now")
+        return Finding.ok("standbys", "no standby streams from this server now")
     listed = ", ".join(_in_words(standby) for standby in replication.standbys)
     names = replication.synchronous_names
     waits = f"; commits wait for {names} ({replication.synchronous_commit})" if names else "; no commit waits for them"
-    return Finding(
-        severity=Severity.INFO,
-        code="standbys",
-        sentence=f"standbys stream from this server: {listed}{waits}",
-        remedy="Their readers of a table that is moved are cancelled after max_standby_streaming_delay: "
+    return Finding.info(
+        "standbys",
+        f"standbys stream from this server: {listed}{waits}",
+        "Their readers of a table that is moved are cancelled after max_standby_streaming_delay: "
         "choose windows in which they are few.",
         values={"standbys": ", ".join(standby.name for standby in replication.standbys)},
     )
@@ -124,12 +123,11 @@ def _in_words(standby: Standby) -> str:
 
 def _remote_apply(replication: Replication, *, allowed: bool) -> Finding:
     refused = "are allowed by the configuration" if allowed else "are refused"
-    return Finding(
-        severity=Severity.WARNING,
-        code="remote_apply",
-        sentence=f"commits wait until standbys ({replication.synchronous_names}) have replayed them (remote_apply), so "
+    return Finding.warning(
+        "remote_apply",
+        f"commits wait until standbys ({replication.synchronous_names}) have replayed them (remote_apply), so "
         f"a reader there can prolong the lock of a table's move and stop commits here: such moves {refused}",
-        remedy=""
+        ""
         if allowed
         else "Set synchronous_commit to on while moves run, or allow_moves_with_remote_apply: true for this database.",
         about_moving=True,
@@ -138,11 +136,10 @@ def _remote_apply(replication: Replication, *, allowed: bool) -> Finding:
 
 def _slot(slot: Slot) -> Finding:
     kept = format_bytes(max(0, slot.kept_bytes))
-    return Finding(
-        severity=Severity.WARNING,
-        code="slot_inactive",
-        sentence=f"no server uses the replication slot {slot.name}, which keeps {kept} of the log on disk; "
+    return Finding.warning(
+        "slot_inactive",
+        f"no server uses the replication slot {slot.name}, which keeps {kept} of the log on disk; "
         "what moves log is kept too",
-        remedy="Let its standby connect again, or remove it with pg_drop_replication_slot.",
+        "Let its standby connect again, or remove it with pg_drop_replication_slot.",
         values={"slot": slot.name, "bytes": str(slot.kept_bytes)},
     )

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from connectors.base import PrivilegeMissing
-from connectors.model import Catalog, Finding, Severity
+from connectors.findings import Finding, Severity
+from connectors.model import Catalog
 from connectors.sqlserver.doctor.storage_findings import storage_findings
 from connectors.sqlserver.reading.keys import quote
 from connectors.sqlserver.reading.profiles import profile_findings
@@ -95,28 +96,22 @@ def examine(
     )
 
 
-def _ok(code: str, sentence: str, **values: str) -> Finding:
-    return Finding(severity=Severity.OK, code=code, sentence=sentence, values=values)
-
-
-def _warning(code: str, sentence: str, remedy: str) -> Finding:
-    return Finding(severity=Severity.WARNING, code=code, sentence=sentence, remedy=remedy)
-
-
 def _version(major: int) -> Finding:
     if major == NEWEST:
-        return _ok("version", "an Azure service, which is always the newest version")
+        return Finding.ok("version", "an Azure service, which is always the newest version")
     if major < OLDEST:
         sentence = f"version {major} is older than SQL Server 2012"
-        return Finding(severity=Severity.ERROR, code="version_unsupported", sentence=sentence, remedy="Upgrade.")
+        return Finding.error("version_unsupported", sentence, "Upgrade.")
     if major > NEWEST_TRIED:
-        return _warning("version_untried", f"version {major} is newer than 2025", "Watch the first samples closely.")
-    return _ok("version", f"SQL Server {YEARS[major]}")
+        return Finding.warning(
+            "version_untried", f"version {major} is newer than 2025", "Watch the first samples closely."
+        )
+    return Finding.ok("version", f"SQL Server {YEARS[major]}")
 
 
 def _sees_server(rights: Rights, major: int) -> Finding:
     if rights.sees_server:
-        return _ok("server_state", f"{rights.login} may see files, counters and other sessions")
+        return Finding.ok("server_state", f"{rights.login} may see files, counters and other sessions")
     right = "VIEW SERVER PERFORMANCE STATE" if major >= PERFORMANCE_STATE_SINCE else "VIEW SERVER STATE"
     severity = Severity.WARNING if rights.sees_objects else Severity.ERROR
     return Finding(
@@ -129,8 +124,8 @@ def _sees_server(rights: Rights, major: int) -> Finding:
 
 def _sees_definitions(rights: Rights) -> Finding:
     if rights.view_definition:
-        return _ok("definitions", f"{rights.login} sees every table and index, filters included")
-    return _warning(
+        return Finding.ok("definitions", f"{rights.login} sees every table and index, filters included")
+    return Finding.warning(
         "definitions_missing",
         f"{rights.login} sees only what it has rights on, and no filter of an index",
         f"USE master; GRANT VIEW ANY DEFINITION TO {quote(rights.login)};",
@@ -140,8 +135,8 @@ def _sees_definitions(rights: Rights) -> Finding:
 def _may_alter(session: ReadSession, rights: Rights) -> Finding:
     missing, example, schema = session.rows("may_alter", doing="examining rights on tables")[0]
     if not missing:
-        return _ok("alter", f"{rights.login} may move every table it sees")
-    return _warning(
+        return Finding.ok("alter", f"{rights.login} may move every table it sees")
+    return Finding.warning(
         "alter_missing",
         f"{rights.login} may not move {missing} table(s), {example} among them",
         f"GRANT ALTER ON SCHEMA::{schema} TO {quote(rights.login)};",
@@ -150,8 +145,8 @@ def _may_alter(session: ReadSession, rights: Rights) -> Finding:
 
 def _dataspace(rights: Rights) -> Finding:
     if rights.alter_any_dataspace or rights.alter_database:
-        return _ok("dataspace", f"{rights.login} may make partition schemes")
-    return _warning(
+        return Finding.ok("dataspace", f"{rights.login} may make partition schemes")
+    return Finding.warning(
         "dataspace_missing",
         f"{rights.login} may not make partition schemes: single partitions and large objects cannot be moved",
         f"GRANT ALTER ANY DATASPACE TO {quote(rights.login)};",
@@ -163,9 +158,9 @@ def _may_shrink(rights: Rights, settings: SqlserverSettings) -> tuple[Finding, .
     if settings.move_by != "filegroup":
         return ()
     if rights.control_database:
-        return (_ok("shrink", f"{rights.login} may empty and remove files"),)
+        return (Finding.ok("shrink", f"{rights.login} may empty and remove files"),)
     sentence = f"{rights.login} may not empty files, which move_by: filegroup does"
-    return (_warning("shrink_missing", sentence, f"ALTER ROLE db_owner ADD MEMBER {quote(rights.login)};"),)
+    return (Finding.warning("shrink_missing", sentence, f"ALTER ROLE db_owner ADD MEMBER {quote(rights.login)};"),)
 
 
 def _may_copy(session: ReadSession, rights: Rights, settings: SqlserverSettings) -> tuple[Finding, ...]:
@@ -174,12 +169,12 @@ def _may_copy(session: ReadSession, rights: Rights, settings: SqlserverSettings)
         return ()
     missing, example, schema = session.rows("may_copy", doing="examining rights on partitioned tables")[0]
     if rights.create_table and not missing:
-        return (_ok("copy", f"{rights.login} may copy every partition it sees"),)
+        return (Finding.ok("copy", f"{rights.login} may copy every partition it sees"),)
     if not missing:
         sentence = f"{rights.login} may not make the tables that partitions: switched copies into"
-        return (_warning("copy_missing", sentence, f"GRANT CREATE TABLE TO {quote(rights.login)};"),)
+        return (Finding.warning("copy_missing", sentence, f"GRANT CREATE TABLE TO {quote(rights.login)};"),)
     return (
-        _warning(
+        Finding.warning(
             "copy_missing",
             f"{rights.login} may not copy partitions of {missing} table(s), {example} among them",
             f"GRANT CREATE TABLE TO {quote(rights.login)}; "
@@ -190,12 +185,11 @@ def _may_copy(session: ReadSession, rights: Rights, settings: SqlserverSettings)
 
 def _online(online: bool, edition: str) -> Finding:
     if online:
-        return _ok("online", f"{edition} builds indexes while the table is used")
-    return Finding(
-        severity=Severity.INFO,
-        code="online_missing",
-        sentence=f"{edition} locks the table while its index is built",
-        remedy="Move in a maintenance window, or use Enterprise edition.",
+        return Finding.ok("online", f"{edition} builds indexes while the table is used")
+    return Finding.info(
+        "online_missing",
+        f"{edition} locks the table while its index is built",
+        "Move in a maintenance window, or use Enterprise edition.",
     )
 
 
@@ -209,7 +203,7 @@ def _counters(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
     if totals:
         return _buffer_pool(totals, session.rows("page_life", doing="looking at the buffer pool")[0][0])
     return (
-        _warning(
+        Finding.warning(
             "counters_missing",
             "the server has no performance counters (error 3409 in its log): transactions are not counted",
             "Run lodctr on the server's perf-*sqlctr.ini and restart the service.",
@@ -221,12 +215,14 @@ def _buffer_pool(totals: Mapping[str, int], life: int | None) -> tuple[Finding, 
     """The true miss rate and what of it was read ahead, since the service started."""
     asked, read = totals.get("Page lookups/sec", 0), totals.get("Page reads/sec", 0)
     if not asked or not read:
-        return (_ok("buffer_pool", "no page has been read from disk since the service started"),)
+        return (Finding.ok("buffer_pool", "no page has been read from disk since the service started"),)
     said = (
         f"since the service started {read / asked:.2%} of the pages that were asked for came from disk, "
         f"{totals.get('Readahead pages/sec', 0) / read:.0%} of those ahead of time"
     )
-    return (_ok("buffer_pool", said if life is None else f"{said}; a page stays in memory for about {life} s now"),)
+    return (
+        Finding.ok("buffer_pool", said if life is None else f"{said}; a page stays in memory for about {life} s now"),
+    )
 
 
 def _query_store(session: ReadSession, settings: SqlserverSettings) -> tuple[Finding, ...]:
@@ -240,11 +236,11 @@ def _query_store(session: ReadSession, settings: SqlserverSettings) -> tuple[Fin
     state, pages, reads = rows[0] if rows else ("OFF", None, None)
     if state not in {"READ_WRITE", "READ_ONLY"}:
         remedy = "ALTER DATABASE CURRENT SET QUERY_STORE = ON; or query_store: false"
-        return (_warning("query_store_off", f"Query Store is {state} in this database", remedy),)
+        return (Finding.warning("query_store_off", f"Query Store is {state} in this database", remedy),)
     if not reads:
-        return (_ok("query_store", "Query Store has seen no physical read yet"),)
+        return (Finding.ok("query_store", "Query Store has seen no physical read yet"),)
     said = f"by Query Store a read fetched {pages / reads:.1f} pages on average: {pages:.0f} pages in {reads:.0f} reads"
-    return (_ok("query_store", said),)
+    return (Finding.ok("query_store", said),)
 
 
 def _replicas(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
@@ -258,4 +254,4 @@ def _replicas(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
     if not suspended:
         return ()
     sentence = f"{len(suspended)} replica(s) of this database are suspended: nothing is moved"
-    return (_warning("replica_suspended", sentence, "ALTER DATABASE ... SET HADR RESUME on that replica."),)
+    return (Finding.warning("replica_suspended", sentence, "ALTER DATABASE ... SET HADR RESUME on that replica."),)

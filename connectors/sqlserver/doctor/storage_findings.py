@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from connectors.base import PrivilegeMissing, StatementFailed
-from connectors.model import Catalog, Finding, NoRoute, Severity
+from connectors.findings import Finding
+from connectors.model import Catalog, NoRoute
 from connectors.sqlserver.moving.resumable_operations import SINCE
 from connectors.sqlserver.reading.catalog import read_files, read_volumes
 from connectors.sqlserver.reading.keys import Name
@@ -44,11 +45,6 @@ def storage_findings(
     )
 
 
-def _note(code: str, sentence: str, remedy: str, **values: str) -> Finding:
-    """A way for a person, nothing that is amiss."""
-    return Finding(severity=Severity.INFO, code=code, sentence=sentence, remedy=remedy, values=values)
-
-
 def _whole_filegroups(session: ReadSession, files: list[File], database: str) -> list[Finding]:
     """The way that is online in every edition, written down: the folder is for a person to fill in."""
     found = []
@@ -59,7 +55,7 @@ def _whole_filegroups(session: ReadSession, files: list[File], database: str) ->
                 f"filegroup {name} as a whole can change disks while it is used, by its files; move_by: filegroup "
                 "has hotplace do it"
             )
-            found.append(_note("whole_filegroup", sentence, written.as_text(steps), space=name))
+            found.append(Finding.info("whole_filegroup", sentence, written.as_text(steps), values={"space": name}))
     return found
 
 
@@ -70,7 +66,11 @@ def _offline(files: list[File], database: str) -> list[Finding]:
     if primary is None:
         return []
     sentence = f"filegroup {primary} has the primary file: as a whole it changes disks while the database is offline"
-    return [_note("offline_files", sentence, written.as_text(written.offline_files(database, own)), space=primary)]
+    return [
+        Finding.info(
+            "offline_files", sentence, written.as_text(written.offline_files(database, own)), values={"space": primary}
+        )
+    ]
 
 
 def _tempdb(session: ReadSession) -> list[Finding]:
@@ -81,7 +81,7 @@ def _tempdb(session: ReadSession) -> list[Finding]:
         return []
     steps = written.tempdb_files(written.TempdbFile(*row) for row in rows)
     sentence = f"tempdb has {len(rows)} file(s), which change disks when the service is restarted"
-    return [_note("tempdb_files", sentence, written.as_text(steps))] if rows else []
+    return [Finding.info("tempdb_files", sentence, written.as_text(steps))] if rows else []
 
 
 def _paused_build_findings(session: ReadSession) -> list[Finding]:
@@ -94,11 +94,10 @@ def _paused_build_findings(session: ReadSession) -> list[Finding]:
         name = Name(schema, table)
         since = f"{paused_at:%F %T} of the server's time"
         found.append(
-            Finding(
-                severity=Severity.WARNING,
-                code="paused_build",
-                sentence=f"a build of {index} on {name.key} is paused since {since}{ends}",
-                remedy=f"{ddl.alter(name, index, 'RESUME')}; or {ddl.alter(name, index, 'ABORT')};",
+            Finding.warning(
+                "paused_build",
+                f"a build of {index} on {name.key} is paused since {since}{ends}",
+                f"{ddl.alter(name, index, 'RESUME')}; or {ddl.alter(name, index, 'ABORT')};",
             )
         )
     return found
@@ -118,12 +117,11 @@ def _devices(session: ReadSession, files: list[File]) -> tuple[Finding, ...]:
 def _device(space: str, found: set[str]) -> Finding:
     said = f"{space} lies on {' and '.join(sorted(found))}"
     if len(found) == 1:
-        return Finding(severity=Severity.OK, code="device", sentence=said, values={"space": space})
-    return Finding(
-        severity=Severity.WARNING,
-        code="mixed_devices",
-        sentence=f"{said}: rows are spread over all its files by their free room, so it is no tier",
-        remedy="Empty and remove the files on one of them: DBCC SHRINKFILE (..., EMPTYFILE).",
+        return Finding.ok("device", said, values={"space": space})
+    return Finding.warning(
+        "mixed_devices",
+        f"{said}: rows are spread over all its files by their free room, so it is no tier",
+        "Empty and remove the files on one of them: DBCC SHRINKFILE (..., EMPTYFILE).",
         values={"space": space},
     )
 
@@ -131,11 +129,10 @@ def _device(space: str, found: set[str]) -> Finding:
 def _visible(name: str, path: str, free_bytes: int | None) -> Finding:
     if free_bytes is not None:
         sentence = f"how much room {name} has can be seen: {path}"
-        return Finding(severity=Severity.OK, code="space_visible", sentence=sentence, values={"space": name})
-    return Finding(
-        severity=Severity.INFO,
-        code="space_hidden",
-        sentence=f"how much room {name} has cannot be seen by this login",
-        remedy="State the capacity of this space in the configuration.",
+        return Finding.ok("space_visible", sentence, values={"space": name})
+    return Finding.info(
+        "space_hidden",
+        f"how much room {name} has cannot be seen by this login",
+        "State the capacity of this space in the configuration.",
         values={"space": name},
     )

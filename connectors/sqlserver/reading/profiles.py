@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from connectors.base import ConnectorError
-from connectors.model import Finding, Severity
+from connectors.findings import Finding
 from connectors.sqlserver.reading.keys import TABLE_INDEX, Name
 from connectors.sqlserver.session.sessions import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
@@ -43,7 +43,7 @@ class _Reading:
             f"read ahead so far, {self.rows} of an estimated {self.estimated_rows} rows"
         )
         values = {"object_id": str(self.object_id), "index_id": str(self.index_id)}
-        return Finding(severity=Severity.OK, code="query_profiles", sentence=sentence, values=values)
+        return Finding.ok("query_profiles", sentence, values=values)
 
 
 def profile_findings(major: int, settings: SqlserverSettings) -> tuple[Finding, ...]:
@@ -61,15 +61,14 @@ def profile_findings(major: int, settings: SqlserverSettings) -> tuple[Finding, 
         found = [_Reading(*row) for row in look.rows("query_profiles", doing="looking at running queries")]
     except ConnectorError as error:  # the rest of the doctor must not fail for want of a remark
         return (
-            Finding(
-                severity=Severity.WARNING,
-                code="query_profiles_unseen",
-                sentence=f"what running queries read cannot be told: {error}",
-                remedy=error.advice or "Set query_profiles: false.",
+            Finding.warning(
+                "query_profiles_unseen",
+                f"what running queries read cannot be told: {error}",
+                error.advice or "Set query_profiles: false.",
             ),
         )
     finally:
         look.close()
     nobody = "no running query that the server profiles reads this database from disk right now"
-    nothing = Finding(severity=Severity.OK, code="query_profiles", sentence=nobody)
+    nothing = Finding.ok("query_profiles", nobody)
     return tuple(reading.finding() for reading in found) or (nothing,)

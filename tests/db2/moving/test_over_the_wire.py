@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from connectors.base import CannotConnect, ConnectorError, LockNotObtained, PrivilegeMissing, SpaceFull, StatementFailed
-from connectors.model import Home, NoRoute, Route, Severity
+from connectors.findings import Severity
+from connectors.model import Home, NoRoute, Route
 from tests.contract.asking import bundle_of, route_to, run
 from tests.db2.conftest import Connect, names_asked
 from tests.labs.db2.client import Db2, running_db2, wait_until
