@@ -10,12 +10,12 @@ from typing import Any
 from agent.budget.copy_history import copies_of, taught_by
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger, SentRow
+from agent.ledger.state_names import DISTURBED_INTERVALS
 from connectors.model import DatabaseDemand
 from policies.benefit.costs import Disturbed, learnt
 from policies.model.plan import PolicySettings
 
 REMEMBERED = 50  # intervals, the newest
-DISTURBED = "work while moves ran"  # name under which the ledger keeps the intervals
 
 
 def with_experience(
@@ -35,7 +35,7 @@ def with_experience(
 
 def disturbed_of(ledger: Ledger, database: str) -> list[Disturbed]:
     """The newest intervals in which moves ran, oldest first."""
-    stored = ledger.state.load_document(database, DISTURBED)
+    stored = ledger.state.load_document(database, DISTURBED_INTERVALS)
     return [] if stored is None else [_interval(plain) for plain in stored[1]]
 
 

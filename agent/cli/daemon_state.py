@@ -11,8 +11,9 @@ from typing import Any
 
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger
+from agent.ledger.state_names import STATUS
 from agent.model.units_of_measure import format_when
-from agent.service.snapshot import STALE_SAMPLES, STATUS
+from agent.service.snapshot import STALE_SAMPLES
 from connectors.amounts import format_seconds
 
 

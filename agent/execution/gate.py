@@ -14,11 +14,11 @@ from agent.execution.attempt import Continuation
 from agent.execution.operator_requests import OperatorRequests, reason_of
 from agent.execution.patience import Pauses
 from agent.ledger import Ledger, MoveRow, RequestKind
+from agent.ledger.state_names import WAITING_MOVES
 from connectors.base import Clock
 
 LEARN_AGAIN_SECONDS = 600.0
 LONGEST_MOVE = timedelta(days=7)  # how long before a window a move may have begun that goes on within it
-WAITING = "waiting"  # the ledger's document: number of a move -> why it has not begun
 
 
 class Gate:
@@ -116,7 +116,7 @@ class Gate:
         """Let everybody see what waits, and why."""
         if waiting != self._waiting:
             self._waiting = waiting
-            self._ledger.state.save_document(self._database.name, WAITING, waiting)
+            self._ledger.state.save_document(self._database.name, WAITING_MOVES, waiting)
 
     def _by_window(self, rows: Sequence[MoveRow]) -> AdmissionDecision:
         limits = limits_of(self._database)

@@ -9,7 +9,6 @@ from typing import Any
 from agent.ledger import MoveRow
 from connectors.model import Progress
 
-PROGRESS = "progress"  # the ledger's document
 NOTE_EVERY_SECONDS = 1.0
 FORGET_AFTER_SECONDS = 30.0  # nobody writes it any more: the daemon died
 

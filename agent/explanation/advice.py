@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from agent.ledger import Ledger
+from agent.ledger.state_names import ADVICE
 from agent.planning.planner import Planning
 from policies.explanation.advice import advice_of
 from policies.model.plan import Advice
-
-ADVICE = "advice"  # name under which the ledger keeps the document
 
 
 def advice_on(planning: Planning) -> tuple[Advice, ...]:

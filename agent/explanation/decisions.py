@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, TypeAdapter
 
 from agent.ledger import Ledger
+from agent.ledger.state_names import DECISION, PROPOSAL_DECISIONS, decision_of_proposal
 from agent.model.states import ProposalState
 from agent.planning.planner import Planning
 from connectors.figures import RoleFigures
@@ -27,7 +28,6 @@ from policies.modes.dispatch import plan_mode
 
 OPEN = frozenset({ProposalState.PROPOSED, ProposalState.APPROVED})
 DECIDED = frozenset({ProposalState.REJECTED, ProposalState.FINISHED})
-DECISION = "decision"  # name under which the ledger keeps the last plan's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +66,6 @@ _SITUATION = ("tier_of_space", "pin", "cooling_seconds")
 _HEAT = tuple(field.name for field in fields(HeatView))
 
 
-def decision_of_proposal(number: int | None) -> str:
-    """Name under which the ledger keeps what a proposal was made from; None: how all such names begin."""
-    return f"{DECISION} of proposal {'' if number is None else number}"
-
-
 def keep(ledger: Ledger, database: str, planning: Planning, name: str = DECISION) -> None:
     """Store what a planning was made from; of what others were made from too, the ledger has one copy."""
     ledger.state.share_arrays(database, name, planning.made_at, decision_arrays(planning.situation, planning.settings))
@@ -89,11 +84,11 @@ def forget(ledger: Ledger, before: datetime, undecided_before: datetime | None =
     """
     open_ones = ledger.proposals.each(states=OPEN)
     kept = {(row.proposal.database, decision_of_proposal(row.id)) for row in open_ones}
-    forgotten = ledger.state.forget_arrays(decision_of_proposal(None), before, kept)
+    forgotten = ledger.state.forget_arrays(PROPOSAL_DECISIONS, before, kept)
     if undecided_before is not None:
         decided = ledger.proposals.each(states=DECIDED, since=before)
         kept |= {(row.proposal.database, decision_of_proposal(row.id)) for row in decided}
-        forgotten += ledger.state.forget_arrays(decision_of_proposal(None), undecided_before, kept)
+        forgotten += ledger.state.forget_arrays(PROPOSAL_DECISIONS, undecided_before, kept)
     return forgotten
 
 

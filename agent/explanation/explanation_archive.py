@@ -13,6 +13,7 @@ from math import nan
 import numpy as np
 
 from agent.ledger import Ledger
+from agent.ledger.state_names import explanation_of_proposal
 from agent.planning.planner import Planning
 from connectors.model import I64
 from connectors.texts import Texts
@@ -42,7 +43,7 @@ def archive_explanation(ledger: Ledger, database: str, planning: Planning, numbe
     columns = {name: np.array([getattr(each, name) for each in figures], dtype=np.float64) for name in NUMBERS}
     ledger.state.save_arrays(
         database,
-        _name(number),
+        explanation_of_proposal(number),
         planning.made_at,
         {
             **Texts.of(situation.units.key[row] for row in rows).arrays("keys"),
@@ -55,7 +56,7 @@ def archive_explanation(ledger: Ledger, database: str, planning: Planning, numbe
 
 def recall_told(ledger: Ledger, database: str, number: int) -> ArchivedExplanation | None:
     """What the proposal said; None where that is not stored. A number that nobody kept then is NaN."""
-    stored = ledger.state.load_arrays(database, _name(number))
+    stored = ledger.state.load_arrays(database, explanation_of_proposal(number))
     if stored is None:
         return None
     at, arrays = stored
@@ -76,7 +77,3 @@ def _rows_of(planning: Planning) -> I64:
     hottest = np.argsort(-planning.plan.benefit_per_hour, kind="stable")[: len(moved) + BESIDE]
     others = hottest[~np.isin(hottest, moved)][:BESIDE]
     return np.concatenate([np.array(moved, dtype=np.int64), others.astype(np.int64)])
-
-
-def _name(number: int) -> str:
-    return f"told by proposal {number}"

@@ -12,7 +12,6 @@ from agent.planning.planner import Planning
 from agent.planning.situation import governing_pins
 from policies.modes.preference import pin_view
 
-PIN_REPORTS = "pins"  # name under which the ledger keeps the document
 UNMATCHED = "unmatched"
 
 

@@ -20,7 +20,6 @@ from policies.benefit.sessions import most_waiting
 from policies.explanation.verdicts import explain
 from policies.model.plan import Verdict
 
-RANKING = "ranking"  # name under which the ledger keeps the arrays
 SUMMED = ("benefit_per_hour", "saved_if_moved", "sync_reads", "size_bytes")  # columns that metrics show
 EXPLAINED = 200  # units at the top whose verdict is kept as a sentence; for the others the numbers speak
 

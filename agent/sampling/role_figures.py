@@ -7,8 +7,6 @@ from typing import Any
 
 from connectors.figures import ROLE_FIGURES, Role, RoleFigures
 
-ROLES = "logs, temporary and undo spaces"  # name of the stored document
-
 
 def roles_document(roles: Iterable[RoleFigures]) -> list[dict[str, Any]]:
     """Rates as JSON values; what is unknown is left out, since JSON knows no NaN."""

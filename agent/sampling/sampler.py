@@ -12,10 +12,21 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from agent.budget.experience import DISTURBED, disturbed_document, disturbed_of, newest
+from agent.budget.experience import disturbed_document, disturbed_of, newest
 from agent.config import DatabaseConfig, Storage
 from agent.ledger import Ledger, narrow
-from agent.sampling.role_figures import ROLES, roles_document, roles_from_document
+from agent.ledger.state_names import (
+    ACTIVE_SESSIONS,
+    DATABASE_WORK,
+    DISTURBED_INTERVALS,
+    DRIFT,
+    HEAT,
+    KNOWN_UNITS,
+    ROLES,
+    SEASONS,
+    TIER_SPEED,
+)
+from agent.sampling.role_figures import roles_document, roles_from_document
 from agent.sampling.trace import Tracer, traced_heat
 from connectors.amounts import format_seconds
 from connectors.base import Clock, Connector
@@ -37,10 +48,6 @@ LONGEST_INTERVAL_SAMPLES = 10  # a longer silence is a gap: nobody knows how the
 LONGEST_INTERVAL_SECONDS = 3600.0
 VIEWED_AT_ONCE = 2048  # units, a hundred figures of work for each
 HISTORY_SIGNALS = (Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE)
-HEAT, SPEED, SEASONS, UNITS = "heat", "tier speed", "seasons", "known units"  # names of the stored arrays
-DRIFT = "drift"  # one more
-WORK = "work of the database"  # name of the stored document
-SESSIONS = "sessions at work"  # name of another one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,18 +247,18 @@ class Sampler:
             return
         name, now, state = self._database.name, self._clock.now(), self._ledger.state
         written = state.save_arrays(name, HEAT, now, heat.state_arrays(self._heat))
-        written += state.save_arrays(name, SPEED, now, self._speed_arrays())
+        written += state.save_arrays(name, TIER_SPEED, now, self._speed_arrays())
         if self._learnt:
             work = asdict(self._recent.mean())
             known = {rate: value for rate, value in work.items() if value == value}  # JSON knows no NaN
-            state.save_document(name, WORK, known)
+            state.save_document(name, DATABASE_WORK, known)
             state.save_document(name, ROLES, roles_document(self.roles()))
             sessions = self._recent.mean_sessions()
-            state.save_document(name, SESSIONS, {} if sessions != sessions else {"active": sessions})
+            state.save_document(name, ACTIVE_SESSIONS, {} if sessions != sessions else {"active": sessions})
         written += state.save_arrays(name, SEASONS, now, seasons.season_arrays(self._seasons))
         written += state.save_arrays(name, DRIFT, now, drift.drift_arrays(self._drift))
         if self._units is not None:
-            written += state.save_arrays(name, UNITS, now, renamed_units.known_arrays(self._units))
+            written += state.save_arrays(name, KNOWN_UNITS, now, renamed_units.known_arrays(self._units))
         self._save_at = self._clock.monotonic() + min(SAVE_EVERY_SECONDS, written / SAVED_BYTES_PER_SECOND)
 
     def _refresh_catalog(self) -> None:
@@ -315,7 +322,7 @@ class Sampler:
             )
             name = self._database.name
             known = newest(disturbed_of(self._ledger, name), seen)
-            self._ledger.state.save_document(name, DISTURBED, disturbed_document(known))
+            self._ledger.state.save_document(name, DISTURBED_INTERVALS, disturbed_document(known))
 
     def _absorb(self, interval: Interval) -> tuple[str, Demand | None]:
         catalog = self.catalog
@@ -393,8 +400,8 @@ class Sampler:
 
     def _load_work(self) -> RecentWork:
         """What the database did before a restart, worth half a memory: what a move costs depends on who is active."""
-        stored = self._ledger.state.load_document(self._database.name, WORK)
-        sessions = self._ledger.state.load_document(self._database.name, SESSIONS)
+        stored = self._ledger.state.load_document(self._database.name, DATABASE_WORK)
+        sessions = self._ledger.state.load_document(self._database.name, ACTIVE_SESSIONS)
         active = float(sessions[1].get("active", "nan")) if sessions else float("nan")
         return recall_work(DatabaseDemand(**(stored[1] if stored else {})), self._load_roles(), active)
 
@@ -411,12 +418,12 @@ class Sampler:
         return drift.no_drift() if stored is None else drift.drift_from_arrays(stored[1])
 
     def _load_units(self) -> renamed_units.KnownUnits | None:
-        stored = self._ledger.state.load_arrays(self._database.name, UNITS)
+        stored = self._ledger.state.load_arrays(self._database.name, KNOWN_UNITS)
         return None if stored is None else renamed_units.known_from_arrays(stored[1])
 
     def _load_devices(self, tiers: tuple[Tier, ...]) -> device.DeviceState:
         """Stored evidence, if it was gathered against the speeds that are configured now."""
-        stored = self._ledger.state.load_arrays(self._database.name, SPEED)
+        stored = self._ledger.state.load_arrays(self._database.name, TIER_SPEED)
         configured = _speed_column(tiers)
         if stored is None or not np.array_equal(stored[1]["configured"], configured):
             return device.empty_devices(len(tiers))

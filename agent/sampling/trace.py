@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from agent.ledger import Ledger, NotFound
+from agent.ledger.state_names import TRACE, TRACE_FIGURES, TRACE_HEAT
 from connectors.model import I64, Demand
 from policies.demand import heat
 from policies.model.plan import HeatView, PolicySettings
 
-TRACE, TRACED, COLLECTED = "trace", "trace figures", "trace heat"  # two documents and the arrays
 PLAIN_MEAN = replace(PolicySettings(), half_life_seconds=1e9, long_half_life_seconds=1e9)  # s: nothing ever fades
 
 
@@ -65,7 +65,7 @@ def write_mark(ledger: Ledger, database: str, mark: TraceMark) -> None:
 
 def read_figures(ledger: Ledger, database: str) -> TraceFigures:
     """What has been collected since the last clear."""
-    stored = ledger.state.load_document(database, TRACED)
+    stored = ledger.state.load_document(database, TRACE_FIGURES)
     figures = TraceFigures() if stored is None else TraceFigures(**_times(stored[1], "last"))
     generation = read_mark(ledger, database).generation
     return figures if figures.generation == generation else TraceFigures(generation=generation)
@@ -75,7 +75,7 @@ def traced_heat(ledger: Ledger, database: str, slots: I64) -> HeatView | None:
     """What was collected, as heat of the units of these slots; None where nothing was. Taken to be sure."""
     if not read_figures(ledger, database).intervals:
         return None
-    stored = ledger.state.load_arrays(database, COLLECTED)
+    stored = ledger.state.load_arrays(database, TRACE_HEAT)
     if stored is None:
         return None
     view = heat.view(heat.state_from_arrays(stored[1]), slots)
@@ -116,13 +116,13 @@ class Tracer:
             seconds=self._figures.seconds + demand.seconds,
             last=demand.ended_at,
         )
-        self._ledger.state.save_arrays(self._database, COLLECTED, demand.ended_at, heat.state_arrays(self._heat))
-        self._ledger.state.save_document(self._database, TRACED, _plain(self._figures))
+        self._ledger.state.save_arrays(self._database, TRACE_HEAT, demand.ended_at, heat.state_arrays(self._heat))
+        self._ledger.state.save_document(self._database, TRACE_FIGURES, _plain(self._figures))
 
     def _load(self) -> None:
         """Go on with what was collected by another process, or before a restart."""
         self._figures = read_figures(self._ledger, self._database)
-        stored = self._ledger.state.load_arrays(self._database, COLLECTED) if self._figures.intervals else None
+        stored = self._ledger.state.load_arrays(self._database, TRACE_HEAT) if self._figures.intervals else None
         self._heat = heat.empty_heat() if stored is None else heat.state_from_arrays(stored[1])
 
 

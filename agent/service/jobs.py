@@ -12,9 +12,10 @@ from functools import partial
 
 from agent.explanation.decisions import forget
 from agent.ledger import HistorySettings, Ledger
+from agent.ledger.state_names import ALL_DATABASES, HISTORY_FOLDED, PLANNED, STATUS
 from agent.logs import EventLog
 from agent.service.memory import return_free_blocks, smaller_blocks_returned
-from agent.service.snapshot import STATUS, status_document
+from agent.service.snapshot import status_document
 from agent.service.watch import Watch
 from connectors.base import Clock, HotplaceError
 from connectors.interruptible import interruptible
@@ -23,9 +24,6 @@ log = EventLog(__name__)
 ACT_EVERY_SECONDS = 1.0  # how soon an approval is noticed, and what people ask of a move that is held
 UNDECIDED_KEPT = timedelta(days=1)  # megabytes each: what proposals were made from that nobody decided about
 LONGEST_REST_SECONDS = 60.0  # between two tries to act that fail: each writes to the log, and may write to the ledger
-PLANNED = "planned"  # name of the document whose time tells when the daemon planned last, by database
-FOLDED = "history folded"  # the same of folding, which is for all databases at once:
-ALL_DATABASES = ""
 WORK_SECONDS = 7 * 86400.0  # that the work of databases is kept by the interval, for outcomes
 
 Job = Callable[[Watch], None]
@@ -118,7 +116,7 @@ class Jobs:
 
     def folded_at(self) -> datetime | None:
         """When history was folded last; None: never."""
-        return self._noted_at(ALL_DATABASES, FOLDED)
+        return self._noted_at(ALL_DATABASES, HISTORY_FOLDED)
 
     def _noted_at(self, database: str, name: str) -> datetime | None:
         stored = self._ledger.state.load_document(database, name)
@@ -151,7 +149,7 @@ class Jobs:
         self._ledger.work.drop(now - timedelta(seconds=WORK_SECONDS))
         oldest = now - timedelta(seconds=self._history.history_seconds)
         forgotten = forget(self._ledger, oldest, undecided_before=max(oldest, now - UNDECIDED_KEPT))
-        self._ledger.state.save_document(ALL_DATABASES, FOLDED, None)
+        self._ledger.state.save_document(ALL_DATABASES, HISTORY_FOLDED, None)
         log.debug("history folded", report=str(report), decisions_forgotten=forgotten)
         self._give_back()
 

@@ -20,7 +20,6 @@ from connectors.figures import RoleFigures
 from connectors.model import Identity
 from policies.model.plan import Plan
 
-STATUS = "status"  # name under which the ledger keeps the document
 STALE_SAMPLES = 3  # a database without a sample for this many sampling periods is not watched as it should be
 
 

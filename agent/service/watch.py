@@ -16,14 +16,15 @@ from datetime import datetime
 from agent.config import MOST_TOP_UNITS, DatabaseConfig, Level
 from agent.execution.executor import Executor, ExecutorHooks, Listener
 from agent.execution.leftovers import leftovers_of
-from agent.execution.progress import PROGRESS, RunningMove, progress_document
-from agent.explanation.advice import ADVICE, advice_document, advice_on
-from agent.explanation.decisions import decision_of_proposal, keep
+from agent.execution.progress import RunningMove, progress_document
+from agent.explanation.advice import advice_document, advice_on
+from agent.explanation.decisions import keep
 from agent.explanation.explanation_archive import archive_explanation
-from agent.explanation.pins import PIN_REPORTS, pin_reports, reports_document
+from agent.explanation.pins import pin_reports, reports_document
 from agent.explanation.prospects import Prospect, prospect_of
-from agent.explanation.ranking import RANKING, Ordered, Standing
+from agent.explanation.ranking import Ordered, Standing
 from agent.ledger import Ledger, MoveRow
+from agent.ledger.state_names import ADVICE, PIN_REPORTS, PROGRESS, RANKING, decision_of_proposal
 from agent.ledger.stored import ENDED
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal

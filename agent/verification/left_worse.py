@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from agent.config import DatabaseConfig, Level
 from agent.ledger import Ledger, MoveRow
 from agent.ledger.grouping import THERE, dropped, groups_of, left_worse
+from agent.ledger.state_names import LEFT_WORSE
 from agent.logs import EventLog
 from agent.model.states import MoveState
 from agent.planning.undo import CannotUndo, propose_undo
 from connectors.amounts import format_seconds
 from connectors.base import Clock, Connector
 
-LEFT_WORSE = "groups left worse"  # the ledger's document: name of a group -> what is wrong
 UNSETTLED = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.UNDO_PROPOSED})
 log = EventLog(__name__)
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from agent.explanation.decisions import decision_from_arrays, decision_of_proposal
+from agent.explanation.decisions import decision_from_arrays
 from agent.ledger import Ledger
+from agent.ledger.state_names import decision_of_proposal
 from agent.model.proposals import Proposal, ProposedMove, WorkForecast
 from agent.planning.situation import rows_of_keys
 from policies.model.plan import Situation

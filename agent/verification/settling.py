@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 from agent.config import DatabaseConfig, Level
 from agent.ledger import Ledger, MoveRow, rates_text
+from agent.ledger.state_names import work_before_proposal
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import Proposal
 from agent.model.states import ACTIONABLE, MoveState
@@ -53,10 +54,10 @@ class Settling:
 
     def remember_before(self, proposal_id: int) -> None:
         """Keep how much sessions waited before the first move, once per proposal: the agent may restart in between."""
-        if self._ledger.state.load_document(self._database.name, _before(proposal_id)) is None:
+        if self._ledger.state.load_document(self._database.name, work_before_proposal(proposal_id)) is None:
             seen = self._ledger.work.since(self._database.name, self._compared_since())
             plain = json.loads(rates_text(average(seen)))
-            self._ledger.state.save_document(self._database.name, _before(proposal_id), plain)
+            self._ledger.state.save_document(self._database.name, work_before_proposal(proposal_id), plain)
 
     def _compared_since(self) -> datetime:
         """From when on demand counts as before a proposal's moves: the half-life, but not what came before others'."""
@@ -100,7 +101,7 @@ class Settling:
         known = {number: each.outcome for number, each in measured.items()}  # by an agent that died behind it
         outcome = next(iter(known.values()), None)
         if outcome is None:
-            stored = self._ledger.state.load_document(self._database.name, _before(proposal_id))
+            stored = self._ledger.state.load_document(self._database.name, work_before_proposal(proposal_id))
             before = DatabaseDemand(**(stored[1] if stored else {}))
             ran = self._carried_out(proposal_id, proposal)
             outcome = measure(ran, before, average(after), seen, proposed=len(proposal.moves))
@@ -137,7 +138,3 @@ class Settling:
 def _enough(settle_seconds: float) -> float:
     """How long must have been sampled, in seconds: long enough to measure, unless settling is shorter still."""
     return min(settle_seconds, max(settle_seconds * SEEN_OVER_SETTLE, MINIMUM_WINDOW_SECONDS))
-
-
-def _before(proposal_id: int) -> str:
-    return f"work before proposal {proposal_id}"

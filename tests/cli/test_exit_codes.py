@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from agent.cli.main import whole_app
-from agent.explanation.ranking import RANKING
 from agent.ledger import Ledger
+from agent.ledger.state_names import RANKING
 from agent.model.clock import SystemClock
 from agent.terminal.exit_codes import ExitCode, exit_code_of
 from connectors.base import DriverMissing, LeaseHeld, OutcomeUnknown, PrivilegeMissing

@@ -14,6 +14,7 @@ from agent.cli.main import whole_app
 from agent.config import load
 from agent.explanation.decisions import forget
 from agent.ledger import Ledger
+from agent.ledger.state_names import HEAT
 from agent.model.clock import SystemClock
 from tests.cli.site import Site
 
@@ -292,7 +293,6 @@ def test_plan_writes_no_heat_without_watching(site: Site) -> None:
     """Planning from what is stored leaves the stored heat as it is: a daemon may know more by then."""
     from agent.ledger import Ledger
     from agent.model.clock import SystemClock
-    from agent.sampling.sampler import HEAT
 
     site.good("plan")
     with Ledger.open(site.ledger_path, SystemClock()) as ledger:

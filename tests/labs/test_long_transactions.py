@@ -12,9 +12,9 @@ import pytest
 
 from agent.config import load
 from agent.execution.executor import MoveEvent
-from agent.execution.gate import WAITING
 from agent.execution.leftovers import leftovers_of
 from agent.ledger import Ledger, MoveRow
+from agent.ledger.state_names import WAITING_MOVES
 from agent.model.clock import SystemClock
 from agent.model.proposals import ProposedMove
 from agent.model.states import MoveState
@@ -155,7 +155,7 @@ def test_an_old_snapshot_is_waited_for(
             place.dba.execute("SELECT pg_sleep(0.6)")
             assert [watch.act() for _ in range(3)] == [(), (), ()]
             assert the_move(ledger).state is MoveState.APPROVED
-            waiting = ledger.state.load_document("real", WAITING)
+            waiting = ledger.state.load_document("real", WAITING_MOVES)
             assert waiting is not None
             assert f"waits for process {dump.info.backend_pid}" in waiting[1][str(the_move(ledger).id)]
             assert ledger.moves.steps(the_move(ledger).id) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import threading
 from datetime import timedelta
 from pathlib import Path
@@ -11,9 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent.ledger import Ledger, LedgerCorrupt
+import agent
+from agent.ledger import Ledger, LedgerCorrupt, state_names
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import Tamper
+
+NAME_ARGUMENT = {  # position of the name among the arguments of each method of the ledger's state
+    "save_arrays": 1, "share_arrays": 1, "load_arrays": 1, "forget_arrays": 0, "save_document": 1, "load_document": 1,
+}  # fmt: skip
 
 
 def test_arrays_are_kept_by_database_and_name(ledger: Ledger, clock: StillClock) -> None:
@@ -103,3 +109,32 @@ def test_threads_agree_on_slots(ledger: Ledger) -> None:
     for thread in threads:
         thread.join()
     assert answers == [list(range(500))] * 4
+
+
+def _is_argument(tree: ast.Module, name: str) -> bool:
+    return any(isinstance(node, ast.arg) and node.arg == name for node in ast.walk(tree))
+
+
+def _unlisted_names(path: Path) -> list[str]:
+    """Where a module reads or writes state under a name that it does not take from the list."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    listed = {alias.name for node in imports if node.module == state_names.__name__ for alias in node.names}
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in NAME_ARGUMENT:
+            name = node.args[NAME_ARGUMENT[node.func.attr]]
+            name = name.func if isinstance(name, ast.Call) else name
+            if not isinstance(name, ast.Name) or not (name.id in listed or _is_argument(tree, name.id)):
+                found.append(f"{path}:{node.lineno}: {ast.unparse(node)}")
+    return found
+
+
+def test_every_name_of_stored_state_stands_in_one_list() -> None:
+    """No part of the agent makes up a name of its own, and no two names are equal."""
+    agent_folder = Path(agent.__file__).parent
+    modules = [path for path in agent_folder.rglob("*.py") if "ledger" not in path.relative_to(agent_folder).parts]
+    assert [place for path in modules for place in _unlisted_names(path)] == []
+    constants = [value for name, value in vars(state_names).items() if name.isupper()]
+    assert len(constants) > 20
+    assert len(set(constants)) == len(constants)

@@ -13,11 +13,11 @@ import pytest
 
 from agent.config import load
 from agent.ledger import HistorySettings, Ledger
+from agent.ledger.state_names import STATUS
 from agent.model.clock import SystemClock
 from agent.model.states import MoveState
 from agent.service.daemon import Daemon
 from agent.service.jobs import LONGEST_REST_SECONDS, Jobs
-from agent.service.snapshot import STATUS
 from agent.service.watch import Watch
 from connectors.base import CannotConnect, LeaseHeld
 from connectors.simulated.connector import SimulatedConnector

@@ -9,10 +9,10 @@ import numpy as np
 
 from agent.budget.copy_history import since_for, taught_by
 from agent.budget.experience import disturbed_of, with_experience
-from agent.explanation.decisions import decision_of_proposal, forget, recall
+from agent.explanation.decisions import forget, recall
 from agent.explanation.explanation_archive import recall_told
 from agent.ledger import HistorySettings
-from agent.sampling.sampler import HEAT, SEASONS, UNITS
+from agent.ledger.state_names import HEAT, KNOWN_UNITS, SEASONS, decision_of_proposal
 from agent.service.jobs import Jobs
 from connectors.model import DatabaseDemand
 from tests.simulation.site import MINUTE, Site
@@ -44,7 +44,7 @@ def test_what_was_learnt_is_stored_and_taken_up(tmp_path: Path) -> None:
         assert stored is not None
         assert stored[1]["long_sums"].any()
         assert stored[1]["spread"].any()
-        seasons, units = ledger.state.load_arrays("sim", SEASONS), ledger.state.load_arrays("sim", UNITS)
+        seasons, units = ledger.state.load_arrays("sim", SEASONS), ledger.state.load_arrays("sim", KNOWN_UNITS)
         assert seasons is not None
         assert len(seasons[1]["slot"]) > 0
         assert units is not None

@@ -10,7 +10,8 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from agent.explanation.ranking import RANKING, SUMMED, Ordered, Standing, ranking_from_arrays, ranking_of
+from agent.explanation.ranking import SUMMED, Ordered, Standing, ranking_from_arrays, ranking_of
+from agent.ledger.state_names import RANKING
 from agent.model.outcomes import OutcomeVerdict
 from agent.planning.undo import propose_undo
 from agent.report import report_of

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.explanation.pins import PIN_REPORTS, PinReport, pin_reports, reports_from_document
+from agent.explanation.pins import PinReport, pin_reports, reports_from_document
 from agent.ledger import Ledger
+from agent.ledger.state_names import PIN_REPORTS
 from agent.model.states import MoveState, ProposalState
 from agent.sampling.sampler import CATALOG_EVERY_SECONDS
 from agent.service.watch import Watch

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.execution.gate import WAITING
 from agent.ledger import Ledger, RequestKind, StepState
+from agent.ledger.state_names import WAITING_MOVES
 from agent.model.states import UNFINISHED, MoveState
 from connectors.simulated.connector import SimulatedConnector
 from tests.simulation.site import Site
@@ -210,7 +210,7 @@ def test_an_approved_move_that_is_to_pause_does_not_begin(site: Site) -> None:
         approved = frozenset({MoveState.APPROVED})
         ask(ledger, RequestKind.PAUSE, approved)
         assert watch.act() == ()
-        waiting = ledger.state.load_document("sim", WAITING)
+        waiting = ledger.state.load_document("sim", WAITING_MOVES)
         assert waiting is not None
         assert "held by ann: backup runs" in next(iter(waiting[1].values()))
         ask(ledger, RequestKind.CANCEL, approved)

@@ -12,9 +12,10 @@ import pytest
 from apscheduler.job import Job
 
 from agent.ledger import HistorySettings, Ledger
+from agent.ledger.state_names import PLANNED
 from agent.sampling.sampler import SAVE_EVERY_SECONDS
 from agent.service.daemon import FOLD_EVERY_SECONDS, Daemon
-from agent.service.jobs import PLANNED, Jobs
+from agent.service.jobs import Jobs
 from agent.service.watch import Watch
 from tests.simulation.site import MINUTE, Site
 

@@ -14,8 +14,8 @@ import pytest
 
 from agent.budget.allowance import limits_of
 from agent.budget.copy_history import learn
-from agent.execution.gate import WAITING
 from agent.ledger import Ledger, SentRow
+from agent.ledger.state_names import WAITING_MOVES
 from agent.model.states import MoveState
 from connectors.simulated.connector import SimulatedConnector
 from policies.calendar import Calendar
@@ -83,7 +83,7 @@ def check_waiting(ledger: Ledger, seen: Counter[str]) -> None:
     approved = ledger.moves.rows(database="sim", states={MoveState.APPROVED})
     unfinished = ledger.moves.rows(database="sim", states={MoveState.PAUSED, MoveState.UNKNOWN})
     if approved and not unfinished:
-        waiting = ledger.state.load_document("sim", WAITING)
+        waiting = ledger.state.load_document("sim", WAITING_MOVES)
         assert waiting is not None
         assert str(approved[0].id) in waiting[1]
         seen["waited"] += 1

@@ -9,8 +9,9 @@ from dataclasses import asdict
 from typing import Any
 
 from agent.cli.session import Session
-from agent.explanation.decisions import decision_of_proposal, recall
+from agent.explanation.decisions import recall
 from agent.explanation.explanation_archive import ArchivedExplanation, recall_told
+from agent.ledger.state_names import decision_of_proposal
 from agent.model.units_of_measure import format_when
 from agent.terminal.exit_codes import CommandError, ExitCode
 from agent.terminal.wording import seconds_per_hour

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from agent.config import DatabaseConfig
-from agent.execution.gate import WAITING
 from agent.execution.operator_requests import reason_of
-from agent.execution.progress import PROGRESS, RunningMove, progress_from_document
+from agent.execution.progress import RunningMove, progress_from_document
 from agent.ledger import AskRow, ClosedSpaceRow, Ledger, MoveRow
+from agent.ledger.state_names import PROGRESS, WAITING_MOVES
 from agent.model.states import MoveState
 from agent.model.units_of_measure import format_when
 from connectors.amounts import format_bytes, format_ratio, format_seconds
@@ -64,7 +64,7 @@ def move_line(row: MoveRow, said: str) -> str:
 def under_way_of(ledger: Ledger, database: DatabaseConfig, now: datetime) -> UnderWay:
     """What the ledger tells now."""
     running = ledger.state.load_document(database.name, PROGRESS)
-    waiting = ledger.state.load_document(database.name, WAITING)
+    waiting = ledger.state.load_document(database.name, WAITING_MOVES)
     return UnderWay(
         running=None if running is None else progress_from_document(running[1], now),
         waiting={} if waiting is None else waiting[1],

@@ -15,8 +15,9 @@ from agent.cli.looking.explanation import explain_stored, number_lines, numbers_
 from agent.cli.session import Session
 from agent.explanation.advice import stored_advice
 from agent.explanation.decisions import recall, tiers_of_last_plan
-from agent.explanation.ranking import RANKING, Ranking, ranking_from_arrays
+from agent.explanation.ranking import Ranking, ranking_from_arrays
 from agent.explanation.read_times import read_times_document, read_times_text
+from agent.ledger.state_names import RANKING
 from agent.model.states import MoveState
 from agent.model.units_of_measure import format_when
 from agent.terminal.exit_codes import CommandError, ExitCode

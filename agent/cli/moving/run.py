@@ -15,12 +15,12 @@ from agent.cli.session import Session
 from agent.config import DatabaseConfig
 from agent.explanation.read_times import read_times_of_document
 from agent.ledger import MoveRow, ProposalRow
+from agent.ledger.state_names import STATUS
 from agent.logs import set_up_logs
 from agent.model.states import ACTIONABLE, MoveState, ProposalState
 from agent.model.units_of_measure import format_when
 from agent.service.daemon import Daemon
 from agent.service.memory import return_large_blocks
-from agent.service.snapshot import STATUS
 from agent.terminal.exit_codes import CommandError, ExitCode
 from agent.terminal.output import Column, Output
 from agent.terminal.wording import count_of_moves, expiry, question, seconds_per_hour, short_digest

@@ -13,9 +13,10 @@ from agent.cli.app import Group, command
 from agent.cli.looking.explanation import similar_keys
 from agent.cli.session import Session, actor
 from agent.config import PinConfig
-from agent.explanation.pins import PIN_REPORTS, PinReport, reports_from_document
-from agent.explanation.ranking import RANKING, ranking_from_arrays
+from agent.explanation.pins import PinReport, reports_from_document
+from agent.explanation.ranking import ranking_from_arrays
 from agent.ledger import PinRow
+from agent.ledger.state_names import PIN_REPORTS, RANKING
 from agent.model.units_of_measure import format_when, parse_seconds
 from agent.terminal.exit_codes import CommandError, ExitCode
 from agent.terminal.output import Column, Output

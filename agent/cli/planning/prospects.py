@@ -8,8 +8,8 @@ from typing import Any
 
 from agent.cli.session import Session
 from agent.explanation.prospects import Condition, Prospect
+from agent.ledger.state_names import PLANNED
 from agent.model.units_of_measure import format_when
-from agent.service.jobs import PLANNED
 from agent.terminal.output import Output
 from agent.terminal.wording import print_moves, print_value, proposal_document
 from connectors.amounts import format_seconds

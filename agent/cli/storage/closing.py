@@ -10,7 +10,7 @@ import typer
 from agent.cli.app import Group, command
 from agent.cli.deciding.approve import Reason
 from agent.cli.session import Session, actor
-from agent.service.snapshot import STATUS
+from agent.ledger.state_names import STATUS
 from agent.terminal.exit_codes import CommandError, ExitCode
 
 SpaceName = Annotated[str, typer.Argument(metavar="SPACE", help="A space as `hotplace status` lists it.")]

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
-from agent.explanation.ranking import RANKING, Ranking, ranking_from_arrays
+from agent.explanation.ranking import Ranking, ranking_from_arrays
 from agent.ledger import Ledger
+from agent.ledger.state_names import RANKING
 from agent.service.metrics import AgentCollector
 from agent.service.watch import Watch
 from connectors.simulated.server.clock import VirtualClock

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from agent.ledger import Ledger
-from agent.service.snapshot import STATUS
+from agent.ledger.state_names import STATUS
 from connectors.simulated.server.clock import VirtualClock
 from tests.cli.site import SECONDS, Site, finish, simulated
 

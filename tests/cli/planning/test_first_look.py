@@ -12,9 +12,10 @@ import pytest
 
 from agent.config import Level, load
 from agent.ledger import HistorySettings, Ledger
+from agent.ledger.state_names import STATUS
 from agent.model.clock import SystemClock
 from agent.service.jobs import Jobs
-from agent.service.snapshot import STATUS, status_document
+from agent.service.snapshot import status_document
 from agent.service.watch import Watch
 from tests.cli.site import Site
 

@@ -10,8 +10,8 @@ import pytest
 
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger
+from agent.ledger.state_names import HEAT
 from agent.model.clock import SystemClock
-from agent.sampling.sampler import HEAT
 from tests.cli.site import Site, simulated
 
 PRICES = ("--price", "ssd=2.4", "--price", "hdd=0.3", "--drive-iops", "ssd=4000", "--drive-iops", "hdd=180")

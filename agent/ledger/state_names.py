@@ -1,0 +1,65 @@
+"""Every name under which ``Ledger.state`` keeps a document or arrays, and what is kept under it.
+
+One of each name per database; a document is JSON values, arrays are numpy columns by name. The texts are
+already in users' ledgers: a changed text loses what is stored under the old one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# -- arrays: what sampling has learned, so that a restart goes on from it -------------------------------------------
+
+HEAT: Final = "heat"  # decayed demand by slot (policies.demand.heat)
+SEASONS: Final = "seasons"  # demand by hour of the week and day of the month (policies.demand.seasons)
+DRIFT: Final = "drift"  # which horizon predicted better (policies.demand.drift)
+KNOWN_UNITS: Final = "known units"  # of the last catalog, to recognize renamed ones (policies.demand.renamed_units)
+TIER_SPEED: Final = "tier speed"  # evidence about read times, and the configured speeds it was gathered against
+TRACE_HEAT: Final = "trace heat"  # demand that a trace has collected
+
+# -- arrays: what the last plan and each proposal were made from ----------------------------------------------------
+
+RANKING: Final = "ranking"  # the figures of every unit in the last plan (agent.explanation.ranking)
+DECISION: Final = "decision"  # situation and settings of the last plan (agent.explanation.decisions)
+PROPOSAL_DECISIONS: Final = f"{DECISION} of proposal "  # how the names of the same for each proposal begin
+
+# -- documents: what sampling has learned ---------------------------------------------------------------------------
+
+DATABASE_WORK: Final = "work of the database"  # rate -> mean over the half-life, unknown rates left out
+ROLES: Final = "logs, temporary and undo spaces"  # list of their mean rates
+ACTIVE_SESSIONS: Final = "sessions at work"  # {"active": mean over the long half-life}; {} while unknown
+DISTURBED_INTERVALS: Final = "work while moves ran"  # list of intervals with transactions during moves and before
+TRACE: Final = "trace"  # whether demand is collected for a trace, since when and until when
+TRACE_FIGURES: Final = "trace figures"  # how many intervals and seconds the trace has
+
+# -- documents: the last plan ---------------------------------------------------------------------------------------
+
+PIN_REPORTS: Final = "pins"  # list: what became of each pin
+ADVICE: Final = "advice"  # list: recommendations other than moves
+
+# -- documents: the daemon and the moves that it carries out --------------------------------------------------------
+
+STATUS: Final = "status"  # the daemon's process and state, for commands
+PLANNED: Final = "planned"  # null; the time at which it was stored is that of the daemon's last plan
+HISTORY_FOLDED: Final = "history folded"  # the same for the last fold of the history, under ALL_DATABASES
+PROGRESS: Final = "progress"  # moves whose statements run, and how far they are
+WAITING_MOVES: Final = "waiting"  # number of an approved move -> why it has not begun
+LEFTOVERS: Final = "leftovers"  # list: objects that interrupted moves left, with the statements that remove them
+LEFT_WORSE: Final = "groups left worse"  # name of a group that ended halfway -> what is worse
+
+ALL_DATABASES: Final = ""  # in place of a database's name
+
+
+def decision_of_proposal(number: int) -> str:
+    """Arrays: situation and settings that a proposal was made from."""
+    return f"{PROPOSAL_DECISIONS}{number}"
+
+
+def explanation_of_proposal(number: int) -> str:
+    """Arrays: sentences and figures of the units that a proposal is about, as of its day."""
+    return f"told by proposal {number}"
+
+
+def work_before_proposal(number: int) -> str:
+    """Document: rates of the whole database before the first move of a proposal."""
+    return f"work before proposal {number}"
