@@ -253,18 +253,3 @@ def _single(rows: I64, start: I64) -> bool:
 
 def _in_order(rows: I64) -> bool:
     return bool(np.all(rows[1:] > rows[:-1]))
-
-
-def canonical_order(score: F64, size: F64, name: Sequence[str]) -> I64:
-    """Positions by falling score, then rising size, then name: the same whatever order the rows came in.
-
-    Names are compared only among rows that tie in both, since comparing a million strings would cost more than all
-    the rest of a plan.
-    """
-    order = np.argsort(-score).astype(np.int64)
-    same = score[order[1:]] == score[order[:-1]]
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], same, [False])).astype(np.int8)))
-    for begin, end in zip(edges[::2], edges[1::2], strict=True):
-        tied = order[begin : end + 1]
-        order[begin : end + 1] = sorted(tied, key=lambda at: (size[at], name[at]))
-    return order

@@ -17,6 +17,7 @@ from connectors.figures import Role
 from connectors.model import Bools, UnitKind
 from policies.benefit.foreground_wait import wait_per_hour
 from policies.benefit.roles import NOTICEABLE, advice_of_roles, own_waits
+from policies.model.density import compute_density
 from policies.model.plan import Advice, AdviceCode, Plan, PolicySettings, Situation
 
 INDEXES = (UnitKind.INDEX, UnitKind.INDEX_PARTITION)
@@ -112,5 +113,5 @@ def cached_wait(situation: Situation, settings: PolicySettings, more_bytes: int)
     here = np.take_along_axis(wait, np.maximum(tier, 0)[np.newaxis, :], axis=0)[0]
     size = np.maximum(units.size_bytes, 1)
     worth: Bools = (tier >= 0) & (here > 0) & (size <= more_bytes)
-    order = np.flatnonzero(worth)[np.argsort(-(here[worth] / size[worth]), kind="stable")]
+    order = np.flatnonzero(worth)[np.argsort(-compute_density(here[worth], size[worth]), kind="stable")]
     return float(here[order[np.cumsum(size[order]) <= more_bytes]].sum())

@@ -15,11 +15,12 @@ from math import inf
 import numpy as np
 
 from connectors.model import F64, I64, Bools, Signal, Space
-from policies.benefit.bundles import MICRO, Bundles, canonical_order
+from policies.benefit.bundles import MICRO, Bundles
 from policies.benefit.foreground_wait import HOUR
+from policies.model.density import KeysOf, canonical_order, compute_density
 from policies.model.plan import MoveReason, Situation, TierSpeed
 from policies.placement.placement_state import Group, PlacementState, Relocation
-from policies.placement.plan_draft import Names, PlanDraft
+from policies.placement.plan_draft import PlanDraft
 from policies.storage.capacity import room_bytes
 
 DEAD_BAND = 0.10  # above the mean
@@ -128,7 +129,7 @@ def _lightening(
     good = np.flatnonzero(fits & (leaving > 0) & (lowered >= LEAST_IMPROVEMENT * leaving))
     if not len(good):
         return None
-    size = np.maximum(draft.bundles.size[items[good]], 1).astype(np.float64)
-    score = lowered[good] / size
-    order = canonical_order(np.round(score / score.max(), _DIGITS), -size, Names(draft.keys, items[good]))
+    size = draft.bundles.size[items[good]].astype(np.float64)
+    score = compute_density(lowered[good], size)
+    order = canonical_order(np.round(score / score.max(), _DIGITS), -size, KeysOf(draft.keys, items[good]))
     return int(items[good[order[0]]])

@@ -22,6 +22,7 @@ from policies.benefit.bundles import MICRO, Bundles, bundles_of
 from policies.benefit.costs import turnover_multiplier
 from policies.benefit.foreground_wait import ceiling_ratio, wait_weights
 from policies.benefit.guards import first_of, why_not
+from policies.model.density import KeysOf, compute_density
 from policies.model.plan import LeftBehind, Pin, Plan, PolicySettings, Situation, Verdict
 from policies.placement.granularity import Groups, Side, align_draft, both_ways, choose_whole, groups_of
 from policies.placement.granularity_choice import decide, shared_dual
@@ -30,7 +31,7 @@ from policies.placement.hsm import best_groups, pin_groups, proven_bound, value_
 from policies.placement.movements import planned_moves
 from policies.placement.placement_problem import question
 from policies.placement.placement_state import Group, PlacementState
-from policies.placement.plan_draft import Balance, Names, PlanDraft
+from policies.placement.plan_draft import PlanDraft
 from policies.placement.relief import reliefs
 from policies.placement.turnover import within_turnover
 from policies.placement.uncertainty import intervals, present_wait
@@ -108,7 +109,7 @@ class _Sketch:
 
     def worth(self) -> tuple[int, float]:
         """What ranks plans of one situation: pins first, then what is saved less what it costs."""
-        balance = Balance(self.draft)
+        balance = self.draft.start_balance()
         for hop in (hop for group in self.groups for hop in group.hops):
             balance.add(hop)
         return self.pinned, balance.net
@@ -290,13 +291,13 @@ def new_draft(
         bundles=bundles,
         board=_fresh_board(situation, bundles, settings),
         settings=settings,
-        keys=Names(situation.units.key, bundles.lead),
+        keys=KeysOf(situation.units.key, bundles.lead),
         moved=np.zeros(len(bundles), dtype=np.bool_),
         left=settings.maximum_moves,
         left_bytes=copy_limit_bytes(settings),
         left_copying=copy_limit_micros(settings, seconds),
         demote=demote,
-        dearness=turnover_multiplier(situation.turned_over_ratio, settings),
+        turnover_multiplier=turnover_multiplier(situation.turned_over_ratio, settings),
     )
 
 
@@ -324,7 +325,9 @@ def _after(board: PlacementState, groups: Iterable[Group]) -> PlacementState:
 
 def _order_groups(groups: Sequence[Group], board: PlacementState) -> list[Group]:
     """Groups by saving per byte copied, each as soon as there is room for it; as given where that leads nowhere."""
-    waiting = sorted(groups, key=lambda group: -group.saved / max(1, group.size))  # stable: ties keep the draft's order
+    saved, size = (np.array(column) for column in ([group.saved for group in groups], [group.size for group in groups]))
+    by_density = np.argsort(-compute_density(saved, size), kind="stable")  # ties keep the draft's order
+    waiting = [groups[at] for at in by_density.tolist()]
     done: list[Group] = []
     while waiting:
         ready = [board.carry_out(group) for group in waiting]

@@ -127,7 +127,7 @@ class _Search:
         self.left = sorted(parts.between, key=lambda aim: -int(board.size[aim.bundle]))
         self._board, self._dead = board, set[int]()
         first = relocate_in_order(board, parts.first)
-        free = sum(max(0, board.room[space]) for tier in range(board.tiers - 1) for space in board.spaces(tier))
+        free = sum(board.free_bytes(tier) for tier in range(board.tiers - 1))
         doomed = any(int(board.size[aim.bundle]) > free for aim in parts.between)
         self._looks = 2 * len(self.left) + (0 if doomed else _LOOKS)
         self._go(list(self.left))

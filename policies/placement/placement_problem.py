@@ -14,10 +14,10 @@ from math import inf
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.benefit.bundles import canonical_order
 from policies.model.chunks import parts
+from policies.model.density import KeysOf, densest_first
 from policies.model.plan import Tier
-from policies.placement.plan_draft import Names, PlanDraft
+from policies.placement.plan_draft import PlanDraft
 from policies.solver.offers import Offers
 
 EQUALS = 0.01  # of its gain that a wholly doubtful unit loses: of equals the surer one gets the room
@@ -87,9 +87,8 @@ def _targets(home: I64, tiers: int) -> I64:
 
 def _order(draft: PlanDraft, bundle: I64, tier: I64) -> I64:
     """Positions by what all tiers differ in for a bundle, per byte; then by size and name."""
-    size = np.maximum(draft.bundles.size[bundle], 1).astype(np.float64)
     stake = (draft.bundles.wait[-1, bundle] - draft.bundles.wait[0, bundle]) * np.where(tier[bundle] == 0, 2.0, 1.0)
-    return canonical_order(stake / size, size, Names(draft.keys, bundle))
+    return densest_first(stake, draft.bundles.size[bundle], KeysOf(draft.keys, bundle))
 
 
 def _gains(draft: PlanDraft, bundle: I64, tier: I64, open_to: Sequence[Bools], leaving: Bools) -> tuple[F64, F64]:
@@ -120,7 +119,7 @@ def _gains_of(
         sure = 1.0 - EQUALS * (1.0 - np.where(further, certain[option + 1], certain[option]))
         lost = np.minimum(saved, 0.0)
         up = saved * favour * sure - upkeep
-        down = lost * favour * settings.resident_bonus - upkeep * draft.dearness
+        down = lost * favour * settings.resident_bonus - upkeep * draft.turnover_multiplier
         gain[option] = np.rint(np.where(rises & (up > 0), up, np.where(falls, down, -np.inf)))
         plain[option] = np.rint(np.where(rises, saved, np.where(falls, lost, -np.inf)))
     return gain, plain
@@ -151,7 +150,7 @@ def _rooms(draft: PlanDraft, tiers: Sequence[Tier], bundle: I64, *, all_rows: bo
     freed = size if known.all() else np.where(known[draft.board.home[bundle]], size, 0.0)
     total = float(size.sum())
     for row in range(len(tiers)):
-        room = _room(draft, row)
+        room = draft.board.capacity_left(row)
         if all_rows or total > room:
             yield _Row(room, size, freed, row)
         for strain in draft.board.strains:
@@ -181,9 +180,3 @@ def _uses(rows: Sequence[_Row], home: I64, target: I64) -> F64:
             np.copyto(own, row.taken, where=target == row.tier)
             own -= np.where(home == row.tier, row.given, 0.0)
     return use
-
-
-def _room(draft: PlanDraft, tier: int) -> float:
-    """Free bytes of a tier; negative only where its one space is over its head-room."""
-    rooms = [draft.board.room[space] for space in draft.board.spaces(tier)]
-    return float(rooms[0] if len(rooms) == 1 else sum(max(0, room) for room in rooms))

@@ -64,6 +64,18 @@ class PlacementState:
         """Whether anybody knows how much room the space has."""
         return self.room[space] > UNKNOWN_ROOM // 2
 
+    def free_bytes(self, tier: int) -> int:
+        """Bytes that may still be written to the spaces of a tier; spaces past their head-room count as full."""
+        return sum(max(0, self.room[space]) for space in self.spaces(tier))
+
+    def capacity_left(self, tier: int) -> float:
+        """The same as the solver's capacity: negative where the tier's only space is past its head-room.
+
+        The solver then repays the overdraft. With several spaces it could not tell which one to relieve.
+        """
+        spaces = self.spaces(tier)
+        return float(self.room[spaces[0]] if len(spaces) == 1 else self.free_bytes(tier))
+
     def do(self, hop: Relocation) -> None:
         """Copy, then free the source."""
         self._shift(hop.bundle, hop.source, hop.target)

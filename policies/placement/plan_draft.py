@@ -9,9 +9,10 @@ from math import inf
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.benefit.bundles import MICRO, Bundles, canonical_order
+from policies.benefit.bundles import MICRO, Bundles
 from policies.benefit.foreground_wait import HOUR
 from policies.benefit.guards import may_leave
+from policies.model.density import KeysOf, densest_first
 from policies.model.plan import MoveReason, Pin, PolicySettings
 from policies.placement.placement_state import Group, PlacementState, Relocation
 
@@ -31,7 +32,7 @@ class PlanDraft:
     left_bytes: float = inf  # that may still be copied
     left_copying: float = inf  # microseconds that may still be spent on it
     demote: bool = True  # False: nothing goes down, only free room is filled
-    dearness: float = 1.0  # times its cost that giving way counts, the dearer the more has given way lately
+    turnover_multiplier: float = 1.0  # of the cost of a demotion; rises with what was demoted lately
 
     def tier(self) -> I64:
         """Tier of each bundle as the board stands, -1 where it is not managed."""
@@ -88,6 +89,10 @@ class PlanDraft:
         """Share of a cost that an hour of the horizon bears: what a move costs serves as long as it is expected to."""
         return HOUR / self.settings.horizon_seconds
 
+    def start_balance(self) -> Balance:
+        """An empty balance at the turnover multiplier of the moment at which the plan is made."""
+        return Balance(self, self.turnover_multiplier)
+
     def leavers(self) -> Bools:
         """Bundles that may give way, in spaces whose room is known."""
         known = np.array([self.board.is_room_known(space) for space in range(len(self.board.room))], dtype=np.bool_)
@@ -95,25 +100,10 @@ class PlanDraft:
         return np.asarray(free & known[self.board.home], dtype=np.bool_)
 
 
-class Names(Sequence[str]):
-    """Keys of some bundles, looked up only where they are asked for."""
-
-    def __init__(self, keys: Sequence[str], items: I64) -> None:
-        self._keys = keys
-        self._items = items
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __getitem__(self, at: int) -> str:  # type: ignore[override]  # no slices: nobody asks for any
-        return self._keys[int(self._items[at])]
-
-
 def by_density(draft: PlanDraft, which: Bools, value: F64) -> list[int]:
     """Some bundles by falling value per byte, the same whatever order they came in."""
     items = np.flatnonzero(which)
-    size = np.maximum(draft.bundles.size[items], 1).astype(np.float64)
-    order = canonical_order(value[items] / size, size, Names(draft.keys, items))
+    order = densest_first(value[items], draft.bundles.size[items], KeysOf(draft.keys, items))
     return [int(bundle) for bundle in items[order]]
 
 
@@ -128,6 +118,7 @@ class Balance:
     """
 
     draft: PlanDraft
+    turnover_multiplier: float  # of the cost of a demotion
     plain: float = 0.0  # saved
     counted: float = 0.0  # the same, preferred ones counting more
     net: float = 0.0  # of that, residents counting more too, upkeep taken off
@@ -144,7 +135,7 @@ class Balance:
         cost = float(draft.bundles.cost[hop.bundle])
         self.plain += saved
         self.counted += saved * favour
-        self.net += saved * favour * stays - cost * (draft.dearness if gives_way else 1.0) * draft.per_hour
+        self.net += saved * favour * stays - cost * (self.turnover_multiplier if gives_way else 1.0) * draft.per_hour
         self.cost += cost
         self.lately += saved * draft.bundles.lately(hop.bundle)
 

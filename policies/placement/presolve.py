@@ -17,9 +17,9 @@ import numpy as np
 
 from connectors.model import F64, I8, I64, Bools, Signal, UnitTable
 from policies.benefit.bundles import MICRO, Bundles, bundles_of
+from policies.model.density import KeysOf
 from policies.model.plan import Beside, HeatView, Pin, Plan, PolicySettings, Situation, Verdict
 from policies.placement.balancer import make_plan, reasons_of, saved_by_unit
-from policies.placement.plan_draft import Names
 from policies.placement.uncertainty import present_wait
 from policies.storage.limits import drive_io, written_per_day
 
@@ -123,7 +123,7 @@ def situation_of(situation: Situation, rows: I64) -> Situation:
         situation,
         units=UnitTable(
             physical_id=units.physical_id[rows],
-            key=Names(units.key, rows),
+            key=KeysOf(units.key, rows),
             kind=units.kind[rows],
             size_bytes=units.size_bytes[rows],
             space=units.space[rows],

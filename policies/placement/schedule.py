@@ -12,13 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from connectors.model import I64
-from policies.benefit.bundles import canonical_order
+from policies.model.density import KeysOf, densest_first
 from policies.model.plan import MoveReason
 from policies.placement.placement_state import Group, Relocation
-from policies.placement.plan_draft import Balance, Names, PlanDraft
+from policies.placement.plan_draft import PlanDraft
 
 _FOLLOWERS = 256  # tried beside somebody who does not pay alone, before the swap is given up
 _PASSES = 4  # over what found no room: somebody may have freed it meanwhile
@@ -179,8 +177,8 @@ def _by_saving(draft: PlanDraft, bundle: I64, target: I64) -> list[int]:
     """Bundles by what they save per byte, most first; what they lose counts as negative."""
     wait = draft.bundles.wait
     saved = wait[draft.tier()[bundle], bundle] - wait[target, bundle]
-    size = np.maximum(draft.bundles.size[bundle], 1).astype(np.float64)
-    return [int(each) for each in bundle[canonical_order(saved / size, size, Names(draft.keys, bundle))]]
+    order = densest_first(saved, draft.bundles.size[bundle], KeysOf(draft.keys, bundle))
+    return [int(each) for each in bundle[order]]
 
 
 def _pass(draft: PlanDraft, table: _Timetable, coming: Sequence[int]) -> list[Group]:
@@ -201,7 +199,7 @@ def _paying(
     draft: PlanDraft, table: _Timetable, hops: list[Relocation], followers: Iterable[int]
 ) -> list[Relocation] | None:
     """The hops, with as many followers into free room as it takes to pay; undone where that is never."""
-    balance = Balance(draft)
+    balance = draft.start_balance()
     for hop in hops:
         balance.add(hop)
     if balance.pays():

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from policies.model.density import compute_density
 from policies.model.plan import MoveReason
 from policies.placement.move_ordering import TargetTier, hop_to, relocate_in_order, with_detours
 from policies.placement.placement_state import Group, Relocation
-from policies.placement.plan_draft import Balance, PlanDraft
+from policies.placement.plan_draft import PlanDraft
 
 
 def swap_groups(draft: PlanDraft, aims: Sequence[TargetTier]) -> list[Group]:
@@ -38,11 +41,13 @@ class _Cut:
         """Groups that pay, kept in the draft; what is left at the end and does not pay is not done."""
         draft, board = self.draft, self.draft.board
         slowest = board.tiers - 1
-        self.leaving = [aim for aim in self.order if aim.tier == slowest]
-        self.leaving.sort(key=lambda aim: self._loss(aim) / max(1, int(board.size[aim.bundle])))
+        leaving = [aim for aim in self.order if aim.tier == slowest]
+        loss = np.array([self._loss(aim) for aim in leaving])
+        size = board.size[[aim.bundle for aim in leaving]]
+        self.leaving = [leaving[at] for at in np.argsort(compute_density(loss, size), kind="stable").tolist()]
         groups: list[Group] = []
         hops: list[Relocation] = []
-        balance = Balance(draft)
+        balance = draft.start_balance()
         for aim in (aim for aim in self.order if aim.tier != slowest):
             more = self._way(aim)
             if not draft.affords([*hops, *more]):
@@ -53,7 +58,7 @@ class _Cut:
                 balance.add(hop)
             if hops and hops[-1].reason is MoveReason.PROMOTE and balance.pays():
                 groups.append(draft.keep(draft.group(hops)))
-                hops, balance = [], Balance(draft)
+                hops, balance = [], draft.start_balance()
         board.undo(hops)
         return groups
 

@@ -89,7 +89,7 @@ def _too_large(draft: PlanDraft, asked: PlacementProblem, choice: I64) -> Bools:
     items = np.flatnonzero(choice != STAY)
     gone = items[asked.target[choice[items], items] == slowest]
     between = (asked.target < slowest) & (draft.tier()[asked.bundle] < slowest)
-    free = sum(_free(draft, tier) for tier in range(slowest)) + int(size[gone].sum())
+    free = sum(draft.board.free_bytes(tier) for tier in range(slowest)) + int(size[gone].sum())
     return np.asarray(between & (size > free), dtype=np.bool_)
 
 
@@ -110,14 +110,11 @@ def _passing(
     option = int(choice[item])
     tier = int(asked.target[option, item])
     if alone:
-        gives, room = np.broadcast_to(draft.tier()[asked.bundle] == tier, asked.target.shape).copy(), _free(draft, tier)
+        gives = np.broadcast_to(draft.tier()[asked.bundle] == tier, asked.target.shape).copy()
         gives[choice[left], left] = False
+        room = draft.board.free_bytes(tier)
     else:
-        gives, room = asked.target == slowest, sum(_free(draft, each) for each in range(slowest))
+        gives, room = asked.target == slowest, sum(draft.board.free_bytes(each) for each in range(slowest))
     use = np.where(gives, -size, 0.0)
     use[option, item] = size[item]
     return use, float(room)
-
-
-def _free(draft: PlanDraft, tier: int) -> int:
-    return sum(max(0, draft.board.room[space]) for space in draft.board.spaces(tier))

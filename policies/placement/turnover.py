@@ -1,7 +1,7 @@
 """A week's turnover of the fastest tier: how much of a plan the rest of it is worth.
 
 The solver knows one price of giving way, that of the moment at which the plan is made. Within a plan the price rises
-with every resident that goes (``costs.dearness``), so that no single plan spends what was meant for weeks.
+with every resident that goes (``costs.turnover_multiplier``), so that no single plan spends what was meant for weeks.
 
 What has given way is a bucket that drains: each byte of a resident fills it, and a week drains as much as may give way
 in one. So prices rise until no more gives way than that, fall while nothing does, and a large swap is made up for in
@@ -37,21 +37,20 @@ def within_turnover(
 
     Args:
         groups: in an order in which every hop finds room, those with pins first.
-        draft: of the plan; its price is put back.
+        draft: of the plan, not changed.
         situation: says what has given way already, and how large the tier is.
         board: as it is before the first group; used up.
     """
-    used, first = situation.turned_over_ratio, draft.dearness
+    used = situation.turned_over_ratio
     capacity = fastest_bytes(situation)
     kept: list[Group] = []
     for group in groups:
         gone = _giving_way(group, draft, situation)
-        draft.dearness = turnover_multiplier(used, draft.settings)
-        if (gone and not _pays(group, draft)) or not board.carry_out(group):
+        multiplier = turnover_multiplier(used, draft.settings)
+        if (gone and not _pays(group, draft, multiplier)) or not board.carry_out(group):
             continue
         used += gone / capacity if capacity else 0.0
         kept.append(group)
-    draft.dearness = first
     return kept
 
 
@@ -91,8 +90,8 @@ def _giving_way(group: Group, draft: PlanDraft, situation: Situation) -> int:
     )
 
 
-def _pays(group: Group, draft: PlanDraft) -> bool:
-    balance = Balance(draft)
+def _pays(group: Group, draft: PlanDraft, multiplier: float) -> bool:
+    balance = Balance(draft, multiplier)
     for hop in group.hops:
         balance.add(hop)
     return balance.pays()

@@ -27,10 +27,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from connectors.model import F64, I64
-from policies.benefit.bundles import MICRO, Bundles, bundles_of, canonical_order
+from policies.benefit.bundles import MICRO, Bundles, bundles_of
 from policies.benefit.guards import physical_reads, writes
+from policies.model.density import KeysOf, canonical_order, compute_density
 from policies.model.plan import Pin, PolicySettings, Situation
-from policies.placement.plan_draft import Names
 from policies.sizing.contention_relief import ShorterQueues, shorter_queues
 from policies.sizing.knapsack import Knapsack, select
 from policies.storage.capacity import room_bytes
@@ -125,7 +125,7 @@ def sizing(situation: Situation, settings: PolicySettings) -> Sizing:
     figures = np.stack(
         (gain, bundles.size, np.diff(bundles.start), physical_reads(bundles.rates), writes(bundles.rates))
     )
-    names = Names(situation.units.key, bundles.lead)
+    names = KeysOf(situation.units.key, bundles.lead)
     pinned = _items(np.flatnonzero(managed & (bundles.pin == Pin.MUST)), figures, names)
     free = managed & (gain > 0) & ~np.isin(bundles.pin, (Pin.MUST, Pin.NEVER))
     others = _items(np.flatnonzero(free), figures, names)
@@ -157,11 +157,11 @@ def sizing(situation: Situation, settings: PolicySettings) -> Sizing:
     )
 
 
-def _items(rows: I64, figures: F64, names: Names) -> _Items:
+def _items(rows: I64, figures: F64, names: KeysOf) -> _Items:
     """The bundles of those rows, sorted and added up."""
     value, size = figures[VALUE, rows], figures[SIZE, rows]
-    density = np.divide(value, size, out=np.full(len(rows), np.inf), where=size > 0)
-    order = rows[canonical_order(density, size, Names(names, rows))]
+    density = np.where(size > 0, compute_density(value, size), np.inf)  # an empty unit takes no room: always first
+    order = rows[canonical_order(density, size, KeysOf(names, rows))]
     chosen = figures[:, order]
     return _Items(chosen, np.concatenate((np.zeros((len(chosen), 1)), np.cumsum(chosen, axis=1)), axis=1))
 

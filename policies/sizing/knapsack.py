@@ -14,6 +14,7 @@ from math import inf
 import numpy as np
 
 from connectors.model import F64, I64, Bools
+from policies.model.density import compute_density
 
 CORE = 16  # items decided by trying every subset
 _FILL_ROUNDS = 200
@@ -36,7 +37,7 @@ def select(sack: Knapsack) -> Bools:
     if len(sack) <= CORE:
         return _subset(sack.size, sack.value, sack.capacity)
     worth = np.flatnonzero(sack.value > 0)
-    order = worth[np.argsort(-(sack.value[worth] / sack.size[worth]), kind="stable")]
+    order = worth[np.argsort(-compute_density(sack.value[worth], sack.size[worth]), kind="stable")]
     plain, cut = _fill(sack.size, order, sack.capacity)
     before, core, after = np.split(order, [max(0, cut - CORE // 2), cut + CORE // 2])
     room = sack.capacity - float(sack.size[before].sum())

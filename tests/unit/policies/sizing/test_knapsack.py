@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from policies.benefit.bundles import canonical_order
 from policies.sizing.knapsack import Knapsack, select
 
 
@@ -42,10 +41,3 @@ def test_a_hundred_thousand_items_come_within_a_hundredth_of_a_percent() -> None
     fractional = value[densest][: np.searchsorted(np.cumsum(size[densest]), capacity) + 1].sum()
     assert size[picked].sum() <= capacity
     assert 0.9999 * fractional <= value[picked].sum() <= fractional
-
-
-def test_ties_are_broken_by_size_then_name() -> None:
-    """Equal scores are ordered by what does not depend on the order of the input."""
-    score = np.array([1.0, 2.0, 1.0, 1.0])
-    size = np.array([5.0, 9.0, 5.0, 4.0])
-    assert canonical_order(score, size, ["b", "x", "a", "c"]).tolist() == [1, 3, 2, 0]

@@ -1,0 +1,54 @@
+"""What a plan draft weighs: the price of giving way is an argument of the balance, not a state of the draft."""
+
+from __future__ import annotations
+
+import pytest
+
+from policies.benefit.bundles import bundles_of
+from policies.model.plan import MoveReason, PolicySettings
+from policies.placement.balancer import new_draft
+from policies.placement.placement_state import Relocation
+from policies.placement.plan_draft import Balance, PlanDraft
+from tests.property.strategies import FOUR_SPACES
+from tests.unit.policies.situations import MIB, Site, Unit
+
+
+def _draft() -> PlanDraft:
+    situation = Site(room={"fast": 100 * MIB, "slow": 10**15}).situation(
+        [Unit(key="cold", size=8 * MIB, sync=0.1, space="fast"), Unit(key="hot", size=8 * MIB, sync=50.0, space="slow")]
+    )
+    settings = PolicySettings()
+    return new_draft(situation, bundles_of(situation, settings), settings)
+
+
+def test_giving_way_costs_the_multiplier_of_its_balance() -> None:
+    """A balance counts a demotion's cost by the multiplier that it was given; a promotion's cost counts once."""
+    draft = _draft()
+    down, up = Relocation(0, 0, 1, MoveReason.MAKE_ROOM), Relocation(1, 1, 0, MoveReason.PROMOTE)
+    nets = []
+    for multiplier in (1.0, 5.0):
+        balance = Balance(draft, multiplier)
+        balance.add(down)
+        balance.add(up)
+        nets.append(balance.net)
+    assert nets[0] - nets[1] == pytest.approx(4.0 * float(draft.bundles.cost[0]) * draft.per_hour)
+    assert float(draft.bundles.cost[0]) > 0
+
+
+def test_free_bytes_of_a_tier_leave_out_overfull_spaces() -> None:
+    """A space past its head-room offers nothing, and takes nothing from the free bytes of the other spaces."""
+    site = Site(room={"fast": 40 * MIB, "fast2": 24 * MIB, "slow": 10**15, "slow2": 0}, tiers=FOUR_SPACES)
+    situation, settings = site.situation([Unit(key="u", size=8 * MIB, space="fast")]), PolicySettings(head_room_ratio=0)
+    state = new_draft(situation, bundles_of(situation, settings), settings).board
+    assert state.free_bytes(0) == 64 * MIB
+    state.room[1] = -8 * MIB
+    assert state.free_bytes(0) == 40 * MIB
+    assert state.capacity_left(0) == 40 * MIB
+
+
+def test_the_only_space_of_a_tier_may_be_overdrawn() -> None:
+    """The solver sees a negative capacity where a tier's one space is past its head-room, so it may repay it."""
+    state = _draft().board
+    state.room[0] = -8 * MIB
+    assert state.free_bytes(0) == 0
+    assert state.capacity_left(0) == -8 * MIB
