@@ -8,7 +8,7 @@ DEMO := $(VENV)/.demo-ready
 DEV := $(VENV)/.dev-ready
 ARGS ?=
 
-.PHONY: help demo test lint bench bench-quick docs setup components clean
+.PHONY: help demo test lint bench bench-quick docs docs-write setup components clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -60,8 +60,12 @@ bench-quick: $(DEV) ## small versions of the benchmarks in about five minutes; p
 	@$(BIN)/python -m tests.components --laboratory >&2
 	@$(BIN)/python -m tests.bench --quick $(ARGS)
 
-docs: $(DEV) ## checks that every command, metric and key is documented
+docs: $(DEV) ## builds docs/ strictly into docs/site and checks links, commands, metrics and keys against the code
 	@$(BIN)/python -m pytest -q tests/docs $(ARGS)
+	@$(BIN)/python -m mkdocs build --strict --quiet --config-file docs/mkdocs.yml
+
+docs-write: $(DEV) ## writes the generated parts of docs/ again, after a change of commands, keys, metrics, verdicts, alerts
+	@$(BIN)/python -m tests.docs.reference
 
 clean: ## removes the virtual environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache docs/site

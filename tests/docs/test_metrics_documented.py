@@ -1,27 +1,43 @@
-"""README.md names every metric, and no metric that does not exist."""
+"""The reference has every metric, and no page names a metric, verdict or key that does not exist."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from agent.service.metrics import AgentCollector
-from agent.service.snapshot import Snapshot
+import pytest
 
-README = Path(__file__).parents[2].joinpath("README.md").read_text(encoding="utf-8")
+from agent.config import Config
+from policies.model.plan import Verdict
+from tests.docs.reference.keys import keys_of, sections
+from tests.docs.reference.metrics import every_metric
+from tests.docs.text import WRITTEN, page
 
-
-def exported() -> set[str]:
-    """Names as Prometheus sees them."""
-    families = AgentCollector(lambda: [Snapshot(database="d", engine="e")], top_units=1).collect()
-    return {f"{family.name}_total" if family.type == "counter" else family.name for family in families}
+EXPORTED = {name for name, *_ in every_metric()}
+KEYS = {path.removeprefix("databases."): keys_of(model) for path, model in sections(Config)}
 
 
 def test_every_metric_is_documented() -> None:
-    """Each family has its place in the README's table."""
-    assert not {name for name in exported() if f"`{name}`" not in README}
+    """Each family has its row in the table."""
+    assert len(EXPORTED) > 25
+    assert not {name for name in EXPORTED if f"\n| `{name}` |" not in page("reference/metrics.md")}
 
 
-def test_no_other_metric_is_promised() -> None:
-    """What the README calls a metric exists."""
-    assert set(re.findall(r"`(hotplace_[a-z_]+)`", README)) <= exported()
+@pytest.mark.parametrize("name", WRITTEN)
+def test_no_other_metric_is_promised(name: str) -> None:
+    """What a page calls a metric exists."""
+    assert set(re.findall(r"`(hotplace_[a-z_]+)`", WRITTEN[name])) - {"hotplace_move"} <= EXPORTED
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_no_other_key_is_promised(name: str) -> None:
+    """What a page names with its section is a key of that section."""
+    named = re.findall(r"`(policy|metrics|ledger|log|connection)\.([a-z_]+)", WRITTEN[name])
+    of_an_engine = {"host"}
+    assert not {(section, key) for section, key in named if key not in {*KEYS.get(section, ()), *of_an_engine}}
+
+
+def test_no_other_verdict_is_promised() -> None:
+    """A filter by verdict that a page shows is one that there is."""
+    shown = {word for text in WRITTEN.values() for word in re.findall(r"--verdict ([a-z_]+)", text)}
+    assert shown
+    assert shown <= {verdict.code for verdict in Verdict}

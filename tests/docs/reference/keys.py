@@ -22,7 +22,7 @@ from agent.config import Config, sample
 from agent.config.quantities import Bytes, BytesPerSecond, Days, Ratio, Seconds, Window, Zone
 from connectors.registry import engine_names, find_engine
 from connectors.settings import SecretSource
-from policies.plan import Pin
+from policies.model.plan import Pin
 from tests.docs.reference.blocks import table
 
 QUANTITIES = {  # annotation -> (its word, unit of its default)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent.metrics import AgentCollector
-from agent.snapshot import Snapshot
+from agent.service.metrics import AgentCollector
+from agent.service.snapshot import Snapshot
 from tests.docs.reference.blocks import table
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from agent.cli.exit_codes import ExitCode
-from agent.states import TRANSITIONS, MoveState, ProposalState
-from policies.explain import verdict_sentence
-from policies.plan import Verdict
+from agent.terminal.exit_codes import ExitCode
+from agent.model.states import TRANSITIONS, MoveState, ProposalState
+from policies.explanation.verdicts import verdict_sentence
+from policies.model.plan import Verdict
 from tests.docs.reference.blocks import table
 
 

@@ -1,0 +1,82 @@
+"""The reference pages are what the code says, and each entry has a sentence by hand."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from collections import Counter
+from types import ModuleType
+
+import pytest
+
+from tests.docs import site
+from tests.docs.reference import blocks, keys
+from tests.docs.reference.blocks import BLOCK, PAGES, UnknownBlock, fill, names_in
+from tests.docs.reference.everything import all_blocks
+from tests.docs.text import WRITTEN
+
+PARTS = all_blocks()
+EXPLAINED = ("verdict", "state", "alert", "exit code")  # that need a sentence on what they mean for a person
+
+
+@pytest.mark.parametrize("name", [name for name in WRITTEN if names_in(WRITTEN[name])])
+def test_a_page_is_what_the_code_says(name: str) -> None:
+    """`make docs-write` would change nothing."""
+    assert fill(WRITTEN[name], PARTS) == WRITTEN[name], "run `make docs-write` and commit what it writes"
+
+
+def test_every_part_stands_on_one_page() -> None:
+    """What the code has is documented, and nothing twice; only blocks that a test may not know are refused."""
+    assert Counter(name for text in WRITTEN.values() for name in names_in(text)) == Counter(PARTS)
+    with pytest.raises(UnknownBlock):
+        fill("<!-- generated: verdict invented -->\n<!-- end -->\n", PARTS)
+
+
+def sections_by_hand() -> list[tuple[str, str]]:
+    """Name of each part that needs an explanation, and what stands behind it."""
+    return [
+        (name, re.split(r"^#|^<!--", text[found.end() :], maxsplit=1, flags=re.MULTILINE)[0].strip())
+        for text in WRITTEN.values()
+        for found in BLOCK.finditer(text)
+        if (name := found["name"]).startswith(EXPLAINED)
+        and name != "exit codes"
+    ]
+
+
+@pytest.mark.parametrize(("name", "text"), sections_by_hand(), ids=[name for name, _ in sections_by_hand()])
+def test_each_entry_is_explained(name: str, text: str) -> None:
+    """Below each verdict, state and exit code stands what it means; below each alert a runbook of steps."""
+    assert len(text) > 20
+    if name.startswith("alert"):
+        assert text.startswith("1. ")
+
+
+def test_every_key_has_a_meaning() -> None:
+    """No key of the configuration is listed without a word about it."""
+    silent = [row for name, part in PARTS.items() if name.startswith(("keys", "connection")) for row in part.splitlines()]
+    assert len(silent) > 150
+    assert not [row for row in silent if re.search(r"\|\s*\|$", row)]
+
+
+def test_descriptions_of_a_sample_are_found_by_their_path() -> None:
+    """Nested keys, keys that are commented out, alternatives and remarks that go on in the next line."""
+    text = (
+        "a:   # first\n  b: 1   # second\n  # c:   # third\n  #   b: 2   # fourth\nb: x   # fifth\n"
+        "            # goes on\n# b: y   # sixth\n"
+    )
+    assert keys.described(text) == {
+        "a": "first", "a.b": "second", "a.c": "third", "a.c.b": "fourth", "b": "fifth goes on; `y`: sixth",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("module", [blocks, site], ids=lambda module: module.__name__)
+def test_examples_of_the_generator(module: ModuleType) -> None:
+    """Examples in its docstrings are true."""
+    tried = doctest.testmod(module)
+    assert tried.attempted
+    assert not tried.failed
+
+
+def test_pages_are_where_the_site_looks() -> None:
+    """The generator and mkdocs speak of one folder."""
+    assert PAGES == site.ROOT / site.PAGES
