@@ -43,7 +43,7 @@ Means = Mapping[str, tuple[float, float]]  # of each figure, a decayed sum and i
 def fade_means(means: Means, figures: Mapping[str, float], seconds: float, half_life: float) -> Means:
     """Decayed means after one more interval, with weights as in ``heat``; a figure that is NaN stays as it was.
 
-    >>> means = faded(faded({}, {"reads": 4.0}, 60.0, 60.0), {"reads": 7.0}, 60.0, 60.0)
+    >>> means = fade_means(fade_means({}, {"reads": 4.0}, 60.0, 60.0), {"reads": 7.0}, 60.0, 60.0)
     >>> mean_of(means)["reads"]
     6.0
     """

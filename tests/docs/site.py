@@ -10,10 +10,11 @@ from __future__ import annotations
 import os.path
 import re
 from pathlib import Path, PurePosixPath
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = PurePosixPath("docs/pages")
@@ -27,7 +28,7 @@ BROUGHT_IN = {  # file of the repository -> page of the site
     "connectors/oracle/README.md": "engines/oracle.md",
 }
 FILE_OF_PAGE = {page: file for file, page in BROUGHT_IN.items()}
-LINK = re.compile(r"\[([^\]\n]+)\]\(([^)\s]+)\)")
+LINK = re.compile(r"\[([^\]\n]+)\]\(([^)\s\[]+)\)")
 ELSEWHERE = re.compile(r"^([a-z]+:|#|/)")  # another site, this page, an absolute path (which mkdocs reports)
 
 
@@ -39,12 +40,14 @@ class _Page(Protocol):
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that live elsewhere in the repository."""
+    from mkdocs.structure.files import File  # only a build needs it: links are checked without mkdocs too
+
     for source, page in BROUGHT_IN.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
     return files
 
 
-def on_page_markdown(markdown: str, page: _Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001  # by name
+def on_page_markdown(markdown: str, page: _Page, config: MkDocsConfig, files: Files) -> str:  # by name
     """Make the links of one page lead to pages of the site."""
     return links_of_the_site(markdown, page.file.src_uri)
 

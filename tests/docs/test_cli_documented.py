@@ -53,7 +53,7 @@ def test_a_command_line_on_a_page_exists(name: str, line: str) -> None:
     assert not unknown, f"{name} shows `hotplace {line}`"
 
 
-def options_of(command: Any) -> set[str]:  # noqa: ANN401  # typer's own record
+def options_of(command: Any) -> set[str]:  # typer's own record
     """Every option that a command takes."""
     own = {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
     return own | {"--help"}

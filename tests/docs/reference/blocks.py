@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 PAGES = Path(__file__).resolve().parents[3] / "docs" / "pages"
@@ -15,19 +15,19 @@ class UnknownBlock(Exception):
 
 
 def names_in(text: str) -> list[str]:
-    """Names of the generated parts of a page, in order.
+    r"""Names of the generated parts of a page, in order.
 
-    >>> names_in("<!-- generated: verdict idle -->\\nold\\n<!-- end -->\\nby hand\\n")
+    >>> names_in("<!-- generated: verdict idle -->\nold\n<!-- end -->\nby hand\n")
     ['verdict idle']
     """
     return [match["name"] for match in BLOCK.finditer(text)]
 
 
 def fill(text: str, blocks: Mapping[str, str]) -> str:
-    """A page with its generated parts as the code has them now.
+    r"""A page with its generated parts as the code has them now.
 
-    >>> fill("# A\\n<!-- generated: x -->\\nold\\n<!-- end -->\\nby hand\\n", {"x": "new"})
-    '# A\\n<!-- generated: x -->\\n\\nnew\\n\\n<!-- end -->\\nby hand\\n'
+    >>> fill("# A\n<!-- generated: x -->\nold\n<!-- end -->\nby hand\n", {"x": "new"})
+    '# A\n<!-- generated: x -->\n\nnew\n\n<!-- end -->\nby hand\n'
 
     Raises:
         UnknownBlock: there is no part of that name (any more).
@@ -42,13 +42,13 @@ def fill(text: str, blocks: Mapping[str, str]) -> str:
     return BLOCK.sub(filled, text)
 
 
-def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """A Markdown table.
+def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    r"""A Markdown table.
 
     >>> print(table(("a", "b"), [("1", "x|y")]))
     | a | b |
     |---|---|
-    | 1 | x\\|y |
+    | 1 | x\|y |
     """
     lines = [head, ("---",) * len(head), *(tuple(cell.replace("|", "\\|") for cell in row) for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" if line[0] != "---" else f"|{'|'.join(line)}|" for line in lines)

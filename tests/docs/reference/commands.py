@@ -35,7 +35,7 @@ def _section(group: Group, commands: list[tuple[str, Any]]) -> str:
     return "\n\n".join(_command(words, record) for words, record in commands if record.rich_help_panel == group)
 
 
-def _command(words: str, record: Any) -> str:  # noqa: ANN401  # typer's command, whose class moves between versions
+def _command(words: str, record: Any) -> str:  # typer's command, whose class moves between versions
     own = [each for each in record.params if getattr(each, "rich_help_panel", None) != COMMON]
     arguments = " ".join(_argument(each) for each in own if each.param_type_name == "argument")
     usage = " ".join(filter(None, (f"hotplace {words}", arguments)))
@@ -46,16 +46,16 @@ def _command(words: str, record: Any) -> str:  # noqa: ANN401  # typer's command
     return "\n\n".join([*parts, f"Example: `{example}`"])
 
 
-def _argument(parameter: Any) -> str:  # noqa: ANN401  # as above
+def _argument(parameter: Any) -> str:  # as above
     word = _placeholder(parameter)
     return word if parameter.required or word.startswith("[") else f"[{word}]"
 
 
-def _row(parameter: Any) -> tuple[str, str, str]:  # noqa: ANN401  # as above
+def _row(parameter: Any) -> tuple[str, str, str]:  # as above
     return f"`{_written(parameter)}`", _default(parameter), parameter.help
 
 
-def _written(parameter: Any) -> str:  # noqa: ANN401  # as above
+def _written(parameter: Any) -> str:  # as above
     if parameter.param_type_name == "argument":
         return _placeholder(parameter)
     names = ", ".join(parameter.opts)
@@ -64,7 +64,7 @@ def _written(parameter: Any) -> str:  # noqa: ANN401  # as above
     return f"{names} {_placeholder(parameter)}"
 
 
-def _placeholder(parameter: Any) -> str:  # noqa: ANN401  # as above
+def _placeholder(parameter: Any) -> str:  # as above
     """What stands for the value: as the command says, else by its type."""
     if parameter.metavar:
         return str(parameter.metavar)
@@ -82,7 +82,7 @@ def _kinds(annotation: object) -> list[object]:
     return inner or [annotation]
 
 
-def _default(parameter: Any) -> str:  # noqa: ANN401  # as above
+def _default(parameter: Any) -> str:  # as above
     if parameter.required:
         return "required"
     value = parameter.default

@@ -74,7 +74,9 @@ ELSE = {  # what neither the sample nor the model says
     "disks": "folder of each disk",
 }
 PLAIN = {str: "text", int: "whole number", float: "number", bool: "true or false", Path: "path"}
-SOUGHT = re.compile(r"^(?P<indent> *)(?P<off># ?)?(?P<item> *(?:- )?)(?P<key>[a-z_]+):(?P<value>(?: [^#]*)?)(?:# (?P<said>.*))?$")
+SOUGHT = re.compile(
+    r"^(?P<indent> *)(?P<off># ?)?(?P<item> *(?:- )?)(?P<key>[a-z_]+):(?P<value>(?: [^#]*)?)(?:# (?P<said>.*))?$"
+)
 
 
 def blocks() -> dict[str, str]:
@@ -126,7 +128,7 @@ def described(text: str) -> dict[str, str]:
 
 def _connection(engine: str) -> str:
     record = find_engine(engine)
-    return _rows("", record.settings, {key: text for key, text in described(record.sample_settings).items()})
+    return _rows("", record.settings, described(record.sample_settings))
 
 
 def _section(path: str, model: type[BaseModel], texts: dict[str, str]) -> str:
@@ -165,7 +167,7 @@ def remarks_of(model: type[BaseModel]) -> dict[str, str]:
     return remarks
 
 
-def _kind(annotation: Any) -> str:  # noqa: ANN401  # whatever stands in a model
+def _kind(annotation: Any) -> str:  # whatever stands in a model
     """The kind of value in words."""
     for known, (word, _) in QUANTITIES.items():
         if annotation == known:
@@ -190,7 +192,7 @@ def _annotated(inner: tuple[Any, ...]) -> str:
     return _kind(inner[0])
 
 
-def _plain(annotation: Any) -> str:  # noqa: ANN401  # as above
+def _plain(annotation: Any) -> str:  # as above
     if annotation is SecretSource:
         return "`{env: NAME}`, `{file: PATH}` or `{credential: NAME}`"
     if annotation is Pin:
@@ -215,7 +217,7 @@ def _bounds(field: FieldInfo) -> str:
     return f" ({' '.join(filter(None, (low, high)))})" if low or high else ""
 
 
-def _default(field: FieldInfo, annotation: Any) -> str:  # noqa: ANN401  # as above
+def _default(field: FieldInfo, annotation: Any) -> str:  # as above
     value = field.get_default(call_default_factory=True) if not field.is_required() else PydanticUndefined
     if value is PydanticUndefined:
         return "required"
@@ -224,7 +226,7 @@ def _default(field: FieldInfo, annotation: Any) -> str:  # noqa: ANN401  # as ab
     return f"`{_written(value, annotation)}`"
 
 
-def _written(value: Any, annotation: Any) -> str:  # noqa: ANN401  # as above
+def _written(value: Any, annotation: Any) -> str:  # as above
     """A default as one would write it in the file."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -239,7 +241,7 @@ def _written(value: Any, annotation: Any) -> str:  # noqa: ANN401  # as above
     return "0" if value == 0 else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _units(annotation: Any) -> tuple[tuple[str, float], ...]:  # noqa: ANN401  # as above
+def _units(annotation: Any) -> tuple[tuple[str, float], ...]:  # as above
     for known, (_, units) in QUANTITIES.items():
         if annotation == known or known in get_args(annotation):
             return units

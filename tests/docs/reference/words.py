@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agent.terminal.exit_codes import ExitCode
 from agent.model.states import TRANSITIONS, MoveState, ProposalState
+from agent.terminal.exit_codes import ExitCode
 from policies.explanation.verdicts import verdict_sentence
 from policies.model.plan import Verdict
 from tests.docs.reference.blocks import table
