@@ -23,6 +23,7 @@ from agent.ledger.proposals import Proposals
 from agent.ledger.requests import Requests
 from agent.ledger.slots import Slots
 from agent.ledger.state import SmallState
+from agent.ledger.state_changes import StateChanges
 from agent.ledger.work import WorkHistory
 from connectors.base import Clock
 
@@ -47,9 +48,10 @@ class Ledger:
         """Use ``Ledger.open``."""
         self._database = database
         self.audit = AuditChain(database, clock, actor)
-        self.proposals = Proposals(database, self.audit, clock)
-        self.moves = Moves(database, self.audit, clock, self.proposals)
-        self.asks = Requests(database, self.audit, clock, self.proposals)
+        changes = StateChanges(self.audit, clock)
+        self.proposals = Proposals(database, self.audit, clock, changes)
+        self.moves = Moves(database, self.audit, clock, changes)
+        self.asks = Requests(database, self.audit, clock, changes)
         self.pins = Pins(database, self.audit, clock)
         self.arrivals = Arrivals(database, self.audit, clock)
         self.state = SmallState(database, clock)

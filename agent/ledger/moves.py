@@ -14,8 +14,8 @@ from agent.ledger.audit import AuditChain, subject_of
 from agent.ledger.errors import NotApproved, NotFound, WrongState
 from agent.ledger.file.database import Database, in_parts, insert_row, not_by_index
 from agent.ledger.file.schema import moves, outcomes, placements, proposals, steps
-from agent.ledger.proposals import Proposals
 from agent.ledger.rows import MoveRow, OutcomeRow, ProposalRow, SentRow, StepRow, StepState
+from agent.ledger.state_changes import StateChanges
 from agent.ledger.stored import WITHIN_APPROVED, load_move, load_moves, load_moves_of
 from agent.model.outcomes import Outcome, outcome_from_json, outcome_json
 from agent.model.states import ACTIONABLE, IllegalTransition, MoveState, ProposalState, check_transition
@@ -46,11 +46,11 @@ _OUTCOMES = (
 class Moves:
     """The moves of all proposals. Every change is one transaction with its audit row."""
 
-    def __init__(self, database: Database, chain: AuditChain, clock: Clock, proposals_: Proposals) -> None:
+    def __init__(self, database: Database, chain: AuditChain, clock: Clock, changes: StateChanges) -> None:
         self._database = database
         self._chain = chain
         self._clock = clock
-        self._proposals = proposals_
+        self._changes = changes
 
     def rows(
         self,
@@ -134,7 +134,7 @@ class Moves:
                 connection, f"move.{to}", subject_of("move", move_id),
                 was=row.state, reason=reason, digest=row.digest,
             )  # fmt: skip
-            self._proposals.finish_if_ended(connection, row.proposal_id)
+            self._changes.finish_if_ended(connection, row.proposal_id)
             return load_move(connection, move_id)
 
     def last_moved(self, database: str) -> dict[str, datetime]:

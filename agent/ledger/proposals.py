@@ -1,74 +1,69 @@
-"""Storing proposals, and what people decide about them."""
+"""Stored proposals and the decisions about them: store, list, approve, reject, strike."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Collection, Iterator
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
 from agent.ledger.audit import APPROVED, STORED, AuditChain, subject_of
 from agent.ledger.errors import DigestMismatch, NotFound, ProposalExpired, WrongState
-from agent.ledger.file.database import Database, in_parts, insert_row, not_by_index
+from agent.ledger.file.database import Database, insert_row, not_by_index
 from agent.ledger.file.schema import moves, proposals
-from agent.ledger.grouping import group_of
 from agent.ledger.rows import MoveRow, ProposalRow
-from agent.ledger.stored import ENDED, load_moves, load_proposal, load_proposals
+from agent.ledger.same_work import digest_of_work, makes_unnecessary
+from agent.ledger.state_changes import LIVE, STATE_WHEN_DROPPED, StateChanges
+from agent.ledger.stored import load_moves, load_proposal, load_proposals
 from agent.model.proposals import DIGEST_SHOWN, Proposal, proposal_from_text, proposal_text
-from agent.model.states import MoveState, ProposalState, check_transition
+from agent.model.states import MoveState, ProposalState
 from connectors.base import Clock
-
-LIVE = (ProposalState.PROPOSED, ProposalState.APPROVED)
-AT_ONCE = 500  # moves in one statement
-STRUCK = {MoveState.PROPOSED: MoveState.REJECTED, MoveState.APPROVED: MoveState.CANCELLED}  # what becomes of each
 
 
 class Proposals:
     """The proposals of all databases. Every change is one transaction with its audit row."""
 
-    def __init__(self, database: Database, chain: AuditChain, clock: Clock) -> None:
+    def __init__(self, database: Database, chain: AuditChain, clock: Clock, changes: StateChanges) -> None:
         self._database = database
         self._chain = chain
         self._clock = clock
+        self._changes = changes
 
     def store(self, proposal: Proposal) -> int:
         """Store a proposal and return its number; older undecided ones of that database and purpose are superseded.
 
-        What the agent made by itself supersedes nothing that somebody asked for. Where one that would do the same (same
-        statements for the same bundles) still waits or is approved and not finished, nothing is stored and its number
-        is returned, unless somebody asks for what until now was the agent's own. Moves that it would take back are
-        UNDO_PROPOSED with the same transaction.
+        A proposal of the agent's own never supersedes one that a command requested. If a proposal with the same
+        statements for the same bundles is undecided, or approved and not finished, nothing is stored and its number is
+        returned, unless the new one was requested by a command and the stored one was not. Moves that the proposal
+        would take back become UNDO_PROPOSED in the same transaction.
 
         Raises:
             IllegalTransition: a move that it would take back was not placed, or is taken back already.
-            ValueError: it has no moves, or does not survive being written down.
+            ValueError: it has no moves, or does not read back as it was written.
         """
-        text = _faithful_text(proposal)
-        same_work = _same_work(proposal)
+        text = _checked_text(proposal)
+        same_work = digest_of_work(proposal)
         with self._database.write() as connection:
-            self._expire_due(connection)
+            self._changes.expire_due(connection)
             live = proposals.c.database == proposal.database, proposals.c.state.in_(LIVE)
             query = select(proposals).where(*live, proposals.c.same_work == same_work).order_by(proposals.c.id.desc())
             same = list(load_proposals(connection, query))
-            known = next((row.id for row in same if _stands_for(row, proposal)), None)
+            known = next((row.id for row in same if makes_unnecessary(row, proposal)), None)
             number = self._insert(connection, proposal, text, same_work) if known is None else known
             if known is None:
-                self._supersede(connection, proposal, number, {row.id for row in same})
+                self._changes.supersede_older(connection, proposal, number, {row.id for row in same})
             self._await_undo(connection, proposal, number)
             return number
 
     def end(self, number: int, reason: str) -> None:
-        """Mark one that still waits for a decision superseded; any other stays as it is.
+        """Supersede a proposal that still waits for a decision; any other stays as it is.
 
         Raises:
             NotFound, ProposalTampered: as ``row``.
         """
         with self._database.write() as connection:
             if load_proposal(connection, number).state is ProposalState.PROPOSED:
-                self._give_way(connection, number, reason)
+                self._changes.supersede(connection, number, reason)
 
     def rows(
         self,
@@ -125,9 +120,9 @@ class Proposals:
         Args:
             number: its number.
             who: the person.
-            origin: from where: terminal, address.
+            origin: terminal or address.
             digest: of what the person looked at, whole or its first 12 or more characters.
-            reason: why, if they say.
+            reason: their reason, if given.
 
         Raises:
             NotFound, ProposalTampered: as ``row``.
@@ -142,7 +137,7 @@ class Proposals:
             if row.state is ProposalState.EXPIRED:
                 raise ProposalExpired(
                     f"proposal {number} expired at {row.proposal.expires_at:%F %T %Z}",
-                    advice="The facts behind it are old. The next plan proposes afresh what is still worth it.",
+                    advice="Its figures are too old. The next plan proposes again what is still worth moving.",
                 )
             _require(row, ProposalState.PROPOSED, "approved")
             _check_digest(row, digest)
@@ -174,9 +169,9 @@ class Proposals:
             return load_proposal(connection, number)
 
     def strike(self, number: int, ordinal: int, *, who: str, origin: str, reason: str) -> list[MoveRow]:
-        """Drop one move that has not begun, before or after the approval. The digest stays that of the whole.
+        """Drop one move that has not begun, before or after the approval. The digest of the proposal stays the same.
 
-        What of its group has not begun is dropped with it: the group pays only as a whole.
+        The moves of its group that have not begun are dropped with it, since a group pays only as a whole.
 
         Returns:
             What was dropped, the move itself first.
@@ -190,53 +185,21 @@ class Proposals:
         with self._database.write() as connection:
             row = load_proposal(connection, number)
             move = _by_ordinal(connection, row, ordinal)
-            if move.state not in STRUCK:
+            if move.state not in STATE_WHEN_DROPPED:
                 raise WrongState(
                     f"move {ordinal} of proposal {number} is {move.state} and can no longer be struck",
                     advice="Only a move that has not begun can be dropped.",
                 )
-            dropped = self.drop(connection, move, reason, who=who, origin=origin, event="move.struck")
+            dropped = self._changes.drop(connection, move, reason, who=who, origin=origin, event="move.struck")
             return [_by_ordinal(connection, row, each.move.ordinal) for each in dropped]
 
-    def drop(
-        self, connection: Connection, move: MoveRow, reason: str, *, who: str, origin: str, event: str
-    ) -> list[MoveRow]:
-        """Drop a move that has not begun, and what of its group has not; part of the caller's transaction.
-
-        Returns:
-            The rows as they were, the move itself first.
-        """
-        group = group_of(load_moves(connection, [moves.c.proposal_id == move.proposal_id]), move)
-        others = [row for row in group if row.id != move.id and row.state in STRUCK]
-        because = f"dropped with move {move.move.ordinal} ({move.move.key}), whose group it belongs to"
-        for row in (move, *others):
-            why = reason if row.id == move.id else ": ".join(filter(None, (because, reason)))
-            to = STRUCK[row.state]
-            self._set_moves(connection, [row], to, why)
-            self._chain.append(
-                connection, event, subject_of("move", row.id),
-                who=who, origin=origin, digest=row.digest, reason=why, was=row.state, to=to,
-            )  # fmt: skip
-        self.finish_if_ended(connection, move.proposal_id)
-        return [move, *others]
-
     def expire_due(self) -> int:
-        """Expire proposals that nobody decided in time and approved moves that nobody began; returns how many moves."""
-        if not self._overdue_exists():
-            return 0  # the usual case takes no write lock
+        """Expire proposals that were not decided in time and approved moves that were not begun; returns the moves."""
+        with self._database.read() as connection:
+            if not self._changes.overdue(connection):
+                return 0  # the usual case takes no write lock
         with self._database.write() as connection:
-            return self._expire_due(connection)
-
-    def finish_if_ended(self, connection: Connection, number: int) -> None:
-        """Close a proposal whose moves have all ended; part of the caller's transaction."""
-        states = set(connection.execute(select(moves.c.state).where(moves.c.proposal_id == number)).scalars())
-        state = connection.execute(select(proposals.c.state).where(proposals.c.id == number)).scalar_one()
-        if state not in LIVE or not states <= ENDED:
-            return
-        to = ProposalState.FINISHED if state == ProposalState.APPROVED else ProposalState.REJECTED
-        self._set_state(
-            connection, number, to, "every move has ended" if to is ProposalState.FINISHED else "all struck"
-        )
+            return self._changes.expire_due(connection)
 
     # -- parts of one transaction --------------------------------------------------------------------------------
 
@@ -260,55 +223,17 @@ class Proposals:
         return number
 
     def _await_undo(self, connection: Connection, proposal: Proposal, number: int) -> None:
-        """The moves that it would take back wait for what becomes of it: in one transaction, or neither is so."""
+        """Mark the moves that the proposal would take back UNDO_PROPOSED, in the transaction that stores it."""
         taken_back = [move.undoes for move in proposal.moves if move.undoes is not None]
         if not taken_back:
             return
         reason = f"proposal {number} would take it back"
         for row in load_moves(connection, [moves.c.id.in_(taken_back), moves.c.state != MoveState.UNDO_PROPOSED]):
-            self._set_moves(connection, [row], MoveState.UNDO_PROPOSED, reason)
+            self._changes.set_moves(connection, [row], MoveState.UNDO_PROPOSED, reason)
             self._chain.append(
                 connection, f"move.{MoveState.UNDO_PROPOSED}", subject_of("move", row.id),
                 was=row.state, reason=reason, digest=row.digest,
             )  # fmt: skip
-
-    def _supersede(self, connection: Connection, proposal: Proposal, by: int, same: Collection[int]) -> None:
-        """End older undecided ones that the new one answers better, or that would send the ``same`` statements."""
-        older = select(proposals).where(
-            proposals.c.database == proposal.database, proposals.c.state == ProposalState.PROPOSED, proposals.c.id < by
-        )
-        for row in list(load_proposals(connection, older.order_by(proposals.c.id))):
-            if row.id in same or _answered_again(row.proposal, proposal):
-                self._give_way(connection, row.id, f"proposal {by} takes its place")
-
-    def _give_way(self, connection: Connection, number: int, reason: str) -> None:
-        pending = load_moves(connection, [moves.c.proposal_id == number, moves.c.state == MoveState.PROPOSED])
-        self._set_moves(connection, pending, MoveState.SUPERSEDED, reason)
-        self._set_state(connection, number, ProposalState.SUPERSEDED, reason)
-
-    def _overdue_exists(self) -> bool:
-        with self._database.read() as connection:
-            return connection.execute(self._overdue()).first() is not None
-
-    def _overdue(self) -> Any:  # noqa: ANN401  # SQLAlchemy's own type has six parameters
-        """Moves that nobody began, of proposals past their expiry."""
-        waiting = moves.c.state.in_((MoveState.PROPOSED, MoveState.APPROVED))
-        late = proposals.c.expires_at <= self._clock.now()
-        return select(moves.c.id, moves.c.proposal_id).join(proposals).where(waiting, late)
-
-    def _expire_due(self, connection: Connection) -> int:
-        overdue = connection.execute(self._overdue()).all()
-        for number in sorted({row.proposal_id for row in overdue}):
-            ids = [row.id for row in overdue if row.proposal_id == number]
-            # Not through load_moves: a proposal that somebody tampered with expires like any other.
-            values = {"state": MoveState.EXPIRED, "reason": "not begun in time", "updated_at": self._clock.now()}
-            connection.execute(update(moves).where(moves.c.id.in_(ids)).values(values))
-            self._chain.append(connection, "moves.expired", subject_of("proposal", number), moves=ids)
-            state = connection.execute(select(proposals.c.state).where(proposals.c.id == number)).scalar_one()
-            if state == ProposalState.PROPOSED:
-                self._set_state(connection, number, ProposalState.EXPIRED, "nobody decided in time")
-            self.finish_if_ended(connection, number)
-        return len(overdue)
 
     def _decide(
         self, connection: Connection, row: ProposalRow, to: ProposalState, moves_to: MoveState,
@@ -321,56 +246,19 @@ class Proposals:
         }  # fmt: skip
         connection.execute(update(proposals).where(proposals.c.id == row.id).values(values))
         pending = load_moves(connection, [moves.c.proposal_id == row.id, moves.c.state == MoveState.PROPOSED])
-        self._set_moves(connection, pending, moves_to, reason)
+        self._changes.set_moves(connection, pending, moves_to, reason)
         return [move.move.ordinal for move in pending]
 
-    def _set_moves(self, connection: Connection, rows: list[MoveRow], to: MoveState, reason: str) -> None:
-        for row in rows:
-            check_transition(row.state, to)
-        values = {"state": to, "reason": reason, "updated_at": self._clock.now()}
-        for some in in_parts((row.id for row in rows), AT_ONCE):
-            connection.execute(update(moves).where(moves.c.id.in_(some)).values(values))
 
-    def _set_state(self, connection: Connection, number: int, to: ProposalState, reason: str) -> None:
-        connection.execute(update(proposals).where(proposals.c.id == number).values(state=to, reason=reason))
-        self._chain.append(connection, f"proposal.{to}", subject_of("proposal", number), reason=reason)
-
-
-def _faithful_text(proposal: Proposal) -> str:
-    """The text to store, having made sure that it reads back as the same proposal."""
+def _checked_text(proposal: Proposal) -> str:
+    """The text to store, once it was seen to read back as the same proposal."""
     ordinals = [move.ordinal for move in proposal.moves]
     if not ordinals or len(set(ordinals)) < len(ordinals):
         raise ValueError(f"a proposal needs moves with different ordinals, these are {ordinals}")
     text = proposal_text(proposal)
     if proposal_text(proposal_from_text(text)) != text:
-        raise ValueError(f"a proposal for {proposal.database} does not survive being written down")
+        raise ValueError(f"the text of a proposal for {proposal.database} does not read back as the same proposal")
     return text
-
-
-def _same_work(proposal: Proposal) -> str:
-    """Equal for proposals that would send the same statements for the same bundles, in whatever order.
-
-    Sizes, expected gains and with them the order move a little with every sample; if they counted, a proposal would be
-    superseded before anybody could read it to the end. What is stored, shown and approved stays exactly what it was.
-    """
-    work = [
-        proposal.fingerprint,
-        [
-            [m.key, m.from_space, m.to_space, [*m.route.prologue, *(step.sql for step in m.route.steps)]]
-            for m in sorted(proposal.moves, key=lambda move: move.key)
-        ],
-    ]
-    return hashlib.sha256(json.dumps(work, ensure_ascii=False).encode()).hexdigest()
-
-
-def _stands_for(row: ProposalRow, proposal: Proposal) -> bool:
-    """Whether one of the same work makes a new one needless: not where it may vanish and the new one may not."""
-    return row.state is ProposalState.APPROVED or bool(row.proposal.asked_by) or not proposal.asked_by
-
-
-def _answered_again(old: Proposal, new: Proposal) -> bool:
-    """Whether the new one takes the old one's place; never, by itself, that of one which somebody asked for."""
-    return old.purpose == new.purpose and (bool(new.asked_by) or not old.asked_by)
 
 
 def _require_name(who: str, origin: str) -> None:

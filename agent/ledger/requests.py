@@ -14,8 +14,8 @@ from agent.ledger.errors import NotFound, WrongState
 from agent.ledger.file.database import Database, insert_row, not_by_index
 from agent.ledger.file.schema import asks, moves, proposals
 from agent.ledger.grouping import group_of
-from agent.ledger.proposals import Proposals
 from agent.ledger.rows import AskRow, MoveRow, RequestKind
+from agent.ledger.state_changes import StateChanges
 from agent.ledger.stored import load_move, load_moves
 from agent.model.states import ACTIONABLE, UNFINISHED, MoveState, ProposalState
 from connectors.base import Clock
@@ -37,11 +37,11 @@ _IN_FORCE = (  # made once: it is asked twice a second while a move runs
 class Requests:
     """The asks of all moves. Every change is one transaction with its audit row."""
 
-    def __init__(self, database: Database, chain: AuditChain, clock: Clock, proposals_: Proposals) -> None:
+    def __init__(self, database: Database, chain: AuditChain, clock: Clock, changes: StateChanges) -> None:
         self._database = database
         self._chain = chain
         self._clock = clock
-        self._proposals = proposals_
+        self._changes = changes
 
     def ask(self, move_id: int, kind: RequestKind, *, who: str, origin: str, reason: str) -> AskRow:
         """Ask something of a move that is approved or has begun; what the daemon makes of it becomes the answer.
@@ -115,7 +115,7 @@ class Requests:
 
     def _cancel(self, connection: Connection, row: MoveRow, reason: str, *, who: str, origin: str) -> str:
         """Cancel what has not begun, and have what runs of its group cancelled too; the answer says what."""
-        others = self._proposals.drop(
+        others = self._changes.drop(
             connection, row, reason, who=who, origin=origin, event=f"move.{MoveState.CANCELLED}"
         )[1:]
         group = group_of(load_moves(connection, [moves.c.proposal_id == row.proposal_id]), row)

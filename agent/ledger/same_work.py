@@ -1,0 +1,40 @@
+"""When a stored proposal makes a new one unnecessary, and when a new one replaces a stored one. Pure functions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from agent.ledger.rows import ProposalRow
+from agent.model.proposals import Proposal
+from agent.model.states import ProposalState
+
+
+def digest_of_work(proposal: Proposal) -> str:
+    """Equal for proposals that would send the same statements for the same bundles, in any order.
+
+    Sizes, expected gains and with them the order change a little with every sample. If they counted, a proposal would
+    be superseded before anyone could finish reading it. The text that is stored, shown and approved is not affected.
+    """
+    work = [
+        proposal.fingerprint,
+        [
+            [m.key, m.from_space, m.to_space, [*m.route.prologue, *(step.sql for step in m.route.steps)]]
+            for m in sorted(proposal.moves, key=lambda move: move.key)
+        ],
+    ]
+    return hashlib.sha256(json.dumps(work, ensure_ascii=False).encode()).hexdigest()
+
+
+def makes_unnecessary(row: ProposalRow, proposal: Proposal) -> bool:
+    """Whether a stored proposal of the same work stands for a new one.
+
+    It does not if the new one was requested by a command and the stored one was not: the agent may supersede its own
+    proposals, but never one that was requested.
+    """
+    return row.state is ProposalState.APPROVED or bool(row.proposal.asked_by) or not proposal.asked_by
+
+
+def is_superseded_by(old: Proposal, new: Proposal) -> bool:
+    """Whether the new one answers the same question; the agent's own never supersedes a requested one."""
+    return old.purpose == new.purpose and (bool(new.asked_by) or not old.asked_by)
