@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from connectors.durations import Duration
 from connectors.settings import SecretSource
 
-SECONDS_OF = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h)")
-
-
-def parse_duration(value: object) -> object:
-    """Seconds of a text such as ``500ms``, ``30s``, ``5min``, ``4h``; anything else is left to the next validator."""
-    if not isinstance(value, str):
-        return value
-    match = _DURATION.fullmatch(value.strip())
-    if match is None:
-        raise ValueError(f"{value!r} is no duration; write a number of seconds, or 500ms, 30s, 5min, 4h")
-    return float(match[1]) * SECONDS_OF[match[2]]
-
-
 Licence = Literal["advanced_compression", "diagnostics_pack"]
-Duration = Annotated[float, BeforeValidator(parse_duration), Field(gt=0)]
 
 
 class OracleSettings(BaseModel):

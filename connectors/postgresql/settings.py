@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
+from connectors.durations import DurationWithUnit
 from connectors.settings import SecretSource
 
-SECONDS_OF = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 NOTICES_A_DEAD_SERVER = {  # within two minutes; the machine's own settings take two hours
     "keepalives_idle": 60,
     "keepalives_interval": 10,
     "keepalives_count": 6,
     "tcp_user_timeout": 120_000,  # ms
 }
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h)")
-
-
-def parse_duration(value: object) -> float:
-    """Seconds of a text such as ``500ms``, ``30s``, ``5min``, ``4h``; a bare number says no unit and is refused."""
-    match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
-    if match is None:
-        raise ValueError(f"{value!r} is no duration; write a number and a unit: 500ms, 30s, 5min, 4h")
-    return float(match[1]) * SECONDS_OF[match[2]]
-
-
-Duration = Annotated[float, BeforeValidator(parse_duration), Field(gt=0)]
 
 
 class PostgresqlSettings(BaseModel):
@@ -43,11 +30,11 @@ class PostgresqlSettings(BaseModel):
     password: SecretSource | None = None  # None: peer, certificate, .pgpass ... as libpq finds it
     sslmode: Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] | None = None
     sslrootcert: Path | None = None
-    connect_timeout: Duration = 10.0
-    statement_timeout: Duration = 30.0  # of every query that reads
-    lock_timeout: Duration = 0.5  # how long a move may make others queue behind it
-    online_lock_timeout: Duration = 60.0  # REINDEX CONCURRENTLY waits for old transactions; nobody queues behind that
-    move_timeout: Duration = 4 * 3600.0  # of one statement of a move
+    connect_timeout: DurationWithUnit = 10.0
+    statement_timeout: DurationWithUnit = 30.0  # of every query that reads
+    lock_timeout: DurationWithUnit = 0.5  # how long a move may make others queue behind it
+    online_lock_timeout: DurationWithUnit = 60.0  # REINDEX CONCURRENTLY waits for old transactions, blocking nothing
+    move_timeout: DurationWithUnit = 4 * 3600.0  # of one statement of a move
     index_route: Literal["online", "fast"] = "online"  # which way of moving an index comes first
     allow_moves_with_remote_apply: bool = False  # moves whose lock a reader on a synchronous standby could prolong
     local: bool | None = None  # the server's files are on this machine; None: judged by the connection

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from connectors.durations import Duration
 from connectors.settings import SecretSource
 from connectors.sqlserver.session.drivers import DriverOption, kind_of, objections
-
-SECONDS_OF = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h)")
-
-
-def parse_duration(value: object) -> object:
-    """Seconds of a text such as ``500ms``, ``30s``, ``5min``, ``4h``; anything else is left to the next validator."""
-    if not isinstance(value, str):
-        return value
-    match = _DURATION.fullmatch(value.strip())
-    if match is None:
-        raise ValueError(f"{value!r} is no duration; write a number of seconds, or 500ms, 30s, 5min, 4h")
-    return float(match[1]) * SECONDS_OF[match[2]]
 
 
 def parse_yes_no(value: object) -> object:
     """YAML reads a bare yes or no as a boolean."""
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
 
-
-Duration = Annotated[float, BeforeValidator(parse_duration), Field(gt=0)]
 
 Partitions = Literal["each", "together", "switched"]
 

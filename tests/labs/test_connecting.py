@@ -26,9 +26,10 @@ from connectors.base import (
     StatementFailed,
     TimedOut,
 )
+from connectors.durations import parse_duration
 from connectors.installing import install_command
 from connectors.postgresql.engine import ENGINE
-from connectors.postgresql.settings import PostgresqlSettings, parse_duration
+from connectors.postgresql.settings import PostgresqlSettings
 from connectors.registry import find_engine
 from connectors.settings import SecretSource
 from tests.labs.postgresql import PASSWORD, WRONG_PASSWORD, Cluster, wait_until
