@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from connectors.base import ConnectorError, LeaseHeld, LockNotObtained, ObjectGone, PrivilegeMissing
+from connectors.base import LockNotObtained, ObjectGone, PrivilegeMissing
 from connectors.db2.session.errors import diagnose, translate
 from connectors.db2.session.queries import query
 from connectors.db2.session.sessions import Connection, DriverError, close_quietly, fetch, open_connection, send
 from connectors.db2.settings import Db2Settings
+from connectors.leases import take_lease
 
 TABLE = "HOTPLACE.LEASE"
 MAKE_IT = (
@@ -48,27 +49,28 @@ def acquire_lease(settings: Db2Settings, holder: str) -> Db2Lease:
             application of the lock's holder (MON_GET_LOCKS).
 
     Raises:
-        LeaseHeld: somebody else has it.
+        LeaseHeld: another agent has it.
         PrivilegeMissing: there is no such table, or it may not be read.
         CannotConnect: or what else connecting raises.
     """
-    connection = open_connection(settings, statement_seconds=settings.query_timeout, autocommit=False)
+    connection = take_lease(
+        lambda: open_connection(settings, statement_seconds=settings.query_timeout, autocommit=False),
+        lambda session: _try_take(session, holder),
+        lambda _: f"{TABLE} is locked",
+        close_quietly,
+    )
+    return Db2Lease(connection)
+
+
+def _try_take(connection: Connection, holder: str) -> bool:
     try:
         send(connection, "SET CURRENT LOCK TIMEOUT 1")
         send(connection, query("lease_take").text)
     except DriverError as error:
-        close_quietly(connection)
-        raise _refusal(translate(diagnose(str(error)), f"taking the lease for {holder}")) from error
-    return Db2Lease(connection)
-
-
-def _refusal(error: ConnectorError) -> ConnectorError:
-    if isinstance(error, LockNotObtained):
-        return LeaseHeld(
-            f"another agent acts on this database: {TABLE} is locked",
-            advice="Stop the other agent, or let it act and only watch from here.",
-            native_code=error.native_code,
-        )
-    if isinstance(error, ObjectGone | PrivilegeMissing):
-        return PrivilegeMissing(str(error), advice=MAKE_IT, native_code=error.native_code)
-    return error
+        refusal = translate(diagnose(str(error)), f"taking the lease for {holder}")
+        if isinstance(refusal, LockNotObtained):
+            return False
+        if isinstance(refusal, ObjectGone | PrivilegeMissing):
+            raise PrivilegeMissing(str(refusal), advice=MAKE_IT, native_code=refusal.native_code) from error
+        raise refusal from error
+    return True

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from connectors.base import LeaseHeld, PrivilegeMissing
+from connectors.base import PrivilegeMissing
+from connectors.leases import take_lease
 from connectors.oracle.session.driver import Connection, Driver, code_of, words_of
 from connectors.oracle.session.errors import translate
 from connectors.oracle.session.queries import query
@@ -46,18 +47,25 @@ def acquire_lease(driver: Driver, settings: OracleSettings, holder: str) -> Orac
     """Take the lease.
 
     Raises:
-        LeaseHeld: somebody else has it.
+        LeaseHeld: another agent has it.
         PrivilegeMissing: EXECUTE on DBMS_LOCK is not granted.
         CannotConnect: or what else connecting raises.
     """
-    connection = open_connection(driver, settings, action=f"lease {holder}")
+    connection = take_lease(
+        lambda: open_connection(driver, settings, action=f"lease {holder}"),
+        lambda session: _try_take(driver, session, settings),
+        lambda session: _find_holder(driver, session),
+        lambda session: end(driver, session),
+    )
+    return OracleLease(driver, connection)
+
+
+def _try_take(driver: Driver, connection: Connection, settings: OracleSettings) -> bool:
     try:
         _run(connection, "lease_take")
     except driver.error as error:
-        held_by = _words(connection, driver) if code_of(error) == TAKEN else ""
-        end(driver, connection)
-        if held_by:
-            raise LeaseHeld(held_by, advice="Stop the other agent, or let it act and only watch from here.") from None
+        if code_of(error) == TAKEN:
+            return False
         if code_of(error) == NOT_COMPILED:
             raise PrivilegeMissing(
                 f"taking the lease: {words_of(error)}",
@@ -65,7 +73,18 @@ def acquire_lease(driver: Driver, settings: OracleSettings, holder: str) -> Orac
                 native_code=NOT_COMPILED,
             ) from error
         raise translate(error, "taking the lease") from error
-    return OracleLease(driver, connection)
+    return True
+
+
+def _find_holder(driver: Driver, connection: Connection) -> str:
+    """Who holds it, as far as this login may know."""
+    try:
+        holders = _holders(connection)
+    except driver.error:
+        return ""
+    for sid, action, machine, _ in holders:
+        return f"{action or 'a session'} (session {sid}, from {machine})"
+    return ""
 
 
 def _run(connection: Connection, name: str) -> None:
@@ -77,15 +96,3 @@ def _holders(connection: Connection) -> list[Row]:
     with connection.cursor() as cursor:
         cursor.execute(query("lease_holder"), {"id": LEASE_ID})
         return cursor.fetchall()
-
-
-def _words(connection: Connection, driver: Driver) -> str:
-    """Who holds it, as far as this login may know."""
-    try:
-        holders = _holders(connection)
-    except driver.error:
-        holders = []
-    if not holders:
-        return "another agent holds the lease of this database"
-    sid, action, machine, _ = holders[0]
-    return f"another agent acts on this database: {action or 'a session'} (session {sid}, from {machine})"

@@ -6,13 +6,13 @@ from contextlib import suppress
 
 import psycopg
 
-from connectors.base import LeaseHeld
+from connectors.leases import take_lease
 from connectors.postgresql.session.errors import translate
 from connectors.postgresql.session.queries import query
-from connectors.postgresql.session.sessions import OF_QUERIES, milliseconds, open_connection
+from connectors.postgresql.session.sessions import OF_QUERIES, Row, milliseconds, open_connection
 from connectors.postgresql.settings import PostgresqlSettings
 
-LEASE_KEY = 0x686F74706C616365  # "hotplace" in ASCII: a key that nobody takes by chance
+LEASE_KEY = 0x686F74706C616365  # "hotplace" in ASCII: a key unlikely to be used by others
 NAME_BYTES = 63
 
 
@@ -43,27 +43,33 @@ def acquire_lease(settings: PostgresqlSettings, holder: str) -> PostgresqlLease:
     """Take the lease.
 
     Raises:
-        LeaseHeld: somebody else has it.
+        LeaseHeld: another agent has it.
         CannotConnect: or what else connecting raises.
     """
-    connection = open_connection(settings, name=_name(holder), options=_options(settings))
+    connection = take_lease(
+        lambda: open_connection(settings, name=_name(holder), options=_options(settings)),
+        _try_take,
+        _find_holder,
+        psycopg.Connection.close,
+    )
+    return PostgresqlLease(connection)
+
+
+def _try_take(connection: psycopg.Connection) -> bool:
+    return bool(_ask(connection, "lease_take")[0][0])
+
+
+def _find_holder(connection: psycopg.Connection) -> str:
+    for pid, application, client, _ in _ask(connection, "lease_holder"):
+        return f"{application or 'a session'} (pid {pid}, from {client})"
+    return ""
+
+
+def _ask(connection: psycopg.Connection, name: str) -> list[Row]:
     try:
-        taken = connection.execute(query("lease_take"), {"key": LEASE_KEY}).fetchone()
-        if taken is not None and taken[0]:
-            return PostgresqlLease(connection)
-        holders = connection.execute(query("lease_holder"), {"key": LEASE_KEY}).fetchall()
+        return connection.execute(query(name), {"key": LEASE_KEY}).fetchall()
     except psycopg.Error as error:
-        connection.close()
         raise translate(error, "taking the lease") from error
-    connection.close()
-    raise LeaseHeld(_held_by(holders), advice="Stop the other agent, or let it act and only watch from here.")
-
-
-def _held_by(holders: list[tuple[object, ...]]) -> str:
-    if not holders:
-        return "another agent held the lease of this database a moment ago"
-    pid, application, client, _ = holders[0]
-    return f"another agent acts on this database: {application or 'a session'} (pid {pid}, from {client})"
 
 
 def _options(settings: PostgresqlSettings) -> dict[str, str]:

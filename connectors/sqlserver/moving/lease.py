@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pyodbc
 
-from connectors.base import LeaseHeld
+from connectors.leases import take_lease
 from connectors.sqlserver.session.errors import diagnose, translate
 from connectors.sqlserver.session.queries import query
-from connectors.sqlserver.session.sessions import Row, close_quietly, fetch, open_connection
+from connectors.sqlserver.session.sessions import close_quietly, fetch, open_connection
 from connectors.sqlserver.settings import SqlserverSettings
 
 TAKEN = frozenset({0, 1})  # answers of sp_getapplock that mean granted
@@ -45,31 +45,28 @@ def acquire_lease(settings: SqlserverSettings, holder: str) -> SqlserverLease:
     """Take the lease.
 
     Raises:
-        LeaseHeld: somebody else has it.
+        LeaseHeld: another agent has it.
         CannotConnect: or what else connecting raises.
     """
-    connection = open_connection(settings, name=f"hotplace lease {holder}")
+    connection = take_lease(
+        lambda: open_connection(settings, name=f"hotplace lease {holder}"), _try_take, _find_holder, close_quietly
+    )
+    return SqlserverLease(connection)
+
+
+def _try_take(connection: pyodbc.Connection) -> bool:
     try:
-        if fetch(connection, query("lease_take"), ())[0][0] in TAKEN:
-            return SqlserverLease(connection)
-        holders = _holders(connection)
+        return fetch(connection, query("lease_take"), ())[0][0] in TAKEN
     except pyodbc.Error as error:
-        close_quietly(connection)
         raise translate(diagnose(error), "taking the lease") from error
-    close_quietly(connection)
-    raise LeaseHeld(_held_by(holders), advice="Stop the other agent, or let it act and only watch from here.")
 
 
-def _holders(connection: pyodbc.Connection) -> list[Row]:
+def _find_holder(connection: pyodbc.Connection) -> str:
     """Who it is, as far as this login may know."""
     try:
-        return fetch(connection, query("lease_holder"), ())
+        holders = fetch(connection, query("lease_holder"), ())
     except pyodbc.Error:
-        return []
-
-
-def _held_by(holders: list[Row]) -> str:
-    if not holders:
-        return "another agent holds the lease of this database"
-    session, program, host = holders[0]
-    return f"another agent acts on this database: {program or 'a session'} (session {session}, from {host})"
+        return ""
+    for session, program, host in holders:
+        return f"{program or 'a session'} (session {session}, from {host})"
+    return ""
