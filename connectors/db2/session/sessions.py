@@ -9,18 +9,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import ibm_db
 import ibm_db_dbi
 
-from connectors.base import CannotConnect, ConnectorError, ObjectGone, PrivilegeMissing, StatementFailed
+from connectors.base import ConnectorError, ObjectGone, PrivilegeMissing, StatementFailed
 from connectors.db2.plan_only.platforms import Platform, insist_on, platform_of
 from connectors.db2.session.errors import MISSING_CODES, cannot_connect, diagnose, translate
 from connectors.db2.session.queries import Query, fit, query
 from connectors.db2.settings import Db2Settings
-from connectors.interruptible import abandonable, interruptible
+from connectors.interruptible import abandonable
+from connectors.retrying_session import BrokenConnection, RetryingSession
 
 log = logging.getLogger(__name__)
 ANSWER_MARGIN_SECONDS = 5  # beyond the time limit of a statement
@@ -28,7 +28,7 @@ ROWS_AT_ONCE = 4096  # taken from the driver
 CLOSE_SECONDS = 5  # for the answer to the last roll-back
 Row = tuple[Any, ...]
 Result = TypeVar("Result")
-DriverError = ibm_db_dbi.Error
+DriverError: TypeAlias = ibm_db_dbi.Error
 
 
 class Cursor(Protocol):
@@ -192,17 +192,19 @@ def _cursor(connection: Connection) -> Iterator[Cursor]:
             cursor.close()
 
 
-class ReadSession:
-    """A session that only reads. Opens at first use, and once anew when it turns out to have died while idle.
+class ReadSession(RetryingSession[Connection, DriverError]):
+    """A session that only reads.
 
     Db2 has no read-only session; what keeps this one from writing is that it sends SELECT and nothing else, and that
     the account behind it is granted nothing more (db2-observe.sql).
     """
 
+    _server_log = "db2diag.log of the server"
+    _cancel_again_seconds = None
+
     def __init__(self, settings: Db2Settings) -> None:
+        super().__init__(settings.where(), DriverError)
         self._settings = settings
-        self._connection: Connection | None = None
-        self._closed = False
         self._columns: dict[str, frozenset[str]] = {}
         self.missing: dict[str, ConnectorError] = {}  # optional queries that this server or login does not answer
 
@@ -262,11 +264,6 @@ class ReadSession:
             raise StatementFailed(f"{doing}: this session only reads", advice="Moves go through open_mover().")
         return self._with_retry(lambda connection: fetch(connection, statement), doing)
 
-    def close(self) -> None:
-        """End it for good."""
-        self._closed = True
-        self._drop()
-
     def _fit_query(self, connection: Connection, wanted: Query) -> str:
         return fit(wanted, lambda asked: self._columns_of(connection, asked))
 
@@ -278,40 +275,21 @@ class ReadSession:
                 self._columns[asked.source] = frozenset(column[0].upper() for column in cursor.description or ())
         return self._columns[asked.source]
 
-    def _open(self) -> Connection:
-        if self._closed:
-            raise CannotConnect("this connector was closed", advice="Open a new one.")
-        if self._connection is None:
-            self._connection = open_connection(self._settings, statement_seconds=self._settings.query_timeout)
-        return self._connection
+    def _connect(self) -> Connection:
+        return open_connection(self._settings, statement_seconds=self._settings.query_timeout)
 
-    def _say_that_it_waits(self) -> None:
-        """IBM's driver has no way to cancel a statement; its time limit ends it."""
+    def _disconnect(self, connection: Connection) -> None:
+        close_quietly(connection)
+        self._columns.clear()  # the next server may be another version
+
+    def _cancel(self, connection: Connection) -> None:  # noqa: ARG002
+        """Only say that it waits: IBM's driver has no way to cancel a statement, its time limit ends it."""
         log.warning("waits for a statement that cannot be cancelled", extra={"fields": {
             "at_most": f"{self._settings.query_timeout + ANSWER_MARGIN_SECONDS:g}s", "limited_by": "query_timeout",
         }})  # fmt: skip
 
-    def _drop(self) -> None:
-        if self._connection is not None:
-            close_quietly(self._connection)
-            self._connection = None
-            self._columns.clear()  # the next server may be another version
-
-    def _with_retry(self, work: Callable[[Connection], Result], doing: str) -> Result:
-        """Do it, and once more over a new session when the old one had died; reading twice does no harm."""
-        for last in (False, True):
-            connection = self._open()
-            try:
-                return interruptible(partial(work, connection), self._say_that_it_waits, again_seconds=None)
-            except DriverError as error:
-                found = diagnose(str(error))
-                if not found.broke:
-                    raise translate(found, doing) from error
-                self._drop()
-                if last:
-                    raise CannotConnect(
-                        f"{doing}: the session with {self._settings.where()} broke twice ({found.words})",
-                        advice="Look at db2diag.log of the server.",
-                        native_code=found.native,
-                    ) from error
-        raise AssertionError("the loop above always returns or raises")
+    def _explain(self, error: DriverError, doing: str) -> ConnectorError | BrokenConnection:
+        diagnosis = diagnose(str(error))
+        if diagnosis.broke:
+            return BrokenConnection(native_code=diagnosis.native, words=diagnosis.words)
+        return translate(diagnosis, doing)

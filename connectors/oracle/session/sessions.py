@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
-from connectors.base import CannotConnect, StatementFailed
-from connectors.interruptible import abandonable, interruptible
+from connectors.base import ConnectorError, StatementFailed
+from connectors.interruptible import abandonable
 from connectors.oracle.session.driver import Connection, Driver, code_of
 from connectors.oracle.session.errors import cannot_connect, connection_broke, translate
 from connectors.oracle.settings import OracleSettings
+from connectors.retrying_session import BrokenConnection, RetryingSession
 
 Row = tuple[Any, ...]
-Result = TypeVar("Result")
 MODULE = "hotplace"
 ACTION_CHARACTERS = 32  # of V$SESSION.ACTION up to 11.2; later releases take 64
 FETCH_ROWS = 2000  # a round trip; a sample has a row for each segment
@@ -42,15 +42,16 @@ def open_connection(driver: Driver, settings: OracleSettings, *, action: str) ->
     return connection
 
 
-class ReadSession:
-    """A session that cannot write. Opens at first use, and once anew when it turns out to have died while idle."""
+class ReadSession(RetryingSession[Connection, Exception]):
+    """A session that cannot write."""
+
+    _server_log = "the server's alert log"
 
     def __init__(self, driver: Driver, settings: OracleSettings, *, action: str = "watch") -> None:
+        super().__init__(settings.where(), driver.error)
         self._driver = driver
         self._settings = settings
         self._action = action
-        self._connection: Connection | None = None
-        self._closed = False
 
     def rows(self, statement: str, values: Mapping[str, object] | None = None, *, doing: str) -> list[Row]:
         """Every row of a query, read in a transaction that cannot write.
@@ -68,11 +69,6 @@ class ReadSession:
             raise StatementFailed(f"{doing}: a reading session sends queries only", advice="Use a mover.")
         return self._with_retry(lambda connection: self._read(connection, statement, values or {}), doing)
 
-    def close(self) -> None:
-        """End it for good."""
-        self._closed = True
-        self._drop()
-
     def _read(self, connection: Connection, statement: str, values: Mapping[str, object]) -> list[Row]:
         self._driver.limit_calls(connection, self._settings.statement_timeout)
         with connection.cursor() as cursor:
@@ -85,39 +81,20 @@ class ReadSession:
                 connection.rollback()
         return found
 
+    def _connect(self) -> Connection:
+        return open_connection(self._driver, self._settings, action=self._action)
+
+    def _disconnect(self, connection: Connection) -> None:
+        end(self._driver, connection)
+
     def _cancel(self, connection: Connection) -> None:
         with suppress(self._driver.error):  # a session that is gone has nothing to cancel
             connection.cancel()
 
-    def _drop(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            end(self._driver, connection)
-
-    def _open(self) -> Connection:
-        if self._closed:
-            raise CannotConnect("this connector was closed", advice="Open a new one.")
-        if self._connection is None:
-            self._connection = open_connection(self._driver, self._settings, action=self._action)
-        return self._connection
-
-    def _with_retry(self, work: Callable[[Connection], Result], doing: str) -> Result:
-        """Do it, and once more over a new session when the old one had died; reading twice does no harm."""
-        for last in (False, True):
-            connection = self._open()
-            try:
-                return interruptible(partial(work, connection), partial(self._cancel, connection))
-            except self._driver.error as error:
-                if not connection_broke(error):
-                    raise translate(error, doing, reading=True) from error
-                self._drop()
-                if last:
-                    raise CannotConnect(
-                        f"{doing}: the session with {self._settings.where()} broke twice",
-                        advice="Look at the server's alert log.",
-                        native_code=code_of(error),
-                    ) from error
-        raise AssertionError("the loop above always returns or raises")
+    def _explain(self, error: Exception, doing: str) -> ConnectorError | BrokenConnection:
+        if connection_broke(error):
+            return BrokenConnection(native_code=code_of(error))
+        return translate(error, doing, reading=True)
 
 
 def end(driver: Driver, connection: Connection) -> None:

@@ -8,18 +8,18 @@ import select
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Any, TypeVar
 
 import psycopg
 from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
-from connectors.base import CannotConnect
-from connectors.interruptible import abandonable, interruptible
+from connectors.base import CannotConnect, ConnectorError
+from connectors.interruptible import abandonable
 from connectors.postgresql.session.errors import cannot_connect, connection_broke, translate
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.settings import PostgresqlSettings
+from connectors.retrying_session import BrokenConnection, RetryingSession
 
 Row = tuple[Any, ...]
 Part = bytes | bytearray | memoryview  # of the output of a COPY
@@ -120,14 +120,13 @@ def _poll(attempt: pq.abc.PGconn, seconds: float) -> None:
         status = pq.PollingStatus(attempt.connect_poll())
 
 
-class ReadSession:
-    """A session that cannot write. Opens at first use, and once anew when it turns out to have died while idle."""
+class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
+    """A session that cannot write."""
 
     def __init__(self, settings: PostgresqlSettings, *, name: str = "hotplace") -> None:
+        super().__init__(settings.where(), psycopg.Error)
         self._settings = settings
         self._name = name
-        self._connection: psycopg.Connection | None = None
-        self._closed = False
 
     def rows(self, statement: bytes, values: Mapping[str, object] | None = None, *, doing: str) -> list[Row]:
         """Every row of a query.
@@ -167,23 +166,6 @@ class ReadSession:
         """Of the server, as libpq was told: 160004 is 16.4."""
         return self._open().info.server_version
 
-    def close(self) -> None:
-        """End it for good."""
-        self._closed = True
-        self._drop()
-
-    def _drop(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def _open(self) -> psycopg.Connection:
-        if self._closed:
-            raise CannotConnect("this connector was closed", advice="Open a new one.")
-        if self._connection is None or self._connection.closed:
-            self._connection = open_connection(self._settings, name=self._name, options=self._options())
-        return self._connection
-
     def _options(self) -> dict[str, str]:
         return {
             **OF_QUERIES,
@@ -194,27 +176,21 @@ class ReadSession:
             "jit": "off",  # a large scan is no reason to compile
         }
 
-    def _with_retry(self, work: Callable[[psycopg.Connection], Result], doing: str) -> Result:
-        """Do it, and once more over a new session when the old one had died; reading twice does no harm."""
-        for last in (False, True):
-            connection = self._open()
-            try:
-                # not left to psycopg, whose connection stays busy where Ctrl-C comes between two of its steps
-                return interruptible(partial(work, connection), partial(_cancel, connection))
-            except psycopg.Error as error:
-                if not connection_broke(error, connection):
-                    raise translate(error, doing) from error
-                self._drop()
-                if last:
-                    raise CannotConnect(
-                        f"{doing}: the session with {self._settings.where()} broke twice",
-                        advice="Look at the server's log.",
-                        native_code=error.sqlstate or "",
-                    ) from error
-        raise AssertionError("the loop above always returns or raises")
+    def _connect(self) -> psycopg.Connection:
+        return open_connection(self._settings, name=self._name, options=self._options())
 
+    def _is_usable(self, connection: psycopg.Connection) -> bool:
+        return not connection.closed
 
-def _cancel(connection: psycopg.Connection) -> None:
-    """Have the server end what it does for that connection; where it cannot be asked, the time limit ends it."""
-    with suppress(psycopg.Error):
-        connection.cancel_safe(timeout=CANCEL_SECONDS)
+    def _disconnect(self, connection: psycopg.Connection) -> None:
+        connection.close()
+
+    def _cancel(self, connection: psycopg.Connection) -> None:
+        with suppress(psycopg.Error):  # where the server cannot be asked, the time limit ends the query
+            connection.cancel_safe(timeout=CANCEL_SECONDS)
+
+    def _explain(self, error: psycopg.Error, doing: str) -> ConnectorError | BrokenConnection:
+        assert self._connection is not None, "the query was sent over it"
+        if connection_broke(error, self._connection):
+            return BrokenConnection(native_code=error.sqlstate or "")
+        return translate(error, doing)

@@ -10,7 +10,8 @@ from typing import Any
 import pyodbc
 
 from connectors.base import CannotConnect, ConnectorError, StatementFailed
-from connectors.interruptible import abandonable, interruptible
+from connectors.interruptible import abandonable
+from connectors.retrying_session import BrokenConnection, RetryingSession
 from connectors.sqlserver.session.drivers import connection_string, is_that_driver, kind_of
 from connectors.sqlserver.session.errors import cannot_connect, connection_broke, diagnose, translate
 from connectors.sqlserver.session.queries import NEWEST, query, query_names
@@ -110,19 +111,15 @@ def fetch(
     return rows
 
 
-class ReadSession:
-    """Sends queries of ``sql/`` and nothing else. SQL Server has no read-only session: the login must see to the rest.
-
-    Opens at first use, and once anew when it turns out to have died while idle.
-    """
+class ReadSession(RetryingSession[pyodbc.Connection, pyodbc.Error]):
+    """Sends queries of ``sql/`` only. SQL Server has no read-only session: the rights of the login do the rest."""
 
     def __init__(self, settings: SqlserverSettings, *, name: str = "hotplace") -> None:
+        super().__init__(settings.where(), pyodbc.Error)
         self._settings = settings
         self._name = name
-        self._connection: pyodbc.Connection | None = None
         self._server: tuple[int, int] | None = None
         self._running = Running()
-        self._closed = False
 
     @property
     def major(self) -> int:
@@ -136,7 +133,7 @@ class ReadSession:
 
     def _identify(self) -> tuple[int, int]:
         if self._server is None:
-            version, edition, *_ = self._with_retry(query("identify"), (), "identifying")[0]
+            version, edition, *_ = self._fetch(query("identify"), (), "identifying")[0]
             major = NEWEST if edition in CLOUD_EDITIONS else int(str(version).partition(".")[0])
             self._server = major, int(edition)
         return self._server
@@ -158,47 +155,26 @@ class ReadSession:
                 f"{doing}: a reading session sends only the queries of this connector",
                 advice="Use open_mover() for approved moves.",
             )
-        return self._with_retry(query(name, self.major), values, doing)
+        return self._fetch(query(name, self.major), values, doing)
 
-    def close(self) -> None:
-        """End it for good."""
-        self._closed = True
-        self._drop()
+    def _fetch(self, statement: str, values: tuple[object, ...], doing: str) -> list[Row]:
+        return self._with_retry(lambda connection: fetch(connection, statement, values, self._running), doing)
 
-    def _drop(self) -> None:
-        if self._connection is not None:
-            close_quietly(self._connection)
-            self._connection = None
+    def _connect(self) -> pyodbc.Connection:
+        return open_connection(self._settings, name=self._name)
 
-    def _cancel(self) -> None:
+    def _disconnect(self, connection: pyodbc.Connection) -> None:
+        close_quietly(connection)
+
+    def _cancel(self, connection: pyodbc.Connection) -> None:  # noqa: ARG002  # Running knows its cursor
         with suppress(ConnectorError):  # then it ends by its time limit
             self._running.cancel()
 
-    def _open(self) -> pyodbc.Connection:
-        if self._closed:
-            raise CannotConnect("this connector was closed", advice="Open a new one.")
-        if self._connection is None:
-            self._connection = open_connection(self._settings, name=self._name)
-        return self._connection
-
-    def _with_retry(self, statement: str, values: tuple[object, ...], doing: str) -> list[Row]:
-        """Do it, and once more over a new session when the old one had died; reading twice does no harm."""
-        for last in (False, True):
-            connection = self._open()
-            try:
-                return interruptible(partial(fetch, connection, statement, values, self._running), self._cancel)
-            except pyodbc.Error as error:
-                seen = diagnose(error)
-                if not connection_broke(seen):
-                    raise translate(seen, doing) from error
-                self._drop()
-                if last:
-                    raise CannotConnect(
-                        f"{doing}: the session with {self._settings.where()} broke twice",
-                        advice="Look at the server's log.",
-                        native_code=seen.code,
-                    ) from error
-        raise AssertionError("the loop above always returns or raises")
+    def _explain(self, error: pyodbc.Error, doing: str) -> ConnectorError | BrokenConnection:
+        diagnosis = diagnose(error)
+        if connection_broke(diagnosis):
+            return BrokenConnection(native_code=diagnosis.code)
+        return translate(diagnosis, doing)
 
 
 def close_quietly(connection: pyodbc.Connection) -> None:
