@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from agent.ledger import SentRow, StepRow, StepState
 from agent.model.proposals import ProposedMove
-from agent.model.states import MoveState
+from agent.model.states import CARRIED_OUT
 from connectors.effects import Locked
 from connectors.model import Space
 from policies.benefit.copy_time import Taught, copy_factors, factor_of
@@ -22,7 +22,6 @@ from policies.storage.capacity import capacity_bytes
 LEARN_WITHIN = timedelta(days=90)
 REMEMBERED = 50  # moves of all kinds that teach the costs of a plan, the newest
 DAY = timedelta(days=1)
-ARRIVED = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT, MoveState.UNDO_PROPOSED, MoveState.UNDONE})
 
 Kind = tuple[str, str, str]  # route, tier it left, tier it came to
 
@@ -108,7 +107,7 @@ def used_within(sent: Iterable[SentRow], opening: Opening, times: CopyTimes) -> 
         move = rows[0].move
         within = sum(_seconds(row, opening) for row in rows)
         whole = sum(_seconds(row) for row in rows)
-        if rows[0].move_state not in ARRIVED:
+        if rows[0].move_state not in CARRIED_OUT:
             whole = max(whole, times.seconds(move))
         total_seconds += within
         total_bytes += move.size_bytes * min(1.0, within / whole) if whole else 0.0
@@ -158,14 +157,14 @@ def came_up(tiers: Sequence[Tier], sent: Iterable[SentRow]) -> dict[str, datetim
     """
     came: dict[str, datetime] = {}
     for row in sent:
-        if tiers and row.move_state in ARRIVED and row.move.to_tier == tiers[0].name != row.move.from_tier:
+        if tiers and row.move_state in CARRIED_OUT and row.move.to_tier == tiers[0].name != row.move.from_tier:
             came.update(dict.fromkeys(row.move.route.bundle.unit_keys, row.ended_at or row.intended_at))
     return came
 
 
 def _copies_by_move(sent: Iterable[SentRow]) -> Iterable[list[SentRow]]:
     """The statements of each move that arrived and had something to copy, in the order the moves began."""
-    return _by_move(row for row in sent if row.move_state in ARRIVED and row.move.size_bytes > 0).values()
+    return _by_move(row for row in sent if row.move_state in CARRIED_OUT and row.move.size_bytes > 0).values()
 
 
 def _smooth(sent: Iterable[SentRow]) -> Iterable[list[SentRow]]:

@@ -24,9 +24,9 @@ from agent.execution.precheck import Allowed, Facts, PrecheckRefusal, precheck_g
 from agent.execution.progress import NOTE_EVERY_SECONDS, RunningMove, update_running_move
 from agent.execution.reconciler import Reconciler, Standing, in_words
 from agent.ledger import Ledger, MoveRow, RequestKind
-from agent.ledger.grouping import THERE, dropped, group_of
+from agent.ledger.grouping import dropped, group_of
 from agent.model.clock import beside
-from agent.model.states import ACTIONABLE, UNFINISHED, MoveState
+from agent.model.states import ACTIONABLE, IN_PLACE, TO_BEGIN, UNFINISHED, MoveState
 from agent.planning.containers import without
 from connectors.amounts import format_seconds
 from connectors.base import Clock, Connector, ConnectorError, HotplaceError, LockNotObtained, Paused, Retry
@@ -37,7 +37,6 @@ FIRST_PAUSE_SECONDS = 0.5  # between tries; doubles, because whoever holds the l
 LONGEST_PAUSE_SECONDS = 30.0
 LOOK_AGAIN_SECONDS = 5.0  # at a move that the server still works on
 LOOK_AT_HELD_SECONDS = 60.0  # somebody may have ended it at the engine
-NOT_BEGUN = frozenset({MoveState.APPROVED, MoveState.PRECHECK})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +201,7 @@ class Executor:
         reason = reason if len(group) == 1 else _of_all(group, reason)
         for row in (self._ledger.moves.row(each.id) for each in group):
             ask = self._wishes.of(row.id)
-            if row.state not in NOT_BEGUN:
+            if row.state not in TO_BEGIN:
                 continue
             if row.state is MoveState.APPROVED and ask is not None and ask.kind is RequestKind.CANCEL:
                 ended.append(self._to(row, MoveState.CANCELLED, reason))
@@ -421,7 +420,7 @@ class Executor:
 
 def _to_begin(group: Iterable[MoveRow]) -> list[MoveRow]:
     """What of a group has yet to begin."""
-    return [row for row in group if row.state in NOT_BEGUN]
+    return [row for row in group if row.state in TO_BEGIN]
 
 
 def _target(row: MoveRow, spaces: Mapping[str, Space]) -> Space | None:
@@ -433,6 +432,6 @@ def _target(row: MoveRow, spaces: Mapping[str, Space]) -> Space | None:
 def _of_all(group: Sequence[MoveRow], reason: str) -> str:
     """Why moves of a group are not begun, in a sentence that stands at each of them."""
     ordinals = f"{group[0].move.ordinal} to {group[-1].move.ordinal}"
-    if not any(row.state in THERE for row in group):
+    if not any(row.state in IN_PLACE for row in group):
         return f"moves {ordinals} are one group, of which nothing was moved: {reason}"
     return f"moves {ordinals} are one group, which cannot be completed: {reason}"

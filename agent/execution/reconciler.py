@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from agent.execution.attempt import Start, state_after
 from agent.execution.leftovers import Leftovers
 from agent.ledger import Ledger, MoveRow, StepState
-from agent.model.states import MoveState
+from agent.model.states import AT_ENGINE, STARTING, MoveState
 from connectors.base import Connector, ConnectorError, SeesBlockers
 from connectors.model import Blocker, Home, Inspection, Step
 
@@ -49,7 +49,7 @@ class Reconciler:
     def to(self, row: MoveRow, state: MoveState, reason: str) -> MoveRow:
         """Bring the move into another state, and say so."""
         row = self._ledger.moves.transition(row.id, state, reason)
-        if state not in {MoveState.PRECHECK, MoveState.RUNNING}:  # steps are told one by one as they start
+        if state not in STARTING:  # steps are told one by one as they start
             self._tell(row, reason)
         return row
 
@@ -80,7 +80,7 @@ class Reconciler:
         inspection = self.inspect(row)
         if inspection.paused:
             return row if row.state is MoveState.PAUSED else self.to(row, MoveState.PAUSED, "found held by the engine")
-        if row.state in {MoveState.RUNNING, MoveState.PAUSED}:
+        if row.state in AT_ENGINE:
             ended = "the agent ended while it ran"
             was = ended if row.state is MoveState.RUNNING else "the engine no longer holds it"
             row = self.to(row, MoveState.UNKNOWN, was)

@@ -11,12 +11,10 @@ from itertools import combinations
 from agent.explanation.decisions import last_situation
 from agent.ledger import Ledger, MoveRow, ProposalRow
 from agent.model.proposals import ProposedMove
-from agent.model.states import ACTIONABLE, MoveState, ProposalState
+from agent.model.states import OPEN_PROPOSALS, OUTSTANDING, ProposalState
 from connectors.amounts import format_bytes
 from policies.storage.capacity import room_bytes
 
-OPEN = frozenset({ProposalState.PROPOSED, ProposalState.APPROVED})
-TO_DO = ACTIONABLE | {MoveState.PROPOSED}
 NAMED = 3  # units that a sentence names
 
 
@@ -62,7 +60,7 @@ def conflicts_of(ledger: Ledger, database: str, now: datetime) -> tuple[Conflict
 
     Room is that of the last plan; where none is stored, only units and drained spaces are compared.
     """
-    found = ledger.proposals.each(database=database, states=OPEN)
+    found = ledger.proposals.each(database=database, states=OPEN_PROPOSALS)
     rows = [row for row in found if row.state is ProposalState.APPROVED or row.proposal.expires_at > now]
     if len(rows) < 2:
         return ()
@@ -96,7 +94,7 @@ def _rest(row: ProposalRow, moves: Sequence[MoveRow]) -> _Rest:
     return _Rest(
         number=row.id,
         drains=space if verb == "drain" else "",
-        moves=[move.move for move in moves if move.state in TO_DO],
+        moves=[move.move for move in moves if move.state in OUTSTANDING],
     )
 
 

@@ -18,16 +18,13 @@ from pydantic import ConfigDict, TypeAdapter
 
 from agent.ledger import Ledger
 from agent.ledger.state_names import DECISION, PROPOSAL_DECISIONS, decision_of_proposal
-from agent.model.states import ProposalState
+from agent.model.states import DECIDED_PROPOSALS, OPEN_PROPOSALS
 from agent.planning.planner import Planning
 from connectors.figures import RoleFigures
 from connectors.model import DatabaseDemand, Space, UnitTable
 from connectors.texts import Texts
 from policies.model.plan import HeatView, Plan, PolicySettings, RouteCost, Situation, Tier
 from policies.modes.dispatch import plan_mode
-
-OPEN = frozenset({ProposalState.PROPOSED, ProposalState.APPROVED})
-DECIDED = frozenset({ProposalState.REJECTED, ProposalState.FINISHED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +79,11 @@ def forget(ledger: Ledger, before: datetime, undecided_before: datetime | None =
         undecided_before: the same of those that gave way to others or expired before anybody decided; default as the
             others.
     """
-    open_ones = ledger.proposals.each(states=OPEN)
+    open_ones = ledger.proposals.each(states=OPEN_PROPOSALS)
     kept = {(row.proposal.database, decision_of_proposal(row.id)) for row in open_ones}
     forgotten = ledger.state.forget_arrays(PROPOSAL_DECISIONS, before, kept)
     if undecided_before is not None:
-        decided = ledger.proposals.each(states=DECIDED, since=before)
+        decided = ledger.proposals.each(states=DECIDED_PROPOSALS, since=before)
         kept |= {(row.proposal.database, decision_of_proposal(row.id)) for row in decided}
         forgotten += ledger.state.forget_arrays(PROPOSAL_DECISIONS, undecided_before, kept)
     return forgotten

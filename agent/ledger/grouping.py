@@ -11,10 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from agent.ledger.rows import MoveRow
 from agent.model.proposals import grouped
-from agent.model.states import UNFINISHED, MoveState
-
-WAITING = UNFINISHED | {MoveState.PROPOSED, MoveState.APPROVED}
-THERE = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT, MoveState.UNDO_PROPOSED})
+from agent.model.states import IN_PLACE, OUTSTANDING
 
 
 def group_of(rows: Iterable[MoveRow], row: MoveRow) -> list[MoveRow]:
@@ -36,11 +33,11 @@ def groups_of(rows: Collection[MoveRow]) -> list[list[MoveRow]]:
 
 def dropped(group: Iterable[MoveRow]) -> MoveRow | None:
     """The first move of a group that ended without being carried out, or that was taken back; None: there is none."""
-    return next((row for row in group if row.state not in WAITING | THERE), None)
+    return next((row for row in group if row.state not in OUTSTANDING | IN_PLACE), None)
 
 
 def left_worse(group: Sequence[MoveRow]) -> bool:
     """Whether a group has ended halfway, and what of it was carried out loses more than it saves."""
-    arrived = [row for row in group if row.state in THERE]
-    ended = not any(row.state in WAITING for row in group)
+    arrived = [row for row in group if row.state in IN_PLACE]
+    ended = not any(row.state in OUTSTANDING for row in group)
     return ended and dropped(group) is not None and sum(row.move.wait_saved_per_hour for row in arrived) < 0

@@ -16,16 +16,23 @@ from agent.ledger.file.database import Database, in_parts, insert_row, not_by_in
 from agent.ledger.file.schema import moves, outcomes, placements, proposals, steps
 from agent.ledger.rows import MoveRow, OutcomeRow, ProposalRow, SentRow, StepRow, StepState
 from agent.ledger.state_changes import StateChanges
-from agent.ledger.stored import WITHIN_APPROVED, load_move, load_moves, load_moves_of
+from agent.ledger.stored import load_move, load_moves, load_moves_of
 from agent.model.outcomes import Outcome, outcome_from_json, outcome_json
-from agent.model.states import ACTIONABLE, IllegalTransition, MoveState, ProposalState, check_transition
+from agent.model.states import (
+    ACTIONABLE,
+    HOME_CHANGES,
+    ONLY_IN_APPROVED,
+    STARTING,
+    STATEMENTS_ALLOWED,
+    IllegalTransition,
+    MoveState,
+    ProposalState,
+    check_transition,
+)
 from connectors.base import Clock
 from connectors.model import Route
 
-ARRIVED = frozenset({MoveState.PLACED, MoveState.UNDONE})  # the bundle has a new home: its cool-down begins
 AT_ONCE = 500  # moves in one statement
-BEGUN = frozenset({MoveState.PRECHECK, MoveState.RUNNING})
-MAY_SEND = frozenset({MoveState.RUNNING, MoveState.PAUSED, MoveState.UNKNOWN, MoveState.UNDO_PROPOSED})
 _TO_DO = (  # made once
     select(moves.c.id)
     .join(proposals)
@@ -128,7 +135,7 @@ class Moves:
             now = self._clock.now()
             values = {"state": to, "reason": reason, "updated_at": now, "attempts": row.attempts + started}
             connection.execute(update(moves).where(moves.c.id == move_id).values(values))
-            if to in ARRIVED:
+            if to in HOME_CHANGES:
                 _note_arrival(connection, row, now)
             self._chain.append(
                 connection, f"move.{to}", subject_of("move", move_id),
@@ -267,7 +274,7 @@ def _conditions(
     """What is asked for, said so that SQLite begins with what is rare: not with all that ever was."""
     rare = proposal_id is not None or states is not None or since is not None
     conditions: list[ColumnElement[bool]] = []
-    if states is not None and set(states) <= WITHIN_APPROVED:
+    if states is not None and set(states) <= ONLY_IN_APPROVED:
         conditions.append(proposals.c.state == ProposalState.APPROVED)
         rare = False  # few of a database are, and an index holds both
     if database is not None:
@@ -287,7 +294,7 @@ def _check(row: MoveRow, to: MoveState) -> None:
     check_transition(row.state, to)
     if row.state is MoveState.PROPOSED and to is MoveState.APPROVED:
         raise IllegalTransition(f"move {row.id} is approved by Proposals.approve with the digest, in no other way")
-    if to in BEGUN and not row.approved:
+    if to in STARTING and not row.approved:
         raise NotApproved(f"move {row.id} was never approved", advice=f"hotplace approve {row.proposal_id}")
 
 
@@ -298,7 +305,7 @@ def _check_covered(row: MoveRow, sql: str) -> None:
             f"no approval covers this statement of move {row.id}: {sql}",
             advice="This is a fault of hotplace; nothing was sent. Please report it with the output of hotplace show.",
         )
-    if row.state not in MAY_SEND and not _tidies_up(row, sql):
+    if row.state not in STATEMENTS_ALLOWED and not _tidies_up(row, sql):
         raise WrongState(f"move {row.id} is {row.state}; statements are sent while it runs")
 
 

@@ -13,10 +13,10 @@ from agent.ledger.file.database import Database, insert_row, not_by_index
 from agent.ledger.file.schema import moves, proposals
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.ledger.same_work import digest_of_work, makes_unnecessary
-from agent.ledger.state_changes import LIVE, STATE_WHEN_DROPPED, StateChanges
+from agent.ledger.state_changes import StateChanges
 from agent.ledger.stored import load_moves, load_proposal, load_proposals
 from agent.model.proposals import DIGEST_SHOWN, Proposal, proposal_from_text, proposal_text
-from agent.model.states import MoveState, ProposalState
+from agent.model.states import OPEN_PROPOSALS, STATE_WHEN_DROPPED, MoveState, ProposalState
 from connectors.base import Clock
 
 
@@ -45,7 +45,7 @@ class Proposals:
         same_work = digest_of_work(proposal)
         with self._database.write() as connection:
             self._changes.expire_due(connection)
-            live = proposals.c.database == proposal.database, proposals.c.state.in_(LIVE)
+            live = proposals.c.database == proposal.database, proposals.c.state.in_(OPEN_PROPOSALS)
             query = select(proposals).where(*live, proposals.c.same_work == same_work).order_by(proposals.c.id.desc())
             same = list(load_proposals(connection, query))
             known = next((row.id for row in same if makes_unnecessary(row, proposal)), None)

@@ -16,14 +16,20 @@ from agent.ledger.file.schema import moves, proposals
 from agent.ledger.grouping import group_of
 from agent.ledger.rows import MoveRow
 from agent.ledger.same_work import is_superseded_by
-from agent.ledger.stored import ENDED, load_moves, load_proposals
+from agent.ledger.stored import load_moves, load_proposals
 from agent.model.proposals import Proposal
-from agent.model.states import MoveState, ProposalState, check_transition
+from agent.model.states import (
+    ENDED,
+    EXPIRABLE,
+    OPEN_PROPOSALS,
+    STATE_WHEN_DROPPED,
+    MoveState,
+    ProposalState,
+    check_transition,
+)
 from connectors.base import Clock
 
-LIVE = (ProposalState.PROPOSED, ProposalState.APPROVED)
 AT_ONCE = 500  # moves in one statement
-STATE_WHEN_DROPPED = {MoveState.PROPOSED: MoveState.REJECTED, MoveState.APPROVED: MoveState.CANCELLED}
 
 
 class StateChanges:
@@ -83,7 +89,7 @@ class StateChanges:
 
     def overdue(self, connection: Connection) -> list[Row[Any]]:
         """Number and proposal of each move that has not begun although its proposal has expired."""
-        waiting = moves.c.state.in_((MoveState.PROPOSED, MoveState.APPROVED))
+        waiting = moves.c.state.in_(tuple(EXPIRABLE))
         late = proposals.c.expires_at <= self._clock.now()
         query = select(moves.c.id, moves.c.proposal_id).join(proposals).where(waiting, late)
         return list(connection.execute(query))
@@ -107,7 +113,7 @@ class StateChanges:
         """Close a proposal if all its moves have ended."""
         states = set(connection.execute(select(moves.c.state).where(moves.c.proposal_id == number)).scalars())
         state = connection.execute(select(proposals.c.state).where(proposals.c.id == number)).scalar_one()
-        if state not in LIVE or not states <= ENDED:
+        if state not in OPEN_PROPOSALS or not states <= ENDED:
             return
         if state == ProposalState.APPROVED:
             self.set_proposal(connection, number, ProposalState.FINISHED, "every move has ended")

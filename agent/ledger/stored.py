@@ -14,10 +14,8 @@ from agent.ledger.file.database import in_parts
 from agent.ledger.file.schema import moves, proposals
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.model.proposals import DIGEST_SHOWN, Proposal, ProposedMove, proposal_from_text
-from agent.model.states import ACTIONABLE, TRANSITIONS, MoveState, ProposalState
+from agent.model.states import MoveState, ProposalState
 
-ENDED = frozenset(state for state, onward in TRANSITIONS.items() if not onward) | {MoveState.KEPT}
-WITHIN_APPROVED = ACTIONABLE | {MoveState.PLACED, MoveState.SETTLING}  # a proposal ends when the last of these does
 PARSED_HELD = 8  # proposals kept in memory, each with its text and all its statements: up to megabytes
 READ_AT_ONCE = 50  # proposals
 

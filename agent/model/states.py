@@ -1,4 +1,4 @@
-"""The life of a move, once as a drawing and once as the table that the ledger obeys.
+"""The life of a move: a drawing, the table that the ledger obeys with one sentence per arrow, and named sets of states.
 
 ::
 
@@ -10,7 +10,7 @@
      SUPERSEDED                                      |
                                                 UNDO_PROPOSED -> UNDONE    (from PLACED and KEPT too)
 
-A move that never started and is interrupted goes back to APPROVED: nothing happened to it.
+A move that was interrupted before anything changed goes back to APPROVED.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from connectors.base import HotplaceError
 
 
 class MoveState(StrEnum):
-    """Where a move is in its life; every entry carries a reason in plain words."""
+    """Where a move is in its life; the ledger stores a reason with every change."""
 
     PROPOSED = "proposed"
     APPROVED = "approved"
     PRECHECK = "precheck"
     RUNNING = "running"
     PAUSED = "paused"
-    UNKNOWN = "unknown"  # a step's outcome is not known; only reconciliation leads out
+    UNKNOWN = "unknown"  # the outcome of a statement is not known; only reconciliation leads out
     PLACED = "placed"  # the catalog shows it in its new home
-    SETTLING = "settling"  # caches warm up before anything is measured
+    SETTLING = "settling"  # caches warm up before the outcome is measured
     KEPT = "kept"
     UNDO_PROPOSED = "undo_proposed"
     UNDONE = "undone"
@@ -38,32 +38,100 @@ class MoveState(StrEnum):
     EXPIRED = "expired"
     SUPERSEDED = "superseded"
     CANCELLED = "cancelled"
-    SKIPPED = "skipped"  # the precheck found that the world has changed
+    SKIPPED = "skipped"  # a precheck failed: the facts differ from what was approved
     FAILED = "failed"  # the engine refused; the bundle is where it was
 
 
 S = MoveState
-TRANSITIONS: dict[MoveState, frozenset[MoveState]] = {
-    S.PROPOSED: frozenset({S.APPROVED, S.REJECTED, S.EXPIRED, S.SUPERSEDED}),
-    S.APPROVED: frozenset({S.PRECHECK, S.EXPIRED, S.CANCELLED, S.SKIPPED}),
-    S.PRECHECK: frozenset({S.RUNNING, S.SKIPPED, S.APPROVED, S.FAILED}),
-    S.RUNNING: frozenset({S.PAUSED, S.PLACED, S.FAILED, S.UNKNOWN, S.APPROVED, S.CANCELLED}),
-    S.PAUSED: frozenset({S.RUNNING, S.CANCELLED, S.FAILED, S.UNKNOWN}),
-    S.UNKNOWN: frozenset({S.PLACED, S.FAILED, S.APPROVED, S.PAUSED}),
-    S.PLACED: frozenset({S.SETTLING, S.UNDO_PROPOSED}),
-    S.SETTLING: frozenset({S.KEPT, S.UNDO_PROPOSED}),
-    S.UNDO_PROPOSED: frozenset({S.UNDONE, S.KEPT}),
-    S.KEPT: frozenset({S.UNDO_PROPOSED}),
-    S.UNDONE: frozenset(),
-    S.REJECTED: frozenset(),
-    S.EXPIRED: frozenset(),
-    S.SUPERSEDED: frozenset(),
-    S.CANCELLED: frozenset(),
-    S.SKIPPED: frozenset(),
-    S.FAILED: frozenset(),
+ARROWS: dict[MoveState, dict[MoveState, str]] = {
+    S.PROPOSED: {
+        S.APPROVED: "A person approved the proposal by its digest.",
+        S.REJECTED: "A person rejected the proposal, or dropped this move or one of its group.",
+        S.EXPIRED: "The proposal expired before a decision.",
+        S.SUPERSEDED: "A newer proposal of the same purpose replaced it.",
+    },
+    S.APPROVED: {
+        S.PRECHECK: "Its window is open and it is next: the executor compares the approval with the facts of now.",
+        S.EXPIRED: "The approval expired before the move began.",
+        S.CANCELLED: "A person cancelled it before it began.",
+        S.SKIPPED: "It cannot begin any more, because the facts or its group have changed.",
+    },
+    S.PRECHECK: {
+        S.RUNNING: "Every precheck passed: the first statement may be sent.",
+        S.SKIPPED: "A precheck failed.",
+        S.APPROVED: "The agent ended before the first statement.",
+        S.FAILED: "The precheck itself could not be made.",
+    },
+    S.RUNNING: {
+        S.PAUSED: "The engine holds the running statement with what it has done so far.",
+        S.PLACED: "The catalog shows the bundle in its target.",
+        S.FAILED: "The engine refused, or every try failed.",
+        S.UNKNOWN: "A statement ended without a result, or the agent did.",
+        S.APPROVED: "Nothing has changed in the database, and the move waits for another try.",
+        S.CANCELLED: "A person cancelled it, and the engine rolled it back.",
+    },
+    S.PAUSED: {
+        S.RUNNING: "The window opened again, or a person resumed it.",
+        S.CANCELLED: "A person cancelled it, and what was held is rolled back.",
+        S.FAILED: "What was held cannot be continued.",
+        S.UNKNOWN: "The engine no longer holds it.",
+    },
+    S.UNKNOWN: {
+        S.PLACED: "The catalog shows the bundle in its target.",
+        S.FAILED: "The catalog shows it in neither place, or too many tries had no visible end.",
+        S.APPROVED: "The catalog shows the bundle in its source: the move can be tried again.",
+        S.PAUSED: "The engine holds the statement.",
+    },
+    S.PLACED: {
+        S.SETTLING: "Caches start to warm up.",
+        S.UNDO_PROPOSED: "A proposal that takes it back was stored.",
+    },
+    S.SETTLING: {
+        S.KEPT: "The outcome was measured and the move stays.",
+        S.UNDO_PROPOSED: "A proposal that takes it back was stored.",
+    },
+    S.UNDO_PROPOSED: {
+        S.UNDONE: "The undo was carried out.",
+        S.KEPT: "The undo was rejected, expired or failed.",
+    },
+    S.KEPT: {S.UNDO_PROPOSED: "A proposal that takes it back was stored."},
+    S.UNDONE: {},
+    S.REJECTED: {},
+    S.EXPIRED: {},
+    S.SUPERSEDED: {},
+    S.CANCELLED: {},
+    S.SKIPPED: {},
+    S.FAILED: {},
 }
-UNFINISHED = frozenset({S.PRECHECK, S.RUNNING, S.PAUSED, S.UNKNOWN})  # what a restart must reconcile
+TRANSITIONS: dict[MoveState, frozenset[MoveState]] = {state: frozenset(arrows) for state, arrows in ARROWS.items()}
+
+# Sets of states. Every classification of moves in the tree uses one of these names.
+
+STARTING = frozenset({S.PRECHECK, S.RUNNING})  # entered only by approved moves; each statement announces itself
+AT_ENGINE = frozenset({S.RUNNING, S.PAUSED})  # the engine works on a statement of it, or holds one
+UNFINISHED = frozenset({S.PRECHECK, S.RUNNING, S.PAUSED, S.UNKNOWN})  # begun, not ended: a restart reconciles it
+TO_BEGIN = frozenset({S.APPROVED, S.PRECHECK})  # approved, and no statement was sent
 ACTIONABLE = UNFINISHED | {S.APPROVED}  # what the executor has yet to begin or to end
+OUTSTANDING = ACTIONABLE | {S.PROPOSED}  # may still be carried out
+STATEMENTS_ALLOWED = frozenset({S.RUNNING, S.PAUSED, S.UNKNOWN, S.UNDO_PROPOSED})  # else the ledger refuses an intent
+
+UNDOABLE = frozenset({S.PLACED, S.SETTLING, S.KEPT})  # in its target, with no undo under way
+IN_PLACE = UNDOABLE | {S.UNDO_PROPOSED}  # the bundle is in its target
+UNJUDGED = IN_PLACE - {S.KEPT}  # in its target, and it is still open whether it stays
+CARRIED_OUT = IN_PLACE | {S.UNDONE}  # copied in full, whatever became of it later: its copy time is evidence
+HOME_CHANGES = frozenset({S.PLACED, S.UNDONE})  # entering one means that the bundle has a new home: cool-down begins
+
+UNDER_WAY = ACTIONABLE | UNJUDGED  # approved, and its end is still open
+ONLY_IN_APPROVED = UNDER_WAY - {S.UNDO_PROPOSED}  # while a move is here, its proposal is APPROVED
+ENDED = frozenset(state for state, after in TRANSITIONS.items() if not after) | {S.KEPT}
+NOT_CARRIED_OUT = ENDED - CARRIED_OUT  # ended without the bundle reaching its target
+WITHDRAWN = frozenset({S.REJECTED, S.EXPIRED, S.SUPERSEDED, S.CANCELLED})  # its statements are of no use to a reader
+EXPIRABLE = frozenset({S.PROPOSED, S.APPROVED})  # nothing was done for it yet
+STATE_WHEN_DROPPED = {
+    S.PROPOSED: S.REJECTED,
+    S.APPROVED: S.CANCELLED,
+}  # what a person's `drop` makes of a move not yet begun
+COUNTED = (S.PLACED, S.FAILED, S.SKIPPED, S.CANCELLED, S.UNDONE)  # results that the metrics count, in this order
 
 
 class ProposalState(StrEnum):
@@ -75,6 +143,10 @@ class ProposalState(StrEnum):
     EXPIRED = "expired"
     SUPERSEDED = "superseded"
     FINISHED = "finished"  # every move has ended one way or another
+
+
+OPEN_PROPOSALS = (ProposalState.PROPOSED, ProposalState.APPROVED)  # undecided, or approved and not ended
+DECIDED_PROPOSALS = (ProposalState.REJECTED, ProposalState.FINISHED)  # ended by a decision, not a deadline
 
 
 class IllegalTransition(HotplaceError):

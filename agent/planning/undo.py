@@ -13,7 +13,7 @@ from agent.config import DatabaseConfig
 from agent.ledger import Ledger, MoveRow
 from agent.model.proposals import Proposal, ProposedMove
 from agent.model.purposes import purpose_of_undo
-from agent.model.states import MoveState
+from agent.model.states import NOT_CARRIED_OUT, UNDOABLE, MoveState
 from agent.planning.containers import put_back
 from agent.planning.situation import rows_of_keys
 from connectors.base import Connector, HotplaceError
@@ -22,7 +22,6 @@ from policies.model.plan import MoveReason
 from policies.storage.capacity import room_bytes
 
 UNDO = "undo"  # ProposedMove.reason
-UNDOABLE = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT})
 
 
 class CannotUndo(HotplaceError):
@@ -82,18 +81,10 @@ def settle_undos(database: str, ledger: Ledger) -> int:
         if last is not None and last.state in UNDOABLE:
             ledger.moves.transition(row.id, MoveState.UNDONE, f"move {last.id} took it back")
             undone += 1
-        elif last is None or last.state in _ENDED:
+        elif last is None or last.state in NOT_CARRIED_OUT:
             why = "there is no such proposal" if last is None else f"it is {last.state}: {last.reason}"
             ledger.moves.transition(row.id, MoveState.KEPT, f"not taken back, {why}")
     return undone
-
-
-_ENDED = frozenset(
-    {
-        MoveState.REJECTED, MoveState.EXPIRED, MoveState.SUPERSEDED, MoveState.CANCELLED, MoveState.SKIPPED,
-        MoveState.FAILED,
-    }
-)  # fmt: skip
 
 
 def _rooms(catalog: Catalog, database: DatabaseConfig) -> dict[str, int]:

@@ -13,13 +13,12 @@ from agent.ledger import AuditReport, AuditRow, ClosedSpaceRow, Ledger, MoveRow,
 from agent.ledger import StepRow as Step
 from agent.ledger.rows import StepState
 from agent.model.outcomes import Outcome, outcome_json
-from agent.model.states import MoveState
+from agent.model.states import CARRIED_OUT
 from agent.terminal.throughput import forecast_document, forecast_facts
 from connectors.amounts import format_bytes, format_seconds
 
 DECISIONS = ("proposal.approved", "proposal.rejected", "move.struck", "move.asked.")  # events that name a person
 READ_AT_ONCE = 50  # proposals
-ARRIVED = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT, MoveState.UNDO_PROPOSED, MoveState.UNDONE})
 NOT_KNOWN = "not known"
 OPEN_ENDED = frozenset({StepState.INTENDED, StepState.UNKNOWN})
 
@@ -123,7 +122,7 @@ class Report:
     @property
     def totals(self) -> Mapping[str, Any]:
         """Sums over the period; seconds and bytes."""
-        arrived = [move for move in self.moves if move.row.state in ARRIVED]
+        arrived = [move for move in self.moves if move.row.state in CARRIED_OUT]
         measured = {m.row.proposal_id: m.outcome.outcome for m in self.moves if m.outcome is not None}
         return {
             "proposals": len(self.proposals),

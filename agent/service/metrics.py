@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 
 from agent.explanation.ranking import Standing
 from agent.model.outcomes import OutcomeVerdict
-from agent.model.states import MoveState
+from agent.model.states import COUNTED, MoveState
 from agent.service.snapshot import Snapshot
 from policies.benefit.foreground_wait import HOUR
 from policies.benefit.roles import is_measured, waited_seconds
@@ -23,7 +23,6 @@ from policies.benefit.roles import is_measured, waited_seconds
 OTHER = "other"
 DATABASE_LABELS = ("database", "engine")
 # Counted from 0, so that the first one of a kind is an increase.
-ENDS = (MoveState.PLACED, MoveState.FAILED, MoveState.SKIPPED, MoveState.CANCELLED, MoveState.UNDONE)
 
 
 class AgentCollector(Collector):
@@ -179,7 +178,7 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
             left.add_metric([snapshot.database, snapshot.running.unit], snapshot.running.left_seconds)
         for state, count in (snapshot.proposals or {}).items():
             proposals.add_metric([snapshot.database, state], count)
-        ended: dict[str, int] = {**dict.fromkeys(ENDS, 0), **(snapshot.moves or {})}
+        ended: dict[str, int] = {**dict.fromkeys(COUNTED, 0), **(snapshot.moves or {})}
         ended[MoveState.UNDONE] = snapshot.undone
         for state, count in ended.items():
             moves.add_metric([snapshot.database, state], count)

@@ -25,10 +25,9 @@ from agent.explanation.prospects import Prospect, prospect_of
 from agent.explanation.ranking import Ordered, Standing
 from agent.ledger import Ledger, MoveRow
 from agent.ledger.state_names import ADVICE, PIN_REPORTS, PROGRESS, RANKING, decision_of_proposal
-from agent.ledger.stored import ENDED
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal
-from agent.model.states import ACTIONABLE, UNFINISHED, MoveState, ProposalState
+from agent.model.states import ACTIONABLE, NOT_CARRIED_OUT, OPEN_PROPOSALS, UNFINISHED, MoveState, ProposalState
 from agent.planning.containers import TakingOut, take_out
 from agent.planning.obsolete_proposals import asked_for, end_obsolete_proposals
 from agent.planning.planner import Planning, make_planning, proposal_of
@@ -249,7 +248,7 @@ class Watch:
         finally:
             self.snapshot.leftovers = self.executor.leftovers()
         self._count(done)
-        if any(row.state in NOT_DONE for row in done):
+        if any(row.state in NOT_CARRIED_OUT for row in done):
             self.snapshot.groups_left_worse = self._groups.look(self.acting)
         return done
 
@@ -365,8 +364,8 @@ class Watch:
 
     def count_proposals(self) -> None:
         """Note how many proposals are open, and until when the most urgent one can be decided, for the metrics."""
-        rows = self._ledger.proposals.rows(database=self.database.name, states=OPEN)
-        self.snapshot.proposals = {str(state): sum(row.state is state for row in rows) for state in OPEN}
+        rows = self._ledger.proposals.rows(database=self.database.name, states=OPEN_PROPOSALS)
+        self.snapshot.proposals = {str(state): sum(row.state is state for row in rows) for state in OPEN_PROPOSALS}
         undecided = [row.proposal for row in rows if row.state is ProposalState.PROPOSED]
         first = min(undecided, key=lambda proposal: proposal.expires_at, default=None)
         self.snapshot.undecided = (
@@ -382,7 +381,3 @@ class Watch:
             if row.state is MoveState.PLACED:
                 self.snapshot.moved_bytes += row.move.size_bytes
         self.snapshot.moves = counts
-
-
-NOT_DONE = ENDED - {MoveState.KEPT, MoveState.UNDONE}
-OPEN = (ProposalState.PROPOSED, ProposalState.APPROVED)

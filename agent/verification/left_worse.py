@@ -12,15 +12,14 @@ from dataclasses import dataclass
 
 from agent.config import DatabaseConfig, Level
 from agent.ledger import Ledger, MoveRow
-from agent.ledger.grouping import THERE, dropped, groups_of, left_worse
+from agent.ledger.grouping import dropped, groups_of, left_worse
 from agent.ledger.state_names import LEFT_WORSE
 from agent.logs import EventLog
-from agent.model.states import MoveState
+from agent.model.states import IN_PLACE, UNJUDGED, MoveState
 from agent.planning.undo import CannotUndo, propose_undo
 from connectors.amounts import format_seconds
 from connectors.base import Clock, Connector
 
-UNSETTLED = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.UNDO_PROPOSED})
 log = EventLog(__name__)
 
 
@@ -34,7 +33,7 @@ class Halfway:
     @property
     def arrived(self) -> list[MoveRow]:
         """What of it was carried out and is there."""
-        return [row for row in self.rows if row.state in THERE]
+        return [row for row in self.rows if row.state in IN_PLACE]
 
     @property
     def proposal_id(self) -> int:
@@ -115,7 +114,7 @@ class GroupWatch:
 
 def halfway(ledger: Ledger, database: str) -> list[Halfway]:
     """The groups that ended halfway and of which something is still to be judged, in order of execution."""
-    rows = ledger.moves.rows(database=database, states=UNSETTLED)
+    rows = ledger.moves.rows(database=database, states=UNJUDGED)
     numbers = sorted({row.proposal_id for row in rows})
     return [each for number in numbers for each in _halfway(ledger.moves.rows(proposal_id=number))]
 
@@ -129,5 +128,5 @@ def left_worse_of(ledger: Ledger, database: str) -> dict[str, str]:
 def _halfway(rows: Sequence[MoveRow]) -> Iterable[Halfway]:
     """Those of one proposal."""
     for group in groups_of(rows):
-        if left_worse(group) and any(row.state in UNSETTLED for row in group):
+        if left_worse(group) and any(row.state in UNJUDGED for row in group):
             yield Halfway(f"{group[0].proposal_id}.{group[0].move.ordinal}", tuple(group))

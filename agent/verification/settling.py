@@ -16,7 +16,7 @@ from agent.ledger import Ledger, MoveRow, rates_text
 from agent.ledger.state_names import work_before_proposal
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import Proposal
-from agent.model.states import ACTIONABLE, MoveState
+from agent.model.states import ACTIONABLE, IN_PLACE, MoveState
 from agent.planning.containers import CONTAINER
 from agent.planning.undo import UNDO, CannotUndo, propose_undo
 from agent.verification.carried_moves import carried_out
@@ -29,7 +29,6 @@ from policies.model.plan import MoveReason
 
 MEASURED_OVER_SETTLE = 1.0  # the outcome is measured for as long as the settle time lasted
 SEEN_OVER_SETTLE = 0.5  # of the settle time must have been sampled: agents stop, and databases are down
-IN_PLACE = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT, MoveState.UNDO_PROPOSED})
 ASKED_FOR = frozenset({UNDO, CONTAINER, MoveReason.PIN, MoveReason.DRAIN})  # taken back only if somebody says so
 
 

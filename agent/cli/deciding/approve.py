@@ -9,13 +9,13 @@ import typer
 
 from agent.cli.app import Group, command
 from agent.cli.daemon_state import daemon_of
-from agent.cli.deciding.proposals import NEVER_SENT, ProposalId, print_conflicts, print_proposal
+from agent.cli.deciding.proposals import ProposalId, print_conflicts, print_proposal
 from agent.cli.session import Session, actor, interactive
 from agent.config import DatabaseConfig
 from agent.explanation.conflicts import Conflict, conflicts_document, conflicts_of, with_proposal
 from agent.ledger import MoveRow, ProposalRow
 from agent.model.proposals import DIGEST_SHOWN
-from agent.model.states import ProposalState
+from agent.model.states import WITHDRAWN, ProposalState
 from agent.terminal.exit_codes import CommandError, ExitCode
 from agent.terminal.wording import count_of_moves, print_statements, short_digest
 from connectors.amounts import format_bytes
@@ -124,7 +124,7 @@ def _confirm(session: Session, row: ProposalRow, conflicts: Sequence[Conflict]) 
         )
     moves = session.ledger.moves.rows(proposal_id=row.id)
     print_proposal(session.out, row, moves)
-    print_statements(session.out, [move.move for move in moves if move.state not in NEVER_SENT])
+    print_statements(session.out, [move.move for move in moves if move.state not in WITHDRAWN])
     print_conflicts(session.out, conflicts)
     size = format_bytes(row.proposal.bytes_moved)
     if not session.out.ask(f"Approve {count_of_moves(row.proposal)}, {size} in all?"):

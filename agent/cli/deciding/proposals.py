@@ -9,11 +9,10 @@ import typer
 
 from agent.cli.app import Group, command
 from agent.cli.looking.under_way import under_way_document, under_way_of
-from agent.cli.moving.run import OPEN
 from agent.cli.session import Session
 from agent.explanation.conflicts import Conflict, conflicts_document, conflicts_of, with_proposal
 from agent.ledger import MoveRow, ProposalRow
-from agent.model.states import MoveState
+from agent.model.states import OPEN_PROPOSALS, WITHDRAWN
 from agent.model.units_of_measure import format_when
 from agent.terminal.output import Column, Output
 from agent.terminal.throughput import forecast_document
@@ -34,7 +33,6 @@ COLUMNS = (
     Column("id", number=True), Column("digest"), Column("state"), Column("for"), Column("moves", number=True),
     Column("size", number=True), Column("saves/h", number=True), Column("proposed"), Column("expires"), Column("why"),
 )  # fmt: skip
-NEVER_SENT = frozenset({MoveState.REJECTED, MoveState.EXPIRED, MoveState.SUPERSEDED, MoveState.CANCELLED})
 
 ProposalId = Annotated[int, typer.Argument(min=1, metavar="ID", help="Number that `hotplace proposals` shows.")]
 
@@ -46,7 +44,9 @@ def proposals(
 ) -> None:
     """List what waits for a decision or is being carried out."""
     cells, documents = [], []
-    for row in session.ledger.proposals.each(database=session.database.name, states=None if everything else OPEN):
+    for row in session.ledger.proposals.each(
+        database=session.database.name, states=None if everything else OPEN_PROPOSALS
+    ):
         cells.append(_cells(row))  # and not the row: thousands of proposals with all their statements are much
         documents.append(_head(row))
     if cells:
@@ -74,7 +74,7 @@ def show(
     row = session.ledger.proposals.row(number)
     moves = session.ledger.moves.rows(proposal_id=number)
     if sql and not session.out.as_json:
-        session.out.verbatim("\n".join(move_sql(move.move) for move in moves if move.state not in NEVER_SENT))
+        session.out.verbatim("\n".join(move_sql(move.move) for move in moves if move.state not in WITHDRAWN))
         return
     print_proposal(session.out, row, moves)
     conflicts = conflicts_of(session.ledger, row.proposal.database, session.clock.now())

@@ -10,7 +10,8 @@ from agent.cli.app import Group, command
 from agent.cli.deciding.proposals import print_proposal
 from agent.cli.session import Session, actor
 from agent.ledger import MoveRow
-from agent.planning.undo import UNDOABLE, propose_undo
+from agent.model.states import UNDOABLE
+from agent.planning.undo import propose_undo
 from agent.terminal.exit_codes import CommandError, ExitCode
 from agent.terminal.wording import proposal_document, short_digest
 

@@ -16,11 +16,11 @@ from rich.text import Text
 from agent.cli.app import Group, command
 from agent.cli.daemon_state import daemon_of
 from agent.cli.looking.under_way import under_way_document, under_way_of
-from agent.cli.moving.run import UNDER_WAY
 from agent.cli.session import Session
 from agent.config import DatabaseConfig
 from agent.explanation.ranking import Ranking, ranking_from_arrays
 from agent.ledger.state_names import RANKING
+from agent.model.states import UNDER_WAY
 from agent.model.units_of_measure import parse_seconds
 from agent.terminal.exit_codes import CommandError, ExitCode
 from agent.terminal.keys import read_key, single_keys

@@ -18,7 +18,7 @@ from agent.explanation.decisions import recall, tiers_of_last_plan
 from agent.explanation.ranking import Ranking, ranking_from_arrays
 from agent.explanation.read_times import read_times_document, read_times_text
 from agent.ledger.state_names import RANKING
-from agent.model.states import MoveState
+from agent.model.states import UNDOABLE
 from agent.model.units_of_measure import format_when
 from agent.terminal.exit_codes import CommandError, ExitCode
 from agent.terminal.output import Column
@@ -29,7 +29,6 @@ from policies.explanation.figures import Figures, figures_of
 from policies.model.plan import Verdict
 
 SHOWN = 20
-THERE = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT})  # what was moved is where it was moved to
 BETWEEN_SAMPLES = timedelta(hours=1)  # at most: a move that ended earlier is in the ranking
 COLUMNS = (
     Column("unit"), Column("tier"), Column("size", number=True), Column("sync/s", number=True),
@@ -160,7 +159,7 @@ def stored_ranking(session: Session) -> tuple[datetime, Ranking]:
 
 def _moved_since(session: Session, at: datetime, ranking: Ranking) -> int:
     """How many units a move has brought elsewhere since the sample that a ranking was made from."""
-    rows = session.ledger.moves.rows(database=session.database.name, states=THERE, since=at - BETWEEN_SAMPLES)
+    rows = session.ledger.moves.rows(database=session.database.name, states=UNDOABLE, since=at - BETWEEN_SAMPLES)
     homes = {row.move.key: row.move.to_space for row in rows}
     ranked = (
         (key, ranking.space_names[int(ranking.space[row])]) for row, key in enumerate(ranking.key) if key in homes

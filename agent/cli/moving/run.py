@@ -17,7 +17,7 @@ from agent.explanation.read_times import read_times_of_document
 from agent.ledger import MoveRow, ProposalRow
 from agent.ledger.state_names import STATUS
 from agent.logs import set_up_logs
-from agent.model.states import ACTIONABLE, MoveState, ProposalState
+from agent.model.states import OPEN_PROPOSALS, UNDER_WAY, MoveState, ProposalState
 from agent.model.units_of_measure import format_when
 from agent.service.daemon import Daemon
 from agent.service.memory import return_large_blocks
@@ -28,9 +28,7 @@ from agent.verification.left_worse import left_worse_of
 from connectors.amounts import format_bytes, format_seconds
 from connectors.base import HotplaceError
 
-UNDER_WAY = ACTIONABLE | {MoveState.PLACED, MoveState.SETTLING, MoveState.UNDO_PROPOSED}
 NO_ROOM_KNOWN = "room in each tier: no daemon has sampled it yet; hotplace balance --type usage shows it as it is now"
-OPEN = frozenset({ProposalState.PROPOSED, ProposalState.APPROVED})
 
 
 @command(Group.SET_UP, "hotplace run --once")
@@ -99,7 +97,7 @@ def status(session: Session) -> None:
     documents = []
     for database in session.databases:
         daemon = daemon_of(ledger, database, now)
-        proposals = ledger.proposals.rows(database=database.name, states=OPEN)
+        proposals = ledger.proposals.rows(database=database.name, states=OPEN_PROPOSALS)
         moves = ledger.moves.rows(database=database.name, states=UNDER_WAY)
         under_way = under_way_of(ledger, database, now)
         left_worse = list(left_worse_of(ledger, database.name).values())

@@ -186,7 +186,7 @@ def test_what_came_to_the_fastest_tier_lately_is_told_by_the_colder_horizon(
     rows = [arrival(guest, "hdd", "ssd", now - 4 * DAY), arrival(settled, "hdd", "ssd", now - 6 * DAY),
             arrival(levelled, "ssd", "ssd", now - DAY), arrival(gone, "ssd", "hdd", now - DAY)]  # fmt: skip
     monkeypatch.setattr(
-        desk.ledger.moves, "sent", lambda _database, since: [row for row in rows if row.intended_at > since]
+        desk.ledger.moves, "sent_statements", lambda _database, since: [row for row in rows if row.intended_at > since]
     )
     heat = situation_of(picture, DATABASE, desk.ledger, DATABASE.policy_settings(), now).heat
     assert heat.colder is not None
