@@ -1,4 +1,4 @@
-"""The first steps as README tells them: look next to a young daemon, let it act by a reload, approve at once."""
+"""The first steps of the documentation: look next to a young daemon, let it act by a reload, approve at once."""
 
 from __future__ import annotations
 

@@ -1,0 +1,26 @@
+"""README.md is short, and the benchmarks that pages name exist."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.bench.__main__ import MODULES
+from tests.docs.text import WRITTEN
+
+TWO_SCREENS = 110  # lines
+CALLED = re.compile(r"python -m tests\.bench(?:\.| )(?!NAME)([a-z_.]+)|\| `((?:lab|policy)[._][a-z_]+)` \|")
+
+
+def test_the_readme_fits_on_two_screens() -> None:
+    """A newcomer reads it to the end; what does not fit belongs to docs/."""
+    assert WRITTEN["README.md"].count("\n") <= TWO_SCREENS
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/pages/measured.md"])
+def test_benchmarks_exist(name: str) -> None:
+    """Each figure names a benchmark that can be run."""
+    named = {dotted or column for dotted, column in CALLED.findall(WRITTEN[name])}
+    assert len(named) >= 5
+    assert {bench.rstrip(".") for bench in named} <= {*MODULES}
