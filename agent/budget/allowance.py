@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from agent.budget.copy_history import Used
 from agent.config import DatabaseConfig
-from connectors.amounts import format_bytes, format_seconds
+from connectors.formatting import format_bytes, format_seconds
 from policies.calendar import Calendar
 
 LOOK_AHEAD = timedelta(days=30)  # in which the longest window is looked for: holds every weekly one, holidays aside

@@ -14,7 +14,7 @@ from agent.ledger import Ledger
 from agent.ledger.state_names import STATUS
 from agent.model.units_of_measure import format_when
 from agent.service.snapshot import STALE_SAMPLES
-from connectors.amounts import format_seconds
+from connectors.formatting import format_seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from agent.cli.session import Session
 from agent.service.watch import Watch
-from connectors.amounts import format_seconds
+from connectors.formatting import format_seconds
 
 LONGEST_NAP_SECONDS = 0.25  # between looks at the progress bar
 PARTS = 6  # of a look: how much demand varies shows between samples ...

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from agent.config.errors import Location
 from agent.config.mistakes import Mistake
 from agent.config.tiers import TierConfig
-from connectors.amounts import format_seconds
+from connectors.formatting import format_seconds
 
 SECRET_KEY = re.compile(r"(password|passwd|passphrase|passwort|pwd|secret|token)$", re.IGNORECASE)
 SECRET_TEXT = re.compile(r"(password|pwd)\s*=\s*\S|://[^/@\s]*:[^/@\s]+@", re.IGNORECASE)

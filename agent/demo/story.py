@@ -27,8 +27,8 @@ from agent.service.httpd import MetricsServer
 from agent.service.metrics import AgentCollector
 from agent.terminal.output import Column, Output
 from agent.terminal.wording import move_sql, print_moves, print_value, proposal_document
-from connectors.amounts import format_bytes, format_seconds
 from connectors.base import HotplaceError
+from connectors.formatting import format_bytes, format_seconds
 from connectors.model import Home
 from policies.model.plan import Verdict
 

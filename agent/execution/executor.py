@@ -28,8 +28,8 @@ from agent.ledger.grouping import dropped, group_of
 from agent.model.clock import beside
 from agent.model.states import ACTIONABLE, IN_PLACE, TO_BEGIN, UNFINISHED, MoveState
 from agent.planning.containers import without
-from connectors.amounts import format_seconds
 from connectors.base import Clock, Connector, ConnectorError, HotplaceError, LockNotObtained, Paused, Retry
+from connectors.formatting import format_seconds
 from connectors.model import Home, Space
 from policies.model.plan import MoveReason
 

@@ -15,8 +15,8 @@ from typing import Any
 from agent.execution.patience import Pauses
 from agent.ledger import Ledger, MoveRow
 from agent.ledger.state_names import LEFTOVERS
-from connectors.amounts import format_bytes
 from connectors.base import Clock
+from connectors.formatting import format_bytes
 from connectors.model import Inspection
 
 LONGEST_PAUSE_SECONDS = 300.0  # between two looks at one

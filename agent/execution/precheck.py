@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from math import ceil
 
 from agent.ledger import MoveRow
-from connectors.amounts import format_bytes
+from connectors.formatting import format_bytes
 from connectors.model import Home, Inspection, Space
 from policies.demand.growth import MOST_RATIO
 from policies.model.plan import MoveReason

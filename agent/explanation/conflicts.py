@@ -12,7 +12,7 @@ from agent.explanation.decisions import last_situation
 from agent.ledger import Ledger, MoveRow, ProposalRow
 from agent.model.proposals import ProposedMove
 from agent.model.states import OPEN_PROPOSALS, OUTSTANDING, ProposalState
-from connectors.amounts import format_bytes
+from connectors.formatting import format_bytes
 from policies.storage.capacity import room_bytes
 
 NAMED = 3  # units that a sentence names

@@ -9,7 +9,7 @@ from math import log
 
 from agent.model.proposals import Proposal
 from agent.planning.planner import Planning
-from connectors.amounts import format_seconds
+from connectors.formatting import format_seconds
 from policies.benefit.foreground_wait import HOUR
 from policies.explanation.figures import Figures, figures_of
 from policies.model.plan import PlannedMove, PolicySettings

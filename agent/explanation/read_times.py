@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from connectors.amounts import format_seconds
+from connectors.formatting import format_seconds
 from policies.model.plan import Tier, TierSpeed
 
 

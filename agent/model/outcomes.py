@@ -7,7 +7,7 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
 
-from connectors.amounts import format_rate, format_seconds
+from connectors.formatting import format_rate, format_seconds
 
 
 class OutcomeVerdict(StrEnum):

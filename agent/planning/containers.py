@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from agent.config import DatabaseConfig
 from agent.model.proposals import Proposal, ProposedMove
 from agent.model.purposes import purpose_of_container
-from connectors.amounts import format_bytes
 from connectors.base import Connector, TakesOut
 from connectors.containers import ByHand, Container, find_container, others, room_in
+from connectors.formatting import format_bytes
 from connectors.model import Bundle, NoRoute, Route, Space, UnitKind
 from policies.modes.dispatch import UnknownName
 from policies.storage.capacity import room_bytes

@@ -26,9 +26,9 @@ from agent.model.purposes import purpose_of
 from agent.planning.routing import RouteRefusals, find_routes
 from agent.planning.situation import PinRule, pins_of, situation_of, with_rest
 from agent.sampling.sampler import Picture
-from connectors.amounts import format_bytes
 from connectors.base import Connector, TellsCopies
 from connectors.effects import CopyHabits
+from connectors.formatting import format_bytes
 from connectors.model import Bools, Route
 from policies.benefit.copy_time import devices_of, usual_seconds
 from policies.benefit.costs import route_cost

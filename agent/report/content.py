@@ -15,7 +15,7 @@ from agent.ledger.rows import StepState
 from agent.model.outcomes import Outcome, outcome_json
 from agent.model.states import CARRIED_OUT
 from agent.terminal.throughput import forecast_document, forecast_facts
-from connectors.amounts import format_bytes, format_seconds
+from connectors.formatting import format_bytes, format_seconds
 
 DECISIONS = ("proposal.approved", "proposal.rejected", "move.struck", "move.asked.")  # events that name a person
 READ_AT_ONCE = 50  # proposals

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.model.units_of_measure import format_when
 from agent.report.content import Report
-from connectors.amounts import format_bytes, format_ratio, format_seconds
+from connectors.formatting import format_bytes, format_ratio, format_seconds
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from agent.config import Config, ConfigError, DatabaseConfig, Storage
 from agent.service.packages import package_folders, strangers
-from connectors.amounts import format_bytes, format_ratio
 from connectors.base import AuthenticationFailed, Clock, DriverMissing, HotplaceError, PrivilegeMissing
 from connectors.findings import Finding
+from connectors.formatting import format_bytes, format_ratio
 from connectors.model import Catalog, Identity, Space
 from connectors.settings import SecretUnavailable
 from policies.storage.capacity import room_bytes

@@ -13,7 +13,7 @@ from math import floor, log10
 
 import numpy as np
 
-from connectors.amounts import format_bytes, format_ratio, format_seconds
+from connectors.formatting import format_bytes, format_ratio, format_seconds
 
 NARROWEST, WIDEST = 40, 120  # columns of a terminal that are used
 HEIGHT = 14  # lines of the plot

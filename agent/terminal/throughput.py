@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agent.model.proposals import WorkForecast
-from connectors.amounts import format_rate, format_seconds
+from connectors.formatting import format_rate, format_seconds
 
 
 def forecast_facts(forecast: WorkForecast | None) -> list[tuple[str, str]]:

@@ -17,8 +17,8 @@ from agent.ledger.state_names import LEFT_WORSE
 from agent.logs import EventLog
 from agent.model.states import IN_PLACE, UNJUDGED, MoveState
 from agent.planning.undo import CannotUndo, propose_undo
-from connectors.amounts import format_seconds
 from connectors.base import Clock, Connector
+from connectors.formatting import format_seconds
 
 log = EventLog(__name__)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import Proposal
-from connectors.amounts import format_seconds
+from connectors.formatting import format_seconds
 from connectors.model import DatabaseDemand
 from policies.demand.workload import read_latency, wait_per_transaction
 from policies.sizing.forecast import session_seconds

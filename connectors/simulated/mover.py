@@ -6,7 +6,6 @@ import os
 import threading
 from dataclasses import dataclass
 
-from connectors.amounts import format_seconds
 from connectors.base import (
     CannotConnect,
     Clock,
@@ -21,6 +20,7 @@ from connectors.base import (
     StatementFailed,
     TimedOut,
 )
+from connectors.formatting import format_seconds
 from connectors.model import Progress, Route, Step
 from connectors.simulated.server.faults import FaultKind
 from connectors.simulated.server.language import Control, Move, SetLockTimeout, parse

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from connectors.amounts import format_bytes, format_seconds
 from connectors.figures import Role, RoleFigures
+from connectors.formatting import format_bytes, format_seconds
 from connectors.model import DatabaseDemand
 from policies.benefit.foreground_wait import HOUR
 from policies.model.plan import Advice, AdviceCode, PolicySettings, Situation, TierSpeed

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from connectors.amounts import format_seconds
 from connectors.figures import ROLE_FIGURES, RoleFigures, SpaceFigures
+from connectors.formatting import format_seconds
 from connectors.model import F64, I64, Bools, Counts, Interval, Sample
 
 OTHER_EPOCH = "other_epoch"

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from connectors.amounts import format_bytes, format_seconds
 from connectors.figures import Role
+from connectors.formatting import format_bytes, format_seconds
 from connectors.model import Bools, UnitKind
 from policies.benefit.foreground_wait import wait_per_hour
 from policies.benefit.roles import NOTICEABLE, advice_of_roles, own_waits

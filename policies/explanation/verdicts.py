@@ -8,7 +8,7 @@ from math import nan
 
 import numpy as np
 
-from connectors.amounts import format_bytes, format_rate, format_seconds
+from connectors.formatting import format_bytes, format_rate, format_seconds
 from connectors.model import NO_WIDE, Signal
 from policies.benefit.foreground_wait import move_cost_seconds, payback_seconds
 from policies.benefit.guards import hit_ratio, physical_reads, writes

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from connectors.amounts import format_bytes, format_seconds
+from connectors.formatting import format_bytes, format_seconds
 from connectors.model import Bools
 from policies.benefit.bundles import Bundles
 from policies.model.plan import LeftBehind, MoveReason, Pin, Situation

@@ -8,7 +8,7 @@ from math import ceil
 
 import numpy as np
 
-from connectors.amounts import format_bytes, format_seconds
+from connectors.formatting import format_bytes, format_seconds
 from connectors.model import I8, I64, Bools
 from policies.benefit.bundles import Bundles, bundles_of
 from policies.model.plan import Pin, Plan, PolicySettings, Situation

@@ -18,7 +18,7 @@ from agent.model.units_of_measure import (
     parse_ratio,
     parse_seconds,
 )
-from connectors.amounts import exact_bytes, format_bytes, format_ratio, format_seconds
+from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from agent.model.proposals import DIGEST_SHOWN
 from agent.model.states import WITHDRAWN, ProposalState
 from agent.terminal.exit_codes import CommandError, ExitCode
 from agent.terminal.wording import count_of_moves, print_statements, short_digest
-from connectors.amounts import format_bytes
+from connectors.formatting import format_bytes
 from policies.model.plan import MoveReason
 
 Reason = Annotated[str, typer.Option(help="Why, for the record.")]

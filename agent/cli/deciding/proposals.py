@@ -27,7 +27,7 @@ from agent.terminal.wording import (
     question,
     short_digest,
 )
-from connectors.amounts import format_bytes, format_seconds
+from connectors.formatting import format_bytes, format_seconds
 
 COLUMNS = (
     Column("id", number=True), Column("digest"), Column("state"), Column("for"), Column("moves", number=True),

@@ -16,7 +16,7 @@ from agent.report import Report, html_page, markdown_page, report_document, repo
 from agent.report.content import ProposalRecord, counted
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Column, Output
-from connectors.amounts import format_bytes
+from connectors.formatting import format_bytes
 
 COLUMNS = (
     Column("move", number=True), Column("unit"), Column("to"), Column("size", number=True), Column("state"),

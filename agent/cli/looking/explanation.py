@@ -15,7 +15,7 @@ from agent.ledger.state_names import decision_of_proposal
 from agent.model.units_of_measure import format_when
 from agent.terminal.exit_codes import CommandError, ExitCode
 from agent.terminal.wording import seconds_per_hour
-from connectors.amounts import format_bytes, format_ratio, format_seconds
+from connectors.formatting import format_bytes, format_ratio, format_seconds
 from policies.explanation.figures import Figures, figures_of
 from policies.explanation.verdicts import explain
 

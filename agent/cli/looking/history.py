@@ -20,7 +20,7 @@ from agent.model.units_of_measure import format_when
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Column
 from agent.terminal.wording import short_digest
-from connectors.amounts import format_bytes, format_rate, format_ratio, format_seconds
+from connectors.formatting import format_bytes, format_rate, format_ratio, format_seconds
 
 SHOWN = 50
 NOTE_THE_HEAD = "note the head elsewhere; audit verify --head HASH tells later whether all of it still stands"

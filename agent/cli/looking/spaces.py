@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from agent.terminal.output import Column, Output
-from connectors.amounts import format_bytes, format_ratio, format_seconds
+from connectors.formatting import format_bytes, format_ratio, format_seconds
 from policies.modes.spaces_after import Carried, SpacesAfter
 
 COLUMNS = (

@@ -25,7 +25,7 @@ from agent.model.units_of_measure import parse_seconds
 from agent.terminal.exit_codes import CommandError, ExitCode
 from agent.terminal.keys import read_key, single_keys
 from agent.terminal.output import Column, printable
-from connectors.amounts import format_bytes, format_seconds
+from connectors.formatting import format_bytes, format_seconds
 
 UNITS = 10
 ENOUGH = (b"q", b"Q", b"")  # keys that end the show; empty: the terminal has gone

@@ -14,7 +14,7 @@ from agent.ledger import AskRow, ClosedSpaceRow, Ledger, MoveRow
 from agent.ledger.state_names import PROGRESS, WAITING_MOVES
 from agent.model.states import MoveState
 from agent.model.units_of_measure import format_when
-from connectors.amounts import format_bytes, format_ratio, format_seconds
+from connectors.formatting import format_bytes, format_ratio, format_seconds
 
 BAR = 20  # characters
 

@@ -23,7 +23,7 @@ from agent.model.units_of_measure import format_when
 from agent.terminal.exit_codes import CommandError, ExitCode
 from agent.terminal.output import Column
 from agent.terminal.wording import seconds_per_hour
-from connectors.amounts import exact_bytes, format_bytes, format_ratio, format_seconds
+from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds
 from connectors.model import UnitKind
 from policies.explanation.figures import Figures, figures_of
 from policies.model.plan import Verdict

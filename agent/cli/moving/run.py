@@ -25,8 +25,8 @@ from agent.terminal.exit_codes import CommandError, ExitCode
 from agent.terminal.output import Column, Output
 from agent.terminal.wording import count_of_moves, expiry, question, seconds_per_hour, short_digest
 from agent.verification.left_worse import left_worse_of
-from connectors.amounts import format_bytes, format_seconds
 from connectors.base import HotplaceError
+from connectors.formatting import format_bytes, format_seconds
 
 NO_ROOM_KNOWN = "room in each tier: no daemon has sampled it yet; hotplace balance --type usage shows it as it is now"
 

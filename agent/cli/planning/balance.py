@@ -31,7 +31,7 @@ from agent.terminal.exit_codes import CommandError, ExitCode
 from agent.terminal.output import Column, Output
 from agent.terminal.throughput import forecast_facts
 from agent.terminal.wording import print_moves, print_statements, print_value, seconds_per_hour
-from connectors.amounts import exact_bytes, format_bytes, format_seconds
+from connectors.formatting import exact_bytes, format_bytes, format_seconds
 from policies.modes.dispatch import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, UnknownName, Usage
 from policies.modes.spaces_after import spaces_after
 

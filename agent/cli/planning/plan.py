@@ -30,7 +30,7 @@ from agent.terminal.wording import (
     seconds_per_hour,
     short_digest,
 )
-from connectors.amounts import format_bytes, format_seconds
+from connectors.formatting import format_bytes, format_seconds
 from policies.model.plan import Advice, Verdict
 
 HEAD = 10  # units of the ranking that are shown

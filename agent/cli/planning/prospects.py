@@ -12,7 +12,7 @@ from agent.ledger.state_names import PLANNED
 from agent.model.units_of_measure import format_when
 from agent.terminal.output import Output
 from agent.terminal.wording import print_moves, print_value, proposal_document
-from connectors.amounts import format_seconds
+from connectors.formatting import format_seconds
 
 CONDITIONS_SHOWN = 5  # moves whose conditions are written one by one; JSON has all of them
 

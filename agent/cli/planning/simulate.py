@@ -19,7 +19,7 @@ from agent.model.units_of_measure import format_when, parse_bytes, parse_seconds
 from agent.terminal.exit_codes import CommandError, ExitCode
 from agent.terminal.output import Column, Output
 from agent.what_if.simulation import Played, play, start_of
-from connectors.amounts import format_bytes, format_ratio, format_seconds
+from connectors.formatting import format_bytes, format_ratio, format_seconds
 from policies.calendar import parse_window
 from policies.model.plan import PolicySettings, Situation, TierSpeed
 

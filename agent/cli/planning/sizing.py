@@ -30,8 +30,8 @@ from agent.what_if.sizing import (
     fleet_document,
     ratio_of,
 )
-from connectors.amounts import exact_bytes, format_bytes, format_ratio, format_seconds
 from connectors.base import HotplaceError
+from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds
 from policies.benefit.foreground_wait import HOUR
 from policies.sizing.curve import Point, Sizing
 from policies.storage.purchase import WRITE_FACTORS, TierPrice, price_per

@@ -16,7 +16,7 @@ from agent.config import DatabaseConfig
 from agent.model.states import ACTIONABLE
 from agent.model.units_of_measure import format_when, parse_seconds
 from agent.sampling.trace import TraceFigures, TraceMark, read_figures, read_mark, write_mark
-from connectors.amounts import format_seconds
+from connectors.formatting import format_seconds
 
 trace = typer.Typer(no_args_is_help=True, epilog="Example: hotplace trace on --for 2h")
 app.add_typer(

@@ -13,7 +13,7 @@ from agent.cli.app import Group, command
 from agent.cli.session import Session, actor, interactive
 from agent.terminal.exit_codes import CommandError, ExitCode
 from agent.terminal.output import Output
-from connectors.amounts import format_seconds
+from connectors.formatting import format_seconds
 
 
 @command(Group.SET_UP, "hotplace demo --yes --json")

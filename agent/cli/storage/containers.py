@@ -11,8 +11,8 @@ from agent.cli.session import Session
 from agent.config import Storage
 from agent.terminal.exit_codes import CommandError, ExitCode
 from agent.terminal.output import Column
-from connectors.amounts import format_bytes
 from connectors.containers import Container
+from connectors.formatting import format_bytes
 from connectors.model import Space
 
 COLUMNS = (

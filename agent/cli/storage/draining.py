@@ -13,8 +13,8 @@ from agent.service.watch import Watch
 from agent.terminal.exit_codes import CommandError, ExitCode
 from agent.terminal.output import Output
 from agent.terminal.wording import print_moves, print_statements, proposal_document
-from connectors.amounts import format_bytes, format_seconds
 from connectors.containers import ByHand
+from connectors.formatting import format_bytes, format_seconds
 from connectors.model import NoRoute
 
 

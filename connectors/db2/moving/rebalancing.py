@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from connectors.amounts import format_seconds
 from connectors.base import CannotConnect, Clock, LockNotObtained, ObjectGone, OutcomeUnknown, Paused, StatementFailed
 from connectors.db2.moving.inspection import Rebalance, is_moving, read_rebalance, space_arrived
 from connectors.db2.reading.storage import Storage, TableSpace, read_storage
 from connectors.db2.routes.statements import SpaceChange
 from connectors.db2.session.sessions import ReadSession
 from connectors.db2.settings import Db2Settings
+from connectors.formatting import format_seconds
 from connectors.model import Step
 
 BACKUP = "BACKUP"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from connectors.amounts import format_bytes
 from connectors.db2.reading.names import Part, parse_key, parts_of, whole_of
 from connectors.db2.reading.storage import Storage, TableSpace
 from connectors.db2.reading.tables import TableFacts
 from connectors.db2.routes.restrictions import written_name
 from connectors.db2.routes.statements import Homes
 from connectors.db2.session.server import Server
+from connectors.formatting import format_bytes
 from connectors.model import Bundle
 
 LOG_RATIO = 1.1  # rows are inserted one by one and logged, as are the indexes built with them

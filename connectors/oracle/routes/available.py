@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from connectors.amounts import format_seconds
 from connectors.effects import FollowUp, Locked
+from connectors.formatting import format_seconds
 from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.oracle.reading.facts import Facts, IndexPiece
 from connectors.oracle.routes import statements

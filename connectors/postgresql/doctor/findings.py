@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from connectors.amounts import format_bytes
 from connectors.findings import Finding
+from connectors.formatting import format_bytes
 from connectors.model import Catalog
 from connectors.postgresql.doctor.unknown_files import unknown_files
 from connectors.postgresql.reading.replication import findings_on, read_replication

@@ -6,8 +6,8 @@ the file stays for ever, as large as it got, and on a small fast tablespace that
 
 from __future__ import annotations
 
-from connectors.amounts import format_bytes
 from connectors.findings import Finding
+from connectors.formatting import format_bytes
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession, Row
 

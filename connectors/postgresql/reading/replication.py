@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from connectors.amounts import format_bytes
 from connectors.findings import Finding
+from connectors.formatting import format_bytes
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import psycopg
 
-from connectors.amounts import format_seconds
 from connectors.base import (
     AuthenticationFailed,
     CannotConnect,
@@ -18,6 +17,7 @@ from connectors.base import (
     StatementFailed,
     TimedOut,
 )
+from connectors.formatting import format_seconds
 
 QUERY_CANCELED = "57014"  # PostgreSQL has one state for a time-out and a cancel; who asked tells them apart
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from connectors.amounts import format_bytes
 from connectors.base import PrivilegeMissing
+from connectors.formatting import format_bytes
 from connectors.model import NoRoute, Route
 from connectors.sqlserver.moving.resumable_operations import operations
 from connectors.sqlserver.reading.definition import Definition

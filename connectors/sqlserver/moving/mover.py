@@ -6,7 +6,6 @@ import threading
 
 import pyodbc
 
-from connectors.amounts import format_seconds
 from connectors.base import (
     Clock,
     Closing,
@@ -17,6 +16,7 @@ from connectors.base import (
     StatementFailed,
     TimedOut,
 )
+from connectors.formatting import format_seconds
 from connectors.model import Progress, Route, Step
 from connectors.sqlserver.moving.move_inspection import BuildInspector, FileInspector, MoveInspector
 from connectors.sqlserver.moving.progress import Pace, progress_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from connectors.amounts import format_seconds
+from connectors.formatting import format_seconds
 from connectors.model import Progress
 
 SURE_AFTER_SECONDS = 1.0  # a pace of less than that says nothing

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from connectors.amounts import format_seconds
 from connectors.base import Clock, ConnectorError, PrivilegeMissing, TimedOut
 from connectors.figures import SpaceFigures
 from connectors.folding import Folding, busy
+from connectors.formatting import format_seconds
 from connectors.model import F64, I64, Sample
 from connectors.sqlserver.reading.keys import unit_ids
 from connectors.sqlserver.reading.roles import role_figures

@@ -9,8 +9,8 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from connectors.amounts import format_seconds
 from connectors.effects import FollowUp, Locked
+from connectors.formatting import format_seconds
 from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.sqlserver.reading.definition import NONCLUSTERED, NONCLUSTERED_COLUMNSTORE, Definition, IndexDefinition
 from connectors.sqlserver.routes import ddl

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from agent.ledger import MoveRow
 from agent.model.states import MoveState
-from connectors.amounts import format_bytes, format_seconds
+from connectors.formatting import format_bytes, format_seconds
 from policies.model.plan import Pin
 from tests.bench.lab.figures import say, table
 from tests.bench.lab.headline import look_up

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from agent.ledger import MoveRow
-from connectors.amounts import format_seconds
+from connectors.formatting import format_seconds
 from tests.bench.lab.figures import say, table
 from tests.bench.lab.headline import SSD_SHARE, tables, workload
 from tests.bench.lab.hotplace import FULL_POLICY, Hotplace, watching

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from connectors.amounts import format_bytes
+from connectors.formatting import format_bytes
 from tests.cli.site import Site
 
 ARCHIVE = '"shop"."archive_2019"'
