@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from connectors.figures import SpaceFigures
 from connectors.model import F64, Bools, DatabaseDemand, Demand, Interval, Signal
+from connectors.storage_io import SpaceFigures
 
 
 def demand_of(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from connectors.containers import Container
 from connectors.effects import FollowUp, Kept, Locked, LogVolume, Transfer
-from connectors.figures import RoleFigures, SpaceFigures
+from connectors.storage_io import RoleFigures, SpaceFigures
 
 F64 = NDArray[np.float64]
 F32 = NDArray[np.float32]

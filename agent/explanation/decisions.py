@@ -20,8 +20,8 @@ from agent.ledger import Ledger
 from agent.ledger.state_names import DECISION, PROPOSAL_DECISIONS, decision_of_proposal
 from agent.model.states import DECIDED_PROPOSALS, OPEN_PROPOSALS
 from agent.planning.planner import Planning
-from connectors.figures import RoleFigures
 from connectors.model import DatabaseDemand, Space, UnitTable
+from connectors.storage_io import RoleFigures
 from connectors.texts import Texts
 from policies.model.plan import HeatView, Plan, PolicySettings, RouteCost, Situation, Tier
 from policies.modes.dispatch import plan_mode

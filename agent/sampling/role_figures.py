@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from connectors.figures import ROLE_FIGURES, Role, RoleFigures
+from connectors.storage_io import ROLE_FIGURES, Role, RoleFigures
 
 
 def roles_document(roles: Iterable[RoleFigures]) -> list[dict[str, Any]]:

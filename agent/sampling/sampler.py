@@ -29,9 +29,9 @@ from agent.ledger.state_names import (
 from agent.sampling.role_figures import roles_document, roles_from_document
 from agent.sampling.trace import Tracer, traced_heat
 from connectors.base import Clock, Connector
-from connectors.figures import RoleFigures
 from connectors.formatting import format_seconds
 from connectors.model import F64, I64, Bools, Catalog, DatabaseDemand, Demand, Interval, Sample, Signal
+from connectors.storage_io import RoleFigures
 from policies.benefit import device
 from policies.benefit.costs import Disturbed
 from policies.demand import drift, growth, heat, renamed_units, seasons

@@ -16,8 +16,8 @@ from agent.explanation.ranking import Standing
 from agent.explanation.read_times import read_times_document
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.sampling.sampler import Cycle
-from connectors.figures import RoleFigures
 from connectors.model import Identity
+from connectors.storage_io import RoleFigures
 from policies.model.plan import Plan
 
 STALE_SAMPLES = 3  # a database without a sample for this many sampling periods is not watched as it should be

@@ -6,11 +6,11 @@ import numpy as np
 
 from connectors.base import TimedOut
 from connectors.containers import Container
-from connectors.figures import Role, RoleFigures
 from connectors.model import I64, Catalog, Sample, Space, UnitTable
 from connectors.simulated.server.faults import FaultKind
 from connectors.simulated.server.units import COUNTERS
 from connectors.simulated.server.world import World
+from connectors.storage_io import Role, RoleFigures
 
 SERVER_SECONDS_PER_UNIT = 2e-6  # what reading a unit's counters costs a real server (PostgreSQL: 64 ms for 40,000)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from connectors.figures import Role, RoleFigures
 from connectors.formatting import format_bytes, format_seconds
 from connectors.model import DatabaseDemand
+from connectors.storage_io import Role, RoleFigures
 from policies.benefit.foreground_wait import HOUR
 from policies.model.plan import Advice, AdviceCode, PolicySettings, Situation, TierSpeed
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from connectors.figures import ROLE_FIGURES, RoleFigures, SpaceFigures
 from connectors.formatting import format_seconds
 from connectors.model import F64, I64, Bools, Counts, Interval, Sample
+from connectors.storage_io import ROLE_FIGURES, RoleFigures, SpaceFigures
 
 OTHER_EPOCH = "other_epoch"
 CLOCK_STOOD_STILL = "clock_stood_still"

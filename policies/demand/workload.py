@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from connectors.figures import ROLE_FIGURES, Role, RoleFigures
 from connectors.model import DatabaseDemand
+from connectors.storage_io import ROLE_FIGURES, Role, RoleFigures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

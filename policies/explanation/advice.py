@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from connectors.figures import Role
 from connectors.formatting import format_bytes, format_seconds
 from connectors.model import Bools, UnitKind
+from connectors.storage_io import Role
 from policies.benefit.foreground_wait import wait_per_hour
 from policies.benefit.roles import NOTICEABLE, advice_of_roles, own_waits
 from policies.model.density import compute_density

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
-from connectors.figures import RoleFigures
 from connectors.model import F32, F64, I8, I32, I64, Bools, DatabaseDemand, Space, UnitTable
+from connectors.storage_io import RoleFigures
 
 
 class Pin(IntEnum):

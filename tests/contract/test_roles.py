@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from connectors.base import Connector
-from connectors.figures import Role, RoleFigures
 from connectors.model import Demand
+from connectors.storage_io import Role, RoleFigures
 from policies.benefit.roles import advice_of_roles, is_measured
 from policies.explanation.advice import advice_of
 from policies.model.plan import AdviceCode, PolicySettings

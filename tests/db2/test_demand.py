@@ -20,8 +20,8 @@ from connectors.db2.reading.sampler import (
     space_key,
 )
 from connectors.db2.session.sessions import Row
-from connectors.figures import Role
 from connectors.model import Demand, Interval, Signal
+from connectors.storage_io import Role
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 HOMES = Homes(np.array([1, 2, 3, 9], dtype=np.int64), np.array([4, 4, 5, 5], dtype=np.int64))

@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from connectors.figures import SpaceFigures
 from connectors.model import Catalog, Demand, Interval, Signal, Space, UnitTable
 from connectors.oracle.reading import demand
 from connectors.oracle.reading.catalog import Shape
 from connectors.oracle.reading.demand import share_of_waits
 from connectors.oracle.reading.sampler import COUNTERS, SEGMENT, by_object, database_figures, space_figures
+from connectors.storage_io import SpaceFigures
 
 NAN = float("nan")
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)

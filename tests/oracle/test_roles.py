@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from connectors.figures import Role, RoleFigures
 from connectors.findings import Severity
 from connectors.oracle.reading.roles import role_figures
+from connectors.storage_io import Role, RoleFigures
 from policies.demand.counter_deltas import Gap, difference
 from tests.labs.oracle.harness import PASSWORD, OracleHarness, running_harness
 from tests.labs.oracle.model import Quirks

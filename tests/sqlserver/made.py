@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from connectors.figures import SpaceFigures
 from connectors.model import Bundle, Catalog, Interval, Space, UnitKind, UnitTable
 from connectors.settings import SecretSource
 from connectors.sqlserver.reading.definition import (
@@ -26,6 +25,7 @@ from connectors.sqlserver.reading.definition import (
 from connectors.sqlserver.reading.keys import Name
 from connectors.sqlserver.reading.sampler import COUNTERS
 from connectors.sqlserver.settings import SqlserverSettings
+from connectors.storage_io import SpaceFigures
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 OWNER = Owner(77, "U", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, None, 0, "FULL", "READ_WRITE")

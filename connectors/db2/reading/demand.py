@@ -17,8 +17,8 @@ import numpy as np
 from connectors.db2.reading.catalog import Homes
 from connectors.db2.reading.sampler import BACKUPS, UNCOUNTED, space_key
 from connectors.demands import demand_of
-from connectors.figures import SpaceFigures
 from connectors.model import F64, I64, SIGNALS, Bools, Demand, Interval, Signal
+from connectors.storage_io import SpaceFigures
 
 ESTIMATED = frozenset({Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE})
 NOWHERE = -1

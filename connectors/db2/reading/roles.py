@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from connectors.db2.reading.space_counters import MILLISECONDS, SpaceTotals
 from connectors.db2.session.sessions import Row
-from connectors.figures import Role, RoleFigures
 from connectors.model import F64
+from connectors.storage_io import Role, RoleFigures
 
 TEMPORARY = frozenset({"SYSTEMP", "USRTEMP"})
 LOG = "transaction log"

@@ -14,8 +14,8 @@ from connectors.db2.reading.roles import log_figures, temporary_figures
 from connectors.db2.reading.space_counters import MILLISECONDS, columns_of, space_totals
 from connectors.db2.session.queries import query
 from connectors.db2.session.sessions import ReadSession, Row
-from connectors.figures import RoleFigures, SpaceFigures
 from connectors.model import F64, Sample
+from connectors.storage_io import RoleFigures, SpaceFigures
 
 DISTURBING = frozenset({"BACKUP", "RESTORE", "LOAD", "REORG", "RUNSTATS", "REDISTRIBUTE"})
 BACKUPS = "backups_seen"

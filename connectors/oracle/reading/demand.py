@@ -29,10 +29,10 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.demands import demand_of
-from connectors.figures import SpaceFigures
 from connectors.model import F64, I64, SIGNALS, Bools, Catalog, Demand, Interval, Signal
 from connectors.oracle.reading.catalog import Shape
 from connectors.oracle.reading.sampler import BATCH_WAITS, SEGMENT, SINGLE_WAITS
+from connectors.storage_io import SpaceFigures
 
 ESTIMATED = frozenset({Signal.LOGICAL_READ, Signal.SYNC_READ, Signal.PREFETCHED_READ})
 LARGEST_CALL_BYTES = 1 << 20

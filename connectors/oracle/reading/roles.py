@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import nan
 
-from connectors.figures import Role, RoleFigures
 from connectors.oracle.session.sessions import Row
+from connectors.storage_io import Role, RoleFigures
 
 MICROSECONDS = 1e-6
 _COLUMNS = ("reads", "read_seconds", "writes", "write_seconds", "waited_seconds", "written_bytes")

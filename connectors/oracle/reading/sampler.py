@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from connectors.base import Clock, ConnectorError, PrivilegeMissing
-from connectors.figures import RoleFigures, SpaceFigures
 from connectors.folding import Folding
 from connectors.model import F64, I64, Sample
 from connectors.oracle.reading.roles import role_figures
@@ -17,6 +16,7 @@ from connectors.oracle.reading.spaces import place_of
 from connectors.oracle.session.instances import Instances
 from connectors.oracle.session.server import CONTAINERS_SINCE, Server
 from connectors.oracle.session.sessions import Row
+from connectors.storage_io import RoleFigures, SpaceFigures
 
 SINGLE_WAITS, BATCH_WAITS = "single_block_waits", "batch_read_waits"
 SEGMENT = "segment_ids"  # no counter of work: another one after a move or truncate, see by_object

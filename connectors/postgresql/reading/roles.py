@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from connectors.figures import Role, RoleFigures
 from connectors.postgresql.session.sessions import Row
+from connectors.storage_io import Role, RoleFigures
 
 LOG_BY_OBJECT, TEMPORARY_TABLES = 180000, 160000  # versions whose pg_stat_io knows the log, and temporary tables
 _TIMES = ("read_seconds", "write_seconds", "waited_seconds")

@@ -20,10 +20,10 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.demands import demand_of
-from connectors.figures import SpaceFigures
 from connectors.model import F64, I64, SIGNALS, Catalog, DatabaseDemand, Demand, Interval, Signal
 from connectors.sqlserver.reading.sampler import BACKUP, BYTES_FIGURE, SWEEP
 from connectors.sqlserver.reading.spaces import PAGE
+from connectors.storage_io import SpaceFigures
 
 ESTIMATED = frozenset({Signal.LOGICAL_READ, Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE})
 

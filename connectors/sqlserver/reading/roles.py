@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from connectors.figures import Role, RoleFigures
 from connectors.sqlserver.session.sessions import Row
+from connectors.storage_io import Role, RoleFigures
 
 MILLISECONDS = 1e-3
 LOG, TEMP, WAIT = "log", "temp", "wait"

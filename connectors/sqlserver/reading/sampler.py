@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from connectors.base import Clock, ConnectorError, PrivilegeMissing, TimedOut
-from connectors.figures import SpaceFigures
 from connectors.folding import Folding, busy
 from connectors.formatting import format_seconds
 from connectors.model import F64, I64, Sample
 from connectors.sqlserver.reading.keys import unit_ids
 from connectors.sqlserver.reading.roles import role_figures
 from connectors.sqlserver.session.sessions import ReadSession, Row
+from connectors.storage_io import SpaceFigures
 
 COUNTERS = (
     "io_waits",  # a session waited for a page to come from storage

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connectors.effects import FollowUp, Locked, LogVolume
-from connectors.figures import Role, RoleFigures
 from connectors.model import Bundle, DatabaseDemand, Route, UnitKind
+from connectors.storage_io import Role, RoleFigures
 from policies.benefit.costs import log_rate, route_cost
 from policies.benefit.foreground_wait import move_cost_seconds
 from policies.explanation.figures import figures_of

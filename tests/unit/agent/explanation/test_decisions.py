@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from agent.explanation.decisions import decision_arrays, decision_from_arrays
 from agent.ledger.file.codec import decode_arrays, encode_arrays
-from connectors.figures import Role, RoleFigures
+from connectors.storage_io import Role, RoleFigures
 from policies.explanation.figures import figures_of
 from policies.explanation.verdicts import explain
 from policies.model.plan import TierLimits

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.figures import SpaceFigures
 from connectors.model import DatabaseDemand
+from connectors.storage_io import SpaceFigures
 from policies.benefit.device import (
     PRIOR_ERROR,
     DeviceState,

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from connectors.figures import Role, RoleFigures
 from connectors.model import DatabaseDemand, UnitKind
+from connectors.storage_io import Role, RoleFigures
 from policies.demand.counter_deltas import Gap, difference
 from policies.demand.workload import RecentWork, WorkInterval
 from policies.explanation.advice import advice_of, cached_wait
