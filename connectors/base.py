@@ -26,7 +26,6 @@ from types import TracebackType
 from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from connectors.containers import ByHand
-from connectors.effects import CopyHabits
 from connectors.findings import Capability, Finding
 from connectors.model import (
     I64,
@@ -43,6 +42,7 @@ from connectors.model import (
     Sample,
     Step,
 )
+from connectors.move_effects import CopyHabits
 
 
 class Retry(StrEnum):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from connectors.containers import Container
-from connectors.effects import FollowUp, Kept, Locked, LogVolume, Transfer
+from connectors.move_effects import FollowUp, Kept, Locked, LogVolume, Transfer
 from connectors.storage_io import RoleFigures, SpaceFigures
 
 F64 = NDArray[np.float64]

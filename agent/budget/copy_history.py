@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from agent.ledger import SentRow, StepRow, StepState
 from agent.model.proposals import ProposedMove
 from agent.model.states import CARRIED_OUT
-from connectors.effects import Locked
 from connectors.model import Space
+from connectors.move_effects import Locked
 from policies.benefit.copy_time import Taught, copy_factors, factor_of
 from policies.benefit.costs import Copy
 from policies.calendar import Opening

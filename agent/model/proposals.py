@@ -16,8 +16,8 @@ from typing import Any, Self
 
 from pydantic import TypeAdapter
 
-from connectors.effects import Locked
 from connectors.model import Route
+from connectors.move_effects import Locked
 from policies.model.plan import MoveReason, RouteCost
 from policies.sizing.forecast import Forecast
 

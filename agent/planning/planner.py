@@ -27,9 +27,9 @@ from agent.planning.routing import RouteRefusals, find_routes
 from agent.planning.situation import PinRule, pins_of, situation_of, with_rest
 from agent.sampling.sampler import Picture
 from connectors.base import Connector, TellsCopies
-from connectors.effects import CopyHabits
 from connectors.formatting import format_bytes
 from connectors.model import Bools, Route
+from connectors.move_effects import CopyHabits
 from policies.benefit.copy_time import devices_of, usual_seconds
 from policies.benefit.costs import route_cost
 from policies.benefit.foreground_wait import move_cost_seconds

@@ -12,9 +12,9 @@ from agent.model.units_of_measure import format_when
 from agent.planning.containers import CONTAINER
 from agent.terminal.output import Column, Output
 from agent.terminal.throughput import forecast_document, forecast_facts
-from connectors.effects import Locked
 from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds
 from connectors.model import Route
+from connectors.move_effects import Locked
 from policies.model.plan import MoveReason, missed_wait_ratio
 
 _COSTS = "log_seconds", "blocked_seconds", "follow_up_seconds"  # beside copying

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ipaddress import ip_address
 
 from connectors.base import Clock, Lease, Mover
-from connectors.effects import CopyHabits
 from connectors.findings import Capability, Finding
 from connectors.model import (
     I64,
@@ -20,6 +19,7 @@ from connectors.model import (
     Route,
     Sample,
 )
+from connectors.move_effects import CopyHabits
 from connectors.postgresql.doctor import findings
 from connectors.postgresql.moving import inspection, lease
 from connectors.postgresql.moving.blockers import find_blockers

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.base import CannotConnect, Clock
-from connectors.effects import CopyHabits
 from connectors.findings import Capability, Finding
 from connectors.model import I64, Bundle, Catalog, Demand, Identity, Inspection, Interval, NoRoute, Route, Sample
+from connectors.move_effects import CopyHabits
 from connectors.simulated import doctor, routes, sampler
 from connectors.simulated.demand import classify
 from connectors.simulated.lease import WorldLease

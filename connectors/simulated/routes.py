@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from connectors.base import ObjectGone
-from connectors.effects import Locked, Transfer
 from connectors.model import Bundle, Home, Inspection, NoRoute, Route, Step, UnitKind
+from connectors.move_effects import Locked, Transfer
 from connectors.simulated.server.language import quote
 from connectors.simulated.server.placement import ONLINE_ROOM, WORD
 from connectors.simulated.server.world import World

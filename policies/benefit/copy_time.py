@@ -25,8 +25,8 @@ from math import exp, log
 
 import numpy as np
 
-from connectors.effects import CopyHabits, Locked, Transfer
 from connectors.model import F32, F64, I64, DatabaseDemand, Route, Signal, UnitKind, UnitTable
+from connectors.move_effects import CopyHabits, Locked, Transfer
 from policies.benefit.foreground_wait import wait_weights
 from policies.model.plan import CopyFactor, PolicySettings, Situation, TierSpeed
 

@@ -14,8 +14,8 @@ from math import exp, log
 
 import numpy as np
 
-from connectors.effects import Locked
 from connectors.model import I64, DatabaseDemand, Route, Signal
+from connectors.move_effects import Locked
 from connectors.storage_io import Role, RoleFigures
 from policies.benefit.copy_time import Device, Taught, around_seconds, copy_factors, factor_of, route_seconds
 from policies.benefit.foreground_wait import waiting_sessions

@@ -18,8 +18,8 @@ from connectors.base import (
     SpaceFull,
     StatementFailed,
 )
-from connectors.effects import Locked, LogVolume
 from connectors.model import Home, NoRoute, Route, Step
+from connectors.move_effects import Locked, LogVolume
 from tests.contract.asking import bundle_of, route_to, run
 from tests.contract.harness import Ability, EngineHarness, Pausing, PlayTable
 

@@ -7,8 +7,8 @@ import time
 import numpy as np
 import psycopg
 
-from connectors.effects import CopyHabits
 from connectors.model import SIGNALS, Catalog, DatabaseDemand
+from connectors.move_effects import CopyHabits
 from connectors.postgresql.connector import PostgresqlConnector
 from policies.benefit.copy_time import around_seconds, route_seconds
 from policies.model.plan import HeatView, PolicySettings, Situation, Tier, TierSpeed

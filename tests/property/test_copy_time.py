@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.effects import Transfer
+from connectors.move_effects import Transfer
 from policies.benefit.copy_time import MOST_FACTOR, Device, Taught, copy_factors, transfer_seconds
 from policies.model.plan import PolicySettings, TierSpeed
 

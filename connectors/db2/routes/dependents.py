@@ -12,7 +12,7 @@ from connectors.db2.reading.names import parse_key
 from connectors.db2.reading.tables import IndexFacts, TableFacts
 from connectors.db2.routes.restrictions import written_name
 from connectors.db2.routes.written import revalidate
-from connectors.effects import Kept
+from connectors.move_effects import Kept
 
 INDEX, STATISTICS = "index ", "statistics of "
 COLLECTED, GRANTED = "collected", "granted"

@@ -11,8 +11,8 @@ from connectors.db2.routes.statements import Tagged, rebalance, reduce_space, sw
 from connectors.db2.routes.table_move import lock_timeout
 from connectors.db2.routes.written import packages_to_rebind, rebinds, redirected_restore, temporary_space
 from connectors.db2.settings import Db2Settings
-from connectors.effects import FollowUp, Locked
 from connectors.model import Bundle, NoRoute, Route, Step
+from connectors.move_effects import FollowUp, Locked
 
 REBIND = "static packages keep their old access plans until they are bound again (REBIND); the list:"
 

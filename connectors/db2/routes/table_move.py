@@ -24,8 +24,8 @@ from connectors.db2.routes.table_room import (
 )
 from connectors.db2.routes.written import detach_attach
 from connectors.db2.settings import Db2Settings
-from connectors.effects import FollowUp, Locked
 from connectors.model import Bundle, NoRoute, Route
+from connectors.move_effects import FollowUp, Locked
 
 _PURPOSES = {
     "INIT": "make the target and the triggers that note changes of",

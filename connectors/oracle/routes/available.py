@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from connectors.effects import FollowUp, Locked
 from connectors.formatting import format_seconds
 from connectors.model import Bundle, NoRoute, Route, Step
+from connectors.move_effects import FollowUp, Locked
 from connectors.oracle.reading.facts import Facts, IndexPiece
 from connectors.oracle.routes import statements
 from connectors.oracle.routes.notes import is_rebuildable, log_bytes, notes_of_move, warnings_of

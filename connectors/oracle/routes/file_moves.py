@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from connectors.effects import Locked
 from connectors.model import Bundle, Home, NoRoute, Route, Step
+from connectors.move_effects import Locked
 from connectors.oracle.reading.names import quote
 from connectors.oracle.reading.spaces import DataFile
 from connectors.oracle.routes import statements

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from connectors.effects import Locked
 from connectors.formatting import format_seconds
 from connectors.model import Blocker, Route
+from connectors.move_effects import Locked
 from connectors.postgresql.moving.relation import Relation, find_relation
 from connectors.postgresql.reading.replication import prolonging, read_replication
 from connectors.postgresql.session.queries import query

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 from psycopg import sql
 
-from connectors.effects import CopyHabits, Locked, Transfer
 from connectors.formatting import format_seconds
 from connectors.model import Bundle, NoRoute, Route, Step
+from connectors.move_effects import CopyHabits, Locked, Transfer
 from connectors.postgresql.moving.relation import INDEX, MATERIALIZED_VIEW, Relation
 from connectors.postgresql.reading.replication import Replication, notes_on, prolonging
 from connectors.postgresql.session.sessions import milliseconds

@@ -9,9 +9,9 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from connectors.effects import FollowUp, Locked
 from connectors.formatting import format_seconds
 from connectors.model import Bundle, NoRoute, Route, Step
+from connectors.move_effects import FollowUp, Locked
 from connectors.sqlserver.reading.definition import NONCLUSTERED, NONCLUSTERED_COLUMNSTORE, Definition, IndexDefinition
 from connectors.sqlserver.routes import ddl
 from connectors.sqlserver.routes.online import Server, may_be_paused, may_build_online, may_have_twin

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from connectors.effects import Locked
 from connectors.model import Bundle, NoRoute, Route, Step
+from connectors.move_effects import Locked
 from connectors.sqlserver.reading.disks import disk_of, folder_of
 from connectors.sqlserver.reading.keys import IDENTIFIER, unquote
 from connectors.sqlserver.reading.spaces import File

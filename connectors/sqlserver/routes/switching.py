@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from connectors.effects import Locked
 from connectors.model import Bundle, NoRoute
+from connectors.move_effects import Locked
 from connectors.sqlserver.reading.definition import (
     CLUSTERED,
     HEAP,

@@ -18,8 +18,8 @@ from connectors.db2.routes.restrictions import refusal, remarks
 from connectors.db2.routes.table_move import table_route
 from connectors.db2.routes.table_room import Room, homes_after, made_beside
 from connectors.db2.session.sessions import ReadSession
-from connectors.effects import Kept
 from connectors.model import Home, NoRoute, Route, UnitKind
+from connectors.move_effects import Kept
 from tests.contract.asking import bundle_of, route_to, run
 from tests.db2.conftest import Connect, names_asked
 from tests.db2.facts import FAST_SPACE, INDEX, PLAIN_INDEX, SETTINGS, SPACE, TABLE, bundle, table

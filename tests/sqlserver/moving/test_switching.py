@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from connectors.effects import Locked
 from connectors.model import NoRoute, Route
+from connectors.move_effects import Locked
 from connectors.sqlserver.reading.definition import (
     CLUSTERED_COLUMNSTORE,
     HEAP,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.effects import FollowUp, Locked, LogVolume
 from connectors.model import Bundle, DatabaseDemand, Route, UnitKind
+from connectors.move_effects import FollowUp, Locked, LogVolume
 from connectors.storage_io import Role, RoleFigures
 from policies.benefit.costs import log_rate, route_cost
 from policies.benefit.foreground_wait import move_cost_seconds

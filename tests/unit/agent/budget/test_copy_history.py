@@ -20,8 +20,8 @@ from agent.budget.copy_history import (
 from agent.ledger import SentRow, StepRow, StepState
 from agent.model.proposals import ProposedMove
 from agent.model.states import MoveState
-from connectors.effects import Locked
 from connectors.model import Space
+from connectors.move_effects import Locked
 from policies.benefit.copy_time import MOST_FACTOR, PRIOR_MOVES
 from policies.calendar import Opening
 from policies.model.plan import MoveReason, RouteCost, Tier, TierLimits

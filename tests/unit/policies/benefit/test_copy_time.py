@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from connectors.effects import CopyHabits, Locked, Transfer
 from connectors.model import Bundle, DatabaseDemand, Route, Step, UnitKind
+from connectors.move_effects import CopyHabits, Locked, Transfer
 from policies.benefit.copy_time import (
     STATEMENT_SECONDS,
     Device,
