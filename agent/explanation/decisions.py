@@ -22,7 +22,7 @@ from agent.model.states import DECIDED_PROPOSALS, OPEN_PROPOSALS
 from agent.planning.planner import Planning
 from connectors.model import DatabaseDemand, Space, UnitTable
 from connectors.storage_io import RoleFigures
-from connectors.texts import Texts
+from connectors.string_column import StringColumn
 from policies.model.plan import HeatView, Plan, PolicySettings, RouteCost, Situation, Tier
 from policies.modes.dispatch import plan_mode
 
@@ -138,7 +138,7 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
         arrays["situation.growth"] = situation.growth
     if situation.copy_seconds is not None:
         arrays["situation.copy_seconds"] = situation.copy_seconds
-    arrays |= Texts.of(units.key).arrays("keys")
+    arrays |= StringColumn.of(units.key).arrays("keys")
     arrays["few"] = _text(_FEW.dump_python(few))
     return arrays
 
@@ -155,7 +155,7 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
     heat = {name: arrays.get(f"heat.{name}") for name in _HEAT}
     situation = Situation(
         units=UnitTable(
-            key=Texts.from_arrays(arrays, "keys"),
+            key=StringColumn.from_arrays(arrays, "keys"),
             wide=arrays.get("units.wide"),
             wide_names=few.wide_names,
             **columns,

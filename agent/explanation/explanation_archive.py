@@ -16,7 +16,7 @@ from agent.ledger import Ledger
 from agent.ledger.state_names import explanation_of_proposal
 from agent.planning.planner import Planning
 from connectors.model import I64
-from connectors.texts import Texts
+from connectors.string_column import StringColumn
 from policies.explanation.figures import Figures, figures_of
 from policies.explanation.verdicts import explain
 from policies.model.plan import Verdict
@@ -30,8 +30,8 @@ class ArchivedExplanation:
     """Sentences and numbers of the day, one of each for a key."""
 
     at: datetime
-    keys: Texts
-    sentences: Texts
+    keys: StringColumn
+    sentences: StringColumn
     figures: tuple[Figures, ...]
 
 
@@ -46,8 +46,8 @@ def archive_explanation(ledger: Ledger, database: str, planning: Planning, numbe
         explanation_of_proposal(number),
         planning.made_at,
         {
-            **Texts.of(situation.units.key[row] for row in rows).arrays("keys"),
-            **Texts.of(explain(situation, plan, row, settings) for row in rows).arrays("sentences"),
+            **StringColumn.of(situation.units.key[row] for row in rows).arrays("keys"),
+            **StringColumn.of(explain(situation, plan, row, settings) for row in rows).arrays("sentences"),
             "verdict": plan.verdict[rows],
             **columns,
         },
@@ -68,7 +68,10 @@ def recall_told(ledger: Ledger, database: str, number: int) -> ArchivedExplanati
         for row in range(count)
     )
     return ArchivedExplanation(
-        at=at, keys=Texts.from_arrays(arrays, "keys"), sentences=Texts.from_arrays(arrays, "sentences"), figures=figures
+        at=at,
+        keys=StringColumn.from_arrays(arrays, "keys"),
+        sentences=StringColumn.from_arrays(arrays, "sentences"),
+        figures=figures,
     )
 
 

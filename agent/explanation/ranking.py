@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from agent.ledger import Column, Later, Pieces
 from agent.planning.planner import Planning
 from connectors.model import F64, I8, I32, I64, Signal
-from connectors.texts import Texts
+from connectors.string_column import StringColumn
 from policies.benefit.foreground_wait import HOUR
 from policies.benefit.sessions import most_waiting
 from policies.explanation.verdicts import explain
@@ -28,7 +28,7 @@ EXPLAINED = 200  # units at the top whose verdict is kept as a sentence; for the
 class Ranking:
     """Every unit with its numbers and verdict, the most valuable first."""
 
-    key: Texts
+    key: StringColumn
     size_bytes: I64
     kind: I8
     space: I32  # row of space_names
@@ -146,7 +146,7 @@ class Ordered:
     def arrays(self) -> dict[str, Column]:
         """The ranking for the ledger; the few texts as the bytes of a JSON list."""
         arrays: dict[str, Column] = {name: Later(partial(self._column, name), self._rows) for name in _COLUMNS}
-        keys, (run, ends) = Texts.of(self._planning.situation.units.key), Texts.names_of("key")
+        keys, (run, ends) = StringColumn.of(self._planning.situation.units.key), StringColumn.names_of("key")
         arrays[run], arrays[ends] = Pieces(partial(keys.pieces, self._rows), keys.nbytes), Later(keys.ends, self._rows)
         for name, texts in self._texts().items():
             arrays[name] = np.frombuffer(json.dumps(list(texts), ensure_ascii=False).encode(), dtype=np.uint8)
@@ -179,8 +179,8 @@ class Ordered:
         }
         return np.asarray(columns[name][rows])
 
-    def _keys(self, shown: int | None = None) -> Texts:
-        return Texts.of(self._planning.situation.units.key).take(self._rows[:shown])
+    def _keys(self, shown: int | None = None) -> StringColumn:
+        return StringColumn.of(self._planning.situation.units.key).take(self._rows[:shown])
 
     def _texts(self) -> dict[str, Any]:
         situation, plan, settings = self._planning.situation, self._planning.plan, self._planning.settings
@@ -201,4 +201,4 @@ def ranking_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Ranking:
     texts = {name: json.loads(arrays[name].tobytes().decode()) for name in _TEXTS}
     texts["space_names"], texts["tier_names"] = tuple(texts["space_names"]), tuple(texts["tier_names"])
     columns: dict[str, Any] = {name: arrays[name] for name in _COLUMNS}
-    return Ranking(key=Texts.from_arrays(arrays, "key"), **columns, **texts)
+    return Ranking(key=StringColumn.from_arrays(arrays, "key"), **columns, **texts)

@@ -12,7 +12,7 @@ from agent.ledger.file.database import Database
 from agent.ledger.file.key_index import KeyIndex
 from agent.ledger.file.schema import unit_slots
 from connectors.model import I64
-from connectors.texts import Texts
+from connectors.string_column import StringColumn
 
 ROWS_AT_ONCE = 500  # handed to the driver or taken from it in one go: an object each, which is memory
 
@@ -25,14 +25,16 @@ class Slots:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known: dict[str, Texts] = {}
+        self._known: dict[str, StringColumn] = {}
         self._lock = threading.Lock()
 
     def of(self, database: str, keys: Sequence[str]) -> I64:
         """Stable number of each unit key, shape ``(len(keys),)``, from 0 without holes; new keys get new ones."""
-        wanted = Texts.of(keys)
+        wanted = StringColumn.of(keys)
         with self._lock:
-            known = KeyIndex(self._known.get(database, Texts.of(())))  # asked for when units come or go, not held
+            known = KeyIndex(
+                self._known.get(database, StringColumn.of(()))
+            )  # asked for when units come or go, not held
             slots = known.rows(wanted)
             if bool((slots < 0).any()):
                 known = self._learnt(database, known)
@@ -47,7 +49,7 @@ class Slots:
         with self._database.read() as connection:
             return _with_newer(connection, database, known)
 
-    def _assign(self, database: str, known: KeyIndex, wanted: Texts) -> KeyIndex:
+    def _assign(self, database: str, known: KeyIndex, wanted: StringColumn) -> KeyIndex:
         """Give slots under the write lock, after a look at what another process has given meanwhile."""
         with self._database.write(durable=False) as connection:
             known = _with_newer(connection, database, known)
@@ -64,5 +66,5 @@ def _with_newer(connection: Connection, database: str, known: KeyIndex) -> KeyIn
     """What is known, and the keys that have got a slot since."""
     query = select(unit_slots.c.unit_key).order_by(unit_slots.c.slot)
     newer = query.where(unit_slots.c.database == database, unit_slots.c.slot >= len(known))
-    keys = Texts.of(connection.execute(newer, execution_options={"yield_per": ROWS_AT_ONCE}).scalars())
+    keys = StringColumn.of(connection.execute(newer, execution_options={"yield_per": ROWS_AT_ONCE}).scalars())
     return KeyIndex(known.keys.followed_by(keys)) if len(keys) else known

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.model import I64
-from connectors.texts import Texts
+from connectors.string_column import StringColumn
 
 
 class KeyIndex:
     """Rows of a column of keys. A key that comes twice is found at its first row."""
 
-    def __init__(self, keys: Texts) -> None:
+    def __init__(self, keys: StringColumn) -> None:
         self.keys = keys
         hashes = _hashes(keys)
         order = np.argsort(hashes, kind="stable")
@@ -21,7 +21,7 @@ class KeyIndex:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def rows(self, wanted: Texts) -> I64:
+    def rows(self, wanted: StringColumn) -> I64:
         """Row of each wanted key, -1 where there is none, shape ``(len(wanted),)``."""
         found = np.full(len(wanted), -1, dtype=np.int64)
         hashes = _hashes(wanted)
@@ -38,5 +38,5 @@ class KeyIndex:
         return found
 
 
-def _hashes(keys: Texts) -> I64:
+def _hashes(keys: StringColumn) -> I64:
     return np.fromiter(map(hash, keys), dtype=np.int64, count=len(keys))

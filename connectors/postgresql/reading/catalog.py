@@ -17,7 +17,7 @@ from connectors.model import F32, F64, I8, I32, I64, NO_PARENT, Catalog, Counts,
 from connectors.postgresql.reading.rows import bigint_and_text_rows
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession, Row
-from connectors.texts import Texts
+from connectors.string_column import StringColumn
 
 Kept = TypeVar("Kept", I8, I32, I64)
 BLOCK_BYTES = 8192  # of every build that is in use; only estimates depend on it
@@ -96,7 +96,9 @@ def read_catalog(
     return Catalog(taken_at=taken_at, spaces=spaces, units=units), shape
 
 
-def _units(numbers: list[Counts], keys: Texts, space_oids: list[int], old: UnitTable | None) -> tuple[UnitTable, Shape]:
+def _units(
+    numbers: list[Counts], keys: StringColumn, space_oids: list[int], old: UnitTable | None
+) -> tuple[UnitTable, Shape]:
     """Units and their shape. Takes the columns off ``numbers``, in the order of the query, one after the other."""
 
     def same(name: str, column: Kept) -> Kept:

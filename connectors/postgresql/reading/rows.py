@@ -15,7 +15,7 @@ from io import BytesIO
 import numpy as np
 
 from connectors.model import I64, Counts
-from connectors.texts import Texts
+from connectors.string_column import StringColumn
 
 Parts = Iterable[bytes | bytearray | memoryview]  # as they arrive, cut anywhere
 SIGNATURE = b"PGCOPY\n\xff\r\n\0"
@@ -42,7 +42,7 @@ def bigint_rows(parts: Parts, columns: int) -> list[Counts]:
     return values.arrays()
 
 
-def bigint_and_text_rows(parts: Parts, columns: int) -> tuple[list[Counts], Texts]:
+def bigint_and_text_rows(parts: Parts, columns: int) -> tuple[list[Counts], StringColumn]:
     """Rows of that many bigint fields and one text field, none of them NULL, as columns; numbers as ``bigint_rows``.
 
     Raises:
@@ -62,7 +62,7 @@ def bigint_and_text_rows(parts: Parts, columns: int) -> tuple[list[Counts], Text
             at = text + length
         values.add(numbers)
         del held[:at]
-    return values.arrays(), Texts(texts.getvalue(), np.frombuffer(ends, dtype=np.int64))
+    return values.arrays(), StringColumn(texts.getvalue(), np.frombuffer(ends, dtype=np.int64))
 
 
 class _Columns:

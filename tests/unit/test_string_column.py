@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.ledger.file.key_index import KeyIndex
-from connectors.texts import Texts
+from connectors.string_column import StringColumn
 
 WORDS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=12)
 
@@ -18,7 +18,7 @@ WORDS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), 
 @given(WORDS, st.data())
 def test_it_is_a_sequence_of_what_went_in(words: list[str], data: st.DataObject) -> None:
     """Length, order, rows from either end, slices, chosen rows, equality: as a tuple has them."""
-    texts = Texts.of(iter(words))
+    texts = StringColumn.of(iter(words))
     assert (list(texts), len(texts)) == (words, len(words))
     assert [texts[row] for row in range(-len(words), len(words))] == words + words
     assert texts == tuple(words)
@@ -34,22 +34,22 @@ def test_it_is_a_sequence_of_what_went_in(words: list[str], data: st.DataObject)
 @given(WORDS)
 def test_it_comes_back_from_what_is_stored(words: list[str]) -> None:
     """From its two arrays, and from the JSON list that older versions stored."""
-    texts = Texts.of(words)
-    assert Texts.from_arrays(texts.arrays("key"), "key") == texts
+    texts = StringColumn.of(words)
+    assert StringColumn.from_arrays(texts.arrays("key"), "key") == texts
     older = {"key": np.frombuffer(json.dumps(words, ensure_ascii=False).encode(), dtype=np.uint8)}
-    assert Texts.from_arrays(older, "key") == texts
+    assert StringColumn.from_arrays(older, "key") == texts
 
 
 def test_bytes_that_belong_to_no_string_are_refused() -> None:
     """Damaged ends raise instead of giving wrong names."""
     with pytest.raises(ValueError, match="do not end"):
-        Texts(b"abc", np.array([1, 2]))
+        StringColumn(b"abc", np.array([1, 2]))
 
 
 @given(WORDS, WORDS)
 def test_keys_are_found_at_their_first_row(keys: list[str], wanted: list[str]) -> None:
     """As a search from the front would find them; -1 for what is not there."""
-    found = KeyIndex(Texts.of(keys)).rows(Texts.of(wanted))
+    found = KeyIndex(StringColumn.of(keys)).rows(StringColumn.of(wanted))
     assert found.tolist() == [keys.index(key) if key in keys else -1 for key in wanted]
 
 
@@ -58,5 +58,5 @@ def test_keys_of_one_hash_are_told_apart(keys: list[str], wanted: list[str]) -> 
     """Were all hashes the same, every key would still be found, and only itself."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("agent.ledger.file.key_index._hashes", lambda texts: np.zeros(len(texts), dtype=np.int64))
-        found = KeyIndex(Texts.of(keys)).rows(Texts.of(wanted))
+        found = KeyIndex(StringColumn.of(keys)).rows(StringColumn.of(wanted))
     assert found.tolist() == [keys.index(key) if key in keys else -1 for key in wanted]

@@ -15,7 +15,7 @@ _ENDS = " ends"  # after the name of a stored column: where its strings end
 _AT_ONCE = 4096  # strings taken up, copied or compared in one go: some bytes of work for each byte of theirs
 
 
-class Texts(Sequence[str]):
+class StringColumn(Sequence[str]):
     """An immutable column of strings. A row becomes a str when it is asked for."""
 
     __slots__ = ("_data", "_ends")
@@ -72,7 +72,7 @@ class Texts(Sequence[str]):
         return self._data[start:end].decode()
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Texts):
+        if isinstance(other, StringColumn):
             return self._data == other._data and np.array_equal(self._ends, other._ends)
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(str.__eq__, self, other))
 
@@ -80,7 +80,7 @@ class Texts(Sequence[str]):
         return hash((self._data, len(self._ends)))
 
     def __repr__(self) -> str:
-        return f"Texts.of({list(self[:3])!r}{' and more' if len(self) > 3 else ''}, {len(self)} in all)"
+        return f"StringColumn.of({list(self[:3])!r}{' and more' if len(self) > 3 else ''}, {len(self)} in all)"
 
     def take(self, rows: _I64) -> Self:
         """The strings of those rows, in that order."""
@@ -115,7 +115,7 @@ class Texts(Sequence[str]):
             return more
         return type(self)(self._data + more._data, np.concatenate((self._ends, more._ends + len(self._data))))
 
-    def same(self, rows: _I64, other: Texts, other_rows: _I64) -> NDArray[np.bool_]:
+    def same(self, rows: _I64, other: StringColumn, other_rows: _I64) -> NDArray[np.bool_]:
         """Whether the string of each row is that of the other column's row beside it. Shape of ``rows``."""
         same = np.equal(self._lengths(rows), other._lengths(other_rows), dtype=np.bool_)
         alike = np.flatnonzero(same)
