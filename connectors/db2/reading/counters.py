@@ -16,7 +16,7 @@ import numpy as np
 
 from connectors.db2.reading.names import Part, physical_id
 from connectors.db2.session.sessions import Row
-from connectors.folding import Folding, busy
+from connectors.grouping import GroupBy, busy
 from connectors.model import I64
 
 # How the rows of one unit make up its counter.
@@ -87,10 +87,10 @@ def of_indexes(rows: Sequence[Row], disturbed: Disturbed) -> Counted:
 def by_unit(parts: Sequence[Counted]) -> tuple[I64, I64]:
     """Ids ascending and counters of shape ``(len(COUNTERS), units)``, members added up; idle units are absent."""
     rows = _concatenate(parts)
-    folding = Folding(rows.unit)
+    folding = GroupBy(rows.unit)
     counters = np.empty((len(COUNTERS), len(folding.starts)), dtype=np.int64)
     for total, column, by in zip(counters, rows.counters, _FOLDED_BY.values(), strict=True):
-        total[:] = folding.fold(column, by)
+        total[:] = folding.aggregate(column, by)
     return busy(folding.keys[0], counters)
 
 

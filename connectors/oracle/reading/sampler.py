@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from connectors.base import Clock, ConnectorError, PrivilegeMissing
-from connectors.folding import Folding
+from connectors.grouping import GroupBy
 from connectors.model import F64, I64, Sample
 from connectors.oracle.reading.roles import role_figures
 from connectors.oracle.reading.spaces import place_of
@@ -145,10 +145,10 @@ def by_object(rows: list[Row]) -> tuple[I64, I64]:
         Object ids, ascending; values of shape ``(len(COUNTERS), objects)``.
     """
     obj, segment, *counters = np.array(rows, dtype=np.int64).reshape(len(rows), len(COUNTERS) + 1).T
-    segments = Folding(obj, segment)  # what several instances counted is added up
-    objects = Folding(segments.keys[0])
+    segments = GroupBy(obj, segment)  # what several instances counted is added up
+    objects = GroupBy(segments.keys[0])
     columns = (segments.keys[1] * objects.ranks(), *map(segments.fold, counters))
-    ids, values = objects.keys[0], np.stack([objects.fold(column) for column in columns])
+    ids, values = objects.keys[0], np.stack([objects.aggregate(column) for column in columns])
     worked = values[1:].any(axis=0)
     return ids[worked], values[:, worked]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from connectors.base import Clock, ConnectorError, PrivilegeMissing, TimedOut
-from connectors.folding import Folding, busy
 from connectors.formatting import format_seconds
+from connectors.grouping import GroupBy, busy
 from connectors.model import F64, I64, Sample
 from connectors.sqlserver.reading.keys import unit_ids
 from connectors.sqlserver.reading.roles import role_figures
@@ -137,8 +137,8 @@ def by_unit(rows: list[Row]) -> tuple[I64, I64]:
         raise ConnectorError(f"sampling counters: rows of {len(rows[0])} columns, expected {width}")
     numbers = np.array(rows, dtype=np.int64).reshape(-1, width).T
     zero = np.zeros(numbers.shape[1], dtype=np.int64)
-    units = Folding(unit_ids(numbers[0], numbers[1], numbers[2], zero))
-    return busy(units.keys[0], np.stack([units.fold(counter) for counter in numbers[_KEYS:]]))
+    units = GroupBy(unit_ids(numbers[0], numbers[1], numbers[2], zero))
+    return busy(units.keys[0], np.stack([units.aggregate(counter) for counter in numbers[_KEYS:]]))
 
 
 def _by_home(files: list[Row], home_of: Callable[[str], str]) -> list[Row]:

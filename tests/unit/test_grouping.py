@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.folding import Folding, busy
+from connectors.grouping import GroupBy, busy
 
 ROWS = st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.integers(-(2**40), 2**40)))
 
@@ -20,11 +20,11 @@ def test_rows_of_equal_keys_are_one(rows: list[tuple[int, int, int]]) -> None:
     for one, other, value in rows:
         expected[one, other].append(value)
     first, second, values = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-    folding = Folding(first, second)
+    folding = GroupBy(first, second)
     found = list(zip(*(key.tolist() for key in folding.keys), strict=True))
     assert found == sorted(expected)
-    assert folding.fold(values).tolist() == [sum(expected[key]) for key in found]
-    assert folding.fold(values, np.maximum).tolist() == [max(expected[key]) for key in found]
+    assert folding.aggregate(values).tolist() == [sum(expected[key]) for key in found]
+    assert folding.aggregate(values, np.maximum).tolist() == [max(expected[key]) for key in found]
     assert folding.ranks().tolist() == [rank for key in found for rank in range(1, len(expected[key]) + 1)]
 
 

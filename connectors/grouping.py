@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 _I64 = NDArray[np.int64]
 
 
-class Folding:
+class GroupBy:
     """Rows of equal keys as one. Sorts once, whatever the number of columns that are folded then."""
 
     def __init__(self, *keys: _I64) -> None:
@@ -21,7 +21,7 @@ class Folding:
         self.starts = np.flatnonzero(new)  # where each group begins in the order of the keys
         self.keys = tuple(key[self.starts] for key in ordered)  # of each group, ascending; shape (groups,)
 
-    def fold(self, column: _I64, by: np.ufunc = np.add) -> _I64:
+    def aggregate(self, column: _I64, by: np.ufunc = np.add) -> _I64:
         """One value for each group, of shape ``(groups,)``: the sum of its rows, or what another function makes."""
         ordered = column[self._order]
         if len(self.starts) == len(ordered):
