@@ -16,7 +16,7 @@ import numpy as np
 
 from connectors.db2.reading.catalog import Homes
 from connectors.db2.reading.sampler import BACKUPS, UNCOUNTED, space_key
-from connectors.demands import demand_of
+from connectors.demand_rates import build_demand
 from connectors.model import F64, I64, SIGNALS, Bools, Demand, Interval, Signal
 from connectors.storage_io import SpaceFigures
 
@@ -43,7 +43,7 @@ def classify(interval: Interval, homes: Homes) -> Demand:
     counts[Signal.DIRECT_READ] = interval.deltas["direct_read_requests"]
     counts[Signal.ASYNC_WRITE] = _pages_written(interval, home)
     observed = _is_observed(interval, home)
-    return demand_of(interval, counts, observed, estimated=ESTIMATED, spaces=_space_rates(interval))
+    return build_demand(interval, counts, observed, estimated=ESTIMATED, spaces=_space_rates(interval))
 
 
 def _nothing_known(interval: Interval, homes: Homes) -> Demand:

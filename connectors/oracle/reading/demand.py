@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from connectors.demands import demand_of
+from connectors.demand_rates import build_demand
 from connectors.model import F64, I64, SIGNALS, Bools, Catalog, Demand, Interval, Signal
 from connectors.oracle.reading.catalog import Shape
 from connectors.oracle.reading.sampler import BATCH_WAITS, SEGMENT, SINGLE_WAITS
@@ -73,7 +73,7 @@ def classify(interval: Interval, catalog: Catalog, shape: Shape) -> Demand:
     counts[Signal.ASYNC_WRITE] = delta["blocks_written"] - written_direct
     counts[Signal.SYNC_WRITE] = written_direct
     observed = known & ~interval.restarted & ~_is_replaced(interval, shape, at)
-    return demand_of(interval, counts, observed, estimated=ESTIMATED, spaces=_space_rates(interval))
+    return build_demand(interval, counts, observed, estimated=ESTIMATED, spaces=_space_rates(interval))
 
 
 def single_block_reads(blocks: F64, calls: F64, largest: F64, space: I64, files: F64) -> F64:

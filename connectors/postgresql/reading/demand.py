@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from connectors.demands import demand_of
+from connectors.demand_rates import build_demand
 from connectors.model import F64, I64, NO_PARENT, SIGNALS, Bools, Demand, Interval, Signal
 from connectors.postgresql.reading.catalog import BLOCK_BYTES, Shape
 
@@ -58,7 +58,7 @@ def classify(interval: Interval, shape: Shape, *, new_blocks_missed: bool) -> De
     counts[Signal.PREFETCHED_READ] = ahead
     counts[Signal.ASYNC_WRITE] = added + np.minimum(interval.deltas["rows_changed"], blocks)
     observed = known & ~interval.restarted
-    return demand_of(interval, counts, observed, estimated=ESTIMATED)
+    return build_demand(interval, counts, observed, estimated=ESTIMATED)
 
 
 def _added_blocks(interval: Interval, blocks: F64, rows: F64) -> F64:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from connectors.demands import demand_of
+from connectors.demand_rates import build_demand
 from connectors.model import F64, I64, SIGNALS, Catalog, DatabaseDemand, Demand, Interval, Signal
 from connectors.sqlserver.reading.sampler import BACKUP, BYTES_FIGURE, SWEEP
 from connectors.sqlserver.reading.spaces import PAGE
@@ -51,7 +51,7 @@ def classify(interval: Interval, catalog: Catalog, *, read_ahead_bytes: int) -> 
     observed = known & ~interval.restarted & (not interval.database.get(SWEEP, 0.0))
     spaces = None if files is None else _space_rates(files, random, catalog, interval.seconds)
     database = _database_demand(interval)
-    return demand_of(interval, counts, observed, estimated=ESTIMATED, database=database, spaces=spaces)
+    return build_demand(interval, counts, observed, estimated=ESTIMATED, database=database, spaces=spaces)
 
 
 def random_part(reads: F64, read_bytes: F64, read_ahead_bytes: int) -> F64:

@@ -8,7 +8,7 @@ from connectors.model import F64, Bools, DatabaseDemand, Demand, Interval, Signa
 from connectors.storage_io import SpaceFigures
 
 
-def demand_of(
+def build_demand(
     interval: Interval,
     counts: F64,
     observed: Bools,
