@@ -9,7 +9,6 @@ from typing import cast
 from connectors.base import Connector, Mover, StatementFailed
 from connectors.model import Route, Step, UnitKind
 from connectors.simulated.connector import SimulatedConnector
-from connectors.simulated.server.clock import VirtualClock
 from connectors.simulated.server.faults import FaultKind
 from connectors.simulated.server.language import qualify, quote
 from connectors.simulated.server.units import UnitSpec
@@ -17,6 +16,7 @@ from connectors.simulated.server.world import World
 from connectors.simulated.settings import SimulatedSettings
 from tests.contract.asking import route_to
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
+from tests.virtual_clock import VirtualClock
 
 TABLE_BYTES = 200_000_000
 PAGE_BYTES = 8192

@@ -12,10 +12,10 @@ import pytest
 from connectors.base import TimedOut
 from connectors.model import Sample
 from connectors.simulated.connector import SimulatedConnector, connect
-from connectors.simulated.server.clock import VirtualClock
 from connectors.simulated.server.world import shared_world
 from connectors.simulated.settings import SimulatedSettings
 from tests.simulated.worlds import make
+from tests.virtual_clock import VirtualClock
 
 CHANCE = {"kind": "lost_sample", "probability": 0.3}
 

@@ -14,11 +14,11 @@ import pytest
 from connectors.base import CannotConnect, LeaseHeld
 from connectors.model import UnitKind
 from connectors.simulated.connector import SimulatedConnector
-from connectors.simulated.server.clock import VirtualClock
 from connectors.simulated.server.units import UnitSpec
 from connectors.simulated.server.world import World
 from connectors.simulated.settings import SimulatedSettings
 from tests.simulated.worlds import move, space_of
+from tests.virtual_clock import VirtualClock
 
 INDEX = '"shop"."orders_pkey"'
 CHILD = """

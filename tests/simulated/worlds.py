@@ -8,9 +8,9 @@ import numpy as np
 
 from connectors.model import I64, Bundle, UnitKind
 from connectors.simulated.connector import SimulatedConnector
-from connectors.simulated.server.clock import VirtualClock
 from connectors.simulated.server.world import World
 from connectors.simulated.settings import SimulatedSettings
+from tests.virtual_clock import VirtualClock
 
 
 def make(**settings: Any) -> tuple[World, SimulatedConnector, VirtualClock]:

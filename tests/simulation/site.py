@@ -12,8 +12,8 @@ from agent.config import Config, load
 from agent.execution.executor import MoveEvent
 from agent.ledger import Ledger
 from agent.service.watch import Watch
-from connectors.simulated.server.clock import VirtualClock
 from connectors.simulated.server.world import World, shared_world
+from tests.virtual_clock import VirtualClock
 
 MINUTE = 60.0
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from agent.ledger import Ledger
 from agent.service.watch import Watch
 from connectors.model import UnitKind
-from connectors.simulated.server.clock import EPOCH
 from connectors.simulated.server.units import UnitSpec
 from tests.simulation.site import MINUTE, Site
+from tests.virtual_clock import EPOCH
 
 HOUR = 60 * MINUTE
 MB = 10**6

@@ -9,7 +9,7 @@ from datetime import timedelta
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from connectors.simulated.server.clock import EPOCH
+from tests.virtual_clock import EPOCH
 from tests.workloads.catalogue import Catalogue, mixed
 
 NOISE = 0.35  # sigma of the logarithm, anew every hour

@@ -20,8 +20,8 @@ from agent.service.httpd import MetricsServer
 from agent.service.memory import return_large_blocks
 from agent.service.metrics import AgentCollector
 from agent.service.watch import Watch
-from connectors.simulated.server.clock import VirtualClock
 from tests.bench.measurement import Measurement, in_process, of_runs, peak_rss_mib, timed
+from tests.virtual_clock import VirtualClock
 
 COMMAND = "python -m tests.bench.cost.agent_cost"
 UNITS = 100_000

@@ -27,10 +27,10 @@ from agent.service.memory import return_large_blocks
 from agent.service.metrics import AgentCollector
 from agent.service.snapshot import status_document
 from agent.service.watch import Watch
-from connectors.simulated.server.clock import VirtualClock
 from tests.bench.cost.agent_cost import UNITS, configuration
 from tests.bench.cost.processes import open_files, rss_mib
 from tests.bench.measurement import Measurement, of_runs, peak_rss_mib
+from tests.virtual_clock import VirtualClock
 
 COMMAND = "python -m tests.bench.cost.day"
 HOURS, QUICK_HOURS = 24, 4

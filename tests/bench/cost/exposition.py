@@ -21,10 +21,10 @@ from agent.ledger import Ledger
 from agent.ledger.state_names import RANKING
 from agent.service.metrics import AgentCollector
 from agent.service.watch import Watch
-from connectors.simulated.server.clock import VirtualClock
 from tests.bench.cost.agent_cost import UNITS, configuration
 from tests.bench.cost.processes import rss_mib
 from tests.bench.measurement import Measurement, in_process, of_runs, timed
+from tests.virtual_clock import VirtualClock
 
 COMMAND = "python -m tests.bench.cost.exposition"
 EXPORTED = 1_000

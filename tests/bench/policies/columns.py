@@ -20,9 +20,9 @@ from connectors.model import (
     Space,
     Step,
 )
-from connectors.simulated.server.clock import VirtualClock
 from policies.model.plan import PolicySettings
 from tests.bench.policies.stage import COMPUTING
+from tests.virtual_clock import VirtualClock
 from tests.workloads.catalogue import FIRST_ID, Catalogue
 
 HEAD_ROOM = PolicySettings().head_room_ratio

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from agent.ledger import Ledger, StepState
 from agent.model.states import MoveState
-from connectors.simulated.server.clock import EPOCH, VirtualClock
+from tests.virtual_clock import EPOCH, VirtualClock
 
 
 class Memory:

@@ -15,8 +15,8 @@ import pytest
 
 from agent.ledger import Ledger
 from agent.ledger.state_names import STATUS
-from connectors.simulated.server.clock import VirtualClock
 from tests.cli.site import SECONDS, Site, finish, simulated
+from tests.virtual_clock import VirtualClock
 
 SLOW = 4  # virtual seconds per second: the first copy takes twenty seconds
 SLOWER = 0.25  # eight minutes: longer than all the waiting of a test

@@ -8,7 +8,7 @@ import pytest
 
 from agent.execution.patience import LONGEST_PAUSE_SECONDS, Next, Pauses, next_after
 from connectors.base import ConnectorError, LockNotObtained, TimedOut
-from connectors.simulated.server.clock import VirtualClock
+from tests.virtual_clock import VirtualClock
 
 MOST = 5
 

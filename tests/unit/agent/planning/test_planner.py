@@ -20,10 +20,10 @@ from agent.sampling.sampler import Picture, Sampler
 from connectors.base import Connector
 from connectors.model import I64, Bundle, NoRoute, Route
 from connectors.simulated.connector import SimulatedConnector
-from connectors.simulated.server.clock import VirtualClock
 from policies.storage.capacity import room_bytes
 from tests.simulated.worlds import make
 from tests.unit.samples import a_move, a_route
+from tests.virtual_clock import VirtualClock
 
 HOUR = 3600.0
 DAY = timedelta(days=1)

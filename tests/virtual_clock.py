@@ -1,4 +1,4 @@
-"""A clock for simulations: time passes only when somebody sleeps."""
+"""A clock for simulated time: it advances only in ``sleep``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 class VirtualClock:
-    """Time that ``sleep`` moves on at once. For one thread: ``call_later`` schedules what would run beside it."""
+    """Time that ``sleep`` advances at once. For one thread: ``call_later`` schedules what would run concurrently."""
 
     def __init__(self, start: datetime = EPOCH) -> None:
         self._wall = start
@@ -43,7 +43,7 @@ class VirtualClock:
         self._elapsed = max(self._elapsed, until)
 
     def call_later(self, seconds: float, action: Callable[[], None]) -> None:
-        """Call ``action`` when that much more time has passed, from within somebody's ``sleep``."""
+        """Call ``action`` when that much more time has passed, from within a later ``sleep``."""
         self._serial += 1
         heapq.heappush(self._scheduled, (self._elapsed + seconds, self._serial, action))
 
