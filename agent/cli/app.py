@@ -11,18 +11,15 @@ import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
-from enum import StrEnum
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Concatenate, ParamSpec
 
 import typer
 
+from agent.cli.commands import Group
+from agent.cli.lazy_group import LazyGroup
 from agent.cli.session import Options, Session
-from agent.cli.setting_up.beginning import first_screen
-from agent.logs import set_up_logs
-from agent.terminal.exit_codes import ExitCode, exit_code_of, exit_code_table
-from connectors.base import HotplaceError
+from agent.terminal.exit_codes import ExitCode, exit_code_table
 
 P = ParamSpec("P")
 Command = Callable[Concatenate[Session, P], ExitCode | None]
@@ -30,18 +27,9 @@ COMMON = "Common options (before the command or after it)"
 INTERNAL_ADVICE = "This is a fault of hotplace itself; run the command again with --debug and report what it shows."
 
 
-class Group(StrEnum):
-    """The questions that commands answer; headings of the help."""
-
-    SET_UP = "Set up"
-    LOOK = "Look"
-    DECIDE = "Decide"
-    LOOK_BACK = "Look back"
-    STEER = "Steer"
-
-
 app = typer.Typer(
     name="hotplace",
+    cls=LazyGroup,
     help="Finds the database objects that make sessions wait for disk, and moves them to fast storage once approved.",
     epilog="Example: hotplace plan --observe 60\n\nExit codes:\n\n" + exit_code_table(),
     invoke_without_command=True,
@@ -49,6 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+LazyGroup.app = app
 
 ConfigOption = Annotated[
     Path | None,
@@ -79,6 +68,8 @@ COMMON_PARAMETERS = {
 
 def _show_version(asked: bool) -> None:
     if asked:
+        from importlib.metadata import version
+
         sys.stdout.write(f"hotplace {version('hotplace')}\n")
         raise typer.Exit
 
@@ -98,6 +89,8 @@ def remember(
     """Keep what was given before the command."""
     assert not show_version, "its callback ends the program"
     if context.invoked_subcommand is None:
+        from agent.cli.setting_up.first_screen import first_screen
+
         sys.stdout.write(first_screen())
         raise typer.Exit(ExitCode.USAGE)
     context.obj = Options(config=config, database=database, as_json=as_json, debug=debug, no_color=no_color)
@@ -151,6 +144,10 @@ def _with_common_options(function: Command[P]) -> Callable[..., None]:
 
 def run_guarded(options: Options, body: Callable[[Session], ExitCode | None]) -> ExitCode:
     """Run a command's body; whatever goes wrong becomes one message on standard error and an exit code."""
+    from agent.logs import set_up_logs
+    from agent.terminal.errors import exit_code_of
+    from connectors.base import HotplaceError
+
     set_up_logs(as_json=False, level="warning")  # `run` sets them up as configured
     session = Session(options)
     try:

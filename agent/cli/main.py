@@ -1,59 +1,26 @@
-"""The ``hotplace`` command: the modules of commands that a command line names, or all of them for the help.
-
-Whoever watches a database for months need not hold what draws reports and demonstrations in memory.
-"""
+"""The ``hotplace`` command. It imports the module of the command that is run, and no other."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import TextIO
 
 import typer
 
-from agent.cli.app import app as frame
+from agent.cli.app import app
+from agent.cli.commands import COMMANDS
 from agent.terminal.exit_codes import ExitCode
 from connectors.interruptible import left_behind
 
-# Commands of each module of this package. Importing a module registers them; this is the order of the help.
-COMMANDS = {
-    "setting_up.demo": ("demo",),
-    "setting_up.init": ("init", "doctor"),
-    "setting_up.deploy": ("deploy",),
-    "moving.run": ("run", "status"),
-    "looking.units": ("units", "explain"),
-    "planning.plan": ("plan",),
-    "looking.top": ("top",),
-    "planning.balance": ("balance",),
-    "planning.sizing": ("sizing",),
-    "planning.simulate": ("simulate",),
-    "storage.containers": ("containers",),
-    "deciding.proposals": ("proposals", "show"),
-    "deciding.approve": ("approve", "reject", "strike"),
-    "deciding.undo": ("undo",),
-    "moving.requests": ("pause", "resume", "cancel"),
-    "planning.pins": ("pin", "unpin", "pins"),
-    "storage.closing": ("close", "reopen"),
-    "planning.trace": ("trace", "check"),
-    "looking.history": ("history", "outcomes", "audit"),
-    "deciding.report": ("report",),
-}
-
 
 def whole_app() -> typer.Typer:
-    """The command line with every command."""
-    return app_for(())
-
-
-def app_for(arguments: Sequence[str]) -> typer.Typer:
-    """The command line with the commands that some arguments may mean; with all where they name none."""
-    named = [module for module, commands in COMMANDS.items() if set(commands) & set(arguments)]
-    for module in named or COMMANDS:
-        import_module(f"agent.cli.{module}")
-    return frame
+    """The command line with every command's module imported: for reference pages and tests."""
+    for listed in COMMANDS.values():
+        import_module(f"agent.cli.{listed.module}")
+    return app
 
 
 def main() -> None:
@@ -61,7 +28,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         _never_fail_to_encode(stream)
     try:
-        app_for(sys.argv[1:])()
+        app()
     except SystemExit as end:
         if left_behind():
             _end_at_once(end)

@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from agent.cli.daemon_state import DaemonState, daemon_of
-from agent.config import Config, DatabaseConfig, Level, find_config, load
-from agent.ledger import Ledger, user_name
-from agent.model.clock import SystemClock
-from agent.service.watch import Watch
 from agent.terminal.output import Output
-from connectors.base import Clock
+
+if TYPE_CHECKING:
+    from agent.cli.daemon_state import DaemonState
+    from agent.config import Config, DatabaseConfig
+    from agent.ledger import Ledger
+    from agent.service.watch import Watch
+    from connectors.base import Clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,6 @@ class Session:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.out = Output(as_json=options.as_json, no_color=options.no_color)
-        self.clock: Clock = SystemClock()
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -58,12 +58,21 @@ class Session:
         self._open.close()
 
     @cached_property
+    def clock(self) -> Clock:
+        """The time of this machine."""
+        from agent.model.clock import SystemClock
+
+        return SystemClock()
+
+    @cached_property
     def config_path(self) -> Path:
         """The configuration file.
 
         Raises:
             ConfigError: there is none.
         """
+        from agent.config import find_config
+
         return find_config(self.options.config)
 
     @cached_property
@@ -73,6 +82,8 @@ class Session:
         Raises:
             ConfigError: it is missing or wrong.
         """
+        from agent.config import load
+
         return load(self.config_path)
 
     @cached_property
@@ -100,6 +111,8 @@ class Session:
         Raises:
             LedgerError: it is damaged, busy or cannot be opened.
         """
+        from agent.ledger import Ledger
+
         ledger = Ledger.open(self.config.ledger.path, self.clock)
         self._open.callback(ledger.close)
         return ledger
@@ -109,6 +122,9 @@ class Session:
 
         While a daemon watches the database nothing of what this one learns or plans takes the place of what that knows.
         """
+        from agent.config import Level
+        from agent.service.watch import Watch
+
         return Watch(
             self.database, self.ledger, self.clock, level=Level.PROPOSE, dry_run=True, asked_by=actor().who,
             keeps=lambda: not self.daemon().alive,
@@ -116,11 +132,15 @@ class Session:
 
     def daemon(self) -> DaemonState:
         """What the ledger tells of the daemon of the database."""
+        from agent.cli.daemon_state import daemon_of
+
         return daemon_of(self.ledger, self.database, self.clock.now())
 
 
 def actor() -> Actor:
     """The user of the operating system, the one behind sudo included, and the terminal or process."""
+    from agent.ledger import user_name
+
     user, behind = user_name(), os.environ.get("SUDO_USER")
     who = f"{user} (sudo by {behind})" if behind and behind != user else user
     return Actor(who=who, origin=f"{socket.gethostname()} {_terminal() or f'pid {os.getpid()}'}")

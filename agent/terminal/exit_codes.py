@@ -4,13 +4,6 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from agent.config import ConfigError, NothingToSize
-from agent.ledger import LedgerBusy, LedgerError, NotFound, Refused
-from agent.planning.undo import CannotUndo
-from agent.service.httpd import CannotListen
-from connectors.base import CannotConnect, DriverMissing, HotplaceError, LeaseHeld, PrivilegeMissing, UnknownEngine
-from connectors.settings import SecretUnavailable
-
 
 class ExitCode(IntEnum):
     """Every exit code; ``meaning`` is what the help shows."""
@@ -36,44 +29,6 @@ class ExitCode(IntEnum):
     BUSY = 9, "another agent has the database, or the address or the ledger is taken"
     LEDGER_UNUSABLE = 10, "the ledger is damaged or cannot be opened or written"
     INTERRUPTED = 130, "interrupted from the keyboard"
-
-
-# The first class that matches decides, so the narrower ones come first.
-_BY_CLASS: tuple[tuple[type[HotplaceError], ExitCode], ...] = (
-    (ConfigError, ExitCode.CONFIGURATION),
-    (UnknownEngine, ExitCode.CONFIGURATION),
-    (NothingToSize, ExitCode.CONFIGURATION),
-    (SecretUnavailable, ExitCode.CONFIGURATION),
-    (LeaseHeld, ExitCode.BUSY),
-    (CannotListen, ExitCode.BUSY),
-    (LedgerBusy, ExitCode.BUSY),
-    (CannotConnect, ExitCode.CANNOT_CONNECT),
-    (PrivilegeMissing, ExitCode.NOT_ALLOWED),
-    (DriverMissing, ExitCode.NOT_ALLOWED),
-    (NotFound, ExitCode.NOT_FOUND),
-    (Refused, ExitCode.REFUSED),
-    (CannotUndo, ExitCode.REFUSED),
-    (LedgerError, ExitCode.LEDGER_UNUSABLE),
-)
-
-
-class CommandError(HotplaceError):
-    """A command cannot do what was asked.
-
-    Attributes:
-        code: how the command ends.
-    """
-
-    def __init__(self, message: str, *, code: ExitCode, advice: str = "") -> None:
-        super().__init__(message, advice=advice)
-        self.code = code
-
-
-def exit_code_of(error: HotplaceError) -> ExitCode:
-    """How a command ends that ran into this error."""
-    if isinstance(error, CommandError):
-        return error.code
-    return next((code for kind, code in _BY_CLASS if isinstance(error, kind)), ExitCode.INTERNAL)
 
 
 def exit_code_table() -> str:

@@ -19,8 +19,6 @@ from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -109,9 +107,9 @@ class Output:
             return
         cells = [[printable(cell) for cell in row] for row in rows]
         if self.terminal:
-            self._out.print(_terminal().drawn(columns, cells, self._out.width))
+            self._out.print(_terminal().build_table(columns, cells, self._out.width))
         else:
-            for text in _terminal().aligned(columns, cells):
+            for text in _terminal().align_rows(columns, cells):
                 self._out.print(_terminal().Text(text), soft_wrap=True)
 
     def note(self, text: str) -> None:
@@ -162,7 +160,7 @@ def plain_value(value: Any) -> Any:  # noqa: ANN401 (whatever a document holds)
             return value
         case Enum():
             return value.value
-        case np.ndarray() | np.generic():
+        case _ if hasattr(value, "tolist"):  # an array or a number of numpy, which many commands never import
             return plain_value(value.tolist())
         case float():
             return value if math.isfinite(value) else None

@@ -17,7 +17,8 @@ from agent.cli.main import whole_app
 from agent.ledger import Ledger
 from agent.ledger.state_names import RANKING
 from agent.model.clock import SystemClock
-from agent.terminal.exit_codes import ExitCode, exit_code_of
+from agent.terminal.errors import exit_code_of
+from agent.terminal.exit_codes import ExitCode
 from connectors.base import DriverMissing, LeaseHeld, OutcomeUnknown, PrivilegeMissing
 from tests.cli.site import Finished, Site, finish, simulated
 

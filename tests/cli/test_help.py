@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from agent.cli.main import COMMANDS as MODULES
+from agent.cli.app import app
+from agent.cli.commands import COMMANDS as TABLE
 from agent.cli.main import whole_app
 from tests.cli.site import Site
 
@@ -73,19 +77,67 @@ def test_completion_is_offered() -> None:
 
 
 def test_every_command_is_listed_with_its_module() -> None:
-    """A command line loads the module under which its command is listed: so that must be the one that has it."""
-    listed = {name: f"agent.cli.{module}" for module, names in MODULES.items() for name in names}
+    """The table names the module of each command: the one that is imported to run it."""
     root = get_command(whole_app())
     found = {
         name: {inner.callback.__module__ for inner in getattr(command, "commands", {"": command}).values()}
         for name, command in root.commands.items()  # type: ignore[attr-defined]  # a group has them
     }
-    assert found == {name: {module} for name, module in listed.items()}
+    assert found == {name: {f"agent.cli.{listed.module}"} for name, listed in TABLE.items()}
 
 
-def test_a_daemon_loads_nothing_that_draws() -> None:
+def test_every_command_is_listed_with_its_help() -> None:
+    """Heading and summary in the table are those that the command itself has, and no command is missing."""
+    whole_app()
+    real = {
+        **{each.callback.__name__: (each, each.callback.__doc__) for each in app.registered_commands if each.callback},
+        **{each.name: (each, each.help) for each in app.registered_groups},
+    }
+    found = {
+        getattr(info, "name", None) or name: (info.rich_help_panel, inspect.cleandoc(str(text)).split("\n\n")[0])
+        for name, (info, text) in real.items()
+    }
+    assert {name: (panel, " ".join(text.split())) for name, (panel, text) in found.items()} == {
+        name: (listed.group, listed.summary) for name, listed in TABLE.items()
+    }
+
+
+def imported_by(*arguments: str, environment: Mapping[str, str] | None = None, folder: Path | None = None) -> set[str]:
+    """Modules that a process has imported when the command line has ended."""
+    code = (
+        "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr));"
+        "sys.argv[0] = 'hotplace'; from agent.cli.main import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True, text=True, check=True, cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **(environment or {})},
+    )  # fmt: skip
+    assert done.stdout
+    return set(done.stderr.split())
+
+
+COMPLETE_A_NAME = {"_HOTPLACE_COMPLETE": "complete_bash", "COMP_WORDS": "hotplace pro", "COMP_CWORD": "1"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment"),
+    [(["--version"], {}), (["--help"], {}), ([], COMPLETE_A_NAME)],
+    ids=["version", "help", "completion"],
+)
+def test_what_names_no_command_imports_none(arguments: list[str], environment: dict[str, str]) -> None:
+    """The version, the help and the completion of a command's name need no library that commands work with."""
+    imported = imported_by(*arguments, environment=environment)
+    assert "agent.cli.main" in imported
+    heavy = {"numpy", "sqlalchemy", "jinja2", "yaml", "agent.config", "agent.ledger"}
+    assert not (heavy if environment else heavy | {"pydantic"}) & imported  # typer completes with pydantic
+
+
+def test_a_daemon_imports_nothing_that_draws() -> None:
     """What reports, the demonstration and tables need stays on the disk."""
-    code = "import sys; from agent.cli.main import app_for; app_for(['status']); print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    code = "import sys, agent.cli.moving.run, agent.service.daemon; print(*sys.modules)"
+    loaded = set(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
     assert "agent.cli.moving.run" in loaded
-    assert not {"agent.cli.deciding.report", "agent.demo.story", "jinja2", "rich", "alembic"} & set(loaded)
+    assert not {"agent.cli.deciding.report", "agent.demo.story", "jinja2", "rich", "alembic"} & loaded

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from agent.cli.app import Group, command
+from agent.cli.app import command
+from agent.cli.commands import Group
 from agent.cli.daemon_state import daemon_of
 from agent.cli.deciding.proposals import ProposalId, print_conflicts, print_proposal
 from agent.cli.session import Session, actor, interactive
@@ -16,7 +17,8 @@ from agent.explanation.conflicts import Conflict, conflicts_document, conflicts_
 from agent.ledger import MoveRow, ProposalRow
 from agent.model.proposals import DIGEST_SHOWN
 from agent.model.states import WITHDRAWN, ProposalState
-from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.errors import CommandError
+from agent.terminal.exit_codes import ExitCode
 from agent.terminal.wording import count_of_moves, print_statements, short_digest
 from connectors.formatting import format_bytes
 from policies.model.plan import MoveReason

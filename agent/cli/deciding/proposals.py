@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from agent.cli.app import Group, command
+from agent.cli.app import command
+from agent.cli.commands import Group
 from agent.cli.looking.under_way import under_way_document, under_way_of
 from agent.cli.session import Session
 from agent.explanation.conflicts import Conflict, conflicts_document, conflicts_of, with_proposal

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from agent.cli.app import Group, command
+from agent.cli.app import command
+from agent.cli.commands import Group
 from agent.cli.planning.sizing import write_file
 from agent.cli.session import Session
 from agent.model.units_of_measure import format_when, parse_seconds

@@ -6,13 +6,15 @@ from typing import Annotated
 
 import typer
 
-from agent.cli.app import Group, command
+from agent.cli.app import command
+from agent.cli.commands import Group
 from agent.cli.deciding.proposals import print_proposal
 from agent.cli.session import Session, actor
 from agent.ledger import MoveRow
 from agent.model.states import UNDOABLE
 from agent.planning.undo import propose_undo
-from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.errors import CommandError
+from agent.terminal.exit_codes import ExitCode
 from agent.terminal.wording import proposal_document, short_digest
 
 MoveIds = Annotated[

@@ -13,7 +13,8 @@ from agent.explanation.decisions import recall
 from agent.explanation.explanation_archive import ArchivedExplanation, recall_told
 from agent.ledger.state_names import decision_of_proposal
 from agent.model.units_of_measure import format_when
-from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.errors import CommandError
+from agent.terminal.exit_codes import ExitCode
 from agent.terminal.wording import seconds_per_hour
 from connectors.formatting import format_bytes, format_ratio, format_seconds
 from policies.explanation.figures import Figures, figures_of

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from agent.budget.copy_history import stalled_seconds
-from agent.cli.app import Group, app, command
+from agent.cli.app import app, command
+from agent.cli.commands import Group
 from agent.cli.session import Session
 from agent.execution.leftovers import leftover_document, leftovers_of
 from agent.ledger import AuditReport, AuditRow, Ledger, MoveRow, OutcomeRow, StepRow

@@ -13,7 +13,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from agent.cli.app import Group, command
+from agent.cli.app import command
+from agent.cli.commands import Group
 from agent.cli.daemon_state import daemon_of
 from agent.cli.looking.under_way import under_way_document, under_way_of
 from agent.cli.session import Session
@@ -22,7 +23,8 @@ from agent.explanation.ranking import Ranking, ranking_from_arrays
 from agent.ledger.state_names import RANKING
 from agent.model.states import UNDER_WAY
 from agent.model.units_of_measure import parse_seconds
-from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.errors import CommandError
+from agent.terminal.exit_codes import ExitCode
 from agent.terminal.keys import read_key, single_keys
 from agent.terminal.output import Column, printable
 from connectors.formatting import format_bytes, format_seconds

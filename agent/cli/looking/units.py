@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from agent.cli.app import Group, command
+from agent.cli.app import command
+from agent.cli.commands import Group
 from agent.cli.looking.explanation import explain_stored, number_lines, numbers_document, row_of
 from agent.cli.session import Session
 from agent.explanation.advice import stored_advice
@@ -20,7 +21,8 @@ from agent.explanation.read_times import read_times_document, read_times_text
 from agent.ledger.state_names import RANKING
 from agent.model.states import UNDOABLE
 from agent.model.units_of_measure import format_when
-from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.errors import CommandError
+from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Column
 from agent.terminal.wording import seconds_per_hour
 from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds

@@ -10,14 +10,16 @@ from typing import Annotated, Any
 
 import typer
 
-from agent.cli.app import Group, command
+from agent.cli.app import command
+from agent.cli.commands import Group
 from agent.cli.daemon_state import daemon_of
 from agent.cli.deciding.approve import Reason
 from agent.cli.session import Session, actor
 from agent.ledger import AskRow, RequestKind, WrongState
 from agent.model.states import ACTIONABLE, MoveState
 from agent.model.units_of_measure import parse_seconds
-from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.errors import CommandError
+from agent.terminal.exit_codes import ExitCode
 
 POLL_SECONDS = 0.2
 WAIT = "5s"  # for the daemon's answer

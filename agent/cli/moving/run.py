@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from agent.cli.app import Group, command
+from agent.cli.app import command
+from agent.cli.commands import Group
 from agent.cli.daemon_state import DaemonState, daemon_of
 from agent.cli.looking.under_way import UnderWay, move_line, under_way_document, under_way_of
 from agent.cli.session import Session
@@ -21,7 +22,8 @@ from agent.model.states import OPEN_PROPOSALS, UNDER_WAY, MoveState, ProposalSta
 from agent.model.units_of_measure import format_when
 from agent.service.daemon import Daemon
 from agent.service.memory import return_large_blocks
-from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.errors import CommandError
+from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Column, Output
 from agent.terminal.wording import count_of_moves, expiry, question, seconds_per_hour, short_digest
 from agent.verification.left_worse import left_worse_of

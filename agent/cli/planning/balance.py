@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from agent.cli.app import Group, command
+from agent.cli.app import command
+from agent.cli.commands import Group
 from agent.cli.looking.spaces import print_spaces, spaces_document
 from agent.cli.planning.pins import print_obstacles, state_document
 from agent.cli.planning.plan import (
@@ -27,7 +28,8 @@ from agent.model.proposals import Proposal
 from agent.model.purposes import in_words
 from agent.model.units_of_measure import parse_ratio, parse_seconds
 from agent.planning.planner import Planning
-from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.errors import CommandError
+from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Column, Output
 from agent.terminal.throughput import forecast_facts
 from agent.terminal.wording import print_moves, print_statements, print_value, seconds_per_hour

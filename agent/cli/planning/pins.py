@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from agent.cli.app import Group, command
+from agent.cli.app import command
+from agent.cli.commands import Group
 from agent.cli.looking.explanation import similar_keys
 from agent.cli.session import Session, actor
 from agent.config import PinConfig
@@ -18,7 +19,8 @@ from agent.explanation.ranking import ranking_from_arrays
 from agent.ledger import PinRow
 from agent.ledger.state_names import PIN_REPORTS, RANKING
 from agent.model.units_of_measure import format_when, parse_seconds
-from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.errors import CommandError
+from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Column, Output
 from connectors.base import Clock
 from policies.model.plan import Pin

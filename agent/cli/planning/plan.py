@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from agent.cli.app import Group, command
+from agent.cli.app import command
+from agent.cli.commands import Group
 from agent.cli.planning.prospects import print_prospect, prospect_document
 from agent.cli.session import Session
 from agent.cli.watching import look, nothing_watched

@@ -12,11 +12,13 @@ import yaml
 from pydantic import ValidationError
 
 from agent.budget.allowance import Limits, limits_of
-from agent.cli.app import Group, command
+from agent.cli.app import command
+from agent.cli.commands import Group
 from agent.cli.session import Session
 from agent.config.policy import PolicyConfig
 from agent.model.units_of_measure import format_when, parse_bytes, parse_seconds
-from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.errors import CommandError
+from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Column, Output
 from agent.what_if.simulation import Played, play, start_of
 from connectors.formatting import format_bytes, format_ratio, format_seconds

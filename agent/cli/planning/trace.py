@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from agent.cli.app import Group, app, command
+from agent.cli.app import app, command
+from agent.cli.commands import Group
 from agent.cli.daemon_state import daemon_of
 from agent.cli.looking.under_way import under_way_document, under_way_of
 from agent.cli.session import Session, actor

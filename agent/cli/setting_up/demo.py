@@ -9,9 +9,11 @@ from typing import Annotated
 
 import typer
 
-from agent.cli.app import Group, command
+from agent.cli.app import command
+from agent.cli.commands import Group
 from agent.cli.session import Session, actor, interactive
-from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.errors import CommandError
+from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Output
 from connectors.formatting import format_seconds
 

@@ -8,10 +8,12 @@ from typing import Annotated
 
 import typer
 
-from agent.cli.app import Group, app, command
+from agent.cli.app import app, command
+from agent.cli.commands import Group
 from agent.cli.session import Session
 from agent.service.shipped_files import Kind, engines, files, scripts
-from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.errors import CommandError
+from agent.terminal.exit_codes import ExitCode
 
 deploy = typer.Typer(
     no_args_is_help=True, epilog="Example: hotplace deploy privileges --engine postgresql --output privileges"

@@ -11,11 +11,13 @@ from typing import Annotated
 
 import typer
 
-from agent.cli.app import Group, command
+from agent.cli.app import command
+from agent.cli.commands import Group
 from agent.cli.session import Session
 from agent.config import sample
 from agent.service.doctor import examine
-from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.errors import CommandError
+from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Column, Output
 from connectors.findings import Finding, Severity
 from connectors.registry import engine_names

@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
-from agent.cli.app import Group, command
+from agent.cli.app import command
+from agent.cli.commands import Group
 from agent.cli.deciding.approve import Reason
 from agent.cli.session import Session, actor
 from agent.ledger.state_names import STATUS
-from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.errors import CommandError
+from agent.terminal.exit_codes import ExitCode
 
 SpaceName = Annotated[str, typer.Argument(metavar="SPACE", help="A space as `hotplace status` lists it.")]
 

@@ -10,7 +10,8 @@ from agent.cli.storage.containers import container_document
 from agent.ledger import ProposalRow
 from agent.planning.containers import TakingOut
 from agent.service.watch import Watch
-from agent.terminal.exit_codes import CommandError, ExitCode
+from agent.terminal.errors import CommandError
+from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Output
 from agent.terminal.wording import print_moves, print_statements, proposal_document
 from connectors.containers import ByHand

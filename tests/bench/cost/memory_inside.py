@@ -26,9 +26,6 @@ def stages(config_path: Path, tables: int, conninfo: str) -> None:
     """Every stage, through the daemon's own parts; only when each job runs is chosen here."""
     print(f"{'MiB':32}{'resident':>10}{'own':>10}{'peak':>10}")
     told("Python")
-    from agent.cli.main import app_for
-
-    app_for(["run"])
     from agent.config import load
     from agent.ledger import Ledger
     from agent.model.clock import SystemClock

@@ -1,0 +1,162 @@
+"""Every command: its module, its heading in the help and its one-line help.
+
+``hotplace --help`` and the completion of command names are answered from this table alone, so they import no command.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Group(StrEnum):
+    """The questions that commands answer; headings of the help."""
+
+    SET_UP = "Set up"
+    LOOK = "Look"
+    DECIDE = "Decide"
+    LOOK_BACK = "Look back"
+    STEER = "Steer"
+
+
+class Listed(NamedTuple):
+    """What the table knows of one command."""
+
+    module: str  # below agent.cli; importing it registers the command
+    group: Group
+    summary: str  # first paragraph of the command's help
+
+
+# In the order of the help. tests/cli/test_help.py holds each summary to the command's docstring.
+COMMANDS = {
+    "demo": Listed(
+        "setting_up.demo",
+        Group.SET_UP,
+        "Run the main job on a private PostgreSQL, from an empty folder to a measured outcome.",
+    ),
+    "init": Listed(
+        "setting_up.init", Group.SET_UP, "Write a commented configuration to start from, readable by you only."
+    ),
+    "doctor": Listed(
+        "setting_up.init",
+        Group.SET_UP,
+        "Check connection, privileges, settings, tiers and room, each with what mends it.",
+    ),
+    "deploy": Listed(
+        "setting_up.deploy",
+        Group.SET_UP,
+        "Print or write what belongs around hotplace: logins, service, alerts, dashboard, manifests.",
+    ),
+    "run": Listed(
+        "moving.run",
+        Group.SET_UP,
+        "Watch, propose and carry out what is approved, until SIGTERM; SIGHUP reads the configuration again.",
+    ),
+    "status": Listed(
+        "moving.run",
+        Group.LOOK,
+        "Show whether the daemon runs, open proposals, moves under way and the room in each tier.",
+    ),
+    "units": Listed(
+        "looking.units", Group.LOOK, "Rank units by the foreground wait that fast storage would save them."
+    ),
+    "explain": Listed("looking.units", Group.LOOK, "Show one unit's numbers and why it was chosen or not."),
+    "plan": Listed(
+        "planning.plan",
+        Group.LOOK,
+        "Show what is worth moving, why not the others, and the exact statements; moves nothing.",
+    ),
+    "top": Listed(
+        "looking.top",
+        Group.LOOK,
+        "Show live what moves, how far it is and what waits; q or Ctrl-C ends the show and nothing else.",
+    ),
+    "balance": Listed(
+        "planning.balance", Group.LOOK, "Plan in one of the balancer's modes, with the exact statements; moves nothing."
+    ),
+    "sizing": Listed(
+        "planning.sizing",
+        Group.LOOK,
+        "Show how much fast storage is worth having: the curve, its knee, and what the next GiB saves.",
+    ),
+    "simulate": Listed(
+        "planning.simulate",
+        Group.LOOK,
+        "Play the recorded history again under other settings; asks no database and changes nothing.",
+    ),
+    "containers": Listed(
+        "storage.containers",
+        Group.LOOK,
+        "List the files, devices and folders under each space, read from the database now.",
+    ),
+    "proposals": Listed("deciding.proposals", Group.DECIDE, "List what waits for a decision or is being carried out."),
+    "show": Listed(
+        "deciding.proposals",
+        Group.DECIDE,
+        "Show a proposal: its value, its moves with their locks, and the statements.",
+    ),
+    "approve": Listed(
+        "deciding.approve",
+        Group.DECIDE,
+        "Approve a proposal, exactly as it is stored, so that its moves may run before it expires.",
+    ),
+    "reject": Listed("deciding.approve", Group.DECIDE, "Reject a proposal; none of its moves will run."),
+    "strike": Listed(
+        "deciding.approve",
+        Group.DECIDE,
+        "Drop one move of a proposal, before or after its approval, with what makes room for it or needs its room.",
+    ),
+    "undo": Listed(
+        "deciding.undo",
+        Group.DECIDE,
+        "Propose to bring moved units back to where they were; runs only once it is approved.",
+    ),
+    "pause": Listed(
+        "moving.requests",
+        Group.STEER,
+        "Hold a running move where the engine can, and let an approved one not begin; it goes on with `resume`.",
+    ),
+    "resume": Listed("moving.requests", Group.STEER, "Let a held move go on, within its window."),
+    "cancel": Listed(
+        "moving.requests", Group.STEER, "Give up an approved, running or held move; what it has copied is rolled back."
+    ),
+    "pin": Listed(
+        "planning.pins", Group.STEER, "Say that a unit must, preferably or never belongs on the fastest tier."
+    ),
+    "unpin": Listed("planning.pins", Group.STEER, "Remove a pin that was set with `hotplace pin`."),
+    "pins": Listed(
+        "planning.pins",
+        Group.STEER,
+        "List pins with their state when last planned; of those that match a unit, the last one rules.",
+    ),
+    "close": Listed(
+        "storage.closing",
+        Group.STEER,
+        "Close a space to arrivals: no plan and no move brings anything to it until it is reopened.",
+    ),
+    "reopen": Listed("storage.closing", Group.STEER, "Open a space again that was closed by hand or by a drain."),
+    "trace": Listed(
+        "planning.trace",
+        Group.STEER,
+        "Collect demand for a time of your choice; `hotplace balance --trace` ranks by just that.",
+    ),
+    "check": Listed(
+        "planning.trace",
+        Group.LOOK,
+        "Show what runs and how far it is: the trace, moves with their progress, and what waits.",
+    ),
+    "history": Listed(
+        "looking.history", Group.LOOK_BACK, "List moves with their state, its time and reason, and what came of them."
+    ),
+    "outcomes": Listed(
+        "looking.history", Group.LOOK_BACK, "Show what was measured after the moves beside what was predicted."
+    ),
+    "audit": Listed(
+        "looking.history", Group.LOOK_BACK, "Check and list the chain of who decided and did what, when, from where."
+    ),
+    "report": Listed(
+        "deciding.report",
+        Group.LOOK_BACK,
+        "One page of what was proposed, approved by whom, moved and measured; asks the ledger alone.",
+    ),
+}
