@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
@@ -89,7 +90,7 @@ def test_every_command_is_listed_with_its_module() -> None:
 def test_every_command_is_listed_with_its_help() -> None:
     """Heading and summary in the table are those that the command itself has, and no command is missing."""
     whole_app()
-    real = {
+    real: dict[Any, tuple[Any, str | None]] = {
         **{each.callback.__name__: (each, each.callback.__doc__) for each in app.registered_commands if each.callback},
         **{each.name: (each, each.help) for each in app.registered_groups},
     }

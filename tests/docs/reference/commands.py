@@ -9,7 +9,8 @@ from typing import Any, get_args
 
 from typer.main import get_command
 
-from agent.cli.app import COMMON, Group
+from agent.cli.app import COMMON
+from agent.cli.commands import Group
 from agent.cli.main import whole_app
 from tests.docs.reference.blocks import table
 
