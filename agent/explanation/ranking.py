@@ -15,8 +15,7 @@ from agent.ledger import Column, Later, Pieces
 from agent.planning.planner import Planning
 from connectors.model import F64, I8, I32, I64, Signal
 from connectors.string_column import StringColumn
-from policies.benefit.foreground_wait import HOUR
-from policies.benefit.sessions import most_waiting
+from policies.benefit.sessions import session_share
 from policies.explanation.verdicts import explain
 from policies.model.plan import Verdict
 
@@ -125,6 +124,8 @@ class Ordered:
         self._planning = planning
         rates, plan = planning.situation.heat.rates, planning.plan
         self._rows: I64 = np.lexsort((-rates[Signal.LOGICAL_READ], -plan.benefit_per_hour))
+        # On the slowest tier the units together may have more reads than sessions could wait for.
+        self._benefit_share = session_share(planning.situation, plan.benefit_per_hour)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -163,8 +164,8 @@ class Ordered:
                 writes: F64 = heat.rates[Signal.ASYNC_WRITE][rows]
                 writes += heat.rates[Signal.SYNC_WRITE][rows]
                 return writes
-            case "benefit_per_hour":  # on the slowest tier a unit may have more reads than sessions could wait for
-                return np.minimum(plan.benefit_per_hour[rows], most_waiting(situation) * HOUR)
+            case "benefit_per_hour":
+                return np.asarray(plan.benefit_per_hour[rows] * self._benefit_share, dtype=np.float64)
         columns: dict[str, NDArray[Any]] = {
             "size_bytes": units.size_bytes,
             "kind": units.kind,

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from connectors.model import F64
-from policies.benefit.foreground_wait import wait_weights
+from policies.benefit.foreground_wait import HOUR, wait_weights
 from policies.model.chunks import parts
 from policies.model.plan import PolicySettings, Situation, Tier, TierSpeed
 from policies.storage.closed_network import LEAST_QUEUED, queued_tiers
@@ -23,6 +23,20 @@ def most_waiting(situation: Situation) -> float:
     """Session seconds a second that can be waited, on average over the time that heat speaks of; inf: not known."""
     known = [each for each in (situation.sessions, situation.database.active) if each > 0]  # NaN is left out
     return max(known, default=float("inf"))
+
+
+def session_share(situation: Situation, waits_per_hour: F64) -> float:
+    """Share of each unit's wait that leaves their sum within what sessions can wait, 0 to 1.
+
+    One share for all units keeps their order and their proportions; a bound on each unit alone would make the hottest
+    equal, and their sum would still exceed the wait of all sessions.
+
+    Args:
+        situation: how many sessions are at work.
+        waits_per_hour: seconds per hour of each unit, 0 or more.
+    """
+    total, most = float(waits_per_hour.sum()), most_waiting(situation) * HOUR
+    return most / total if total > most else 1.0
 
 
 def bounded(situation: Situation, settings: PolicySettings) -> Situation:

@@ -24,6 +24,7 @@ SETTINGS = {
 }  # fmt: skip
 WRITING_SESSION = "application_name=hotplace move"  # what the server logs when a session that may write is opened
 PATIENCE_SECONDS = 60.0
+FAST = "fast"  # the fast tablespace, and its folder
 
 
 @dataclass(slots=True)
@@ -113,7 +114,7 @@ databases:
     sample_every: 500ms
     plan_every: 1s
     settle: 2s
-    policy: {{half_life: 1min, minimum_history: 1s, minimum_gain: 1ms, cool_down: 1min}}
+    policy: {{half_life: 1min, minimum_history: 3s, minimum_gain: 1ms, cool_down: 1min}}
 """,
         encoding="utf-8",
     )
@@ -121,9 +122,9 @@ databases:
 
 def build(server: PrivateServer) -> None:
     """A tablespace ``fast`` and a table that does not fit the buffer pool."""
-    folder = server.make_folder("fast")
+    folder = server.make_folder(FAST)
     with psycopg.connect(server.conninfo, autocommit=True) as session:
-        session.execute(f"CREATE TABLESPACE fast LOCATION '{folder}'".encode())
+        session.execute(f"CREATE TABLESPACE {FAST} LOCATION '{folder}'".encode())
         session.execute('CREATE TABLE "Hot Orders" (id int PRIMARY KEY, note text)')
         session.execute("""INSERT INTO "Hot Orders" SELECT i, repeat('x', 300) FROM generate_series(1, 30000) AS i""")
         session.execute("VACUUM ANALYZE")
@@ -131,7 +132,7 @@ def build(server: PrivateServer) -> None:
 
 @contextmanager
 def load(server: PrivateServer) -> Iterator[None]:
-    """Random look-ups from a process of their own, for a minute and a half at most."""
+    """Random look-ups from a process of their own, for a minute and a half at most; begins when reads are counted."""
     script = (
         "import random, sys, time, psycopg\n"
         "draw = random.Random(1)\n"
@@ -143,7 +144,15 @@ def load(server: PrivateServer) -> Iterator[None]:
     )
     process = subprocess.Popen([sys.executable, "-c", script, server.conninfo], env=os.environ)
     try:
+        wait_until("reads", lambda: _has_reads(server))
         yield
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
+
+
+def _has_reads(server: PrivateServer) -> bool:
+    query = "SELECT coalesce(sum(heap_blks_read + idx_blks_read), 0) > 1000 FROM pg_statio_user_tables"
+    with psycopg.connect(server.conninfo) as session:
+        row = session.execute(query).fetchone()
+    return bool(row and row[0])

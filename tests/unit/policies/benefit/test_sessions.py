@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from connectors.model import DatabaseDemand
-from policies.benefit.sessions import bounded, most_waiting
+from policies.benefit.sessions import bounded, most_waiting, session_share
 from policies.demand.workload import RecentWork, WorkInterval, recall_work
 from policies.model.plan import PolicySettings, Situation
 from policies.placement.balancer import make_plan
@@ -60,6 +61,15 @@ def test_where_the_fast_tier_alone_waits_longer_all_tiers_are_faster() -> None:
     fast, slow = (tier.speed.random_read_seconds for tier in situation.tiers)
     assert fast == pytest.approx(0.0002 / 3)
     assert slow == pytest.approx(0.0055 / 3)
+
+
+def test_waits_of_units_are_scaled_together() -> None:
+    """Sessions that can wait 2 h an hour share 8 h in proportion; within the bound, or without one, all stays."""
+    waits = np.array([5.0, 2.0, 1.0, 0.0]) * HOUR
+    assert session_share(busy(2.0), waits) == 0.25
+    assert session_share(busy(9.0), waits) == 1.0
+    assert session_share(busy(math.nan), waits) == 1.0
+    assert session_share(busy(2.0), np.zeros(0)) == 1.0
 
 
 @given(

@@ -1,0 +1,40 @@
+"""What the list of units says of their waits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from agent.explanation.ranking import Ordered, ranking_of
+from agent.planning.planner import Planning
+from connectors.model import DatabaseDemand
+from policies.benefit.sessions import bounded
+from policies.placement.balancer import make_plan
+from tests.unit.policies.situations import BARE, NOON, Site, Unit
+
+HOUR = 3600.0
+
+
+def planning(active: float) -> Planning:
+    """Four units on the SSD, whose reads from the HDD would come to 27.5 seconds a second, and one on the HDD."""
+    site = Site(database=DatabaseDemand(transactions=100.0, active=active))
+    hot = [Unit(key=f"hot{at}", sync=2000.0 / 2**at, space="fast") for at in range(4)]
+    situation = bounded(site.situation([*hot, Unit(key="slow", sync=10.0)]), BARE)
+    return Planning(
+        situation=situation, settings=BARE, plan=make_plan(situation, BARE), routes=(), costs=(), made_at=NOON
+    )
+
+
+def test_benefits_of_units_share_what_sessions_can_wait() -> None:
+    """With two sessions at work the benefits come to 2 h an hour together, and keep their order and proportions."""
+    ranking = ranking_of(planning(2.0))
+    assert list(ranking.key) == ["hot0", "hot1", "hot2", "hot3", "slow"]
+    assert ranking.benefit_per_hour.sum() == pytest.approx(2 * HOUR)
+    assert ranking.benefit_per_hour[:4] / ranking.benefit_per_hour[0] == pytest.approx(np.array([1, 0.5, 0.25, 0.125]))
+
+
+def test_columns_from_a_place_on_are_shares_of_the_same_sum() -> None:
+    """What metrics show as the others is scaled as the top is."""
+    ordered = Ordered(planning(2.0))
+    whole = ordered.ranking().benefit_per_hour
+    assert ordered.column("benefit_per_hour", 2) == pytest.approx(whole[2:])
