@@ -57,9 +57,9 @@ def test_folding_waits_for_its_time(ledger: Ledger) -> None:
     """Younger than a day stays as sampled; a bucket folds when all of it is old enough."""
     for minute in range(1, 31):
         _append(ledger, MADE_AT + timedelta(minutes=minute), {1: 1})
-    assert ledger.history.aggregate(MADE_AT + DAY).folded == 0
-    assert ledger.history.aggregate(MADE_AT + DAY + timedelta(minutes=19)).folded == 10
-    report = ledger.history.aggregate(MADE_AT + DAY + timedelta(minutes=30))
+    assert ledger.history.fold(MADE_AT + DAY).folded == 0
+    assert ledger.history.fold(MADE_AT + DAY + timedelta(minutes=19)).folded == 10
+    report = ledger.history.fold(MADE_AT + DAY + timedelta(minutes=30))
     assert (report.folded, report.made, report.dropped) == (20, 2, 0)
     assert report.bytes_after < report.bytes_before
     rows = list(ledger.history.read("shop", *ALL))
@@ -73,14 +73,14 @@ def test_old_history_becomes_hourly_and_then_goes(ledger: Ledger) -> None:
     for minute in range(1, 121):
         _append(ledger, MADE_AT + timedelta(minutes=minute), {1: 2, minute: 1})
     counts, seconds = _totals(ledger)
-    ledger.history.aggregate(MADE_AT + 2 * DAY)
-    ledger.history.aggregate(MADE_AT + 8 * DAY)
+    ledger.history.fold(MADE_AT + 2 * DAY)
+    ledger.history.fold(MADE_AT + 8 * DAY)
     rows = list(ledger.history.read("shop", *ALL))
     assert [(row.resolution_seconds, row.seconds) for row in rows] == [(3600, 3600.0)] * 2
     assert _totals(ledger) == (counts, seconds)
-    report = ledger.history.aggregate(MADE_AT + 14 * DAY + timedelta(hours=1))
+    report = ledger.history.fold(MADE_AT + 14 * DAY + timedelta(hours=1))
     assert (report.dropped, report.folded) == (1, 0)
-    assert ledger.history.aggregate(MADE_AT + 15 * DAY).dropped == 1
+    assert ledger.history.fold(MADE_AT + 15 * DAY).dropped == 1
     assert list(ledger.history.read("shop", *ALL)) == []
 
 
@@ -88,7 +88,7 @@ def test_history_that_nobody_folded_for_long_catches_up(ledger: Ledger) -> None:
     """Both levels in one go."""
     for minute in range(1, 61):
         _append(ledger, MADE_AT + timedelta(minutes=minute), {1: 1})
-    report = ledger.history.aggregate(MADE_AT + 10 * DAY)
+    report = ledger.history.fold(MADE_AT + 10 * DAY)
     assert (report.folded, report.made) == (66, 7)
     assert _totals(ledger) == (Counter({1: 60}), 3600.0)
 
@@ -117,7 +117,7 @@ def test_folding_conserves_counts_and_seconds(
         _append(ledger, MADE_AT - timedelta(microseconds=before), counts, seconds, database)
     expected = {name: _totals(ledger, name) for name in ("shop", "hr")}
     for seconds in later:
-        ledger.history.aggregate(MADE_AT + timedelta(seconds=seconds), keep)
+        ledger.history.fold(MADE_AT + timedelta(seconds=seconds), keep)
     for name, (counts, seconds) in expected.items():
         folded_counts, folded_seconds = _totals(ledger, name)
         assert folded_counts == counts
@@ -130,7 +130,7 @@ def test_intervals_with_other_signals_are_not_mixed(ledger: Ledger) -> None:
     for minute, signals in enumerate((2, 3, 2, 3), start=1):
         at = MADE_AT + timedelta(minutes=minute)
         ledger.history.append("shop", at, 60.0, slots, np.ones((signals, 1), dtype=np.float64))
-    assert ledger.history.aggregate(MADE_AT + 2 * DAY).made == 2
+    assert ledger.history.fold(MADE_AT + 2 * DAY).made == 2
     assert sorted(row.values.shape for row in ledger.history.read("shop", *ALL)) == [(2, 1), (3, 1)]
 
 
@@ -156,7 +156,7 @@ def test_a_damaged_interval_is_named(ledger: Ledger, clock: StillClock, tamper: 
     with pytest.raises(LedgerCorrupt, match="history of shop"):
         list(ledger.history.read("shop", *ALL))
     with pytest.raises(LedgerCorrupt):
-        ledger.history.aggregate(MADE_AT + 2 * DAY)
+        ledger.history.fold(MADE_AT + 2 * DAY)
     assert tamper("UPDATE history SET seconds = seconds") == 1
 
 
@@ -166,5 +166,5 @@ def test_readers_see_one_moment(ledger: Ledger) -> None:
         _append(ledger, MADE_AT + timedelta(minutes=minute), {1: 1})
     reading = ledger.history.read("shop", *ALL)
     total = int(next(reading).values[0].sum())
-    ledger.history.aggregate(MADE_AT + 2 * DAY)
+    ledger.history.fold(MADE_AT + 2 * DAY)
     assert total + sum(int(row.values[0].sum()) for row in reading) == 20

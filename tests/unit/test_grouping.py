@@ -20,12 +20,12 @@ def test_rows_of_equal_keys_are_one(rows: list[tuple[int, int, int]]) -> None:
     for one, other, value in rows:
         expected[one, other].append(value)
     first, second, values = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-    folding = GroupBy(first, second)
-    found = list(zip(*(key.tolist() for key in folding.keys), strict=True))
+    groups = GroupBy(first, second)
+    found = list(zip(*(key.tolist() for key in groups.keys), strict=True))
     assert found == sorted(expected)
-    assert folding.aggregate(values).tolist() == [sum(expected[key]) for key in found]
-    assert folding.aggregate(values, np.maximum).tolist() == [max(expected[key]) for key in found]
-    assert folding.ranks().tolist() == [rank for key in found for rank in range(1, len(expected[key]) + 1)]
+    assert groups.aggregate(values).tolist() == [sum(expected[key]) for key in found]
+    assert groups.aggregate(values, np.maximum).tolist() == [max(expected[key]) for key in found]
+    assert groups.ranks().tolist() == [rank for key in found for rank in range(1, len(expected[key]) + 1)]
 
 
 def test_a_unit_without_counters_is_absent() -> None:

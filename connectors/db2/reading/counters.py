@@ -87,11 +87,11 @@ def of_indexes(rows: Sequence[Row], disturbed: Disturbed) -> Counted:
 def by_unit(parts: Sequence[Counted]) -> tuple[I64, I64]:
     """Ids ascending and counters of shape ``(len(COUNTERS), units)``, members added up; idle units are absent."""
     rows = _concatenate(parts)
-    folding = GroupBy(rows.unit)
-    counters = np.empty((len(COUNTERS), len(folding.starts)), dtype=np.int64)
+    groups = GroupBy(rows.unit)
+    counters = np.empty((len(COUNTERS), len(groups.starts)), dtype=np.int64)
     for total, column, by in zip(counters, rows.counters, _FOLDED_BY.values(), strict=True):
-        total[:] = folding.aggregate(column, by)
-    return busy(folding.keys[0], counters)
+        total[:] = groups.aggregate(column, by)
+    return busy(groups.keys[0], counters)
 
 
 def _concatenate(parts: Sequence[Counted]) -> Counted:

@@ -147,7 +147,7 @@ def by_object(rows: list[Row]) -> tuple[I64, I64]:
     obj, segment, *counters = np.array(rows, dtype=np.int64).reshape(len(rows), len(COUNTERS) + 1).T
     segments = GroupBy(obj, segment)  # what several instances counted is added up
     objects = GroupBy(segments.keys[0])
-    columns = (segments.keys[1] * objects.ranks(), *map(segments.fold, counters))
+    columns = (segments.keys[1] * objects.ranks(), *map(segments.aggregate, counters))
     ids, values = objects.keys[0], np.stack([objects.aggregate(column) for column in columns])
     worked = values[1:].any(axis=0)
     return ids[worked], values[:, worked]
