@@ -1,9 +1,9 @@
-"""What of a world goes into its state file: only what differs from the scenario."""
+"""The state file of a world: only what differs from the scenario is written."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,16 +11,14 @@ from connectors.base import CannotConnect
 from connectors.model import Bools, UnitKind
 from connectors.simulated.server.placement import Running
 from connectors.simulated.server.units import UnitSpec
-
-if TYPE_CHECKING:
-    from connectors.simulated.server.world import World
+from connectors.simulated.server.world_state import WorldState
 
 FORMAT = 1
 SCALARS = ("work", "reset_at", "resets", "virtual_seconds", "anchor")
 
 
-def _identity(world: World) -> dict[str, Any]:
-    """What a file must agree with to be of this world."""
+def _identity(world: WorldState) -> dict[str, Any]:
+    """What identifies the world that a file belongs to."""
     return {
         "format": FORMAT,
         "scenario": world.scenario.name,
@@ -29,7 +27,7 @@ def _identity(world: World) -> dict[str, Any]:
     }
 
 
-def _differing(world: World) -> Bools:
+def _differing(world: WorldState) -> Bools:
     """Units that are not as the scenario and the last reset left them; created ones always differ."""
     start, units = world.scenario.units, world.placement.units
     n = len(start)
@@ -39,7 +37,7 @@ def _differing(world: World) -> Bools:
     return np.asarray(differs, dtype=np.bool_)
 
 
-def content_of(world: World) -> dict[str, Any]:
+def content_of(world: WorldState) -> dict[str, Any]:
     """The world as JSON values."""
     units = world.placement.units
     rows = [
@@ -61,7 +59,7 @@ def content_of(world: World) -> dict[str, Any]:
     }
 
 
-def restore(world: World, content: dict[str, Any]) -> None:
+def restore(world: WorldState, content: dict[str, Any]) -> None:
     """Bring the world to what a file holds.
 
     Raises:
@@ -77,14 +75,14 @@ def restore(world: World, content: dict[str, Any]) -> None:
     try:
         _fill(world, content)
     except (LookupError, TypeError, ValueError, OverflowError) as error:
-        world.begin_anew()
+        world.start_over()
         raise CannotConnect(
-            f"the state file is damaged: {error!r}", advice="Restore it, or remove it to start anew."
+            f"the state file is damaged: {error!r}", advice="Restore it, or remove it to start over."
         ) from error
 
 
-def _fill(world: World, content: dict[str, Any]) -> None:
-    world.begin_anew()
+def _fill(world: WorldState, content: dict[str, Any]) -> None:
+    world.start_over()
     _create_again(world, content["created"])
     for name in SCALARS:
         setattr(world, name, content[name])
@@ -101,7 +99,7 @@ def _fill(world: World, content: dict[str, Any]) -> None:
     world.mark_changed()
 
 
-def _create_again(world: World, created: list[tuple[int, list[dict[str, Any]]]]) -> None:
+def _create_again(world: WorldState, created: list[tuple[int, list[dict[str, Any]]]]) -> None:
     """Append the rows of created units; which of them still live, and where, the rows of the file say."""
     for first_id, plain in created:
         world.append(first_id, [UnitSpec(**{**spec, "kind": UnitKind(spec["kind"])}) for spec in plain])
