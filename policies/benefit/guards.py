@@ -15,7 +15,7 @@ import numpy as np
 from connectors.model import F64, I8, Bools, Signal
 from policies.benefit.bundles import MICRO, Bundles
 from policies.benefit.foreground_wait import HOUR
-from policies.model.chunks import parts
+from policies.model.chunks import row_chunks
 from policies.model.plan import Pin, PolicySettings, TierLimits, Verdict
 from policies.storage.limits import drive_io
 from policies.storage.purchase import GIB
@@ -98,7 +98,7 @@ def why_not(
         or on a faster tier, get a verdict too, which means nothing.
     """
     verdicts = [np.empty(len(bundles), np.int8) for _ in targets]
-    for part in parts(len(bundles)):
+    for part in row_chunks(len(bundles)):
         some = bundles.some(part)
         demand = _demand(some, weights)
         for target, verdict in zip(targets, verdicts, strict=True):

@@ -14,7 +14,7 @@ import numpy as np
 
 from connectors.model import F64
 from policies.benefit.foreground_wait import HOUR, wait_weights
-from policies.model.chunks import parts
+from policies.model.chunks import row_chunks
 from policies.model.plan import PolicySettings, Situation, Tier, TierSpeed
 from policies.storage.closed_network import LEAST_QUEUED, queued_tiers
 
@@ -62,7 +62,7 @@ def _present_waits(situation: Situation, settings: PolicySettings) -> F64:
     weights = wait_weights([tier.speed for tier in situation.tiers], settings)
     tier = situation.tier_of_space[situation.units.space]
     waits = np.zeros(len(situation.tiers))
-    for part in parts(len(tier)):
+    for part in row_chunks(len(tier)):
         managed = np.flatnonzero(tier[part] >= 0)
         home = tier[part][managed].astype(np.int64)
         own = (situation.heat.rates[:, part][:, managed] * weights[home].T).sum(axis=0)

@@ -1,6 +1,6 @@
-"""Columns of a million, a part at a time: what is worked out of a few thousand rows stays near the processor.
+"""Slices of long columns, so that what is computed from some thousand rows stays in the processor's cache.
 
-Each step over whole columns would write them to memory, and the next one read them again.
+An expression over whole columns of a million rows writes each intermediate result to memory and reads it again.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 AT_ONCE = 8192  # rows
 
 
-def parts(count: int) -> Iterator[slice]:
+def row_chunks(count: int) -> Iterator[slice]:
     """Slices that cover so many rows, in order."""
     for first in range(0, count, AT_ONCE):
         yield slice(first, first + AT_ONCE)

@@ -202,11 +202,11 @@ class RouteCost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
-    """Units on the slowest tier that a plan leaves where they are without weighing them, in sums over their bundles."""
+class OmittedSums:
+    """Sums over the bundles on the slowest tier that presolve leaves out of the problem (``placement.presolve``)."""
 
     wait: float = 0.0  # whole microseconds per hour
-    doubt: float = 0.0  # squares of each bundle's wait times the error of its demand
+    variance: float = 0.0  # squares of each bundle's wait times the error of its demand
     io: float = 0.0  # drive I/Os per second
     whole_io: float = 0.0  # the same in whole millionths of each bundle
     written: float = 0.0  # whole bytes per day
@@ -233,7 +233,7 @@ class Situation:
     route_costs: Mapping[str, RouteCost] = field(default_factory=dict)  # by leading unit key, of routes asked for
     transient: Mapping[str, int] = field(default_factory=dict)  # by PlannedMove.name: bytes beyond the copy, on the way
     growth: I64 | None = None  # (n,) bytes by which each unit is expected to grow until it is moved; None: by none
-    beside: Beside = field(default_factory=Beside)  # what else is on the slowest tier, see ``narrowing``
+    omitted: OmittedSums = field(default_factory=OmittedSums)  # what else is on the slowest tier, see ``narrowing``
     by_mean: bool = False  # a gain counts by its mean, as if that were sure: the question is how it looks now
     sessions: float = float("nan")  # at work on average over the longer horizon; NaN: the engine does not tell
     copy_seconds: F32 | None = None  # (n,) how long moving each unit takes, see ``copy_time``; None: by its size alone

@@ -25,19 +25,21 @@ def clear_groups(draft: PlanDraft, situation: Situation, free_ratio: float) -> l
         situation: for the room of its spaces.
         free_ratio: share of the capacity of each space that is to be free, 0 to 1.
     """
-    loss = draft.bundles.wait[min(1, draft.board.tiers - 1)] - draft.bundles.wait[0]
+    loss = draft.bundles.wait[min(1, draft.state.tiers - 1)] - draft.bundles.wait[0]
     coldest_first = list(reversed(by_density(draft, _cold(draft), loss)))
     groups: list[Group] = []
-    for space in sorted(draft.board.spaces(0), key=lambda row: draft.board.names[row]):
+    for space in sorted(draft.state.spaces(0), key=lambda row: draft.state.names[row]):
         free = room_bytes(situation.spaces[space], free_ratio)
         missing = 0 if free is None else -free
         for bundle in coldest_first:
             if missing <= 0 or draft.left < 1:
                 break
-            hop = draft.board.way_down(bundle, MoveReason.CLEAR) if draft.board.home[bundle] == space else None
-            if hop is not None:
-                draft.board.do(hop)
-                groups.append(draft.keep(draft.group([hop])))
+            relocation = (
+                draft.state.demotion_of(bundle, MoveReason.CLEAR) if draft.state.home[bundle] == space else None
+            )
+            if relocation is not None:
+                draft.state.apply(relocation)
+                groups.append(draft.keep(draft.group([relocation])))
                 missing -= int(draft.bundles.size[bundle])
     return groups
 
@@ -45,7 +47,7 @@ def clear_groups(draft: PlanDraft, situation: Situation, free_ratio: float) -> l
 def _cold(draft: PlanDraft) -> Bools:
     """Bundles on the fastest tier that may leave and lose less than the floor by it; preferred ones lose more."""
     bundles, settings = draft.bundles, draft.settings
-    loss = (bundles.wait[min(1, draft.board.tiers - 1)] - bundles.wait[0]) * draft.preference(slice(None))
+    loss = (bundles.wait[min(1, draft.state.tiers - 1)] - bundles.wait[0]) * draft.preference(slice(None))
     little = loss < settings.minimum_wait_saved_per_hour * MICRO
     there = (bundles.tier == 0) & (bundles.size > 0) & may_leave(bundles, settings)
     return np.asarray(there & (little | (bundles.pin == Pin.NEVER)), dtype=np.bool_)

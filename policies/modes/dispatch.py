@@ -156,8 +156,8 @@ def _groups(situation: Situation, draft: PlanDraft, mode: Mode, rows: list[int])
 
 
 def _tables_first(situation: Situation, draft: PlanDraft, groups: list[Group]) -> list[Group]:
-    board = new_draft(situation, draft.bundles, draft.settings).board
-    return tables_first(groups, draft.bundles, situation.units, board)
+    state = new_draft(situation, draft.bundles, draft.settings).state
+    return tables_first(groups, draft.bundles, situation.units, state)
 
 
 def _level_tiers(draft: PlanDraft, weights: list[tuple[int, Weight]], known: Bools) -> list[Group]:
@@ -169,5 +169,5 @@ def _level_tiers(draft: PlanDraft, weights: list[tuple[int, Weight]], known: Boo
 def _left_behind(
     situation: Situation, bundles: Bundles, settings: PolicySettings, groups: list[Group], space: int
 ) -> tuple[LeftBehind, ...]:
-    board = new_draft(situation, bundles, settings).board
-    return left_behind(situation, bundles, board, groups, space)
+    state = new_draft(situation, bundles, settings).state
+    return left_behind(situation, bundles, state, groups, space)

@@ -1,8 +1,8 @@
-"""Mode ``drain``: empty a space before it is removed, and say of everything that stays why.
+"""Mode ``drain``: empty a space before it is removed, and give a reason for every unit that stays.
 
-What leaves goes to other spaces of the same tier while they have room, otherwise to the next slower tiers, otherwise to
-the next faster ones. Pins hold: what must be on the fastest tier leaves it for no other, what must never be there does
-not come. History does not matter, a cool-down does.
+Bundles go to other spaces of the same tier while they have room, otherwise to the next slower tiers, otherwise to the
+next faster ones. Pins hold: a bundle pinned to the fastest tier does not leave it, one pinned off it does not enter it.
+A short history does not matter here, a cool-down does.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def drain_groups(drafts: tuple[PlanDraft, PlanDraft], space: int) -> list[Group]
     """
     hot, large = drafts
     leaving = _movable(hot.bundles) & (hot.bundles.space == space)
-    tier = hot.board.tier_of[space]
+    tier = hot.state.tier_of[space]
     if tier < 0:
         return []
-    loss = hot.bundles.wait[min(tier + 1, hot.board.tiers - 1)] - hot.bundles.wait[tier]
+    loss = hot.bundles.wait[min(tier + 1, hot.state.tiers - 1)] - hot.bundles.wait[tier]
     size = hot.bundles.size.astype(np.float64)
     ways = [
         _empty_space(hot, space, by_density(hot, leaving, loss)),
@@ -41,28 +41,28 @@ def drain_groups(drafts: tuple[PlanDraft, PlanDraft], space: int) -> list[Group]
 
 
 def left_behind(
-    situation: Situation, bundles: Bundles, board: PlacementState, groups: Sequence[Group], space: int
+    situation: Situation, bundles: Bundles, state: PlacementState, groups: Sequence[Group], space: int
 ) -> tuple[LeftBehind, ...]:
     """What a drain leaves in its space, the largest first.
 
     Args:
         situation: of the plan.
         bundles: of the situation.
-        board: as it is before the first group; used up.
+        state: before the first group; used up.
         groups: that the plan carries out.
         space: row of the space to be emptied.
     """
     for group in groups:
-        for hop in group.hops:
-            board.do(hop)
+        for relocation in group.relocations:
+            state.apply(relocation)
     staying = [
         LeftBehind(
             key=situation.units.key[int(bundles.lead[bundle])],
             rows=bundles.members(bundle),
             size_bytes=int(bundles.size[bundle]),
-            why=_why(situation, bundles, board, bundle),
+            why=_why(situation, bundles, state, bundle),
         )
-        for bundle in np.flatnonzero(board.home == space).tolist()
+        for bundle in np.flatnonzero(state.home == space).tolist()
     ]
     return tuple(sorted(staying, key=lambda left: (-left.size_bytes, left.key)))
 
@@ -74,17 +74,17 @@ def _movable(bundles: Bundles) -> Bools:
 def _empty_space(draft: PlanDraft, space: int, order: Sequence[int]) -> list[Group]:
     groups: list[Group] = []
     for bundle in order:
-        hop = _way_out(draft.bundles, draft.board, bundle, space) if draft.left > 0 else None
-        if hop is not None:
-            draft.board.do(hop)
-            groups.append(draft.keep(draft.group([hop])))
+        relocation = _way_out(draft.bundles, draft.state, bundle, space) if draft.left > 0 else None
+        if relocation is not None:
+            draft.state.apply(relocation)
+            groups.append(draft.keep(draft.group([relocation])))
     return groups
 
 
-def _way_out(bundles: Bundles, board: PlacementState, bundle: int, space: int) -> Relocation | None:
+def _way_out(bundles: Bundles, state: PlacementState, bundle: int, space: int) -> Relocation | None:
     """The hop out of the space to the nearest tier with room, None where there is none."""
-    for tier in _tiers(board.tier_of[space], board.tiers, Pin(int(bundles.pin[bundle]))):
-        target = board.space_for(board.needed(bundle), tier, but=space)
+    for tier in _tiers(state.tier_of[space], state.tiers, Pin(int(bundles.pin[bundle]))):
+        target = state.space_for(state.needed_bytes(bundle), tier, but=space)
         if target is not None:
             return Relocation(bundle, space, target, MoveReason.DRAIN)
     return None
@@ -98,18 +98,20 @@ def _tiers(home: int, count: int, pin: Pin) -> list[int]:
     return [tier for tier in order if tier > 0 or pin is not Pin.NEVER]
 
 
-def _why(situation: Situation, bundles: Bundles, board: PlacementState, bundle: int) -> str:
+def _why(situation: Situation, bundles: Bundles, state: PlacementState, bundle: int) -> str:
     """Why a bundle is still in its space, as the board stands."""
-    home, size = int(board.home[bundle]), format_bytes(int(bundles.size[bundle]))
-    tier = board.tier_of[home]
+    home, size = int(state.home[bundle]), format_bytes(int(bundles.size[bundle]))
+    tier = state.tier_of[home]
     if tier < 0:
-        return f"no tier is configured for {board.names[home]}, so nobody knows where it may go"
+        return f"no tier is configured for {state.names[home]}, so its targets are not known"
     if bundles.cooling[bundle] > 0:
-        return f"it was moved not long ago and rests for another {format_seconds(float(bundles.cooling[bundle]))}"
+        return (
+            f"it was moved recently and is not moved again for another {format_seconds(float(bundles.cooling[bundle]))}"
+        )
     if not bundles.routable[bundle]:
         return situation.no_route[situation.units.key[int(bundles.lead[bundle])]]
-    if _way_out(bundles, board, bundle, home) is not None:
-        return "it waits for the next plan, since this one is full"
+    if _way_out(bundles, state, bundle, home) is not None:
+        return "it waits for the next plan: this one has reached its limits"
     if bundles.pin[bundle] == Pin.MUST and tier == 0:
         return f"it is pinned to {situation.tiers[0].name}, and no other space there has known room for {size}"
     return f"no other space that it may go to has known room for {size}"

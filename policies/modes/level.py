@@ -36,15 +36,15 @@ class Weight:
     elsewhere: F64  # (spaces,) what a space carries beside its bundles
     scale: F64  # (spaces,) spaces are even where what they carry, by this, is equal
 
-    def of_spaces(self, board: PlacementState, spaces: list[int]) -> F64:
+    def of_spaces(self, state: PlacementState, spaces: list[int]) -> F64:
         """What each space carries as the board stands, movable or not, by its scale. Shape ``(len(spaces),)``."""
-        carried = self.elsewhere + np.bincount(board.home, weights=self.of_bundle, minlength=len(board.room))
+        carried = self.elsewhere + np.bincount(state.home, weights=self.of_bundle, minlength=len(state.room))
         return np.asarray((carried / self.scale)[spaces], dtype=np.float64)
 
-    def mean(self, board: PlacementState, spaces: list[int]) -> float:
+    def mean(self, state: PlacementState, spaces: list[int]) -> float:
         """What each space would carry, were they even."""
         scale = self.scale[spaces]
-        return float((self.of_spaces(board, spaces) * scale).sum() / scale.sum())
+        return float((self.of_spaces(state, spaces) * scale).sum() / scale.sum())
 
 
 def read_load(bundles: Bundles, speed: TierSpeed, spaces: int) -> Weight:
@@ -92,24 +92,24 @@ def level_groups(draft: PlanDraft, tier: int, weight: Weight, movable: Bools) ->
         weight: what is evened out.
         movable: bundles that may move.
     """
-    spaces = sorted(draft.board.spaces(tier), key=lambda space: draft.board.names[space])
+    spaces = sorted(draft.state.spaces(tier), key=lambda space: draft.state.names[space])
     groups: list[Group] = []
     while len(spaces) > 1 and draft.left > 0:
-        hop = _best(draft, spaces, weight, movable & ~draft.moved)
-        if hop is None:
+        relocation = _best(draft, spaces, weight, movable & ~draft.moved)
+        if relocation is None:
             break
-        draft.board.do(hop)
-        groups.append(draft.keep(draft.group([hop])))
+        draft.state.apply(relocation)
+        groups.append(draft.keep(draft.group([relocation])))
     return groups
 
 
 def _best(draft: PlanDraft, spaces: list[int], weight: Weight, movable: Bools) -> Relocation | None:
     """The best move out of the fullest space that has one."""
-    carried = weight.of_spaces(draft.board, spaces)
-    limit = weight.mean(draft.board, spaces) * (1 + DEAD_BAND)
+    carried = weight.of_spaces(draft.state, spaces)
+    limit = weight.mean(draft.state, spaces) * (1 + DEAD_BAND)
     fullest_first = np.argsort(-carried, kind="stable")
     for source in fullest_first[carried[fullest_first] > limit]:
-        items = np.flatnonzero(movable & (draft.board.home == spaces[source]))
+        items = np.flatnonzero(movable & (draft.state.home == spaces[source]))
         for target in reversed(fullest_first):
             if carried[target] < carried[source]:
                 ends = (spaces[source], spaces[target])
@@ -125,7 +125,7 @@ def _lightening(
     """The bundle that lowers the fuller end most per byte, None where none does by enough; of equals the largest."""
     leaving, coming = (weight.of_bundle[items] / weight.scale[space] for space in ends)
     lowered = carried[0] - np.maximum(carried[0] - leaving, carried[1] + coming)
-    fits = draft.bundles.size[items] + draft.bundles.transient[items] <= draft.board.room[ends[1]]
+    fits = draft.bundles.size[items] + draft.bundles.transient[items] <= draft.state.room[ends[1]]
     good = np.flatnonzero(fits & (leaving > 0) & (lowered >= LEAST_IMPROVEMENT * leaving))
     if not len(good):
         return None

@@ -1,11 +1,11 @@
-"""The balancer: a situation in, an ordered plan with its value, bound, gap and a verdict for every unit out.
+"""The balancer: from a situation to an ordered plan with its value, bound, gap, and a verdict for every unit.
 
-Promises of every plan, whatever prefix of it is carried out: no space is filled past its head-room, the source counting
-as occupied until its copy is done; what gives way goes directly before what needs its room; each such group saves more
-than it loses. Pins are the exception: they are carried out first because somebody asked, whatever they cost.
+Every prefix of a plan keeps these promises: no space is filled past its head-room, the source counting as occupied
+until its copy is done; demotions come directly before the promotion that needs their room; each such group saves more
+than it loses. Pins are the exception: they come first because an operator asked for them, at any cost.
 
-Several spaces of a tier: the one with most free room that fits is taken. A space whose free bytes and capacity are both
-unknown is no target, neither up nor down, since its head-room could not be promised.
+Among several spaces of a tier the one with the most free room is taken. A space whose free bytes and capacity are both
+unknown is never a target, since its head-room could not be guaranteed.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from policies.benefit.foreground_wait import ceiling_ratio, wait_weights
 from policies.benefit.guards import first_of, why_not
 from policies.model.density import KeysOf, compute_density
 from policies.model.plan import LeftBehind, Pin, Plan, PolicySettings, Situation, Verdict
-from policies.placement.granularity import Groups, Side, align_draft, both_ways, choose_whole, groups_of
-from policies.placement.granularity_choice import decide, shared_dual
+from policies.placement.granularity import Groups, Side, align_draft, choose_whole, granularity_problem, groups_of
+from policies.placement.granularity_choice import choose_granularity, solve_dual
 from policies.placement.group_order import tables_first
 from policies.placement.hsm import best_groups, pin_groups, proven_bound, value_bound
 from policies.placement.movements import planned_moves
-from policies.placement.placement_problem import question
+from policies.placement.placement_problem import build_problem
 from policies.placement.placement_state import Group, PlacementState
 from policies.placement.plan_draft import PlanDraft
 from policies.placement.relief import reliefs
@@ -37,23 +37,23 @@ from policies.placement.turnover import within_turnover
 from policies.placement.uncertainty import intervals, present_wait
 from policies.storage.capacity import largest_unit
 
-FEW_ITEMS = 500
-WIDE_GAP = 0.001  # of the limit
-LEAST = 0.5  # microseconds per hour
+FEW_ITEMS = 500  # up to which a wide gap is worth a search for a tighter bound
+WIDE_GAP = 0.001  # relative
+LEAST = 0.5  # microseconds per hour: waits are whole ones, so a smaller bound is rounding
 
 
 def make_plan(
     situation: Situation, settings: PolicySettings, *, demote: bool = True, time_limit_seconds: float = inf
 ) -> Plan:
-    """Plan in mode ``hsm``: hot up, and cold down where its room is needed.
+    """Plan in mode ``hsm``: hot data up, and cold data down if its room is needed.
 
     The same situation gives the same plan, in whatever order its units are listed.
 
     Args:
         situation: what the plan is made from.
         settings: limits and weights.
-        demote: False fills free room only and takes nothing down.
-        time_limit_seconds: the plan ends before the group of moves whose copying would pass this.
+        demote: False fills free room only and demotes nothing.
+        time_limit_seconds: the plan ends before the group whose copying would exceed this.
     """
     if not situation.tiers:
         return nothing(situation)
@@ -68,17 +68,14 @@ def make_plan(
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What no plan beats, microseconds per hour."""
+    """Upper bound on the saving of every plan, microseconds per hour."""
 
-    gain: float  # by prices alone, which is near where items are many
+    gain: float  # the Lagrangian bound, which is tight for many items
     items: int
-    closer: Callable[[], float]  # by searching too, which takes as long as the plan itself
+    closer: Callable[[], float]  # a tighter one by search, which takes as long as the plan itself
 
     def above(self, saved: float) -> float:
-        """The limit over a plan that saves so much, looked at closely where few items leave a gap worth explaining.
-
-        Waits are whole microseconds, so less than one is nothing: prices near 0 leave such a rest of a limit.
-        """
+        """The bound for a plan that saves so much; tightened by search if few items leave a wide gap."""
         if self.gain < LEAST:
             return 0.0
         if saved <= 0 or self.items > FEW_ITEMS or self.gain - saved <= WIDE_GAP * self.gain:
@@ -88,7 +85,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Begun:
-    """A plan with nothing but its pins."""
+    """A plan that holds its pins only."""
 
     situation: Situation
     reasons: list[I8]
@@ -98,20 +95,20 @@ class _Begun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sketch:
-    """A plan before its figures are worked out."""
+    """A plan before its figures are computed."""
 
     situation: Situation
     draft: PlanDraft
     pinned: int  # groups that pins ask for
     groups: list[Group]
     staying: I8
-    limit: Limit  # of plans that go the same ways
+    limit: Limit  # on plans of the same granularity
 
     def worth(self) -> tuple[int, float]:
-        """What ranks plans of one situation: pins first, then what is saved less what it costs."""
+        """What ranks plans of one situation: pins first, then saving net of cost."""
         balance = self.draft.start_balance()
-        for hop in (hop for group in self.groups for hop in group.hops):
-            balance.add(hop)
+        for relocation in (relocation for group in self.groups for relocation in group.relocations):
+            balance.add(relocation)
         return self.pinned, balance.net
 
 
@@ -126,15 +123,15 @@ def _begin(situation: Situation, *, settings: PolicySettings, demote: bool, seco
 
 
 def _sketch(begun: _Begun, seconds: float) -> _Sketch:
-    """The groups that follow the pins; what was begun is used up."""
+    """The groups that follow the pins; ``begun`` is used up."""
     situation, draft, open_to = begun.situation, begun.side.draft, begun.side.open_to
     bundles, settings = draft.bundles, draft.settings
-    asked = question(draft, situation.tiers, open_to)
-    limit, more = value_bound(asked)
+    problem = build_problem(draft, situation.tiers, open_to)
+    limit, more = value_bound(problem)
     pins = _total_saved(begun.pinned)
-    board = _after(_fresh_board(situation, bundles, settings), begun.pinned)
-    groups = [*begun.pinned, *_order_groups(best_groups(draft, situation.tiers, open_to, asked), board)]
-    fresh = partial(_fresh_board, situation, bundles, settings)
+    state = _after(_fresh_state(situation, bundles, settings), begun.pinned)
+    groups = [*begun.pinned, *_order_groups(best_groups(draft, situation.tiers, open_to, problem), state)]
+    fresh = partial(_fresh_state, situation, bundles, settings)
     paying = within_turnover(groups, draft, situation, fresh())
     kept = within_limits(tables_first(paying, bundles, situation.units, fresh()), settings, seconds)
     large = (bundles.size > draft.left_bytes) | (bundles.copying > draft.left_copying)
@@ -145,12 +142,12 @@ def _sketch(begun: _Begun, seconds: float) -> _Sketch:
         pinned=len(begun.pinned),
         groups=kept,
         staying=_staying(bundles, begun.reasons[0], settings, full=full),
-        limit=Limit(pins + limit, len(asked.bundle), lambda: pins + proven_bound(asked)),
+        limit=Limit(pins + limit, len(problem.bundle), lambda: pins + proven_bound(problem)),
     )
 
 
 def _sketches(groups: Groups, begin: Callable[[Situation], _Begun], seconds: float) -> tuple[list[_Sketch], Limit]:
-    """Plans with the groups that deserve it as a whole, with none and with all; and what no plan of any kind beats."""
+    """Plans of the chosen granularity, of single units and of whole groups; and an upper bound on all of them."""
     none, every = np.zeros_like(groups.open), groups.open
     tiers = groups.situation.tiers
     single, whole = begin(groups.of(none)), begin(groups.of(every))
@@ -159,8 +156,12 @@ def _sketches(groups: Groups, begin: Callable[[Situation], _Begun], seconds: flo
     )
     sides = single.side, Side(draft=align_draft(single.side.draft, fresh), open_to=whole.side.open_to)
     taken = choose_whole(groups, *sides, tiers)
-    ways, pins = both_ways(groups, *sides, tiers), _total_saved(single.pinned)
-    limit = Limit(pins + shared_dual(ways).bound, len(ways), lambda: pins + decide(ways).placement.bound)
+    granularity, pins = granularity_problem(groups, *sides, tiers), _total_saved(single.pinned)
+    limit = Limit(
+        pins + solve_dual(granularity).bound,
+        len(granularity),
+        lambda: pins + choose_granularity(granularity).placement.bound,
+    )
     begun = [single, whole]
     if taken.any() and not np.array_equal(taken, every):
         begun.insert(0, begin(groups.of(taken)))
@@ -168,7 +169,7 @@ def _sketches(groups: Groups, begin: Callable[[Situation], _Begun], seconds: flo
 
 
 def _finish(sketches: list[_Sketch], limit: Limit) -> Plan:
-    """The best of some sketches."""
+    """The best of some sketches as a plan."""
     best = sketches[0] if len(sketches) == 1 else max(sketches, key=_Sketch.worth)  # of equals the first
     nothing_beats = limit.above(_total_saved(best.groups))
     return plan_of(best.situation, best.draft.bundles, best.draft.settings, best.groups, best.staying, nothing_beats)
@@ -177,9 +178,9 @@ def _finish(sketches: list[_Sketch], limit: Limit) -> Plan:
 def reasons_of(
     situation: Situation, bundles: Bundles, settings: PolicySettings, *, total: float | None = None
 ) -> list[I8]:
-    """Verdict of each bundle about coming to each tier but the slowest, at least about the fastest.
+    """Verdict of each bundle on coming to each tier but the slowest, at least on the fastest.
 
-    ``total``: microseconds per hour that all managed bundles wait now, None: that these are all.
+    ``total``: microseconds per hour that all managed bundles wait now, None: these are all.
     """
     weights = wait_weights([tier.speed for tier in situation.tiers], settings)
     total = present_wait(bundles, situation) if total is None else total
@@ -190,7 +191,7 @@ def reasons_of(
 
 
 def within_limits(groups: Sequence[Group], settings: PolicySettings, seconds: float) -> list[Group]:
-    """The longest prefix of groups that copies no more and no longer; a group is carried out whole or not at all."""
+    """The longest prefix of groups within the limits of bytes and time; a group is carried out whole or not at all."""
     spent = np.cumsum(np.array([group.size for group in groups], dtype=np.int64))
     lasts = np.cumsum(np.array([group.copying for group in groups], dtype=np.float64))
     most = copy_limit_bytes(settings), copy_limit_micros(settings, seconds)
@@ -205,7 +206,7 @@ def copy_limit_bytes(settings: PolicySettings) -> float:
 
 
 def copy_limit_micros(settings: PolicySettings, seconds: float = inf) -> float:
-    """Microseconds that a plan may copy, no more than so many seconds; inf without a limit."""
+    """Microseconds that a plan may copy, at most so many seconds; inf without a limit."""
     limits = [seconds, *(limit for limit in (settings.maximum_copy_seconds,) if limit is not None)]
     return min(limits) * MICRO
 
@@ -226,17 +227,17 @@ def plan_of(
         bundles: of the situation.
         settings: limits and weights.
         groups: in the order in which they are carried out.
-        staying: verdict of each bundle, were it not moved. Shape ``(m,)``.
-        limit: microseconds per hour that no plan of this kind beats; the plan's own saving where that is more.
+        staying: verdict of each bundle if it is not moved. Shape ``(m,)``.
+        limit: microseconds per hour, upper bound on every plan of this kind; the plan's own saving where that is more.
         left_behind: what a drain leaves in its space.
     """
     saved = _total_saved(groups)
     verdicts, chosen = _verdicts(bundles, situation, staying, groups)
     wait = bundles.unit_wait
-    hops = [hop for group in groups for hop in group.hops]
-    spared = reliefs(bundles, situation, hops)
+    relocations = [relocation for group in groups for relocation in group.relocations]
+    spared = reliefs(bundles, situation, relocations)
     total = present_wait(bundles, situation) / MICRO
-    interval, share = intervals(bundles, situation, settings, hops, spared, total)
+    interval, share = intervals(bundles, situation, settings, relocations, spared, total)
     return Plan(
         moves=tuple(planned_moves(groups, bundles, situation)),
         wait_per_hour=total,
@@ -259,7 +260,7 @@ def plan_of(
 
 
 def nothing(situation: Situation) -> Plan:
-    """The plan where configuration knows no tier."""
+    """The empty plan, if the configuration has no tiers."""
     n = len(situation.units)
     return Plan(
         moves=(),
@@ -289,7 +290,7 @@ def new_draft(
     """An empty draft: everything is where it is now."""
     return PlanDraft(
         bundles=bundles,
-        board=_fresh_board(situation, bundles, settings),
+        state=_fresh_state(situation, bundles, settings),
         settings=settings,
         keys=KeysOf(situation.units.key, bundles.lead),
         moved=np.zeros(len(bundles), dtype=np.bool_),
@@ -301,7 +302,7 @@ def new_draft(
     )
 
 
-def _fresh_board(situation: Situation, bundles: Bundles, settings: PolicySettings) -> PlacementState:
+def _fresh_state(situation: Situation, bundles: Bundles, settings: PolicySettings) -> PlacementState:
     return PlacementState(bundles, situation, settings)
 
 
@@ -316,21 +317,21 @@ def _gap_ratio(saved: float, limit: float) -> float:
     return min(1.0, max(0.0, 1.0 - saved / limit)) if limit > 0 else 0.0
 
 
-def _after(board: PlacementState, groups: Iterable[Group]) -> PlacementState:
+def _after(state: PlacementState, groups: Iterable[Group]) -> PlacementState:
     for group in groups:
-        for hop in group.hops:
-            board.do(hop)
-    return board
+        for relocation in group.relocations:
+            state.apply(relocation)
+    return state
 
 
-def _order_groups(groups: Sequence[Group], board: PlacementState) -> list[Group]:
-    """Groups by saving per byte copied, each as soon as there is room for it; as given where that leads nowhere."""
+def _order_groups(groups: Sequence[Group], state: PlacementState) -> list[Group]:
+    """Groups by saving per byte copied, each as soon as it finds room; in the given order if that does not work out."""
     saved, size = (np.array(column) for column in ([group.saved for group in groups], [group.size for group in groups]))
     by_density = np.argsort(-compute_density(saved, size), kind="stable")  # ties keep the draft's order
     waiting = [groups[at] for at in by_density.tolist()]
     done: list[Group] = []
     while waiting:
-        ready = [board.carry_out(group) for group in waiting]
+        ready = [state.carry_out(group) for group in waiting]
         done += [group for group, fits in zip(waiting, ready, strict=True) if fits]
         waiting = [group for group, fits in zip(waiting, ready, strict=True) if not fits]
         if not any(ready):
@@ -339,7 +340,7 @@ def _order_groups(groups: Sequence[Group], board: PlacementState) -> list[Group]
 
 
 def _staying(bundles: Bundles, reasons: I8, settings: PolicySettings, *, full: Bools) -> I8:
-    """Verdict of each bundle, should the plan leave it where it is; ``full``: a limit of the plan is in its way."""
+    """Verdict of each bundle if the plan leaves it where it is; ``full``: a limit of the plan prevents its move."""
     verdict = np.where(bundles.tier == 0, _verdicts_on_fast(bundles, settings), reasons).astype(np.int8)
     left_over = (bundles.tier > 0) & (reasons == Verdict.PROMOTE)
     verdict[left_over] = np.where(full, Verdict.WAITING, Verdict.WOULD_NOT_FIT)[left_over]
@@ -349,10 +350,10 @@ def _staying(bundles: Bundles, reasons: I8, settings: PolicySettings, *, full: B
 def _verdicts(bundles: Bundles, situation: Situation, staying: I8, groups: Sequence[Group]) -> tuple[I8, Bools]:
     """Verdict of each bundle, and whether it is on the fastest tier once the plan has run."""
     verdict, tier = staying.copy(), bundles.tier.copy()
-    for hop in (hop for group in groups for hop in group.hops):
-        before, after = int(bundles.tier[hop.bundle]), int(situation.tier_of_space[hop.target])
-        tier[hop.bundle] = after
-        verdict[hop.bundle] = _direction(before, after)
+    for relocation in (relocation for group in groups for relocation in group.relocations):
+        before, after = int(bundles.tier[relocation.bundle]), int(situation.tier_of_space[relocation.target])
+        tier[relocation.bundle] = after
+        verdict[relocation.bundle] = _direction(before, after)
     return verdict, tier == 0
 
 

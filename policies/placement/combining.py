@@ -1,4 +1,4 @@
-"""Moves of a plan that one statement can do at once, made one: a table with its indexes, where both were chosen."""
+"""Combine moves that one statement can make at once: a table with its indexes, if both were chosen."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from policies.placement.transit import without_room
 
 
 def combine_moves(plan: Plan, first: int, second: int, situation: Situation, settings: PolicySettings) -> Plan | None:
-    """The plan with two of its moves as one, where the first of them was or else where the second was.
+    """The plan with two of its moves as one, in the place of the first or else of the second.
 
-    None where they do not go the same way for the same reason, or where a space would not hold the new order.
+    None if their spaces or reasons differ, or if a space would not hold the new order.
     """
     one, other = plan.moves[first], plan.moves[second]
     if _way(one) != _way(other):
@@ -33,7 +33,7 @@ def combine_moves(plan: Plan, first: int, second: int, situation: Situation, set
 
 
 def _grouped(moves: Sequence[PlannedMove], joined: set[int]) -> tuple[PlannedMove, ...]:
-    """Moves of two groups that have become one, and of those between them: a group is carried out without a gap."""
+    """The moves with two groups and all between them joined, since a group is carried out without interruption."""
     places = [at for at, move in enumerate(moves) if move.group in joined]
     within = {move.group for move in moves[places[0] : places[-1] + 1]} | joined
     return tuple(replace(move, group=min(within)) if move.group in within else move for move in moves)
@@ -44,7 +44,7 @@ def _way(move: PlannedMove) -> tuple[str, str, str, str]:
 
 
 def _both(one: PlannedMove, other: PlannedMove) -> PlannedMove:
-    """Two moves as one, the first leading."""
+    """Two moves as one, led by the first."""
     saved = one.wait_saved_per_hour + other.wait_saved_per_hour
     paid = [each for each in (one, other) if each.payback_seconds < inf]
     cost = sum(each.payback_seconds * each.wait_saved_per_hour for each in paid)

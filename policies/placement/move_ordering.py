@@ -1,10 +1,11 @@
-"""An order in which all of an answer finds room, where swap after swap leads nowhere.
+"""An order of moves in which every one finds room, where groups of swaps alone find none.
 
-Units of two full tiers that change places need the bytes that are free there: one goes over, and the room that it
-leaves lets the next come back. Each may wait for another, and which goes first decides whether all get there. So those
-that leave for the slowest tier are thought away, an order is searched for the exchange with all the room that this
-gives, largest first, and whoever comes up from the slowest tier comes last. Where there is no such order, the least
-regretted of those that go down a little go all the way down instead.
+While a bundle is copied it occupies both spaces. Bundles of two full tiers that change places need the few free bytes
+there: one moves, and the room it leaves lets the next one come back. Each may have to wait for another, so a greedy
+order can block although a feasible one exists. Bundles that leave for the slowest tier go first, since they only free
+room; those that come up from it go last, since they only need it. The order of the exchange between the upper tiers is
+found by depth-first search, largest bundle first. If there is none, bundles that would go down a little go all the way
+down instead, the least loss first: a detour that frees room.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from dataclasses import dataclass
 from policies.model.plan import MoveReason
 from policies.placement.placement_state import PlacementState, Relocation
 
-_LOOKS = 4000  # at who could go next, in one search for an order
-_DETOURS = 24  # that are tried
+_LOOKS = 4000  # candidates examined in one search for an order
+_DETOURS = 24  # bundles that are tried as detours
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,89 +28,89 @@ class TargetTier:
     tier: int
 
 
-def find_stuck(board: PlacementState, aims: Sequence[TargetTier]) -> list[TargetTier]:
-    """Those of an answer that find no room in any order that was tried, the fewest bytes of them; the board stays."""
-    return _Search(board, _parts(board, aims)).left
+def find_stuck(state: PlacementState, targets: Sequence[TargetTier]) -> list[TargetTier]:
+    """The fewest bytes of targets that fit in no order tried. The state is left unchanged."""
+    return _Search(state, _parts(state, targets)).left
 
 
-def with_detours(board: PlacementState, aims: Sequence[TargetTier]) -> list[TargetTier] | None:
-    """An order in which everybody finds room, with as few detours to the slowest tier as it takes; None: none found.
+def with_detours(state: PlacementState, targets: Sequence[TargetTier]) -> list[TargetTier] | None:
+    """A feasible order of all targets, with as few detours to the slowest tier as possible; None if none was found.
 
-    Of equals those go first that come first. The board stays.
+    Ties are broken by the order of ``targets``. The state is left unchanged.
     """
-    slowest = board.tiers - 1
-    order = _find_order(board, aims)
+    slowest = state.tiers - 1
+    order = _find_order(state, targets)
     if order is not None:
         return order
-    falling = [aim for aim in aims if board.tier_of[int(board.home[aim.bundle])] < aim.tier < slowest]
-    falling.sort(key=lambda aim: (_regret(board, aim), board.size[aim.bundle]))
+    falling = [target for target in targets if state.tier_of[int(state.home[target.bundle])] < target.tier < slowest]
+    falling.sort(key=lambda target: (_regret(state, target), state.size[target.bundle]))
     down: list[int] = []
-    for aim in falling[:_DETOURS]:
-        down.append(aim.bundle)
-        order = _find_order(board, _sent_down(aims, down, slowest))
+    for target in falling[:_DETOURS]:
+        down.append(target.bundle)
+        order = _find_order(state, _sent_down(targets, down, slowest))
         if order is not None:
             break
     for bundle in down[-2::-1] if order is not None else ():
         without = [other for other in down if other != bundle]
-        shorter = _find_order(board, _sent_down(aims, without, slowest))
+        shorter = _find_order(state, _sent_down(targets, without, slowest))
         if shorter is not None:
             down, order = without, shorter
     return order
 
 
-def _sent_down(aims: Iterable[TargetTier], down: Sequence[int], slowest: int) -> list[TargetTier]:
-    return [TargetTier(aim.bundle, slowest) if aim.bundle in down else aim for aim in aims]
+def _sent_down(targets: Iterable[TargetTier], down: Sequence[int], slowest: int) -> list[TargetTier]:
+    return [TargetTier(target.bundle, slowest) if target.bundle in down else target for target in targets]
 
 
-def _regret(board: PlacementState, aim: TargetTier) -> float:
-    """What is lost by going to the slowest tier instead."""
-    return float(board.wait[board.tiers - 1, aim.bundle] - board.wait[aim.tier, aim.bundle])
+def _regret(state: PlacementState, target: TargetTier) -> float:
+    """Microseconds per hour lost by going to the slowest tier instead."""
+    return float(state.wait[state.tiers - 1, target.bundle] - state.wait[target.tier, target.bundle])
 
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """An answer by what finds room when."""
+    """Targets by when they find room."""
 
-    first: list[TargetTier]  # who leaves for the slowest tier
-    between: list[TargetTier]  # who changes places
-    last: list[TargetTier]  # who comes up from the slowest tier
+    first: list[TargetTier]  # leave for the slowest tier
+    between: list[TargetTier]  # change places between the upper tiers
+    last: list[TargetTier]  # come up from the slowest tier
 
 
-def _parts(board: PlacementState, aims: Iterable[TargetTier]) -> _Parts:
-    parts = _Parts([], [], [])
-    for aim in aims:
-        if aim.tier == board.tiers - 1:
-            parts.first.append(aim)
-        elif board.tier_of[int(board.home[aim.bundle])] == board.tiers - 1:
-            parts.last.append(aim)
+def _parts(state: PlacementState, targets: Iterable[TargetTier]) -> _Parts:
+    row_chunks = _Parts([], [], [])
+    for target in targets:
+        if target.tier == state.tiers - 1:
+            row_chunks.first.append(target)
+        elif state.tier_of[int(state.home[target.bundle])] == state.tiers - 1:
+            row_chunks.last.append(target)
         else:
-            parts.between.append(aim)
-    return parts
+            row_chunks.between.append(target)
+    return row_chunks
 
 
-def _find_order(board: PlacementState, aims: Iterable[TargetTier]) -> list[TargetTier] | None:
-    """An order in which everybody finds room once those that leave for the slowest tier have; the board stays."""
-    parts = _parts(board, aims)
-    search = _Search(board, parts)
-    return None if search.left else [*parts.first, *search.order, *parts.last]
+def _find_order(state: PlacementState, targets: Iterable[TargetTier]) -> list[TargetTier] | None:
+    """An order in which all targets fit, those for the slowest tier first; None if none is found. State unchanged."""
+    row_chunks = _parts(state, targets)
+    search = _Search(state, row_chunks)
+    return None if search.left else [*row_chunks.first, *search.order, *row_chunks.last]
 
 
-def relocate_in_order(board: PlacementState, aims: Iterable[TargetTier]) -> list[Relocation]:
-    """Hops of those that find room one after the other, done on the board."""
-    hops = []
-    for aim in aims:
-        hop = hop_to(board, aim)
-        if hop is not None:
-            board.do(hop)
-            hops.append(hop)
-    return hops
+def relocate_in_order(state: PlacementState, targets: Iterable[TargetTier]) -> list[Relocation]:
+    """Relocations of the targets that fit one after the other, applied to the state."""
+    relocations = []
+    for target in targets:
+        relocation = relocation_to(state, target)
+        if relocation is not None:
+            state.apply(relocation)
+            relocations.append(relocation)
+    return relocations
 
 
-def hop_to(board: PlacementState, aim: TargetTier) -> Relocation | None:
-    """The hop to where a bundle is to go, None where there is no room now."""
-    space, home = board.seat(aim.bundle, aim.tier), int(board.home[aim.bundle])
-    rises = aim.tier < board.tier_of[home]
-    return None if space is None else Relocation(aim.bundle, home, space, _reason(rises=rises))
+def relocation_to(state: PlacementState, target: TargetTier) -> Relocation | None:
+    """The relocation to a target tier, None if there is no room now."""
+    space, home = state.space_for_bundle(target.bundle, target.tier), int(state.home[target.bundle])
+    rises = target.tier < state.tier_of[home]
+    return None if space is None else Relocation(target.bundle, home, space, _reason(rises=rises))
 
 
 def _reason(*, rises: bool) -> MoveReason:
@@ -117,35 +118,36 @@ def _reason(*, rises: bool) -> MoveReason:
 
 
 class _Search:
-    """Depth first through the orders of an exchange; who has been seen to be left over together is so for good.
+    """Depth-first search through the orders of an exchange, with memory of dead ends.
 
-    The board is as it was once the search is made.
+    A set of waiting targets determines the state of the upper tiers, in whatever order the others have moved. So a set
+    that led nowhere once is never searched again. The state is left unchanged.
     """
 
-    def __init__(self, board: PlacementState, parts: _Parts) -> None:
+    def __init__(self, state: PlacementState, row_chunks: _Parts) -> None:
         self.order: list[TargetTier] = []
-        self.left = sorted(parts.between, key=lambda aim: -int(board.size[aim.bundle]))
-        self._board, self._dead = board, set[int]()
-        first = relocate_in_order(board, parts.first)
-        free = sum(board.free_bytes(tier) for tier in range(board.tiers - 1))
-        doomed = any(int(board.size[aim.bundle]) > free for aim in parts.between)
+        self.left = sorted(row_chunks.between, key=lambda target: -int(state.size[target.bundle]))
+        self._board, self._dead = state, set[int]()
+        first = relocate_in_order(state, row_chunks.first)
+        free = sum(state.free_bytes(tier) for tier in range(state.tiers - 1))
+        doomed = any(int(state.size[target.bundle]) > free for target in row_chunks.between)
         self._looks = 2 * len(self.left) + (0 if doomed else _LOOKS)
         self._go(list(self.left))
-        if len(first) < len(parts.first):
-            self.left = self.left or parts.first
-        board.undo(first)
+        if len(first) < len(row_chunks.first):
+            self.left = self.left or row_chunks.first
+        state.undo(first)
 
     def _go(self, waiting: list[TargetTier]) -> None:
         path: list[tuple[int, TargetTier, Relocation]] = []
-        bit = {aim.bundle: 1 << at for at, aim in enumerate(waiting)}
+        bit = {target.bundle: 1 << at for at, target in enumerate(waiting)}
         mask, at = (1 << len(waiting)) - 1, 0
         while self.left:
             step = self._next(waiting, at, mask, bit)
             if step is not None:
-                at, aim, hop = step
-                self._board.do(hop)
-                path.append((at, waiting.pop(at), hop))
-                mask, at = mask ^ bit[aim.bundle], 0
+                at, target, relocation = step
+                self._board.apply(relocation)
+                path.append((at, waiting.pop(at), relocation))
+                mask, at = mask ^ bit[target.bundle], 0
                 if waiting:
                     continue
             if self._weight(waiting) < self._weight(self.left):
@@ -153,25 +155,25 @@ class _Search:
             self._dead.add(mask)
             if not path or self._looks < 1:
                 break
-            at, aim, hop = path.pop()
-            self._board.undo([hop])
-            waiting.insert(at, aim)
-            mask, at = mask ^ bit[aim.bundle], at + 1
-        self._board.undo(hop for _, _, hop in path)
+            at, target, relocation = path.pop()
+            self._board.undo([relocation])
+            waiting.insert(at, target)
+            mask, at = mask ^ bit[target.bundle], at + 1
+        self._board.undo(relocation for _, _, relocation in path)
 
     def _next(
         self, waiting: list[TargetTier], start: int, mask: int, bit: dict[int, int]
     ) -> tuple[int, TargetTier, Relocation] | None:
-        """The next one that finds room now: its position, where it is to go, and how."""
+        """The next target that finds room now: its position, the target, and its relocation."""
         for at in range(start, len(waiting)):
-            aim = waiting[at]
-            if self._looks < 1 or mask ^ bit[aim.bundle] in self._dead:
+            target = waiting[at]
+            if self._looks < 1 or mask ^ bit[target.bundle] in self._dead:
                 continue
             self._looks -= 1
-            hop = hop_to(self._board, aim)
-            if hop is not None:
-                return at, aim, hop
+            relocation = relocation_to(self._board, target)
+            if relocation is not None:
+                return at, target, relocation
         return None
 
-    def _weight(self, aims: Sequence[TargetTier]) -> tuple[int, int]:
-        return sum(int(self._board.size[aim.bundle]) for aim in aims), len(aims)
+    def _weight(self, targets: Sequence[TargetTier]) -> tuple[int, int]:
+        return sum(int(self._board.size[target.bundle]) for target in targets), len(targets)

@@ -1,4 +1,4 @@
-"""A draft's hops as the moves of a plan: names, figures and the sentence that says why."""
+"""A draft's relocations as the moves of a plan: names, figures, and the sentence that gives the reason."""
 
 from __future__ import annotations
 
@@ -14,28 +14,31 @@ from policies.placement.placement_state import Group
 
 
 def planned_moves(groups: Iterable[Group], bundles: Bundles, situation: Situation) -> Iterator[PlannedMove]:
-    """The hops of all groups, in order."""
+    """The relocations of all groups, in order."""
     tiers = [situation.tiers[tier].name if tier >= 0 else "" for tier in situation.tier_of_space.tolist()]
     spaces = [space.name for space in situation.spaces]
     tier_of = situation.tier_of_space.tolist()
     for number, group in enumerate(groups, start=1):
         payback = group.cost / group.saved * HOUR if group.saved > 0 else inf
-        next_key = situation.units.key[bundles.members(group.hops[-1].bundle)[0]]
-        for hop in group.hops:
-            members = bundles.members(hop.bundle)
-            size = int(situation.units.size_bytes[list(members)].sum())  # as it is, without what it may grow by
-            before, after = tier_of[hop.source], tier_of[hop.target]
+        next_key = situation.units.key[bundles.members(group.relocations[-1].bundle)[0]]
+        for relocation in group.relocations:
+            members = bundles.members(relocation.bundle)
+            size = int(situation.units.size_bytes[list(members)].sum())  # present size, without expected growth
+            before, after = tier_of[relocation.source], tier_of[relocation.target]
             move = PlannedMove(
                 key=situation.units.key[members[0]],
                 rows=members,
                 size_bytes=size,
-                from_space=spaces[hop.source],
-                to_space=spaces[hop.target],
-                from_tier=tiers[hop.source],
-                to_tier=tiers[hop.target],
-                reason=hop.reason,
-                wait_saved_per_hour=float(bundles.wait[before, hop.bundle] - bundles.wait[after, hop.bundle]) / MICRO,
-                copy_seconds=float(bundles.copying[hop.bundle]) / MICRO,
+                from_space=spaces[relocation.source],
+                to_space=spaces[relocation.target],
+                from_tier=tiers[relocation.source],
+                to_tier=tiers[relocation.target],
+                reason=relocation.reason,
+                wait_saved_per_hour=float(
+                    bundles.wait[before, relocation.bundle] - bundles.wait[after, relocation.bundle]
+                )
+                / MICRO,
+                copy_seconds=float(bundles.copying[relocation.bundle]) / MICRO,
                 payback_seconds=payback if before > after else inf,
                 sentence="",
                 wide=name_of_whole(situation, members[0]),

@@ -1,4 +1,4 @@
-"""The board on which a plan is thought through: where every bundle is, and what every space and tier can still take."""
+"""The state of a placement: the space of every bundle, and the room left in every space and tier."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from policies.model.plan import MoveReason, PolicySettings, Situation
 from policies.placement.tier_load import tier_loads_of
 from policies.storage.capacity import room_bytes
 
-# A space of unknown room is no target at all: nobody could promise that it keeps its head-room. Bundles may leave it.
+# A space whose room is unknown is never a target, since its head-room could not be guaranteed. Bundles may leave it.
 UNKNOWN_ROOM = -(2**62)
 
 
 @dataclass(frozen=True, slots=True)
 class Relocation:
-    """One bundle from space to space, by their rows."""
+    """One bundle from space to space, by row."""
 
     bundle: int
     source: int
@@ -27,17 +27,17 @@ class Relocation:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Hops that belong together: what gives way, then what comes in its place."""
+    """Relocations that belong together: those that make room, then the one that uses it."""
 
-    hops: tuple[Relocation, ...]
-    saved: float  # microseconds per hour, all hops together
+    relocations: tuple[Relocation, ...]
+    saved: float  # microseconds per hour, all relocations together
     cost: float  # session microseconds
     size: int  # bytes copied
     copying: float  # microseconds that it takes
 
 
 class PlacementState:
-    """Mutable, and private to the making of one plan. ``do`` and ``undo`` keep room and homes in step."""
+    """The mutable state while a plan is made. ``apply`` and ``undo`` keep homes, rooms and loads consistent."""
 
     def __init__(self, bundles: Bundles, situation: Situation, settings: PolicySettings) -> None:
         rooms = [room_bytes(space, settings.head_room_ratio) for space in situation.spaces]
@@ -49,9 +49,9 @@ class PlacementState:
         self.tier_of = [int(tier) for tier in situation.tier_of_space]
         self.names = [space.name for space in situation.spaces]
         self.tiers = len(situation.tiers)
-        # room that nobody knows stays unknown, whatever comes and goes
+        # fixed lists: unknown room stays unknown, whatever comes and goes
         self._spaces = [self._of_tier(tier) for tier in range(self.tiers)]
-        self.strains = tier_loads_of(bundles, situation, settings)
+        self.loads = tier_loads_of(bundles, situation, settings)
 
     def spaces(self, tier: int) -> list[int]:
         """Rows of the spaces of a tier whose room is known."""
@@ -61,7 +61,7 @@ class PlacementState:
         return [row for row, at in enumerate(self.tier_of) if at == tier and self.is_room_known(row)]
 
     def is_room_known(self, space: int) -> bool:
-        """Whether anybody knows how much room the space has."""
+        """Whether the room of a space is known."""
         return self.room[space] > UNKNOWN_ROOM // 2
 
     def free_bytes(self, tier: int) -> int:
@@ -76,27 +76,27 @@ class PlacementState:
         spaces = self.spaces(tier)
         return float(self.room[spaces[0]] if len(spaces) == 1 else self.free_bytes(tier))
 
-    def do(self, hop: Relocation) -> None:
-        """Copy, then free the source."""
-        self._shift(hop.bundle, hop.source, hop.target)
-        self._strain(hop, 1)
+    def apply(self, relocation: Relocation) -> None:
+        """Move a bundle: copy it to the target, then free the source."""
+        self._shift(relocation.bundle, relocation.source, relocation.target)
+        self._shift_loads(relocation, 1)
 
     def carry_out(self, group: Group) -> bool:
-        """Do the group's hops if every one finds room at its turn; otherwise leave the board as it was."""
+        """Apply the group's relocations if each one fits at its turn; otherwise leave the state unchanged."""
         done: list[Relocation] = []
-        for hop in group.hops:
-            if not self.fits(hop):
+        for relocation in group.relocations:
+            if not self.fits(relocation):
                 self.undo(done)
                 return False
-            self.do(hop)
-            done.append(hop)
+            self.apply(relocation)
+            done.append(relocation)
         return True
 
-    def undo(self, hops: Iterable[Relocation]) -> None:
-        """Take hops back, the last one first."""
-        for hop in reversed(list(hops)):
-            self._shift(hop.bundle, hop.target, hop.source)
-            self._strain(hop, -1)
+    def undo(self, relocations: Iterable[Relocation]) -> None:
+        """Take relocations back, the last one first."""
+        for relocation in reversed(list(relocations)):
+            self._shift(relocation.bundle, relocation.target, relocation.source)
+            self._shift_loads(relocation, -1)
 
     def _shift(self, bundle: int, source: int, target: int) -> None:
         size = int(self.size[bundle])
@@ -104,64 +104,67 @@ class PlacementState:
         self.room[source] += size
         self.home[bundle] = target
 
-    def _strain(self, hop: Relocation, times: int) -> None:
-        for strain in self.strains:
-            strain.shift(hop.bundle, self.tier_of[hop.source], self.tier_of[hop.target], times)
+    def _shift_loads(self, relocation: Relocation, times: int) -> None:
+        for load in self.loads:
+            load.shift(relocation.bundle, self.tier_of[relocation.source], self.tier_of[relocation.target], times)
 
-    def saving_of(self, hop: Relocation) -> float:
-        """Microseconds per hour that a hop saves, negative for what gives way."""
-        return float(self.wait[self.tier_of[hop.source], hop.bundle] - self.wait[self.tier_of[hop.target], hop.bundle])
+    def saving_of(self, relocation: Relocation) -> float:
+        """Microseconds per hour that a relocation saves, negative for a demotion that loses."""
+        return float(
+            self.wait[self.tier_of[relocation.source], relocation.bundle]
+            - self.wait[self.tier_of[relocation.target], relocation.bundle]
+        )
 
-    def fits(self, hop: Relocation) -> bool:
-        """Whether the target takes the bundle while the source still holds it; who asked for a pin asked for strain."""
-        if hop.reason is MoveReason.PIN:
-            return self.room[hop.target] >= self.needed(hop.bundle)
-        return self.holds(hop.bundle, hop.target)
+    def fits(self, relocation: Relocation) -> bool:
+        """Whether the target has room while the source still holds the bundle. Pins may exceed a tier's load limits."""
+        if relocation.reason is MoveReason.PIN:
+            return self.room[relocation.target] >= self.needed_bytes(relocation.bundle)
+        return self.holds(relocation.bundle, relocation.target)
 
     def holds(self, bundle: int, space: int) -> bool:
-        """Whether a space has room for a bundle, and its tier bears it."""
-        return self.room[space] >= self.needed(bundle) and self.bears(bundle, self.tier_of[space])
+        """Whether a space has room for a bundle and its tier can bear the load."""
+        return self.room[space] >= self.needed_bytes(bundle) and self.can_bear(bundle, self.tier_of[space])
 
-    def needed(self, bundle: int) -> int:
-        """Bytes that a space must have for a bundle to come: its own, and what its move takes beyond them."""
+    def needed_bytes(self, bundle: int) -> int:
+        """Bytes that must be free for a bundle to come: its size, and what its route needs beyond it while it runs."""
         return int(self.size[bundle] + self.transient[bundle])
 
-    def bears(self, bundle: int, tier: int) -> bool:
-        """Whether a tier bears the I/Os and written bytes of a bundle that comes to it."""
-        return all(strain.bears(bundle) for strain in self.strains if strain.tier == tier)
+    def can_bear(self, bundle: int, tier: int) -> bool:
+        """Whether a tier's load limits admit the I/Os and written bytes of a bundle."""
+        return all(load.can_bear(bundle) for load in self.loads if load.tier == tier)
 
-    def seat(self, bundle: int, tier: int) -> int | None:
-        """The space of a tier that takes a bundle as things are, None where there is none."""
-        return self.space_for(self.needed(bundle), tier) if self.bears(bundle, tier) else None
+    def space_for_bundle(self, bundle: int, tier: int) -> int | None:
+        """The space of a tier that can take a bundle now, None if there is none."""
+        return self.space_for(self.needed_bytes(bundle), tier) if self.can_bear(bundle, tier) else None
 
     def space_for(self, size: int, tier: int, but: int | None = None) -> int | None:
-        """The space of the tier with most room, if it has enough; of equals the first by name; never ``but``."""
+        """The space of the tier with the most room, if that is enough; ties by name; never ``but``."""
         spaces = [space for space in self.spaces(tier) if space != but]
         spaces.sort(key=lambda space: (-self.room[space], self.names[space]))
         return spaces[0] if spaces and self.room[spaces[0]] >= size else None
 
-    def way_down(self, bundle: int, reason: MoveReason) -> Relocation | None:
-        """The hop to the next slower tier that takes the bundle, None where there is none."""
+    def demotion_of(self, bundle: int, reason: MoveReason) -> Relocation | None:
+        """The relocation to the next slower tier that can take the bundle, None if none can."""
         home = int(self.home[bundle])
         for tier in range(self.tier_of[home] + 1, self.tiers):
-            space = self.seat(bundle, tier)
+            space = self.space_for_bundle(bundle, tier)
             if space is not None:
                 return Relocation(bundle, home, space, reason)
         return None
 
-    def way_up(
+    def promotion_of(
         self, bundle: int, tier: int, reason: MoveReason, cold: dict[int, list[int]], most: int
     ) -> tuple[Relocation, ...] | None:
-        """Hops that bring a bundle to a tier, those that make room for it first; None where no room can be made.
+        """Relocations that bring a bundle to a tier, preceded by the demotions that make room; None if they cannot.
 
         Args:
-            bundle: what comes.
-            tier: where to.
-            reason: of the last hop.
-            cold: per space, the bundles that may give way, the least regretted first.
-            most: no more hops than this.
+            bundle: that is promoted.
+            tier: its target.
+            reason: of the last relocation.
+            cold: per space, the bundles that may be demoted, the least loss first.
+            most: relocations at most.
         """
-        size, home = self.needed(bundle), int(self.home[bundle])
+        size, home = self.needed_bytes(bundle), int(self.home[bundle])
         free = self.space_for(size, tier)
         if free is not None:
             return (Relocation(bundle, home, free, reason),) if most >= 1 else None
@@ -169,33 +172,33 @@ class PlacementState:
         for order, space in enumerate(sorted(self.spaces(tier), key=lambda row: self.names[row])):
             leaving = self._find_demotions(space, size, cold.get(space, ()), most - 1)
             if leaving is not None:
-                ways.append((-sum(self.saving_of(hop) for hop in leaving), order, space, leaving))
+                ways.append((-sum(self.saving_of(relocation) for relocation in leaving), order, space, leaving))
         if not ways:
             return None
         _, _, space, leaving = min(ways)
         return (*leaving, Relocation(bundle, home, space, reason))
 
     def _find_demotions(self, space: int, size: int, cold: Sequence[int], most: int) -> tuple[Relocation, ...] | None:
-        """Demotions that give a space room for ``size`` bytes; the board is left as it was."""
-        hops: list[Relocation] = []
+        """Demotions that give a space room for ``size`` bytes; the state is left unchanged."""
+        relocations: list[Relocation] = []
         for bundle in cold:
-            if self.room[space] >= size or len(hops) >= most:
+            if self.room[space] >= size or len(relocations) >= most:
                 break
-            hop = self.way_down(bundle, MoveReason.MAKE_ROOM) if self.home[bundle] == space else None
-            if hop is not None and self.size[bundle] > 0:
-                self.do(hop)
-                hops.append(hop)
+            relocation = self.demotion_of(bundle, MoveReason.MAKE_ROOM) if self.home[bundle] == space else None
+            if relocation is not None and self.size[bundle] > 0:
+                self.apply(relocation)
+                relocations.append(relocation)
         spare = self.room[space] - size
-        self.undo(hops)
-        return self._prune(hops, spare) if spare >= 0 else None
+        self.undo(relocations)
+        return self._prune(relocations, spare) if spare >= 0 else None
 
-    def _prune(self, hops: list[Relocation], spare: int) -> tuple[Relocation, ...]:
-        """Without the demotions that turn out not to be needed, the most regretted looked at first."""
+    def _prune(self, relocations: list[Relocation], spare: int) -> tuple[Relocation, ...]:
+        """Without the demotions that turn out not to be needed, those of the highest loss spared first."""
         kept = []
-        for hop in reversed(hops):
-            size = int(self.size[hop.bundle])
+        for relocation in reversed(relocations):
+            size = int(self.size[relocation.bundle])
             if size <= spare:
                 spare -= size
             else:
-                kept.append(hop)
+                kept.append(relocation)
         return tuple(reversed(kept))

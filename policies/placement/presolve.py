@@ -1,9 +1,9 @@
-"""Plans over very many units, most of which nothing can be said of but why not.
+"""Presolve for plans over very many units: most units cannot matter to the plan; for those we record only the reason.
 
-What is on the slowest tier cannot give way, and where the guards let it come to no other it cannot come up either: so
-it is nothing that a plan could move. The guards judge all such units some thousands at a time, and only those that they
-let come up are put before the solver, beside what is on faster tiers or pinned. Of the others their verdicts are kept,
-and the sums that figures of the whole plan depend on. So a plan takes memory for what it weighs.
+A unit on the slowest tier cannot be demoted, and if the guards let it come to no other tier, it cannot be promoted
+either, so no plan can move it. The guards judge all such units some thousand at a time. The planner sees only those
+that may be promoted, those on faster tiers, and pinned ones. Of the others it needs their verdicts and their sums, so a
+plan's memory grows with what it can move, not with the number of units.
 """
 
 from __future__ import annotations
@@ -18,46 +18,46 @@ import numpy as np
 from connectors.model import F64, I8, I64, Bools, Signal, UnitTable
 from policies.benefit.bundles import MICRO, Bundles, bundles_of
 from policies.model.density import KeysOf
-from policies.model.plan import Beside, HeatView, Pin, Plan, PolicySettings, Situation, Verdict
+from policies.model.plan import HeatView, OmittedSums, Pin, Plan, PolicySettings, Situation, Verdict
 from policies.placement.balancer import make_plan, reasons_of, saved_by_unit
 from policies.placement.uncertainty import present_wait
 from policies.storage.limits import drive_io, written_per_day
 
-AT_ONCE = 2048  # units that the guards judge in one go
-WORTH_NARROWING = 0.9  # share of the units: with more to be weighed, all are
+AT_ONCE = 2048  # units that the guards judge at a time
+WORTH_NARROWING = 0.9  # share of the units: if more remain, presolve is skipped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judged:
-    """What the guards said of the units of a situation; of those that are to be weighed it means nothing yet."""
+    """The guards' verdicts; without meaning for units that remain in the problem."""
 
-    weighed: Bools  # (n,)
+    weighed: Bools  # (n,) units that remain in the problem
     verdict: I8  # (n,)
     benefit_per_hour: F64  # (n,)
     wait_saved_if_moved: F64  # (n,)
-    beside: Beside  # the others in sums
+    omitted: OmittedSums  # the others in sums
 
 
 def make_presolved_plan(
     situation: Situation, settings: PolicySettings, *, demote: bool = True, time_limit_seconds: float = inf
 ) -> Plan:
-    """The plan that ``make_plan`` makes, from the units that it can depend on."""
-    # Without a floor whatever gains nothing may come up too, and a whole space is judged with all that is in it.
+    """The plan of ``make_plan``, made from the units that it can depend on."""
+    # Without a floor even units that gain nothing may be promoted, and a whole space is judged with all its units.
     if situation.tiers and settings.minimum_wait_saved_per_hour > 0 and not situation.units.wide_names:
         judged = _judge(situation, settings)
         rows = np.flatnonzero(judged.weighed)
         if len(rows) <= WORTH_NARROWING * len(judged.weighed):
-            some = replace(situation_of(situation, rows), beside=judged.beside)
+            some = replace(situation_of(situation, rows), omitted=judged.omitted)
             return _widen(make_plan(some, settings, demote=demote, time_limit_seconds=time_limit_seconds), judged)
     return make_plan(situation, settings, demote=demote, time_limit_seconds=time_limit_seconds)
 
 
 def _judge(situation: Situation, settings: PolicySettings) -> _Judged:
-    """The guards' word on everything that is not weighed in any case."""
+    """The guards' verdicts on all units that do not remain in any case."""
     units, count = situation.units, len(situation.units)
     weighed = _in_any_case(situation)
     verdict, benefit, saved = np.zeros(count, dtype=np.int8), np.zeros(count), np.zeros(count)
-    total, beside = _present_wait(situation, settings), Beside()
+    total, omitted = _present_wait(situation, settings), OmittedSums()
     for some in _slices(units.bundle, ~weighed):
         part = situation_of(situation, some)
         bundles = bundles_of(part, settings)
@@ -67,8 +67,10 @@ def _judge(situation: Situation, settings: PolicySettings) -> _Judged:
         if bundles.unit_wait.any():
             benefit[some] = bundles.unit_wait[-1] - bundles.unit_wait[0]
             saved[some] = saved_by_unit(part, bundles.unit_wait)
-        beside = _with(beside, bundles, ~rising & (bundles.tier >= 0), situation, settings)
-    return _Judged(weighed=weighed, verdict=verdict, benefit_per_hour=benefit, wait_saved_if_moved=saved, beside=beside)
+        omitted = _with(omitted, bundles, ~rising & (bundles.tier >= 0), situation, settings)
+    return _Judged(
+        weighed=weighed, verdict=verdict, benefit_per_hour=benefit, wait_saved_if_moved=saved, omitted=omitted
+    )
 
 
 def _in_any_case(situation: Situation) -> Bools:
@@ -86,36 +88,38 @@ def _with_companions(bundle: I64, some: Bools) -> Bools:
 
 
 def _each_alone(bundle: I64) -> bool:
-    """Whether the numbers show at a glance that nobody moves with another: they ascend, as physical ids do."""
+    """Whether bundle numbers ascend, as physical ids do: then every unit is its own bundle, without a sort."""
     return bool((bundle[1:] > bundle[:-1]).all())
 
 
 def _present_wait(situation: Situation, settings: PolicySettings) -> float:
-    """Microseconds per hour that all managed bundles wait; a bundle without I/O but hits does not."""
+    """Microseconds per hour that all managed bundles wait; bundles with buffer pool hits only do not."""
     bundle, busy = situation.units.bundle, np.zeros(len(situation.units), dtype=np.bool_)
     for signal in Signal:
         if signal != Signal.LOGICAL_READ:
             busy |= situation.heat.rates[signal] != 0
     busy = _with_companions(bundle, busy)
-    parts = (situation_of(situation, some) for some in _slices(bundle, busy))
-    return sum(present_wait(bundles_of(part, settings), part) for part in parts)
+    row_chunks = (situation_of(situation, some) for some in _slices(bundle, busy))
+    return sum(present_wait(bundles_of(part, settings), part) for part in row_chunks)
 
 
-def _with(beside: Beside, bundles: Bundles, others: Bools, situation: Situation, settings: PolicySettings) -> Beside:
+def _with(
+    omitted: OmittedSums, bundles: Bundles, others: Bools, situation: Situation, settings: PolicySettings
+) -> OmittedSums:
     """The sums with some more bundles in them, all on the slowest tier."""
     wait, rates = bundles.wait[-1, others], bundles.rates[:, others]
     io = drive_io(rates, situation.tiers[-1].limits)
-    return Beside(
-        wait=beside.wait + float(wait.sum()),
-        doubt=beside.doubt + float(np.square(wait * bundles.error[others]).sum()),
-        io=beside.io + float(io.sum()),
-        whole_io=beside.whole_io + float(np.rint(io * MICRO).sum()),
-        written=beside.written + float(np.rint(written_per_day(rates, settings.block_bytes)).sum()),
+    return OmittedSums(
+        wait=omitted.wait + float(wait.sum()),
+        variance=omitted.variance + float(np.square(wait * bundles.error[others]).sum()),
+        io=omitted.io + float(io.sum()),
+        whole_io=omitted.whole_io + float(np.rint(io * MICRO).sum()),
+        written=omitted.written + float(np.rint(written_per_day(rates, settings.block_bytes)).sum()),
     )
 
 
 def situation_of(situation: Situation, rows: I64) -> Situation:
-    """The situation with some of its units only, in the order of the rows, which ascend."""
+    """The situation restricted to some units, in the order of the rows, which ascend."""
     units, heat = situation.units, situation.heat
     columns: dict[str, F64 | None] = {field.name: getattr(heat, field.name) for field in fields(HeatView)}
     some_heat: dict[str, Any] = {name: None if of is None else of[..., rows] for name, of in columns.items()}
@@ -142,7 +146,7 @@ def situation_of(situation: Situation, rows: I64) -> Situation:
 
 
 def _widen(plan: Plan, judged: _Judged) -> Plan:
-    """A plan of the units that were weighed, with what was said of all others."""
+    """A plan of the remaining units, with the verdicts on all others."""
     rows = np.flatnonzero(judged.weighed)
     chosen = np.zeros(len(judged.weighed), dtype=np.bool_)
     for column, weighed in (
@@ -163,7 +167,7 @@ def _widen(plan: Plan, judged: _Judged) -> Plan:
 
 
 def _slices(bundle: I64, which: Bools) -> Iterator[I64]:
-    """Rows of some units, ascending, at most about ``AT_ONCE`` at a time and no bundle torn."""
+    """Rows of some units, ascending, about ``AT_ONCE`` at a time, bundles kept together."""
     if _each_alone(bundle):
         for first in range(0, len(which), AT_ONCE):
             some = first + np.flatnonzero(which[first : first + AT_ONCE])

@@ -1,4 +1,4 @@
-"""Queueing relief of a plan, tier by tier: what units that no move touches gain or lose in their queues."""
+"""Queueing relief of a plan by tier: what units that do not move gain or lose from shorter or longer queues."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from policies.benefit.bundles import MICRO, Bundles
-from policies.model.plan import Beside, Situation
+from policies.model.plan import OmittedSums, Situation
 from policies.placement.placement_state import Relocation
 from policies.storage.limits import drive_io
 from policies.storage.queueing import relief, utilisation
 
 
-def reliefs(bundles: Bundles, situation: Situation, hops: Sequence[Relocation]) -> tuple[float, ...]:
-    """Seconds per hour that the units staying on each tier are spared once the hops are done, fastest first."""
-    if not hops:
+def reliefs(bundles: Bundles, situation: Situation, relocations: Sequence[Relocation]) -> tuple[float, ...]:
+    """Seconds per hour that the units staying on each tier wait less after the relocations, fastest tier first."""
+    if not relocations:
         return (0.0,) * len(situation.tiers)
     moved = np.zeros(len(bundles), dtype=np.bool_)
     after = bundles.tier.copy()
-    for hop in hops:
-        moved[hop.bundle] = True
-        after[hop.bundle] = situation.tier_of_space[hop.target]
+    for relocation in relocations:
+        moved[relocation.bundle] = True
+        after[relocation.bundle] = situation.tier_of_space[relocation.target]
     found = []
     for row, tier in enumerate(situation.tiers):
         if not utilisation(tier.speed.random_read_seconds, tier.speed.idle_read_seconds):
@@ -29,14 +29,14 @@ def reliefs(bundles: Bundles, situation: Situation, hops: Sequence[Relocation]) 
             continue
         io = drive_io(bundles.rates, tier.limits)
         here = bundles.tier == row
-        beside = situation.beside if row == len(situation.tiers) - 1 else Beside()
+        omitted = situation.omitted if row == len(situation.tiers) - 1 else OmittedSums()
         found.append(
             relief(
-                float(bundles.wait[row, here & ~moved].sum() + beside.wait) / MICRO,
+                float(bundles.wait[row, here & ~moved].sum() + omitted.wait) / MICRO,
                 tier.speed.random_read_seconds,
                 tier.speed.idle_read_seconds,
-                float(io[here].sum() + beside.io),
-                float(io[after == row].sum() + beside.io),
+                float(io[here].sum() + omitted.io),
+                float(io[after == row].sum() + omitted.io),
             )
         )
     return tuple(found)

@@ -1,10 +1,9 @@
-"""From the solver's answer to groups in an order that can be carried out: what gives way, then what comes in its place.
+"""From the solver's answer to an executable sequence of groups: the demotions that make room, then the promotion.
 
-What comes goes by saving per byte. Where it finds no room, those that the solver sends away from there go first, the
-least regretted per byte before the others and those last that go up, each to the tier chosen for it, which may need
-somebody to leave in turn. No
-more leaves than is needed. A group that does not pay alone takes in what comes next until it does; one that never
-pays is given up, and so is the question of its bundle in this plan.
+Promotions go by saving per byte. If a target has no room, bundles that the answer moves out of it go first, in the
+order of least loss per byte, each to its own target tier, which may need others to leave in turn. No more than
+necessary leaves. A group that does not pay alone is extended by the next promotions until it does; if it never pays, it
+is undone and its promotion is refused for this plan.
 """
 
 from __future__ import annotations
@@ -18,21 +17,21 @@ from policies.model.plan import MoveReason
 from policies.placement.placement_state import Group, Relocation
 from policies.placement.plan_draft import PlanDraft
 
-_FOLLOWERS = 256  # tried beside somebody who does not pay alone, before the swap is given up
-_PASSES = 4  # over what found no room: somebody may have freed it meanwhile
+_FOLLOWERS = 256  # further promotions tried to make a group pay before it is given up
+_PASSES = 4  # over promotions that found no room: a later group may have freed it
 
 
 @dataclass(slots=True)
 class _Timetable:
-    """Who is to come, and who is to leave each space."""
+    """The target of every bundle, and the bundles that are to leave each space."""
 
     draft: PlanDraft
     target: dict[int, int]  # tier of each bundle that is to move
-    leaving: dict[int, list[int]] = field(default_factory=dict)  # per space, the least regretted last
-    clearing: set[int] = field(default_factory=set)  # tiers that somebody waits for already
+    leaving: dict[int, list[int]] = field(default_factory=dict)  # per space, the least loss last
+    clearing: set[int] = field(default_factory=set)  # tiers being cleared up the call stack: breaks cycles
 
     def clear(self, tier: int, bundle: int) -> list[Relocation] | None:
-        """Make some space of a tier take a bundle; the hops are done on the board. None: it cannot be."""
+        """Make room for a bundle in some space of a tier, applied to the state. None if that is not possible."""
         if tier in self.clearing:
             return None
         self.clearing.add(tier)
@@ -48,113 +47,116 @@ class _Timetable:
         if len(spaces) == 1:
             return self._clear(spaces[0], bundle)
         for at, space in enumerate(spaces):
-            hops = self._clear(space, bundle)
-            if hops is not None:
-                regret = -sum(self.draft.board.saving_of(hop) for hop in hops)
-                self.draft.board.undo(hops)
+            relocations = self._clear(space, bundle)
+            if relocations is not None:
+                regret = -sum(self.draft.state.saving_of(relocation) for relocation in relocations)
+                self.draft.state.undo(relocations)
                 best = min(best or (regret, at), (regret, at))
         return None if best is None else self._clear(spaces[best[1]], bundle)
 
     def _by_name(self, tier: int) -> list[int]:
-        return sorted(self.draft.board.spaces(tier), key=lambda space: self.draft.board.names[space])
+        return sorted(self.draft.state.spaces(tier), key=lambda space: self.draft.state.names[space])
 
     def _clear(self, space: int, for_: int) -> list[Relocation] | None:
-        """Send away from a space until it takes a bundle, then let those stay that need not go."""
-        draft, board = self.draft, self.draft.board
-        hops: list[Relocation] = []
+        """Move bundles out of a space until it can take a bundle, then undo those that need not have left."""
+        draft, state = self.draft, self.draft.state
+        relocations: list[Relocation] = []
         own: list[Relocation] = []
         for bundle in self._waiting(space, for_):
-            if board.holds(for_, space):
+            if state.holds(for_, space):
                 break
             found = None if draft.moved[bundle] else self._sent_away(bundle)
             if found is not None:
-                hops += found
+                relocations += found
                 own.append(found[-1])
-        if not board.holds(for_, space):
-            board.undo(hops)
+        if not state.holds(for_, space):
+            state.undo(relocations)
             return None
-        return self._prune(hops, own, for_, space)
+        return self._prune(relocations, own, for_, space)
 
     def _waiting(self, space: int, for_: int) -> Iterator[int]:
-        """Who is to leave a space; where it has room but its tier too much to bear, others on that tier too."""
-        board = self.draft.board
+        """Bundles that are to leave a space; if its tier is overloaded, also from the tier's other spaces."""
+        state = self.draft.state
         yield from self._leaving(space)
-        if board.strains and board.room[space] >= board.needed(for_):
-            for other in self._by_name(board.tier_of[space]):
+        if state.loads and state.room[space] >= state.needed_bytes(for_):
+            for other in self._by_name(state.tier_of[space]):
                 yield from self._leaving(other) if other != space else ()
 
     def _leaving(self, space: int) -> Iterator[int]:
         waiting = self.leaving.get(space, [])
-        while waiting and self.draft.moved[waiting[-1]]:  # for good
+        while waiting and self.draft.moved[waiting[-1]]:  # moved for good: drop it from the list
             waiting.pop()
         for bundle in reversed(waiting):
-            if self.draft.board.home[bundle] == space:
+            if self.draft.state.home[bundle] == space:
                 yield bundle
 
     def _sent_away(self, bundle: int) -> list[Relocation] | None:
-        """The way of one bundle out, done on the board, with whatever has to leave there first.
+        """The relocations that take one bundle out, applied to the state, those that make room for it first.
 
-        It goes to the tier chosen for it. Where that has no room until others have left that wait for this very bundle
-        to go, what goes down goes further down, to free room.
+        It goes to its target tier. If that can only be cleared once this very bundle has left, a demotion goes further
+        down instead.
         """
-        board, chosen = self.draft.board, self.target[bundle]
-        rises = chosen < board.tier_of[int(board.home[bundle])]
-        for tier in [chosen] if rises else range(chosen, board.tiers):
-            space = board.seat(bundle, tier)
-            hops = self.clear(tier, bundle) if space is None and tier == chosen else []
-            space = board.seat(bundle, tier) if hops else space
+        state, chosen = self.draft.state, self.target[bundle]
+        rises = chosen < state.tier_of[int(state.home[bundle])]
+        for tier in [chosen] if rises else range(chosen, state.tiers):
+            space = state.space_for_bundle(bundle, tier)
+            relocations = self.clear(tier, bundle) if space is None and tier == chosen else []
+            space = state.space_for_bundle(bundle, tier) if relocations else space
             if space is not None:
                 reason = MoveReason.PROMOTE if rises else MoveReason.MAKE_ROOM
-                hop = Relocation(bundle, int(board.home[bundle]), space, reason)
-                board.do(hop)
-                return [*(hops or []), hop]
+                relocation = Relocation(bundle, int(state.home[bundle]), space, reason)
+                state.apply(relocation)
+                return [*(relocations or []), relocation]
         return None
 
-    def _prune(self, hops: list[Relocation], own: list[Relocation], for_: int, space: int) -> list[Relocation]:
-        """Without what turns out not to be needed, the most regretted first; where others left for it, all stays."""
-        if len(hops) > len(own):
-            return hops
-        kept, board = [], self.draft.board
-        for hop in reversed(own):
-            board.undo([hop])
-            if not board.holds(for_, space):
-                board.do(hop)
-                kept.append(hop)
+    def _prune(self, relocations: list[Relocation], own: list[Relocation], for_: int, space: int) -> list[Relocation]:
+        """Without the relocations that turn out not to be needed, those of the highest loss spared first.
+
+        Where others left for their sake in turn, all of them stay.
+        """
+        if len(relocations) > len(own):
+            return relocations
+        kept, state = [], self.draft.state
+        for relocation in reversed(own):
+            state.undo([relocation])
+            if not state.holds(for_, space):
+                state.apply(relocation)
+                kept.append(relocation)
         return kept[::-1]
 
     def way(self, bundle: int) -> list[Relocation] | None:
-        """Hops that bring a bundle where it is to go, done on the board.
+        """Relocations that bring a bundle to its target, applied to the state.
 
-        None: there is no room to be had, or it has gone there already to make room for somebody in the same group.
+        None if there is no room, or if it is there already because it left for another bundle of the same group.
         """
-        draft, board = self.draft, self.draft.board
-        home, tier = int(board.home[bundle]), self.target[bundle]
-        if board.tier_of[home] == tier:
+        draft, state = self.draft, self.draft.state
+        home, tier = int(state.home[bundle]), self.target[bundle]
+        if state.tier_of[home] == tier:
             return None
-        space = board.seat(bundle, tier)
-        hops = self.clear(tier, bundle) if space is None else []
-        if hops is None:
+        space = state.space_for_bundle(bundle, tier)
+        relocations = self.clear(tier, bundle) if space is None else []
+        if relocations is None:
             return None
-        space = board.seat(bundle, tier)
-        if space is None or not draft.affords([*hops, Relocation(bundle, home, space, MoveReason.PROMOTE)]):
-            board.undo(hops)
+        space = state.space_for_bundle(bundle, tier)
+        if space is None or not draft.affords([*relocations, Relocation(bundle, home, space, MoveReason.PROMOTE)]):
+            state.undo(relocations)
             return None
-        hop = Relocation(bundle, home, space, MoveReason.PROMOTE)
-        board.do(hop)
-        return [*hops, hop]
+        relocation = Relocation(bundle, home, space, MoveReason.PROMOTE)
+        state.apply(relocation)
+        return [*relocations, relocation]
 
 
 def schedule_groups(
     draft: PlanDraft, bundle: I64, target: I64, *, most_on_the_way_first: bool = False
 ) -> tuple[list[Group], list[int]]:
-    """Groups that bring bundles to tiers, and those that were to come up and could not.
+    """Groups that bring bundles to their target tiers, and the promotions that were not possible.
 
     Args:
         draft: is extended.
         bundle: those that move.
         target: tier of each.
-        most_on_the_way_first: what takes most room beyond its copy comes first, while there is most room: where any
-            order fits, this one does.
+        most_on_the_way_first: promotions that need the most room beyond their copy come first, while free room is
+            largest. If any order fits, this one does.
     """
     table = _Timetable(draft, dict(zip(bundle.tolist(), target.tolist(), strict=True)))
     rises = target < draft.tier()[bundle]
@@ -162,7 +164,7 @@ def schedule_groups(
     if most_on_the_way_first:
         coming.sort(key=lambda each: -int(draft.bundles.transient[each]))
     for each in reversed([*_by_saving(draft, bundle[~rises], target[~rises]), *coming]):
-        table.leaving.setdefault(int(draft.board.home[each]), []).append(each)
+        table.leaving.setdefault(int(draft.state.home[each]), []).append(each)
     groups: list[Group] = []
     for _ in range(_PASSES):
         found = _pass(draft, table, coming)
@@ -174,7 +176,7 @@ def schedule_groups(
 
 
 def _by_saving(draft: PlanDraft, bundle: I64, target: I64) -> list[int]:
-    """Bundles by what they save per byte, most first; what they lose counts as negative."""
+    """Bundles by saving per byte, most first; losses count as negative."""
     wait = draft.bundles.wait
     saved = wait[draft.tier()[bundle], bundle] - wait[target, bundle]
     order = densest_first(saved, draft.bundles.size[bundle], KeysOf(draft.keys, bundle))
@@ -182,37 +184,37 @@ def _by_saving(draft: PlanDraft, bundle: I64, target: I64) -> list[int]:
 
 
 def _pass(draft: PlanDraft, table: _Timetable, coming: Sequence[int]) -> list[Group]:
-    """One look at everybody who is still to come."""
+    """One pass over the promotions that are still open."""
     groups: list[Group] = []
     for at, bundle in enumerate(coming):
         if draft.left < 1:
             break
-        hops = None if draft.moved[bundle] else table.way(bundle)
-        if hops:
-            hops = _paying(draft, table, hops, coming[at + 1 : at + 1 + _FOLLOWERS])
-        if hops:
-            groups.append(draft.keep(draft.group(hops)))
+        relocations = None if draft.moved[bundle] else table.way(bundle)
+        if relocations:
+            relocations = _paying(draft, table, relocations, coming[at + 1 : at + 1 + _FOLLOWERS])
+        if relocations:
+            groups.append(draft.keep(draft.group(relocations)))
     return groups
 
 
 def _paying(
-    draft: PlanDraft, table: _Timetable, hops: list[Relocation], followers: Iterable[int]
+    draft: PlanDraft, table: _Timetable, relocations: list[Relocation], followers: Iterable[int]
 ) -> list[Relocation] | None:
-    """The hops, with as many followers into free room as it takes to pay; undone where that is never."""
+    """The relocations, with further promotions into free room until they pay. Undone, and None, if they never do."""
     balance = draft.start_balance()
-    for hop in hops:
-        balance.add(hop)
+    for relocation in relocations:
+        balance.add(relocation)
     if balance.pays():
-        return hops
-    for follower in followers if len(hops) > 1 else ():
+        return relocations
+    for follower in followers if len(relocations) > 1 else ():
         more = None if draft.moved[follower] else table.way(follower)
-        if more and draft.affords([*hops, *more]):
-            hops += more
-            for hop in more:
-                balance.add(hop)
+        if more and draft.affords([*relocations, *more]):
+            relocations += more
+            for relocation in more:
+                balance.add(relocation)
             if balance.pays():
-                return hops
+                return relocations
         elif more:
-            draft.board.undo(more)
-    draft.board.undo(hops)
+            draft.state.undo(more)
+    draft.state.undo(relocations)
     return None

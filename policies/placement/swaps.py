@@ -1,7 +1,7 @@
-"""An answer of the solver carried out in one order for all (``passage``), cut into groups as short as can be.
+"""An answer carried out in one feasible order for all (``move_ordering``), cut into groups as short as possible.
 
-A group ends as soon as it pays; who leaves for the slowest tier does it directly before somebody needs the room. What
-is left at the end and does not pay is not done.
+A group ends as soon as it pays. Bundles that leave for the slowest tier do so directly before their room is needed. A
+last group that does not pay is not carried out.
 """
 
 from __future__ import annotations
@@ -13,88 +13,90 @@ import numpy as np
 
 from policies.model.density import compute_density
 from policies.model.plan import MoveReason
-from policies.placement.move_ordering import TargetTier, hop_to, relocate_in_order, with_detours
+from policies.placement.move_ordering import TargetTier, relocate_in_order, relocation_to, with_detours
 from policies.placement.placement_state import Group, Relocation
 from policies.placement.plan_draft import PlanDraft
 
 
-def swap_groups(draft: PlanDraft, aims: Sequence[TargetTier]) -> list[Group]:
-    """Groups that bring bundles to tiers, as many of them as pay; none where no order was found.
+def swap_groups(draft: PlanDraft, targets: Sequence[TargetTier]) -> list[Group]:
+    """Groups that bring bundles to their target tiers, as many as pay; none if no feasible order was found.
 
     Args:
         draft: is extended.
-        aims: the answer.
+        targets: the answer.
     """
-    order = with_detours(draft.board, aims)
+    order = with_detours(draft.state, targets)
     return [] if order is None else _Cut(draft, order).groups()
 
 
 @dataclass(slots=True)
 class _Cut:
-    """An order, and what of it has been carried out."""
+    """An order, and how much of it has been carried out."""
 
     draft: PlanDraft
     order: Sequence[TargetTier]
-    leaving: list[TargetTier] = field(default_factory=list)  # for the slowest tier, the least regretted first
+    leaving: list[TargetTier] = field(default_factory=list)  # for the slowest tier, the least loss per byte first
 
     def groups(self) -> list[Group]:
-        """Groups that pay, kept in the draft; what is left at the end and does not pay is not done."""
-        draft, board = self.draft, self.draft.board
-        slowest = board.tiers - 1
-        leaving = [aim for aim in self.order if aim.tier == slowest]
-        loss = np.array([self._loss(aim) for aim in leaving])
-        size = board.size[[aim.bundle for aim in leaving]]
+        """Groups that pay, kept in the draft; a last one that does not pay is undone."""
+        draft, state = self.draft, self.draft.state
+        slowest = state.tiers - 1
+        leaving = [target for target in self.order if target.tier == slowest]
+        loss = np.array([self._loss(target) for target in leaving])
+        size = state.size[[target.bundle for target in leaving]]
         self.leaving = [leaving[at] for at in np.argsort(compute_density(loss, size), kind="stable").tolist()]
         groups: list[Group] = []
-        hops: list[Relocation] = []
+        relocations: list[Relocation] = []
         balance = draft.start_balance()
-        for aim in (aim for aim in self.order if aim.tier != slowest):
-            more = self._way(aim)
-            if not draft.affords([*hops, *more]):
-                board.undo(more)
+        for target in (target for target in self.order if target.tier != slowest):
+            more = self._way(target)
+            if not draft.affords([*relocations, *more]):
+                state.undo(more)
                 break
-            hops += more
-            for hop in more:
-                balance.add(hop)
-            if hops and hops[-1].reason is MoveReason.PROMOTE and balance.pays():
-                groups.append(draft.keep(draft.group(hops)))
-                hops, balance = [], draft.start_balance()
-        board.undo(hops)
+            relocations += more
+            for relocation in more:
+                balance.add(relocation)
+            if relocations and relocations[-1].reason is MoveReason.PROMOTE and balance.pays():
+                groups.append(draft.keep(draft.group(relocations)))
+                relocations, balance = [], draft.start_balance()
+        state.undo(relocations)
         return groups
 
-    def _loss(self, aim: TargetTier) -> float:
-        wait, board = self.draft.bundles.wait, self.draft.board
-        return float(wait[aim.tier, aim.bundle] - wait[board.tier_of[int(board.home[aim.bundle])], aim.bundle])
+    def _loss(self, target: TargetTier) -> float:
+        wait, state = self.draft.bundles.wait, self.draft.state
+        return float(
+            wait[target.tier, target.bundle] - wait[state.tier_of[int(state.home[target.bundle])], target.bundle]
+        )
 
-    def _way(self, aim: TargetTier) -> list[Relocation]:
-        """The hop of one, behind those that have to leave for it; done on the board. Empty where it finds no room."""
-        board = self.draft.board
-        hops: list[Relocation] = []
-        hop = hop_to(board, aim)
-        for other in self.leaving if hop is None else ():
-            if board.tier_of[int(board.home[other.bundle])] != aim.tier:
+    def _way(self, target: TargetTier) -> list[Relocation]:
+        """One relocation, preceded by the demotions that it needs; applied to the state. Empty if it finds no room."""
+        state = self.draft.state
+        relocations: list[Relocation] = []
+        relocation = relocation_to(state, target)
+        for other in self.leaving if relocation is None else ():
+            if state.tier_of[int(state.home[other.bundle])] != target.tier:
                 continue
-            hops += relocate_in_order(board, [other])
-            hop = hop_to(board, aim)
-            if hop is not None:
+            relocations += relocate_in_order(state, [other])
+            relocation = relocation_to(state, target)
+            if relocation is not None:
                 break
-        if hop is None:
-            board.undo(hops)
+        if relocation is None:
+            state.undo(relocations)
             return []
-        hops = self._prune(hops, aim)
-        away = {each.bundle for each in hops}
+        relocations = self._prune(relocations, target)
+        away = {each.bundle for each in relocations}
         self.leaving = [other for other in self.leaving if other.bundle not in away]
-        hop = hop_to(board, aim)
-        assert hop is not None
-        board.do(hop)
-        return [*hops, hop]
+        relocation = relocation_to(state, target)
+        assert relocation is not None
+        state.apply(relocation)
+        return [*relocations, relocation]
 
-    def _prune(self, hops: list[Relocation], aim: TargetTier) -> list[Relocation]:
-        """The hops without those that turn out not to be needed, the most regretted looked at first."""
-        board, kept = self.draft.board, []
-        for hop in reversed(hops):
-            board.undo([hop])
-            if hop_to(board, aim) is None:
-                board.do(hop)
-                kept.append(hop)
+    def _prune(self, relocations: list[Relocation], target: TargetTier) -> list[Relocation]:
+        """The relocations without those that turn out not to be needed, those of the highest loss spared first."""
+        state, kept = self.draft.state, []
+        for relocation in reversed(relocations):
+            state.undo([relocation])
+            if relocation_to(state, target) is None:
+                state.apply(relocation)
+                kept.append(relocation)
         return kept[::-1]

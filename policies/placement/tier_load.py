@@ -1,7 +1,8 @@
-"""What a tier bears beside bytes, kept in step with a board: I/Os that its drives serve, bytes written to it in a day.
+"""Load limits of a tier next to its bytes: I/Os its drives can serve, and bytes written to it per day.
 
-A bundle that comes takes its share, one that leaves gives back what it would go on to take. The two differ for written
-bytes: the copy that brought it stays written when it goes. Numbers are whole, so the order of moves leaves no trace.
+A bundle that comes takes its share, one that leaves releases what it would go on to take. The two differ for written
+bytes: the copy that brought a bundle stays written when it leaves. Numbers are whole, so that sums do not depend on the
+order of moves.
 """
 
 from __future__ import annotations
@@ -13,25 +14,25 @@ import numpy as np
 
 from connectors.model import F64
 from policies.benefit.bundles import MICRO, Bundles
-from policies.model.plan import Beside, PolicySettings, Situation
+from policies.model.plan import OmittedSums, PolicySettings, Situation
 from policies.storage.limits import drive_io, written_per_day
 
 
 @dataclass(slots=True)
 class TierLoad:
-    """One limit of one tier. Bundles that are there may be over it; then nobody comes until others have left."""
+    """One limit of one tier. Present bundles may exceed it; then none may come until others have left."""
 
     tier: int
     taken: F64  # (m,) by each bundle that comes
     freed: F64  # (m,) by each bundle that leaves
-    room: float  # that is left; negative: over the limit
+    room: float  # left of the limit; negative: exceeded
 
-    def bears(self, bundle: int) -> bool:
+    def can_bear(self, bundle: int) -> bool:
         """Whether the bundle may come."""
         return float(self.taken[bundle]) <= max(0.0, self.room)
 
     def shift(self, bundle: int, source: int, target: int, times: int) -> None:
-        """Count a bundle that goes from tier to tier (``times`` 1), or that did not after all (-1)."""
+        """Count a bundle that goes from tier to tier (``times`` 1), or undo that (-1)."""
         if target == self.tier:
             self.room -= times * float(self.taken[bundle])
         if source == self.tier:
@@ -39,22 +40,20 @@ class TierLoad:
 
 
 def tier_loads_of(bundles: Bundles, situation: Situation, settings: PolicySettings) -> tuple[TierLoad, ...]:
-    """The limits of all tiers that have any, with everybody where they are: millionths of I/Os, and bytes a day."""
-    return tuple(
-        strain for row in range(len(situation.tiers)) for strain in _strains(bundles, situation, settings, row)
-    )
+    """The limits of all tiers that have any, with every bundle where it is: millionths of I/Os, and bytes per day."""
+    return tuple(load for row in range(len(situation.tiers)) for load in _tier_loads(bundles, situation, settings, row))
 
 
-def _strains(bundles: Bundles, situation: Situation, settings: PolicySettings, row: int) -> Iterator[TierLoad]:
+def _tier_loads(bundles: Bundles, situation: Situation, settings: PolicySettings, row: int) -> Iterator[TierLoad]:
     limits, here = situation.tiers[row].limits, bundles.tier == row
-    beside = situation.beside if row == len(situation.tiers) - 1 else Beside()
+    omitted = situation.omitted if row == len(situation.tiers) - 1 else OmittedSums()
     if limits.io_per_second is not None:
         io = np.rint(drive_io(bundles.rates, limits) * MICRO)
         most = np.floor(limits.io_per_second * (1.0 - limits.io_head_room_ratio) * MICRO)
-        yield TierLoad(row, io, io, float(most - io[here].sum() - beside.whole_io))
+        yield TierLoad(row, io, io, float(most - io[here].sum() - omitted.whole_io))
     if limits.written_bytes_per_day is not None:
         own = np.rint(written_per_day(bundles.rates, settings.block_bytes))
-        left = np.floor(limits.written_bytes_per_day) - own[here].sum() - beside.written
-        # The copies of the day keep others from coming, but drive nobody out.
+        left = np.floor(limits.written_bytes_per_day) - own[here].sum() - omitted.written
+        # The day's copies keep other bundles out, but force none to leave.
         copied = limits.copied_bytes
         yield TierLoad(row, own + bundles.size, own, float(left - copied))

@@ -1,7 +1,7 @@
-"""Whether the moves of a plan find room in their order: each copy, its growth, and what the way takes beyond it.
+"""Whether the moves of a plan find room in their order, with growth and temporary space included.
 
-While a bundle is copied its source still holds it, and the target holds the copy and what the route needs beyond it
-(sorts, journals, all that a table space has allocated). Afterwards the source is free of it, and the target holds the
+While a bundle is copied the source still holds it, and the target holds the copy plus what the route needs beyond it
+(sorts, journals, all that a table space has allocated). Afterwards the source is free of it and the target holds the
 copy alone.
 """
 
@@ -16,11 +16,11 @@ from policies.storage.capacity import room_bytes
 def without_room(
     moves: Iterable[PlannedMove], situation: Situation, settings: PolicySettings, transient: Mapping[str, int]
 ) -> PlannedMove | None:
-    """The first move that finds no room at its turn; None where all do.
+    """The first move that finds no room at its turn, None if all do.
 
     Args:
         moves: in the order in which they are carried out.
-        situation: with the room of every space; its growth counts.
+        situation: with the room of every space, and the expected growth.
         settings: for the head-room.
         transient: bytes beyond the copy while a move runs, by ``PlannedMove.name``.
     """
@@ -36,6 +36,6 @@ def without_room(
 
 
 def expected_bytes(move: PlannedMove, situation: Situation) -> int:
-    """Bytes of what a move copies, with what it is expected to grow by until then."""
+    """Bytes that a move copies, with the growth expected until then."""
     rows = list(move.rows)
     return move.size_bytes + (0 if situation.growth is None else int(situation.growth[rows].sum()))

@@ -1,4 +1,4 @@
-"""How sure the figures of a plan are: what its moves save at least and at most, in hours and as a share of all wait."""
+"""Confidence intervals of a plan's figures: wait saved per hour, and as a share of all wait."""
 
 from __future__ import annotations
 
@@ -13,32 +13,34 @@ from policies.placement.placement_state import Relocation
 
 
 def present_wait(bundles: Bundles, situation: Situation) -> float:
-    """Microseconds per hour that everything managed waits where it is."""
+    """Microseconds per hour that all managed bundles wait where they are."""
     managed = np.flatnonzero(bundles.tier >= 0)
-    return float(bundles.wait[bundles.tier[managed], managed].sum() + situation.beside.wait)
+    return float(bundles.wait[bundles.tier[managed], managed].sum() + situation.omitted.wait)
 
 
 def intervals(
     bundles: Bundles,
     situation: Situation,
     settings: PolicySettings,
-    hops: Sequence[Relocation],
+    relocations: Sequence[Relocation],
     spared: Sequence[float],
     wait: float,
 ) -> tuple[ConfidenceInterval, ConfidenceInterval]:
-    """What the moves save at least and at most: seconds per hour, and the share of all wait.
+    """Confidence intervals of what the moves save: seconds per hour, and the share of all wait.
 
     Args:
-        bundles: as they are before the moves.
-        situation: tiers, their errors, and what is beside the bundles.
-        settings: the certainty.
-        hops: the moves.
-        spared: relief in queues by tier, from ``relief.reliefs``, which may add to both.
-        wait: seconds per hour that everything managed waits where it is; no more can be saved.
+        bundles: before the moves.
+        situation: tiers, their errors, and the sums of units outside the bundles.
+        settings: with the confidence level.
+        relocations: the moves.
+        spared: queueing relief by tier, from ``relief.reliefs``; widens both intervals.
+        wait: seconds per hour that all managed bundles wait where they are: the most that can be saved.
     """
     errors = [tier.speed.error_ratio for tier in situation.tiers]
-    saving = plan_interval([_shift(hop, bundles, situation) for hop in hops], errors, settings.certainty)
-    share = ratio_interval(_placements(bundles, situation, hops), errors, settings.certainty)
+    saving = plan_interval(
+        [_shift(relocation, bundles, situation) for relocation in relocations], errors, settings.certainty
+    )
+    share = ratio_interval(_placements(bundles, situation, relocations), errors, settings.certainty)
     gained, lost = (sum(each for each in spared if (each > 0) is up) for up in (True, False))
     whole = max(wait, 1 / MICRO)
     return (
@@ -47,11 +49,11 @@ def intervals(
     )
 
 
-def _placements(bundles: Bundles, situation: Situation, hops: Sequence[Relocation]) -> Placed:
-    """Everything managed, before and after the moves."""
+def _placements(bundles: Bundles, situation: Situation, relocations: Sequence[Relocation]) -> Placed:
+    """All managed bundles, before and after the moves."""
     after = bundles.tier.copy()
-    for hop in hops:
-        after[hop.bundle] = situation.tier_of_space[hop.target]
+    for relocation in relocations:
+        after[relocation.bundle] = situation.tier_of_space[relocation.target]
     rows = np.flatnonzero(bundles.tier >= 0)
     return Placed(
         wait_before=bundles.wait[bundles.tier[rows], rows],
@@ -59,17 +61,17 @@ def _placements(bundles: Bundles, situation: Situation, hops: Sequence[Relocatio
         tier_before=bundles.tier[rows],
         tier_after=after[rows],
         error=bundles.error[rows],
-        beside=situation.beside.wait,
-        beside_doubt=situation.beside.doubt,
+        omitted=situation.omitted.wait,
+        omitted_variance=situation.omitted.variance,
     )
 
 
-def _shift(hop: Relocation, bundles: Bundles, situation: Situation) -> Shift:
-    before, after = (int(situation.tier_of_space[row]) for row in (hop.source, hop.target))
+def _shift(relocation: Relocation, bundles: Bundles, situation: Situation) -> Shift:
+    before, after = (int(situation.tier_of_space[row]) for row in (relocation.source, relocation.target))
     return Shift(
         from_tier=before,
         to_tier=after,
-        wait_before=float(bundles.wait[before, hop.bundle]) / MICRO,
-        wait_after=float(bundles.wait[after, hop.bundle]) / MICRO,
-        error=float(bundles.error[hop.bundle]),
+        wait_before=float(bundles.wait[before, relocation.bundle]) / MICRO,
+        wait_after=float(bundles.wait[after, relocation.bundle]) / MICRO,
+        error=float(bundles.error[relocation.bundle]),
     )

@@ -20,7 +20,7 @@ import numpy as np
 
 from connectors.model import F64, I64, Bools, DatabaseDemand, Signal
 from policies.benefit.foreground_wait import HOUR, wait_per_hour
-from policies.model.chunks import parts
+from policies.model.chunks import row_chunks
 from policies.model.confidence import MODEL_ERROR, ConfidenceInterval, spread
 from policies.model.plan import Plan, PolicySettings, Situation, Tier, TierSpeed
 from policies.storage.closed_network import BACKGROUND, QUEUED_SECONDS, ROWS, TRANSACTIONS, closed_loop, queued_tiers
@@ -155,7 +155,7 @@ def _waits(situation: Situation, settings: PolicySettings, tier: I64) -> F64:
         (TRANSACTIONS, ~ahead, settings),
         (BACKGROUND, ahead, replace(settings, prefetched_wait_share=1.0)),
     ):
-        for part in parts(len(tier)):
+        for part in row_chunks(len(tier)):
             sums[row] += _waits_by_tier(situation.heat.rates[:, part], signals, tier[part], speeds, shares)
     return sums
 

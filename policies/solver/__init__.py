@@ -1,7 +1,12 @@
-"""The solver: a multiple-choice knapsack with several resources, in numbers alone.
+"""The solver: a multiple-choice, multidimensional 0/1 knapsack, in numbers alone.
 
-``placement`` asks ``scarcity`` what could run out, ``prices`` what that is worth, ``core`` what prices do not settle
-and ``solving`` for the best choice that searches find. Nothing here knows of databases, tiers or plans:
-``policies.placement.placement_problem`` turns a draft of a plan into ``offers``, and ``policies.placement.hsm`` turns
-an answer into moves.
+In the order in which a problem is solved: ``scarcity`` drops resources that cannot run out and options that can never
+be afforded; ``prices`` solves the Lagrangian dual (``cutting`` and ``ellipsoid`` for few items, ``sifting`` for many);
+``rounding`` makes a first feasible choice of it; ``core`` picks the items that prices leave open; ``search`` is a beam
+search with bounds over those, with ``relaxation`` and ``repricing`` for its bounds; ``solving`` drives the searches,
+and ``placement`` is the entrance. Nothing here knows of databases, tiers or plans:
+``policies.placement.placement_problem`` builds ``offers`` from a draft of a plan, and ``policies.placement.hsm`` turns
+the answer into moves.
+
+The problem is that of Martello and Toth, "Knapsack Problems" (1990), chapter 6, with several capacities.
 """

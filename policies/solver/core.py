@@ -1,8 +1,7 @@
-"""Which items a search goes through: those that matter most and are least certain at the best prices.
+"""The core of a knapsack: the items that shadow prices leave undecided (Balas and Zemel, 1980).
 
-Of a knapsack's items most are settled by prices alone; those near the threshold are called its core (Balas and Zemel).
-Here an item also belongs to it for its size: a large one is far from the threshold for what it gains, and yet decides
-what room is left for all others.
+Most items are far from the threshold, and prices alone decide them. The core holds those near it, and also the large
+ones: a large item may be far from the threshold by its gain and still decide how much capacity is left for all others.
 """
 
 from __future__ import annotations
@@ -10,65 +9,69 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.model import F64, I64
-from policies.model.chunks import parts
-from policies.solver.offers import Offers, doubts
+from policies.model.chunks import row_chunks
+from policies.solver.offers import Offers, margins
 from policies.solver.prices import Prices
-from policies.solver.sifting import Crowd
+from policies.solver.sifting import SiftedItems
 
 SIZE = 600  # items that a search decides
-_AMONG = 1500  # of many items so many are nearest to another choice, and so many matter most
-_NEAR = 1e-3  # of the bound: a choice that loses less is open
+_CORE_SIDE = 1500  # of many items: so many by margin, and so many by importance
+_NEAR = 1e-3  # of the bound: added to margins, so that among near ties size decides
 _TINY = 1e-12  # of the bound
-_SMALLEST = 1e-200  # of what a bound may be, in whatever unit
-_LARGE = 0.3  # how much size counts beside doubt, in the second order
+_SMALLEST = 1e-200  # least bound, in whatever unit; avoids a division by 0
+_LARGE = 0.3  # weight of size against margin in the second order
 
 
-def by_importance(offers: Offers, found: Prices, floor: float) -> I64:
-    """Items that may choose otherwise in what gains more than a floor, in the order of what they matter.
+def order_by_importance(offers: Offers, dual: Prices, floor: float) -> I64:
+    """The items that may choose otherwise in a choice above a floor, the most important first.
 
-    An item is settled where any other choice than its best costs more than all that could still be won.
+    Reduced-cost fixing: where every other option of an item loses more than the bound exceeds the floor, no better
+    choice contains it, and the item is settled.
     """
-    items, weight, doubt = _open(offers, found, floor)
-    return items[np.argsort(-_importance(weight, doubt, found), kind="stable")]
+    items, weight, margin = _open(offers, dual, floor)
+    return items[np.argsort(-_importance(weight, margin, dual), kind="stable")]
 
 
-def by_doubt(offers: Offers, found: Prices, floor: float) -> I64:
-    """The same in another order: first, by their size, those least certain for it and as many of least doubt."""
-    items, weight, doubt = _open(offers, found, floor)
-    rank = np.argsort(doubt / weight - _LARGE * np.log(weight), kind="stable")
+def order_by_margin(offers: Offers, dual: Prices, floor: float) -> I64:
+    """The same items in another order: large and uncertain ones first, then small ones of the least margin.
+
+    A second search in another order finds what the first one dropped for its width.
+    """
+    items, weight, margin = _open(offers, dual, floor)
+    rank = np.argsort(margin / weight - _LARGE * np.log(weight), kind="stable")
     cheap, rest = rank[: SIZE // 2], rank[SIZE // 2 :]
-    small = rest[np.argsort(doubt[rest], kind="stable")]
+    small = rest[np.argsort(margin[rest], kind="stable")]
     mixed = np.concatenate((cheap, small[: SIZE - len(cheap)]))
     mixed = mixed[np.argsort(-weight[mixed], kind="stable")]
     return items[np.concatenate((mixed, small[SIZE - len(cheap) :]))]
 
 
-def near(offers: Offers, found: Prices) -> I64:
-    """Of many items those that are nearest to another choice, and those that matter most, in rising order."""
-    importance = _importance(_weight(offers, found), doubts(found.reduced), found)
-    most = np.argpartition(-importance, _AMONG)[:_AMONG]
-    return np.union1d(Crowd(offers).nearest(found.reduced, _AMONG), most)
+def select_core(offers: Offers, dual: Prices) -> I64:
+    """The core of many items: the smallest margins and the most important items, by rising number."""
+    importance = _importance(_weight(offers, dual), margins(dual.reduced), dual)
+    most = np.argpartition(-importance, _CORE_SIDE)[:_CORE_SIDE]
+    return np.union1d(SiftedItems(offers).nearest(dual.reduced, _CORE_SIDE), most)
 
 
-def stake(found: Prices) -> float:
-    """What a choice is about: the bound, never 0."""
-    return max(abs(found.bound), _SMALLEST)
+def gain_scale(dual: Prices) -> float:
+    """The magnitude of a problem's gains: its bound, never 0."""
+    return max(abs(dual.bound), _SMALLEST)
 
 
-def _open(offers: Offers, found: Prices, floor: float) -> tuple[I64, F64, F64]:
-    doubt = doubts(found.reduced)
-    items = np.flatnonzero(doubt <= found.bound - floor)
-    return items, _weight(offers.only(items), found), doubt[items]
+def _open(offers: Offers, dual: Prices, floor: float) -> tuple[I64, F64, F64]:
+    margin = margins(dual.reduced)
+    items = np.flatnonzero(margin <= dual.bound - floor)
+    return items, _weight(offers.only(items), dual), margin[items]
 
 
-def _weight(offers: Offers, found: Prices) -> F64:
-    """What the dearest option of each item costs or frees, shape ``(n,)``."""
+def _weight(offers: Offers, dual: Prices) -> F64:
+    """The price of the most expensive option of each item, consumed or released, shape ``(n,)``."""
     weight = np.empty(len(offers))
-    for part, some in zip(offers.parts(), parts(len(offers)), strict=True):
-        options = np.tensordot(found.price, np.abs(part.use), 1)
+    for part, some in zip(offers.in_chunks(), row_chunks(len(offers)), strict=True):
+        options = np.tensordot(dual.price, np.abs(part.consumption), 1)
         weight[some] = np.where(np.isfinite(part.gain), options, 0.0).max(axis=0)
-    return np.asarray(np.maximum(weight, _TINY * stake(found)), dtype=np.float64)
+    return np.asarray(np.maximum(weight, _TINY * gain_scale(dual)), dtype=np.float64)
 
 
-def _importance(weight: F64, doubt: F64, found: Prices) -> F64:
-    return weight / (doubt + _NEAR * stake(found))
+def _importance(weight: F64, margin: F64, dual: Prices) -> F64:
+    return weight / (margin + _NEAR * gain_scale(dual))

@@ -1,7 +1,8 @@
-"""What is left of an ellipsoid that holds the best prices once some of it is cut away (Shor; Yudin and Nemirovski).
+"""An ellipsoid that contains the minimum of a convex function, and cuts that shrink it (Shor; Yudin and Nemirovski).
 
-An ellipsoid is told by axes, which make a ball of length one into it: ``centre + axes @ ball``. So it stays one however
-long and thin it becomes, where two resources are used alike; its matrix, ``axes @ axes.T``, would lose half the digits.
+Represented by axes that map the unit ball to it, ``centre + axes @ ball``. The textbook form is the matrix
+``axes @ axes.T``; it squares the condition number and so loses half the digits when two resources are consumed nearly
+alike and the ellipsoid becomes long and thin.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ Depth = TypeVar("Depth", float, F64)
 
 @dataclass(slots=True)
 class Ellipsoid:
-    """Holds the prices, each at least 0, at which a convex figure is lowest; every look at the figure shrinks it."""
+    """Contains the non-negative prices at which a convex function is lowest; every evaluation shrinks it."""
 
     centre: F64  # (n,)
     axes: F64  # (n, n)
-    least: float = inf  # figure that was seen
+    lowest_value: float = inf  # of the function so far
 
     @classmethod
     def around(cls, n: int) -> Ellipsoid:
@@ -32,14 +33,14 @@ class Ellipsoid:
         return cls(np.full(n, 0.5), np.eye(n) * np.sqrt(n / 4))
 
     def cut(self, look: Callable[[F64], tuple[float, F64]], close: float) -> bool:
-        """Cut away what cannot hold the lowest figure: prices below 0, or what is higher than the centre.
+        """Cut away a part that cannot contain the minimum: negative prices, or prices worse than the best one seen.
 
         Args:
-            look: at the figure for some prices, and at a subgradient.
-            close: share of the figure that is near enough.
+            look: evaluates the function and a subgradient at some prices.
+            close: relative tolerance of the function's value.
 
         Returns:
-            False where nothing is left to cut.
+            False once the minimum is within the tolerance, or nothing is left to cut.
         """
         lowest = int(np.argmin(self.centre))
         if self.centre[lowest] < 0:
@@ -47,29 +48,30 @@ class Ellipsoid:
             slope[lowest] = -1.0
         else:
             value, slope = look(self.centre)
-            self.least = min(self.least, value)
-            excess, near = value - self.least, close * abs(value)
-        towards = slope @ self.axes
-        reach = float(np.sqrt(towards @ towards))
-        if reach <= max(excess, near):
+            self.lowest_value = min(self.lowest_value, value)
+            excess, near = value - self.lowest_value, close * abs(value)
+        direction = slope @ self.axes
+        half_width = float(np.sqrt(direction @ direction))
+        if half_width <= max(excess, near):
             return False
-        shift, kept, growth = rest(len(self.centre), excess / reach)
-        step = self.axes @ (towards / reach)
+        shift, kept, growth = enclosing_cut(len(self.centre), excess / half_width)
+        step = self.axes @ (direction / half_width)
         self.centre = self.centre - step * shift
-        self.axes = (self.axes - step[:, np.newaxis] * (towards * ((1 - kept) / reach))) * growth
+        self.axes = (self.axes - step[:, np.newaxis] * (direction * ((1 - kept) / half_width))) * growth
         return True
 
 
-def rest(n: int, depth: Depth) -> tuple[Depth, Depth, Depth]:
-    """The smallest ellipsoid around what a cut leaves of one.
+def enclosing_cut(n: int, depth: Depth) -> tuple[Depth, Depth, Depth]:
+    """The smallest ellipsoid around what a half-space leaves of an ellipsoid.
 
     Args:
         n: dimensions.
         depth: of the cut, 0 through the centre to 1 at the far end; one or several.
 
     Returns:
-        how far its centre is from the old one, what is left of each length in the direction of the cut, both as shares
-        of the old ellipsoid's; and by what all lengths then grow.
+        the shift of the centre and the length left, both in the direction of the cut and as shares of the old half
+            width;
+        and the factor by which all lengths grow afterwards.
     """
     if n == 1:
         return (1 + depth) / 2, (1 - depth) / 2, depth**0  # 1, for each

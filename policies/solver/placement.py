@@ -1,11 +1,9 @@
-"""The solver: which bundles go where, given what is there already and everything that limits a plan.
+"""The solver's entrance: a problem in, the best choice found and a proven bound out.
 
-A multiple-choice knapsack with several resources. Prices for the resources come first (``prices``: the dual, which is
-also the bound); they decide all items but those near the threshold or so large that prices say little about them
-(``core``). Those are searched through (``solving``). The best of all that was met is the answer; staying put is always
-among it. Of many items only the core is put before the solver, and all others do what their prices say.
-
-Up to some dozen items the answer is the optimum and says so: its bound is its gain.
+Presolve (``scarcity``), Lagrangian dual (``prices``), then a search over the core: the items that prices leave open
+(``core``, ``solving``). Of very many items only a core is searched at all, and the others keep the options that their
+prices say. Staying put is always a candidate. Up to some dozen items the answer is optimal, and its bound equals its
+gain.
 """
 
 from __future__ import annotations
@@ -16,107 +14,113 @@ import numpy as np
 
 from connectors.model import I64, Bools
 from policies.solver import core
-from policies.solver.offers import STAY, Offers, best_options, doubts
+from policies.solver.offers import STAY, Offers, best_options, margins
 from policies.solver.prices import MANY, Prices, prices
-from policies.solver.rounding import nothing
-from policies.solver.scarcity import binding
+from policies.solver.rounding import stay_everywhere
+from policies.solver.scarcity import reduce_to_scarce
 from policies.solver.solving import OF_MANY, solve
 
-_WORTH = 1e-3  # of the bound: a resource that is worth less holds nothing up
+_WORTH = 1e-3  # of the bound: a resource worth less does not limit the gain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """The answer to some offers."""
+    """The solver's answer to a problem."""
 
     choice: I64  # (n,) option of each item, STAY for none
-    gain: float  # of all options taken, never below 0
-    bound: float  # no choice brings more
-    near: I64  # of many items those nearest to another choice and those that are not left alone; of few all
+    gain: float  # of all chosen options, at least 0
+    bound: float  # upper bound on every choice
+    open_items: I64  # worth solving for again: of many items the core and those that move, of few items all
 
 
 def place(offers: Offers, floor: float = -np.inf) -> Placement:
-    """The best choice found, within every resource but for rounding (``offers.SLACK`` of its largest single use).
+    """The best choice found, within every capacity but for rounding (``offers.SLACK`` of the largest consumption).
 
-    Where a resource is overdrawn from the start, nothing uses more.
+    A resource that is overdrawn from the start is not overdrawn further.
 
     Args:
-        offers: what there is to choose.
-        floor: gain that is to be beaten; what does not is looked for in haste.
+        offers: the problem.
+        floor: gain that is to be beaten; below it the search is short.
     """
-    if len(offers.room) and float(offers.room.min()) < 0:
+    if len(offers.capacity) and float(offers.capacity.min()) < 0:
         return _overdrawn(offers)
-    scarce, _, _ = binding(offers)
-    everybody = np.arange(len(offers))
-    if not len(scarce.room) or not (scarce.gain > 0).any():
+    scarce, _, _ = reduce_to_scarce(offers)
+    all_items = np.arange(len(offers))
+    if not len(scarce.capacity) or not (scarce.gain > 0).any():
         choice, worth = best_options(scarce.gain)
-        return Placement(choice=choice, gain=float(worth.sum()), bound=float(worth.sum()), near=everybody)
-    found = prices(scarce)
+        return Placement(choice=choice, gain=float(worth.sum()), bound=float(worth.sum()), open_items=all_items)
+    dual = prices(scarce)
     if len(scarce) > MANY:
-        placed = _among_near(scarce, found, floor)
+        placed = _solve_core(scarce, dual, floor)
         if placed is not None:
             return placed
-    best, limit = solve(scarce, found, floor)
-    choice = nothing(scarce) if best is None else best
+    best, limit = solve(scarce, dual, floor)
+    choice = stay_everywhere(scarce) if best is None else best
     gain = scarce.total_gain(choice)
-    return Placement(choice=choice, gain=gain, bound=max(limit, gain), near=everybody)
+    return Placement(choice=choice, gain=gain, bound=max(limit, gain), open_items=all_items)
 
 
-def _among_near(offers: Offers, found: Prices, floor: float) -> Placement | None:
-    """The answer where all but those who are nearest to changing their choice keep it; None: there is none such."""
-    near = core.near(offers, found)
-    choice = best_options(found.reduced)[0]
-    choice[near] = STAY
+def _solve_core(offers: Offers, dual: Prices, floor: float) -> Placement | None:
+    """The answer with all items outside the core at their best option by price; None if no such choice is feasible."""
+    open_items = core.select_core(offers, dual)
+    choice = best_options(dual.reduced)[0]
+    choice[open_items] = STAY
     settled = offers.total_gain(choice)
-    inner = replace(offers.only(near), room=offers.room - offers.used(choice))
-    prices_ = replace(found, bound=found.bound - settled, reduced=found.reduced[:, near])
-    share = core.stake(found) / core.stake(prices_)  # it is of everything that so much may be missed
-    best, limit = solve(inner, prices_, floor - settled, replace(OF_MANY, missed=OF_MANY.missed * share))
+    inner = replace(offers.only(open_items), capacity=offers.capacity - offers.total_consumption(choice))
+    inner_dual = replace(dual, bound=dual.bound - settled, reduced=dual.reduced[:, open_items])
+    share = core.gain_scale(dual) / core.gain_scale(inner_dual)  # the tolerance is a share of the whole problem's gain
+    best, limit = solve(inner, inner_dual, floor - settled, replace(OF_MANY, missed=OF_MANY.missed * share))
     if best is None:
         return None
-    choice[near] = best
+    choice[open_items] = best
     gain = offers.total_gain(choice)
     if gain < 0:
         return None
     far = np.ones(len(offers), dtype=np.bool_)
-    far[near] = False
+    far[open_items] = False
     touched = np.flatnonzero(~far | (choice != STAY))
-    sure = float(doubts(found.reduced[:, far]).min()) > found.bound - gain  # nobody else has a say in it
-    return Placement(choice=choice, gain=gain, bound=max(limit + settled if sure else found.bound, gain), near=touched)
+    sure = float(margins(dual.reduced[:, far]).min()) > dual.bound - gain  # reduced-cost fixing of all others
+    return Placement(
+        choice=choice, gain=gain, bound=max(limit + settled if sure else dual.bound, gain), open_items=touched
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """What no choice beats, and why not more."""
+    """The upper bound, and which resources limit it."""
 
     gain: float
-    held_up: Bools  # (k,) resources that hold the gain up: with more of them there were more to gain
+    limiting: Bools  # (k,) resources of which more capacity would bring more gain
 
 
 def bound(offers: Offers) -> Bound:
-    """The dual alone, where the choice itself is not wanted."""
-    scarce, kept, held_up = binding(replace(offers, room=np.maximum(offers.room, 0.0)))
-    if not len(scarce.room) or not (scarce.gain > 0).any():
-        return Bound(gain=float(best_options(scarce.gain)[1].sum()), held_up=held_up)
-    found = prices(scarce)
-    held_up[kept] |= (found.price * scarce.room > _WORTH * found.bound) | (scarce.room <= 0)
-    return Bound(gain=max(0.0, found.bound), held_up=held_up)
+    """The dual bound alone, where no choice is needed."""
+    scarce, kept, limiting = reduce_to_scarce(replace(offers, capacity=np.maximum(offers.capacity, 0.0)))
+    if not len(scarce.capacity) or not (scarce.gain > 0).any():
+        return Bound(gain=float(best_options(scarce.gain)[1].sum()), limiting=limiting)
+    dual = prices(scarce)
+    limiting[kept] |= (dual.price * scarce.capacity > _WORTH * dual.bound) | (scarce.capacity <= 0)
+    return Bound(gain=max(0.0, dual.bound), limiting=limiting)
 
 
 def _overdrawn(offers: Offers) -> Placement:
-    """The better of two answers: first repay what is overdrawn, or leave that as it is and use no more of it."""
-    over = offers.room < 0
-    more = (offers.use[over] > 0).any(axis=0)
+    """The better of two answers: repay the overdraft first, or leave it as it is and consume no more."""
+    over = offers.capacity < 0
+    more = (offers.consumption[over] > 0).any(axis=0)
     as_it_is = place(
-        Offers(gain=np.where(more, -np.inf, offers.gain), use=offers.use, room=np.maximum(offers.room, 0.0))
+        Offers(
+            gain=np.where(more, -np.inf, offers.gain),
+            consumption=offers.consumption,
+            capacity=np.maximum(offers.capacity, 0.0),
+        )
     )
-    scarce, _, _ = binding(offers)
-    if not (scarce.gain > 0).any() or np.any(scarce.room + scarce.most_given() < 0):
+    scarce, _, _ = reduce_to_scarce(offers)
+    if not (scarce.gain > 0).any() or np.any(scarce.capacity + scarce.max_release() < 0):
         return as_it_is
-    found = prices(scarce)
-    if found.bound <= 0:
+    dual = prices(scarce)
+    if dual.bound <= 0:
         return as_it_is
-    best, limit = solve(scarce, found)
+    best, limit = solve(scarce, dual)
     if best is not None and scarce.total_gain(best) > as_it_is.gain:
-        as_it_is = replace(as_it_is, choice=best, gain=scarce.total_gain(best), near=np.arange(len(offers)))
+        as_it_is = replace(as_it_is, choice=best, gain=scarce.total_gain(best), open_items=np.arange(len(offers)))
     return replace(as_it_is, bound=max(as_it_is.bound, limit, as_it_is.gain))

@@ -1,9 +1,10 @@
-"""What a unit of each scarce resource is worth: the Lagrangian dual of the choice, and with it the bound.
+"""Shadow prices of the scarce resources: the Lagrangian dual, and with it the upper bound.
 
-At given prices every item takes its best option, whatever the others do; what that brings, plus the price of all the
-room, is more than any choice within the room can bring. The lowest such figure is the bound (it equals the linear
-relaxation's), and the prices where it is reached say what is worth its room. Of few items they are found by cutting
-(``cutting``), of many by looking closely at few (``sifting``).
+With the capacity constraints priced into the objective every item takes its best option independently of the others.
+The sum of those reduced gains plus the value of all capacity at these prices is an upper bound on every feasible
+choice. Its minimum over the prices equals the bound of the linear relaxation (Geoffrion, "Lagrangean relaxation for
+integer programming", 1974: items without constraints of their own have the integrality property), and the minimising
+prices are the shadow prices. Few items: the ellipsoid method (``cutting``). Many items: ``sifting``.
 """
 
 from __future__ import annotations
@@ -13,37 +14,42 @@ from dataclasses import dataclass
 import numpy as np
 
 from connectors.model import F64
-from policies.solver.cutting import cheapest
+from policies.solver.cutting import minimise_dual
 from policies.solver.offers import Offers, best_options
 from policies.solver.sifting import sift_prices
 
-MANY = 20_000  # items that are worth sifting
+# An evaluation of the dual costs one pass over all items, and the ellipsoid method makes some hundreds of them. Up to
+# this many items that takes less time than sifting's several restricted duals.
+MANY = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """The best prices found, those tried on the way, and the bound that they prove."""
+    """The best dual prices found, those tried on the way, and the bound they prove."""
 
-    bound: float  # no choice brings more
+    bound: float  # upper bound on every feasible choice
     price: F64  # (k,) per unit of each resource
     tried: F64  # (tries, k), the best first
-    reduced: F64  # (o, n) gain of each option less what it uses, at the best prices
+    reduced: F64  # (o, n) reduced gain of each option at the best prices
 
 
 def prices(offers: Offers) -> Prices:
-    """The dual of some offers, at least one resource; what does not exist uses nothing (``scarcity.binding``)."""
+    """Solve the dual of a problem with at least one resource, reduced by ``scarcity.reduce_to_scarce``."""
     scale = _largest(offers)
     if len(offers) > MANY:
         tried, reduced = sift_prices(offers, scale)
     else:
-        tried = cheapest(offers, scale)
+        tried = minimise_dual(offers, scale)
         reduced = offers.reduced_gain(tried[0])
     price = tried[0]
-    bound = float(price @ offers.room + best_options(reduced)[1].sum())
+    bound = float(price @ offers.capacity + best_options(reduced)[1].sum())
     return Prices(bound=bound, price=price, tried=tried, reduced=reduced)
 
 
 def _largest(offers: Offers) -> F64:
-    """No best price is above this: what all room is worth cannot be more than all there is to gain and to lose."""
-    room = np.maximum(offers.room, 0.0) + offers.most_given()
-    return np.asarray(max(offers.at_stake(), 1e-300) / np.maximum(room, 1e-12), dtype=np.float64)
+    """Upper bound of the optimal prices, shape ``(k,)``.
+
+    All capacity together, releases included, cannot be worth more than the largest possible gain less the smallest.
+    """
+    capacity = np.maximum(offers.capacity, 0.0) + offers.max_release()
+    return np.asarray(max(offers.gain_range(), 1e-300) / np.maximum(capacity, 1e-12), dtype=np.float64)

@@ -1,6 +1,7 @@
-"""Which resources could run out, and which options nobody could make room for: what is left to decide by prices.
+"""Presolve: drop the resources that cannot run out and the options that can never be afforded.
 
-Both are asked of many items in parts (``Offers.parts``): columns of a million are slow to write and to read again.
+Works through the items in chunks (``Offers.in_chunks``): writing and rereading columns of a million costs more time
+than the arithmetic.
 """
 
 from __future__ import annotations
@@ -13,74 +14,82 @@ from connectors.model import Bools
 from policies.solver.offers import SLACK, Offers
 
 
-def binding(offers: Offers) -> tuple[Offers, Bools, Bools]:
-    """The offers without resources that could not run out, the others measured by their largest single use.
+def reduce_to_scarce(offers: Offers) -> tuple[Offers, Bools, Bools]:
+    """The problem without resources that cannot run out, the others scaled by their largest single consumption.
 
-    Options that no other could make room for are taken out too, and what does not exist uses nothing.
+    Options that stay infeasible even if all other items release what they can are removed, and what does not exist
+    consumes nothing.
 
     Returns:
-        the offers; which resources are left; and of all resources those for which somebody is kept out who would gain,
-        both of shape ``(k,)``.
+        the reduced problem; which resources are left; and for which resources an option with a gain was removed because
+        they could not be afforded, both of shape ``(k,)``.
     """
-    keeps_out = np.zeros(len(offers.room), np.bool_)
-    if not offers.use.size:
-        return Offers(gain=offers.gain, use=offers.use[:0], room=offers.room[:0]), keeps_out.copy(), keeps_out
+    keeps_out = np.zeros(len(offers.capacity), np.bool_)
+    if not offers.consumption.size:
+        return (
+            Offers(gain=offers.gain, consumption=offers.consumption[:0], capacity=offers.capacity[:0]),
+            keeps_out.copy(),
+            keeps_out,
+        )
     scaled = _scale(offers)
-    scarce = scaled.most_taken() > scaled.room
-    use = scaled.use if scarce.all() else scaled.use[scarce]
-    kept = Offers(gain=offers.gain.copy(), use=use, room=scaled.room[scarce])
-    most = kept.room + kept.most_given() + SLACK
+    scarce = scaled.max_consumption() > scaled.capacity
+    consumption = scaled.consumption if scarce.all() else scaled.consumption[scarce]
+    kept = Offers(gain=offers.gain.copy(), consumption=consumption, capacity=scaled.capacity[scarce])
+    most = kept.capacity + kept.max_release() + SLACK
     rates = _rates(kept)
-    for part in kept.parts():
-        gone = (part.use > most[:, np.newaxis, np.newaxis]).any(axis=0)
+    for part in kept.in_chunks():
+        gone = (part.consumption > most[:, np.newaxis, np.newaxis]).any(axis=0)
         dear = _unaffordable(part, rates)
         keeps_out[scarce] |= (dear & (~gone & (part.gain > 0))).any(axis=(1, 2))
         gone |= dear.any(axis=0)
         np.copyto(part.gain, -np.inf, where=gone)
-        np.copyto(part.use, 0.0, where=gone)
+        np.copyto(part.consumption, 0.0, where=gone)
     return kept, scarce, keeps_out
 
 
 def _scale(offers: Offers) -> Offers:
-    """The same by the largest single use."""
+    """The same problem with every resource in units of its largest single consumption."""
     scale = offers.scale()
-    scaled = Offers(gain=offers.gain, use=np.empty_like(offers.use), room=offers.room / scale)
-    for part, own in zip(offers.parts(), scaled.parts(), strict=True):
-        np.divide(part.use, scale[:, np.newaxis, np.newaxis], out=own.use)
-        np.copyto(own.use, 0.0, where=~np.isfinite(part.gain))  # what does not exist gives nothing back either
+    scaled = Offers(gain=offers.gain, consumption=np.empty_like(offers.consumption), capacity=offers.capacity / scale)
+    for part, own in zip(offers.in_chunks(), scaled.in_chunks(), strict=True):
+        np.divide(part.consumption, scale[:, np.newaxis, np.newaxis], out=own.consumption)
+        np.copyto(own.consumption, 0.0, where=~np.isfinite(part.gain))  # what does not exist gives nothing back either
     return scaled
 
 
 def _rates(offers: Offers) -> dict[tuple[int, int], float]:
-    """By what is short and what is paid: how much of the one who gives back a unit of the other takes at least.
+    """For pairs of resources (short, paid): the least that is paid per unit released of the short one.
 
-    Only where nobody gives back what is paid: who gives back some of one resource takes of another then, since a copy
-    of bytes that make room is a copy of bytes.
+    Only for a paid resource that no option releases. There, releasing some of one resource always consumes some of the
+    other: moving bytes out of a tier to make room copies bytes.
     """
-    least = offers.use.min(axis=(1, 2))
+    least = offers.consumption.min(axis=(1, 2))
     pairs = [
         (short, paid)
-        for short, paid in permutations(range(len(offers.room)), 2)
-        if offers.room[short] >= 0 and least[short] < 0 <= least[paid]
+        for short, paid in permutations(range(len(offers.capacity)), 2)
+        if offers.capacity[short] >= 0 and least[short] < 0 <= least[paid]
     ]
     rates = dict.fromkeys(pairs, np.inf)
-    for part in offers.parts():
+    for part in offers.in_chunks():
         for short, paid in pairs:
-            gives = part.use[short] < 0
-            each = np.divide(part.use[paid], -part.use[short], out=np.full(gives.shape, np.inf), where=gives)
+            gives = part.consumption[short] < 0
+            each = np.divide(
+                part.consumption[paid], -part.consumption[short], out=np.full(gives.shape, np.inf), where=gives
+            )
             rates[short, paid] = min(rates[short, paid], float(each.min()))
     return rates
 
 
 def _unaffordable(offers: Offers, rates: dict[tuple[int, int], float]) -> Bools:
-    """Per resource the options for which others could make room only by taking too much of it, shape ``(k, o, n)``.
+    """Per resource the options that would overdraw it, the release of other resources that they need included.
 
-    What is missing of the one costs at least so much of the other, whoever it is that gives it.
+    Missing capacity of a short resource costs at least ``rate`` of the paid one, whichever item releases it.
+    Shape ``(k, o, n)``.
     """
-    dear = np.zeros(offers.use.shape, dtype=np.bool_)
+    dear = np.zeros(offers.consumption.shape, dtype=np.bool_)
     for (short, paid), rate in rates.items():
-        needed = np.maximum(offers.use[short] - offers.room[short], 0.0)
+        needed = np.maximum(offers.consumption[short] - offers.capacity[short], 0.0)
         needed *= rate
-        needed += offers.use[paid]
-        dear[paid] |= needed > offers.room[paid] + SLACK
+        needed += offers.consumption[paid]
+        dear[paid] |= needed > offers.capacity[paid] + SLACK
     return dear

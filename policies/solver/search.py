@@ -1,18 +1,22 @@
-"""The exact part of the solver: a search through the choices that matter, held to a width.
+"""Beam search with bounds: branch and bound over the core, at most ``width`` states at a time.
 
-Items are decided one after the other. Every state - what was decided so far - is judged at a dozen prices at once
-(``outlook``): what the rest can still bring at most, and what it is sure to bring. States whose bound is no better than
-the best certain gain are dropped for good. Where more states are left than the width allows, half of those kept have
-the best bounds and half the best certain gains: either alone loses its way, one among hopes that end in nothing, the
-other at the first hill. Items that would lose more by another choice than any state promises above the best certain
-gain are settled for good, and nobody looks at them again.
+Items are decided one after the other, breadth first. Every state, a partial choice, gets an upper and a lower bound
+from the Lagrangian relaxation of the undecided items at a dozen prices (``relaxation``). States whose upper bound does
+not exceed the best lower bound are pruned. Where more states survive than the width allows, half of those kept have the
+best upper bounds and half the best lower bounds: upper bounds alone follow hopes that end infeasible, lower bounds
+alone stop at the first local optimum. Items are fixed for good once every other option loses more than any state can
+still win.
 
-Once large items are decided the room that is left is worth something else in every state, and other items are in doubt.
-So after the first item, and then after more and more of them, the best prices are asked for anew, of several states
-that differ (``repricing``), and those items come next that matter most and are least certain at the new ones.
+Why not plain depth-first branch and bound: with several capacities and items of very different size the bound at the
+root is loose until the large items are decided, and a depth-first search spends its time below one early wrong
+decision. Why not dynamic programming: its table has one dimension per resource, in bytes.
 
-As long as nothing was dropped for width the answer is the optimum; what was dropped is remembered as its best bound, so
-the answer always comes with a proven limit of what it may miss. The same holds where it stops because it has enough.
+After large items are decided the residual capacities differ, and so do the optimal prices and the critical items. So
+after the first item, and then after longer and longer stages, prices are optimised again for a few states that differ
+(``repricing``), and the items are reordered by importance at the new prices.
+
+Without pruning for width the answer is optimal. Otherwise the best upper bound among the dropped states is kept, so
+every answer comes with a proven bound. The same holds when the search stops early because it has reached its target.
 """
 
 from __future__ import annotations
@@ -23,24 +27,24 @@ import numpy as np
 
 from connectors.model import F64, I64, Bools
 from policies.solver.offers import STAY, Offers
-from policies.solver.outlook import Outlook
+from policies.solver.relaxation import Relaxation
 from policies.solver.repricing import importance, reprice
 
-_LOOK_EVERY = 4  # items, at certain gains, while all states fit the width
-_STAGES = (1, 2, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 40, 60, 100, 140)  # items until states are judged anew
-_ASKED_FOR = 6  # states that get prices of their own
-_PRICES_KEPT = 12  # beside those asked for anew
-_CLOSE = 0.02  # of what is still to be won, by which a bound may be too high
+_LOOK_EVERY = 4  # items between two computations of lower bounds while all states fit the width
+_STAGES = (1, 2, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 40, 60, 100, 140)  # items decided between two repricings
+_STATES_REPRICED = 6  # states that get prices of their own
+_PRICES_KEPT = 12  # earlier prices kept next to the new ones
+_CLOSE = 0.02  # tolerance of repricing, as a share of what can still be won
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """The best choice that the search met, if it beats the floor it was given, and what it proves."""
+class SearchResult:
+    """The best choice found, if it beats the given floor, and the proven bound."""
 
     choice: I64 | None  # (n,) option of each item, None: nothing better than the floor
     gain: float  # of the choice, otherwise the floor
-    bound: float  # no choice brings more
-    looked: int  # states that were judged
+    bound: float  # upper bound on every choice, at least ``gain``
+    states_judged: int
 
 
 def search(
@@ -50,15 +54,15 @@ def search(
     floor: float = -np.inf,
     depth: int | None = None,
     enough: float = np.inf,
-) -> Found:
-    """The best choice, looked for with at most ``width`` states at a time.
+) -> SearchResult:
+    """The best choice found with at most ``width`` states at a time.
 
     Args:
-        offers: the items in the order in which they are decided first, those that matter most before the others.
-        price: at which states are judged, shape ``(prices, k)``; any prices are right, good ones are quick.
-        width: states.
+        offers: the items in the order in which they are decided, the most important first.
+        price: at which states are bounded, shape ``(prices, k)``; any non-negative prices are valid.
+        width: of the beam, in states.
         floor: gain that is to be beaten.
-        depth: items that are decided, None: all; the others do what they would at one of the prices.
+        depth: items that are decided, None: all; the others take their relaxed options.
         enough: gain at which the search ends.
     """
     depth = len(offers) if depth is None else min(depth, len(offers))
@@ -68,10 +72,10 @@ def search(
 
 @dataclass(slots=True)
 class _States:
-    """What was decided, one column per state."""
+    """Partial choices, one column per state."""
 
     gain: F64  # (m,) so far
-    left: F64  # (k, m) of each resource
+    residual: F64  # (k, m) of each resource
     parent: I64  # (m,) column among the states one item earlier
     taken: I64  # (m,) option of the last item, STAY for none
 
@@ -79,29 +83,30 @@ class _States:
         return len(self.gain)
 
     def only(self, which: I64) -> _States:
-        # ``take``, as indexing the second axis takes three times as long
-        left = self.left.take(which, axis=1)
-        return _States(self.gain.take(which), left, self.parent.take(which), self.taken.take(which))
+        # ``take``: indexing the second axis takes three times as long.
+        """The states of some columns."""
+        residual = self.residual.take(which, axis=1)
+        return _States(self.gain.take(which), residual, self.parent.take(which), self.taken.take(which))
 
 
 @dataclass(slots=True, kw_only=True)
 class _Search:
-    """A search as far as it has come."""
+    """A beam search in progress."""
 
     offers: Offers
     width: int
-    gain: float  # to be beaten, or of the best choice
+    gain: float  # lower bound: the floor, or the gain of the best choice
     price: F64
-    waiting: I64  # items that are not decided, in order
-    enough: float  # gain at which nothing better is looked for
+    waiting: I64  # undecided items, in order
+    enough: float  # gain at which the search ends
     decided: list[int] = field(default_factory=list)
     trail: list[tuple[I64, I64]] = field(default_factory=list)  # parents and options, item after item
     settled: I64 = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (n,) options
     choice: I64 | None = None
-    missed: float = -np.inf  # the best bound of what was dropped for width
-    looked: int = 0  # states that were judged
+    missed: float = -np.inf  # the best upper bound among states dropped for width
+    states_judged: int = 0
 
-    def run(self, depth: int) -> Found:
+    def run(self, depth: int) -> SearchResult:
         """Decide so many items, stage after stage."""
         states, stage = _start(self.offers), 0
         self.settled = np.full(len(self.offers), STAY, dtype=np.int64)
@@ -110,58 +115,60 @@ class _Search:
             states = self._stage(states, front, last=front == open_)
             stage += 1
         if len(states) and len(self.waiting):
-            bound = self._outlook(0)[1].bound(states.gain, states.left, 0)
+            bound = self._relax(0)[1].bound(states.gain, states.residual, 0)
             self.missed = max(self.missed, float(bound.max()))
-        return Found(choice=self.choice, gain=self.gain, bound=max(self.gain, self.missed), looked=self.looked)
+        return SearchResult(
+            choice=self.choice, gain=self.gain, bound=max(self.gain, self.missed), states_judged=self.states_judged
+        )
 
-    def _outlook(self, front: int) -> tuple[Offers, Outlook]:
+    def _relax(self, front: int) -> tuple[Offers, Relaxation]:
         offers = self.offers.only(self.waiting)
-        return offers, Outlook(offers, self.price, front)
+        return offers, Relaxation(offers, self.price, front)
 
     def _stage(self, states: _States, front: int, *, last: bool) -> _States:
-        """Decide the items in front, then ask for prices anew."""
-        offers, outlook = self._outlook(front)
+        """Decide the items in front, then optimise prices again."""
+        offers, relaxation = self._relax(front)
         waiting, same = self.waiting, _same_as_before(offers.only(np.arange(front)))
         for item in range(front):
             states = _branch(states, offers, item, same=bool(same[item]))
-            self.looked += len(states)
+            self.states_judged += len(states)
             self.decided.append(int(waiting[item]))
             self.waiting = waiting[item + 1 :]
-            states = self._keep(states, outlook, item + 1, look=item % _LOOK_EVERY == 0 or item == front - 1)
+            states = self._keep(states, relaxation, item + 1, look=item % _LOOK_EVERY == 0 or item == front - 1)
             self.trail.append((states.parent, states.taken))
             if not len(states):
                 return states
         if last:
             return states
-        return self._judge_anew(states, offers, outlook, front)
+        return self._reprice_and_reorder(states, offers, relaxation, front)
 
-    def _keep(self, states: _States, outlook: Outlook, item: int, *, look: bool) -> _States:
-        """States that might beat the best choice, no more than the width; a better choice is noted on the way."""
-        bound = outlook.bound(states.gain, states.left, item)
-        alive = np.flatnonzero((bound > self.gain) & outlook.possible(states.left, item))
+    def _keep(self, states: _States, relaxation: Relaxation, item: int, *, look: bool) -> _States:
+        """Prune by bounds and cut down to the width; a better complete choice is recorded on the way."""
+        bound = relaxation.bound(states.gain, states.residual, item)
+        alive = np.flatnonzero((bound > self.gain) & relaxation.can_fit(states.residual, item))
         states, bound = states.only(alive), bound[alive]
         if not len(states) or not (look or len(states) > self.width):
             return states
-        certain = outlook.certain(states.gain, states.left, item)
-        at = int(certain.argmax())
+        certain_gain = relaxation.certain_gain(states.gain, states.residual, item)
+        at = int(certain_gain.argmax())
         kept = np.arange(len(states))
-        if certain[at] > self.gain:
-            self.gain = float(certain[at])
-            self.choice = self._trace(states, at, outlook, item)
+        if certain_gain[at] > self.gain:
+            self.gain = float(certain_gain[at])
+            self.choice = self._trace(states, at, relaxation, item)
             kept = np.flatnonzero(bound > self.gain)
             if self.gain >= self.enough and len(kept):
                 self.missed = max(self.missed, float(bound[kept].max()))
                 return states.only(kept[:0])
         if len(kept) > self.width:
-            narrow = _select_beam(bound[kept], certain[kept], self.width)
+            narrow = _select_beam(bound[kept], certain_gain[kept], self.width)
             self.missed = max(self.missed, float(bound[kept[~narrow]].max()))
             kept = kept[narrow]
         return states.only(kept)
 
-    def _trace(self, states: _States, at: int, outlook: Outlook, item: int) -> I64:
-        """The choice that a state stands for, with what the rest surely chooses."""
+    def _trace(self, states: _States, at: int, relaxation: Relaxation, item: int) -> I64:
+        """The complete choice of a state: its decisions, traced back by parent, and the relaxed completion."""
         choice = self.settled.copy()
-        choice[self.waiting] = outlook.chosen(states.left[:, at], item)
+        choice[self.waiting] = relaxation.completion(states.residual[:, at], item)
         parent, taken = states.parent, states.taken
         for of, before in zip(reversed(self.decided), [*reversed(self.trail), None], strict=True):
             choice[of] = taken[at]
@@ -169,45 +176,50 @@ class _Search:
             parent, taken = before or (parent, taken)
         return choice
 
-    def _judge_anew(self, states: _States, offers: Offers, outlook: Outlook, item: int) -> _States:
-        """Prices for some states: for those that each price says least of, the most hopeful first; and a new order."""
-        bound, at, most = outlook.hope(states.gain, states.left, item)
-        states, offers = self._settle(states, offers, outlook, most, item)
+    def _reprice_and_reorder(self, states: _States, offers: Offers, relaxation: Relaxation, item: int) -> _States:
+        """Optimise prices for some states, and order the undecided items by importance at the new prices.
+
+        Repriced are the states with the best upper bounds, at first one for each price that proves the bound of some
+        state.
+        """
+        bound, at, most = relaxation.optimistic_gain(states.gain, states.residual, item)
+        states, offers = self._settle(states, offers, relaxation, most, item)
         order = np.argsort(-bound, kind="stable")
         _, first = np.unique(at[order], return_index=True)
         first = np.sort(first)
-        asked = order[np.concatenate((first, np.delete(np.arange(len(order)), first)))[:_ASKED_FOR]]
+        repriced = order[np.concatenate((first, np.delete(np.arange(len(order)), first)))[:_STATES_REPRICED]]
         stake = float(bound.max()) - self.gain if np.isfinite(self.gain) else abs(float(bound.max()))
-        found = reprice(offers, states.left[:, asked], outlook.price[at[asked]], _CLOSE * stake)
-        often = np.bincount(at, minlength=len(outlook.price))
+        new_prices = reprice(offers, states.residual[:, repriced], relaxation.price[at[repriced]], _CLOSE * stake)
+        often = np.bincount(at, minlength=len(relaxation.price))
         kept = np.sort(np.argsort(-often, kind="stable")[:_PRICES_KEPT])
-        self.price = np.concatenate((outlook.price[kept], found))
-        self.waiting = self.waiting[np.argsort(-importance(offers, found), kind="stable")]
+        self.price = np.concatenate((relaxation.price[kept], new_prices))
+        self.waiting = self.waiting[np.argsort(-importance(offers, new_prices), kind="stable")]
         return states
 
     def _settle(
-        self, states: _States, offers: Offers, outlook: Outlook, most: F64, item: int
+        self, states: _States, offers: Offers, relaxation: Relaxation, most: F64, item: int
     ) -> tuple[_States, Offers]:
-        """The states with what is the same in all that could still beat the best choice; and the offers still open.
+        """Fix items whose other options lose more than any state can still win.
 
-        Where another choice of an item costs more than any state promises above the best, it keeps to its own. The
-        least certain stays open, so that states are looked at once more with what the others do.
+        Returns the states with the fixed items' gain and consumption, and the offers of the items that stay open. The
+        item of the smallest margin stays open in any case, so that lower bounds are computed once more after the
+        fixing.
         """
-        margin = outlook.margin[:, item:]
+        margin = relaxation.margin[:, item:]
         sure = margin > (most - self.gain)[:, np.newaxis]
         done = np.asarray(sure.any(axis=0), dtype=np.bool_)
         done[margin.max(axis=0).argmin()] = False
         behind = offers.only(np.arange(item, len(offers)))
-        choice = np.where(done, outlook.choice[sure.argmax(axis=0), item + np.arange(len(behind))], np.int64(STAY))
+        choice = np.where(done, relaxation.choice[sure.argmax(axis=0), item + np.arange(len(behind))], np.int64(STAY))
         self.settled[self.waiting[done]] = choice[done]
         self.waiting = self.waiting[~done]
-        left = states.left - behind.used(choice)[:, np.newaxis]
-        return replace(states, gain=states.gain + behind.total_gain(choice), left=left), behind.only(~done)
+        residual = states.residual - behind.total_consumption(choice)[:, np.newaxis]
+        return replace(states, gain=states.gain + behind.total_gain(choice), residual=residual), behind.only(~done)
 
 
 def _start(offers: Offers) -> _States:
     zero = np.zeros(1, dtype=np.int64)
-    return _States(np.zeros(1), offers.room[:, np.newaxis], zero, zero + STAY)
+    return _States(np.zeros(1), offers.capacity[:, np.newaxis], zero, zero + STAY)
 
 
 def _branch(states: _States, offers: Offers, item: int, *, same: bool) -> _States:
@@ -217,14 +229,15 @@ def _branch(states: _States, offers: Offers, item: int, *, same: bool) -> _State
         states: before the item.
         offers: of the items in front.
         item: that is decided.
-        same: it is like the item before it in everything, so of the two the earlier one goes first.
+        same: whether it equals the item before it in everything; then of two symmetric states only the one is built in
+            which the earlier item takes the option of the higher number.
     """
     options = np.flatnonzero(np.isfinite(offers.gain[:, item]))
-    gain, use = np.append(0.0, offers.gain[options, item]), offers.use[:, options, item]
-    use = np.hstack((np.zeros((len(use), 1)), use))
+    gain, consumption = np.append(0.0, offers.gain[options, item]), offers.consumption[:, options, item]
+    consumption = np.hstack((np.zeros((len(consumption), 1)), consumption))
     grown = _States(
         gain=(states.gain + gain[:, np.newaxis]).ravel(),
-        left=(states.left[:, np.newaxis] - use[:, :, np.newaxis]).reshape(len(use), -1),
+        residual=(states.residual[:, np.newaxis] - consumption[:, :, np.newaxis]).reshape(len(consumption), -1),
         parent=np.tile(np.arange(len(states), dtype=np.int64), len(gain)),
         taken=np.repeat(np.append(STAY, options), len(states)),
     )
@@ -233,14 +246,14 @@ def _branch(states: _States, offers: Offers, item: int, *, same: bool) -> _State
     return grown.only(np.flatnonzero((grown.taken == STAY) | (states.taken[grown.parent] >= grown.taken)))
 
 
-def _select_beam(bound: F64, certain: F64, width: int) -> Bools:
-    """Which states are kept."""
+def _select_beam(bound: F64, certain_gain: F64, width: int) -> Bools:
+    """The states that are kept: half by upper bound, half by lower bound."""
     hopeful = width // 2
     by_bound = np.argpartition(-bound, hopeful)
     others = by_bound[hopeful:]
     kept = np.zeros(len(bound), dtype=np.bool_)
     kept[by_bound[:hopeful]] = True
-    kept[others[np.argpartition(-certain[others], width - hopeful)[: width - hopeful]]] = True
+    kept[others[np.argpartition(-certain_gain[others], width - hopeful)[: width - hopeful]]] = True
     return kept
 
 
@@ -249,5 +262,5 @@ def _same_as_before(offers: Offers) -> Bools:
     same = np.zeros(len(offers), dtype=np.bool_)
     if len(offers) > 1:
         gain = (offers.gain[:, 1:] == offers.gain[:, :-1]).all(axis=0)
-        same[1:] = gain & (offers.use[:, :, 1:] == offers.use[:, :, :-1]).all(axis=(0, 1))
+        same[1:] = gain & (offers.consumption[:, :, 1:] == offers.consumption[:, :, :-1]).all(axis=(0, 1))
     return same

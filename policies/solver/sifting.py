@@ -1,9 +1,10 @@
-"""The best prices of many items, by looking closely at few of them.
+"""The dual of many items by sifting: solve it for a small working set, check all others, repeat.
 
-A sample gives first prices; the items nearest to changing their choice at them give better ones, with a sample of the
-others beside them in place of all. Whoever of those would not keep its choice at the new prices is looked at too, with
-those that are nearest then. Once nobody is left who would, the prices are the best for all. So a million items cost a
-few looks.
+Sifting is column generation over items that exist already (Bixby et al., "Very large-scale linear programming", 1992).
+A sample gives the first prices. The working set are the items nearest to changing their option at these prices; the
+others keep theirs, and a weighted sample of them stands for how much they would change. Items outside the working set
+that change their option at the new prices join it. Once none does, the prices are optimal for all items. So a million
+items cost a few passes instead of some hundred.
 """
 
 from __future__ import annotations
@@ -13,24 +14,24 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.solver.cutting import CLOSE, cheapest
-from policies.solver.offers import STAY, Offers, best_options, doubts
+from policies.solver.cutting import CLOSE, minimise_dual
+from policies.solver.offers import STAY, Offers, best_options, margins
 
-_ROUGH = 1e-5  # of the bound: near enough for a sample
-_NEAR = 2_000  # items for each option there is, looked at one by one
-_SAMPLE = 600  # items for each option there is, of those who would gain and of the rest
-_SIFTS = 8
+_ROUGH = 1e-5  # relative tolerance for the first sample
+_NEAR = 2_000  # items in the working set, times the number of options
+_SAMPLE = 600  # sampled items of each side, times the number of options
+_SIFTS = 8  # most rounds; the prices of any round prove a valid bound
 
 
 @dataclass(slots=True)
-class Crowd:
-    """Many items, by sides: those who would gain by some option, and the others.
+class SiftedItems:
+    """Many items in two strata: those with an option that gains, and those that can only release.
 
-    Where few come and many could leave, all who come are looked at.
+    A plain sample would miss the few items that gain among a million that could make room, or the other way round.
     """
 
     offers: Offers
-    stake: F64 = field(init=False)  # (n,) that each has in its options
+    stake: F64 = field(init=False)  # (n,) largest absolute gain of each item's options
     sides: tuple[I64, I64] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -40,59 +41,63 @@ class Crowd:
         self.stake = np.maximum(np.abs(real).max(axis=0), 1.0)
 
     def nearest(self, reduced: F64, most: int) -> I64:
-        """Items nearest to changing their choice, for what they gain or lose by it, in rising order.
+        """Items whose margin is smallest relative to their gain, in rising order of their number.
 
         Args:
-            reduced: gain of each option less what it uses, shape ``(o, n)``.
-            most: items, half of them of each side.
+            reduced: reduced gain of each option, shape ``(o, n)``.
+            most: number of items, half of them of each stratum.
         """
-        doubt, half = doubts(reduced) / self.stake, most // 2
-        parts = [side if len(side) <= half else side[np.argpartition(doubt[side], half)[:half]] for side in self.sides]
-        return np.sort(np.concatenate(parts))
+        margin, half = margins(reduced) / self.stake, most // 2
+        sides = [side if len(side) <= half else side[np.argpartition(margin[side], half)[:half]] for side in self.sides]
+        return np.sort(np.concatenate(sides))
 
     def sample(self, but: Bools) -> tuple[I64, F64]:
-        """Few items that stand for all but some: every so many-th of each side; and for how many each."""
-        parts = [side[~but[side]] for side in self.sides]
-        steps = [max(1, len(part) // (_SAMPLE * len(self.offers.gain))) for part in parts]
-        items = [part[step // 2 :: step] for part, step in zip(parts, steps, strict=True)]
+        """Every n-th item of each stratum, some items left out; and how many items each one stands for."""
+        sides = [side[~but[side]] for side in self.sides]
+        steps = [max(1, len(part) // (_SAMPLE * len(self.offers.gain))) for part in sides]
+        items = [part[step // 2 :: step] for part, step in zip(sides, steps, strict=True)]
         return np.concatenate(items), np.repeat(np.array(steps, dtype=np.float64), [len(each) for each in items])
 
     def expand(self, items: I64, times: F64) -> Offers:
-        """Some items, each as often as it counts."""
+        """Some items, each with its gain and consumption times its weight."""
         some = self.offers.only(items)
-        return Offers(gain=some.gain * times, use=some.use * times, room=self.offers.room)
+        return Offers(gain=some.gain * times, consumption=some.consumption * times, capacity=self.offers.capacity)
 
 
 def sift_prices(offers: Offers, scale: F64) -> tuple[F64, F64]:
-    """Prices tried on the way to the best ones, those first, shape ``(tries, k)``; and the reduced gains at the best.
+    """Prices tried in the last round, the best first, shape ``(tries, k)``; and the reduced gains at the best.
 
     Args:
         offers: the items.
-        scale: of the prices; no best price is above it.
+        scale: upper bound of the optimal price of each resource.
     """
-    crowd, near, most = Crowd(offers), np.zeros(len(offers), dtype=np.bool_), _NEAR * len(offers.gain)
-    tried = cheapest(crowd.expand(*crowd.sample(near)), scale, close=_ROUGH)
+    sifted, working_set, most = SiftedItems(offers), np.zeros(len(offers), dtype=np.bool_), _NEAR * len(offers.gain)
+    tried = minimise_dual(sifted.expand(*sifted.sample(working_set)), scale, close=_ROUGH)
     reduced = offers.reduced_gain(tried[0])
     kept = best_options(reduced)[0]
-    near[crowd.nearest(reduced, most)] = True
+    working_set[sifted.nearest(reduced, most)] = True
     for _ in range(_SIFTS):
-        tried = _beside_a_sample(crowd, near, kept, scale)
+        tried = _solve_restricted(sifted, working_set, kept, scale)
         reduced = offers.reduced_gain(tried[0])
         before, kept = kept, best_options(reduced)[0]
-        changed = (kept != before) & ~near
+        changed = (kept != before) & ~working_set
         if not changed.any():
             break
-        near = changed
-        near[crowd.nearest(reduced, most)] = True
+        working_set = changed
+        working_set[sifted.nearest(reduced, most)] = True
     return tried, reduced
 
 
-def _beside_a_sample(crowd: Crowd, near: Bools, kept: I64, scale: F64) -> F64:
-    """Prices by those who are near, and by a sample of the others for how these would differ from what they keep."""
-    offers, far = crowd.offers, np.where(near, STAY, kept)
-    some, times = crowd.sample(near)
-    items = np.concatenate((some, np.flatnonzero(near)))
-    inner = crowd.expand(items, np.append(times, np.ones(len(items) - len(some))))
+def _solve_restricted(sifted: SiftedItems, working_set: Bools, kept: I64, scale: F64) -> F64:
+    """Solve the dual of the working set together with a weighted sample of the other items.
+
+    The sample enters with its change only: what the other items do at the last prices is subtracted from the capacity,
+    and what the sampled ones do at the new prices is counted against what they did before.
+    """
+    offers, far = sifted.offers, np.where(working_set, STAY, kept)
+    some, times = sifted.sample(working_set)
+    items = np.concatenate((some, np.flatnonzero(working_set)))
+    inner = sifted.expand(items, np.append(times, np.ones(len(items) - len(some))))
     standing = far[items]
-    inner = replace(inner, room=offers.room - offers.used(far) + inner.used(standing))
-    return cheapest(inner, scale, offers.total_gain(far) - inner.total_gain(standing), CLOSE)
+    inner = replace(inner, capacity=offers.capacity - offers.total_consumption(far) + inner.total_consumption(standing))
+    return minimise_dual(inner, scale, offers.total_gain(far) - inner.total_gain(standing), CLOSE)

@@ -1,14 +1,14 @@
-"""From the best prices to the best choice that searches find, and to what no choice beats.
+"""From the dual to the best choice: a sequence of beam searches with falling targets, then local search.
 
-A search (``search``) is at its best where it is asked for a little less than there is: whatever promises less is out of
-its way. So first it is asked for nearly all that the limit promises, and then for less and less. Where it finds nothing
-it often proves that there is nothing, and the limit comes down. What it finds is then sought to be bettered in another
-order and judged at other prices, nearer to the best ones: what one search overlooks another may see. The same around it
-where it is still far from the limit. Whatever is found, the room that is left is filled and what was given up without
-need is taken back (``rounding``).
+A beam search (``search``) works best with a floor just below the optimum, since everything that cannot exceed the floor
+is pruned. The optimum is not known, so the first target is close to the upper bound, and later targets are lower. A
+search that finds nothing above its floor often proves that there is nothing, which lowers the upper bound. What is
+found is searched again in another item order and at prices nearer to the optimal ones, since the beam drops different
+states there. If the gap is still wide, the neighbourhood of the best choice is searched. Every choice found is polished
+(``rounding``).
 
-All searches together have so many states to look at before they go on in haste: what was hard to find is seldom
-bettered, and an answer that takes twice as long is not worth it.
+All searches share a budget of states per item. Beyond it they run with narrower beams: a problem that was hard up to
+there is seldom improved later, and an answer that takes twice the time is not worth that.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from connectors.model import F64, I64
 from policies.solver import core
 from policies.solver.offers import STAY, Offers, best_options
 from policies.solver.prices import Prices
-from policies.solver.rounding import ALL_DEARER, polish, round_choice
+from policies.solver.rounding import PRICE_FACTORS, polish, round_choice
 from policies.solver.search import search
 
-_WIDTH = (64, 32768)
-_PRICES = 6  # of those tried on the way
-_BEST = 20  # of those, among which they are when something is to be bettered
-_ONE_DEARER = (0.9, 1.1)
-_CLOSE = 2e-5  # of the bound: nearer to it, a search is not worth its time
-_FAR = 1e-3  # of the bound: farther from it, the neighbourhood of the best choice is searched too
-_GIVEN_UP = (5e-5, 1e-4, 5e-4, 0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.3, 1e9)  # of the limit, search after search
-_GIVEN_UP_FIRST = 0.25  # of what may be had above a floor that was given; then all of it
+_WIDTH = (64, 32768)  # of a beam, least and most
+_PRICES = 6  # prices from the way to the dual optimum at which states are bounded
+_BEST = 20  # they are taken from so many best ones when a choice is to be improved
+_SINGLE_FACTORS = (0.9, 1.1)  # times the price of one resource, the others unchanged
+_CLOSE = 2e-5  # relative gap below which another search is not worth its time
+_FAR = 1e-3  # relative gap above which the neighbourhood of the best choice is searched too
+_TARGET_GAPS = (5e-5, 1e-4, 5e-4, 0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.3, 1e9)  # below the bound, search by search
+_FIRST_TARGET_GAP = 0.25  # with a given incumbent: first target, as a share of the way down from the bound to it
 _NEIGHBOURS = 300  # items
-_AROUND = (1, 3)  # of what is near every so many-th
-_HASTY, _AT_LENGTH = 150_000, 1_000  # states of a search in haste; and how many for each item come before all haste
+_AROUND = (1, 3)  # neighbourhoods: every item near the threshold, then every third
+_HASTY, _AT_LENGTH = 150_000, 1_000  # states of a search once so many states per item are spent
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What one search may take."""
+    """The budget of one search."""
 
-    states: int  # items times states
-    missed: float = 0.0  # of the bound: what finds all but so much has found enough
+    states: int  # items times width
+    missed: float = 0.0  # relative gap at which the search ends
     depth: int = core.SIZE  # items that are decided
 
 
@@ -50,134 +50,140 @@ _FULL, OF_MANY = Effort(1_000_000), Effort(500_000, missed=2e-4, depth=300)
 _IN_HASTE, _NEARBY = Effort(200_000, depth=200), Effort(400_000)
 
 
-def solve(offers: Offers, found: Prices, least: float = -np.inf, effort: Effort = _FULL) -> tuple[I64 | None, float]:
-    """The best choice that was found, and what no choice beats.
+def solve(
+    offers: Offers, dual: Prices, incumbent_gain: float = -np.inf, effort: Effort = _FULL
+) -> tuple[I64 | None, float]:
+    """The best choice found, and a proven upper bound on every choice.
 
     Args:
-        offers: at least one resource.
-        found: their prices.
-        least: gain that is to be beaten: then two searches have to do, nothing that brings less is bettered, and the
-            neighbourhood is left alone.
-        effort: of each search, where there is no such gain.
+        offers: the problem, with at least one resource.
+        dual: its prices.
+        incumbent_gain: gain that is to be beaten. If given, two searches have to do, no worse choice is improved, and
+            no
+            neighbourhood is searched.
+        effort: of each search if no such gain is given.
     """
-    solving = _Solving(offers=offers, found=found, effort=effort)
-    if np.isinf(least):
-        solving.thoroughly()
+    solving = _Improver(offers=offers, dual=dual, effort=effort)
+    if np.isinf(incumbent_gain):
+        solving.solve_thoroughly()
     else:
-        solving.in_haste(least)
+        solving.solve_quickly(incumbent_gain)
     return solving.best, solving.limit
 
 
 @dataclass(slots=True, kw_only=True)
-class _Solving:
-    """An answer as far as it has come."""
+class _Improver:
+    """The best choice and the bound so far."""
 
     offers: Offers
-    found: Prices
+    dual: Prices
     effort: Effort
-    best: I64 | None = field(init=False)  # choice that fits
-    limit: float = field(init=False)  # no choice beats it
-    among: int | None = None  # of the prices tried so many best are judged at
-    looked: int = 0  # states that were looked at
+    best: I64 | None = field(init=False)  # feasible choice
+    limit: float = field(init=False)  # upper bound on every choice
+    among: int | None = None  # states are bounded at prices from so many best ones, None: from all tried
+    states_judged: int = 0
 
     def __post_init__(self) -> None:
-        self.best, self.limit = round_choice(self.offers, self.found), self.found.bound
+        self.best, self.limit = round_choice(self.offers, self.dual), self.dual.bound
 
     @property
     def gained(self) -> float:
-        """By the best choice."""
+        """Gain of the best choice."""
         return -np.inf if self.best is None else self.offers.total_gain(self.best)
 
-    def thoroughly(self) -> None:
-        """Ask for less and less until something is found; then try to better it."""
+    def solve_thoroughly(self) -> None:
+        """Search with falling targets until something is found; then improve it."""
         close = max(_CLOSE, self.effort.missed)
-        self.ask(_GIVEN_UP, close)
+        self.search_for_targets(_TARGET_GAPS, close)
         self.among = _BEST
-        if self.misses(close):
-            self.look(core.by_doubt(self.offers, self.found, self.gained)[: core.SIZE], self.gained)
-        if self.misses(max(_FAR, close)):
-            self.prove(core.by_doubt(self.offers, self.found, self.gained), self.gained)
+        if self.gap_exceeds(close):
+            self.look(core.order_by_margin(self.offers, self.dual, self.gained)[: core.SIZE], self.gained)
+        if self.gap_exceeds(max(_FAR, close)):
+            self.search_and_bound(core.order_by_margin(self.offers, self.dual, self.gained), self.gained)
         for every in _AROUND:
-            if self.best is not None and self.misses(_FAR):
-                self.look_around(self.best, every)
+            if self.best is not None and self.gap_exceeds(_FAR):
+                self.search_neighbourhood(self.best, every)
 
-    def in_haste(self, least: float) -> None:
-        """The same for more than a least gain."""
+    def solve_quickly(self, incumbent_gain: float) -> None:
+        """The same for a gain above an incumbent, with two targets only."""
         self.effort = _IN_HASTE
-        first = _GIVEN_UP_FIRST * (self.limit - least) / core.stake(self.found)
-        self.ask((first, 1e9), _CLOSE, least)
+        first = _FIRST_TARGET_GAP * (self.limit - incumbent_gain) / core.gain_scale(self.dual)
+        self.search_for_targets((first, 1e9), _CLOSE, incumbent_gain)
         self.among = _BEST
-        if self.gained > least and self.misses(_CLOSE):
-            self.look(core.by_doubt(self.offers, self.found, self.gained)[: core.SIZE], self.gained)
-        if self.gained > least and self.misses(_FAR):
-            self.prove(core.by_doubt(self.offers, self.found, self.gained), self.gained)
+        if self.gained > incumbent_gain and self.gap_exceeds(_CLOSE):
+            self.look(core.order_by_margin(self.offers, self.dual, self.gained)[: core.SIZE], self.gained)
+        if self.gained > incumbent_gain and self.gap_exceeds(_FAR):
+            self.search_and_bound(core.order_by_margin(self.offers, self.dual, self.gained), self.gained)
 
-    def misses(self, share: float) -> bool:
-        """Whether the best choice misses more than that of the limit."""
+    def gap_exceeds(self, share: float) -> bool:
+        """Whether the gap between bound and best choice exceeds a share of the bound."""
         return self.limit - self.gained > share * self.limit
 
-    def ask(self, given_up: tuple[float, ...], close: float, least: float = -np.inf) -> None:
-        """Search for all but a share of the limit, share after share, until that much is found."""
+    def search_for_targets(self, given_up: tuple[float, ...], close: float, incumbent_gain: float = -np.inf) -> None:
+        """Search with target after target, each farther below the bound, until one is reached."""
         for share in given_up:
             wanted = self.limit - share * abs(self.limit)
-            floor = max(wanted, least, self.gained)
+            floor = max(wanted, incumbent_gain, self.gained)
             if self.limit - floor <= close * self.limit:
                 continue
-            self.prove(core.by_importance(self.offers, self.found, floor), floor)
+            self.search_and_bound(core.order_by_importance(self.offers, self.dual, floor), floor)
             if self.gained >= wanted:
                 break
 
-    def prove(self, order: I64, floor: float) -> None:
-        """Search with all open items in view: what is not found above the floor is not there."""
+    def search_and_bound(self, order: I64, floor: float) -> None:
+        """Search all open items. What is not found above the floor does not exist, so the bound may come down."""
         proven = self.look(order, floor)
         self.limit = min(self.limit, max(proven, self.gained))
 
     def look(self, order: I64, floor: float) -> float:
-        """Search among some items, all others as their prices say; what no such choice beats."""
-        return self.search(order, best_options(self.found.reduced)[0], floor, self.effort)
+        """Search some items while all others take their best option by price; return a bound on all such choices."""
+        return self.search(order, best_options(self.dual.reduced)[0], floor, self.effort)
 
-    def look_around(self, best: I64, every: int) -> None:
-        """Search for a choice that differs from the best one among what moves and some of what is near."""
-        order = core.by_importance(self.offers, self.found, self.gained)
-        touched = (best[order] != STAY) | (best_options(self.found.reduced)[0][order] != STAY)
+    def search_neighbourhood(self, best: I64, every: int) -> None:
+        """Search for a choice that differs from the best one in the items that move and some near the threshold."""
+        order = core.order_by_importance(self.offers, self.dual, self.gained)
+        touched = (best[order] != STAY) | (best_options(self.dual.reduced)[0][order] != STAY)
         others = np.flatnonzero(~touched)[: _NEIGHBOURS * every : every]
-        near = np.sort(np.concatenate((np.flatnonzero(touched), others))[:_NEIGHBOURS])
-        self.search(order[near], best, self.gained, _NEARBY)
+        select_core = np.sort(np.concatenate((np.flatnonzero(touched), others))[:_NEIGHBOURS])
+        self.search(order[select_core], best, self.gained, _NEARBY)
 
     def search(self, order: I64, base: I64, floor: float, effort: Effort) -> float:
-        """Search for a better choice that differs from a base among some items, and return a bound on all such.
+        """Search for a better choice that differs from a base in some items only; return a bound on all such choices.
 
         Args:
-            order: of the items that are searched through.
-            base: what the others do.
-            floor: what is to be beaten, at least what the best choice gains.
-            effort: that it may take.
+            order: of the items that are searched.
+            base: options of the other items.
+            floor: gain that is to be beaten, at least that of the best choice.
+            effort: budget of the search.
         """
         base = base.copy()
         base[order] = STAY
         settled = self.offers.total_gain(base)
-        inner = replace(self.offers.only(order), room=self.offers.room - self.offers.used(base))
-        enough = self.found.bound - effort.missed * abs(self.found.bound) - settled
-        hurry = self.looked > _AT_LENGTH * len(self.offers)
+        inner = replace(self.offers.only(order), capacity=self.offers.capacity - self.offers.total_consumption(base))
+        enough = self.dual.bound - effort.missed * abs(self.dual.bound) - settled
+        hurry = self.states_judged > _AT_LENGTH * len(self.offers)
         states = min(effort.states, _HASTY) if hurry else effort.states
         width = int(np.clip(states // max(1, min(core.SIZE, len(order))), *_WIDTH))
-        answer = search(inner, _judges(self.found, self.among), width, floor - settled, effort.depth, enough)
-        self.looked += answer.looked
+        answer = search(inner, _select_prices(self.dual, self.among), width, floor - settled, effort.depth, enough)
+        self.states_judged += answer.states_judged
         if answer.choice is not None:
             base[order] = answer.choice
-            base = polish(self.offers, base, self.found.price)
+            base = polish(self.offers, base, self.dual.price)
             self.best = base if self.offers.total_gain(base) > self.gained else self.best
         return answer.bound + settled
 
 
-def _judges(found: Prices, among: int | None) -> F64:
-    """Prices at which states are judged: the best ones, those on the way to them, and some around them."""
-    at = np.geomspace(1, len(found.tried[:among]), _PRICES).astype(np.int64) - 1
+def _select_prices(dual: Prices, among: int | None) -> F64:
+    """Prices at which states are bounded: the optimal ones, some from the way to them, and some around them.
+
+    Tight bounds for all states need several prices: each is optimal for another residual capacity.
+    """
+    at = np.geomspace(1, len(dual.tried[:among]), _PRICES).astype(np.int64) - 1
     at = at[np.diff(at, prepend=-1) > 0]
-    around = [found.price * factor for factor in ALL_DEARER[1:]]
-    for resource in range(len(found.price)):
-        for factor in _ONE_DEARER:
-            price = found.price.copy()
+    around = [dual.price * factor for factor in PRICE_FACTORS[1:]]
+    for resource in range(len(dual.price)):
+        for factor in _SINGLE_FACTORS:
+            price = dual.price.copy()
             price[resource] *= factor
             around.append(price)
-    return np.vstack((found.tried[at], np.array(around)))
+    return np.vstack((dual.tried[at], np.array(around)))

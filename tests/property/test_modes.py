@@ -15,7 +15,7 @@ from policies.model.plan import Pin, Plan, TierSpeed
 from policies.modes.dispatch import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, Usage, plan_mode
 from policies.modes.preference import NONE, PinState, pin_view
 from tests.property.strategies import Case, cases
-from tests.property.test_plans import hops, moved
+from tests.property.test_plans import moved, relocations
 from tests.unit.policies.referee import carried_out, limits
 
 NEW_MODES = [
@@ -65,7 +65,7 @@ def test_the_order_of_units_changes_nothing(case: Case, mode: Mode, random: Rand
     random.shuffle(shuffled)
     other = replace(case, units=tuple(shuffled))
     plan, again = plan_of(case, mode), plan_of(other, mode)
-    assert hops(case, plan) == hops(other, again)
+    assert relocations(case, plan) == relocations(other, again)
     assert [(left.key, left.why) for left in plan.left_behind] == [(left.key, left.why) for left in again.left_behind]
 
 
@@ -76,7 +76,7 @@ def test_a_time_limit_is_kept(case: Case, mode: Mode, seconds: float) -> None:
     whole, cut = plan_of(case, mode), plan_of(case, mode, seconds)
     assert sum(move.copy_seconds for move in cut.moves) <= seconds * (1 + 1e-9)
     if not isinstance(mode, Hsm) or mode.subtype is HsmSubtype.SSD:
-        assert hops(case, cut) == hops(case, whole)[: len(cut.moves)]
+        assert relocations(case, cut) == relocations(case, whole)[: len(cut.moves)]
 
 
 @settings(deadline=None, max_examples=150)

@@ -22,11 +22,11 @@ def asked(draw: st.DrawFn, at_most: int = 7) -> Offers:
     """A few items with one or two options each and up to three resources."""
     resources, options, items = draw(st.integers(1, 3)), draw(st.integers(1, 2)), draw(st.integers(0, at_most))
     gain = [[draw(GAINS) for _ in range(items)] for _ in range(options)]
-    use = [[[draw(USES) for _ in range(items)] for _ in range(options)] for _ in range(resources)]
+    consumption = [[[draw(USES) for _ in range(items)] for _ in range(options)] for _ in range(resources)]
     return Offers(
         gain=np.array(gain).reshape(options, items),
-        use=np.array(use).reshape(resources, options, items),
-        room=np.array([float(draw(st.integers(0, 60))) for _ in range(resources)]),
+        consumption=np.array(consumption).reshape(resources, options, items),
+        capacity=np.array([float(draw(st.integers(0, 60))) for _ in range(resources)]),
     )
 
 
@@ -58,7 +58,7 @@ def test_a_search_that_has_enough_still_proves_a_bound(of: Offers, share: float)
     """Asked for a share of the optimum, a search brings at least that, and its bound is no lower than the optimum."""
     assume(len(of))
     most = best(of)
-    found = search(of, np.ones((1, len(of.room))), 4000, floor=-1.0, enough=share * most)
+    found = search(of, np.ones((1, len(of.capacity))), 4000, floor=-1.0, enough=share * most)
     assert found.choice is not None
     assert of.fits(found.choice)
     assert found.gain == pytest.approx(of.total_gain(found.choice))
@@ -68,8 +68,8 @@ def test_a_search_that_has_enough_still_proves_a_bound(of: Offers, share: float)
 
 ALIKE = Offers(  # two resources that are used alike: the ellipsoid that holds their prices becomes long and thin
     gain=np.array([[0.0, 1.0, 0.0]]),
-    use=np.array([[[0.0, 0.0, 2.0]], [[0.0, 0.0, 0.0]], [[0.0, 0.0, 2.0]]]),
-    room=np.array([1.0, 0.0, 1.0]),
+    consumption=np.array([[[0.0, 0.0, 2.0]], [[0.0, 0.0, 0.0]], [[0.0, 0.0, 2.0]]]),
+    capacity=np.array([1.0, 0.0, 1.0]),
 )
 
 
@@ -78,9 +78,9 @@ ALIKE = Offers(  # two resources that are used alike: the ellipsoid that holds t
 @given(asked(), st.integers(0, 2), st.integers(1, 40))
 def test_more_of_anything_never_brings_less(of: Offers, which: int, more: int) -> None:
     """More room, a larger budget or another move never lowers what the answer gains, or its bound."""
-    room = of.room.copy()
-    room[which % len(room)] += more
-    larger = Offers(gain=of.gain, use=of.use, room=room)
+    capacity = of.capacity.copy()
+    capacity[which % len(capacity)] += more
+    larger = Offers(gain=of.gain, consumption=of.consumption, capacity=capacity)
     assert place(larger).gain >= place(of).gain - 1e-6
     assert bound(larger).gain >= bound(of).gain - 1e-6
 
@@ -89,7 +89,7 @@ def test_more_of_anything_never_brings_less(of: Offers, which: int, more: int) -
 @given(asked(), st.sampled_from([2.0**-10, 2.0, 2.0**20]))
 def test_the_unit_of_a_resource_changes_nothing(of: Offers, factor: float) -> None:
     """Uses and room in another unit give the same choice."""
-    other = Offers(gain=of.gain, use=of.use * factor, room=of.room * factor)
+    other = Offers(gain=of.gain, consumption=of.consumption * factor, capacity=of.capacity * factor)
     assert place(of).choice.tolist() == place(other).choice.tolist()
 
 
@@ -100,12 +100,12 @@ def test_many_items_keep_every_limit(seed: int, items: int, options: int, resour
     """However many there are: within every resource, never worse than nothing, never above the bound."""
     random = np.random.default_rng(seed)
     size = np.exp(random.normal(0, 2, items))
-    use = size * random.uniform(-0.5, 1, (resources, options, items))
-    gain = size * random.pareto(1.2, (options, items)) - size * (use[0] < 0) * 5
-    of = Offers(gain=gain, use=use, room=np.maximum(0.0, use.sum(axis=(1, 2)) * 0.1))
+    consumption = size * random.uniform(-0.5, 1, (resources, options, items))
+    gain = size * random.pareto(1.2, (options, items)) - size * (consumption[0] < 0) * 5
+    of = Offers(gain=gain, consumption=consumption, capacity=np.maximum(0.0, consumption.sum(axis=(1, 2)) * 0.1))
     answer = place(of)
     assert np.all(
-        of.used(answer.choice) <= of.room + SLACK * of.scale()
+        of.total_consumption(answer.choice) <= of.capacity + SLACK * of.scale()
     )  # what is rounding is a share of the largest use
     assert 0 <= answer.gain <= answer.bound + 1e-9
     assert answer.bound <= bound(of).gain * (1 + 1e-6) + 1e-6

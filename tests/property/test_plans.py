@@ -20,7 +20,7 @@ from tests.unit.policies.situations import BARE, MIB, Site, Unit
 TINY = 1e-3  # seconds per hour: waits are counted in whole microseconds per hour
 
 
-def hops(case: Case, plan: Plan) -> list[tuple[frozenset[str], str]]:
+def relocations(case: Case, plan: Plan) -> list[tuple[frozenset[str], str]]:
     """Keys of the units of each move, and where to."""
     return [(frozenset(case.units[row].key for row in move.rows), move.to_space) for move in plan.moves]
 
@@ -88,7 +88,7 @@ def test_the_order_of_units_changes_nothing(case: Case, random: Random) -> None:
     random.shuffle(shuffled)
     other = replace(case, units=tuple(shuffled))
     plan, again = make_plan(case.situation(), case.settings), make_plan(other.situation(), case.settings)
-    assert hops(case, plan) == hops(other, again)
+    assert relocations(case, plan) == relocations(other, again)
     assert plan.bound_per_hour == again.bound_per_hour
     verdicts = {unit.key: int(code) for unit, code in zip(case.units, plan.verdict, strict=True)}
     assert verdicts == {unit.key: int(code) for unit, code in zip(other.units, again.verdict, strict=True)}
@@ -104,7 +104,7 @@ def test_the_unit_of_size_changes_nothing(case: Case, factor: int) -> None:
         replace(case.settings, copy_bytes_per_second=case.settings.copy_bytes_per_second * factor),
     )
     plan = make_plan(case.situation(), case.settings)
-    assert hops(case, plan) == hops(large, make_plan(large.situation(), large.settings))
+    assert relocations(case, plan) == relocations(large, make_plan(large.situation(), large.settings))
 
 
 @settings(deadline=None, max_examples=60)

@@ -93,7 +93,7 @@ def test_never_less_than_up_to_the_first_that_does_not_pay(given_: tuple[Case, f
         cut = [group for group, _ in takewhile(itemgetter(1), zip(groups, stays, strict=True))]
         assert kept[: len(cut)] == cut
         assert sum(group.saved for group in kept) >= sum(group.saved for group in cut)
-        pins = [any(hop.reason is MoveReason.PIN for hop in group.hops) for group in groups]
+        pins = [any(hop.reason is MoveReason.PIN for hop in group.relocations) for group in groups]
         assert all(there for there, pin in zip(stays, pins, strict=True) if pin)
 
 

@@ -13,7 +13,7 @@ from policies.solver import core
 from policies.solver.offers import Offers
 from policies.solver.placement import bound, place
 from policies.solver.prices import MANY, Prices, prices
-from policies.solver.scarcity import binding
+from policies.solver.scarcity import reduce_to_scarce
 from tests.bench.policy_instances import TAILS, instance, referee
 
 
@@ -25,8 +25,8 @@ def swaps(items: int, seed: int, sigma: float = 1.5) -> Offers:
     gain = np.where(comes, 1.0, -0.5) * size * random.lognormal(0.0, 1.0, items)
     return Offers(
         gain=np.rint(gain * 1e6)[np.newaxis],
-        use=np.array([np.where(comes, size, -size), size])[:, np.newaxis, :],
-        room=np.array([0.0, 0.1 * size.sum()]),
+        consumption=np.array([np.where(comes, size, -size), size])[:, np.newaxis, :],
+        capacity=np.array([0.0, 0.1 * size.sum()]),
     )
 
 
@@ -34,12 +34,12 @@ def swaps(items: int, seed: int, sigma: float = 1.5) -> Offers:
 @given(st.integers(20, 400), st.integers(0, 10**6), st.floats(0, 0.5))
 def test_both_orders_are_of_the_same_items_and_a_higher_floor_leaves_fewer(items: int, seed: int, share: float) -> None:
     """Whoever would lose more by another choice than is still to be won is settled."""
-    of, _, _ = binding(swaps(items, seed))
+    of, _, _ = reduce_to_scarce(swaps(items, seed))
     found = prices(of)
     low, high = found.bound * (1 - 2 * share), found.bound * (1 - share)
-    asked = core.by_importance(of, found, low)
-    assert sorted(asked) == sorted(core.by_doubt(of, found, low))
-    assert set(core.by_importance(of, found, high)) <= set(asked)
+    asked = core.order_by_importance(of, found, low)
+    assert sorted(asked) == sorted(core.order_by_margin(of, found, low))
+    assert set(core.order_by_importance(of, found, high)) <= set(asked)
     assert len(set(asked)) == len(asked)
 
 
@@ -50,8 +50,8 @@ def test_a_large_item_is_near_however_sure_it_seems_for_its_gain() -> None:
     found = Prices(
         bound=5e5, price=np.array([9.0]), tried=np.array([[9.0]]), reduced=np.append(crumbs - 9.0, 1e5)[np.newaxis]
     )
-    of = Offers(gain=gain, use=np.append(crumbs * 0 + 1, 2e4)[np.newaxis, np.newaxis], room=np.array([4e4]))
-    near = core.near(of, found)
+    of = Offers(gain=gain, consumption=np.append(crumbs * 0 + 1, 2e4)[np.newaxis, np.newaxis], capacity=np.array([4e4]))
+    near = core.select_core(of, found)
     assert 50_000 in near
     assert len(near) < 5_000
 
@@ -69,7 +69,7 @@ def test_large_units_among_many_are_placed_well(seed: int) -> None:
 def relaxed(of: Offers) -> float:
     """The linear relaxation, by a solver of linear programs; one option each."""
     unit = float(np.abs(of.gain).max())
-    done = linprog(-of.gain[0] / unit, A_ub=of.use[:, 0], b_ub=of.room, bounds=(0, 1), method="highs")
+    done = linprog(-of.gain[0] / unit, A_ub=of.consumption[:, 0], b_ub=of.capacity, bounds=(0, 1), method="highs")
     return -float(done.fun) * unit
 
 
@@ -85,9 +85,9 @@ def test_prices_of_many_are_those_of_the_linear_relaxation(seed: int) -> None:
 def test_giants_that_cannot_leave_do_not_hide_what_room_is_worth(items: int) -> None:
     """Their bytes would free the room a million times over, but no budget copies them: the bound stays the dual's."""
     of = swaps(items, 1)
-    giants = of.use[:, 0, 1::2].copy()
-    of.use[:, 0, 1:40:2] = giants[:, :20] * 1e9
+    giants = of.consumption[:, 0, 1::2].copy()
+    of.consumption[:, 0, 1:40:2] = giants[:, :20] * 1e9
     without = of.only(np.setdiff1d(np.arange(items), np.arange(1, 40, 2)))
-    of = Offers(gain=of.gain, use=of.use, room=0.05 * np.array([0.0, np.abs(giants[1]).sum()]))
-    without = Offers(gain=without.gain, use=without.use, room=of.room)
+    of = Offers(gain=of.gain, consumption=of.consumption, capacity=0.05 * np.array([0.0, np.abs(giants[1]).sum()]))
+    without = Offers(gain=without.gain, consumption=without.consumption, capacity=of.capacity)
     assert bound(of).gain == pytest.approx(relaxed(without), rel=1e-6)

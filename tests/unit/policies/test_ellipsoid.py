@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.solver.ellipsoid import rest
+from policies.solver.ellipsoid import enclosing_cut
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.floats(0.0, 0.99))
@@ -15,7 +15,7 @@ def test_what_is_left_of_a_ball_is_held(seed: int, n: int, depth: float) -> None
     points = random.normal(size=(400, n))
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     left = points[points[:, 0] <= -depth]
-    shift, kept, growth = rest(n, depth)
+    shift, kept, growth = enclosing_cut(n, depth)
     lengths = np.full(n, growth)
     lengths[0] *= kept
     left[:, 0] += shift
@@ -25,7 +25,7 @@ def test_what_is_left_of_a_ball_is_held(seed: int, n: int, depth: float) -> None
 @given(st.integers(1, 9), st.floats(0.0, 0.99))
 def test_every_cut_takes_some(n: int, depth: float) -> None:
     """The volume falls, by the more the deeper the cut; for several cuts at once as for each."""
-    shift, kept, growth = rest(n, depth)
+    shift, kept, growth = enclosing_cut(n, depth)
     assert kept * growth**n < 1
-    several = rest(n, np.array([depth, 0.0]))
+    several = enclosing_cut(n, np.array([depth, 0.0]))
     assert [each[0] for each in several] == pytest.approx([shift, kept, growth])

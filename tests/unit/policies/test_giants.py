@@ -25,8 +25,8 @@ def swap_for_a_giant(residents: int, seed: int) -> Offers:
     room = np.concatenate(([giant], -leaving, dust))
     return Offers(
         gain=np.rint(gain)[np.newaxis],
-        use=np.array([room, size])[:, np.newaxis, :],
-        room=np.array([giant * 0.02, giant * 2.0]),
+        consumption=np.array([room, size])[:, np.newaxis, :],
+        capacity=np.array([giant * 0.02, giant * 2.0]),
     )
 
 
@@ -34,7 +34,7 @@ def optimum(offers: Offers) -> float:
     """HiGHS's answer."""
     done = milp(
         -offers.gain[0],
-        constraints=[LinearConstraint(offers.use[:, 0], ub=offers.room)],
+        constraints=[LinearConstraint(offers.consumption[:, 0], ub=offers.capacity)],
         integrality=np.ones(len(offers)),
         bounds=Bounds(0, 1),
         options={"mip_rel_gap": 1e-6, "time_limit": 20},

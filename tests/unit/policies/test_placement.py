@@ -11,10 +11,10 @@ from policies.solver.offers import STAY, Offers
 from policies.solver.placement import bound, place
 
 
-def offers(options: Sequence[Sequence[float]], *room: float) -> Offers:
+def offers(options: Sequence[Sequence[float]], *capacity: float) -> Offers:
     """Items with one option each, as (gain, use of each resource)."""
-    table = np.array(options, dtype=np.float64).reshape(-1, 1 + len(room))
-    return Offers(gain=table[:, :1].T, use=table[:, 1:].T[:, np.newaxis, :], room=np.array(room))
+    table = np.array(options, dtype=np.float64).reshape(-1, 1 + len(capacity))
+    return Offers(gain=table[:, :1].T, consumption=table[:, 1:].T[:, np.newaxis, :], capacity=np.array(capacity))
 
 
 def taken(of: Offers) -> list[int]:
@@ -58,15 +58,15 @@ def test_with_few_moves_large_gains_come_first() -> None:
 def test_three_tiers_are_decided_together() -> None:
     """The best place of one item depends on who wants it too: what gains most on the fastest leaves it to the other."""
     gain = np.array([[100.0, 60.0], [95.0, 10.0]])  # fastest, middle
-    use = np.array([[[10.0, 10.0], [0.0, 0.0]], [[0.0, 0.0], [10.0, 10.0]]])
-    answer = place(Offers(gain=gain, use=use, room=np.array([10.0, 10.0])))
+    consumption = np.array([[[10.0, 10.0], [0.0, 0.0]], [[0.0, 0.0], [10.0, 10.0]]])
+    answer = place(Offers(gain=gain, consumption=consumption, capacity=np.array([10.0, 10.0])))
     assert answer.choice.tolist() == [1, 0]
     assert answer.gain == answer.bound == 155
 
 
 def test_what_is_overdrawn_takes_nothing_until_it_is_repaid() -> None:
     """A tier 5 bytes over its room takes 10 more only if 15 leave; otherwise it is left as it is."""
-    assert taken(Offers(gain=np.array([[50.0]]), use=np.array([[[10.0]]]), room=np.array([-5.0]))) == []
+    assert taken(Offers(gain=np.array([[50.0]]), consumption=np.array([[[10.0]]]), capacity=np.array([-5.0]))) == []
     assert place(offers([(-10, -15), (50, 10)], -5)).choice.tolist() == [0, 0]
     assert place(offers([(-60, -15), (50, 10)], -5)).choice.tolist() == [STAY, STAY]
 
@@ -75,8 +75,8 @@ def test_the_bound_is_the_fractional_optimum() -> None:
     """Two whole items and a third of the next; and the resource that holds it up is named."""
     found = bound(offers([(30, 10, 1), (20, 10, 1), (10, 30, 1)], 30, 3))
     assert found.gain == pytest.approx(30 + 20 + 10 / 3)
-    assert found.held_up.tolist() == [True, False]
-    assert bound(offers([(30, 10, 1)], 30, 3)).held_up.tolist() == [False, False]
+    assert found.limiting.tolist() == [True, False]
+    assert bound(offers([(30, 10, 1)], 30, 3)).limiting.tolist() == [False, False]
 
 
 def test_nothing_to_gain_is_nothing_to_do() -> None:

@@ -29,7 +29,7 @@ def planned(units: list[Unit], site: Site, mode: Mode, **more: float) -> Plan:
     return plan
 
 
-def hops(plan: Plan) -> list[tuple[str, str]]:
+def relocations(plan: Plan) -> list[tuple[str, str]]:
     """Key and target of each move."""
     return [(move.key, move.to_space) for move in plan.moves]
 
@@ -52,15 +52,15 @@ def test_hdd_fills_free_room_and_takes_nothing_down() -> None:
         Unit(key="large", size=40 * MIB, sync=100.0),
         Unit(key="small", size=10 * MIB, sync=10.0),
     ]
-    assert hops(planned(units, two(10), Hsm(subtype=HsmSubtype.HDD))) == [("small", "fast")]
-    assert {"cold", "large"} <= {key for key, _ in hops(planned(units, two(10), Hsm()))}
+    assert relocations(planned(units, two(10), Hsm(subtype=HsmSubtype.HDD))) == [("small", "fast")]
+    assert {"cold", "large"} <= {key for key, _ in relocations(planned(units, two(10), Hsm()))}
 
 
 def test_hdd_leaves_what_is_pinned_off_where_it_is() -> None:
     """Taking down is not asked for, not even for a pin."""
     units = [Unit(key="barred", space="fast", pin=Pin.NEVER)]
-    assert hops(planned(units, two(10), Hsm(subtype=HsmSubtype.HDD))) == []
-    assert hops(planned(units, two(10), Preference())) == [("barred", "slow")]
+    assert relocations(planned(units, two(10), Hsm(subtype=HsmSubtype.HDD))) == []
+    assert relocations(planned(units, two(10), Preference())) == [("barred", "slow")]
 
 
 def test_ssd_clears_the_coldest_until_the_share_is_free() -> None:
@@ -68,7 +68,7 @@ def test_ssd_clears_the_coldest_until_the_share_is_free() -> None:
     units = [Unit(key=f"cold{at}", size=10 * MIB, space="fast", sync=at * 1e-6) for at in range(3)]
     units += [Unit(key="hot", size=70 * MIB, space="fast", sync=100.0), Unit(key="wishes", sync=100.0)]
     plan = planned(units, two(0), Hsm(subtype=HsmSubtype.SSD, free_ratio=0.2))
-    assert hops(plan) == [("cold0", "slow"), ("cold1", "slow")]
+    assert relocations(plan) == [("cold0", "slow"), ("cold1", "slow")]
     assert {move.reason for move in plan.moves} == {MoveReason.CLEAR}
     assert [Verdict(int(code)) for code in plan.verdict] == [Verdict.DEMOTE] * 2 + [Verdict.NOT_ASKED] * 3
 
@@ -76,7 +76,7 @@ def test_ssd_clears_the_coldest_until_the_share_is_free() -> None:
 def test_ssd_never_clears_what_is_hot() -> None:
     """Where everything is hot the share is not reached."""
     units = [Unit(key="hot", size=70 * MIB, space="fast", sync=100.0)]
-    assert hops(planned(units, two(0), Hsm(subtype=HsmSubtype.SSD, free_ratio=0.5))) == []
+    assert relocations(planned(units, two(0), Hsm(subtype=HsmSubtype.SSD, free_ratio=0.5))) == []
 
 
 def test_usage_moves_what_lowers_the_busiest_most_per_byte() -> None:
@@ -88,7 +88,7 @@ def test_usage_moves_what_lowers_the_busiest_most_per_byte() -> None:
         Unit(key="other", size=MIB, sync=10.0, space="slow2"),
     ]
     plan = planned(units, twins(), Usage(tier="hdd"))
-    assert hops(plan) == [("small", "slow2")]
+    assert relocations(plan) == [("small", "slow2")]
     assert plan.wait_saved_per_hour == 0
     assert Verdict(int(plan.verdict[0])) is Verdict.LEVELLED
 
@@ -102,17 +102,17 @@ def test_usage_rests_within_its_dead_band(load: float, moves: int) -> None:
         Unit(key="loose", sync=load),
         Unit(key="other", sync=100.0, space="slow2"),
     ]
-    assert len(hops(planned(units, twins(), Usage()))) == moves
+    assert len(relocations(planned(units, twins(), Usage()))) == moves
 
 
 def test_usage_makes_no_move_that_improves_by_less_than_half_of_its_load() -> None:
     """100 against 20: moving all 100 gains nothing, 60 of it gains 20 which is less than 30, 50 gains 30 of 50."""
     other = Unit(key="other", sync=20.0, space="slow2")
     rest = Unit(key="rest", sync=40.0, cooling=1.0)
-    assert hops(planned([Unit(key="all", sync=100.0), other], twins(), Usage())) == []
-    assert hops(planned([rest, Unit(key="sixty", sync=60.0), other], twins(), Usage())) == []
+    assert relocations(planned([Unit(key="all", sync=100.0), other], twins(), Usage())) == []
+    assert relocations(planned([rest, Unit(key="sixty", sync=60.0), other], twins(), Usage())) == []
     rest = replace(rest, sync=50.0)
-    assert hops(planned([rest, Unit(key="fifty", sync=50.0), other], twins(), Usage())) == [("fifty", "slow2")]
+    assert relocations(planned([rest, Unit(key="fifty", sync=50.0), other], twins(), Usage())) == [("fifty", "slow2")]
 
 
 def test_usage_looks_at_the_next_space_when_the_busiest_has_nothing_to_give() -> None:
@@ -121,14 +121,14 @@ def test_usage_looks_at_the_next_space_when_the_busiest_has_nothing_to_give() ->
     site = Site(room=dict.fromkeys("abc", 10**12), tiers=tiers)
     units = [Unit(key="stuck", sync=100.0, space="a", cooling=1.0)]
     units += [Unit(key=f"u{at}", sync=40.0, space="b") for at in range(2)]
-    assert hops(planned(units, site, Usage())) == [("u0", "c")]
+    assert relocations(planned(units, site, Usage())) == [("u0", "c")]
 
 
 def test_capacity_evens_out_fill_by_the_share_of_each_capacity() -> None:
     """80 of 100 MiB used against 0 of 300: 40 goes, which leaves 40 % against 13 %, then 20: 20 % against 20 %."""
     units = [Unit(key="forty", size=40 * MIB), Unit(key="left", size=20 * MIB), Unit(key="right", size=20 * MIB)]
     plan = planned(units, twins(slow=20, slow2=300), Capacity(tier="hdd"))
-    assert hops(plan) == [("forty", "slow2"), ("left", "slow2")]
+    assert relocations(plan) == [("forty", "slow2"), ("left", "slow2")]
     assert {move.reason for move in plan.moves} == {MoveReason.LEVEL}
 
 
@@ -136,14 +136,14 @@ def test_capacity_needs_no_history_and_usage_does() -> None:
     """Sizes are known at once, loads are not."""
     units = [Unit(key=f"u{at}", size=20 * MIB, sync=10.0, observed=0.0) for at in range(4)]
     site = twins(slow=20, slow2=100)
-    assert len(hops(planned(units, site, Capacity()))) == 2
-    assert hops(planned(units, site, Usage())) == []
+    assert len(relocations(planned(units, site, Capacity()))) == 2
+    assert relocations(planned(units, site, Usage())) == []
 
 
 def test_pinned_units_may_change_space_within_their_tier() -> None:
     """A pin is about the tier."""
     units = [Unit(key=f"u{at}", size=20 * MIB, space="fast", pin=Pin.MUST) for at in range(4)]
-    assert len(hops(planned(units, twins(fast=20, fast2=100), Capacity(tier="ssd")))) == 2
+    assert len(relocations(planned(units, twins(fast=20, fast2=100), Capacity(tier="ssd")))) == 2
 
 
 def test_preference_moves_pins_only_and_makes_room_for_them() -> None:
@@ -154,7 +154,7 @@ def test_preference_moves_pins_only_and_makes_room_for_them() -> None:
         Unit(key="hot", size=MIB, sync=100.0),
     ]
     plan = planned(units, two(0), Preference())
-    assert hops(plan) == [("cold", "slow"), ("wanted", "fast")]
+    assert relocations(plan) == [("cold", "slow"), ("wanted", "fast")]
     assert Verdict(int(plan.verdict[2])) is Verdict.NOT_ASKED
 
 
@@ -206,10 +206,10 @@ def test_drain_prefers_its_own_tier_then_slower_then_faster() -> None:
         Unit(key="cold", size=10 * MIB, space="fast"),
     ]
     plan = planned(units, twins(fast=0, fast2=10), Drain(space="fast"))
-    assert hops(plan) == [("hot", "fast2"), ("cold", "slow")]
+    assert relocations(plan) == [("hot", "fast2"), ("cold", "slow")]
     assert plan.left_behind == ()
     up = planned([Unit(key="u", size=MIB)], two(10), Drain(space="slow"))
-    assert hops(up) == [("u", "fast")]
+    assert relocations(up) == [("u", "fast")]
     assert {move.reason for move in up.moves} == {MoveReason.DRAIN}
 
 
@@ -220,7 +220,7 @@ def test_an_index_goes_after_its_table(mode: Mode) -> None:
         Unit(key="table", size=10 * MIB, space="slow2", pin=Pin.MUST, sync=1.0),
         Unit(key="index", size=MIB, space="slow2", pin=Pin.MUST, sync=9.0, kind=UnitKind.INDEX, parent=1000),
     ]
-    assert [key for key, _ in hops(planned(units, twins(fast=50), mode))] == ["table", "index"]
+    assert [key for key, _ in relocations(planned(units, twins(fast=50), mode))] == ["table", "index"]
 
 
 def test_drain_says_of_everything_that_stays_why() -> None:
@@ -234,12 +234,12 @@ def test_drain_says_of_everything_that_stays_why() -> None:
     ]
     site = replace(two(0, slow=100), no_route={"blocked": "it is locked"})
     plan = planned(units, site, Drain(space="fast"))
-    assert hops(plan) == [("goes", "slow")]
+    assert relocations(plan) == [("goes", "slow")]
     assert [(left.key, left.why) for left in plan.left_behind] == [
         ("giant", "no other space that it may go to has known room for 200.0 MiB"),
         ("pinned", "it is pinned to ssd, and no other space there has known room for 4.0 MiB"),
         ("blocked", "it is locked"),
-        ("resting", "it was moved not long ago and rests for another 1 min"),
+        ("resting", "it was moved recently and is not moved again for another 1 min"),
     ]
 
 
@@ -249,7 +249,7 @@ def test_drain_takes_the_large_first_where_that_empties_more() -> None:
         Unit(key="hot", size=10 * MIB, space="fast", sync=10.0),
         Unit(key="large", size=95 * MIB, space="fast"),
     ]
-    assert hops(planned(units, two(0, slow=100), Drain(space="fast"))) == [("large", "slow")]
+    assert relocations(planned(units, two(0, slow=100), Drain(space="fast"))) == [("large", "slow")]
 
 
 def test_drain_of_an_unmanaged_space_moves_nothing() -> None:
@@ -265,10 +265,10 @@ def test_the_time_limit_keeps_the_longest_prefix_that_fits(seconds: float, moves
     """50 MB at 50 MB/s are one second each; what waits for the next plan is named."""
     units = [Unit(key=f"u{at}", size=50_000_000, space="fast") for at in range(3)]
     plan = planned(units, two(0), Drain(space="fast"), time_limit_seconds=seconds)
-    assert hops(plan) == [(f"u{at}", "slow") for at in range(moves)]
-    assert [left.why for left in plan.left_behind] == ["it waits for the next plan, since this one is full"] * (
-        3 - moves
-    )
+    assert relocations(plan) == [(f"u{at}", "slow") for at in range(moves)]
+    assert [left.why for left in plan.left_behind] == [
+        "it waits for the next plan: this one has reached its limits"
+    ] * (3 - moves)
 
 
 def test_the_time_limit_never_parts_what_gives_way_from_what_comes() -> None:

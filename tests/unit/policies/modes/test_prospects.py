@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from policies.benefit.foreground_wait import move_cost_seconds
+from policies.benefit.foreground_wait import copy_seconds, move_cost_seconds
 from policies.model.plan import PolicySettings, Situation
 from policies.modes.dispatch import plan_mode
 from policies.modes.prospects import FINE_RATIO, FINE_SECONDS, later, moves_after
@@ -46,7 +46,9 @@ def test_the_time_by_hand(situation: Situation, floor: float, seconds: float) ->
 def test_waits_have_to_cost_what_the_move_costs() -> None:
     """With the price of 100 moves: the time in which 190.8 s of wait an hour come to that."""
     situation, settings = one_unit(size=50 * MIB), replace(SETTINGS, regret_ratio=100.0)
-    price = 100.0 * float(move_cost_seconds(np.array([50 * MIB]), situation.database, settings)[0])
+    price = 100.0 * float(
+        move_cost_seconds(copy_seconds(np.array([50 * MIB]), settings), situation.database, settings)[0]
+    )
     found = moves_after(situation, settings)
     assert found is not None
     assert found + 60.0 == pytest.approx(price * 3600.0 / 190.8, rel=2 * FINE_RATIO)

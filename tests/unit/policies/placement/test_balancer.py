@@ -34,7 +34,7 @@ def planned(units: list[Unit], site: Site | None = None, settings: PolicySetting
     return plan
 
 
-def hops(plan: Plan) -> list[tuple[str, str]]:
+def relocations(plan: Plan) -> list[tuple[str, str]]:
     """Key and target of each move."""
     return [(move.key, move.to_space) for move in plan.moves]
 
@@ -71,7 +71,7 @@ def test_the_lab_of_the_anchors_is_reproduced() -> None:
     ]
     site = Site(room={"fast": 80 * MIB, "slow": 10**12}, tiers=(("ssd", ssd, ("fast",)), ("hdd", hdd, ("slow",))))
     plan = planned(units, site)
-    assert {key for key, _ in hops(plan)} == {"t0", "t0_pkey"}
+    assert {key for key, _ in relocations(plan)} == {"t0", "t0_pkey"}
     assert sum(move.size_bytes for move in plan.moves) <= 0.125 * sum(unit.size for unit in units[:16])
     reads_wait = sum(unit.sync for unit in units[:16]) * 0.0054 * 3600
     assert reads_wait / (reads_wait - plan.wait_saved_per_hour) == pytest.approx(4.9, rel=0.1)
@@ -87,7 +87,7 @@ def test_the_lab_of_the_anchors_is_reproduced() -> None:
 def test_density_beats_heat() -> None:
     """Two small units that wait 60 each go before a large one that waits 100 and would take all the room."""
     units = [Unit(key="big", size=90, sync=100), Unit(key="a", size=45, sync=60), Unit(key="b", size=45, sync=60)]
-    assert sorted(hops(planned(units, room(90)))) == [("a", "fast"), ("b", "fast")]
+    assert sorted(relocations(planned(units, room(90)))) == [("a", "fast"), ("b", "fast")]
 
 
 def test_cold_goes_down_only_when_its_room_is_wanted() -> None:
@@ -98,10 +98,10 @@ def test_cold_goes_down_only_when_its_room_is_wanted() -> None:
         Unit(key="hot", size=50, sync=50),
     ]
     roomy = planned(units, room(50))
-    assert hops(roomy) == [("hot", "fast")]
+    assert relocations(roomy) == [("hot", "fast")]
     assert verdicts(roomy)[:2] == [Verdict.STAYS_SPARE] * 2
     tight = planned(units, room(0))
-    assert hops(tight) == [("cold1", "slow"), ("hot", "fast")]
+    assert relocations(tight) == [("cold1", "slow"), ("hot", "fast")]
     assert [move.reason for move in tight.moves] == [MoveReason.MAKE_ROOM, MoveReason.PROMOTE]
     assert tight.moves[0].wait_saved_per_hour < 0
     assert tight.moves[0].payback_seconds == float("inf")
@@ -115,7 +115,7 @@ def test_superfluous_demotions_are_left_out() -> None:
         Unit(key="cool", size=50, space="fast", sync=0.01),
         Unit(key="hot", size=50, sync=50),
     ]
-    assert hops(planned(units, room(0))) == [("cool", "slow"), ("hot", "fast")]
+    assert relocations(planned(units, room(0))) == [("cool", "slow"), ("hot", "fast")]
 
 
 def test_one_promotion_into_the_room_of_another_group_pays_together() -> None:
@@ -125,16 +125,16 @@ def test_one_promotion_into_the_room_of_another_group_pays_together() -> None:
         Unit(key="a", size=50, sync=9),
         Unit(key="b", size=50, sync=9),
     ]
-    assert hops(planned(units, room(0))) == [("resident", "slow"), ("a", "fast"), ("b", "fast")]
+    assert relocations(planned(units, room(0))) == [("resident", "slow"), ("a", "fast"), ("b", "fast")]
 
 
 def test_a_resident_is_not_exchanged_for_a_little_more() -> None:
     """A challenger must beat a resident by the resident bonus."""
     units = [Unit(key="resident", size=50, space="fast", sync=10), Unit(key="challenger", size=50, sync=10.4)]
-    assert hops(planned(units, room(0))) == []
+    assert relocations(planned(units, room(0))) == []
     assert verdicts(planned(units, room(0))) == [Verdict.STAYS_FAST, Verdict.WOULD_NOT_FIT]
     better = [units[0], replace(units[1], sync=14)]
-    assert hops(planned(better, room(0))) == [("resident", "slow"), ("challenger", "fast")]
+    assert relocations(planned(better, room(0))) == [("resident", "slow"), ("challenger", "fast")]
 
 
 def test_what_warms_up_does_not_make_room_for_what_cools_down() -> None:
@@ -199,15 +199,15 @@ def test_what_has_no_part_in_a_swap_that_is_too_dear_comes_all_the_same() -> Non
 def test_head_room_is_kept() -> None:
     """Of a space of 1000 bytes with 200 free, 100 are head-room: a unit of 101 does not fit, one of 100 does."""
     full = Unit(key="full", size=800, space="fast", sync=1000)
-    assert hops(planned([full, Unit(key="u", size=101, sync=50)], room(200), SETTINGS)) == []
-    assert hops(planned([full, Unit(key="u", size=100, sync=50)], room(200), SETTINGS)) == [("u", "fast")]
+    assert relocations(planned([full, Unit(key="u", size=101, sync=50)], room(200), SETTINGS)) == []
+    assert relocations(planned([full, Unit(key="u", size=100, sync=50)], room(200), SETTINGS)) == [("u", "fast")]
 
 
 def test_a_demotion_needs_room_below_too() -> None:
     """When the slow space cannot take the cold unit while both copies exist, there is no swap."""
     units = [Unit(key="cold", size=50, space="fast"), Unit(key="hot", size=50, sync=50)]
-    assert hops(planned(units, room(0, 49))) == []
-    assert len(hops(planned(units, room(0, 50)))) == 2
+    assert relocations(planned(units, room(0, 49))) == []
+    assert len(relocations(planned(units, room(0, 50)))) == 2
 
 
 def test_unknown_room_is_no_room() -> None:
@@ -215,14 +215,14 @@ def test_unknown_room_is_no_room() -> None:
     hot = Unit(key="hot", size=50, sync=50)
     assert verdicts(planned([hot], room(None))) == [Verdict.WOULD_NOT_FIT]
     swap = [Unit(key="cold", size=50, space="fast"), hot]
-    assert hops(planned(swap, room(0, None))) == []
+    assert relocations(planned(swap, room(0, None))) == []
 
 
 def test_one_giant_hot_unit_larger_than_the_tier() -> None:
     """It is left, and what fits is taken."""
     units = [Unit(key="giant", size=GIB, sync=5000), Unit(key="small", size=MIB, sync=1)]
     plan = planned(units, room(100 * MIB))
-    assert hops(plan) == [("small", "fast")]
+    assert relocations(plan) == [("small", "fast")]
     assert verdicts(plan) == [Verdict.WOULD_NOT_FIT, Verdict.PROMOTE]
 
 
@@ -230,7 +230,7 @@ def test_thousands_of_equal_units() -> None:
     """Equals are chosen by name, as many as the limit of moves allows; the others wait for the next plan."""
     units = [Unit(key=f"t{at:05}", size=10, sync=5) for at in range(3000)]
     plan = planned(units, room(1000))
-    assert [key for key, _ in hops(plan)] == [f"t{at:05}" for at in range(50)]
+    assert [key for key, _ in relocations(plan)] == [f"t{at:05}" for at in range(50)]
     assert plan.gap_ratio == pytest.approx(0, abs=1e-9)
     assert verdicts(plan)[50:] == [Verdict.WAITING] * 2950
 
@@ -244,7 +244,7 @@ def test_pins_are_carried_out_first() -> None:
         Unit(key="hot", size=10, sync=500),
     ]
     plan = planned(units, room(10))
-    assert hops(plan) == [("never", "slow"), ("good", "slow"), ("must", "fast"), ("hot", "fast")]
+    assert relocations(plan) == [("never", "slow"), ("good", "slow"), ("must", "fast"), ("hot", "fast")]
     assert [move.reason for move in plan.moves] == [
         MoveReason.PIN,
         MoveReason.MAKE_ROOM,
@@ -261,7 +261,7 @@ def test_pins_hold() -> None:
         Unit(key="hot", size=50, sync=500),
     ]
     plan = planned(units, room(0))
-    assert hops(plan) == []
+    assert relocations(plan) == []
     assert verdicts(plan) == [Verdict.PINNED, Verdict.PINNED, Verdict.WOULD_NOT_FIT]
 
 
@@ -281,7 +281,7 @@ def test_preference_counts_more_but_reports_the_truth() -> None:
     """A preferred unit wins against a slightly better one; its saving is stated as it is."""
     units = [Unit(key="plain", size=50, sync=12), Unit(key="liked", size=50, sync=10, pin=Pin.PREFER)]
     plan = planned(units, room(50))
-    assert hops(plan) == [("liked", "fast")]
+    assert relocations(plan) == [("liked", "fast")]
     assert plan.moves[0].wait_saved_per_hour == pytest.approx(10 * (0.0055 - 0.0002) * 3600)
 
 
@@ -341,7 +341,7 @@ def test_what_is_not_worth_a_move_is_a_small_share_of_all_wait() -> None:
     room = Site(room={"fast": 10 * MIB, "slow": 10**15})
     old = Unit(key="old", space="fast", size=90 * MIB, sync=50)
     plan = planned([old, replace(old, key="new", space="slow", sync=52), Unit(key="giant", sync=2000, size=GIB)], room)
-    assert (hops(plan), plan.gap_ratio) == ([], 1.0)
+    assert (relocations(plan), plan.gap_ratio) == ([], 1.0)
     assert plan.missed_wait_ratio == pytest.approx(plan.bound_per_hour / plan.wait_per_hour)
     assert 0 < plan.missed_wait_ratio < 0.03
 
@@ -351,7 +351,7 @@ def test_zero_history_moves_nothing() -> None:
     units = [Unit(key="new", sync=50, observed=0, size=50), Unit(key="old", size=50, space="fast", observed=0)]
     assert verdicts(planned(units, room(0))) == [Verdict.NOT_ENOUGH_HISTORY, Verdict.NOT_ENOUGH_HISTORY]
     hot = [replace(units[0], observed=1e6), units[1]]
-    assert hops(planned(hot, room(0))) == []
+    assert relocations(planned(hot, room(0))) == []
 
 
 def test_a_few_start_up_misses_of_a_cached_unit_are_not_chased() -> None:
@@ -367,10 +367,10 @@ def test_a_bundle_moves_as_one() -> None:
         Unit(key="table", size=100, sync=20, bundle=7),
         Unit(key="index", size=50, sync=15, parent=1001, kind=UnitKind.INDEX),
     ]
-    assert hops(planned(units, room(399))) == [("index", "fast")]
-    assert hops(planned(units, room(449))) == [("table", "fast")]
+    assert relocations(planned(units, room(399))) == [("index", "fast")]
+    assert relocations(planned(units, room(449))) == [("table", "fast")]
     both = planned(units, room(450))
-    assert sorted(hops(both)) == [("index", "fast"), ("table", "fast")]
+    assert sorted(relocations(both)) == [("index", "fast"), ("table", "fast")]
     table = next(move for move in both.moves if move.key == "table")
     assert table.rows == (1, 0)
     assert table.size_bytes == 400
@@ -384,7 +384,7 @@ def test_a_table_may_go_without_its_index() -> None:
         Unit(key="index", sync=0.01, logical=500, parent=1000, kind=UnitKind.INDEX),
     ]
     plan = planned(units)
-    assert hops(plan) == [("table", "fast")]
+    assert relocations(plan) == [("table", "fast")]
     assert verdicts(plan)[1] is Verdict.CACHED
 
 
@@ -392,7 +392,7 @@ def test_of_two_spaces_the_roomier_one_is_taken() -> None:
     """Inside a tier the space with most free room that fits gets the unit."""
     site = Site(room={"f1": 60, "f2": 90, "slow": 10**9}, tiers=(("ssd", SSD, ("f1", "f2")), ("hdd", HDD, ("slow",))))
     units = [Unit(key="a", size=50, sync=50), Unit(key="b", size=50, sync=40), Unit(key="c", size=50, sync=30)]
-    assert hops(planned(units, site)) == [("a", "f2"), ("b", "f1")]
+    assert relocations(planned(units, site)) == [("a", "f2"), ("b", "f1")]
 
 
 def test_room_is_made_where_it_is_least_regretted() -> None:
@@ -403,7 +403,7 @@ def test_room_is_made_where_it_is_least_regretted() -> None:
         Unit(key="cold", size=60, space="f2", sync=1),
         Unit(key="hot", size=50, sync=500),
     ]
-    assert hops(planned(units, site)) == [("cold", "slow"), ("hot", "f2")]
+    assert relocations(planned(units, site)) == [("cold", "slow"), ("hot", "f2")]
 
 
 def test_three_tiers_take_what_each_deserves() -> None:
@@ -415,7 +415,7 @@ def test_three_tiers_take_what_each_deserves() -> None:
         Unit(key="fading", size=50, space="nvme", sync=60),
     ]
     plan = planned(units, site)
-    assert hops(plan) == [("fading", "ssd"), ("hot", "nvme"), ("warm", "ssd")]
+    assert relocations(plan) == [("fading", "ssd"), ("hot", "nvme"), ("warm", "ssd")]
     assert verdicts(plan) == [Verdict.PROMOTE, Verdict.PROMOTE, Verdict.DEMOTE]
 
 
@@ -423,14 +423,14 @@ def test_a_full_middle_tier_is_passed_over() -> None:
     """What gives way goes to the next slower tier that has room."""
     site = Site(room={"nvme": 0, "ssd": 0, "hdd": 10**9}, tiers=THREE)
     units = [Unit(key="hot", size=50, space="hdd", sync=5000), Unit(key="cold", size=50, space="nvme", sync=0.01)]
-    assert hops(planned(units, site)) == [("cold", "hdd"), ("hot", "nvme")]
+    assert relocations(planned(units, site)) == [("cold", "hdd"), ("hot", "nvme")]
 
 
 def test_one_tier_or_none_gives_an_empty_plan() -> None:
     """Without a faster tier there is nothing to decide."""
     units = [Unit(key="u", sync=50)]
     alone = planned(units, Site(tiers=(("hdd", HDD, ("slow",)),)))
-    assert (hops(alone), alone.wait_saved_per_hour) == ([], 0.0)
+    assert (relocations(alone), alone.wait_saved_per_hour) == ([], 0.0)
     assert verdicts(planned(units, Site(tiers=()))) == [Verdict.NOT_MANAGED]
     assert len(planned([]).verdict) == 0
 

@@ -39,7 +39,7 @@ def test_free_bytes_of_a_tier_leave_out_overfull_spaces() -> None:
     """A space past its head-room offers nothing, and takes nothing from the free bytes of the other spaces."""
     site = Site(room={"fast": 40 * MIB, "fast2": 24 * MIB, "slow": 10**15, "slow2": 0}, tiers=FOUR_SPACES)
     situation, settings = site.situation([Unit(key="u", size=8 * MIB, space="fast")]), PolicySettings(head_room_ratio=0)
-    state = new_draft(situation, bundles_of(situation, settings), settings).board
+    state = new_draft(situation, bundles_of(situation, settings), settings).state
     assert state.free_bytes(0) == 64 * MIB
     state.room[1] = -8 * MIB
     assert state.free_bytes(0) == 40 * MIB
@@ -48,7 +48,7 @@ def test_free_bytes_of_a_tier_leave_out_overfull_spaces() -> None:
 
 def test_the_only_space_of_a_tier_may_be_overdrawn() -> None:
     """The solver sees a negative capacity where a tier's one space is past its head-room, so it may repay it."""
-    state = _draft().board
+    state = _draft().state
     state.room[0] = -8 * MIB
     assert state.free_bytes(0) == 0
     assert state.capacity_left(0) == -8 * MIB

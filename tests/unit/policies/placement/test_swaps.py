@@ -27,7 +27,7 @@ def planned(situation: Situation) -> Plan:
     return plan
 
 
-def hops(plan: Plan) -> list[tuple[str, str]]:
+def relocations(plan: Plan) -> list[tuple[str, str]]:
     """Key and target of each move."""
     return [(move.key, move.to_space) for move in plan.moves]
 
@@ -41,7 +41,7 @@ def test_the_larger_one_goes_first_into_the_room_that_there_is() -> None:
         Unit(key="stays", size=80, space="middle", sync=87),
     ]
     plan = planned(site(30, 20).situation(units))
-    assert hops(plan) == [("large", "fast"), ("cold", "middle"), ("small", "fast")]
+    assert relocations(plan) == [("large", "fast"), ("cold", "middle"), ("small", "fast")]
     assert plan.gap_ratio == 0
 
 
@@ -54,8 +54,8 @@ def test_one_that_gives_way_serves_two_that_come() -> None:
         Unit(key="cold", size=30, space="fast", sync=17),
     ]
     plan = planned(site(0, 30).situation(units))
-    assert hops(plan)[0] == ("cold", "middle")
-    assert sorted(hops(plan)[1:]) == [("hot", "fast"), ("warm", "fast")]
+    assert relocations(plan)[0] == ("cold", "middle")
+    assert sorted(relocations(plan)[1:]) == [("hot", "fast"), ("warm", "fast")]
 
 
 def test_who_finds_no_room_to_pass_is_asked_about_again() -> None:

@@ -18,9 +18,9 @@ from tests.property.strategies import Case, cases
 @given(st.integers(0, 3 * AT_ONCE))
 def test_parts_cover_every_row_once(rows: int) -> None:
     """In order, none empty."""
-    found = [row for part in chunks.parts(rows) for row in range(*part.indices(rows))]
+    found = [row for part in chunks.row_chunks(rows) for row in range(*part.indices(rows))]
     assert found == list(range(rows))
-    assert all(part.indices(rows)[0] < rows for part in chunks.parts(rows))
+    assert all(part.indices(rows)[0] < rows for part in chunks.row_chunks(rows))
 
 
 @settings(deadline=None, max_examples=100)

@@ -1,0 +1,101 @@
+"""The Lagrangian relaxation of the undecided items, evaluated for thousands of search states at once.
+
+At each of a dozen prices the undecided items take their best option. That gives an upper bound on what a state can
+still reach, and where the options fit its residual capacity also a complete feasible choice, that is a lower bound.
+Suffix sums over the items in front are kept per price, so bounding a state costs a few additions, however many items
+follow.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from connectors.model import F64, I8, I64, Bools
+from policies.solver.offers import SLACK, STAY, Offers
+from policies.solver.repricing import DualEvaluator
+
+
+class Relaxation:
+    """Suffix sums by price over the items from the ``t``-th on, ``t`` running through the items in front."""
+
+    def __init__(self, offers: Offers, price: F64, front: int) -> None:
+        """Relax the items, which are in the order in which they are decided.
+
+        Args:
+            offers: of the items.
+            price: shape ``(p, k)``; any non-negative prices give valid bounds, near-optimal ones tight bounds.
+            front: items that are decided with this relaxation.
+        """
+        self.price = price
+        self.choice, self.margin, self.worth, self.gain, self.consumption = _sums(offers, price, front)
+        release = np.maximum(-offers.consumption.min(axis=1), 0.0)
+        self.release = _from(release[:, :front], release[:, front:].sum(axis=1))  # (k, front + 1)
+
+    def optimistic_gain(self, gain: F64, residual: F64, item: int) -> tuple[F64, I64, F64]:
+        """The upper bound of each state, the price that proves it, and the highest bound of all states by price.
+
+        Of shape ``(m,)``, ``(m,)`` and ``(p,)``.
+
+        Args:
+            gain: of each state so far.
+            residual: capacity left of each resource, shape ``(k, m)``.
+            item: the next that is decided.
+        """
+        optimistic_gain = self.price @ residual
+        optimistic_gain += self.worth[:, item, np.newaxis]
+        optimistic_gain += gain
+        return optimistic_gain.min(axis=0), optimistic_gain.argmin(axis=0), optimistic_gain.max(axis=1)
+
+    def bound(self, gain: F64, residual: F64, item: int) -> F64:
+        """The upper bound of each state, without the price that proves it. Shape ``(m,)``."""
+        optimistic_gain = self.price @ residual
+        optimistic_gain += self.worth[:, item, np.newaxis]
+        return np.asarray(optimistic_gain.min(axis=0) + gain, dtype=np.float64)
+
+    def can_fit(self, residual: F64, item: int) -> Bools:
+        """States from which the undecided items could still release what is overdrawn. Shape ``(m,)``."""
+        can_fit = np.ones(residual.shape[1], dtype=np.bool_)
+        for of, release in zip(
+            residual, self.release[:, item], strict=True
+        ):  # quicker than all(axis=0) of a few long rows
+            can_fit &= of + release >= -SLACK
+        return can_fit
+
+    def certain_gain(self, gain: F64, residual: F64, item: int) -> F64:
+        """The lower bound of each state: its gain with the best completion that fits, else ``-inf``. Shape ``(m,)``."""
+        fits = np.ones((len(self.price), len(gain)), dtype=np.bool_)
+        for of, consumption in zip(residual, self.consumption, strict=True):
+            fits &= of + SLACK >= consumption[:, item, np.newaxis]
+        more = np.where(fits, self.gain[:, item, np.newaxis], -np.inf)
+        return np.asarray(gain + more.max(axis=0), dtype=np.float64)
+
+    def completion(self, residual: F64, item: int) -> I8:
+        """The options of the items from one on in the best completion that fits one state's residual, ``(k,)``."""
+        fits = (residual[:, np.newaxis] + SLACK >= self.consumption[:, :, item]).all(axis=0)
+        price = int(np.where(fits, self.gain[:, item], -np.inf).argmax())
+        return self.choice[price, item:]
+
+
+def _sums(offers: Offers, price: F64, front: int) -> tuple[I8, F64, F64, F64, F64]:
+    """Per price: options and margins of all items; suffix sums of relaxed gain, plain gain and consumption."""
+    choice, worth, margin = DualEvaluator(offers).rank_options(price)
+    near, far = choice[:, :front], choice[:, front:]
+    option, item = np.maximum(near, 0), np.arange(front)
+    gain = np.where(near != STAY, offers.gain[option, item], 0.0)
+    consumption = np.where(near != STAY, offers.consumption[:, option, item], 0.0)
+    takes = [(far == each).astype(np.float64) for each in range(len(offers.gain))]
+    real = np.where(np.isfinite(offers.gain[:, front:]), offers.gain[:, front:], 0.0)
+    gain_behind = sum((each @ of for each, of in zip(takes, real, strict=True)), np.zeros(len(price)))
+    behind = np.zeros((len(offers.capacity), len(price)))
+    for each, of in zip(takes, offers.consumption.swapaxes(0, 1), strict=True):
+        behind += of[:, front:] @ each.T
+    worth = _from(worth[:, :front], worth[:, front:].sum(axis=1))
+    return choice, margin, worth, _from(gain, gain_behind), _from(consumption, behind)
+
+
+def _from(column: F64, behind: F64) -> F64:
+    """Suffix sums of each line, plus the sum over the items behind the front."""
+    sums = np.empty((*column.shape[:-1], column.shape[-1] + 1))
+    sums[..., -1] = 0.0
+    sums[..., :-1] = np.cumsum(column[..., ::-1], axis=-1)[..., ::-1]
+    return np.asarray(sums + behind[..., np.newaxis], dtype=np.float64)
