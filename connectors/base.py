@@ -1,6 +1,6 @@
 """The contract between hotplace and an engine: the Connector and Mover protocols, and the errors they raise.
 
-Whoever implements an engine passes ``tests/contract``; nothing else of hotplace has to change.
+An implementation of an engine has to pass ``tests/contract``; nothing else of hotplace has to change.
 
 The errors form one short tree. The class says what to catch, ``retry`` says what may be done about it, ``advice`` says
 what a person does next::
@@ -48,9 +48,9 @@ from connectors.move_effects import CopyHabits
 class Retry(StrEnum):
     """What may be done after an error."""
 
-    NEVER = "never"  # somebody has to change something first
+    NEVER = "never"  # a person has to change something first
     LATER = "later"  # nothing changed; the same call may succeed
-    RECONCILE = "reconcile"  # nobody knows whether it happened: ask inspect(), never repeat blindly
+    RECONCILE = "reconcile"  # it may or may not have happened: ask inspect(), never repeat blindly
 
 
 class HotplaceError(Exception):
@@ -104,7 +104,7 @@ class PrivilegeMissing(ConnectorError):
 
 
 class LockNotObtained(ConnectorError):
-    """Somebody else held the object for longer than the lock timeout. Nothing changed."""
+    """Another session held the object for longer than the lock timeout. Nothing changed."""
 
     retry = Retry.LATER
 
@@ -199,7 +199,7 @@ class Mover(Protocol):
         ...
 
     def progress(self) -> Progress | None:
-        """How far the running step is; None when nothing runs or nobody can tell. Safe from another thread."""
+        """How far the running step is; None when nothing runs or it is unknown. Safe from another thread."""
         ...
 
     def interrupt(self) -> None:
@@ -271,7 +271,7 @@ class Unpausable:
 
 @runtime_checkable
 class FollowsOn(Protocol):
-    """What a connector may offer besides: a second route that writes the same thing anew, foreseen behind the first.
+    """Optional in a connector: a second route that rewrites the same thing, planned to follow the first.
 
     So a plan can have one part of it give way to another. Its statements fit only once the first has been carried out;
     ``Mover.prepare`` refuses them where it was not.
@@ -284,7 +284,7 @@ class FollowsOn(Protocol):
 
 @runtime_checkable
 class TellsCopies(Protocol):
-    """What a connector may offer besides: how it copies, where that is not each unit once from its space to another."""
+    """Optional in a connector: how it copies, where that is not each unit once from its space to another."""
 
     def copy_habits(self) -> CopyHabits:
         """What holds for all units before a route is asked for. Asks nothing of the server."""
@@ -293,7 +293,7 @@ class TellsCopies(Protocol):
 
 @runtime_checkable
 class TakesOut(Protocol):
-    """What a connector may offer besides: to take one container out of a space that keeps its others."""
+    """Optional in a connector: taking one container out of a space that keeps its others."""
 
     def routes_out(self, bundle: Bundle) -> Route | ByHand | NoRoute:
         """The way for ``Bundle.container`` out of ``Bundle.space``, whose undo puts it back, or why there is none.
@@ -305,7 +305,7 @@ class TakesOut(Protocol):
 
 @runtime_checkable
 class SeesBlockers(Protocol):
-    """What a connector may offer besides: to tell before a statement is sent what it would wait for."""
+    """Optional in a connector: naming what a statement would wait for, before it is sent."""
 
     def blockers(self, route: Route, *, tidying: bool = False) -> tuple[Blocker, ...]:
         """What the steps of the route (its tidy steps, if ``tidying``) would wait for too long; () for nothing.
@@ -354,7 +354,7 @@ class Connector(Protocol):
         ...
 
     def doctor(self) -> tuple[Finding, ...]:
-        """Each missing privilege, option or setting, with the statement that mends it."""
+        """Each missing privilege, option or setting, with the statement that fixes it."""
         ...
 
     def open_mover(self) -> Mover:

@@ -18,13 +18,13 @@ class Container:
     path: str
     size_bytes: int  # allocated
     used_bytes: int | None  # None: the engine does not tell; where it stripes, this container's even share
-    growth_bytes: int | None = 0  # how far it may still grow by itself; None: nobody can tell
+    growth_bytes: int | None = 0  # how far it may still autoextend; None: unknown
     device: str = ""  # containers that grow into the same room have it in common
     holder: str = ""  # the table space or filegroup that it belongs to, where its space is a place that has several
 
     @property
     def free_bytes(self) -> int | None:
-        """What can still go into it; None: nobody can tell."""
+        """What can still go into it; None: unknown."""
         if self.used_bytes is None or self.growth_bytes is None:
             return None
         return max(0, self.size_bytes - self.used_bytes) + self.growth_bytes
@@ -58,7 +58,7 @@ def others(containers: Sequence[Container], name: str) -> tuple[Container, ...]:
 
 
 def room_in(containers: Sequence[Container]) -> Room | None:
-    """What is in them and what can still go there; None where nobody can tell.
+    """What is in them and what can still go there; None where it is unknown.
 
     Containers on one device grow into the same bytes, which count once: as far as the one of them that may grow most.
     """

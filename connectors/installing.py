@@ -1,8 +1,8 @@
 """How an optional part is added to the hotplace that runs.
 
-No index of packages holds a hotplace of ours, so the name alone would fetch whatever somebody registered under it. What
-can be installed is the folder, wheel or repository that this one came from, which pip wrote down (``direct_url.json``,
-PEP 610), or the packages of the part under their own names.
+hotplace is not published on a package index, so its name alone would fetch a stranger's package. What can be installed
+is the folder, wheel or repository that this one came from, which pip recorded (``direct_url.json``, PEP 610), or the
+packages of the part under their own names.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _running() -> Distribution | None:
 
 
 def _pip() -> list[str]:
-    """This environment's pip, or any other that is told which environment is meant."""
+    """This environment's pip, or another pip with this environment as its target."""
     own = Path(sys.prefix) / "bin" / "pip"
     if own.exists():
         return [shlex.quote(str(own))]

@@ -53,8 +53,8 @@ def abandonable(work: Callable[[], Result], discard: Callable[[Result], None]) -
     """Do the work so that Ctrl-C leaves it behind; in another thread than the main one just do it.
 
     Args:
-        work: what nobody can cancel and nobody has to wait for: an attempt to connect.
-        discard: gets what comes of it after all, from another thread; an error that comes of it is nobody's.
+        work: what cannot be cancelled and need not be waited for: an attempt to connect.
+        discard: gets the late result, in another thread; a late error is dropped.
 
     Raises:
         KeyboardInterrupt: at once.
@@ -85,5 +85,5 @@ def _do(work: Callable[[], Result], doing: Future[Result]) -> None:
         return
     try:
         doing.set_result(work())
-    except BaseException as error:  # noqa: BLE001 (handed on to whoever waits)
+    except BaseException as error:  # noqa: BLE001 (handed on to the waiting thread)
         doing.set_exception(error)

@@ -45,7 +45,7 @@ class UnitKind(IntEnum):
 
 
 class Signal(IntEnum):
-    """The rows of a demand matrix. All but the first are I/O that reaches storage, told apart by who waits for it."""
+    """The rows of a demand matrix. All but the first are I/O that reaches storage, by who waits for it."""
 
     LOGICAL_READ = 0  # blocks asked of the buffer pool, hit or miss: how busy the unit is, not how slow
     SYNC_READ = 1  # random reads that a session waited for
@@ -145,7 +145,7 @@ class Sample:
 
     taken_at: datetime
     monotonic_seconds: float  # the agent's own clock that never jumps; only differences mean anything
-    epoch: str  # another epoch means the counters started anew (reset, restart, failover)
+    epoch: str  # another epoch means the counters were reset (by a DBA, a restart, a failover)
     physical_id: I64  # ascending and unique
     counters: Mapping[str, Counts]  # engine's names; each aligned with physical_id
     database: Mapping[str, float]  # cumulative figures of the whole database, see DatabaseDemand
@@ -279,12 +279,12 @@ class Route:
     log_bytes: int  # estimate of transaction log written
     transient_bytes: int  # extra room in the target while it runs, beyond the bundle itself
     undo_bytes: int | None = None  # that the undo copies; None: as many as the way there
-    rewrites: str = ""  # what the statements write anew besides the bundle: one plan has one route for each such thing
+    rewrites: str = ""  # what the statements rewrite besides the bundle: a plan has one route for each such thing
     combines: bool = False  # one route can move all bundles at once that rewrite the same thing
     joins: str = ""  # of UnitTable.wide_names, that the bundle goes with from then on; "": it stays in its own
     leaves: tuple[str, ...] = ()  # of wide_names, that each of the bundle's unit_keys is in before
     notes: tuple[str, ...] = ()
-    locked: Locked | None = None  # None: stored before routes told
+    locked: Locked | None = None  # None: stored by a version without this field
     lock_seconds: float = 0.0  # others queue behind it for so long at most, where it has to wait for its lock
     follow_up: tuple[FollowUp, ...] = ()
     keeps: tuple[Kept, ...] = ()  # inspect() tells what of it is not as it was; empty: nothing is compared
@@ -339,7 +339,7 @@ class Home(StrEnum):
     SOURCE = "source"
     TARGET = "target"
     SPLIT = "split"  # some units here, some there
-    ELSEWHERE = "elsewhere"  # somebody moved it to a third place
+    ELSEWHERE = "elsewhere"  # it was moved to a third place
     GONE = "gone"
 
 

@@ -58,15 +58,15 @@ class CopyHabits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowUp:
-    """Work that a move leaves behind, beside its own statements."""
+    """Work that a move leaves behind, besides its own statements."""
 
     what: str  # one sentence without a full stop
-    seconds: float | None  # of a session's time, estimated; None: nobody can say
+    seconds: float | None  # of a session's time, estimated; None: unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """Something that belongs to what a move makes anew, and has to be there as it was when it has arrived."""
+    """Something that belongs to an object that the move rebuilds, and has to exist unchanged after the move."""
 
     what: str  # "index APP.ORDERS_PK"
     how: str  # what must not have changed of it: "primary key on +ID"

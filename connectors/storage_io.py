@@ -1,4 +1,4 @@
-"""I/O that belongs to no unit: of whole spaces, and of what a device does for the database beside holding units."""
+"""I/O that belongs to no unit: of whole spaces, and of logs, temporary and undo space."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SpaceFigures:
 
 
 class Role(StrEnum):
-    """What a device does for the database beside holding units."""
+    """What a device does for the database besides holding units."""
 
     LOG = "log"
     TEMP = "temp"  # sorts and temporary tables

@@ -116,7 +116,7 @@ class StringColumn(Sequence[str]):
         return type(self)(self._data + more._data, np.concatenate((self._ends, more._ends + len(self._data))))
 
     def same(self, rows: _I64, other: StringColumn, other_rows: _I64) -> NDArray[np.bool_]:
-        """Whether the string of each row is that of the other column's row beside it. Shape of ``rows``."""
+        """Whether the string of each row equals that of the matching row of the other column. Shape of ``rows``."""
         same = np.equal(self._lengths(rows), other._lengths(other_rows), dtype=np.bool_)
         alike = np.flatnonzero(same)
         for first in range(0, len(alike), _AT_ONCE):

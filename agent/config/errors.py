@@ -49,7 +49,7 @@ class SettingsInvalid(ValueError):
 
     Attributes:
         error: pydantic's ``ValidationError``.
-        model: the settings class, so that an unknown key can be told its neighbours.
+        model: the settings class, to name the nearest known key for an unknown one.
     """
 
     def __init__(self, error: Exception, model: type) -> None:

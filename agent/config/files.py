@@ -21,7 +21,7 @@ PLACES = (Path("hotplace.yaml"), Path("/etc/hotplace/hotplace.yaml"))
 def find_config(explicit: Path | None = None) -> Path:
     """The configuration file: the given one, that of $HOTPLACE_CONFIG, ./hotplace.yaml, /etc/hotplace/hotplace.yaml.
 
-    A file that somebody named must exist; nothing else is taken in its place.
+    A file that was named explicitly must exist; there is no fallback.
 
     Raises:
         ConfigError: there is none; the message lists where it was looked for.

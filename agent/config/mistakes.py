@@ -36,7 +36,7 @@ def keys_of(model: type[BaseModel]) -> list[str]:
 
 
 def _sentence(item: Mapping[str, Any], model: type[BaseModel]) -> str:
-    """One mistake in words. The value of an unknown key is not shown: nobody knows what it is."""
+    """One mistake in words. The value of an unknown key is not shown: it might be a secret."""
     kind, location = item["type"], item["loc"]
     if kind == "extra_forbidden":
         return _unknown_key(location, model)

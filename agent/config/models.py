@@ -27,7 +27,7 @@ PINS = {"must": Pin.MUST, "prefer": Pin.PREFER, "never": Pin.NEVER}
 
 
 class Level(StrEnum):
-    """How far hotplace goes by itself."""
+    """What hotplace may do without a person."""
 
     OBSERVE = "observe"  # watches and ranks
     PROPOSE = "propose"  # also stores proposals, and carries out those that a person approved
@@ -35,7 +35,7 @@ class Level(StrEnum):
 
 def _not_auto(value: Any) -> Any:  # noqa: ANN401  # whatever YAML holds; the enumeration judges it
     if value == "auto":
-        raise ValueError("'auto' would move objects that nobody approved, which hotplace refuses; use propose")
+        raise ValueError("hotplace never moves objects without an approval, so there is no level 'auto'; use propose")
     return value
 
 
@@ -103,7 +103,7 @@ class LogConfig(Part):
 
 
 class PinConfig(Part):
-    """What somebody wants of the units whose key matches."""
+    """A preference of the operator for the units whose key matches."""
 
     pattern: Name = Field(alias="unit")  # a unit's key; * and ? as in file names
     pin: Annotated[Pin, BeforeValidator(_pin_word)]
@@ -165,7 +165,7 @@ class DatabaseConfig(Part):
     @classmethod
     def _sees_what_is_watched(cls, moving: BaseModel | None, info: ValidationInfo) -> BaseModel | None:
         watching = info.data.get("connection")
-        if moving is None or type(moving) is not type(watching):  # a mistake elsewhere, which is told there
+        if moving is None or type(moving) is not type(watching):  # a mistake elsewhere, reported there
             return moving
         for name in find_engine(info.data["engine"]).must_agree if "engine" in info.data else ():
             here, there = getattr(moving, name), getattr(watching, name)
@@ -221,7 +221,7 @@ class Config(Part):
     """The whole file."""
 
     level: Annotated[Level, BeforeValidator(_not_auto)] = Level.OBSERVE
-    dry_run: Flag = True  # what acts, only prints, unless told otherwise
+    dry_run: Flag = True  # approved moves are printed, not carried out
     ledger: LedgerConfig = LedgerConfig()
     metrics: MetricsConfig = MetricsConfig()
     log: LogConfig = LogConfig()

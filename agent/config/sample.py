@@ -86,14 +86,14 @@ databases:
       half_life: 6h              # heat halves in this time without demand
       minimum_history: 30min     # a unit watched for less is not moved
       head_room: 10%             # of a space's capacity, never filled
-      minimum_gain: 1s           # wait saved per hour below which a move is not worth anybody's attention
+      minimum_gain: 1s           # moves that save less wait per hour are not proposed
       payback: 24h               # a move must earn its own cost back within this time
       horizon: 24h               # the gain is counted over this long against the cost
       resident_bonus: 1.05       # a unit on the fast tier counts this much more against one that wants its room
       turnover: 0.31             # share of the fast tier that may give way in a week; the nearer, the dearer a swap
       prefer_bonus: 1.5          # a unit pinned with prefer counts this much more
       cool_down: 24h             # nothing moves twice within it, except to undo; what could not be moved waits as long
-      copy_rate: 50 MB/s         # that the server gets through of a copy, log included, beside its devices' time
+      copy_rate: 50 MB/s         # of a copy as the server can process it, log included, on top of its devices' time
       log_rate: 50 MB/s          # that the device of the transaction log takes, unless it is seen to take more
       prefetched_wait_share: 30% # share of a prefetched read's time that sessions wait for
       write_wait_share: 0%       # the same for writes in the background

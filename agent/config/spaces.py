@@ -1,4 +1,4 @@
-"""Configured tiers beside the spaces that the database really has."""
+"""Configured tiers matched with the spaces that the database has."""
 
 from __future__ import annotations
 

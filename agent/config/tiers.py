@@ -16,7 +16,7 @@ from policies.model.plan import Tier, TierLimits, TierSpeed
 from policies.storage.purchase import WRITE_FACTORS
 
 NO_LIMITS = TierLimits()
-READ_AHEAD = 2**20  # between an untuned Linux (128 KiB, of which servers ask for several) and a tuned one (4 MiB)
+READ_AHEAD = 2**20  # between an untuned Linux (128 KiB, several requested at once) and a tuned one (4 MiB)
 
 # Seconds for one 8 KiB block as a session sees it, unloaded. hdd: a 15k drive, 5.5 ms seek and rotation, 160 MB/s in
 # a run. ssd: a SATA or SAS drive, 0.2 ms, 500 MB/s. nvme: 0.1 ms, 2 GB/s. Writes of ssd and nvme land in the drive's

@@ -1,4 +1,4 @@
-"""A bounded closed-loop load on the demo's schema, from a process of its own, so that its CPU is nobody else's.
+"""A bounded closed-loop load on the demo's schema, from a process of its own, so that its CPU time counts for no other.
 
 ``Load`` starts the process (clients.py). Once a second it appends one line of JSON to a file that is read here. It
 stops on SIGTERM, at the end of its parent (its standard input closes), and after a hard time limit, whichever comes
@@ -24,7 +24,7 @@ from connectors.base import HotplaceError
 
 BUCKETS_PER_DECADE = 50  # of the latency histogram: each is 4.7 % wide
 FASTEST_SECONDS = 1e-6
-STOP_SECONDS = 5.0  # what the process is given to end by itself
+STOP_SECONDS = 5.0  # for the process to end before it is killed
 
 
 class LoadFailed(HotplaceError):

@@ -105,7 +105,9 @@ _CLICK_STREAM = _Relation(
              FROM generate_series(1, {rows}) AS i""",
     ),
 )
-AUDIT_CHARACTERS = 58 * 32  # of an entry: four to a page, so that pages written count beside the page an insert touches
+AUDIT_CHARACTERS = (
+    58 * 32
+)  # of an entry: four to a page, so that written pages count next to the page that an insert touches
 _AUDIT_LOG = _Relation(
     rows=6_000,
     space=HDD_SPACE,

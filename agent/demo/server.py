@@ -141,7 +141,7 @@ def temporary_folder(prefix: str, parent: Path | None = None) -> Path:
             return Path(tempfile.mkdtemp(prefix=prefix, dir=candidate))
     raise ServerFailed(
         f"the user {UNPRIVILEGED}, as whom servers run under root, cannot reach {candidates[0]}",
-        advice="Set TMPDIR to a folder that everybody may enter, or do not run as root.",
+        advice="Set TMPDIR to a folder that every user may enter, or do not run as root.",
     )
 
 

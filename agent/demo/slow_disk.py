@@ -3,7 +3,7 @@
 Storage on one machine has one speed, so a demonstration of moving from slow to fast storage has nothing to measure.
 Here a small library (slow_disk.c) is compiled and preloaded into a program; it makes every read and write below a
 chosen folder wait as long as the modelled device would take, all processes queueing for the same device. What is
-measured on it is a real server on a modelled disk; whoever shows it says so.
+measured on it is a real server on a modelled disk; output based on it has to say so.
 
 The figures of the two devices: a 7200 rpm disk of one spindle (5.4 ms to position, 160 MB/s, about 184 random reads a
 second at any queue depth) and a plain SATA SSD (100 us, 16 channels, 500 MB/s).

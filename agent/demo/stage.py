@@ -22,7 +22,7 @@ from agent.service.watch import Watch
 from connectors.base import HotplaceError
 from connectors.installing import install_command
 
-LOAD_LIMIT_SECONDS = 1800.0  # the load ends by then even if nobody answers the demo's question
+LOAD_LIMIT_SECONDS = 1800.0  # the load ends by then even if the demo's question is not answered
 SAMPLE_EVERY_SECONDS = 2.0
 SETTLE_SECONDS = 6.0
 

@@ -1,4 +1,4 @@
-"""The main job told from an empty folder to a measured outcome: observe, rank, plan, ask, move, verify, measure.
+"""The demo from an empty folder to a measured outcome: observe, rank, plan, ask, move, verify, measure.
 
 Every step is done by the parts that the daemon uses; the story only calls them in order and prints what they say.
 """
@@ -283,7 +283,7 @@ class Story:
 
     def _print_outcome(self, outcomes: tuple[Outcome, ...], before: Throughput, after: Throughput) -> None:
         out = self._out
-        out.heading("outcome, beside the prediction")
+        out.heading("outcome compared with the prediction")
         out.line(self._stage.storage_sentence)
         for outcome in outcomes:
             if self._stage.slow_disk is not None:

@@ -36,7 +36,7 @@ from connectors.base import Clock, ConnectorError, HotplaceError, LeaseHeld
 
 log = EventLog(__name__)
 FOLD_EVERY_SECONDS = 3600.0
-FOLD_AFTER_SECONDS = 15.0  # of a start: not beside the first samples
+FOLD_AFTER_SECONDS = 15.0  # after a start, to keep clear of the first samples
 LOOK_AT_CLOCK_SECONDS = 30.0
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 

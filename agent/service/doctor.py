@@ -83,7 +83,7 @@ def ledger_finding(path: Path) -> Finding:
 
 
 def storage_findings(storage: Storage, head_room_ratio: float) -> Iterator[Finding]:
-    """Tiers and spaces beside the room that is left in them; ``head_room_ratio`` of a space is never filled."""
+    """Each space with its tier and the room left in it; ``head_room_ratio`` of a space is never filled."""
     for space, row in zip(storage.spaces, storage.tier_of_space, strict=True):
         if row >= 0:
             yield _room(space, storage.tiers[int(row)].name, head_room_ratio)
@@ -164,7 +164,7 @@ def _room(space: Space, tier: str, head_room_ratio: float) -> Finding:
     if left is None:
         return Finding.warning(
             "room_unknown",
-            f"the room in {where} is not known, so nothing can be moved there",
+            f"the free room in {where} is unknown, so no move can go there",
             f"Give it a capacity: spaces: [{{name: {space.name}, capacity: 200 GiB}}].",
             values=values,
         )

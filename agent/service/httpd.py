@@ -83,7 +83,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, handler)
 
     def server_bind(self) -> None:
-        """Bind, without a look at how the network names this machine, which may take long and nobody asks for."""
+        """Bind without the reverse DNS lookup of the base class: it may take long, and its result is not used."""
         socketserver.TCPServer.server_bind(self)
 
     def get_request(self) -> tuple[socket.socket, Any]:

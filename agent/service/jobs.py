@@ -22,7 +22,7 @@ from connectors.interruptible import interruptible
 
 log = EventLog(__name__)
 ACT_EVERY_SECONDS = 1.0  # how soon an approval is noticed, and what people ask of a move that is held
-UNDECIDED_KEPT = timedelta(days=1)  # megabytes each: what proposals were made from that nobody decided about
+UNDECIDED_KEPT = timedelta(days=1)  # megabytes each: the situation behind a proposal without a decision
 LONGEST_REST_SECONDS = 60.0  # between two tries to act that fail: each writes to the log, and may write to the ledger
 WORK_SECONDS = 7 * 86400.0  # that the work of databases is kept by the interval, for outcomes
 
@@ -70,7 +70,7 @@ class Jobs:
             return_free_blocks()
 
     def sample(self, watch: Watch) -> None:
-        """Sample, see what became of moves, and let everybody know.
+        """Sample, judge moves whose time has come, and publish the status.
 
         Raises:
             HotplaceError: the database did not answer.
@@ -79,7 +79,7 @@ class Jobs:
         try:
             cycle = watch.sample()
         except HotplaceError:
-            self._note_status(watch)  # whoever asks for the status learns that it runs, and why it has no samples
+            self._note_status(watch)  # the status says that the daemon runs, and why it has no samples
             raise
         if failed_before:
             log.info("answers again", database=watch.database.name)
@@ -92,7 +92,7 @@ class Jobs:
             self.plan(watch)
 
     def plan(self, watch: Watch) -> None:
-        """Plan, and store what is worth proposing; a proposal is told to the log once.
+        """Plan, and store what is worth proposing; each proposal is logged once.
 
         Raises:
             HotplaceError: the ledger or the database did not answer.
@@ -126,7 +126,7 @@ class Jobs:
         """Carry out what is approved, unless the last try has failed a moment ago.
 
         Raises:
-            HotplaceError: it failed before or beside a move.
+            HotplaceError: it failed before or outside a move.
         """
         rest = self._rests[watch.database.name]
         if self._clock.monotonic() < rest.until:

@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-LARGE_BYTES = 2**19  # below the columns of 100,000 units; a page is taken anew each time, a few milliseconds a cycle
+LARGE_BYTES = 2**19  # below the columns of 100,000 units; each page is faulted in again, a few milliseconds a cycle
 SMALLER_BYTES = 2**17  # while there is time
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of malloc.h
 
@@ -43,8 +43,8 @@ def _set(parameter: int, value: int) -> bool:
 def return_free_blocks() -> bool:
     """Give back what lies free between small blocks, after work that took many; whether anything was given.
 
-    Each kind of work leaves holes in the arenas that the next kind does not fit into, so that their peaks add up where
-    nobody does this: a few milliseconds after every sample and plan (malloc_trim(3)).
+    Each kind of work leaves holes in the arenas that the next kind does not fit into, so without this call their peaks
+    add up. It takes a few milliseconds after every sample and plan (malloc_trim(3)).
     """
     try:
         trim = ctypes.CDLL(None).malloc_trim

@@ -1,7 +1,7 @@
 """Everything that Prometheus sees, rendered from what the last cycle left in memory.
 
-A scrape never touches a database or the ledger. Few labels, the top N units and one ``other`` row: whoever wants all of
-them asks ``hotplace units --json``.
+A scrape never touches a database or the ledger. Few labels, the top N units and one ``other`` row; ``hotplace units
+--json`` lists all of them.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def _undecided(snapshots: list[Snapshot]) -> Iterator[Metric]:
 
 
 def _outcomes(snapshots: list[Snapshot]) -> Iterator[Metric]:
-    """What was measured after moves, and the last of it beside what was predicted."""
+    """What was measured after moves, and the last outcome compared with its prediction."""
     verdicts = CounterMetricFamily(
         "hotplace_outcomes",
         "Proposals measured after their moves, undos left out, by verdict.",

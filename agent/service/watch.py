@@ -1,8 +1,8 @@
 """One watched database: its connectors, sampler, planner, executor and verifier, wired together.
 
 The daemon calls these methods from its schedule, the demo and the tests call them one after the other. ``sample``,
-``plan`` and ``verify`` share a lock; ``act`` runs beside them on connections of its own, so that sampling goes on while
-a table is copied.
+``plan`` and ``verify`` share a lock; ``act`` runs concurrently on connections of its own, so that sampling goes on
+while a table is copied.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ class Watch:
             database: its configuration.
             ledger: the durable record.
             clock: time.
-            level: how far the agent goes by itself.
+            level: what the agent may do without a person.
             dry_run: approved moves are not carried out; no session that could write is ever opened.
-            listener: told of everything that happens to a move.
-            asked_by: who gave the command that this is part of; "": nobody, it is the agent itself.
+            listener: notified of everything that happens to a move.
+            asked_by: who gave the command that this is part of; "": the agent acts on its own.
             top_units: that the snapshot tells of one by one.
             keeps: asked before anything that was learnt or planned goes into the ledger; proposals do in any case.
         """
@@ -122,7 +122,7 @@ class Watch:
     ) -> Planning | None:
         """Make a plan from what is known; None before the first sample. Stores no proposal.
 
-        Plans of the default mode leave the ranking and the state of the pins behind, for everybody who looks later.
+        Plans of the default mode store the ranking and the state of the pins for later commands.
 
         Args:
             mode: of the balancer, default ``Hsm()``.
@@ -177,7 +177,7 @@ class Watch:
             return None if proposal is None else prospect_of(looks, proposal, planning.settings)
 
     def _leave_behind(self, planning: Planning, ordered: Ordered) -> None:
-        """Ranking, state of the pins, what the plan was made from and advice, for everybody who looks later."""
+        """Store the ranking, the state of the pins, the plan's situation and the advice for later commands."""
         name, state = self.database.name, self._ledger.state
         state.save_arrays(name, RANKING, planning.made_at, ordered.arrays())
         state.save_document(name, PIN_REPORTS, reports_document(pin_reports(planning)))
@@ -216,7 +216,7 @@ class Watch:
         """Store a proposal and return its number.
 
         None where there is none, the level forbids it, approved moves are still to be done, an undo waits for its
-        answer, or, of what the agent proposes by itself, somebody has asked the same question and has yet to decide.
+        answer, or, for a proposal of the agent's own, a person's proposal with the same question is still open.
         """
         if proposal is None or self.level is Level.OBSERVE:
             return None
@@ -282,7 +282,7 @@ class Watch:
             self._executor.stop()
 
     def close(self, *, save: bool = True) -> None:
-        """End every session, and save what was learnt unless somebody else watches the same database and knows more."""
+        """End every session; save what was learnt unless another process watches the same database and knows more."""
         with self._lock, ExitStack() as ending:  # each of these although another one fails
             for connector in (self._connector, self._acting):
                 if connector is not None:
@@ -358,7 +358,7 @@ class Watch:
     # -- for the metrics ------------------------------------------------------------------------------------------
 
     def _note_progress(self, running: RunningMove | None) -> None:
-        """For the metrics, and for whoever asks from another process."""
+        """For the metrics, and for commands in other processes."""
         self.snapshot.running = running
         self._ledger.state.save_document(self.database.name, PROGRESS, progress_document(running))
 

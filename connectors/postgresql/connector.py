@@ -110,7 +110,7 @@ class PostgresqlConnector:
         return find_blockers(self._session, route, self._settings, tidying=tidying)
 
     def copy_habits(self) -> CopyHabits:
-        """An index is built anew from its table, unless the settings want it copied."""
+        """An index is rebuilt from its table, unless the settings want it copied."""
         return available.habits(self._settings)
 
     def inspect(self, route: Route) -> Inspection:

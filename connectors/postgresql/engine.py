@@ -18,8 +18,8 @@ user: hotplace              # see: hotplace deploy privileges --engine postgresq
 # sslrootcert: /etc/ssl/certs/ca.pem
 connect_timeout: 10s
 statement_timeout: 30s      # of every query that hotplace reads with
-lock_timeout: 500ms         # a move that waits longer for its lock steps back, so that others are not held up behind it
-# online_lock_timeout: 60s  # REINDEX CONCURRENTLY waits for old transactions; nobody is held up behind that
+lock_timeout: 500ms         # a move gives up when it waits longer for its lock, so that no queue builds up behind it
+# online_lock_timeout: 60s  # REINDEX CONCURRENTLY waits for old transactions, which blocks no other session
 # move_timeout: 4h          # of one statement of a move
 # allow_moves_with_remote_apply: false   # true: also moves whose lock a reader on a synchronous standby could prolong
 # local: true               # the server's files are on this machine; else judged by the connection

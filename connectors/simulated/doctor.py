@@ -71,7 +71,7 @@ def capabilities(*, may_move: bool) -> tuple[Capability, ...]:
         Capability(
             name="move_online",
             available=may_move,
-            because="MOVE ... ONLINE copies beside the sessions" if may_move else "`may_move` is false",
+            because="MOVE ... ONLINE copies while sessions go on" if may_move else "`may_move` is false",
             advice="" if may_move else MAY_MOVE,
         ),
     )

@@ -116,7 +116,7 @@ class Session(Closing):
             world.placement.resolve(move)
         self._wait_for_lock(move, blocked=blows.lock)
         if blows.full:
-            raise SpaceFull(f'space "{move.space}" is full', advice="Somebody filled it meanwhile; make room first.")
+            raise SpaceFull(f'space "{move.space}" is full', advice="It was filled meanwhile; make room first.")
         with world.turn():
             running = world.placement.begin(move, os.getpid())
             world.mark_changed()
@@ -139,10 +139,10 @@ class Session(Closing):
                 world.mark_changed()
 
     def _wait_for_lock(self, move: Move | Running, *, blocked: bool) -> None:
-        """Until nobody uses the unit any more.
+        """Wait until no session uses the unit any more.
 
         Raises:
-            LockNotObtained: somebody did for longer than the lock timeout.
+            LockNotObtained: one did for longer than the lock timeout.
             Interrupted: ``interrupt`` was called.
             ObjectGone: it was dropped meanwhile.
         """
@@ -165,7 +165,7 @@ class Session(Closing):
         """Let the time of the copy pass, from where it was held if it was.
 
         Raises:
-            Paused: somebody holds it.
+            Paused: it was paused.
             Interrupted: ``interrupt`` was called.
             TimedOut: it took longer than it was given.
             ObjectGone: it was dropped meanwhile.
@@ -200,7 +200,7 @@ class Session(Closing):
             waited += pause
 
     def _pause(self, seconds: float) -> None:
-        """Let time pass, unless somebody wants us to stop."""
+        """Let time pass, unless the move is to be paused or interrupted."""
         if not self._cancelled.is_set():
             self._clock.sleep(seconds)
         if self._cancelled.is_set():

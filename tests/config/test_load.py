@@ -117,7 +117,7 @@ databases:
     assert "did you mean 'postgresql'?" in messages["databases[0].engine"]
     assert "did you mean 'half_life'?" in messages["databases[0].policy.half_live"]
     assert "did you mean 'scenario'?" in messages["databases[1].connection.scenaro"]
-    assert "nobody approved" in messages["level"]
+    assert "without an approval" in messages["level"]
 
 
 def test_the_message_counts_and_lists_the_mistakes() -> None:

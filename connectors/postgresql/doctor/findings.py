@@ -1,4 +1,4 @@
-"""What keeps hotplace from seeing or acting, each with the statement that mends it."""
+"""What keeps hotplace from observing or moving, each with the statement that fixes it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Facts = Mapping[str, Any]
 
 
 def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: bool) -> tuple[Finding, ...]:
-    """All findings, what is well included.
+    """All findings, including those that are ok.
 
     Args:
         session: to ask over.
@@ -54,7 +54,7 @@ def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: boo
 
 
 def _unfinished(rows: list[Row]) -> list[Finding]:
-    """What interrupted rebuilds have left, by whomever; one that is written to slows down every change of its table."""
+    """Invalid indexes left by interrupted rebuilds; one that is maintained slows down every change of its table."""
     if not rows:
         return [Finding.ok("unfinished_index", "no rebuild has left an index behind")]
     return [
@@ -105,7 +105,7 @@ def _counters(facts: Facts) -> Finding:
         return Finding.ok("track_counts", "the server counts what each relation reads")
     return Finding.error(
         "track_counts_off",
-        "track_counts is off: there is nothing to rank by",
+        "track_counts is off: the server counts no reads, so there is no ranking",
         "ALTER SYSTEM SET track_counts = on; SELECT pg_reload_conf();",
     )
 
@@ -126,7 +126,7 @@ def _log_timing(facts: Facts) -> Finding:
         return Finding.ok("track_wal_io_timing", sentence)
     return Finding.info(
         "track_wal_io_timing_off",
-        "track_wal_io_timing is off: nobody knows how long sessions wait for the log",
+        "track_wal_io_timing is off: how long sessions wait for the log is unknown",
         "ALTER SYSTEM SET track_wal_io_timing = on; SELECT pg_reload_conf();",
     )
 
@@ -177,7 +177,7 @@ def _may_create(row: Row) -> Finding:
         )
     return Finding.warning(
         "space_create_missing",
-        f"{login} may not create in tablespace {name}: nothing can be moved there",
+        f"{login} may not create in tablespace {name}, so no relation can be moved there",
         f"GRANT CREATE ON TABLESPACE {quoted} TO {login};",
         about_moving=True,
         values={"space": name},

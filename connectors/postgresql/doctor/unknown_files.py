@@ -1,7 +1,7 @@
 """Half-written files: what a server that ended in the midst of a move left in a tablespace, and no catalog knows.
 
 PostgreSQL gives a moved relation a new file and knows it once the move is committed. When the server is killed before,
-the file stays for ever, as large as it got, and on a small fast tablespace that is room which nobody can use.
+the file stays for ever, as large as it got, and takes room that a small fast tablespace cannot spare.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ OLDER_THAN_SECONDS = 3600.0
 
 
 def unknown_files(session: ReadSession) -> tuple[Finding, ...]:
-    """A finding for each tablespace that has such files, or the one that there are none or that nobody may look.
+    """A finding for each tablespace that has such files, or one that there are none, or that this login may not look.
 
     Raises:
         ConnectorError: the server did not answer.

@@ -48,7 +48,7 @@ class PostgresqlMover(Closing, Unpausable):
             },
         )
         self._pid = self._session.info.backend_pid
-        self._watching = threading.Lock()  # the second session is used by whoever asks for progress
+        self._watching = threading.Lock()  # the second session serves the threads that ask for progress
         self._watch = ReadSession(settings, name="hotplace progress")
         self._idle = threading.Event()
         self._idle.set()
@@ -122,7 +122,7 @@ class PostgresqlMover(Closing, Unpausable):
             self._watch.close()
 
     def _send(self, statement: str, doing: str, limit_seconds: float) -> None:
-        """One statement, its failures told apart."""
+        """Send one statement; each kind of failure becomes its own error."""
         started = self._clock.monotonic()
         try:
             self._session.execute(statement.encode())
@@ -137,12 +137,12 @@ class PostgresqlMover(Closing, Unpausable):
         return translate(error, doing)
 
     def _look(self, route: Route) -> Row:
-        """Bytes in the target (None: not told), phase of a build and its share, whether it waits and for whom."""
+        """Bytes in the target (None: unknown), phase of a build and its share, whether it waits and for whom."""
         values = {"pid": self._pid, "space": route.to_space}
         try:
             with self._watching:
                 rows = self._watch.rows(query("progress"), values, doing="looking at progress")
-        except ConnectorError:  # a move must not fail because nobody can see how far it is
+        except ConnectorError:  # a move must not fail because its progress cannot be read
             return UNSEEN
         return rows[0] if rows else UNSEEN
 

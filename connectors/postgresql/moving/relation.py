@@ -30,7 +30,7 @@ class Relation:
     table_oid: int
     table_key: str  # of an index the table that it belongs to, else its own
     table_space: str
-    table_bytes: int  # of its main fork, which an index is built from; an estimate where somebody locks it
+    table_bytes: int  # of its main fork, which an index is built from; an estimate while it is locked
     indexes: int
     bytes: int | None  # None: dropped while we asked
     file: str | None  # relative to the data directory

@@ -133,7 +133,7 @@ def narrow(values: Counts) -> Counts:
 
 
 def _blocks(parts: Parts) -> Iterator[bytearray]:
-    """What has arrived, a block at a time and without the header; whoever reads deletes the whole rows in it.
+    """What has arrived, a block at a time and without the header; the reader deletes the whole rows in it.
 
     Raises:
         ValueError: this is no binary COPY data, or more than its trailer is left at the end.

@@ -1,8 +1,9 @@
 """Every way PostgreSQL has to move a relation to another tablespace, as full statements. Pure.
 
 Tables, partitions and materialized views have one way, ``SET TABLESPACE``: it copies the files under an exclusive
-lock. Indexes have two: ``REINDEX CONCURRENTLY`` builds a new one there while everybody works on, ``SET TABLESPACE``
-copies the old one and is sooner done. Locks and log as measured, and in the manual under ALTER TABLE and REINDEX.
+lock. Indexes have two: ``REINDEX CONCURRENTLY`` builds a new one there without blocking other sessions, ``SET
+TABLESPACE`` copies the old one and is faster. Locks and log as measured, and in the manual under ALTER TABLE and
+REINDEX.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def _refusal(relation: Relation | None, bundle: Bundle, to_space: str) -> NoRout
         (to_space == "pg_global", "shared_space", "pg_global is for shared system catalogs only"),
         (relation.target_oid is None, "no_space", f"there is no tablespace {to_space}"),
         (relation.target_oid == relation.space_oid, "already_there", f"{bundle.key} is already in {to_space}"),
-        (not relation.valid, "invalid_index", f"{bundle.key} is invalid: drop it or build it anew"),
+        (not relation.valid, "invalid_index", f"{bundle.key} is invalid: drop it or rebuild it"),
     )
     return next((NoRoute(code=code, sentence=sentence) for applies, code, sentence in reasons if applies), None)
 
@@ -184,8 +185,8 @@ def _reindex(relation: Relation, bundle: Bundle, to_space: str, settings: Postgr
         bundle=bundle,
         to_space=to_space,
         prologue=_prologue(settings.online_lock_timeout, settings.move_timeout),
-        steps=(words.step(f"build {bundle.key} anew in {to_space}", settings.move_timeout),),
-        undo_steps=(words.undo(f"build {bundle.key} anew in {relation.space}", settings.move_timeout),),
+        steps=(words.step(f"rebuild {bundle.key} in {to_space}", settings.move_timeout),),
+        undo_steps=(words.undo(f"rebuild {bundle.key} in {relation.space}", settings.move_timeout),),
         tidy_steps=tidy_steps_of(relation.schema, relation.name, words.tag),
         tidy_locks="SHARE UPDATE EXCLUSIVE on the table: reads and writes go on; it waits for transactions that use it",
         online=True,
@@ -258,9 +259,10 @@ def _prologue(lock_seconds: float, move_seconds: float) -> tuple[str, ...]:
 
 
 def _patience(relation: Relation, settings: PostgresqlSettings) -> float:
-    """Seconds to wait for a lock that only autovacuum holds; 0: lock_timeout is long enough, or none would be kind.
+    """Seconds to wait for a lock that only autovacuum holds.
 
-    The server cancels an autovacuum worker for whoever has waited for deadlock_timeout (the manual, 25.1.6).
+    The server cancels an autovacuum worker in favour of a session that has waited for deadlock_timeout (the manual,
+    25.1.6). 0: lock_timeout is long enough for that, or deadlock_timeout so long that others would be blocked.
     """
     if settings.lock_timeout > relation.deadlock_seconds or relation.deadlock_seconds > MOST_PATIENCE_SECONDS:
         return 0.0

@@ -29,7 +29,7 @@ _BY_STATE: dict[str, tuple[type[ConnectorError], str]] = {
     "57P03": (CannotConnect, "The server is starting or shutting down; wait."),
     "55P03": (
         LockNotObtained,
-        "Somebody uses the object; tried again later. Autovacuum gives way if lock_timeout exceeds deadlock_timeout.",
+        "The object is in use; tried again later. Autovacuum gives way if lock_timeout exceeds deadlock_timeout.",
     ),
     "40P01": (LockNotObtained, "A deadlock was resolved against this statement; it is tried again later."),
     "53100": (SpaceFull, "Make room in the target, or choose another space."),
@@ -44,7 +44,7 @@ _ENDED_BY_SERVER = frozenset({"57P01", "57P02", "57P04", "57P05"})  # shutdown, 
 
 
 def connection_broke(error: psycopg.Error, connection: psycopg.Connection) -> bool:
-    """Whether the session itself is gone, so that nobody knows what became of its statement."""
+    """Whether the session itself is gone, so that the outcome of its statement is unknown."""
     state = error.sqlstate or ""
     return connection.closed or state in _ENDED_BY_SERVER or state.startswith("08")
 
@@ -64,7 +64,7 @@ def translate(error: psycopg.Error, doing: str) -> ConnectorError:
 
 
 def cancellation_error(doing: str, *, by_us: bool, after_seconds: float, limit_seconds: float) -> ConnectorError:
-    """Tell the three causes of SQLSTATE 57014 apart: our own cancel, the time-out we set, somebody else's cancel."""
+    """Distinguish the three causes of SQLSTATE 57014: our own cancel, the time-out we set, another session's cancel."""
     if by_us:
         return Interrupted(f"{doing}: cancelled on request", native_code=QUERY_CANCELED)
     if limit_seconds and after_seconds >= 0.98 * limit_seconds:
@@ -74,7 +74,7 @@ def cancellation_error(doing: str, *, by_us: bool, after_seconds: float, limit_s
             native_code=QUERY_CANCELED,
         )
     return Interrupted(
-        f"{doing}: cancelled by somebody else after {format_seconds(after_seconds)}",
+        f"{doing}: cancelled by another session after {format_seconds(after_seconds)}",
         advice="Ask who cancelled it before trying again.",
         native_code=QUERY_CANCELED,
     )

@@ -8,5 +8,5 @@ from importlib.resources import files
 
 @cache
 def query(name: str) -> bytes:
-    """The text of ``sql/<name>.sql``, ready for psycopg (bytes, so that nobody is tempted to format it)."""
+    """The text of ``sql/<name>.sql``, ready for psycopg (bytes, which invite no formatting)."""
     return (files("connectors.postgresql") / "sql" / f"{name}.sql").read_bytes()

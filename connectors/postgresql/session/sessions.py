@@ -33,10 +33,10 @@ OF_EVERY_SESSION = {
     "tcp_keepalives_idle": "60",
     "tcp_keepalives_interval": "10",
     "tcp_keepalives_count": "6",
-    "tcp_user_timeout": "120000",  # ms; what was sent and nobody took
+    "tcp_user_timeout": "120000",  # ms; for data that was sent and not acknowledged
 }
 OF_QUERIES = {  # what a DBA or a role sets must not change what a query means
-    "search_path": "pg_catalog, pg_temp",  # nobody's function of the same name is called in place of the server's
+    "search_path": "pg_catalog, pg_temp",  # no user's function can take the place of the server's
     "quote_all_identifiers": "off",  # keys of units are quoted names, and stay the same
 }
 _STATE_IN_TRACE = re.compile(rb'ErrorResponse\t.*? C "([0-9A-Z]{5})"')
@@ -163,7 +163,7 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
 
     @property
     def version(self) -> int:
-        """Of the server, as libpq was told: 160004 is 16.4."""
+        """Of the server, as libpq has it: 160004 is 16.4."""
         return self._open().info.server_version
 
     def _options(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
--- Cumulative figures of the current database, and everything that says whether counters started anew. After a crash all
+-- Cumulative figures of the current database, and everything that shows whether counters were reset. After a crash all
 -- statistics are gone while the postmaster may live on: the archiver's reset time, rarely reset by anybody, shows it.
 -- Reads: pg_stat_database, pg_stat_archiver. Since: 14. Privilege: none. Cost: under a millisecond.
 SELECT s.blks_read::float8,

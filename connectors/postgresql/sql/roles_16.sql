@@ -1,5 +1,5 @@
 -- As roles.sql, of servers whose pg_stat_io knows temporary tables and not the log: the log's times are those of all
--- processes, so nobody says how much of them sessions waited for.
+-- processes, so how much of them sessions waited for is unknown.
 -- Reads: pg_stat_wal, pg_stat_io, pg_stat_database. Since: 16. Privilege: none. Cost: about fifty rows.
 WITH session AS (
     SELECT sum(s.active_time) / 1000.0 AS active_seconds FROM pg_catalog.pg_stat_database AS s)

@@ -1,5 +1,5 @@
 -- Bytes of a few relations now: tables with TOAST, free space map and visibility map, indexes alone. Not of those that
--- somebody holds exclusively: asking would wait for the lock, so the pages that the catalog knows must do.
+-- a session has locked exclusively: asking would wait for the lock, so the pages that the catalog knows must do.
 -- Reads: pg_class, pg_locks, the file system. Since: 14. Privilege: none. Cost: a few system calls a relation.
 SELECT c.oid::bigint,
        CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_locks AS l

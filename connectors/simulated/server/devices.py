@@ -69,7 +69,7 @@ def mean_value(demand: F64, channels: F64, sessions: int, think_seconds: float) 
 def with_background(
     demand: F64, background: F64, taken: F64, channels: F64, sessions: int, think_seconds: float
 ) -> tuple[float, F64]:
-    """``mean_value`` where the stations also do work nobody waits for.
+    """``mean_value`` where the stations also do work in the background.
 
     Args:
         demand: as in ``mean_value``.

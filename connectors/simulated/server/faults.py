@@ -26,11 +26,11 @@ class FaultKind(StrEnum):
 
 WHY = {
     FaultKind.LOST_SAMPLE: "a busy server misses the time limit; the next sample spans the gap and nothing looks cold",
-    FaultKind.COUNTER_RESET: "somebody resets statistics or the server restarts; a counter that fell is no heat",
+    FaultKind.COUNTER_RESET: "statistics are reset or the server restarts; a counter that fell is no heat",
     FaultKind.UNIT_RESET: "an object is rebuilt or reset on its own, the epoch stays; only that unit is not observed",
     FaultKind.SLOW_CATALOG: "a catalog with many objects answers late; sampling and moves must not wait for it",
     FaultKind.LOCK_NOT_OBTAINED: "a long transaction holds the table; nothing changed, trying later may succeed",
-    FaultKind.SPACE_FULL: "somebody else filled the target since the plan; nothing changed, trying again is no use",
+    FaultKind.SPACE_FULL: "the target was filled since the plan; nothing changed, a retry does not help",
     FaultKind.BROKEN_BEFORE: "the session died and the statement was rolled back; only the catalog can tell",
     FaultKind.BROKEN_AFTER: "the session died after the commit; repeating it blindly would be wrong",
 }

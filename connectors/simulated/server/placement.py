@@ -49,7 +49,7 @@ class Placement:
         self.index()
 
     def index(self) -> None:
-        """Learn anew which row each name stands for."""
+        """Rebuild the map from names to rows."""
         self._rows = {key: row for row, key in enumerate(self.units.keys) if self.units.alive[row]}
 
     def space_row(self, name: str) -> int:
@@ -103,7 +103,7 @@ class Placement:
         """
         row = self.row(move.key)
         if row is None:
-            raise ObjectGone(f"{move.key} does not exist", advice="It was dropped or renamed; plan anew.")
+            raise ObjectGone(f"{move.key} does not exist", advice="It was dropped or renamed; make a new plan.")
         if WORD.get(UnitKind(self.units.kind[row])) != move.word:
             raise StatementFailed(f"{move.key} is no {move.word}", native_code="WRONG_KIND")
         return self.bundle_rows(row), self.space_row(move.space)
@@ -140,7 +140,7 @@ class Placement:
         An index moved online was rebuilt, so the engine gives it another physical id; its counters go along.
 
         Raises:
-            ObjectGone: somebody dropped the bundle meanwhile.
+            ObjectGone: the bundle was dropped meanwhile.
         """
         move = self.running.pop(token, None)
         if move is None or not bool(self.units.alive[move.rows].all()):
@@ -187,5 +187,5 @@ class Placement:
         units.alive[row] = False
         for move in list(self.running.values()):
             if move.paused and not bool(units.alive[move.rows].all()):
-                self.abandon(move.token)  # nobody waits for it any more
+                self.abandon(move.token)  # no session waits for it any more
         self.index()

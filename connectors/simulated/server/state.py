@@ -14,7 +14,7 @@ from connectors.base import CannotConnect
 
 
 class StateFile:
-    """One file, with a lock file beside it."""
+    """One file, with a lock file next to it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -56,7 +56,7 @@ class StateFile:
             content = json.loads(self.path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise CannotConnect(
-                f"the state file {self.path} cannot be read: {error}", advice="Restore it, or remove it to start anew."
+                f"the state file {self.path} cannot be read: {error}", advice="Restore it, or remove it to start over."
             ) from error
         if not isinstance(content, dict):
             raise CannotConnect(f"{self.path} is no state file", advice="Name another file in `state`.")
@@ -67,16 +67,16 @@ class StateFile:
         self._seen = self._stamp()
 
     def write(self, content: dict[str, Any]) -> None:
-        """Replace the file at once: whoever reads sees the old or the new one.
+        """Replace the file atomically: a reader sees the old or the new one.
 
         Raises:
             CannotConnect: the folder does not let us.
         """
-        beside = self.path.with_name(self.path.name + ".new")
+        new = self.path.with_name(self.path.name + ".new")
         try:
             os.pwrite(self._lock_handle, b"%020d" % (self._serial() + 1), 0)
-            beside.write_text(json.dumps(content), encoding="utf-8")
-            beside.replace(self.path)
+            new.write_text(json.dumps(content), encoding="utf-8")
+            new.replace(self.path)
         except OSError as error:
             raise CannotConnect(
                 f"cannot write the state file {self.path}: {error.strerror}", advice="Check its folder and its room."

@@ -40,7 +40,7 @@ def pages_per_transaction(units: Units, pool_bytes: float) -> F64:
 
 
 def copy_seconds(placement: Placement, move: Running) -> float:
-    """Virtual seconds the copy takes: the slower device of the two, of which it gets its share."""
+    """Virtual seconds the copy takes: that of the slower device of the two, at the share that the copy gets."""
     sources = {int(placement.units.space[row]) for row in move.rows}
     devices = [placement.spaces[row].device for row in sources | {move.to_space}]
     return move.total_bytes / (COPY_SHARE * min(device.bytes_per_second for device in devices))
