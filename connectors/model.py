@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from connectors.containers import Container
 from connectors.move_effects import FollowUp, Kept, Locked, LogVolume, Transfer
+from connectors.operations import Operation
 from connectors.storage_io import RoleFigures, SpaceFigures
 
 F64 = NDArray[np.float64]
@@ -245,6 +246,7 @@ class Step:
     resume_sql: str = ""  # goes on with it
     timeout_seconds: float = 0.0  # 0: none but the session's own
     variants: tuple[str, ...] = ()  # the same for other names that the engine may give; sent in place of sql
+    operation: Operation | None = None  # None: its connector asks nothing of it, or stored before steps had one
 
     def __post_init__(self) -> None:
         if not self.sql.strip():

@@ -15,7 +15,8 @@ from connectors.db2.reading.catalog import pages_of
 from connectors.db2.reading.storage import Storage, TableSpace, _Live, _room, _space, lies_under
 from connectors.db2.reading.tables import protocol_of
 from connectors.db2.routes.space_move import Instance, space_route
-from connectors.db2.routes.statements import Homes, Phase, SpaceChange
+from connectors.db2.routes.operations import Phase, SpaceChange
+from connectors.db2.routes.statements import Homes
 from connectors.db2.session.server import Server, unpack_version
 from connectors.model import Home, Route
 from tests.db2.facts import SETTINGS, SPACE, STORAGE, bundle, space
@@ -99,7 +100,7 @@ def route() -> Route:
     return made
 
 
-TO_FAST = SpaceChange("TS_SLOW", "", "FAST")
+TO_FAST = SpaceChange("TS_SLOW", "FAST")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,7 @@ def test_where_a_table_space_is(facts: TableSpace, home: Home) -> None:
     assert space_home(STORAGE, facts, route(), TO_FAST) is home
 
 
-SWAP = SpaceChange("TS_SLOW", "", add=("/ssd/a", "/ssd/b"), drop=("/hdd/a", "/hdd/b"))
+SWAP = SpaceChange("TS_SLOW", add=("/ssd/a", "/ssd/b"), drop=("/hdd/a", "/hdd/b"))
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ def test_where_containers_of_its_own_are(containers: tuple[str, ...], home: Home
     assert space_home(STORAGE, space(automatic=False, group="", containers=containers), route(), SWAP) is home
 
 
-CONVERT = SpaceChange("TS_SLOW", "", "FAST", converts=True)
+CONVERT = SpaceChange("TS_SLOW", "FAST", converts=True)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from connectors.db2.reading.sizes import loading
 from connectors.db2.reading.storage import AT_REST, Storage, TableSpace, lies_under, read_storage
 from connectors.db2.reading.tables import MoveProtocol, TableFacts, find_table_of, read_protocol
 from connectors.db2.routes.dependents import changes
-from connectors.db2.routes.statements import CANCEL, SpaceChange, change_of, phase_of
+from connectors.db2.routes.operations import SpaceChange, change_of, phase_of
+from connectors.db2.routes.statements import CANCEL
 from connectors.db2.session.sessions import ReadSession
 from connectors.model import Home, Inspection, Route, Step
 
@@ -36,7 +37,7 @@ def inspect(
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    change = change_of(route.steps[0].sql) if route.steps else None
+    change = change_of(route.steps[0]) if route.steps else None
     if change is not None:
         return inspect_space(session, route, change, shared=shared)
     return inspect_table(session, route, shared=shared, folders=folders)
@@ -85,7 +86,7 @@ def would_move_back(table: TableFacts, parts: frozenset[Part], route: Route) -> 
 
     INIT names the table spaces of data, indexes and LOBs, all three, as they were when the route was made.
     """
-    phase = phase_of(route.steps[0].sql)
+    phase = phase_of(route.steps[0])
     if phase is None or phase.operation != "INIT":
         return ""
     others = (
@@ -103,7 +104,7 @@ def would_move_back(table: TableFacts, parts: frozenset[Part], route: Route) -> 
 
 def would_go_astray(storage: Storage, route: Route) -> str:
     """Whether the table space that was to take the bundle has itself moved away from where the bundle is to go."""
-    phase = phase_of(route.steps[0].sql)
+    phase = phase_of(route.steps[0])
     if phase is None or not route.joins:
         return ""
     lands = storage.space_named(whole_of(route.joins))
@@ -121,7 +122,7 @@ def leftovers_of(route: Route, protocol: MoveProtocol) -> tuple[Step, ...]:
 
 def tidy_for(route: Route, operation: str) -> tuple[Step, ...]:
     """The tidy step of the route that calls that operation."""
-    calls = ((step, phase_of(step.sql)) for step in route.tidy_steps)
+    calls = ((step, phase_of(step)) for step in route.tidy_steps)
     return tuple(step for step, phase in calls if phase is not None and phase.operation == operation)
 
 

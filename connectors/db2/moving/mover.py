@@ -24,7 +24,8 @@ from connectors.db2.reading.storage import read_storage
 from connectors.db2.reading.table_state import with_condition
 from connectors.db2.reading.tables import MoveProtocol, TableFacts, find_table, read_protocol
 from connectors.db2.routes.restrictions import refusal
-from connectors.db2.routes.statements import CANCEL, Homes, Phase, change_of, phase_of
+from connectors.db2.routes.operations import Phase, change_of, phase_of
+from connectors.db2.routes.statements import CANCEL, Homes
 from connectors.db2.routes.table_room import Room, free_in, spaces_without_room
 from connectors.db2.session.errors import diagnose, outcome_unknown, translate
 from connectors.db2.session.sessions import (
@@ -78,7 +79,7 @@ class Db2Mover(Closing):
     def execute(self, step: Step) -> None:
         """Run one step to its end: a phase, or a change of a table space with the rebalance that follows."""
         with self._working(step):
-            phase, change = phase_of(step.sql), change_of(step.sql)
+            phase, change = phase_of(step), change_of(step)
             if phase is not None:
                 self._run_phase(step, phase)
             elif change is not None:
@@ -88,7 +89,7 @@ class Db2Mover(Closing):
 
     def resume(self, step: Step) -> None:
         """Let a suspended rebalance go on, and stay until it has ended; one that goes on already is only watched."""
-        change = change_of(step.sql)
+        change = change_of(step)
         if change is None or not step.pausable:
             raise StatementFailed(f"{step.purpose}: only a rebalance can be held and gone on with")
         with self._working(step):
@@ -97,7 +98,7 @@ class Db2Mover(Closing):
     def pause(self) -> bool:
         """Suspend the rebalance of the running step; False while there is none. Safe from another thread."""
         step = self._running
-        change = None if step is None else change_of(step.sql)
+        change = None if step is None else change_of(step)
         if step is None or change is None or not step.pausable:
             return False
         with self._asking:

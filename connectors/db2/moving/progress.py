@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from connectors.db2.moving.inspection import read_rebalance
 from connectors.db2.reading.tables import MoveProtocol, read_protocol
-from connectors.db2.routes.statements import Phase, change_of, phase_of
+from connectors.db2.routes.operations import Phase, change_of, phase_of
 from connectors.db2.session.sessions import ReadSession
 from connectors.model import Progress, Route, Step
 
@@ -19,14 +19,14 @@ def progress_of(session: ReadSession, route: Route, step: Step) -> Progress | No
         ConnectorError: a subclass that says what may be done.
     """
     total = max(1, route.bundle.size_bytes)
-    change = change_of(step.sql)
+    change = change_of(step)
     if change is not None:
         state = read_rebalance(session, change.space)
         share = state.done_extents / state.extents if state.extents else 0.0
         how = "suspended" if state.suspended else "rebalancing"
         sentence = f"{how}: {change.space} to {route.to_space}, {state.done_extents} of {state.extents} extents"
         return Progress(done_bytes=round(total * share), total_bytes=total, sentence=sentence)
-    phase = phase_of(step.sql)
+    phase = phase_of(step)
     if phase is None:
         return None
     protocol = read_protocol(session, phase.schema, phase.table)

@@ -10,7 +10,7 @@ from typing import TypeVar
 from connectors.base import CannotConnect, Clock, LockNotObtained, ObjectGone, OutcomeUnknown, Paused, StatementFailed
 from connectors.db2.moving.inspection import Rebalance, is_moving, read_rebalance, space_arrived
 from connectors.db2.reading.storage import Storage, TableSpace, read_storage
-from connectors.db2.routes.statements import SpaceChange
+from connectors.db2.routes.operations import SpaceChange
 from connectors.db2.session.sessions import ReadSession
 from connectors.db2.settings import Db2Settings
 from connectors.formatting import format_seconds

@@ -14,8 +14,10 @@ from pathlib import PurePosixPath
 from connectors.containers import ByHand, Container
 from connectors.db2.reading.names import identifier, literal
 from connectors.db2.reading.storage import AT_REST, NEVER_TOUCHED, Group, Storage, TableSpace
+from connectors.db2.routes.operations import SpaceChange
 from connectors.db2.routes.space_move import Instance, route_by_rebalance
 from connectors.db2.routes.statements import (
+    Statement,
     Tagged,
     add_container,
     drop_container,
@@ -113,8 +115,20 @@ def _by_hand(space: TableSpace, path: str, server: Instance) -> ByHand | None:
 def _drop(space: TableSpace, bundle: Bundle, settings: Db2Settings) -> Route:
     path, name = bundle.container, space.name
     words = Tagged(
-        there=((drop_container(name, path), f"take {path} out of table space {name}"),),
-        back=((add_container(name, path, space.container_pages[path]), f"give {path} back to table space {name}"),),
+        there=(
+            Statement(
+                drop_container(name, path),
+                f"take {path} out of table space {name}",
+                SpaceChange(name, drop=(path,)).as_operation(),
+            ),
+        ),
+        back=(
+            Statement(
+                add_container(name, path, space.container_pages[path]),
+                f"give {path} back to table space {name}",
+                SpaceChange(name, add=(path,)).as_operation(),
+            ),
+        ),
         seconds=settings.move_timeout,
     )
     notes = (

@@ -7,7 +7,16 @@ from dataclasses import dataclass, replace
 
 from connectors.db2.reading.names import identifier
 from connectors.db2.reading.storage import AT_REST, NEVER_TOUCHED, Group, Storage, TableSpace
-from connectors.db2.routes.statements import Tagged, rebalance, reduce_space, swap_containers, to_automatic, using_group
+from connectors.db2.routes.operations import SpaceChange
+from connectors.db2.routes.statements import (
+    Statement,
+    Tagged,
+    rebalance,
+    reduce_space,
+    swap_containers,
+    to_automatic,
+    using_group,
+)
 from connectors.db2.routes.table_move import lock_timeout
 from connectors.db2.routes.written import packages_to_rebind, rebinds, redirected_restore, temporary_space
 from connectors.db2.settings import Db2Settings
@@ -139,32 +148,32 @@ def _swap(space: TableSpace, name: str, folder: str, bundle: Bundle, settings: D
     old = tuple((path, space.container_pages[path]) for path in space.containers)
     new = tuple((f"{folder.rstrip('/')}/{space.name}.{at}", pages) for at, (_, pages) in enumerate(old))
     words = Tagged(
-        there=(
-            (
-                swap_containers(space.name, new, [path for path, _ in old]),
-                f"give table space {space.name} files in {folder} and take its old ones away",
-            ),
-        ),
-        back=(
-            (
-                swap_containers(space.name, old, [path for path, _ in new]),
-                f"give table space {space.name} its old files back",
-            ),
-        ),
+        there=(_swap_files(space, new, old, f"give table space {space.name} files in {folder} and take its old ones away"),),
+        back=(_swap_files(space, old, new, f"give table space {space.name} its old files back"),),
         seconds=settings.move_timeout,
     )
     return route_by_rebalance("swap containers", words, space, name, bundle, settings, _common_notes(space))
+
+
+Files = tuple[tuple[str, int], ...]  # path and pages of each
+
+
+def _swap_files(space: TableSpace, add: Files, drop: Files, purpose: str) -> Statement:
+    removed = tuple(path for path, _ in drop)
+    change = SpaceChange(space.name, add=tuple(path for path, _ in add), drop=removed)
+    return Statement(swap_containers(space.name, add, removed), purpose, change.as_operation())
 
 
 def _convert(space: TableSpace, group: Group, bundle: Bundle, settings: Db2Settings) -> Route:
     """Out of containers of its own into automatic storage: for good."""
     words = Tagged(
         there=(
-            (
+            Statement(
                 to_automatic(space.name, group.name),
                 f"give table space {space.name} to storage group {group.name}, for good",
+                SpaceChange(space.name, group.name, converts=True).as_operation(),
             ),
-            (rebalance(space.name), f"copy the extents of {space.name}"),
+            _rebalance(space, f"copy the extents of {space.name}"),
         ),
         back=(),
         seconds=settings.move_timeout,
@@ -210,15 +219,14 @@ def route_by_rebalance(
 
 
 def _using_group(space: TableSpace, group: Group, bundle: Bundle, settings: Db2Settings) -> Route:
-    back = using_group(space.name, space.group)
     words = Tagged(
         there=(
-            (using_group(space.name, group.name), f"give table space {space.name} to storage group {group.name}"),
-            (rebalance(space.name), f"copy the extents of {space.name}, unless that goes on by itself"),
+            _use_group(space, group.name, f"give table space {space.name} to storage group {group.name}"),
+            _rebalance(space, f"copy the extents of {space.name}, unless Db2 has already begun to"),
         ),
         back=(
-            (back, f"give table space {space.name} back to storage group {space.group}"),
-            (rebalance(space.name), f"copy the extents of {space.name} back, unless that goes on by itself"),
+            _use_group(space, space.group, f"give table space {space.name} back to storage group {space.group}"),
+            _rebalance(space, f"copy the extents of {space.name} back, unless Db2 has already begun to"),
         ),
         seconds=settings.move_timeout,
     )
@@ -232,6 +240,14 @@ def _using_group(space: TableSpace, group: Group, bundle: Bundle, settings: Db2S
         notes.append(f"afterwards {reduce_space(space.name)} gives back what it has allocated and does not use")
     notes.append(_said_speed(group))
     return route_by_rebalance("using stogroup", words, space, group.name, bundle, settings, tuple(notes))
+
+
+def _use_group(space: TableSpace, group: str, purpose: str) -> Statement:
+    return Statement(using_group(space.name, group), purpose, SpaceChange(space.name, group).as_operation())
+
+
+def _rebalance(space: TableSpace, purpose: str) -> Statement:
+    return Statement(rebalance(space.name), purpose, SpaceChange(space.name).as_operation())
 
 
 def _pausable(words: Tagged, step: Step, space: str) -> Step:
@@ -248,8 +264,12 @@ def _give_up(words: Tagged, space: TableSpace) -> tuple[Step, ...]:
 
     A conversion has no way back; it can only be brought to its end.
     """
-    on = (rebalance(space.name, "RESUME"), f"let the rebalance of {space.name} end, before it can go back")
-    return words.tidy(on, *words.back)
+    resume = Statement(
+        rebalance(space.name, "RESUME"),
+        f"let the rebalance of {space.name} end, before it can go back",
+        SpaceChange(space.name, resumes=True).as_operation(),
+    )
+    return words.tidy(resume, *words.back)
 
 
 def _common_notes(space: TableSpace) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The statements of every move, written and recognised. Pure.
+"""SQL of every move, and its steps. Pure.
 
 The tag comment stands at the end: the CLI driver looks at the first word to see whether it is a CALL.
 """
@@ -6,25 +6,17 @@ The tag comment stands at the end: the CLI driver looks at the first word to see
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from connectors.db2.reading.names import identifier, literal
 from connectors.model import Step
+from connectors.operations import Operation
 
 PHASES = ("INIT", "COPY", "REPLAY", "SWAP", "CLEANUP")
 CANCEL = "CANCEL"
 PROCEDURE = "SYSPROC.ADMIN_MOVE_TABLE"
 KEEP = "KEEP"
-_LITERAL = r"'((?:[^']|'')*)'"
-_CALL = re.compile(rf"CALL SYSPROC\.ADMIN_MOVE_TABLE\({','.join([_LITERAL] * 11)}\)", re.DOTALL)
-_ALTER = re.compile(r'ALTER TABLESPACE "((?:[^"]|"")+)" (.+?)(?: /\* hotplace |$)', re.DOTALL)
-_GROUP = re.compile(r'(MANAGED BY AUTOMATIC STORAGE )?USING STOGROUP "((?:[^"]|"")+)"')
-_SWAP = re.compile(r"ADD \((?P<add>.+)\) DROP \((?P<drop>.+)\)", re.DOTALL)
-_ONE_IN = re.compile(rf"ADD \((FILE {_LITERAL} \d+)\)")
-_ONE_OUT = re.compile(rf"DROP \((FILE {_LITERAL})\)")
-_FILE = re.compile(rf"FILE {_LITERAL}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,35 +29,12 @@ class Homes:
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
-    """One call of ADMIN_MOVE_TABLE."""
+class Statement:
+    """A statement of a move with its purpose and what it does."""
 
-    schema: str
-    table: str
-    homes: Homes  # empty but for INIT
-    operation: str
-
-
-@dataclass(frozen=True, slots=True)
-class SpaceChange:
-    """One ALTER TABLESPACE."""
-
-    space: str
-    clause: str
-    group: str = ""  # that it names, "" where it names none
-    converts: bool = False  # out of DMS into automatic storage
-    add: tuple[str, ...] = ()  # files of its own
-    drop: tuple[str, ...] = ()
-
-    @property
-    def of_one(self) -> bool:
-        """Whether it takes a container out or puts one in, and leaves the others."""
-        return bool(self.add) != bool(self.drop)
-
-    @property
-    def resumes(self) -> bool:
-        """Whether it lets a suspended rebalance go on."""
-        return self.clause == "REBALANCE RESUME"
+    sql: str
+    purpose: str
+    operation: Operation
 
 
 def move_table(schema: str, table: str, homes: Homes | None, options: str, operation: str) -> str:
@@ -136,72 +105,41 @@ def reduce_space(space: str) -> str:
     return f"ALTER TABLESPACE {identifier(space)} REDUCE MAX"
 
 
-def phase_of(sql: str) -> Phase | None:
-    """The call that the statement is, None when it is something else."""
-    found = _CALL.match(sql)
-    if found is None:
-        return None
-    schema, table, data, index, lob, *_, operation = (text.replace("''", "'") for text in found.groups())
-    return Phase(schema, table, Homes(data, index, lob), operation)
-
-
-def change_of(sql: str) -> SpaceChange | None:
-    """The ALTER TABLESPACE that the statement is, None when it is something else."""
-    found = _ALTER.match(sql)
-    if found is None:
-        return None
-    clause, name = found[2].strip(), found[1].replace('""', '"')
-    swap = _SWAP.fullmatch(clause)
-    if swap is not None:
-        return SpaceChange(name, clause, add=_files(swap["add"]), drop=_files(swap["drop"]))
-    one_in, one_out = _ONE_IN.fullmatch(clause), _ONE_OUT.fullmatch(clause)
-    if one_in is not None or one_out is not None:
-        added, dropped = (_files(found[1]) if found else () for found in (one_in, one_out))
-        return SpaceChange(name, clause, add=added, drop=dropped)
-    group = _GROUP.fullmatch(clause)
-    if group is not None:
-        return SpaceChange(name, clause, group[2].replace('""', '"'), converts=group[1] is not None)
-    return SpaceChange(name, clause)
-
-
-def _files(listed: str) -> tuple[str, ...]:
-    """Paths of a list of containers."""
-    return tuple(path.replace("''", "'") for path in _FILE.findall(listed))
-
-
 @dataclass(frozen=True, slots=True)
 class Tagged:
     """Statements of one move, tagged with a digest of all of them: a plan made twice is the same plan."""
 
-    there: Sequence[tuple[str, str]]  # statement, purpose
-    back: Sequence[tuple[str, str]]
+    there: Sequence[Statement]
+    back: Sequence[Statement]
     seconds: float
 
     @property
     def digest(self) -> str:
         """Eight hexadecimal digits."""
-        text = ";".join(statement for statement, _ in (*self.there, *self.back))
+        text = ";".join(statement.sql for statement in (*self.there, *self.back))
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
     def steps(self) -> tuple[Step, ...]:
         """The way there."""
-        return tuple(
-            Step(sql=self.tag(statement, f"step {at}"), purpose=purpose, timeout_seconds=self.seconds)
-            for at, (statement, purpose) in enumerate(self.there, start=1)
-        )
+        return self._steps("step", self.there)
 
     def undo_steps(self) -> tuple[Step, ...]:
         """The way back."""
-        return tuple(
-            Step(sql=self.tag(statement, f"undo {at}"), purpose=purpose, timeout_seconds=self.seconds)
-            for at, (statement, purpose) in enumerate(self.back, start=1)
-        )
+        return self._steps("undo", self.back)
 
-    def tidy(self, *statements: tuple[str, str]) -> tuple[Step, ...]:
-        """What removes the rest of an interrupted run, each a statement and its purpose."""
+    def tidy(self, *statements: Statement) -> tuple[Step, ...]:
+        """Steps that remove what an interrupted run leaves."""
+        return self._steps("tidy", statements)
+
+    def _steps(self, word: str, statements: Sequence[Statement]) -> tuple[Step, ...]:
         return tuple(
-            Step(sql=self.tag(statement, f"tidy {at}"), purpose=purpose, timeout_seconds=self.seconds)
-            for at, (statement, purpose) in enumerate(statements, start=1)
+            Step(
+                sql=self.tag(statement.sql, f"{word} {at}"),
+                purpose=statement.purpose,
+                timeout_seconds=self.seconds,
+                operation=statement.operation,
+            )
+            for at, statement in enumerate(statements, start=1)
         )
 
     def tag(self, statement: str, what: str) -> str:

@@ -11,7 +11,8 @@ from connectors.db2.reading.storage import NEVER_TOUCHED, TableSpace
 from connectors.db2.reading.tables import TableFacts
 from connectors.db2.routes.dependents import belongings
 from connectors.db2.routes.restrictions import refusal, remarks, written_name
-from connectors.db2.routes.statements import CANCEL, KEEP, PHASES, Homes, Tagged, move_table, reduce_space
+from connectors.db2.routes.operations import Phase
+from connectors.db2.routes.statements import CANCEL, KEEP, PHASES, Homes, Statement, Tagged, move_table, reduce_space
 from connectors.db2.routes.table_room import (
     TOOLS,
     TOOLS_NEEDED,
@@ -102,8 +103,8 @@ def _route(
         back=_phases(table, now, settings),
         seconds=settings.move_timeout,
     )
-    cancel = move_table(table.schema, table.name, None, "", CANCEL)
-    clean_up = move_table(table.schema, table.name, None, "", PHASES[-1])
+    cancel = _call(table, CANCEL, f"cancel the unfinished move of {bundle.key}")
+    clean_up = _call(table, PHASES[-1], f"drop what the finished move of {bundle.key} has left")
     return Route(
         name="admin_move_table",
         bundle=bundle,
@@ -111,10 +112,7 @@ def _route(
         prologue=(lock_timeout(settings),),
         steps=words.steps(),
         undo_steps=words.undo_steps(),
-        tidy_steps=words.tidy(
-            (cancel, f"cancel the unfinished move of {bundle.key}"),
-            (clean_up, f"drop what the finished move of {bundle.key} has left"),
-        ),
+        tidy_steps=words.tidy(cancel, clean_up),
         tidy_locks="exclusive on the table for the moment in which its triggers are dropped",
         online=not table.column_organised,
         locks="exclusive on the table for the moment of SWAP; triggers slow its writers until then",
@@ -143,24 +141,21 @@ def lock_timeout(settings: Db2Settings) -> str:
     return f"SET CURRENT LOCK TIMEOUT {max(1, round(settings.lock_timeout))}"
 
 
-def _phases(table: TableFacts, homes: Homes, settings: Db2Settings) -> tuple[tuple[str, str], ...]:
+def _phases(table: TableFacts, homes: Homes, settings: Db2Settings) -> tuple[Statement, ...]:
     options = [KEEP] if settings.keep_original else []
     if table.column_organised:
         options += ["ALLOW_READ_ACCESS", "COPY_USE_LOAD"]  # the only way of column-organised tables
     name = written_name(table)
-    return tuple(
-        (
-            move_table(
-                table.schema,
-                table.name,
-                homes if phase == "INIT" else None,
-                ",".join(options) if phase == "INIT" else "",
-                phase,
-            ),
-            f"{_PURPOSES[phase]} {name}",
-        )
-        for phase in PHASES
+    first, *later = (f"{_PURPOSES[phase]} {name}" for phase in PHASES)
+    return (
+        _call(table, PHASES[0], first, homes, ",".join(options)),
+        *(_call(table, phase, purpose) for phase, purpose in zip(PHASES[1:], later, strict=True)),
     )
+
+
+def _call(table: TableFacts, phase: str, purpose: str, homes: Homes | None = None, options: str = "") -> Statement:
+    call = Phase(table.schema, table.name, homes or Homes("", "", ""), phase)
+    return Statement(move_table(table.schema, table.name, homes, options, phase), purpose, call.as_operation())
 
 
 def _notes(table: TableFacts, bundle: Bundle, source: TableSpace, settings: Db2Settings) -> tuple[str, ...]:

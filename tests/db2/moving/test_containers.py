@@ -12,8 +12,8 @@ from connectors.containers import ByHand
 from connectors.db2.moving.inspection import space_home
 from connectors.db2.reading.storage import Storage, TableSpace
 from connectors.db2.routes.containers import containers_of, paths_of, route_out
+from connectors.db2.routes.operations import change_of
 from connectors.db2.routes.space_move import Instance
-from connectors.db2.routes.statements import change_of
 from connectors.model import Home, NoRoute, Route, Space
 from tests.db2.facts import SETTINGS, SLOW, STORAGE, bundle, space
 from tests.db2.life import SCHEMA, Life
@@ -63,11 +63,11 @@ def test_containers_share_what_is_used() -> None:
     }  # fmt: skip
 
 
-def test_where_it_is_by_the_statement_alone() -> None:
-    """Before and after, there and back; a broken twin of the statement names no file."""
+def test_where_it_is_by_the_step_alone() -> None:
+    """Before and after, there and back."""
     route = out(B)
     assert isinstance(route, Route)
-    there, back = (change_of(steps[0].sql) for steps in (route.steps, route.undo_steps))
+    there, back = (change_of(steps[0]) for steps in (route.steps, route.undo_steps))
     assert there is not None
     assert back is not None
     assert (there.drop, back.add) == ((B,), (B,))
@@ -77,9 +77,6 @@ def test_where_it_is_by_the_statement_alone() -> None:
     assert space_home(storage, less, route, there) is Home.TARGET
     assert space_home(storage, less, route, back) is Home.SOURCE
     assert space_home(storage, DMS, route, back) is Home.TARGET
-    broken = change_of("ALTER TABLESPACE \"TS_SLOW\" DROP (FILE '/a' 400)")
-    assert broken is not None
-    assert (broken.add, broken.drop) == ((), ())
 
 
 @pytest.mark.parametrize(

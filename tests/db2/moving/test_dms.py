@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from connectors.db2.reading.storage import Storage, TableSpace
+from connectors.db2.routes.operations import SpaceChange, change_of
 from connectors.db2.routes.space_move import Instance, space_route
-from connectors.db2.routes.statements import SpaceChange, change_of
 from connectors.model import NoRoute, Route
 from tests.db2.facts import SETTINGS, STORAGE, bundle, space
 
@@ -65,30 +65,13 @@ def test_golden_conversion() -> None:
     assert "no way back" in found.notes[0]
 
 
-def test_statements_are_read_back() -> None:
-    """What a crash leaves of a route is its statements: they tell where the containers should be."""
-    swap = change_of(route("SSD_FILES").steps[0].sql)
+def test_a_step_says_where_the_containers_go() -> None:
+    """What a crash leaves of a route is its steps: their operations say where the containers should be."""
+    swap = change_of(route("SSD_FILES").steps[0])
     assert swap is not None
     assert (swap.add, swap.drop) == (("/ssd/files/TS_SLOW.0", "/ssd/files/TS_SLOW.1"), tuple(FILES))
-    convert = change_of(route("FAST").steps[0].sql)
-    assert convert == SpaceChange(
-        "TS_SLOW", 'MANAGED BY AUTOMATIC STORAGE USING STOGROUP "FAST"', "FAST", converts=True
-    )
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [
-        "ALTER TABLESPACE \"TS\" ADD (FILE '/a' 1) DROP",  # half of it is no swap
-        'ALTER TABLESPACE "TS" MANAGED BY AUTOMATIC STORAGE USING STOGROUP "G" REBALANCE',
-        'ALTER TABLESPACE "TS" MANAGED BY DATABASE USING STOGROUP "G"',
-    ],
-)
-def test_a_broken_twin_is_neither(broken: str) -> None:
-    """Text that is nearly such a statement names no files and no group."""
-    found = change_of(broken)
-    assert found is not None
-    assert (found.group, found.add, found.drop, found.converts) == ("", (), (), False)
+    convert = change_of(route("FAST").steps[0])
+    assert convert == SpaceChange("TS_SLOW", "FAST", converts=True)
 
 
 @pytest.mark.parametrize(
