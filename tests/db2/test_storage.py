@@ -14,8 +14,8 @@ from connectors.db2.moving.mover import is_done
 from connectors.db2.reading.catalog import pages_of
 from connectors.db2.reading.storage import Storage, TableSpace, _Live, _room, _space, lies_under
 from connectors.db2.reading.tables import protocol_of
-from connectors.db2.routes.space_move import Instance, space_route
 from connectors.db2.routes.operations import Phase, SpaceChange
+from connectors.db2.routes.space_move import Instance, space_route
 from connectors.db2.routes.statements import Homes
 from connectors.db2.session.server import Server, unpack_version
 from connectors.model import Home, Route

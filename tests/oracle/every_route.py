@@ -13,8 +13,8 @@ from connectors.oracle.settings import OracleSettings
 from tests.oracle.made import MIB, SETTINGS, bundle, entry, facts, index, server, standard
 
 FOUR = SETTINGS.model_copy(update={"parallel": 4})
-PART = entry(name='IX REBUILD', part="P1", type="INDEX PARTITION")
-PIECE = index(name='IX REBUILD', part="P1", piece="PARTITION", degree="8")
+PART = entry(name="IX REBUILD", part="P1", type="INDEX PARTITION")
+PIECE = index(name="IX REBUILD", part="P1", piece="PARTITION", degree="8")
 FILES = [
     DataFile(number, "SLOW", f"/hdd/oradata/slow{number}.dbf", 100 * MIB, "ONLINE", "ONLINE") for number in (7, 12)
 ]
@@ -34,7 +34,7 @@ def every_route() -> dict[str, Route]:
         ),
         "files": file_moves.routes_of(FILES, bundle(), "/ssd/oradata", ("/ssd/oradata",), server(), SETTINGS),
     }
-    found = {}
+    found: dict[str, Route] = {}
     for name, routes in several.items():
         assert not isinstance(routes, NoRoute), routes
         found |= {f"{name} {at}": route for at, route in enumerate(routes)}

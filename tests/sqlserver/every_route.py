@@ -24,9 +24,7 @@ def every_route() -> dict[str, Route]:
         "resumable": found(table(index(), IX), NEWEST, resumable="all", maxdop=4, sort_in_tempdb=True),
         "twin": found(table(index(), IX, name=IX_NAME), moved=bundle(IX_NAME.key), resumable="indexes"),
         "heap": found(table(index(HEAP, None, columns=()), index(NONCLUSTERED, "ix"), columns=(ID,))),
-        "lob": found(
-            table(with_lob, columns=(ID, NOTE)), moved=bundle(NAME.key, f"{NAME.key} lob"), lob_moves=True
-        ),
+        "lob": found(table(with_lob, columns=(ID, NOTE)), moved=bundle(NAME.key, f"{NAME.key} lob"), lob_moves=True),
         "partition": found(parted(), moved=bundle(parted().name.key)),
         "switch": _some(test_switching.ask(filled)),
         "empty range": _some(test_switching.ask(empty)),

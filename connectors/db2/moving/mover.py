@@ -23,8 +23,8 @@ from connectors.db2.reading.sizes import bytes_beside
 from connectors.db2.reading.storage import read_storage
 from connectors.db2.reading.table_state import with_condition
 from connectors.db2.reading.tables import MoveProtocol, TableFacts, find_table, read_protocol
-from connectors.db2.routes.restrictions import refusal
 from connectors.db2.routes.operations import Phase, change_of, phase_of
+from connectors.db2.routes.restrictions import refusal
 from connectors.db2.routes.statements import CANCEL, Homes
 from connectors.db2.routes.table_room import Room, free_in, spaces_without_room
 from connectors.db2.session.errors import diagnose, outcome_unknown, translate

@@ -148,7 +148,9 @@ def _swap(space: TableSpace, name: str, folder: str, bundle: Bundle, settings: D
     old = tuple((path, space.container_pages[path]) for path in space.containers)
     new = tuple((f"{folder.rstrip('/')}/{space.name}.{at}", pages) for at, (_, pages) in enumerate(old))
     words = Tagged(
-        there=(_swap_files(space, new, old, f"give table space {space.name} files in {folder} and take its old ones away"),),
+        there=(
+            _swap_files(space, new, old, f"give table space {space.name} files in {folder} and take its old ones away"),
+        ),
         back=(_swap_files(space, old, new, f"give table space {space.name} its old files back"),),
         seconds=settings.move_timeout,
     )

@@ -10,8 +10,8 @@ from connectors.db2.reading.names import Part, parse_key, parts_of
 from connectors.db2.reading.storage import NEVER_TOUCHED, TableSpace
 from connectors.db2.reading.tables import TableFacts
 from connectors.db2.routes.dependents import belongings
-from connectors.db2.routes.restrictions import refusal, remarks, written_name
 from connectors.db2.routes.operations import Phase
+from connectors.db2.routes.restrictions import refusal, remarks, written_name
 from connectors.db2.routes.statements import CANCEL, KEEP, PHASES, Homes, Statement, Tagged, move_table, reduce_space
 from connectors.db2.routes.table_room import (
     TOOLS,

@@ -7,6 +7,8 @@ from connectors.oracle.reading.catalog import Entry, find_entries
 from connectors.oracle.reading.facts import find_indexes, key_now, table_of
 from connectors.oracle.reading.spaces import read_files
 from connectors.oracle.routes import file_moves, statements
+from connectors.oracle.routes.operations import SET_DEGREE, operation_of
+from connectors.oracle.routes.statements import Statement
 from connectors.oracle.session.queries import query
 from connectors.oracle.session.sessions import ReadSession
 
@@ -99,12 +101,18 @@ def _repairs(session: ReadSession, owner: str, table: str, route: Route) -> tupl
     pieces = find_indexes(session, owner, table)
     unusable = [piece for piece in pieces if piece.unusable]
     wanted = [statements.rebuild(piece, None, online=False) for piece in unusable]
-    approved = {step.sql.partition("*/ ")[2]: step for step in route.tidy_steps}
-    tag = _tag(route)
-    degrees = {statements.set_degree(piece) for piece in pieces}
-    restored = [step for text, step in approved.items() if " REBUILD" not in text and text not in degrees]
+    tag, degrees = _tag(route), [statements.set_degree(piece).operation for piece in pieces]
+    restored = [
+        step for step in route.tidy_steps if operation_of(step).name == SET_DEGREE and operation_of(step) not in degrees
+    ]
     repaired = [
-        approved.get(text) or statements.step(tag, "tidy", len(approved) + at, text, "make an unusable index usable", 0)
-        for at, text in enumerate(wanted, start=1)
+        _approved(route, statement)
+        or statements.step(tag, "tidy", len(route.tidy_steps) + at, statement, "make an unusable index usable", 0)
+        for at, statement in enumerate(wanted, start=1)
     ]
     return (*repaired, *restored)
+
+
+def _approved(route: Route, statement: Statement) -> Step | None:
+    """The step of the route that tidies up in the same way."""
+    return next((step for step in route.tidy_steps if operation_of(step) == statement.operation), None)

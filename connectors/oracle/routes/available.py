@@ -15,7 +15,9 @@ from connectors.move_effects import FollowUp, Locked
 from connectors.oracle.reading.facts import Facts, IndexPiece
 from connectors.oracle.routes import statements
 from connectors.oracle.routes.notes import is_rebuildable, log_bytes, notes_of_move, warnings_of
+from connectors.oracle.routes.operations import REBUILD_INDEX
 from connectors.oracle.routes.refusals import refusal_of
+from connectors.oracle.routes.statements import Statement
 from connectors.oracle.routes.written import redefinition
 from connectors.oracle.session.server import Server
 from connectors.oracle.settings import OracleSettings
@@ -131,9 +133,9 @@ class _Maker:
         self,
         *,
         name: str,
-        forward: Sequence[str],
-        reverse: Sequence[str],
-        tidy: Sequence[str],
+        forward: Sequence[Statement],
+        reverse: Sequence[Statement],
+        tidy: Sequence[Statement],
         tidy_bytes: int,
         online: bool,
         locks: str,
@@ -171,17 +173,18 @@ class _Maker:
         by_hand = redefinition(self._facts, self._to_space, self._server, lock_seconds=seconds)
         return (*notes, f"online by hand, watched by a person: {by_hand}") if by_hand else notes
 
-    def _steps(self, tag: str, word: str, sql: Sequence[str], purpose: str) -> tuple[Step, ...]:
+    def _steps(self, tag: str, word: str, sent: Sequence[Statement], purpose: str) -> tuple[Step, ...]:
         """Numbered; every one after the first puts right what the first did to an index."""
         seconds = self._settings.move_timeout
 
-        def purpose_of(ordinal: int, text: str) -> str:
-            what = "rebuild an index" if " REBUILD" in text else "restore the degree of the index"
+        def purpose_of(ordinal: int, statement: Statement) -> str:
+            rebuilds = statement.operation.name == REBUILD_INDEX
+            what = "rebuild an index" if rebuilds else "restore the degree of the index"
             return purpose if ordinal == 1 else f"{purpose}: {what}"
 
         return tuple(
-            statements.step(tag, word, ordinal, text, purpose_of(ordinal, text), seconds)
-            for ordinal, text in enumerate(sql, start=1)
+            statements.step(tag, word, ordinal, statement, purpose_of(ordinal, statement), seconds)
+            for ordinal, statement in enumerate(sent, start=1)
         )
 
     def _locks(self, *, online: bool, blocked: str) -> str:

@@ -15,12 +15,13 @@ from connectors.move_effects import Locked
 from connectors.oracle.reading.names import quote
 from connectors.oracle.reading.spaces import DataFile
 from connectors.oracle.routes import statements
+from connectors.oracle.routes.operations import file_number, moving_file
+from connectors.oracle.routes.statements import Statement
 from connectors.oracle.session.server import Server
 from connectors.oracle.settings import OracleSettings
 
 NAME = "move datafile"  # of the route
 SINCE = (12, 1)
-_NUMBER = re.compile(r"MOVE DATAFILE (\d+) TO '")
 _MANAGED = re.compile(r"o1_mf_.*_\.dbf", re.IGNORECASE)  # a name that Oracle made; nobody may give such a one
 
 
@@ -42,8 +43,8 @@ def routes_of(
         if applies:
             return NoRoute(code=code, sentence=f"{bundle.key}: {why}")
     moving = [file for file in files if file.place != to_place]
-    there = [move_file(file.number, target_of(file, to_place)) for file in moving]
-    back = [move_file(file.number, target_of(file, file.place)) for file in moving]
+    there = [_move(file, to_place) for file in moving]
+    back = [_move(file, file.place) for file in moving]
     tag = statements.tag_of([*there, *back])
     name, seconds = files[0].tablespace, settings.move_timeout
     return (
@@ -77,12 +78,12 @@ def inspect_files(files: Sequence[DataFile], route: Route) -> tuple[Home, str, t
         return Home.TARGET, sentence, ()
     if not wanted & arrived:
         return Home.SOURCE, sentence, ()
-    return Home.SPLIT, sentence, tuple(step for step in route.tidy_steps if _number(step) in arrived)
+    return Home.SPLIT, sentence, tuple(step for step in route.tidy_steps if file_number(step) in arrived)
 
 
 def numbers_of(route: Route) -> tuple[int, ...]:
     """Numbers of the files that the route moves."""
-    return tuple(_number(step) for step in route.steps)
+    return tuple(file_number(step) for step in route.steps)
 
 
 def target_of(file: DataFile, place: str) -> str:
@@ -134,19 +135,17 @@ def move_file(number: int, target: str) -> str:
     return f"ALTER DATABASE MOVE DATAFILE {number} TO '{text_of(target)}'"
 
 
+def _move(file: DataFile, place: str) -> Statement:
+    return Statement(move_file(file.number, target_of(file, place)), moving_file(file.number))
+
+
 def text_of(path: str) -> str:
     """Within a literal; DDL takes no binds."""
     return path.replace("'", "''")
 
 
-def _steps(tag: str, word: str, sql: Sequence[str], purpose: str, seconds: float) -> tuple[Step, ...]:
-    return tuple(statements.step(tag, word, at, text, purpose, seconds) for at, text in enumerate(sql, start=1))
-
-
-def _number(step: Step) -> int:
-    found = _NUMBER.search(step.sql)
-    assert found is not None, f"no file is moved by {step.sql}"
-    return int(found[1])
+def _steps(tag: str, word: str, sent: Sequence[Statement], purpose: str, seconds: float) -> tuple[Step, ...]:
+    return tuple(statements.step(tag, word, at, each, purpose, seconds) for at, each in enumerate(sent, start=1))
 
 
 def _sentence(files: Sequence[DataFile], to_place: str) -> str:

@@ -12,11 +12,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from connectors.model import Route, Step
+from connectors.operations import Operation
 from connectors.oracle.reading.facts import Facts, IndexPiece, LobFacts
 from connectors.oracle.reading.names import quote
+from connectors.oracle.routes.operations import MOVE_TABLE, rebuilding, setting_degree
 from connectors.oracle.settings import OracleSettings
 
 TAG = "/* hotplace move"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement with what it does."""
+
+    sql: str
+    operation: Operation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +60,7 @@ def prologue(settings: OracleSettings) -> tuple[str, ...]:
     )
 
 
-def move(facts: Facts, places: Places, *, online: bool, update_indexes: bool) -> str:
+def move(facts: Facts, places: Places, *, online: bool, update_indexes: bool) -> Statement:
     """``ALTER TABLE ... MOVE`` of a table, partition or index-organised table."""
     words = [f"ALTER TABLE {quote(facts.table_owner, facts.table)} MOVE"]
     if facts.lead.part is not None:
@@ -65,10 +75,10 @@ def move(facts: Facts, places: Places, *, online: bool, update_indexes: bool) ->
         words.append("UPDATE INDEXES")
     if online and facts.lead.part is not None:
         words.append("ONLINE")
-    return " ".join(words)
+    return Statement(" ".join(words), Operation(MOVE_TABLE))
 
 
-def rebuild(piece: IndexPiece, space: str | None, *, online: bool, parallel: int = 1) -> str:
+def rebuild(piece: IndexPiece, space: str | None, *, online: bool, parallel: int = 1) -> Statement:
     """``ALTER INDEX ... REBUILD``, to another tablespace or in place; parallel only with ``set_degree`` after it."""
     words = [f"ALTER INDEX {quote(piece.owner, piece.name)} REBUILD"]
     if piece.part is not None:
@@ -79,14 +89,14 @@ def rebuild(piece: IndexPiece, space: str | None, *, online: bool, parallel: int
         words.append("ONLINE")
     if parallel > 1:
         words.append(f"PARALLEL {parallel}")
-    return " ".join(words)
+    return Statement(" ".join(words), rebuilding(piece, space))
 
 
-def set_degree(piece: IndexPiece) -> str:
+def set_degree(piece: IndexPiece) -> Statement:
     """``ALTER INDEX ... NOPARALLEL`` or ``PARALLEL``: the degree that the index has according to the catalog."""
     degree = (piece.degree or "1").strip()
     clause = "NOPARALLEL" if degree in {"0", "1"} else "PARALLEL" if degree == "DEFAULT" else f"PARALLEL {degree}"
-    return f"ALTER INDEX {quote(piece.owner, piece.name)} {clause}"
+    return Statement(f"ALTER INDEX {quote(piece.owner, piece.name)} {clause}", setting_degree(piece, clause))
 
 
 def part_clause(object_type: str, part: str) -> str:
@@ -94,9 +104,9 @@ def part_clause(object_type: str, part: str) -> str:
     return f"{'SUBPARTITION' if object_type.endswith('SUBPARTITION') else 'PARTITION'} {quote(part)}"
 
 
-def tag_of(statements: Sequence[str]) -> str:
+def tag_of(statements: Sequence[Statement]) -> str:
     """The same for the same statements, so that a plan made twice is the same plan."""
-    return f"{TAG} {hashlib.sha256(';'.join(statements).encode()).hexdigest()[:8]} "
+    return f"{TAG} {hashlib.sha256(';'.join(each.sql for each in statements).encode()).hexdigest()[:8]} "
 
 
 def action_of(route: Route) -> str:
@@ -104,6 +114,11 @@ def action_of(route: Route) -> str:
     return f"move {route.steps[0].sql.removeprefix(TAG).split()[0]}"
 
 
-def step(tag: str, word: str, ordinal: int, statement: str, purpose: str, seconds: float) -> Step:
+def step(tag: str, word: str, ordinal: int, statement: Statement, purpose: str, seconds: float) -> Step:
     """One statement with its tag; ``word`` is step, undo or tidy."""
-    return Step(sql=f"{tag}{word} {ordinal} */ {statement}", purpose=purpose, timeout_seconds=seconds)
+    return Step(
+        sql=f"{tag}{word} {ordinal} */ {statement.sql}",
+        purpose=purpose,
+        timeout_seconds=seconds,
+        operation=statement.operation,
+    )

@@ -7,7 +7,8 @@ from dataclasses import replace
 from connectors.model import Home, Inspection, Route, Step
 from connectors.sqlserver.reading.catalog import read_files
 from connectors.sqlserver.reading.spaces import PAGE, File
-from connectors.sqlserver.routes.file_move import FileRoute, file_route_of, file_step_of
+from connectors.sqlserver.routes.file_move import FileRoute, file_route_of
+from connectors.sqlserver.routes.operations import file_step_of
 from connectors.sqlserver.session.sessions import ReadSession
 
 EMPTY_PAGES = 64  # a file without rows has pages of its own: header, PFS, GAM, SGAM and the like
@@ -80,4 +81,4 @@ def _sentence(files: FileRoute, own: list[File], *, held: bool) -> str:
 def _leftovers(route: Route, own: list[File]) -> tuple[Step, ...]:
     """What brings everything back: the new files emptied and removed."""
     names = {file.name for file in own}
-    return tuple(s for s in route.tidy_steps if (found := file_step_of(s.sql)) is not None and found.file in names)
+    return tuple(s for s in route.tidy_steps if (found := file_step_of(s)) is not None and found.file in names)

@@ -12,11 +12,17 @@ from connectors.sqlserver.reading.keys import name_of
 from connectors.sqlserver.routes.available import tag_of
 from connectors.sqlserver.routes.file_move import file_route_of
 from connectors.sqlserver.routes.file_removal import inspect_container
-from connectors.sqlserver.routes.switch_ddl import dropped_table
+from connectors.sqlserver.routes.operations import (
+    ABORT_BUILD,
+    DROP_FUNCTION,
+    DROP_INDEX,
+    DROP_SCHEME,
+    DROP_TABLE,
+    dropped_table,
+    operation_of,
+)
 from connectors.sqlserver.routes.ways import PREFIX
 from connectors.sqlserver.session.sessions import ReadSession
-
-VERBS = ("DROP TABLE", "DROP INDEX", "DROP PARTITION SCHEME", "DROP PARTITION FUNCTION", "ALTER INDEX")
 
 
 def inspect(session: ReadSession, route: Route) -> Inspection:
@@ -89,7 +95,7 @@ def _leftovers(
     """Those tidy steps of the route whose object is there and should not be."""
     if not route.tidy_steps:
         return ()
-    if any(_verb(step) == "DROP TABLE" for step in route.tidy_steps):
+    if any(operation_of(step).name == DROP_TABLE for step in route.tidy_steps):
         return _tables(session, route, home)
     made = PREFIX + tag_of(route).split()[-1]
     functions = {row[0] for row in session.rows("leftovers", doing="looking for temporary partition functions")}
@@ -98,14 +104,14 @@ def _leftovers(
     on_scheme = any(index.space_id == spaces[made].number for d in present for index in d.indexes if made in spaces)
     function = made in functions
     there = {
-        "DROP INDEX": made in indexes,
-        "DROP PARTITION SCHEME": made in spaces,
-        "DROP PARTITION FUNCTION": function,
-        "ALTER INDEX": held,
+        DROP_INDEX: made in indexes,
+        DROP_SCHEME: made in spaces,
+        DROP_FUNCTION: function,
+        ABORT_BUILD: held,
     }
     if on_scheme and not function:
         return ()  # one partition was moved: the scheme is where its index lives now
-    return tuple(step for step in route.tidy_steps if there.get(_verb(step), on_scheme))
+    return tuple(step for step in route.tidy_steps if there.get(operation_of(step).name, on_scheme))
 
 
 def _tables(session: ReadSession, route: Route, home: Home) -> tuple[Step, ...]:
@@ -116,12 +122,7 @@ def _tables(session: ReadSession, route: Route, home: Home) -> tuple[Step, ...]:
     replaced = home is Home.TARGET  # nothing but the transaction that has put the copy there leaves rows in a table
     found = []
     for step in route.tidy_steps:
-        table = dropped_table(step.sql)
+        table = dropped_table(step)
         if table in rows and (replaced or not rows[table]):
             found.append(step)
     return tuple(found)
-
-
-def _verb(step: Step) -> str:
-    statement = step.sql.partition("*/ ")[2]
-    return next((verb for verb in VERBS if statement.startswith(verb)), "")

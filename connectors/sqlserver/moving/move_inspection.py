@@ -17,8 +17,9 @@ from connectors.sqlserver.reading.definition import Definition, find
 from connectors.sqlserver.reading.keys import name_of
 from connectors.sqlserver.reading.partitioning import knowing
 from connectors.sqlserver.reading.spaces import PAGE, File
-from connectors.sqlserver.routes.file_move import FileRoute, file_step_of
+from connectors.sqlserver.routes.file_move import FileRoute
 from connectors.sqlserver.routes.online import Server
+from connectors.sqlserver.routes.operations import file_step_of
 from connectors.sqlserver.session.sessions import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
 
@@ -129,7 +130,7 @@ class FileInspector:
 
     def done_before(self, step: Step) -> bool:
         """A file that is there is not added, one that is gone is not emptied or removed."""
-        wanted = file_step_of(step.sql)
+        wanted = file_step_of(step)
         if wanted is None:
             return False
         there = wanted.file in {file.name for file in self._all()}

@@ -6,22 +6,20 @@ since, or had another partition of it moved, the statement would silently put th
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from connectors.model import NoRoute, Route
 from connectors.sqlserver.reading.definition import Definition
 from connectors.sqlserver.reading.keys import name_of, quote
 from connectors.sqlserver.reading.partitioning import scheme_of
+from connectors.sqlserver.routes import stored_steps
 from connectors.sqlserver.routes.available import routes_of, tag_of
 from connectors.sqlserver.routes.online import Server
+from connectors.sqlserver.routes.operations import CREATE_SCHEME, operation_of
 from connectors.sqlserver.routes.ways import PREFIX
 from connectors.sqlserver.settings import SqlserverSettings
 
-_NUMBERED = re.compile(rf"{PREFIX}[0-9a-f]{{8}}")
-_ONLINE = re.compile(r"ONLINE = (?:ON \(WAIT_AT_LOW_PRIORITY \([^)]*\)\)|ON|OFF)")
 _FORESEEN = -1  # stands for the data_space_id that a scheme will get
-_HOW = re.compile(r"(MAXDOP|SORT_IN_TEMPDB) = \w+")
 
 
 def drift_reason(definition: Definition | None, route: Route, server: Server, settings: SqlserverSettings) -> str:
@@ -42,7 +40,7 @@ def drift_reason(definition: Definition | None, route: Route, server: Server, se
         now = routes_of(definition, route.bundle, route.to_space, server, every)
         if isinstance(now, NoRoute):
             return now.sentence
-        same = any(_essence(found) == _essence(route) for found in now)
+        same = any(_builds_the_same(found, route) for found in now)
         return "" if same else f"{route.bundle.key} is not what it was when this was planned"
     scheme = definition.spaces.get(definition.index.space_id)
     if definition.name.partition is not None and scheme is not None and scheme.name != made_by(route):
@@ -74,7 +72,7 @@ def foreseen(definition: Definition, before: Route) -> Definition | None:
 
 
 def _makes_a_scheme(route: Route) -> bool:
-    return bool(route.rewrites) and "*/ CREATE PARTITION SCHEME " in route.steps[0].sql
+    return bool(route.rewrites) and operation_of(route.steps[0]).name == CREATE_SCHEME
 
 
 def made_by(route: Route) -> str:
@@ -82,7 +80,11 @@ def made_by(route: Route) -> str:
     return PREFIX + tag_of(route).split()[-1]
 
 
-def _essence(route: Route) -> tuple[str, ...]:
-    """What the statements build, without how and under which number."""
-    bare = (step.sql.partition("*/ ")[2] for step in (*route.steps, *route.undo_steps))
-    return tuple(_HOW.sub("", _ONLINE.sub("", _NUMBERED.sub(PREFIX, sql))) for sql in bare)
+def _builds_the_same(now: Route, approved: Route) -> bool:
+    """Whether the statements build the same there and back, however they build it and whatever their number."""
+    steps, others = (*now.steps, *now.undo_steps), (*approved.steps, *approved.undo_steps)
+    if any(step.operation is None for step in others):
+        return stored_steps.built_by(steps) == stored_steps.built_by(others)
+    return [operation_of(step).text("builds") for step in steps] == [
+        operation_of(step).text("builds") for step in others
+    ]

@@ -6,13 +6,12 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from connectors.model import Route, Step
-from connectors.sqlserver.reading.keys import IDENTIFIER, unquote
+from connectors.model import Route
+from connectors.sqlserver.routes.operations import resumable_index
 from connectors.sqlserver.session.sessions import ReadSession
 
 PAUSED = 1  # sys.index_resumable_operations.state
 SINCE = 14  # the view
-_PAUSE = re.compile(rf"ALTER INDEX ({IDENTIFIER}) ON {IDENTIFIER}\.{IDENTIFIER} PAUSE$")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 
@@ -48,17 +47,11 @@ def operations(session: ReadSession, object_id: int) -> tuple[Operation, ...]:
 def of_route(found: tuple[Operation, ...], route: Route) -> Operation | None:
     """That one of them which a statement of the route began: of its name, and of its text."""
     for step in route.steps:
-        index = held_index(step)
+        index = resumable_index(step)
         for operation in found:
             if index == operation.index and _same(operation.sql, step.sql):
                 return operation
     return None
-
-
-def held_index(step: Step) -> str | None:
-    """The index whose build the step pauses; None where it pauses none."""
-    match = _PAUSE.search(step.pause_sql)
-    return None if match is None else unquote(match[1])
 
 
 def _same(text: str | None, statement: str) -> bool:

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from connectors.formatting import format_seconds
 from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.move_effects import FollowUp, Locked
+from connectors.operations import Operation
 from connectors.sqlserver.reading.definition import NONCLUSTERED, NONCLUSTERED_COLUMNSTORE, Definition, IndexDefinition
 from connectors.sqlserver.routes import ddl
 from connectors.sqlserver.routes.online import Server, may_be_paused, may_build_online, may_have_twin
+from connectors.sqlserver.routes.operations import digest_of
 from connectors.sqlserver.routes.refusals import refusal
 from connectors.sqlserver.routes.switching import empty_range, switch_way
 from connectors.sqlserver.routes.ways import MADE, PREFIX, Act, Maker, Way, index_of, twin, way_of
@@ -44,7 +46,7 @@ def routes_of(
         return against
     assert definition is not None, "a missing table is refused above"
     choices = list(_choices(definition, bundle, to_space, server, settings))
-    found = [(c, c.make(definition, bundle, to_space, _build(server, settings, c))) for c in choices]
+    found = [(c, _make(c, definition, bundle, to_space, _build(server, settings, c))) for c in choices]
     ways = tuple(
         _route(way, definition, bundle, to_space, choice, settings) for choice, way in found if isinstance(way, Way)
     )
@@ -71,12 +73,38 @@ def number_of(way: Way) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
+def _make(choice: _Choice, definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Way | NoRoute:
+    """The way, each act with a digest of what it builds: settings and versions that only change how are left out."""
+    way = choice.make(definition, bundle, to_space, build)
+    plain = choice.make(definition, bundle, to_space, build.without_method())
+    if not isinstance(way, Way) or not isinstance(plain, Way):
+        return way
+    return replace(
+        way,
+        there=tuple(map(_with_digest, way.there, plain.there)),
+        back=tuple(map(_with_digest, way.back, plain.back)),
+        tidy=tuple(map(_with_digest, way.tidy, plain.tidy)),
+    )
+
+
+def _with_digest(act: Act, plain: Act) -> Act:
+    parameters = {**act.operation.parameters, "builds": digest_of(plain.sql)}
+    return replace(act, operation=Operation(act.operation.name, parameters))
+
+
 def tag_steps(number: str, word: str, acts: tuple[Act, ...], limit: float) -> tuple[Step, ...]:
     """Acts as steps: ``/* hotplace move 0123abcd step 1 */``, the number of the move filled in."""
 
     def text(sql: str, ordinal: int, what: str = "") -> str:
         named = sql.replace(MADE, f"{PREFIX}{number}")
         return f"{TAG} {number} {word} {ordinal}{what} */ {named}" if sql else ""
+
+    def operation(act: Act) -> Operation:
+        named = {
+            k: v.replace(MADE, f"{PREFIX}{number}") if isinstance(v, str) else v
+            for k, v in act.operation.parameters.items()
+        }
+        return Operation(act.operation.name, named)
 
     return tuple(
         Step(
@@ -86,6 +114,7 @@ def tag_steps(number: str, word: str, acts: tuple[Act, ...], limit: float) -> tu
             pause_sql=text(act.pause, ordinal, " pause"),
             resume_sql=text(act.resume, ordinal, " resume"),
             timeout_seconds=limit,
+            operation=operation(act),
         )
         for ordinal, act in enumerate(acts, start=1)
     )

@@ -7,7 +7,7 @@ the catalog knows of an index is stated (sql-docs, CREATE INDEX; the list is tha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from connectors.sqlserver.reading.definition import (
@@ -36,6 +36,10 @@ class Build:
     sort_in_tempdb: bool
     low_priority_minutes: int
     resumable: bool = False
+
+    def without_method(self) -> Build:
+        """The same for everything that builds the same, whichever way: to compare what statements build."""
+        return replace(self, online=False, maxdop=0, sort_in_tempdb=False, low_priority_minutes=0)
 
 
 def quoted_table(name: Name) -> str:
@@ -101,11 +105,6 @@ def swap(table: Name, new: str, old: str) -> str:
 def text(value: str) -> str:
     """A literal by T-SQL's rules; DDL takes no parameters."""
     return "N'" + value.replace("'", "''") + "'"
-
-
-def untext(literal: str) -> str:
-    """What stood between the quotes of a literal."""
-    return literal.replace("''", "'")
 
 
 def cluster_heap(name: Name, index: str, column: str, heap: Partition, build: Build, on: str) -> str:

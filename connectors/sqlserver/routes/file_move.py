@@ -7,18 +7,17 @@ sql-docs, DBCC SHRINKFILE (EMPTYFILE) and ALTER DATABASE File and Filegroup Opti
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.move_effects import Locked
+from connectors.operations import Operation
 from connectors.sqlserver.reading.disks import disk_of, folder_of
-from connectors.sqlserver.reading.keys import IDENTIFIER, unquote
 from connectors.sqlserver.reading.spaces import File
 from connectors.sqlserver.routes.available import number_of, tag_steps
-from connectors.sqlserver.routes.ddl import untext
 from connectors.sqlserver.routes.online import CLOUD, Server
+from connectors.sqlserver.routes.operations import ADD_FILE, EMPTY_FILE, REMOVE_FILE, FileStep, file_step_of
 from connectors.sqlserver.routes.ways import MADE, Act, Way
 from connectors.sqlserver.routes.written import PRIMARY_FILE, add_file, empty_file, remove_file
 from connectors.sqlserver.session.sessions import lock_timeout_statement
@@ -26,26 +25,6 @@ from connectors.sqlserver.settings import SqlserverSettings
 
 LOG_FACTOR = 1.2  # every page that moves is logged, in small transactions
 REPLICAS_STAY_SINCE = 14  # before, SHRINKFILE could suspend a replica (KB 3173471)
-_TEXT = r"N'((?:[^']|'')*)'"
-_FORMS = {
-    "add": re.compile(
-        rf"ALTER DATABASE {IDENTIFIER} ADD FILE \(NAME = ({IDENTIFIER}), FILENAME = {_TEXT},.*\) "
-        rf"TO FILEGROUP ({IDENTIFIER})$"
-    ),
-    "empty": re.compile(rf"DBCC SHRINKFILE \({_TEXT}, EMPTYFILE\)"),
-    "grow": re.compile(rf"ALTER DATABASE {IDENTIFIER} MODIFY FILE \(NAME = ({IDENTIFIER}), SIZE = \d+MB\)$"),
-    "remove": re.compile(rf"ALTER DATABASE {IDENTIFIER} REMOVE FILE ({IDENTIFIER})$"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class FileStep:
-    """What a statement does to which file: add, empty, grow or remove."""
-
-    action: str
-    file: str
-    filegroup: str = ""  # of an added file
-    folder: str = ""  # of an added file, with its last separator
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,24 +48,9 @@ class FilePlace:
     settings: SqlserverSettings  # disks and limits
 
 
-def file_step_of(sql: str) -> FileStep | None:
-    """What the statement does, by its own words; None where it is none of this way."""
-    bare = sql.partition("*/ ")[2]
-    for action, form in _FORMS.items():
-        match = form.match(bare)
-        if match is None:
-            continue
-        if action == "empty":
-            return FileStep(action, untext(match[1]))
-        if action == "add":
-            return FileStep(action, unquote(match[1]), unquote(match[3]), folder_of(untext(match[2])))
-        return FileStep(action, unquote(match[1]))
-    return None
-
-
 def file_route_of(route: Route) -> FileRoute | None:
     """The files of the route; None where it is one of another way."""
-    steps = [found for step in route.steps if (found := file_step_of(step.sql)) is not None]
+    steps = [found for step in route.steps if (found := file_step_of(step)) is not None]
     if not steps:
         return None
     added = [step for step in steps if step.action == "add"]
@@ -201,7 +165,8 @@ def add_like(database: str, like: File, name: str, folder: str) -> Act:
     """A file that grows as the old one does, with room for what is in it."""
     pages = like.used_pages if like.used_pages is not None else (like.size_pages or 0)
     sql = add_file(database, like.space, name, folder, size_pages=pages, more=_growth(like))
-    return Act(sql, f"a file in {folder} in the place of {like.name}")
+    added = Operation(ADD_FILE, {"file": name, "filegroup": like.space, "folder": folder})
+    return Act(sql, f"a file in {folder} in the place of {like.name}", added)
 
 
 def _growth(like: File) -> str:
@@ -216,17 +181,22 @@ def empty_files(database: str, files: Sequence[str], major: int) -> tuple[Act, .
     """All of them emptied before the first is removed: what is left of one must not go into another old one."""
     return (
         *(_empty(file, major) for file in files),
-        *(Act(remove_file(database, file), f"remove {file}, refused until it is empty") for file in files),
+        *(_remove(database, file) for file in files),
     )
 
 
+def _remove(database: str, file: str) -> Act:
+    removed = Operation(REMOVE_FILE, {"file": file})
+    return Act(remove_file(database, file), f"remove {file}, refused until it is empty", removed)
+
+
 def _empty(file: str, major: int) -> Act:
-    """Held by cancelling it, which no statement does; the words stand in its place in the journal."""
-    sql = empty_file(file, major)
-    return Act(sql, f"move the pages of {file} to the other files", pause=f"-- cancels: {sql}", resume=sql)
+    """Held by cancelling it, which no statement does; the journal gets a comment in place of one."""
+    sql, emptied = empty_file(file, major), Operation(EMPTY_FILE, {"file": file})
+    return Act(sql, f"move the pages of {file} to the other files", emptied, pause=f"-- cancels: {sql}", resume=sql)
 
 
 def is_pause_by_cancel(step: Step) -> bool:
     """Whether holding the step is cancelling it."""
-    found = file_step_of(step.sql)
+    found = file_step_of(step)
     return found is not None and found.action == "empty"

@@ -6,11 +6,11 @@ Source: sql-docs, DBCC SHRINKFILE (EMPTYFILE) and ALTER DATABASE File and Filegr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from connectors.model import Bundle, Home, Inspection, NoRoute, Route
+from connectors.operations import Operation
 from connectors.sqlserver.moving.emptying import EMPTY_PAGES
 from connectors.sqlserver.reading.catalog import read_files
 from connectors.sqlserver.reading.disks import folder_of
@@ -24,11 +24,10 @@ from connectors.sqlserver.routes.file_move import (
     route_by_files,
 )
 from connectors.sqlserver.routes.online import CLOUD
+from connectors.sqlserver.routes.operations import GROW_FILE, file_step_of
 from connectors.sqlserver.routes.ways import MADE, Act, Way
-from connectors.sqlserver.routes.written import PAGES_IN_MB, PRIMARY_FILE, grow_file
+from connectors.sqlserver.routes.written import PAGES_IN_MB, PRIMARY_FILE, grow_file, whole_mb
 from connectors.sqlserver.session.sessions import ReadSession
-
-_SIZE = re.compile(r"SIZE = (\d+)MB\)$")
 
 
 def removal_route(bundle: Bundle, files: Sequence[File], place: FilePlace) -> Route | NoRoute:
@@ -75,8 +74,8 @@ def _way(database: str, file: File, major: int) -> Way:
     return Way(
         "empty and remove a file",
         empty_files(database, [name], major),
-        (Act(again.sql, f"a file in {folder} in the place of {name}, which fills with what comes"),),
-        tidy=(Act(grow_file(database, name, _reopened_pages(file)), f"let {name} take new data again"),),
+        (replace(again, purpose=f"a file in {folder} in the place of {name}, which fills with what comes"),),
+        tidy=(_reopen(database, name, file),),
         notes=(
             f"the other files of filegroup {file.space} take its pages in; indexes end up fragmented",
             "the moving account has to be db_owner: DBCC SHRINKFILE asks for no less",
@@ -86,6 +85,12 @@ def _way(database: str, file: File, major: int) -> Way:
             "its pages do not come back with the undo, which adds an empty file of the same size",
         ),
     )
+
+
+def _reopen(database: str, name: str, file: File) -> Act:
+    pages = _reopened_pages(file)
+    grown = Operation(GROW_FILE, {"file": name, "size_mb": whole_mb(pages)})
+    return Act(grow_file(database, name, pages), f"let {name} take new data again", grown)
 
 
 def _reopened_pages(file: File) -> int:
@@ -122,5 +127,5 @@ def inspect_container(session: ReadSession, route: Route, *, running: bool) -> I
 def _half_way(file: File, pages: int, route: Route) -> bool:
     """More pages have left it since the plan was made than any file has of its own, and it was not opened again."""
     begun = route.bundle.size_bytes // PAGE - pages > EMPTY_PAGES
-    opened = _SIZE.search(route.tidy_steps[0].sql)
-    return begun and opened is not None and (file.size_pages or 0) < int(opened[1]) * PAGES_IN_MB
+    opened = file_step_of(route.tidy_steps[0])
+    return begun and opened is not None and (file.size_pages or 0) < opened.size_mb * PAGES_IN_MB

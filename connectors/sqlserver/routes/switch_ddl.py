@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from connectors.sqlserver.reading.definition import Column
-from connectors.sqlserver.reading.keys import IDENTIFIER, Name, quote, unquote
+from connectors.sqlserver.reading.keys import Name, quote
 from connectors.sqlserver.routes.ddl import quoted_table, type_of
 
 _BEGIN = "SET XACT_ABORT ON; BEGIN TRANSACTION"  # whatever fails in between takes all of it back
 _END = "COMMIT TRANSACTION"
-_DROP = re.compile(rf"\*/ DROP TABLE {IDENTIFIER}\.({IDENTIFIER})$")
 REFUSED = 51000  # the number of an error that a statement of ours raises itself
 
 
@@ -38,12 +36,6 @@ def create_table(
 def drop_table(name: Name) -> str:
     """Whether it may be is for ``inspect()`` to say."""
     return f"DROP TABLE {quoted_table(name)}"
-
-
-def dropped_table(sql: str) -> str | None:
-    """The table, without its schema, that a tagged statement of ``drop_table`` drops; None for another statement."""
-    match = _DROP.search(sql)
-    return None if match is None else unquote(match[1])
 
 
 def merge(function: str, boundary: str) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from connectors.model import Bundle, NoRoute
 from connectors.move_effects import Locked
+from connectors.operations import Operation
 from connectors.sqlserver.reading.definition import (
     CLUSTERED,
     HEAP,
@@ -27,7 +28,7 @@ from connectors.sqlserver.reading.definition import (
 )
 from connectors.sqlserver.reading.keys import TABLE_INDEX, Name, quote
 from connectors.sqlserver.reading.partitioning import literal, own_boundary, scheme_of
-from connectors.sqlserver.routes import ddl, switch_ddl
+from connectors.sqlserver.routes import ddl, operations, switch_ddl
 from connectors.sqlserver.routes.ddl import Build
 from connectors.sqlserver.routes.ways import MADE, Act, Way
 
@@ -96,7 +97,11 @@ def empty_range(definition: Definition, bundle: Bundle, to_space: str) -> Way | 
 
     def way(space: str) -> tuple[Act, ...]:
         return (
-            Act(switch_ddl.empty(found.table, found.rows, found.reshape(space)), f"put the empty range in {space}"),
+            Act(
+                switch_ddl.empty(found.table, found.rows, found.reshape(space)),
+                f"put the empty range in {space}",
+                Operation(operations.MOVE_EMPTY),
+            ),
         )
 
     return Way(
@@ -122,7 +127,11 @@ def switch_way(definition: Definition, bundle: Bundle, to_space: str, build: Bui
         return (
             *_create_staging(found, NEW, there, build, check=found.check()),
             *_create_staging(found, OLD, here, build),
-            Act(_exchange(found, there, build), f"copy {bundle.key} to {there} and let the copy take its place"),
+            Act(
+                _exchange(found, there, build),
+                f"copy {bundle.key} to {there} and let the copy take its place",
+                Operation(operations.EXCHANGE),
+            ),
             _drop_staging(found, NEW, "remove the table that the copy was made in, now empty"),
             _drop_staging(found, OLD, "remove the rows that the copy replaces"),
         )
@@ -241,13 +250,13 @@ def _create_staging(found: _Range, name: str, space: str, build: Build, *, check
         check=check,
         compression="" if heap is None else found.index_partition(heap).compression,
     )
-    yield Act(sql, f"a table of the same columns in {space}")
+    yield Act(sql, f"a table of the same columns in {space}", Operation(operations.CREATE_TABLE, {"table": name}))
     plain = replace(build, online=False, resumable=False)
     for index in found.definition.indexes:
         if index.kind != HEAP:
-            yield Act(
-                _index(found, index, table, f"{name}_{index.index_id}", on, plain), f"its index like {index.name}"
-            )
+            own = f"{name}_{index.index_id}"
+            built = Operation(operations.BUILD_INDEX, {"index": own, "resumable": False})
+            yield Act(_index(found, index, table, own, on, plain), f"its index like {index.name}", built)
 
 
 def _index(found: _Range, index: IndexDefinition, table: Name, name: str, on: str, build: Build) -> str:
@@ -274,4 +283,5 @@ def _exchange(found: _Range, space: str, build: Build) -> str:
 
 
 def _drop_staging(found: _Range, name: str, purpose: str) -> Act:
-    return Act(switch_ddl.drop_table(_staging(found, name)), purpose)
+    dropped = Operation(operations.DROP_TABLE, {"table": name})
+    return Act(switch_ddl.drop_table(_staging(found, name)), purpose, dropped)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from connectors.model import Bundle, NoRoute
 from connectors.move_effects import Locked
+from connectors.operations import Operation
 from connectors.sqlserver.reading.definition import (
     CLUSTERED,
     HEAP,
@@ -23,7 +24,7 @@ from connectors.sqlserver.reading.definition import (
     IndexDefinition,
 )
 from connectors.sqlserver.reading.keys import name_of, quote
-from connectors.sqlserver.routes import ddl
+from connectors.sqlserver.routes import ddl, operations
 
 PREFIX = "hotplace_"
 MADE = f"{PREFIX}\0"  # the name of what a move makes for itself; the mark stands for the number of the move
@@ -37,6 +38,7 @@ class Act:
 
     sql: str
     purpose: str
+    operation: Operation
     pause: str = ""
     resume: str = ""
     abort: str = ""
@@ -86,7 +88,11 @@ def twin(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build
                 MADE,
                 build,
             ),
-            Act(ddl.swap(table, MADE, index.name or ""), f"let it take the place of the old {bundle.key}"),
+            Act(
+                ddl.swap(table, MADE, index.name or ""),
+                f"let it take the place of the old {bundle.key}",
+                Operation(operations.SWAP_INDEX, {"index": index.name or ""}),
+            ),
         )
 
     return Way(
@@ -94,8 +100,12 @@ def twin(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build
         way(to_space),
         way(bundle.space),
         tidy=(
-            Act(ddl.alter(table, MADE, "ABORT"), "give up the build that is held"),
-            Act(ddl.drop_index(table, MADE), "remove the index that was built and not used"),
+            _abort_act(definition, MADE),
+            Act(
+                ddl.drop_index(table, MADE),
+                "remove the index that was built and not used",
+                Operation(operations.DROP_INDEX, {"index": MADE}),
+            ),
         ),
         notes=("it gets a new index_id: plans that Query Store forces on the old one fail until they are forced anew",),
     )
@@ -111,24 +121,30 @@ def index_of(definition: Definition) -> IndexDefinition:
 
 def _build_act(sql: str, purpose: str, definition: Definition, index: str, build: ddl.Build) -> Act:
     """A build, with what holds it if it is resumable."""
+    operation = Operation(operations.BUILD_INDEX, {"index": index, "resumable": build.resumable})
     if not build.resumable:
-        return Act(sql, purpose)
+        return Act(sql, purpose, operation)
     table = definition.name
     return Act(
         sql,
         purpose,
+        operation,
         pause=ddl.alter(table, index, "PAUSE"),
         resume=ddl.resume(table, index, build),
         abort=ddl.alter(table, index, "ABORT"),
     )
 
 
+def _abort_act(definition: Definition, index: str) -> Act:
+    sql = ddl.alter(definition.name, index, "ABORT")
+    return Act(sql, "give up the build that is held", Operation(operations.ABORT_BUILD, {"index": index}))
+
+
 def _aborts(definition: Definition, build: ddl.Build) -> tuple[Act, ...]:
     """Gives a held build of the index itself up."""
     if not build.resumable:
         return ()
-    name = index_of(definition).name or ""
-    return (Act(ddl.alter(definition.name, name, "ABORT"), "give up the build that is held"),)
+    return (_abort_act(definition, index_of(definition).name or ""),)
 
 
 def _rebuild(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Way:
@@ -159,8 +175,13 @@ def _heap(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Buil
             Act(
                 ddl.cluster_heap(definition.name, MADE, column.name, heap, build, on),
                 f"carry {bundle.key} to {space} by a clustered index",
+                Operation(operations.CLUSTER_HEAP, {"index": MADE}),
             ),
-            Act(ddl.uncluster_heap(definition.name, MADE, build, on), f"make {bundle.key} a heap again"),
+            Act(
+                ddl.uncluster_heap(definition.name, MADE, build, on),
+                f"make {bundle.key} a heap again",
+                Operation(operations.DROP_INDEX, {"index": MADE}),
+            ),
         )
 
     others = sum(p.row_pages for i in definition.indexes if i.kind == NONCLUSTERED for p in i.partitions) * 8192
@@ -187,7 +208,7 @@ def _partition(definition: Definition, bundle: Bundle, to_space: str, build: ddl
     moved = scheme.destinations | dict.fromkeys(numbers, target.number)
     filegroups = [definition.spaces[moved[number]].name for number in range(1, scheme.fanout + 1)]
     on, off = f"{quote(MADE)} ({quote(column)})", f"{quote(scheme.name)} ({quote(column)})"
-    drop = Act(ddl.drop_scheme(MADE), "remove the second partition scheme")
+    drop = Act(ddl.drop_scheme(MADE), "remove the second partition scheme", Operation(operations.DROP_SCHEME))
     whole = sum(p.row_pages for p in index.partitions) * 8192
     others = ("all partitions are written anew, the others where they are: each filegroup needs their room",)
     said = f"partition {numbers[0]}" if len(numbers) == 1 else f"{len(numbers)} partitions"
@@ -199,7 +220,11 @@ def _partition(definition: Definition, bundle: Bundle, to_space: str, build: ddl
     return Way(
         "rebuild on a second partition scheme",
         (
-            Act(ddl.create_scheme(MADE, scheme.function, filegroups), f"a scheme that sends {said} to {to_space}"),
+            Act(
+                ddl.create_scheme(MADE, scheme.function, filegroups),
+                f"a scheme that sends {said} to {to_space}",
+                Operation(operations.CREATE_SCHEME),
+            ),
             build_on(on, "that scheme"),
         ),
         (build_on(off, scheme.name), drop),
@@ -221,18 +246,29 @@ def _with_lob(definition: Definition, bundle: Bundle, to_space: str, build: ddl.
     kind = None if leading is None else ddl.type_of(leading)
     if leading is None or kind is None or index.columnstore:
         return NoRoute(code="lob_stays", sentence=f"the first key column of {bundle.key} cannot partition it")
+    rebuilt = Operation(operations.BUILD_INDEX, {"index": index.name or "", "resumable": False})
     drops = (
-        Act(ddl.drop_scheme(MADE), "remove the temporary partition scheme"),
-        Act(ddl.drop_function(MADE), "remove the temporary partition function"),
+        Act(ddl.drop_scheme(MADE), "remove the temporary partition scheme", Operation(operations.DROP_SCHEME)),
+        Act(ddl.drop_function(MADE), "remove the temporary partition function", Operation(operations.DROP_FUNCTION)),
     )
 
     def way(space: str) -> tuple[Act, ...]:
         on_scheme = ddl.rebuild(definition.name, index, build, f"{quote(MADE)} ({quote(leading.name)})")
         return (
-            Act(ddl.create_function(MADE, kind), "a temporary partition function"),
-            Act(ddl.create_scheme(MADE, MADE, (space, space)), f"a temporary partition scheme in {space}"),
-            Act(on_scheme, f"build {bundle.key} anew on it, large objects included"),
-            Act(ddl.rebuild(definition.name, index, build, quote(space)), f"build {bundle.key} anew in {space}"),
+            Act(
+                ddl.create_function(MADE, kind),
+                "a temporary partition function",
+                Operation(operations.CREATE_FUNCTION),
+            ),
+            Act(
+                ddl.create_scheme(MADE, MADE, (space, space)),
+                f"a temporary partition scheme in {space}",
+                Operation(operations.CREATE_SCHEME),
+            ),
+            Act(on_scheme, f"build {bundle.key} anew on it, large objects included", rebuilt),
+            Act(
+                ddl.rebuild(definition.name, index, build, quote(space)), f"build {bundle.key} anew in {space}", rebuilt
+            ),
             *drops,
         )
 

@@ -68,10 +68,15 @@ def by_files(
     )
 
 
+def whole_mb(pages: int) -> int:
+    """The size in MB that a statement says for so many pages."""
+    return max(1, -(-pages // PAGES_IN_MB))
+
+
 def add_file(database: str, filegroup: str, name: str, folder: str, *, size_pages: int, more: str = "") -> str:
     """ALTER DATABASE ... ADD FILE with room for so many pages; ``more`` are further options of the file."""
-    size = max(1, -(-size_pages // PAGES_IN_MB))
-    new = f"NAME = {quote(name)}, FILENAME = {text(folder + name + '.ndf')}, SIZE = {size}MB{more}"
+    path = text(folder + name + ".ndf")
+    new = f"NAME = {quote(name)}, FILENAME = {path}, SIZE = {whole_mb(size_pages)}MB{more}"
     return f"ALTER DATABASE {quote(database)} ADD FILE ({new}) TO FILEGROUP {quote(filegroup)}"
 
 
@@ -88,8 +93,7 @@ def remove_file(database: str, file: str) -> str:
 
 def grow_file(database: str, file: str, size_pages: int) -> str:
     """ALTER DATABASE ... MODIFY FILE to at least so many pages; a file that was being emptied takes new data again."""
-    size = max(1, -(-size_pages // PAGES_IN_MB))
-    return f"ALTER DATABASE {quote(database)} MODIFY FILE (NAME = {quote(file)}, SIZE = {size}MB)"
+    return f"ALTER DATABASE {quote(database)} MODIFY FILE (NAME = {quote(file)}, SIZE = {whole_mb(size_pages)}MB)"
 
 
 def tempdb_files(files: Iterable[TempdbFile]) -> tuple[Step, ...]:

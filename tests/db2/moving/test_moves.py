@@ -13,13 +13,10 @@ from connectors.db2.routes.operations import change_of
 from connectors.db2.routes.space_move import Instance, space_route
 from connectors.db2.routes.statements import (
     PHASES,
-    Homes,
-    move_table,
     rebalance,
     reduce_space,
     swap_containers,
     to_automatic,
-    using_group,
 )
 from connectors.db2.routes.table_move import table_route
 from connectors.db2.settings import Db2Settings

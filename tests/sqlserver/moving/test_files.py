@@ -11,14 +11,15 @@ import pytest
 
 from agent.model.clock import SystemClock
 from connectors.base import Connector, LockNotObtained, Paused, PrivilegeMissing, StatementFailed
-from connectors.model import Home, NoRoute, Route
+from connectors.model import Home, NoRoute, Route, Step
 from connectors.settings import SecretSource
 from connectors.sqlserver.connector import SqlserverConnector
 from connectors.sqlserver.moving.emptying import EMPTY_PAGES
 from connectors.sqlserver.reading.disks import disk_of, disk_spaces, homes
 from connectors.sqlserver.reading.spaces import File, Volume
-from connectors.sqlserver.routes.file_move import FilePlace, FileStep, file_route, file_step_of
+from connectors.sqlserver.routes.file_move import FilePlace, file_route
 from connectors.sqlserver.routes.online import Server
+from connectors.sqlserver.routes.operations import FileStep, file_step_of
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.contract.asking import bundle_of, run
 from tests.labs.sqlserver.instance import Account
@@ -74,17 +75,18 @@ def test_the_statements_of_a_filegroup() -> None:
     assert route.online
 
 
-def test_a_statement_says_what_it_does() -> None:
-    """Read back from its own words, quotes and brackets undone."""
+def test_a_step_says_what_it_does() -> None:
+    """Which file it adds, empties or removes, by its plain name."""
     route = found(file(3, "it's]"))
     assert isinstance(route, Route)
     made = f"hotplace_{route.steps[0].sql.split()[3]}_1"
-    assert [file_step_of(step.sql) for step in route.steps] == [
+    assert [file_step_of(step) for step in route.steps] == [
         FileStep("add", made, "HDD", "S:\\"),
         FileStep("empty", "it's]"),
         FileStep("remove", "it's]"),
     ]
-    assert file_step_of("/* hotplace move 1 step 1 */ DROP INDEX [x] ON [dbo].[t]") is None
+    other = Step(sql="/* hotplace move 1 step 1 */ DROP INDEX [x] ON [dbo].[t]", purpose="stored before")
+    assert file_step_of(other) is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,71 @@
+"""What a step of a SQL Server move does, as ``Step.operation`` has it, and questions to it. Pure.
+
+Parameters: ``index``, ``table``, ``file``, ``filegroup`` and ``folder`` are plain names; ``resumable`` is a build that
+can be paused; ``size_mb`` is a file's new size; ``builds`` is a digest of what the statement makes, without how it is
+built and under which name of the move's own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from connectors.model import Step
+from connectors.operations import Operation
+from connectors.sqlserver.routes import stored_steps
+
+BUILD_INDEX, SWAP_INDEX, ABORT_BUILD = "sqlserver.build_index", "sqlserver.swap_index", "sqlserver.abort_build"
+CLUSTER_HEAP, DROP_INDEX = "sqlserver.cluster_heap", "sqlserver.drop_index"
+CREATE_SCHEME, DROP_SCHEME = "sqlserver.create_scheme", "sqlserver.drop_scheme"
+CREATE_FUNCTION, DROP_FUNCTION = "sqlserver.create_function", "sqlserver.drop_function"
+CREATE_TABLE, DROP_TABLE = "sqlserver.create_table", "sqlserver.drop_table"
+EXCHANGE, MOVE_EMPTY = "sqlserver.exchange_partition", "sqlserver.move_empty_partition"
+ADD_FILE, EMPTY_FILE = "sqlserver.add_file", "sqlserver.empty_file"
+GROW_FILE, REMOVE_FILE = "sqlserver.grow_file", "sqlserver.remove_file"
+_OF_FILES = {ADD_FILE: "add", EMPTY_FILE: "empty", GROW_FILE: "grow", REMOVE_FILE: "remove"}
+_DIGEST_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class FileStep:
+    """What a statement does to which file: add, empty, grow or remove."""
+
+    action: str
+    file: str
+    filegroup: str = ""  # of an added file
+    folder: str = ""  # of an added file, with its last separator
+    size_mb: int = 0  # of a grown file
+
+
+def operation_of(step: Step) -> Operation:
+    """What the step does; of an empty name where nothing is known of it."""
+    return step.operation or stored_steps.recognise(step) or Operation("")
+
+
+def file_step_of(step: Step) -> FileStep | None:
+    """What the step does to a file; None where it is not about one."""
+    found = operation_of(step)
+    action = _OF_FILES.get(found.name)
+    if action is None:
+        return None
+    size = found.parameters.get("size_mb", 0)
+    return FileStep(
+        action, found.text("file"), found.text("filegroup"), found.text("folder"), size if isinstance(size, int) else 0
+    )
+
+
+def resumable_index(step: Step) -> str | None:
+    """The index that the step builds so that the build can be paused; None where it builds none such."""
+    found = operation_of(step)
+    return found.text("index") if found.name == BUILD_INDEX and found.parameters.get("resumable") else None
+
+
+def dropped_table(step: Step) -> str | None:
+    """The table, without its schema, that the step drops; None for another step."""
+    found = operation_of(step)
+    return found.text("table") if found.name == DROP_TABLE else None
+
+
+def digest_of(statement: str) -> str:
+    """For the parameter ``builds``."""
+    return hashlib.sha256(statement.encode()).hexdigest()[:_DIGEST_DIGITS]
