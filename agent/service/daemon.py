@@ -90,8 +90,10 @@ class Daemon:
     def run_once(self) -> None:
         """One cycle of every database: sample, plan, propose, act, verify.
 
+        The lease is taken before the first sample: next to a daemon this would replace what that has learnt.
+
         Raises:
-            HotplaceError: one of them failed; the others were still done.
+            HotplaceError: one of them failed, or another agent has it (``LeaseHeld``); the others were still done.
             KeyboardInterrupt: what ran was cancelled, and a move that did stays approved.
         """
         failures: list[HotplaceError] = []
@@ -99,6 +101,7 @@ class Daemon:
         try:
             for watch in self._watches.values():
                 try:
+                    self._claim(watch)
                     self._jobs.everything(watch)
                 except HotplaceError as error:
                     failures.append(error)

@@ -7,7 +7,7 @@ that is gone at once. What fails becomes a finding, never a traceback.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -43,10 +43,11 @@ def examine(config: Config, database: DatabaseConfig, clock: Clock) -> list[Find
         Findings of the machine first, then those of the watching and, where it is another, of the moving account.
     """
     findings = [packages_finding(), ledger_finding(config.ledger.path)]
-    findings += _examine_watching(database, clock)
-    if database.move_connection is not None:
-        findings += _examine_moving(database, clock)
-    return findings
+    watching = list(_examine_watching(database, clock))
+    if database.move_connection is None:
+        return findings + watching
+    moving = list(_examine_moving(database, clock))
+    return findings + _merge_accounts(watching, moving)
 
 
 def packages_finding() -> Finding:
@@ -101,8 +102,10 @@ def _examine_watching(database: DatabaseConfig, clock: Clock) -> Iterator[Findin
         with closing(database.connect(clock)) as connector:
             yield _connection_finding(connector.identify(), WATCHING)
             moves_too = database.move_connection is None
-            yield from (finding for finding in connector.doctor() if moves_too or not finding.about_moving)
-            yield from _storage(database, connector.catalog())
+            findings, catalog = connector.doctor(), connector.catalog()
+            findings = _without_foreign_spaces(findings, database, catalog)
+            yield from (finding for finding in findings if moves_too or not finding.about_moving)
+            yield from _storage(database, catalog)
     except HotplaceError as error:
         yield _error_finding(error, WATCHING)
 
@@ -113,7 +116,7 @@ def _examine_moving(database: DatabaseConfig, clock: Clock) -> Iterator[Finding]
         with closing(database.connect_mover_side(clock)) as moving:
             identity = moving.identify()
             yield _connection_finding(identity, MOVING)
-            yield from (_of_account(finding, MOVING) for finding in moving.doctor())
+            yield from _without_foreign_spaces(moving.doctor(), database, moving.catalog())
         with closing(database.connect(clock)) as watching:
             watched = watching.identify()
     except HotplaceError as error:
@@ -126,6 +129,26 @@ def _examine_moving(database: DatabaseConfig, clock: Clock) -> Iterator[Finding]
             f"Let both name the same server and database under {database.name}.",
             values={WATCHING: watched.fingerprint, MOVING: identity.fingerprint},
         )
+
+
+def _without_foreign_spaces(
+    findings: Sequence[Finding], database: DatabaseConfig, catalog: Catalog
+) -> tuple[Finding, ...]:
+    """Findings without those on moving to spaces that no tier has: nothing will be moved there."""
+    try:
+        storage = database.resolve_spaces(catalog)
+    except ConfigError:
+        return tuple(findings)  # ``_storage`` says what is wrong
+    foreign = {space.name for space, row in zip(storage.spaces, storage.tier_of_space, strict=True) if row < 0}
+    return tuple(each for each in findings if not (each.about_moving and each.values.get("space") in foreign))
+
+
+def _merge_accounts(watching: Sequence[Finding], moving: Sequence[Finding]) -> list[Finding]:
+    """Findings of both accounts; what both found is said once and names both."""
+    both = f"{WATCHING} and {MOVING}"
+    shared = [_of_account(finding, both) if finding in moving else finding for finding in watching]
+    rest = (finding for finding in moving if finding not in watching)
+    return shared + [finding if "account" in finding.values else _of_account(finding, MOVING) for finding in rest]
 
 
 def _connection_finding(identity: Identity, account: str) -> Finding:

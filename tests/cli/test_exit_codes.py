@@ -217,6 +217,12 @@ def test_two_daemons_on_one_database(site: Site) -> None:
         second = finish(site.start("run"))
         refused(second, 9, "acts on this database")
         refused(site.run("run"), 9)
+        cycles = _status(site)["status"]["cycles"]
+        once = site.run("run", "--once")
+        assert (once.code, once.out) == (9, "")
+        assert "acts on this database" in once.err
+        assert _status(site)["status"]["cycles"] >= cycles  # the daemon's own status, not that of the refused cycle
+        assert _status(site)["status"]["pid"] == first.pid
     finally:
         first.send_signal(signal.SIGTERM)
         done = finish(first)
@@ -224,9 +230,15 @@ def test_two_daemons_on_one_database(site: Site) -> None:
     assert site.good("status", "--json").document["databases"][0]["daemon"]["state"] == "stopped"
 
 
+def _status(site: Site) -> dict[str, Any]:
+    """What `status` says of the daemon."""
+    daemon: dict[str, Any] = site.good("status", "--json").document["databases"][0]["daemon"]
+    return daemon
+
+
 def _wait_for_daemon(site: Site) -> None:
     until = time.monotonic() + 30
-    while site.good("status", "--json").document["databases"][0]["daemon"]["state"] != "running":
+    while _status(site)["state"] != "running":
         assert time.monotonic() < until, "the daemon never sampled"
         time.sleep(0.1)
     assert "running as pid" in site.good("status").out

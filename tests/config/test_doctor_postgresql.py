@@ -60,6 +60,23 @@ def test_a_login_that_may_not_move_is_told_the_grant(cluster: Cluster, dbname: s
     assert any("GRANT CREATE ON TABLESPACE" in finding.remedy for finding in missing)
 
 
+def test_only_spaces_of_tiers_need_the_right_to_move(cluster: Cluster, dbname: str, tmp_path: Path) -> None:
+    """A tablespace that no tier has is no reason to warn: nothing will be moved there."""
+    found = examined(tmp_path, cluster, dbname, mover={"user": "looker"})
+    spaces = {finding.values["space"] for finding in found if finding.code.startswith("space_create")}
+    assert spaces == {"fast", "slow"}
+
+
+def test_what_both_accounts_find_is_said_once(cluster: Cluster, dbname: str, tmp_path: Path) -> None:
+    """Findings of the server are the same over both connections; one line names both accounts."""
+    found = examined(tmp_path, cluster, dbname, user="looker", mover={"user": "postgres"})
+    timing = [finding for finding in found if finding.code == "track_io_timing"]
+    assert [finding.values["account"] for finding in timing] == ["connection and move_connection"]
+    assert timing[0].sentence.startswith("connection and move_connection: ")
+    texts = [finding.sentence.rpartition(": ")[2] for finding in found if finding.code != "connection"]
+    assert len(texts) == len(set(texts))
+
+
 def test_a_moving_account_of_another_database_is_an_error(cluster: Cluster, dbname: str, tmp_path: Path) -> None:
     """Watching one database and moving in another would move the wrong things."""
     found = examined(tmp_path, cluster, dbname, mover={"dbname": "postgres"})

@@ -60,7 +60,7 @@ def test_from_a_look_to_an_outcome(shop: Shop, port: int) -> None:
 
 def _look(shop: Shop) -> None:
     """While the daemon is some samples old: commands know what it knows, and leave it as it is."""
-    wait_until("what two samples tell", lambda: shop.hotplace("units").returncode == 0, seconds=20)
+    wait_until("what two samples tell", lambda: shop.hotplace("units").returncode == 0)
     ranked = shop.answer("units")
     assert any(unit["sync_reads_per_second"] for unit in ranked["units"])
     assert shop.answer("sizing")["watched_seconds"] > 0

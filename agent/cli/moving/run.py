@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Annotated, Any
@@ -80,9 +81,9 @@ def _run_once(session: Session) -> ExitCode:
                 "proposals": [_proposal_document(row) for row in proposals],
             }
         )
-        if stored is not None and stored[0] >= started:
+        if stored is not None and stored[0] >= started and stored[1]["pid"] == os.getpid():  # else it was refused
             session.out.line(f"{database.name}: {stored[1]['last_cycle']}")
-        _print_proposals(session.out, proposals)
+            _print_proposals(session.out, proposals)
     _print_moves(session.out, ended)
     if failure is not None:
         raise failure

@@ -29,7 +29,9 @@ class Memory:
         self.moved: dict[str, datetime] = {}
         self._sent: list[SimpleNamespace] = []  # all moves of an hour and a direction, as if they were one
         self._kept: dict[str, tuple[datetime, Any]] = {}
-        self.moves = SimpleNamespace(sent=self.sent, last_moved=self.last_moved, rows=self._empty.moves.rows)
+        self.moves = SimpleNamespace(
+            sent_statements=self.sent_statements, last_moved=self.last_moved, rows=self._empty.moves.rows
+        )
         self.pins = SimpleNamespace(rows=lambda _database, _now: [])  # nobody wishes for anything here
         self.slots = SimpleNamespace(of=lambda _database, keys: np.arange(len(keys), dtype=np.int64))  # nobody comes
         self.history = SimpleNamespace(append=lambda *_facts: 0)  # nobody asks for it here
@@ -60,7 +62,7 @@ class Memory:
             )  # fmt: skip
             begin = end
 
-    def sent(self, database: str, since: datetime) -> list[Any]:
+    def sent_statements(self, database: str, since: datetime) -> list[Any]:
         """Those that had not ended before that, all carried out well."""
         return [row for row in self._sent if row.ended_at > since]
 

@@ -12,7 +12,7 @@ import yaml
 from connectors.registry import find_engine
 from tests.cli.site import run_here
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy"
 KINDS = {
     "privileges": ("postgresql-move.sql", "postgresql-observe.sql"),
