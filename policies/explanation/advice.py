@@ -76,8 +76,8 @@ def _half(situation: Situation, plan: Plan, code: AdviceCode, slow: int, fast: i
     return Advice(
         code=code,
         subject=key[slow],
-        sentence=f"{key[slow]} stays slow while {key[fast]} is on {tier}: who reads the one waits for the other, "
-        f"{saves:,.0f} s per hour; {tier} wants room for both.",
+        sentence=f"{key[slow]} stays slow while {key[fast]} is on {tier}: sessions that read both wait for the slower, "
+        f"{saves:,.0f} s per hour; both should be on {tier}.",
         saves_per_hour=saves,
     )
 

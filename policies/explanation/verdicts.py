@@ -20,15 +20,15 @@ _GENERAL = {
     Verdict.PROMOTE: "goes to faster storage, because sessions wait for its reads",
     Verdict.DEMOTE: "goes to slower storage",
     Verdict.STAYS_FAST: "stays on fast storage and is worth it",
-    Verdict.STAYS_SPARE: "stays on fast storage without need, since nothing better wants its room",
-    Verdict.IDLE: "stays: nobody uses it",
-    Verdict.CACHED: "stays: its reads are found in the buffer pool",
-    Verdict.SEQUENTIAL: "stays: it is read sequentially, ahead of the sessions",
+    Verdict.STAYS_SPARE: "stays on fast storage although it gains little there, since no hotter unit needs its room",
+    Verdict.IDLE: "stays: it is not used",
+    Verdict.CACHED: "stays: its reads are answered from the buffer pool",
+    Verdict.SEQUENTIAL: "stays: it is read sequentially, by read-ahead",
     Verdict.WRITE_DOMINATED: "stays: it is written more than read, and sessions do not wait for that",
     Verdict.PINNED: "stays because of its pin",
-    Verdict.COOLING_DOWN: "stays: it was moved, or a move of it failed, not long ago",
+    Verdict.COOLING_DOWN: "stays: it was moved recently, or a move of it failed",
     Verdict.NO_ROUTE: "stays: it cannot be moved",
-    Verdict.NOT_ENOUGH_HISTORY: "stays: it has not been watched for long enough",
+    Verdict.NOT_ENOUGH_HISTORY: "stays: it has not been observed for long enough",
     Verdict.GAIN_BELOW_FLOOR: "stays: faster storage would save too little",
     Verdict.PAYBACK_TOO_LONG: "stays: moving it would take too long to pay back",
     Verdict.WOULD_NOT_FIT: "stays: there is no room for it",
@@ -36,11 +36,11 @@ _GENERAL = {
     Verdict.WAITING: "waits for the next plan",
     Verdict.LEVELLED: "goes to another space of its tier",
     Verdict.NOT_ASKED: "stays: this mode of the balancer does not decide about it",
-    Verdict.LOG_LIKE: "stays: sessions wait for its writes, as for a log, and hardly for its reads",
+    Verdict.LOG_LIKE: "stays: sessions wait for its writes, as with a log, and hardly for its reads",
     Verdict.TOO_SMALL: "stays: it is so small that the buffer pool keeps it",
-    Verdict.UNCERTAIN: "stays: its gain is not sure enough to pay for a move",
-    Verdict.FADING: "stays: it was hot for too short a time, or long ago",
-    Verdict.UNPROVEN: "stays: it has not yet cost as much as moving it would",
+    Verdict.UNCERTAIN: "stays: its gain is too uncertain to pay for a move",
+    Verdict.FADING: "stays: it was hot only briefly, or long ago",
+    Verdict.UNPROVEN: "stays: its waits have not yet added up to the cost of a move",
     Verdict.RAM_IS_CHEAPER: "stays: a larger buffer pool would serve it for less",
 }
 
@@ -56,7 +56,7 @@ def move_sentence(move: PlannedMove, makes_room_for: str) -> str:
     what = move.key if not move.wide else f"{move.wide} with {_and_others(move)}"
     if move.reason is MoveReason.MAKE_ROOM:
         return (
-            f"{what} ({size}) gives way to {makes_room_for}; on {move.to_tier} its sessions wait "
+            f"{what} ({size}) makes room for {makes_room_for}; on {move.to_tier} its sessions wait "
             f"{format_seconds(max(0.0, -move.wait_saved_per_hour))} more per hour."
         )
     if move.reason is MoveReason.PIN:
@@ -74,7 +74,7 @@ def move_sentence(move: PlannedMove, makes_room_for: str) -> str:
 
 
 _BY_MODE = {
-    MoveReason.CLEAR: "is cold and leaves {move.from_tier}, of which a share is to be free",
+    MoveReason.CLEAR: "is cold and leaves {move.from_tier}, so that the requested share of it is free",
     MoveReason.LEVEL: "goes to {move.to_space}, so that the spaces of {move.to_tier} are used more evenly",
     MoveReason.DRAIN: "goes to {move.to_space}, because {move.from_space} is to be emptied",
 }
@@ -130,7 +130,7 @@ def _why_alone(situation: Situation, plan: Plan, row: int) -> str:
     size, saves = int(units.size_bytes[inside].sum()), float(plan.wait_saved_if_moved[inside].sum())
     return (
         f" It does not move with {name}: that would take {format_bytes(size)} and save {format_seconds(saves)} "
-        "per hour, less for its room than single units of it."
+        "per hour, less per byte than its units moved separately."
     )
 
 
@@ -191,7 +191,7 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
         payback=float(payback_seconds(cost, np.array([saves]))[0]),
         pin=Pin(int(situation.pin[row])),
         no_route=next(
-            (why for at in together if (why := situation.no_route.get(units.key[int(at)]))), "no way is known"
+            (why for at in together if (why := situation.no_route.get(units.key[int(at)]))), "no route is known"
         ),
         room=_room_text(situation, plan, size, settings),
         fast=situation.tiers[0].name if situation.tiers else "fast storage",
@@ -215,10 +215,11 @@ def _room_text(situation: Situation, plan: Plan, size: int, settings: PolicySett
         if (room := room_bytes(space, settings.head_room_ratio)) is not None
     ]
     if not rooms:
-        return f"nobody knows how much room {tier} has; configure a capacity for its spaces"
+        return f"the free space of {tier} is not known; configure a capacity for its spaces"
     if largest_unit(situation, 0, settings.head_room_ratio) < size:
         return f"it is larger than any space of {tier}"
-    return f"{tier} has {format_bytes(max(0, max(rooms)))} left and what is there, or comes there, saves more per byte"
+    left = format_bytes(max(0, max(rooms)))
+    return f"{tier} has {left} left, and the units that are there or are moved there save more per byte"
 
 
 def _arriving(plan: Plan, space: str) -> int:
@@ -243,7 +244,7 @@ def _not_fitting(facts: _Facts) -> str:
 def _staying_spare(facts: _Facts) -> str:
     return (
         f"{facts.key} gains only {format_seconds(max(0.0, -facts.saves))} per hour from {facts.fast}, "
-        "but nothing better wants its room."
+        "but no hotter unit needs its room."
     )
 
 
@@ -261,12 +262,12 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
     Verdict.STAYS_SPARE: _staying_spare,
     Verdict.IDLE: lambda f: f"{f.key} had less than one access an hour; there is nothing to save.",
     Verdict.CACHED: lambda f: (
-        f"{f.key} reads {f.logical:,.0f} blocks/s but {percent_text(f.hits)} are found in the buffer pool, "
+        f"{f.key} reads {f.logical:,.0f} blocks/s but {percent_text(f.hits)} are answered from the buffer pool, "
         f"so {_would_save(f)}."
     ),
     Verdict.SEQUENTIAL: lambda f: (
-        f"{f.key} is read sequentially ({format_rate(f.prefetched)} of {format_rate(f.reads)} blocks/s ahead "
-        f"of the sessions), so {_would_save(f)}, little of it for sure."
+        f"{f.key} is read sequentially ({format_rate(f.prefetched)} of {format_rate(f.reads)} blocks/s by "
+        f"read-ahead), so {_would_save(f)}, little of it certain."
     ),
     Verdict.WRITE_DOMINATED: lambda f: (
         f"{f.key} is written {format_rate(f.writes)} blocks/s and read {format_rate(f.reads)} blocks/s from storage; "
@@ -274,18 +275,19 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
     ),
     Verdict.PINNED: _pin_sentence,
     Verdict.COOLING_DOWN: lambda f: (
-        f"{f.key} was moved, or a move of it failed, not long ago; it rests for another {format_seconds(f.cooling)}."
+        f"{f.key} was moved recently, or a move of it failed; "
+        f"it is not moved again for another {format_seconds(f.cooling)}."
     ),
     Verdict.NO_ROUTE: lambda f: (
         f"{f.key} would save {format_seconds(f.saves)} per hour, but it cannot be moved: {f.no_route}."
     ),
     Verdict.NOT_ENOUGH_HISTORY: lambda f: (
-        f"{f.key} has been watched for {format_seconds(f.observed)}; "
-        f"before {format_seconds(f.settings.minimum_history_seconds)} nothing is concluded."
+        f"{f.key} has been observed for {format_seconds(f.observed)}; "
+        f"at least {format_seconds(f.settings.minimum_history_seconds)} are needed for a verdict."
     ),
     Verdict.GAIN_BELOW_FLOOR: lambda f: (
         f"{f.key} waits for {format_rate(f.sync)} reads/s: {_would_save(f)}, "
-        f"and less than {format_seconds(f.settings.minimum_wait_saved_per_hour)} is not worth a move."
+        f"below the {format_seconds(f.settings.minimum_wait_saved_per_hour)} that make a move worthwhile."
     ),
     Verdict.PAYBACK_TOO_LONG: lambda f: (
         f"{f.key} ({format_bytes(f.size)}) would pay back in {format_seconds(f.payback)}, "
@@ -295,26 +297,26 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
     Verdict.NOT_MANAGED: lambda f: f"{f.key} is in {f.space}, for which no tier is configured.",
     Verdict.WAITING: lambda f: (
         f"{f.key} would save {format_seconds(f.saves)} per hour, but better moves fill this plan's {f.limit}; "
-        f"it waits for the next one."
+        f"it waits for the next plan."
     ),
     Verdict.LEVELLED: lambda f: f"{f.key} {_GENERAL[Verdict.LEVELLED]}.",
     Verdict.NOT_ASKED: lambda f: f"{f.key} {_GENERAL[Verdict.NOT_ASKED]}.",
     Verdict.LOG_LIKE: lambda f: (
         f"{f.key} is written {format_rate(f.log_writes)} blocks/s while sessions wait, and read "
-        f"{format_rate(f.reads)} blocks/s from storage: that is a log's work, "
-        f"which wants a device of its own or a write cache."
+        f"{format_rate(f.reads)} blocks/s from storage: it works like a log "
+        f"and is best served by its own device or a write cache."
     ),
     Verdict.TOO_SMALL: lambda f: (
-        f"{f.key} has {format_bytes(f.size)} only: once used, the buffer pool keeps it, so {_would_save(f)}."
+        f"{f.key} has only {format_bytes(f.size)}: the buffer pool keeps it once it is used, so {_would_save(f)}."
     ),
     Verdict.UNCERTAIN: lambda f: (
-        f"{f.key}: {_would_save(f)} on average, but surely only {format_seconds(f.surely_saves)}, "
-        f"and that does not pay for a move."
+        f"{f.key}: {_would_save(f)} on average, but with confidence only "
+        f"{format_seconds(f.surely_saves)}, which does not pay for a move."
     ),
-    Verdict.FADING: lambda f: f"{f.key} {_GENERAL[Verdict.FADING]}: {_would_save(f)} if it stayed so.",
+    Verdict.FADING: lambda f: f"{f.key} {_GENERAL[Verdict.FADING]}: {_would_save(f)} if that lasted.",
     Verdict.UNPROVEN: lambda f: (
-        f"{f.key}: {_would_save(f)}, but it was seen for {format_seconds(f.observed)} only and nobody knows how long "
-        f"it lasts; it is moved once it has cost as much as moving it would."
+        f"{f.key}: {_would_save(f)}, but it was observed for only {format_seconds(f.observed)}, and it may not "
+        f"last; it is moved once its waits have added up to the cost of the move."
     ),
     Verdict.RAM_IS_CHEAPER: lambda f: (
         f"{f.key} reads {format_rate(f.reads)} blocks/s with {format_bytes(f.size)}: keeping it in the "

@@ -44,7 +44,7 @@ def both(situation: Situation, rules: PolicySettings, *, demote: bool = True) ->
     with (
         patch.object(presolve, "WORTH_NARROWING", 1.0),
         patch.object(presolve, "AT_ONCE", 3),
-        patch.object(guards, "parts", two_at_a_time),
+        patch.object(guards, "row_chunks", two_at_a_time),
     ):
         narrow = make_presolved_plan(situation, rules, demote=demote)
     return narrow, make_plan(situation, rules, demote=demote)

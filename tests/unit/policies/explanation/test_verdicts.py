@@ -24,15 +24,15 @@ def sentence(unit: Unit, site: Site | None = None, *others: Unit, settings: Poli
         (
             sentence(Unit(key="u", sync=0.02, logical=812)),
             (
-                "u reads 812 blocks/s but more than 99.99% are found in the buffer pool, "
+                "u reads 812 blocks/s but more than 99.99% are answered from the buffer pool, "
                 "so ssd would save 382 ms per hour."
             ),
         ),
         (
             sentence(Unit(key="u", prefetched=500.0)),
             (
-                "u is read sequentially (500 of 500 blocks/s ahead of the sessions), "
-                "so ssd would save 16.2 s per hour, little of it for sure."
+                "u is read sequentially (500 of 500 blocks/s by read-ahead), "
+                "so ssd would save 16.2 s per hour, little of it certain."
             ),
         ),
         (
@@ -45,15 +45,15 @@ def sentence(unit: Unit, site: Site | None = None, *others: Unit, settings: Poli
         (sentence(Unit(key="u")), "u had less than one access an hour; there is nothing to save."),
         (
             sentence(Unit(key="u", sync=0.01)),
-            "u waits for 0.01 reads/s: ssd would save 191 ms per hour, and less than 1 s is not worth a move.",
+            "u waits for 0.01 reads/s: ssd would save 191 ms per hour, below the 1 s that make a move worthwhile.",
         ),
         (
             sentence(Unit(key="u", sync=50, observed=600.0)),
-            "u has been watched for 10 min; before 30 min nothing is concluded.",
+            "u has been observed for 10 min; at least 30 min are needed for a verdict.",
         ),
         (
             sentence(Unit(key="u", sync=50, cooling=7200.0)),
-            "u was moved, or a move of it failed, not long ago; it rests for another 2 h.",
+            "u was moved recently, or a move of it failed; it is not moved again for another 2 h.",
         ),
         (
             sentence(Unit(key="u", sync=50), Site(no_route={"u": "it is a system table"})),
@@ -70,15 +70,15 @@ def sentence(unit: Unit, site: Site | None = None, *others: Unit, settings: Poli
         (
             sentence(Unit(key="u", sync=50), Site(room={"fast": None, "slow": None})),
             (
-                "u would save 15 min 54 s per hour with 1.0 MiB, but nobody knows how much room ssd has; "
+                "u would save 15 min 54 s per hour with 1.0 MiB, but the free space of ssd is not known; "
                 "configure a capacity for its spaces."
             ),
         ),
         (
             sentence(Unit(key="u", sync=50, size=60 * MIB), None, Unit(key="v", sync=90, size=60 * MIB)),
             (
-                "u would save 15 min 54 s per hour with 60.0 MiB, but ssd has 30.0 MiB left and what is there, "
-                "or comes there, saves more per byte."
+                "u would save 15 min 54 s per hour with 60.0 MiB, but ssd has 30.0 MiB left, and the units "
+                "that are there or are moved there save more per byte."
             ),
         ),
         (
@@ -90,13 +90,13 @@ def sentence(unit: Unit, site: Site | None = None, *others: Unit, settings: Poli
         (sentence(Unit(key="u", space="fast", sync=9)), "u stays on ssd: sessions wait for 9 of its reads per second."),
         (
             sentence(Unit(key="u", space="fast")),
-            "u gains only 0 s per hour from ssd, but nothing better wants its room.",
+            "u gains only 0 s per hour from ssd, but no hotter unit needs its room.",
         ),
         (
             sentence(Unit(key="u", sync=50), None, Unit(key="v", sync=90), settings=PolicySettings(maximum_moves=1)),
             (
                 "u would save 15 min 54 s per hour, but better moves fill this plan's limit of 1; "
-                "it waits for the next one."
+                "it waits for the next plan."
             ),
         ),
         (
@@ -129,7 +129,7 @@ def test_what_gives_way_says_to_whom() -> None:
     room = Site(room={"fast": MIB, "slow": GIB})
     cold = Unit(key="cold", size=8 * MIB, space="fast", sync=0.01)
     assert sentence(cold, room, Unit(key="hot", sync=50, size=8 * MIB)) == (
-        "cold (8.0 MiB) gives way to hot; on hdd its sessions wait 191 ms more per hour."
+        "cold (8.0 MiB) makes room for hot; on hdd its sessions wait 191 ms more per hour."
     )
 
 
