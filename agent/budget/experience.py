@@ -11,7 +11,7 @@ from agent.budget.copy_history import copies_of, taught_by
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger, SentRow
 from agent.ledger.state_names import DISTURBED_INTERVALS
-from connectors.model import DatabaseDemand
+from connectors.model import DatabaseDemand, Interval
 from policies.benefit.costs import Disturbed, learnt
 from policies.model.plan import PolicySettings
 
@@ -39,17 +39,29 @@ def disturbed_of(ledger: Ledger, database: str) -> list[Disturbed]:
     return [] if stored is None else [_interval(plain) for plain in stored[1]]
 
 
-def disturbed_document(intervals: Iterable[Disturbed]) -> list[dict[str, Any]]:
+def record_disturbed(ledger: Ledger, database: str, interval: Interval, *, during: float, calm: float) -> None:
+    """Store an interval in which moves ran; the oldest beyond ``REMEMBERED`` is forgotten.
+
+    Args:
+        ledger: keeps it.
+        database: its name.
+        interval: in which moves ran.
+        during: transactions per second in it.
+        calm: transactions per second on average without moves.
+    """
+    seen = Disturbed(
+        started_at=interval.started_at, ended_at=interval.ended_at, transactions=during, calm_transactions=calm
+    )
+    known = [*disturbed_of(ledger, database), seen][-REMEMBERED:]
+    ledger.state.save_document(database, DISTURBED_INTERVALS, _document(known))
+
+
+def _document(intervals: Iterable[Disturbed]) -> list[dict[str, Any]]:
     """Intervals as JSON values."""
     return [
         {name: v.isoformat() if isinstance(v, datetime) else v for name, v in asdict(interval).items()}
         for interval in intervals
     ]
-
-
-def newest(intervals: Sequence[Disturbed], more: Disturbed) -> list[Disturbed]:
-    """The intervals with one more, no more than are remembered."""
-    return [*intervals, more][-REMEMBERED:]
 
 
 def _interval(plain: dict[str, Any]) -> Disturbed:

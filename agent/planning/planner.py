@@ -25,7 +25,7 @@ from agent.model.proposals import BALANCE, Proposal, ProposedMove, WorkForecast
 from agent.model.purposes import purpose_of
 from agent.planning.routing import RouteRefusals, find_routes
 from agent.planning.situation import PinRule, pins_of, situation_of, with_rest
-from agent.sampling.sampler import Picture
+from agent.sampling.picture import Picture
 from connectors.base import Connector, TellsCopies
 from connectors.formatting import format_bytes
 from connectors.model import Bools, Route

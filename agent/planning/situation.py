@@ -14,7 +14,7 @@ from agent.budget.copy_history import came_up
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger
 from agent.model.states import MoveState
-from agent.sampling.sampler import Picture
+from agent.sampling.picture import Picture
 from connectors.model import F64, I8, I64, Space
 from policies.benefit.sessions import bounded
 from policies.demand.growth import expected_growth, with_growth

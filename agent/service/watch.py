@@ -32,7 +32,7 @@ from agent.planning.containers import TakingOut, take_out
 from agent.planning.obsolete_proposals import asked_for, end_obsolete_proposals
 from agent.planning.planner import Planning, make_planning, proposal_of
 from agent.planning.undo import settle_undos
-from agent.sampling.sampler import Cycle, Sampler, Seen, always
+from agent.sampling.sampler import Cycle, Sampler, SamplerMemory, always
 from agent.sampling.trace import NothingTraced
 from agent.service.snapshot import Snapshot, Term, Worth
 from agent.verification.left_worse import GroupWatch
@@ -80,7 +80,7 @@ class Watch:
         self._asked_by = asked_by
         self._top_units = top_units
         self._keeps = keeps
-        self._seen: Seen | None = None
+        self._sampler_memory: SamplerMemory | None = None
         self._settling = Settling(database, ledger, clock, level, asked_by=asked_by)
         self._groups = GroupWatch(database, ledger, clock, level, asked_by=asked_by)
         self._lock = threading.RLock()
@@ -290,7 +290,7 @@ class Watch:
             if self._lease is not None:
                 ending.callback(self._lease.release)
             sampler = self._sampler if save else None
-            self._seen = self._seen if self._sampler is None else self._sampler.seen
+            self._sampler_memory = self._sampler_memory if self._sampler is None else self._sampler.memory
             self._connector = self._acting = self._sampler = self._executor = self._lease = None
             if sampler is not None:
                 sampler.save()
@@ -299,7 +299,7 @@ class Watch:
         """Know what another watch of this very database knew when it was closed; nothing where that was another one."""
         mine, its = self.database, other.database
         if (mine.engine, mine.connection) == (its.engine, its.connection):
-            self._seen, self.snapshot = other._seen, other.snapshot
+            self._sampler_memory, self.snapshot = other._sampler_memory, other.snapshot
 
     # -- the parts, made on first use ----------------------------------------------------------------------------
 
@@ -324,7 +324,12 @@ class Watch:
         with self._lock:  # the acting thread may be the first to ask
             if self._sampler is None:
                 self._sampler = Sampler(
-                    self.database, self.connector, self._ledger, self._clock, seen=self._seen, keeps=self._keeps
+                    self.database,
+                    self.connector,
+                    self._ledger,
+                    self._clock,
+                    memory=self._sampler_memory,
+                    may_store=self._keeps,
                 )
             return self._sampler
 

@@ -16,7 +16,8 @@ from agent.ledger import Ledger, SentRow, StepState
 from agent.model.states import MoveState
 from agent.planning.planner import Planning, make_planning
 from agent.planning.situation import situation_of
-from agent.sampling.sampler import Picture, Sampler
+from agent.sampling.picture import Picture
+from agent.sampling.sampler import Sampler
 from connectors.base import Connector
 from connectors.model import I64, Bundle, NoRoute, Route
 from connectors.simulated.connector import SimulatedConnector

@@ -1,0 +1,190 @@
+"""What samples of a database have taught, and how one more interval or catalog changes it. No I/O and no clock.
+
+``learn`` takes an interval of demand; the functions over slots take a catalog. Both use up the state that they are
+given: heat and seasons change in place, because a second copy of them would be the peak of a sample. The caller keeps
+the returned state only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import timedelta, tzinfo
+
+import numpy as np
+
+from connectors.model import F64, I32, I64, Demand, Space, UnitTable
+from policies.benefit import device
+from policies.benefit.device import DeviceState
+from policies.demand import drift, growth, heat, renamed_units, seasons
+from policies.demand.drift import DriftState
+from policies.demand.growth import SizesSeen
+from policies.demand.heat import HeatState
+from policies.demand.renamed_units import KnownUnits
+from policies.demand.seasons import SeasonState
+from policies.demand.variance import index_of
+from policies.demand.workload import RecentWork, WorkInterval
+from policies.model.plan import PolicySettings, TierSpeed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """Everything that samples and catalogs of one database have taught.
+
+    Per-unit state is in columns by slot, so that it survives rebuilds and failovers, which change physical ids.
+    """
+
+    heat: HeatState = field(default_factory=heat.empty_heat)
+    seasons: SeasonState = field(default_factory=seasons.empty_seasons)
+    drift: DriftState = field(default_factory=drift.no_drift)
+    devices: DeviceState = field(default_factory=lambda: device.empty_devices(0))
+    work: RecentWork = field(default_factory=RecentWork)
+    units: KnownUnits | None = None  # of the last catalog; None: no catalog was read yet
+    sizes: SizesSeen | None = None  # of earlier catalogs; None: no catalog was read yet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocatedDemand:
+    """The demand of an interval, each of its columns with the unit that it belongs to."""
+
+    demand: Demand
+    row: I64  # (columns,) in the unit table of the catalog, -1: the catalog has no such unit
+    slot: I64  # (columns,) of the unit, -1 likewise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inventory:
+    """The units and the storage of the last catalog, against which an interval is read."""
+
+    units: UnitTable
+    slots: I64  # (units,) slot of each unit
+    spaces: tuple[Space, ...]
+    tier_of_space: I32  # (spaces,) row in ``speeds``, -1: not managed
+    speeds: tuple[TierSpeed, ...]  # as configured, fastest tier first
+
+    def locate(self, demand: Demand) -> LocatedDemand:
+        """Find the unit of each column of the demand."""
+        row = self.units.rows_of(demand.physical_id)
+        return LocatedDemand(demand=demand, row=row, slot=np.where(row >= 0, self.slots[row], -1))
+
+
+def learn(
+    learned: Learned,
+    located: LocatedDemand,
+    inventory: Inventory,
+    settings: PolicySettings,
+    *,
+    zone: tzinfo,
+    measured: bool = True,
+) -> Learned:
+    """Let one interval pass.
+
+    Args:
+        learned: before it; used up.
+        located: demand of the interval.
+        inventory: the catalog of that time.
+        settings: half-lives and wait shares.
+        zone: whose wall clock seasons follow.
+        measured: whether the interval lies in the hours whose demand counts. If not, heat, seasons and drift stay as
+            they are; the work of the database and the speed of the tiers are learned at any hour.
+    """
+    demand = located.demand
+    if measured:
+        learned = _learn_demand(learned, located, inventory.slots, settings, zone)
+    work = WorkInterval(seconds=demand.seconds, demand=demand.database, roles=demand.roles)
+    horizons = settings.half_life_seconds, settings.long_half_life_seconds
+    return replace(
+        learned,
+        work=learned.work.then(work, *horizons, counts=measured),
+        devices=_learn_speeds(learned.devices, located, inventory, settings),
+    )
+
+
+def _learn_demand(
+    learned: Learned, located: LocatedDemand, known: I64, settings: PolicySettings, zone: tzinfo
+) -> Learned:
+    """Heat of all units; of those that matter also when they are busy, and which horizon predicted it.
+
+    Args:
+        learned: before the interval.
+        located: demand of the interval.
+        known: slots of all units that exist now.
+        settings: half-lives.
+        zone: whose wall clock seasons follow.
+    """
+    demand, slots = located.demand, located.slot
+    warmed = heat.update(learned.heat, demand, slots, known, settings)
+    used, first = np.unique(np.where(demand.observed, slots, -1), return_inverse=True)
+    index = np.bincount(first, weights=index_of(demand.rates), minlength=len(used)).astype(np.float64)
+    seen = np.zeros(len(warmed), dtype=np.bool_)
+    seen[known] = True
+    seen[slots[(slots >= 0) & ~demand.observed]] = False
+    middle = (demand.ended_at - timedelta(seconds=demand.seconds / 2)).astimezone(zone)
+    return replace(
+        learned,
+        heat=warmed,
+        seasons=seasons.learnt(learned.seasons, middle, demand.seconds, used, index, seen),
+        drift=drift.watch_interval(learned.drift, warmed, demand.seconds, used, index, seen),
+    )
+
+
+def _learn_speeds(
+    devices: DeviceState, located: LocatedDemand, inventory: Inventory, settings: PolicySettings
+) -> DeviceState:
+    """Evidence about the speed of each tier, from the read times of each space or else of the whole database."""
+    demand = located.demand
+    if demand.spaces is not None:
+        managed = zip(inventory.spaces, inventory.tier_of_space.tolist(), strict=True)
+        tier_of = {space.name: tier for space, tier in managed if tier >= 0}
+        return device.observe_spaces(devices, inventory.speeds, demand, tier_of, settings)
+    space = inventory.units.space[located.row]
+    tier = np.where(located.row >= 0, inventory.tier_of_space[space], -1).astype(np.int64)
+    return device.observe(devices, inventory.speeds, demand, tier, settings)
+
+
+# A catalog is learned in steps of its own, so that the caller can release the heat before each: every step may copy it.
+
+
+def with_slots(learned: Learned, slots: I64) -> Learned:
+    """The same with room for the heat of those slots."""
+    return replace(learned, heat=heat.with_slots(learned.heat, int(slots.max(initial=-1)) + 1))
+
+
+def with_renamed_units(learned: Learned, units: UnitTable, slots: I64) -> Learned:
+    """Give the heat of renamed units to their new names.
+
+    Args:
+        learned: with the units of the catalog before.
+        units: of the catalog now.
+        slots: of those.
+    """
+    if learned.units is None:
+        return learned
+    blank = learned.heat.observed_seconds[slots] == 0
+    renames = renamed_units.find_renames(learned.units, units, slots, blank)
+    return replace(learned, heat=heat.handed_on(learned.heat, *renames))
+
+
+def with_new_partitions(learned: Learned, units: UnitTable, slots: I64) -> Learned:
+    """Give new partitions a part of what is known of the partition before them."""
+    blank = learned.heat.observed_seconds[slots] == 0
+    if not blank.any():
+        return learned
+    pairs = renamed_units.successors(units, slots, blank)
+    return replace(learned, heat=heat.handed_on(learned.heat, *pairs, share=renamed_units.LENT))
+
+
+def with_catalog(learned: Learned, units: UnitTable, slots: I64, at: float) -> Learned:
+    """Remember the units of a catalog, to recognize renamed and growing ones in the next.
+
+    Args:
+        learned: before.
+        units: of the catalog.
+        slots: of those.
+        at: when it was read, in seconds of the monotonic clock.
+    """
+    return replace(learned, units=renamed_units.known_units(units, slots), sizes=growth.seen(learned.sizes, units, at))
+
+
+def growth_of(learned: Learned, units: UnitTable, at: float) -> F64 | None:
+    """Bytes per second by which each unit has grown lately, shape ``(units,)``; None before the first catalog."""
+    return None if learned.sizes is None else growth.bytes_per_second(learned.sizes, units, at)

@@ -1,0 +1,60 @@
+"""What is known of a database at one moment: the input of planning and reports. No I/O and no clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from agent.config import Storage
+from agent.sampling.learned import Learned
+from connectors.model import F64, I64, Bools, Catalog, DatabaseDemand
+from connectors.storage_io import RoleFigures
+from policies.benefit import device
+from policies.demand import drift, heat, seasons
+from policies.model.plan import HeatView
+
+VIEWED_AT_ONCE = 2048  # units, a hundred figures of work for each
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """Everything that is known of a database now; what planning and reports start from."""
+
+    catalog: Catalog
+    storage: Storage  # tiers carry calibrated speeds
+    heat: HeatView  # that decisions are made on
+    work: DatabaseDemand  # averaged over the half-life
+    sampled_at: datetime
+    roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, averaged likewise
+    sessions: float = float("nan")  # at work on average over the long half-life; NaN: not known
+    growth: F64 | None = None  # (n,) bytes per second; None: not known
+
+
+def calibrated(storage: Storage, learned: Learned) -> Storage:
+    """The storage with the configured speeds corrected by measured read times."""
+    speeds = device.calibrate([tier.speed for tier in storage.tiers], learned.devices)
+    tiers = tuple(replace(tier, speed=speed) for tier, speed in zip(storage.tiers, speeds, strict=True))
+    return replace(storage, tiers=tiers)
+
+
+def view_heat(learned: Learned, slots: I64, resident: Bools, now: datetime, hours: float) -> HeatView:
+    """The heat of each unit that decisions are made on, with the demand that seasons predict.
+
+    Computed for some thousand units at a time: both horizons of all units at once would be the peak of a plan.
+
+    Args:
+        learned: heat, seasons and drift.
+        slots: of the units.
+        resident: units on the fastest tier.
+        now: in the zone whose wall clock seasons follow.
+        hours: ahead, in which a move is to pay.
+    """
+    ahead = seasons.promised_demand(learned.seasons, slots, now, hours)
+
+    def view_part(first: int) -> HeatView:
+        some = slice(first, first + VIEWED_AT_ONCE)
+        both = drift.leaning(heat.view(learned.heat, slots[some]), learned.drift.share)
+        return heat.decision_heat(replace(both, expected=None if ahead is None else ahead[some]), resident[some])
+
+    count = len(slots)
+    return heat.join_views(map(view_part, range(0, max(count, 1), VIEWED_AT_ONCE)), count)
