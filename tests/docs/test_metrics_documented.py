@@ -7,13 +7,15 @@ import re
 import pytest
 
 from agent.config import Config
+from connectors.registry import engine_names, find_engine
 from policies.model.plan import Verdict
 from tests.docs.reference.keys import keys_of, sections
 from tests.docs.reference.metrics import every_metric
 from tests.docs.text import WRITTEN, page
 
 EXPORTED = {name for name, *_ in every_metric()}
-KEYS = {path.removeprefix("databases."): keys_of(model) for path, model in sections(Config)}
+KEYS = {path.removeprefix("databases."): {*keys_of(model)} for path, model in sections(Config)}
+KEYS["connection"] = {key for engine in engine_names() for key in keys_of(find_engine(engine).settings)}
 
 
 def test_every_metric_is_documented() -> None:
@@ -32,8 +34,7 @@ def test_no_other_metric_is_promised(name: str) -> None:
 def test_no_other_key_is_promised(name: str) -> None:
     """What a page names with its section is a key of that section."""
     named = re.findall(r"`(policy|metrics|ledger|log|connection)\.([a-z_]+)", WRITTEN[name])
-    of_an_engine = {"host"}
-    assert not {(section, key) for section, key in named if key not in {*KEYS.get(section, ()), *of_an_engine}}
+    assert not {(section, key) for section, key in named if key not in KEYS[section]}
 
 
 def test_no_other_verdict_is_promised() -> None:

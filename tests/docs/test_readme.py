@@ -1,4 +1,4 @@
-"""README.md is short, and the benchmarks that pages name exist."""
+"""README.md is short, and the benchmarks and files that pages name exist."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import re
 import pytest
 
 from tests.bench.__main__ import MODULES
-from tests.docs.text import WRITTEN
+from tests.docs.text import ROOT, WRITTEN
 
 TWO_SCREENS = 110  # lines
 CALLED = re.compile(r"python -m tests\.bench(?:\.| )(?!NAME)([a-z_.]+)|\| `((?:lab|policy)[._][a-z_]+)` \|")
+NAMED = re.compile(r"(?<![\w/.-])(?:agent|policies|connectors|deploy|docs|tests)/[\w./-]*\w")  # as one types it
 
 
 def test_the_readme_fits_on_two_screens() -> None:
@@ -24,3 +25,9 @@ def test_benchmarks_exist(name: str) -> None:
     named = {dotted or column for dotted, column in CALLED.findall(WRITTEN[name])}
     assert len(named) >= 5
     assert {bench.rstrip(".") for bench in named} <= {*MODULES}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_files_exist(name: str) -> None:
+    """A file or folder that a page names is there, wherever it has moved."""
+    assert not [path for path in NAMED.findall(WRITTEN[name]) if "NAME" not in path and not (ROOT / path).exists()]
