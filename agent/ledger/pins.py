@@ -1,4 +1,4 @@
-"""Pins that people set by hand: a manual wish stands above the policy, for as long as it says."""
+"""Pins set by hand: a pin overrides the policy until it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading proposals and their moves back: every stored text is checked against its digest before anybody sees it."""
+"""Reading proposals and their moves back: every stored text is checked against its digest before it is used."""
 
 from __future__ import annotations
 

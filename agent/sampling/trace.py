@@ -1,7 +1,7 @@
-"""Traces: demand collected for a time that somebody chose, apart from the heat that the agent always keeps.
+"""Traces: demand collected for a chosen time, separate from the heat that the agent always keeps.
 
-``hotplace trace on`` marks the beginning in the ledger; whoever samples the database (the daemon, or a command that
-observes) collects while the mark says so. Collecting again adds to what is there until it is cleared. A trace is a
+``hotplace trace on`` stores a mark in the ledger; the process that samples the database (the daemon, or a command that
+observes) collects while the mark says so. Collecting again adds to the trace until it is cleared. A trace is a
 plain mean over its intervals: every interval counts by its length, however long ago it was.
 """
 
@@ -28,13 +28,13 @@ class NothingTraced(NotFound):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceMark:
-    """What somebody wants of the trace."""
+    """Whether demand is collected, and for which time."""
 
     on: bool = False
     since: datetime | None = None  # when it was last switched on
-    until: datetime | None = None  # when it ends by itself
+    until: datetime | None = None  # when it ends
     who: str = ""
-    generation: int = 0  # grows with every clear: what was collected before belongs to nobody
+    generation: int = 0  # grows with every clear: what was collected before no longer counts
 
     def collects(self, at: datetime) -> bool:
         """Whether an interval that ended then belongs to it."""
