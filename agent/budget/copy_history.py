@@ -16,7 +16,6 @@ from policies.benefit.copy_time import Taught, copy_factors, factor_of
 from policies.benefit.costs import Copy
 from policies.calendar import Opening
 from policies.model.plan import CopyFactor, MoveReason, Tier
-from policies.placement.turnover import bucket_level
 from policies.storage.capacity import capacity_bytes
 
 LEARN_WITHIN = timedelta(days=90)
@@ -145,6 +144,8 @@ def turned_over(
         for rows in _copies_by_move(row for row in sent if row.ended_at is not None)
         if rows[0].move.reason == MoveReason.MAKE_ROOM and rows[0].move.from_tier == tiers[0].name
     )
+    from policies.placement.turnover import bucket_level  # it brings the solver, which what reads copies need not
+
     return bucket_level(gone, per_week) if capacity > 0 else 0.0
 
 

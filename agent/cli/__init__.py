@@ -1,7 +1,11 @@
-"""The command line, one module for each question a reader has.
+"""The command line: one room for each question a user has, one module for each command or few.
 
-Read in this order: ``exit_codes``, ``output``, ``wording``, ``session``, ``app``, then the questions: ``setting_up``
-(init, doctor), ``running`` (run, status), ``looking`` (units, explain), ``planning`` (plan), ``proposing`` (proposals,
-show), ``deciding`` (approve, reject, strike), ``looking_back`` (history, outcomes, audit), ``pinning``; ``main`` puts
-them together.
+``commands`` is the table of all commands, ``app`` the frame around each (common options, errors, exit codes),
+``session`` what a command works with, ``main`` the entry point. The rooms: ``setting_up``, ``looking``, ``planning``,
+``deciding``, ``moving``, ``storage``.
+
+A command's module imports at the top what every run of it needs; what plans, serves, draws pages or talks to a
+database is imported in the function that needs it. Imports are most of what a short command costs, and scripts call
+such commands often. ``tests/cli/test_help.py`` lists what the help and the commands that only read the ledger must not
+import.
 """

@@ -53,7 +53,7 @@ COMMANDS = {
         "Watch, propose and carry out what is approved, until SIGTERM; SIGHUP reads the configuration again.",
     ),
     "status": Listed(
-        "moving.run",
+        "looking.status",
         Group.LOOK,
         "Show whether the daemon runs, open proposals, moves under way and the room in each tier.",
     ),

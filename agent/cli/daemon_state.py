@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from agent.config import DatabaseConfig
+from agent.config import STALE_SAMPLES, DatabaseConfig
 from agent.ledger import Ledger
 from agent.ledger.state_names import STATUS
 from agent.model.units_of_measure import format_when
-from agent.service.snapshot import STALE_SAMPLES
 from connectors.formatting import format_seconds
 
 

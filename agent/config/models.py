@@ -22,6 +22,7 @@ from connectors.settings import SecretSource
 from policies.calendar import Calendar
 from policies.model.plan import Pin, PolicySettings
 
+STALE_SAMPLES = 3  # a database without a sample for this many sampling periods is not watched as it should be
 MOST_TOP_UNITS = 10_000  # that metrics show one by one
 PINS = {"must": Pin.MUST, "prefer": Pin.PREFER, "never": Pin.NEVER}
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,13 @@ from pydantic import ConfigDict, TypeAdapter
 from agent.ledger import Ledger
 from agent.ledger.state_names import DECISION, PROPOSAL_DECISIONS, decision_of_proposal
 from agent.model.states import DECIDED_PROPOSALS, OPEN_PROPOSALS
-from agent.planning.planner import Planning
 from connectors.model import DatabaseDemand, Space, UnitTable
 from connectors.storage_io import RoleFigures
 from connectors.string_column import StringColumn
 from policies.model.plan import HeatView, Plan, PolicySettings, RouteCost, Situation, Tier
-from policies.modes.dispatch import plan_mode
+
+if TYPE_CHECKING:
+    from agent.planning.planner import Planning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +101,8 @@ def recall(ledger: Ledger, database: str, name: str = DECISION) -> StoredDecisio
     stored = ledger.state.load_arrays(database, name)
     if stored is None:
         return None
+    from policies.modes.dispatch import plan_mode  # it brings the solver
+
     situation, settings = decision_from_arrays(stored[1])
     return StoredDecision(
         made_at=stored[0], situation=situation, settings=settings, plan=plan_mode(situation, settings)

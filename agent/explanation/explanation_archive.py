@@ -9,17 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from datetime import datetime
 from math import nan
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from agent.ledger import Ledger
 from agent.ledger.state_names import explanation_of_proposal
-from agent.planning.planner import Planning
 from connectors.model import I64
 from connectors.string_column import StringColumn
 from policies.explanation.figures import Figures, figures_of
 from policies.explanation.verdicts import explain
 from policies.model.plan import Verdict
+
+if TYPE_CHECKING:
+    from agent.planning.planner import Planning
 
 MOST_MOVED, BESIDE = 100, 20  # units that move, and of the others those to which fast storage is worth most
 NUMBERS = tuple(field.name for field in fields(Figures) if field.name != "verdict")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from agent.planning.planner import Planning
-from agent.planning.situation import governing_pins
-from policies.modes.preference import pin_view
+if TYPE_CHECKING:
+    from agent.planning.planner import Planning
 
 UNMATCHED = "unmatched"
 
@@ -31,6 +30,9 @@ def pin_reports(planning: Planning) -> tuple[PinReport, ...]:
     """The state of every pin under a plan, in the order of the pins."""
     if not planning.pins:
         return ()
+    from agent.planning.situation import governing_pins
+    from policies.modes.preference import pin_view
+
     situation = planning.situation
     view = pin_view(situation, planning.plan, planning.settings) if situation.tiers else None
     governing = governing_pins(situation.units.key, planning.pins)

@@ -6,18 +6,20 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agent.ledger import Column, Later, Pieces
-from agent.planning.planner import Planning
 from connectors.model import F64, I8, I32, I64, Signal
 from connectors.string_column import StringColumn
 from policies.benefit.sessions import session_share
 from policies.explanation.verdicts import explain
 from policies.model.plan import Verdict
+
+if TYPE_CHECKING:
+    from agent.planning.planner import Planning
 
 SUMMED = ("benefit_per_hour", "saved_if_moved", "sync_reads", "size_bytes")  # columns that metrics show
 EXPLAINED = 200  # units at the top whose verdict is kept as a sentence; for the others the numbers speak

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any, Self
 
 from pydantic import TypeAdapter
@@ -22,6 +23,7 @@ from policies.model.plan import MoveReason, RouteCost
 from policies.sizing.forecast import Forecast
 
 BALANCE = "hsm"  # Proposal.purpose of the plans that the agent makes again and again
+CONTAINER = "container"  # ProposedMove.reason of a move that takes bytes out of one container of their space
 DIGEST_SHOWN = 12  # characters that lists show and that approve --digest accepts at least
 
 
@@ -171,12 +173,15 @@ class Proposal:
         return sum(move.size_bytes for move in self.moves)
 
 
-_ADAPTER: TypeAdapter[Proposal] = TypeAdapter(Proposal)
+@cache
+def _adapter() -> TypeAdapter[Proposal]:
+    """How proposals become JSON and back; made with the first one, for it takes as long as many a command."""
+    return TypeAdapter(Proposal)
 
 
 def proposal_json(proposal: Proposal) -> dict[str, Any]:
     """The proposal as plain JSON values."""
-    plain: dict[str, Any] = _ADAPTER.dump_python(proposal, mode="json")
+    plain: dict[str, Any] = _adapter().dump_python(proposal, mode="json")
     return plain
 
 
@@ -191,4 +196,4 @@ def proposal_from_text(text: str) -> Proposal:
     Raises:
         ValueError: the text is not a proposal.
     """
-    return _ADAPTER.validate_json(text)
+    return _adapter().validate_json(text)

@@ -6,15 +6,18 @@ A purpose is stored under the proposal's digest, in the words of ``balance --typ
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from agent.model.proposals import BALANCE
-from policies.modes.dispatch import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, Usage
+
+if TYPE_CHECKING:
+    from policies.modes.dispatch import Mode
 
 _BY_TIER = ("usage", "capacity")
 _WORDS = {
     BALANCE: "hot up, cold down",
-    f"{BALANCE} {HsmSubtype.SSD}": "cold off the fastest tier",
-    f"{BALANCE} {HsmSubtype.HDD}": "hot to the fastest tier",
+    f"{BALANCE} ssd": "cold off the fastest tier",
+    f"{BALANCE} hdd": "hot to the fastest tier",
     "usage": "even load among the spaces",
     "capacity": "even fill among the spaces",
     "preference": "what is pinned to where it belongs",
@@ -23,6 +26,8 @@ _WORDS = {
 
 def purpose_of(mode: Mode) -> str:
     """In the words of ``balance --type``, with what the mode is about."""
+    from policies.modes.dispatch import Capacity, Drain, Hsm, HsmSubtype, Preference, Usage  # they bring the solver
+
     match mode:
         case Hsm():
             return BALANCE if mode.subtype is HsmSubtype.CALC else f"{BALANCE} {mode.subtype}"

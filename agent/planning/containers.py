@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from agent.config import DatabaseConfig
-from agent.model.proposals import Proposal, ProposedMove
+from agent.model.proposals import CONTAINER, Proposal, ProposedMove
 from agent.model.purposes import purpose_of_container
 from connectors.base import Connector, TakesOut
 from connectors.containers import ByHand, Container, find_container, others, room_in
@@ -18,7 +18,6 @@ from connectors.model import Bundle, NoRoute, Route, Space, UnitKind
 from policies.modes.dispatch import UnknownName
 from policies.storage.capacity import room_bytes
 
-CONTAINER = "container"  # ProposedMove.reason
 ROOM_UNKNOWN = "room_unknown"
 
 

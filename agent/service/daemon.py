@@ -22,7 +22,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.gc_collector import GCCollector
 from prometheus_client.process_collector import ProcessCollector
 
-from agent.config import Config, ConfigError, load
+from agent.config import STALE_SAMPLES, Config, ConfigError, load
 from agent.execution.executor import MoveEvent
 from agent.ledger import HistorySettings, Ledger
 from agent.logs import EventLog
@@ -30,7 +30,7 @@ from agent.service.httpd import Certificate, MetricsServer
 from agent.service.jobs import ACT_EVERY_SECONDS, Job, Jobs
 from agent.service.metrics import AgentCollector
 from agent.service.schedule import next_turn, on_grid, place_in_row
-from agent.service.snapshot import STALE_SAMPLES, Snapshot
+from agent.service.snapshot import Snapshot
 from agent.service.watch import Watch
 from connectors.base import Clock, ConnectorError, HotplaceError, LeaseHeld
 

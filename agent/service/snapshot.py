@@ -20,8 +20,6 @@ from connectors.model import Identity
 from connectors.storage_io import RoleFigures
 from policies.model.plan import Plan
 
-STALE_SAMPLES = 3  # a database without a sample for this many sampling periods is not watched as it should be
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worth:

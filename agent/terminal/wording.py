@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from agent.model.proposals import DIGEST_SHOWN, Proposal, ProposedMove
+from agent.model.proposals import CONTAINER, DIGEST_SHOWN, Proposal, ProposedMove
 from agent.model.purposes import in_words
 from agent.model.units_of_measure import format_when
-from agent.planning.containers import CONTAINER
 from agent.terminal.output import Column, Output
 from agent.terminal.throughput import forecast_document, forecast_facts
 from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds

@@ -16,7 +16,6 @@ from agent.ledger.grouping import dropped, groups_of, left_worse
 from agent.ledger.state_names import LEFT_WORSE
 from agent.logs import EventLog
 from agent.model.states import IN_PLACE, UNJUDGED, MoveState
-from agent.planning.undo import CannotUndo, propose_undo
 from connectors.base import Clock, Connector
 from connectors.formatting import format_seconds
 
@@ -103,6 +102,8 @@ class GroupWatch:
             return "The way back is proposed: hotplace proposals."
         if self._level is Level.OBSERVE:
             return f"hotplace undo {numbers} proposes the way back."
+        from agent.planning.undo import CannotUndo, propose_undo  # `status` reads this module and plans nothing
+
         try:
             number = propose_undo(
                 group.arrived, self._database, connector, self._ledger, self._clock.now(), asked_by=self._asked_by

@@ -15,9 +15,8 @@ from agent.config import DatabaseConfig, Level
 from agent.ledger import Ledger, MoveRow, rates_text
 from agent.ledger.state_names import work_before_proposal
 from agent.model.outcomes import Outcome, OutcomeVerdict
-from agent.model.proposals import Proposal
+from agent.model.proposals import CONTAINER, Proposal
 from agent.model.states import ACTIONABLE, IN_PLACE, MoveState
-from agent.planning.containers import CONTAINER
 from agent.planning.undo import UNDO, CannotUndo, propose_undo
 from agent.verification.carried_moves import carried_out
 from agent.verification.partial_forecast import forecast_of_moves

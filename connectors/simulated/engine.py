@@ -1,9 +1,19 @@
 """How the registry finds the simulated engine."""
 
+from __future__ import annotations
+
+from connectors.base import Clock, Connector
 from connectors.inheritance import Inheritance
 from connectors.registry import Engine
-from connectors.simulated.connector import connect
 from connectors.simulated.settings import SAMPLE_SETTINGS, SimulatedSettings
+
+
+def connect(settings: SimulatedSettings, clock: Clock) -> Connector:
+    """A connector to a simulated database; the world is imported with it."""
+    from connectors.simulated import connector
+
+    return connector.connect(settings, clock)
+
 
 ENGINE = Engine(
     name="simulated",

@@ -31,13 +31,14 @@ COST = (
     "year",
     "agent_cost",
     "day",
+    "cli_start",
     "exposition",
     "postgresql_cost",
     "oracle_cost",
     "sqlserver_cost",
     "db2_cost",
 )  # modules of tests.bench.cost
-SHORT = ("history", "agent_cost")  # seconds each
+SHORT = ("history", "agent_cost", "cli_start")  # seconds each
 QUICK_LAB = ("lab.disks", "lab.headline", "lab.kindness")  # the others take minutes even when small
 SMALL_TOO = (
     "policy_baselines",

@@ -134,6 +134,22 @@ def test_what_names_no_command_imports_none(arguments: list[str], environment: d
     assert not (heavy if environment else heavy | {"pydantic"}) & imported  # typer completes with pydantic
 
 
+READS_THE_LEDGER = ("history", "outcomes", "proposals", "show 1", "pins", "status")
+NOT_FOR_READING = (
+    "agent.demo", "agent.report", "agent.service.daemon", "agent.service.watch", "apscheduler", "alembic", "jinja2",
+    "psycopg", "pyodbc", "pytds", "oracledb", "ibm_db", "policies.solver", "policies.placement",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", READS_THE_LEDGER)
+def test_a_command_that_reads_the_ledger_imports_no_more_than_that(site: Site, command: str) -> None:
+    """It answers without what plans, moves, serves or draws pages, and without a database's driver."""
+    site.propose()
+    imported = imported_by(*command.split(), folder=site.folder)
+    assert "agent.ledger.ledger" in imported
+    assert not {name for name in imported if f"{name}.".startswith(tuple(f"{each}." for each in NOT_FOR_READING))}
+
+
 def test_a_daemon_imports_nothing_that_draws() -> None:
     """What reports, the demonstration and tables need stays on the disk."""
     code = "import sys, agent.cli.moving.run, agent.service.daemon; print(*sys.modules)"
