@@ -23,21 +23,21 @@ metrics:              # Prometheus endpoint: /metrics, /healthz, /readyz
   enabled: true
   listen: 127.0.0.1
   port: 9477
-  # tls:              # https; without it a password travels in the clear
+  # tls:              # https; without it the password is sent unencrypted
   #   certificate: tls.pem     # PEM, the chain; read again when it changes
   #   key: tls.key             # PEM; without it in the same file
   #   client_ca: clients.pem   # PEM; only clients with a certificate of it may scrape
-  # basic_auth:       # asked for everything but /healthz
+  # basic_auth:       # required for everything but /healthz
   #   user: prometheus
   #   password: {{file: /etc/hotplace/metrics-password}}   # or {{env: VARIABLE}}, or {{credential: NAME}} of systemd
-  top_units: 100      # units with series of their own; the others are summed up
+  top_units: 100      # units with series of their own; the rest is one sum
 
 log:                  # on standard error
   format: console     # console or json
   level: info         # debug, info, warning, error
 
 databases:
-  - name: main        # the word for it in commands, metrics and the ledger
+  - name: main        # its name in commands, metrics and the ledger
     engine: {engine}
     connection:       # {title}: the account that watches
 {connection}
@@ -48,15 +48,15 @@ databases:
     tiers:            # classes of storage, fastest first
       - name: ssd
         spaces: [{fast}]
-        # spaces: [{{name: {fast}, capacity: 200 GiB}}]   # never count on more room than this, used bytes included
+        # spaces: [{{name: {fast}, capacity: 200 GiB}}]   # upper limit of the space, used bytes included
         # spaces: [/ssd]   # a folder or disk group (+FAST): every space whose first file is in it
-        kind: ssd     # nvme, ssd or hdd; its usual speed holds until read times were measured. Or give figures:
+        kind: ssd     # nvme, ssd or hdd; typical speeds apply until read times are measured. Or give figures:
         # random_read: 0.2ms       # one random block read, as a session sees it
         # sequential_read: 16us    # per block within a run
         # write: 0.1ms             # one block write
-        # read_ahead: 1 MiB        # that a copy reads at one turn among other readers
-        # iops: 40000              # I/Os per second that its drives serve in all; a plan keeps below them
-        # io_head_room: 20%        # of those, never planned for
+        # read_ahead: 1 MiB        # that a copy reads in one request between other readers
+        # iops: 40000              # I/Os per second of all its drives together; plans stay below
+        # io_head_room: 20%        # of those, kept free by plans
         # raid: 5                  # 1, 5 or 6: a write is 2, 4 or 6 drive I/Os
         # written_per_day: 500 GB  # endurance budget: own writes and promotions
         # price: 2.5               # per GiB and year
@@ -68,19 +68,19 @@ databases:
     sample_every: 60s
     plan_every: 1h
     settle: 15min           # caches warm up before the outcome of a move is measured
-    proposal_expires: 24h   # an approval later than this is refused
-    retries: 5              # tries of a step that failed without changing anything; waiting for a lock is not counted
+    proposal_expires: 24h   # a proposal cannot be approved after this time
+    retries: 5              # of a step that failed and changed nothing; waiting for a lock does not count
 
     windows: []             # when moves may run; none: always. A window belongs to the day on which it begins:
     # windows: ["mon-fri 22:00-05:00", "sat 00:00-24:00"]
     time_zone: UTC          # of all windows and of seasons, for example Europe/Berlin
-    excluded_days: []       # on which no move runs: ["2026-12-24..2027-01-03", "12-31"]; without a year, every year
+    excluded_days: []       # no move runs on them: ["2026-12-24..2027-01-03", "12-31"]; without a year, every year
     # window_bytes: 500 GB  # moved in one window at most (without windows: in a day)
-    # window_copy_time: 3h  # spent copying in one window at most
-    copy_safety: 1.5        # a copy is reckoned to take that much longer than it is said to
+    # window_copy_time: 3h  # of copying in one window at most
+    copy_safety: 1.5        # predicted copy times are multiplied by this to decide whether a move fits its window
 
-    measured: []            # when demand counts; none: always, else for example ["mon-fri 07:00-19:00"]
-    not_measured: []        # days on which it does not, written like excluded_days
+    measured: []            # hours whose demand counts; none: all, else for example ["mon-fri 07:00-19:00"]
+    not_measured: []        # days whose demand does not count, written like excluded_days
 
     policy:                      # every number that shapes a decision; these are the defaults
       half_life: 6h              # heat halves in this time without demand
@@ -90,25 +90,25 @@ databases:
       payback: 24h               # a move must earn its own cost back within this time
       horizon: 24h               # the gain is counted over this long against the cost
       resident_bonus: 1.05       # a unit on the fast tier counts this much more against one that wants its room
-      turnover: 0.31             # share of the fast tier that may give way in a week; the nearer, the dearer a swap
+      turnover: 0.31             # of the fast tier may be swapped out in a week; swaps near it must gain more
       prefer_bonus: 1.5          # a unit pinned with prefer counts this much more
-      cool_down: 24h             # nothing moves twice within it, except to undo; what could not be moved waits as long
+      cool_down: 24h             # no unit moves twice within it, except to undo; a failed move is retried after it
       copy_rate: 50 MB/s         # of a copy as the server can process it, log included, on top of its devices' time
-      log_rate: 50 MB/s          # that the device of the transaction log takes, unless it is seen to take more
+      log_rate: 50 MB/s          # of the transaction log's device, unless a higher rate was observed
       prefetched_wait_share: 30% # share of a prefetched read's time that sessions wait for
       write_wait_share: 0%       # the same for writes in the background
       maximum_moves: 50          # in one plan
       # maximum_bytes: 200 GB    # that one plan copies, both ways together
       # maximum_copy: 2h         # that its copies take
-      long_half_life: 24h        # of the second horizon: it ranks; promoted is only what is worth it by both
-      certainty: 90%             # of outcomes lie in the interval of a plan; moves are decided on its lower end
-      slow_down: 100%            # of the work of sessions that wait for disk stands still during a copy, at first
-      regret: 1                  # young heat is moved once it has cost this many times the move; 0: at once
-      # ram_price: 30            # of memory per GiB and year: says where a larger buffer pool is the cheaper fix
-      minimum_size: 64 KiB       # of a smaller unit with little gain it is said that the buffer pool keeps it
-      block_size: 8 KiB          # that one read or write moves, for budgets in bytes
+      long_half_life: 24h        # of the second, long horizon: it ranks; a unit is promoted only if it pays by both
+      certainty: 90%             # of outcomes lie within a prediction's interval; moves are decided on its lower end
+      slow_down: 100%            # initial estimate: share of disk-bound work that stops during a copy
+      regret: 1                  # a newly hot unit moves once its waits have cost this many times the move; 0: at once
+      # ram_price: 30            # of memory per GiB and year: to point out where a larger buffer pool is cheaper
+      minimum_size: 64 KiB       # smaller units with little gain are reported as kept by the buffer pool
+      block_size: 8 KiB          # of one read or write, for budgets in bytes
 
-    pins: []                     # wishes that stand above heat, for example:
+    pins: []                     # placements that override heat, for example:
     # pins:
     #   - unit: 'public.orders*'   # key of a unit as `hotplace units` prints it; * and ? as in file names
     #     pin: must                # must: on the fastest tier. prefer: counts more. never: not on the fastest tier

@@ -66,9 +66,11 @@ class AgentCollector(Collector):
         """The agent's own health and cost."""
         up = GaugeMetricFamily("hotplace_up", "1 if the last sampling cycle succeeded.", labels=DATABASE_LABELS)
         age = GaugeMetricFamily(
-            "hotplace_sample_age_seconds", "Seconds since the last good sample.", labels=DATABASE_LABELS
+            "hotplace_sample_age_seconds", "Seconds since the last successful sample.", labels=DATABASE_LABELS
         )
-        cycle = GaugeMetricFamily("hotplace_cycle_seconds", "Length of the last cycle.", labels=DATABASE_LABELS)
+        cycle = GaugeMetricFamily(
+            "hotplace_cycle_seconds", "Duration of the last sampling cycle.", labels=DATABASE_LABELS
+        )
         cycles = CounterMetricFamily("hotplace_cycles", "Sampling cycles that succeeded.", labels=DATABASE_LABELS)
         failures = CounterMetricFamily(
             "hotplace_cycle_failures", "Sampling cycles that failed.", labels=DATABASE_LABELS
@@ -133,9 +135,11 @@ def _roles(snapshots: list[Snapshot]) -> Iterator[Metric]:
 def _leftovers(snapshots: list[Snapshot]) -> Iterator[Metric]:
     """What interrupted moves have left in the database, until it is removed."""
     number = GaugeMetricFamily(
-        "hotplace_leftovers", "What interrupted moves have left and is not removed yet.", labels=("database",)
+        "hotplace_leftovers", "Leftovers of interrupted moves that are not removed yet.", labels=("database",)
     )
-    size = GaugeMetricFamily("hotplace_leftover_bytes", "Bytes of it, as far as known.", labels=("database",))
+    size = GaugeMetricFamily(
+        "hotplace_leftover_bytes", "Bytes of leftovers of interrupted moves, where known.", labels=("database",)
+    )
     for snapshot in snapshots:
         number.add_metric([snapshot.database], len(snapshot.leftovers))
         size.add_metric([snapshot.database], sum(each.bytes or 0 for each in snapshot.leftovers))
@@ -159,10 +163,14 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
     proposals = GaugeMetricFamily("hotplace_proposals", "Open proposals by state.", labels=("database", "state"))
     moved = CounterMetricFamily("hotplace_moved_bytes", "Bytes of placed moves.", labels=("database",))
     running = GaugeMetricFamily(
-        "hotplace_move_running_ratio", "Share done of the running move, where known.", labels=("database", "unit")
+        "hotplace_move_running_ratio",
+        "Share of the running move that is done, where known.",
+        labels=("database", "unit"),
     )
     left = GaugeMetricFamily(
-        "hotplace_move_left_seconds", "Time the running move will take at its speed.", labels=("database", "unit")
+        "hotplace_move_left_seconds",
+        "Remaining time of the running move at its present speed.",
+        labels=("database", "unit"),
     )
     halfway = GaugeMetricFamily(
         "hotplace_groups_left_worse",
@@ -193,12 +201,12 @@ def _undecided(snapshots: list[Snapshot]) -> Iterator[Metric]:
     """Since when and until when the most urgent proposal without a decision can be decided; no row without one."""
     created = GaugeMetricFamily(
         "hotplace_proposal_created_timestamp_seconds",
-        "When the undecided proposal that expires first was made.",
+        "Creation time of the open proposal that expires first.",
         labels=("database",),
     )
     expires = GaugeMetricFamily(
         "hotplace_proposal_expires_timestamp_seconds",
-        "When the first of the undecided proposals expires.",
+        "Expiry time of the open proposal that expires first.",
         labels=("database",),
     )
     for snapshot in snapshots:
@@ -239,7 +247,9 @@ def _units(snapshots: list[Snapshot], top: int) -> Iterator[Metric]:
     labels = ("database", "unit", "tier")
     families = {
         "benefit_per_hour": GaugeMetricFamily(
-            "hotplace_unit_benefit_per_hour_seconds", "Wait per hour that fast storage is worth.", labels=labels
+            "hotplace_unit_benefit_per_hour_seconds",
+            "Foreground wait per hour that fast storage saves for the unit.",
+            labels=labels,
         ),
         "saved_if_moved": GaugeMetricFamily(
             "hotplace_unit_wait_saved_per_hour_seconds", "Wait saved per hour if moved now.", labels=labels
