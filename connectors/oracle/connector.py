@@ -79,7 +79,7 @@ class OracleConnector:
         return exact_sizes(self._session, physical_ids)
 
     def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
-        """See ``routes``. The role of the database is asked anew: it may have become a standby."""
+        """See ``routes``. The role of the database is read again: it may have become a standby."""
         if self._settings.move_by == "tablespace":
             return self._file_routes(bundle, to_space)
         server = read_server(self._session)

@@ -34,7 +34,7 @@ class OracleSettings(BaseModel):
     connect_timeout: Duration = 10.0
     statement_timeout: Duration = 60.0  # of every query that reads
     lock_timeout: Duration = 5.0  # DDL_LOCK_TIMEOUT: how long a blocking move waits, with others queued behind it
-    online_lock_timeout: Duration = 30.0  # how long an online move waits for open transactions; it blocks nobody
+    online_lock_timeout: Duration = 30.0  # how long an online move waits for open transactions; blocks none
     move_timeout: Duration = 4 * 3600.0  # of one statement of a move
     keepalive: Duration = 120.0  # a firewall must not cut the silent session of a long move
     move_by: Literal["object", "tablespace"] = "object"  # tablespace: whole ones, from place to place by their files
@@ -42,7 +42,7 @@ class OracleSettings(BaseModel):
     strong_login: bool = False  # act although the login is SYS or SYSTEM, or has the DBA role
     online_lobs: bool = False  # online moves of tables with LOBs: sessions using DBMS_LOB may fail (ORA-14812)
     licensed: tuple[Licence, ...] = ()  # options and packs that the site owns and that may be used
-    awr_days: int = Field(default=7, ge=1)  # of AWR history told with a route, where licensed
+    awr_days: int = Field(default=7, ge=1)  # of AWR history shown with a route, where licensed
     parallel: int = Field(
         default=1, ge=1, le=64
     )  # of index rebuilds, Enterprise Edition; the stored degree is restored

@@ -191,7 +191,7 @@ def _heat_map(server: Server, settings: OracleSettings) -> Finding:
 
 
 def _optional(session: ReadSession, name: str) -> list[Row]:
-    """Rows of a query that only informs; what is not granted is told elsewhere."""
+    """Rows of a query that only informs; another finding reports what is not granted."""
     try:
         return session.rows(query(name), doing="looking at reads")
     except ConnectorError:

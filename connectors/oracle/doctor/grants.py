@@ -16,7 +16,7 @@ from connectors.oracle.settings import OracleSettings
 BY_OBJECT, BY_TABLESPACE = ("ALTER ANY TABLE", "ALTER ANY INDEX"), ("ALTER DATABASE",)
 _BIND = re.compile(r":\w+")
 _SAMPLED = ("epoch", "sample", "files", "system", "roles", "pools")
-_OPTIONAL = frozenset({"roles", "roles_container"})  # without them less is told, and everything else works
+_OPTIONAL = frozenset({"roles", "roles_container"})  # without them there are fewer figures; everything else works
 _PLANNED = ("spaces", "datafiles", "owners", "objects", "table", "table_parts", "indexes", "lob", "two_spaces", "quota")
 _WATCHED = ("running", "journal")
 _MOVING = ("own_session", "blockers", "waiting", "progress", "lease_holder", "lock_grant")
@@ -114,7 +114,7 @@ def _lock(session: ReadSession, login: str) -> Iterator[Finding]:
     try:
         granted = session.rows(query("lock_grant"), doing="looking for EXECUTE on DBMS_LOCK")[0][0]
     except PrivilegeMissing:
-        return  # told already
+        return  # reported already
     if not granted:
         yield Finding.warning(
             "lease_rights_missing",

@@ -51,7 +51,7 @@ def _of_files(session: ReadSession, lead: Entry, route: Route, size: int, *, run
         home=home,
         sentence=sentence,
         size_bytes=size,
-        on_disk=None,  # the server says where its files are, and nobody looks
+        on_disk=None,  # taken from the dictionary; the file system is not looked at
         leftovers=() if running else leftovers,
         running=running,
     )

@@ -23,7 +23,7 @@ POLL_SECONDS = 1.0
 
 
 class OracleMover(Closing, Unpausable):
-    """Executes steps one by one; every DDL statement commits by itself, before and after."""
+    """Executes steps one by one; every DDL statement commits implicitly, before and after."""
 
     def __init__(self, driver: Driver, settings: OracleSettings, clock: Clock) -> None:
         """Open the session.
@@ -35,7 +35,7 @@ class OracleMover(Closing, Unpausable):
         self._settings = settings
         self._clock = clock
         self._connection = open_connection(driver, settings, action="move")
-        self._watching = threading.Lock()  # the second session is used by the watcher and by whoever asks for progress
+        self._watching = threading.Lock()  # the watcher and the caller of progress() share the second session
         self._watch = ReadSession(driver, settings, action="progress")
         self._watcher: Watcher | None = None
         self._route: Route | None = None
@@ -105,7 +105,7 @@ class OracleMover(Closing, Unpausable):
             self._watch.close()
 
     def _send(self, statement: str, doing: str, watcher: Watcher | None = None) -> None:
-        """One statement, its failures told apart."""
+        """Execute one statement and translate its error."""
         try:
             with self._connection.cursor() as cursor:
                 cursor.execute(statement)
@@ -166,7 +166,7 @@ class OracleMover(Closing, Unpausable):
 
 
 def _failure(error: Exception, doing: str, verdict: Verdict) -> ConnectorError:
-    """Tell our own cancels apart from somebody else's, and both from a session that broke."""
+    """Distinguish our own cancel, a cancel by another session, and a broken session."""
     code = code_of(error)
     if connection_broke(error) or code in CALL_TIMED_OUT:
         return outcome_unknown(error, doing)

@@ -145,7 +145,7 @@ def owned_of(rows: list[Row]) -> dict[Owning, Owned]:
 
 
 def units_of(entries: Sequence[Entry], owned: Mapping[Owning, Owned]) -> list[Unit]:
-    """Every entry that has a segment and can be told, in order of object id."""
+    """Every entry that has a segment and can be identified, in order of object id."""
     tables = {(e.owner, e.name, e.part): e.object_id for e in entries if e.type.startswith("TABLE")}
     made = (_unit(entry, owned, tables) for entry in entries if entry.space is not None)
     return [unit for unit in made if unit is not None]

@@ -84,7 +84,7 @@ def single_block_reads(blocks: F64, calls: F64, largest: F64, space: I64, files:
         calls: that read them.
         largest: blocks that one call may move at most.
         space: row of the segment's tablespace, NOWHERE where it is not known.
-        files: single-block reads of each tablespace, NaN where nobody counted them.
+        files: single-block reads of each tablespace, NaN where they were not counted.
     """
     lower = np.maximum(0.0, 2.0 * calls - blocks)
     upper = np.clip((largest * calls - blocks) / (largest - 1.0), 0.0, calls)
@@ -98,7 +98,7 @@ def single_block_reads(blocks: F64, calls: F64, largest: F64, space: I64, files:
 
 
 def share_of_waits(reads: float, interval: Interval) -> float:
-    """What part of so many reads sessions can have waited for, 1 where all of them or nobody counted.
+    """What part of so many reads sessions can have waited for: 1 where all of them or none were counted.
 
     V$SYSTEM_EVENT counts waits for one block, and waits for several single blocks at once, each of at most as many as
     the largest call moves.
@@ -116,7 +116,7 @@ def files_of(figures: SpaceFigures | None, catalog: Catalog) -> F64:
 def _is_replaced(interval: Interval, shape: Shape, at: I64) -> Bools:
     """Whose segment is another one than at the start: moved, rebuilt or truncated.
 
-    One that was not there before started from zero, which is told by the whole of its id being new.
+    A file that was not there before started from zero; it is recognised by its id, which is new.
     """
     change = interval.deltas[SEGMENT]
     current = np.where(at >= 0, shape.segment[at], 0) if len(shape.segment) else np.zeros(len(at), dtype=np.int64)

@@ -184,7 +184,7 @@ def space_figures(rows: list[Row], *, by_place: bool = False) -> SpaceFigures:
 def database_figures(rows: list[tuple[Any, ...]]) -> dict[str, float]:
     """Cumulative figures by the names that ``demand`` knows; a wait that never happened has no row and is zero."""
     total: defaultdict[str, float] = defaultdict(float)
-    for name, value in rows:  # once for each instance, where each was asked by itself
+    for name, value in rows:  # once for each instance, where each was queried separately
         total[name] += float(value)
     return {
         "reads": total.get("physical reads", 0.0),

@@ -158,7 +158,7 @@ class _Maker:
             online=online,
             locks=locks,
             locked=Locked.BRIEFLY if online else Locked.WRITES,
-            lock_seconds=0.0 if online else self._settings.lock_timeout,  # an online one waits and blocks nobody
+            lock_seconds=0.0 if online else self._settings.lock_timeout,  # an online one waits and blocks none
             follow_up=() if self._facts.is_index else (_gathering(self._bundle),),
             log_bytes=log_bytes(self._facts, self._bundle),
             transient_bytes=round(_JOURNAL_RATIO * self._bundle.size_bytes) if online else 0,

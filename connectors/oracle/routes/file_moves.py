@@ -22,7 +22,7 @@ from connectors.oracle.settings import OracleSettings
 
 NAME = "move datafile"  # of the route
 SINCE = (12, 1)
-_MANAGED = re.compile(r"o1_mf_.*_\.dbf", re.IGNORECASE)  # a name that Oracle made; nobody may give such a one
+_MANAGED = re.compile(r"o1_mf_.*_\.dbf", re.IGNORECASE)  # Oracle Managed Files: no statement may give such a name
 
 
 def routes_of(

@@ -27,7 +27,7 @@ def built_anew(facts: Facts) -> list[IndexPiece]:
 
 
 def log_bytes(facts: Facts, bundle: Bundle) -> int:
-    """Redo about equal to what is written, indexes that are built anew included, whatever LOGGING says."""
+    """Redo about equal to what is written, rebuilt indexes included, whatever LOGGING says."""
     return round(_REDO_RATIO * (bundle.size_bytes + sum(piece.bytes or 0 for piece in built_anew(facts))))
 
 
@@ -92,7 +92,7 @@ def _of_redo(facts: Facts, bundle: Bundle, to_space: str, server: Server) -> Ite
 
 
 def _is_unlogged(facts: Facts) -> bool:
-    """Whether anything that is written anew has LOGGING set to NO."""
+    """Whether anything that the move writes has LOGGING set to NO."""
     own = facts.own_piece() if facts.is_index else None
     logging = {piece.logging for piece in built_anew(facts)} | {own.logging if own is not None else facts.logging}
     return "NO" in logging

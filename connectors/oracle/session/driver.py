@@ -143,7 +143,7 @@ def _enter_thick_mode(module: ModuleType, settings: OracleSettings) -> None:
 
 
 def code_of(error: BaseException) -> str:
-    """``ORA-00054``, ``DPY-4011`` ...; "" where the driver gives none. Never told from the words of a message.
+    """``ORA-00054``, ``DPY-4011`` ...; "" where the driver gives none. Never taken from the text of a message.
 
     python-oracledb has it as ``full_code``; cx_Oracle has a number, and its own errors only begin their text with one.
     """

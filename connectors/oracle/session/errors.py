@@ -89,7 +89,7 @@ _BY_CODE = {code: kinds for kinds, codes in _GROUPS for code in codes}
 
 
 def connection_broke(error: BaseException) -> bool:
-    """Whether the session itself is gone, so that nobody knows what became of its statement."""
+    """Whether the session itself is gone, so that the outcome of its statement is unknown."""
     return code_of(error) in BROKEN
 
 
