@@ -1,10 +1,8 @@
 """The decision which units deserve fast storage, as pure arithmetic on columns: no I/O, clock, driver or SQL.
 
-Read in the order of the data: ``demand``, ``heat`` with ``variance``, ``season`` and ``heirs``, ``benefit``,
-``device``, ``interval`` (how sure all that is), ``limits`` and ``costs``, ``plan`` (the types), ``bundles`` (what moves
-as one), ``guards``, ``asking`` and ``solver`` (a question and its answer, in numbers alone), ``board`` and ``hsm`` (the
-answer as groups of moves that fit and pay), ``order``, ``balancer`` (the plan), ``queueing`` and ``relief``,
-``figures`` and ``explain``, ``advice``; then ``modes`` (what else may be asked of the balancer) with ``clear``,
-``level``, ``drain`` and ``preference``; beside them ``workload``, the yardstick of outcomes, ``sizing`` (how much fast
-storage is worth having) and ``purchase`` (what it costs).
+Rooms in the order of the data: ``model`` (types of a decision), ``demand`` (counter deltas, heat, seasons, growth),
+``storage`` (capacity, load limits, queueing), ``benefit`` (bundles, waits saved, costs, guards), ``solver`` (a knapsack
+in numbers alone), ``explanation`` (verdicts, figures, advice), ``placement`` (from the solver's answer to a plan whose
+moves fit and pay), ``modes`` (everything the balancer can be asked for) and ``sizing`` (how much fast storage is worth
+having). Start with ``placement.balancer``.
 """

@@ -96,17 +96,17 @@ def learnt(
 
 
 def turnover_multiplier(turned_over_ratio: float, settings: PolicySettings) -> float:
-    """How many times its cost a resident's going counts, 1 or more.
+    """The factor on the cost of demoting a resident of the fastest tier, 1 or more.
 
     A week's turnover is a budget with a price: the less of it is left, the more a swap must bring to be worth it. The
-    price doubles with every so many bytes and falls likewise while they drain, so it finds by itself the height at
-    which just as much gives way as may (as bids are paced to a budget), whatever copies cost and whatever there is to
-    gain. There is no wall: one large swap does not keep the next good one out for days.
+    price doubles with every so many bytes and falls likewise while the budget recovers, so it settles where just as
+    much is demoted as may be (as bids are paced to a budget), whatever copies cost and whatever there is to gain. There
+    is no hard limit: one large swap does not keep the next good one out for days.
 
     Args:
-        turned_over_ratio: share of the fastest tier's bytes that gave way lately, see ``turnover.undrained``; what was
-            saved, a negative one, is spent at no more than its cost.
-        settings: with the share that may in a week.
+        turned_over_ratio: share of the fastest tier's bytes demoted lately, see ``turnover.bucket_level``; savings, a
+            negative share, are spent at the plain cost.
+        settings: with the share that may be demoted in a week.
     """
     share = max(0.0, turned_over_ratio) / settings.turnover_per_week
     return exp(min(share * log(DEAR), log(MOST_DEAR)))

@@ -1,4 +1,4 @@
-"""Nobody waits for longer than sessions are at work: waits by the model are bounded by the sessions that can wait.
+"""Modelled waits are bounded by the sessions that can wait.
 
 A model multiplies reads by the time of one, and knows nothing of who waits for them: reads of a busy day at the read
 time of its longest queue come to more than all sessions together have time for. Where the engine tells how long

@@ -225,15 +225,17 @@ class Situation:
     cooling_seconds: F64  # (n,) cool-down left, 0: free to move
     database: DatabaseDemand
     no_route: Mapping[str, str] = field(default_factory=dict)  # bundle's leading unit key -> why it cannot move
-    turned_over_ratio: float = 0.0  # of the fastest tier's bytes, gave way lately; < 0: saved; ``turnover.undrained``
+    turned_over_ratio: float = 0.0  # of the fastest tier's bytes, demoted lately; < 0: saved; ``turnover.bucket_level``
     no_wide: Mapping[str, str] = field(default_factory=dict)  # of UnitTable.wide_names -> why it cannot as a whole
-    whole: I32 | None = None  # (n,) row in wide_names that each unit is to be judged with, see ``ways``; None: alone
+    whole: I32 | None = (
+        None  # (n,) row in wide_names that each unit is to be judged with, see ``granularity``; None: alone
+    )
     # -- the model
     roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, rates per second
     route_costs: Mapping[str, RouteCost] = field(default_factory=dict)  # by leading unit key, of routes asked for
     transient: Mapping[str, int] = field(default_factory=dict)  # by PlannedMove.name: bytes beyond the copy, on the way
     growth: I64 | None = None  # (n,) bytes by which each unit is expected to grow until it is moved; None: by none
-    omitted: OmittedSums = field(default_factory=OmittedSums)  # what else is on the slowest tier, see ``narrowing``
+    omitted: OmittedSums = field(default_factory=OmittedSums)  # what else is on the slowest tier, see ``presolve``
     by_mean: bool = False  # a gain counts by its mean, as if that were sure: the question is how it looks now
     sessions: float = float("nan")  # at work on average over the longer horizon; NaN: the engine does not tell
     copy_seconds: F32 | None = None  # (n,) how long moving each unit takes, see ``copy_time``; None: by its size alone

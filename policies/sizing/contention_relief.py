@@ -116,7 +116,7 @@ def _by_sessions(waits: F64, now: F64, situation: Situation) -> tuple[F64, F64] 
 
 
 def _of_transactions(waits: F64) -> F64:
-    """Rows of ``loop`` in which nobody goes at a pace of his own."""
+    """Rows of the closed network without background work."""
     rows = np.zeros((ROWS, *waits.shape))
     rows[TRANSACTIONS] = waits
     return rows

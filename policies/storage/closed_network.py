@@ -1,17 +1,18 @@
-"""Sessions that go round in a closed network, one queue a slow tier: what waits come to when less is asked of a tier.
+"""Mean value analysis of a closed queueing network: the waits that result if less is asked of a tier.
 
-Mean value analysis by Schweitzer's approximation answers that with what a database counts::
+Sessions circulate between queues, one for each slow tier, and time spent elsewhere. Schweitzer's approximation of MVA
+needs only what a database counts::
 
     residence at a tier  R = D * (1 + Q * (N - 1) / N)        D  seconds of service a transaction, N sessions
     throughput           X = N / (Z + sum of R)               Z  seconds a transaction spends elsewhere
     queue at a tier      Q = X * R
 
-Read backwards, the same equations give D and Z from what was measured: sessions that wait at a tier on average are its
-wait seconds per second (Little's law), so its utilization is ``Q / (1 + Q * (N - 1) / N)``. Asking for the present
-placement therefore returns the present throughput. A tier faster than ``QUEUED_SECONDS`` a read is taken to serve
-everybody at once.
+Solved backwards, the same equations give D and Z from measurements: the mean number of sessions waiting at a tier is
+its wait seconds per second (Little's law), so its utilisation is ``Q / (1 + Q * (N - 1) / N)``. The present placement
+therefore returns the present throughput. A tier faster than ``QUEUED_SECONDS`` per read is modelled as a delay without
+a queue.
 
-Many placements are asked about at once: they are the last axis of every array here.
+Many placements are solved at once: they are the last axis of every array here.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from policies.model.plan import Situation
 
 QUEUED_SECONDS = 0.001  # a slower random read is a spindle's
 HALVINGS = 100
-LEAST_ELSEWHERE = 0.01  # of a session, or of what was measured: nobody computes nothing
+LEAST_ELSEWHERE = 0.01  # of a session, or of what was measured: every transaction computes a little
 LEAST_QUEUED = 1e-9  # of all waits, at queued tiers
 MOST_TAKEN = 0.95  # of a tier by the background
 # Rows of seconds per second by tier, at the speeds that are believed.
