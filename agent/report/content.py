@@ -13,8 +13,9 @@ from agent.ledger import AuditReport, AuditRow, ClosedSpaceRow, Ledger, MoveRow,
 from agent.ledger import StepRow as Step
 from agent.ledger.rows import StepState
 from agent.model.outcomes import Outcome, outcome_json
-from agent.model.states import CARRIED_OUT
+from agent.model.states import CARRIED_OUT, IN_PLACE
 from agent.terminal.throughput import forecast_document, forecast_facts
+from agent.terminal.wording import state_text
 from connectors.formatting import format_bytes, format_seconds
 
 DECISIONS = ("proposal.approved", "proposal.rejected", "move.struck", "move.asked.")  # events that name a person
@@ -36,6 +37,11 @@ class MoveRecord:
     row: MoveRow
     steps: tuple[Step, ...]
     outcome: OutcomeRow | None
+
+    @property
+    def state(self) -> str:
+        """Where it is in its life, for people."""
+        return state_text(self.row.state)
 
     @property
     def started_at(self) -> datetime | None:
@@ -135,6 +141,11 @@ class Report:
             "outcomes_by_verdict": _by_verdict(o for o in measured.values() if not o.undo),
             "undo_outcomes_by_verdict": _by_verdict(o for o in measured.values() if o.undo),
         }
+
+    @property
+    def states(self) -> Mapping[str, int]:
+        """How many moves are in each state, named for people."""
+        return Counter(move.state for move in self.moves)
 
     @property
     def outcomes(self) -> str:
@@ -276,6 +287,7 @@ def _move_document(move: MoveRecord) -> dict[str, Any]:
         "to_space": move.row.move.to_space,
         "bytes": move.row.move.size_bytes,
         "state": move.row.state,
+        "placed": move.row.state in IN_PLACE,
         "reason": move.row.reason,
         "started_at": move.started_at,
         "ended_at": move.ended_at,

@@ -8,6 +8,7 @@ from typing import Any
 
 from agent.model.proposals import CONTAINER, DIGEST_SHOWN, Proposal, ProposedMove
 from agent.model.purposes import in_words
+from agent.model.states import MoveState
 from agent.model.units_of_measure import format_when
 from agent.terminal.output import Column, Output
 from agent.terminal.throughput import forecast_document, forecast_facts
@@ -43,6 +44,15 @@ def question(proposal: Proposal) -> str:
 def short_digest(digest: str) -> str:
     """What lists show of a digest, and what --digest takes at least."""
     return digest[:DIGEST_SHOWN]
+
+
+def state_text(state: MoveState) -> str:
+    """The state of a move for people: where its undo is proposed, that it was placed as well.
+
+    >>> state_text(MoveState.UNDO_PROPOSED), state_text(MoveState.KEPT)
+    ('placed, undo proposed', 'kept')
+    """
+    return "placed, undo proposed" if state is MoveState.UNDO_PROPOSED else str(state.value)
 
 
 def print_value(out: Output, proposal: Proposal) -> None:

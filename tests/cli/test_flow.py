@@ -320,6 +320,11 @@ def test_undo(site: Site) -> None:
     (costs,) = [line for line in undone.splitlines() if line.startswith("costs ")]
     assert "-" not in costs, "no negative saving"
     assert len(back["undoes"]) == len(back["moves"]) > 0
+    assert "placed, undo proposed" in site.good("history").out
+    assert "placed, undo proposed" in site.good("report").out
+    taken_back = [move for move in site.good("history", "--json").document["moves"] if move["state"] == "undo_proposed"]
+    assert taken_back
+    assert all(move["placed"] for move in taken_back)
     site.good("approve", str(back["proposal"]), "--digest", back["digest"])
     site.good("run", "--once")
     site.good("run", "--once")

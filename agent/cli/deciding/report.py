@@ -61,7 +61,7 @@ def _print(out: Output, found: Report) -> None:
     out.facts(
         [
             ("proposals", counted(totals["proposals_by_state"])),
-            ("moves", counted(totals["moves_by_state"])),
+            ("moves", counted(found.states)),
             ("moved", found.moved),
             ("outcomes", found.outcomes),
             ("audit chain", f"{found.audit.sentence}; head {found.audit.head}"),

@@ -17,10 +17,11 @@ from agent.execution.leftovers import leftover_document, leftovers_of
 from agent.ledger import AuditReport, AuditRow, Ledger, MoveRow, OutcomeRow, StepRow
 from agent.model.outcomes import outcome_json
 from agent.model.proposals import DIGEST_SHOWN
+from agent.model.states import IN_PLACE
 from agent.model.units_of_measure import format_when
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Column
-from agent.terminal.wording import short_digest
+from agent.terminal.wording import short_digest, state_text
 from connectors.formatting import format_bytes, format_rate, format_ratio, format_seconds
 
 SHOWN = 50
@@ -156,7 +157,7 @@ def _move_cells(row: MoveRow, measured: OutcomeRow | None) -> tuple[str, ...]:
         row.move.from_space,
         row.move.to_space,
         format_bytes(row.move.size_bytes),
-        row.state.value,
+        state_text(row.state),
         format_when(row.updated_at),
         row.reason,
         measured.outcome.judged if measured else "",
@@ -173,6 +174,7 @@ def _move_document(row: MoveRow, measured: OutcomeRow | None, steps: Sequence[St
         "to_space": row.move.to_space,
         "bytes": row.move.size_bytes,
         "state": row.state,
+        "placed": row.state in IN_PLACE,
         "reason": row.reason,
         "at": row.updated_at,
         "attempts": row.attempts,
