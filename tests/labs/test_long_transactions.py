@@ -68,7 +68,7 @@ class Place:
         to_do = [] if before_statement is None else [before_statement]
 
         def hear(event: MoveEvent) -> None:
-            if to_do and event.sentence.startswith(("build ", "copy ")):
+            if to_do and event.sentence.startswith(("rebuild ", "copy ")):
                 to_do.pop()()
 
         config, clock = load(self._path), SystemClock()

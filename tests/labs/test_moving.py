@@ -177,7 +177,7 @@ def test_a_cancelled_move(cluster: Cluster, dba: psycopg.Connection, dbname: str
     connector = cluster.connector(dbname, lock_timeout="30s")
     cleanup.callback(connector.close)
     route = route_to(connector, "public.thing", "fast")
-    for who in ("us", "somebody else"):
+    for who in ("us", "another session"):
         mover = cleanup.enter_context(connector.open_mover())
         mover.prepare(route)
         with cluster.session(dbname) as reader, reader.transaction():
@@ -190,7 +190,7 @@ def test_a_cancelled_move(cluster: Cluster, dba: psycopg.Connection, dbname: str
                 assert connector.inspect(route).running
                 _cancel(who, mover, dba)
         assert [type(error) for error in raised] == [Interrupted]
-        assert who != "somebody else" or "somebody else" in str(raised[0])
+        assert who != "another session" or "another session" in str(raised[0])
         seen = connector.inspect(route)
         assert (seen.home, seen.running) == (Home.SOURCE, False)
         assert mover.progress() is None
