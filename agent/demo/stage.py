@@ -15,7 +15,7 @@ from agent.demo.schema import HDD_SPACE, SERVER_SETTINGS, SSD_SPACE, DemoSchema,
 from agent.demo.server import PrivateServer, ServerFailed, embedded_installations, private_server, temporary_folder
 from agent.demo.slow_disk import HDD, SSD, SlowDisk, SlowDiskUnavailable
 from agent.demo.slow_disk import build as build_slow_disk
-from agent.execution.executor import Listener
+from agent.execution.hooks import Listener
 from agent.ledger import Ledger
 from agent.model.clock import SystemClock
 from agent.service.watch import Watch

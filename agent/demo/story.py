@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from agent.demo.load import Throughput
 from agent.demo.stage import SETTLE_SECONDS, Company, Stage
-from agent.execution.executor import MoveEvent
+from agent.execution.hooks import MoveEvent
 from agent.explanation.ranking import Ranking, ranking_of
 from agent.ledger import MoveRow
 from agent.model.outcomes import Outcome, outcome_json

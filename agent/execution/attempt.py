@@ -10,8 +10,8 @@ import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 
+from agent.execution.transition import Continuation
 from agent.ledger import Ledger, MoveRow, StepState
 from agent.model.clock import beside
 from connectors.base import (
@@ -30,14 +30,6 @@ from connectors.model import Progress, Step
 TEND_EVERY_SECONDS = 0.1  # how soon what is wanted reaches the engine; asked again, as a call may come too early
 HOLD_AGAIN_SECONDS = 2.0  # after the engine would not hold a statement; doubles
 LONGEST_HOLD_AGAIN_SECONDS = 60.0
-
-
-class Continuation(StrEnum):
-    """What is wanted of the statement that runs."""
-
-    GO_ON = "go on"
-    HOLD = "hold"  # the engine keeps what is done so far; where it cannot, the statement goes on
-    STOP = "stop"  # cancel it
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Whether a move may begin, go on or has to stop now: its window, the budgets, and what people ask of it."""
+"""Whether a move may begin, continue or has to stop: its window, the budgets and operator requests."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from agent.budget.allowance import START, Admission, AdmissionDecision, Need, decide, limits_of
 from agent.budget.copy_history import CopyTimes, Used, learn, since_for, used_within
 from agent.config import DatabaseConfig
-from agent.execution.attempt import Continuation
 from agent.execution.operator_requests import OperatorRequests, reason_of
 from agent.execution.patience import Pauses
-from agent.ledger import Ledger, MoveRow, RequestKind
+from agent.execution.transition import Continuation, Orders
+from agent.ledger import AskRow, Ledger, MoveRow, RequestKind
 from agent.ledger.state_names import WAITING_MOVES
 from connectors.base import Clock
 
@@ -22,29 +22,29 @@ LONGEST_MOVE = timedelta(days=7)  # how long before a window a move may have beg
 
 
 class Gate:
-    """What stands between an approved move and its first statement, and between a held one and its next."""
+    """Admission of approved moves to their first statement, and of paused moves to the next one."""
 
     def __init__(
         self,
         database: DatabaseConfig,
         ledger: Ledger,
         clock: Clock,
-        wishes: OperatorRequests,
+        requests: OperatorRequests,
         stopping: threading.Event,
     ) -> None:
         """Wire it up.
 
         Args:
             database: its windows and budgets.
-            ledger: what was moved before, and where it is noted why something waits.
+            ledger: earlier moves, and the document that says why moves wait.
             clock: time.
-            wishes: what people ask of moves.
+            requests: of operators.
             stopping: set once the agent is to stop.
         """
         self._database = database
         self._ledger = ledger
         self._clock = clock
-        self._wishes = wishes
+        self._requests = requests
         self._stopping = stopping
         self.pauses = Pauses(clock)  # of moves that would be begun in vain now
         self._waiting: dict[str, str] = {}
@@ -52,18 +52,18 @@ class Gate:
         self._learnt_at = -math.inf
 
     def decision(self, rows: Sequence[MoveRow]) -> AdmissionDecision:
-        """Whether approved moves that are begun together may begin now; why they wait is noted for everybody who looks.
+        """Whether approved moves that are begun together may begin now; notes in the ledger why they wait.
 
         Args:
             rows: a group, or what is left of it, in order of execution.
         """
-        asks = [(row, ask) for row in rows if (ask := self._wishes.of(row.id, fresh=True)) is not None]
+        asks = [(row, ask) for row in rows if (ask := self._requests.of(row.id, fresh=True)) is not None]
         paused = next(((row, ask) for row, ask in asks if ask.kind is RequestKind.PAUSE), None)
         cancelled = next((ask for _, ask in asks if ask.kind is RequestKind.CANCEL), None)
         if paused is not None:
             row, ask = paused
             decision = AdmissionDecision(Admission.WAIT, f"{reason_of(ask)}; hotplace resume {row.id} lets it begin")
-        elif cancelled is not None:  # asked while it ran, by an agent that died before it obeyed
+        elif cancelled is not None:  # requested while it ran, and the agent ended before it obeyed
             decision = AdmissionDecision(Admission.NEVER, reason_of(cancelled))
         else:
             decision = self._by_window(rows)
@@ -76,23 +76,27 @@ class Gate:
         """How long the statements of a move are expected to take, with the safety factor."""
         return self._database.copy_safety * self._learnt_times(self._clock.now()).seconds(row.move)
 
+    def orders(self, request: AskRow | None) -> Orders:
+        """The orders in force for the move that an operator request is about; None: no request is in force."""
+        return Orders(
+            request=None if request is None else request.kind,
+            request_reason="" if request is None else reason_of(request),
+            window_open=self.open(),
+            stopping=self._stopping.is_set(),
+        )
+
     def want(self, row: MoveRow) -> Continuation:
-        """What is wanted of the statement that runs."""
-        kind = self._wishes.kind(row.id)
-        if self._stopping.is_set() or kind is RequestKind.CANCEL:
-            return Continuation.STOP
-        if kind is RequestKind.PAUSE or not self.open():
-            return Continuation.HOLD
-        return Continuation.GO_ON
+        """What the running statement is to do."""
+        return self.orders(self._requests.of(row.id)).continuation
 
     def lets_go_on(self, row: MoveRow, *, again: bool) -> bool:
         """Whether a held move is to go on, or to be given up, now.
 
         Args:
             row: the move.
-            again: it is time to ask an engine again that has refused to end it.
+            again: enough time has passed to retry after the engine refused to end it.
         """
-        ask = self._wishes.of(row.id, fresh=True)
+        ask = self._requests.of(row.id, fresh=True)
         if self._stopping.is_set() or (ask is not None and ask.kind is RequestKind.PAUSE):
             return False
         if ask is not None and ask.kind is RequestKind.CANCEL:
@@ -105,15 +109,15 @@ class Gate:
         self.note_waiting({str(row.id): why})
 
     def open(self) -> bool:
-        """Whether it is a time for moves."""
+        """Whether a window for moves is open now."""
         return self._database.calendar.contains(self._clock.now())
 
     def learn_again(self) -> None:
-        """A move was sent, which teaches too."""
+        """Forget the learned copy times: a move has just added evidence."""
         self._times = None
 
     def note_waiting(self, waiting: dict[str, str]) -> None:
-        """Let everybody see what waits, and why."""
+        """Store what waits, and why, where other processes read it."""
         if waiting != self._waiting:
             self._waiting = waiting
             self._ledger.state.save_document(self._database.name, WAITING_MOVES, waiting)
@@ -133,7 +137,7 @@ class Gate:
         return decide(_need_of(rows, times, self._database.copy_safety), limits, used, now)
 
     def _learnt_times(self, now: datetime) -> CopyTimes:
-        """What moves have taught so far; read anew after each of them and now and then."""
+        """Copy times learned from earlier moves; read again after each move and every ten minutes."""
         if self._times is None or self._clock.monotonic() - self._learnt_at >= LEARN_AGAIN_SECONDS:
             self._times = learn(self._ledger.moves.sent_statements(self._database.name, since_for(now)))
             self._learnt_at = self._clock.monotonic()
@@ -141,7 +145,7 @@ class Gate:
 
 
 def _need_of(rows: Sequence[MoveRow], times: CopyTimes, safety: float) -> Need:
-    """What moves that are begun together ask of a window."""
+    """The bytes and seconds that moves begun together need of a window."""
     what = rows[0].move.key if len(rows) == 1 else f"the group of {len(rows)} moves for {rows[-1].move.key}"
     return Need(
         key=what,

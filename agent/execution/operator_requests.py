@@ -1,4 +1,4 @@
-"""What people ask of moves, as the executor sees it: read now and then, answered once."""
+"""Operator requests (pause, resume, cancel) for moves, polled from the ledger and answered once."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import math
 from agent.ledger import AskRow, Ledger, RequestKind
 from connectors.base import Clock
 
-READ_EVERY_SECONDS = 0.5  # how soon an ask is noticed, by the clock
+READ_EVERY_SECONDS = 0.5  # between two reads of the ledger
 
 
 class OperatorRequests:
-    """The asks in force of one database. Safe from any thread: a stale answer is replaced a moment later."""
+    """The requests in force of one database. Safe from any thread; an answer is at most half a second old."""
 
     def __init__(self, database: str, ledger: Ledger, clock: Clock) -> None:
         self._database = database
@@ -21,31 +21,31 @@ class OperatorRequests:
         self._in_force: dict[int, AskRow] = {}
 
     def of(self, move_id: int, *, fresh: bool = False) -> AskRow | None:
-        """What is asked of a move now."""
+        """The request in force for a move; None: there is none."""
         now = self._clock.monotonic()
         if fresh or now - self._read_at >= READ_EVERY_SECONDS:
             self._read_at, self._in_force = now, self._ledger.asks.in_force(self._database)
         return self._in_force.get(move_id)
 
     def kind(self, move_id: int, *, fresh: bool = False) -> RequestKind | None:
-        """The kind of it alone."""
+        """The kind of the request in force; None: there is none."""
         ask = self.of(move_id, fresh=fresh)
         return None if ask is None else ask.kind
 
     def answer_to(self, ask: AskRow | None, sentence: str) -> None:
-        """Say what became of an ask, if there was one, unless that was said; once the move's state agrees with it."""
+        """Answer a request that has no answer yet. Call it once the state of the move agrees with the answer."""
         if ask is not None and not ask.answer:
             self._ledger.asks.answer(ask.id, sentence)
             self._read_at = -math.inf
 
     def hold(self, move_id: int, reason: str, *, who: str) -> None:
-        """Keep a move held until a person lets it go on: somebody at the engine, or a fault, has stopped it."""
+        """Keep a move paused until an operator resumes it: a fault, or a person at the engine, has stopped it."""
         if self.kind(move_id, fresh=True) is not RequestKind.PAUSE:
             self._ledger.asks.ask(move_id, RequestKind.PAUSE, who=who, origin="engine", reason=reason)
             self._read_at = -math.inf
 
 
 def reason_of(ask: AskRow) -> str:
-    """The ask in words, as the reason of a state."""
+    """A request in words, as the reason of a state."""
     done = {RequestKind.PAUSE: "held", RequestKind.RESUME: "let go on", RequestKind.CANCEL: "cancelled"}[ask.kind]
     return f"{done} by {ask.who}{': ' if ask.reason else ''}{ask.reason}"

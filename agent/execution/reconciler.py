@@ -1,4 +1,4 @@
-"""What became of a move, by the engine's catalog: settling what ended, tidying what was interrupted, giving up."""
+"""Reads the engine's catalog to find out where a move stands; removes leftovers and rolls back what is given up."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 from agent.execution.attempt import Start, state_after
 from agent.execution.leftovers import Leftovers
+from agent.execution.transition import FollowUp, Transition
+from agent.execution.transition_rules import after_giving_up, after_interruption, leave_unknown
 from agent.ledger import Ledger, MoveRow, StepState
-from agent.model.states import AT_ENGINE, STARTING, MoveState
+from agent.model.states import STARTING, MoveState
 from connectors.base import Connector, ConnectorError, SeesBlockers
 from connectors.model import Blocker, Home, Inspection, Step
 
-MOST_STARTS = 5  # whose end was not seen: a session that breaks in every try would copy for ever
 NOT_SEEN_TO_END = frozenset({StepState.INTENDED, StepState.UNKNOWN})
 Tell = Callable[[MoveRow, str], None]
 
@@ -26,7 +27,7 @@ class Standing:
 
 
 class Reconciler:
-    """Asks the catalog and believes it. For the executor's thread alone."""
+    """Brings moves into agreement with the catalog. For the executor's thread alone."""
 
     def __init__(self, connector: Connector, ledger: Ledger, leftovers: Leftovers, tell: Tell) -> None:
         """Wire it up.
@@ -34,8 +35,8 @@ class Reconciler:
         Args:
             connector: over the moving account.
             ledger: the journal.
-            leftovers: what moves have left behind.
-            tell: hears what happens to a move.
+            leftovers: what interrupted moves left in the database.
+            tell: receives what happens to a move.
         """
         self._connector = connector
         self._ledger = ledger
@@ -47,56 +48,25 @@ class Reconciler:
         return self._connector.inspect(row.move.route)
 
     def to(self, row: MoveRow, state: MoveState, reason: str) -> MoveRow:
-        """Bring the move into another state, and say so."""
+        """Bring the move into another state and report it."""
         row = self._ledger.moves.transition(row.id, state, reason)
-        if state not in STARTING:  # steps are told one by one as they start
+        if state not in STARTING:  # each statement reports itself as it starts
             self._tell(row, reason)
         return row
 
-    def settle(self, row: MoveRow, remark: str = "") -> MoveRow:
-        """Every statement succeeded: believe it only once the catalog says so."""
-        inspection = self.tidy(row, self.inspect(row))
-        if inspection.home is Home.TARGET and inspection.on_disk is not False:
-            said = " ".join(filter(None, (inspection.sentence, remark)))
-            return self.to(row, MoveState.PLACED, self._with_leftovers(row, said))
-        return self.to(row, MoveState.FAILED, f"the statements succeeded, but {inspection.sentence}")
-
-    def end_on_the_way(self, row: MoveRow, error: ConnectorError, inspection: Inspection) -> MoveRow:
-        """Something ended it while statements were left, and the bundle is not where it was: say what the catalog does.
-
-        Args:
-            row: the move; RUNNING.
-            error: what ended it.
-            inspection: where the bundle is; neither at its source nor gone.
-        """
-        if inspection.home is Home.TARGET:
-            return self.to(row, MoveState.PLACED, f"{inspection.sentence} Not everything behind it was done: {error}")
-        return self.to(row, MoveState.FAILED, " ".join(filter(None, (f"{error}; {inspection.sentence}", error.advice))))
-
     def reconcile(self, row: MoveRow) -> MoveRow:
         """Bring an interrupted move into a state that agrees with the catalog."""
-        if row.state is MoveState.PRECHECK:
-            return self.to(row, MoveState.APPROVED, "interrupted before its first statement")
-        inspection = self.inspect(row)
-        if inspection.paused:
-            return row if row.state is MoveState.PAUSED else self.to(row, MoveState.PAUSED, "found held by the engine")
-        if row.state in AT_ENGINE:
-            ended = "the agent ended while it ran"
-            was = ended if row.state is MoveState.RUNNING else "the engine no longer holds it"
-            row = self.to(row, MoveState.UNKNOWN, was)
-        if inspection.running:
-            self._tell(row, "the server still works on it: asked again at the next cycle")
+        inspection = None if row.state is MoveState.PRECHECK else self.inspect(row)
+        row = self._apply(row, after_interruption(row.state, inspection))
+        if inspection is None or row.state is not MoveState.UNKNOWN:
             return row
-        inspection = self.tidy(row, inspection)
-        match inspection.home:
-            case Home.TARGET:
-                return self.to(row, MoveState.PLACED, self._with_leftovers(row, f"found done: {inspection.sentence}"))
-            case Home.SOURCE if (starts := self._starts_without_end(row)) >= MOST_STARTS:
-                return self.to(row, MoveState.FAILED, f"begun {starts} times and never done: {inspection.sentence}")
-            case Home.SOURCE:
-                return self.to(row, MoveState.APPROVED, f"found not done: {inspection.sentence}")
-            case _:
-                return self.to(row, MoveState.FAILED, inspection.sentence)
+        if not inspection.running:
+            inspection = self.tidy(row, inspection)
+        left = self._leftovers.sentence(row.id)
+        step = leave_unknown(inspection, self._starts_without_end(row), left)
+        if step.state is row.state:
+            self._tell(row, step.reason)
+        return self._apply(row, step)
 
     def give_up_held(self, row: MoveRow, ordinal: int, reason: str) -> MoveRow:
         """Roll back a move that the engine holds: by what tidies it, or else by the undo of the held statement."""
@@ -110,27 +80,26 @@ class Reconciler:
         except ConnectorError as error:
             self._tell(row, f"could not be given up: {error}")
             return row
-        inspection = self.inspect(row)
-        if inspection.paused or inspection.running:
-            self._tell(row, "the engine still holds it; end it by hand")
-            return row
-        if inspection.home is Home.SOURCE:
-            return self.to(row, MoveState.CANCELLED, f"{reason}; {inspection.sentence}")
-        return self.reconcile(row)
+        step = after_giving_up(self.inspect(row), reason)
+        if step.follow_up is FollowUp.RECONCILE:
+            return self.reconcile(row)
+        if step.state is row.state:
+            self._tell(row, step.reason)
+        return self._apply(row, step)
 
     def blockers(self, row: MoveRow, *, tidying: bool = False) -> tuple[Blocker, ...]:
-        """What the statements of a move would wait for, as far as the engine tells."""
+        """The sessions that block the statements of a move, where the engine reports them."""
         if not isinstance(self._connector, SeesBlockers):
             return ()
         return self._connector.blockers(row.move.route, tidying=tidying)
 
     def tidy(self, row: MoveRow, inspection: Inspection) -> Inspection:
-        """Remove what an interrupted run left behind, by statements of the approval, and remember what stays.
+        """Remove what an interrupted run left, with statements of the approval, and record what could not be removed.
 
-        Nothing is sent while something is in the way: it would wait, and others behind it.
+        No statement is sent while a session blocks it: it would wait for the lock, and other sessions behind it.
 
         Returns:
-            What is true then: tidying may have brought back what had arrived already.
+            The inspection after that: removing leftovers may take back a bundle that had arrived.
         """
         tidy, why = self._approved_tidy(row, inspection), ""
         if tidy and row.approved:
@@ -144,7 +113,7 @@ class Reconciler:
         return inspection
 
     def stays_untidy(self, row: MoveRow) -> bool:
-        """Whether something from before the first statement of a move is in its way, and cannot be removed now."""
+        """Whether a leftover of an earlier try blocks the first statement of a move and cannot be removed now."""
         inspection = self.inspect(row)
         untidy = inspection.home is Home.SOURCE and not inspection.paused and bool(inspection.leftovers)
         return untidy and bool(self.tidy(row, inspection).leftovers)
@@ -171,7 +140,8 @@ class Reconciler:
     def where_now(self, row: MoveRow) -> Standing:
         """Where a move stands after a try that has failed, and where the next one would begin.
 
-        What has arrived is not copied again. From the start where nothing has, or where tidying has brought it back.
+        What has arrived is not copied again: the next try begins at the last statement sent, and at the first one where
+        nothing has arrived.
         """
         before = self.inspect(row)
         if before.paused:
@@ -190,9 +160,8 @@ class Reconciler:
         held = {ordinal for ordinal, step in enumerate(row.move.route.steps, start=1) if step.pausable}
         return Start(ordinal=self._last_sent(row, held), held=True)
 
-    def _with_leftovers(self, row: MoveRow, sentence: str) -> str:
-        left = self._leftovers.sentence(row.id)
-        return f"{sentence.rstrip('.')}; {left}" if left else sentence
+    def _apply(self, row: MoveRow, step: Transition) -> MoveRow:
+        return row if step.state is row.state else self.to(row, step.state, step.reason)
 
     def _starts_without_end(self, row: MoveRow) -> int:
         """Statements of the move whose end was not seen."""
@@ -208,7 +177,7 @@ class Reconciler:
         return tuple(step for step in inspection.leftovers if step.sql in approved)
 
     def _send(self, row: MoveRow, steps: tuple[Step, ...], result: str) -> None:
-        """Statements beside the move's own, each in the journal."""
+        """Send statements that are not the move's own steps, each with an entry in the journal."""
         if not steps:
             return
         with self._connector.open_mover() as mover:
@@ -224,6 +193,6 @@ class Reconciler:
 
 
 def in_words(blockers: Iterable[Blocker]) -> str:
-    """Those that do not give way, in one sentence; "" where there are none."""
+    """The blockers that do not give way, in one sentence; "" where there are none."""
     found = "; ".join(blocker.sentence for blocker in blockers if not blocker.gives_way)
     return f"waits for {found}" if found else ""

@@ -23,7 +23,7 @@ from prometheus_client.gc_collector import GCCollector
 from prometheus_client.process_collector import ProcessCollector
 
 from agent.config import STALE_SAMPLES, Config, ConfigError, load
-from agent.execution.executor import MoveEvent
+from agent.execution.hooks import MoveEvent
 from agent.ledger import HistorySettings, Ledger
 from agent.logs import EventLog
 from agent.service.httpd import Certificate, MetricsServer

@@ -14,7 +14,8 @@ from contextlib import ExitStack
 from datetime import datetime
 
 from agent.config import MOST_TOP_UNITS, DatabaseConfig, Level
-from agent.execution.executor import Executor, ExecutorHooks, Listener
+from agent.execution.executor import Executor
+from agent.execution.hooks import ExecutorHooks, Listener
 from agent.execution.leftovers import leftovers_of
 from agent.execution.progress import RunningMove, progress_document
 from agent.explanation.advice import advice_document, advice_on

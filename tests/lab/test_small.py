@@ -51,7 +51,7 @@ class TestOnTheSlowDisk:
         found = groups.run(SMALL)
         assert found.skipped >= 1, found
         assert (found.begun, found.moved) == (0, frozenset())
-        assert "are one group, of which nothing was moved: public.hot needs" in found.says
+        assert "are one group, and none of them was moved: public.hot needs" in found.says
         assert "made room" in found.says
 
 

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from agent.config import load
-from agent.execution.executor import MoveEvent
+from agent.execution.hooks import MoveEvent
 from agent.execution.leftovers import leftovers_of
 from agent.ledger import Ledger, MoveRow
 from agent.ledger.state_names import WAITING_MOVES

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.config import Config, load
-from agent.execution.executor import MoveEvent
+from agent.execution.hooks import MoveEvent
 from agent.ledger import Ledger
 from agent.service.watch import Watch
 from connectors.simulated.server.world import World, shared_world

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agent.execution.reconciler import MOST_STARTS
+from agent.execution.transition_rules import MOST_STARTS
 from agent.ledger import Ledger, LedgerFull
 from agent.model.states import TRANSITIONS, MoveState
 from connectors.simulated.server.faults import FaultKind

@@ -146,7 +146,7 @@ def test_nothing_of_a_group_begins_when_its_end_has_grown_too_large(site: Site, 
         assert {row.state for row in found} == {MoveState.SKIPPED}
         assert [ledger.moves.steps(row.id) for row in found] == [[], [], []]
         assert site.homes() == before
-        assert "moves 1 to 3 are one group, of which nothing was moved" in found[0].reason
+        assert "moves 1 to 3 are one group, and none of them was moved" in found[0].reason
         assert f"{HOT} needs" in found[0].reason
         assert "once 2 moves have made room" in found[0].reason
         assert left_worse_of(ledger, "sim") == {}

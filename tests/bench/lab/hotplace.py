@@ -12,7 +12,7 @@ from pathlib import Path
 from agent.config import Config, load
 from agent.demo.schema import HDD_SPACE, SSD_SPACE
 from agent.demo.stage import Pulse
-from agent.execution.executor import MoveEvent
+from agent.execution.hooks import MoveEvent
 from agent.ledger import Ledger, MoveRow
 from agent.model.clock import SystemClock
 from agent.model.states import MoveState

@@ -1,0 +1,198 @@
+"""Runs one move that has begun: tries, holds, resumes and gives up, as ``transition_rules`` says."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+
+from agent.config import DatabaseConfig
+from agent.execution.attempt import Attempt, Start
+from agent.execution.gate import Gate
+from agent.execution.hooks import ExecutorHooks, MoveEvent
+from agent.execution.leftovers import Leftovers
+from agent.execution.operator_requests import OperatorRequests, reason_of
+from agent.execution.patience import Next, next_after
+from agent.execution.precheck import Allowed, PrecheckRefusal, precheck_group
+from agent.execution.precheck_facts import FactReader
+from agent.execution.progress import NOTE_EVERY_SECONDS, RunningMove, update_running_move
+from agent.execution.reconciler import Reconciler, Standing, in_words
+from agent.execution.transition import Continuation, Findings, FollowUp, Transition, TryEnd, TryResult, classify_end
+from agent.execution.transition_rules import next_step, put_off, resume_held
+from agent.ledger import AskRow, Ledger, MoveRow
+from agent.ledger.grouping import group_of
+from agent.model.clock import beside
+from agent.model.states import ACTIONABLE, TO_BEGIN, MoveState
+from connectors.base import Clock, Connector, ConnectorError, HotplaceError, LockNotObtained
+from connectors.formatting import format_seconds
+from connectors.model import Home
+
+FIRST_PAUSE_SECONDS = 0.5  # between tries; doubles, because the session that holds the lock needs time
+LONGEST_PAUSE_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """The parts of one database's executor that a running move needs."""
+
+    database: DatabaseConfig
+    connector: Connector
+    ledger: Ledger
+    clock: Clock
+    hooks: ExecutorHooks
+    requests: OperatorRequests
+    gate: Gate
+    leftovers: Leftovers
+    reconciler: Reconciler
+    facts: FactReader
+
+    def tell(self, row: MoveRow, sentence: str) -> None:
+        """Report something that happened to a move."""
+        if self.hooks.listener is not None:
+            self.hooks.listener(MoveEvent(move=row, sentence=sentence))
+
+
+class MoveRunner:
+    """Runs moves one at a time, in the executor's thread."""
+
+    def __init__(self, services: Services) -> None:
+        self._s = services
+
+    def run(self, row: MoveRow, start: Start) -> MoveRow:
+        """Try a RUNNING move as often as is allowed and sensible; the row as it ended, or as it waits."""
+        if start == Start() and self._s.reconciler.stays_untidy(row):
+            return self._apply(row, put_off("", self._obstacles(row)), None)
+        for tries in count(1):
+            error, not_held = self._send(row, start)
+            request = self._s.requests.of(row.id, fresh=True)
+            result = TryResult(
+                end=classify_end(error), error=str(error or ""), advice="" if error is None else error.advice,
+                not_held=not_held, tries=tries, move=row.id,
+            )  # fmt: skip
+            orders = self._s.gate.orders(request)
+            standing = self._s.reconciler.where_now(row) if result.end.needs_catalog else None
+            findings = None if standing is None else self._findings(
+                row, error, tries, standing, may_retry=orders.continuation is Continuation.GO_ON
+            )  # fmt: skip
+            step = next_step(result, orders, findings)
+            if step.follow_up is not FollowUp.RETRY:
+                return self._apply(row, step, request, error=result.error)
+            start = start if standing is None or standing.start is None else standing.start
+            self._pause(row, result)
+            if start == Start() and isinstance(refusal := self._check_again(row), PrecheckRefusal):
+                row = self._to(row, MoveState.APPROVED, "nothing changed; checked again before another try")
+                return self._to(row, MoveState.SKIPPED, refusal.sentence)  # what is left of its group ends with it
+        raise AssertionError("the loop above always returns")
+
+    def resume(self, row: MoveRow) -> MoveRow:
+        """Go on with a move that the engine holds, or give it up."""
+        request = self._s.requests.of(row.id, fresh=True)
+        start = self._s.reconciler.where_held(row)
+        step = resume_held(self._s.gate.orders(request))
+        if step.follow_up is FollowUp.GIVE_UP_HELD:
+            row = self._s.reconciler.give_up_held(row, start.ordinal, "" if request is None else reason_of(request))
+            self._s.requests.answer_to(request, f"the move is {row.state}")
+            return row
+        return self.run(self._apply(row, step, request), start)
+
+    def reconcile(self, row: MoveRow) -> MoveRow:
+        """Bring an interrupted move into a state that agrees with the catalog, and answer a request that is too late.
+
+        Raises:
+            ConnectorError: the engine did not answer; the move stays as it is.
+        """
+        request = self._s.requests.of(row.id, fresh=True)
+        row = self._s.reconciler.reconcile(row)
+        if row.state not in ACTIONABLE:
+            self._s.requests.answer_to(request, f"too late: the move is {row.state}")
+        return row
+
+    def _apply(self, row: MoveRow, step: Transition, request: AskRow | None, *, error: str = "") -> MoveRow:
+        """Write a transition to the ledger, answer the request that it settles, and do what follows."""
+        if step.held_by:  # before the state: an agent that dies in between must not resume the move
+            self._s.requests.hold(row.id, error, who=step.held_by)
+        if step.state is not row.state:
+            row = self._to(row, step.state, step.reason)
+        if step.reply:
+            self._s.requests.answer_to(request, step.reply)
+        if step.put_off_for:
+            self._s.gate.put_off(row, step.put_off_for)
+        if row.state not in ACTIONABLE:
+            self._s.gate.pauses.forget(row.id)
+        if step.follow_up is FollowUp.RECONCILE:
+            return self.reconcile(row)
+        return self.resume(row) if step.follow_up is FollowUp.GIVE_UP_HELD else row
+
+    def _findings(
+        self, row: MoveRow, error: ConnectorError | None, tries: int, standing: Standing, *, may_retry: bool
+    ) -> Findings:
+        """What the catalog shows after a try, and how much patience is left where another may follow."""
+        arrived = standing.start is None
+        retryable = may_retry and not arrived and classify_end(error) is TryEnd.RETRYABLE
+        obstacles = self._obstacles(row) if retryable else ""
+        patience = Next.GIVE_UP
+        if retryable and error is not None:
+            patience = self._patience(row, error, tries, standing, in_the_way=bool(obstacles))
+        return Findings(
+            inspection=standing.inspection,
+            arrived=arrived,
+            leftovers=self._s.leftovers.sentence(row.id),
+            obstacles=obstacles,
+            patience=patience,
+        )
+
+    def _patience(
+        self, row: MoveRow, error: ConnectorError, tries: int, standing: Standing, *, in_the_way: bool
+    ) -> Next:
+        """What may follow a failed try; waiting for a lock is not counted as a fault of the move."""
+        pauses, inspection = self._s.gate.pauses, standing.inspection
+        counted = tries if isinstance(error, LockNotObtained) else pauses.count_fault(row.id)
+        return next_after(
+            error, counted, self._s.database.retries, first=not pauses.was_put_off(row.id),
+            at_source=inspection.home is Home.SOURCE and not inspection.paused,
+            in_the_way=in_the_way or bool(inspection.leftovers),
+        )  # fmt: skip
+
+    def _obstacles(self, row: MoveRow) -> str:
+        """Leftovers and sessions in the way of a try, in one sentence; "" where there are none."""
+        left, blockers = self._s.leftovers.sentence(row.id), in_words(self._s.reconciler.blockers(row))
+        return "; ".join(filter(None, (left, blockers)))
+
+    def _pause(self, row: MoveRow, result: TryResult) -> None:
+        seconds = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (result.tries - 1))
+        most = self._s.database.retries
+        self._s.tell(row, f"{result.error}; try {result.tries + 1} of {most} in {format_seconds(seconds)}")
+        self._s.clock.sleep(seconds)
+
+    def _check_again(self, row: MoveRow) -> Allowed | PrecheckRefusal:
+        """The precheck of a RUNNING move that has changed nothing, with what is left of its group."""
+        group = group_of(self._s.ledger.moves.rows(proposal_id=row.proposal_id), row)
+        left = [row, *(each for each in group if each.state in TO_BEGIN)]
+        return precheck_group(left, self._s.facts.read(left))
+
+    def _send(self, row: MoveRow, start: Start) -> tuple[ConnectorError | None, str]:
+        """One attempt: the error that ended it, or None, and why it was not held where that was wanted."""
+        s = self._s
+        attempt = Attempt(
+            row, s.connector, s.ledger, s.clock, want=lambda: s.gate.want(row),
+            tell=lambda sentence: s.tell(row, sentence), hold_lease=s.hooks.hold_lease,
+        )  # fmt: skip
+        running: RunningMove | None = None
+
+        def look() -> None:
+            nonlocal running
+            running = update_running_move(row, attempt.progress(), s.clock.now(), running)
+            with suppress(HotplaceError):  # a note is missed for a second; the move goes on
+                s.hooks.note(running)
+
+        s.hooks.disturb()
+        try:
+            with beside(s.clock, NOTE_EVERY_SECONDS, look):
+                return attempt.run(start), attempt.not_held
+        finally:
+            s.hooks.note(None)
+            s.gate.learn_again()
+            s.hooks.disturb()
+
+    def _to(self, row: MoveRow, state: MoveState, reason: str) -> MoveRow:
+        return self._s.reconciler.to(row, state, reason)
