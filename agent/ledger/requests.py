@@ -113,6 +113,11 @@ class Requests:
         found = connection.execute(select(asks).where(asks.c.move_id == move_id).order_by(asks.c.id.desc()).limit(1))
         return next((_row(row._asdict()) for row in found), None)
 
+    def _is_being_cancelled(self, connection: Connection, row: MoveRow) -> bool:
+        """Whether a request to cancel the move waits for its answer: only the newest request is answered."""
+        newest = self._newest(connection, row.id)
+        return newest is not None and newest.kind is RequestKind.CANCEL and not newest.answer
+
     def _cancel(self, connection: Connection, row: MoveRow, reason: str, *, who: str, origin: str) -> str:
         """Cancel what has not begun, and have what runs of its group cancelled too; the answer says what."""
         others = self._changes.drop(
@@ -121,8 +126,9 @@ class Requests:
         group = group_of(load_moves(connection, [moves.c.proposal_id == row.proposal_id]), row)
         under_way = [each for each in group if each.state in UNFINISHED]
         for each in under_way:
-            why = f"move {row.move.ordinal} of its group was {reason}"
-            self._store(connection, each, RequestKind.CANCEL, who=who, origin=origin, reason=why)
+            if not self._is_being_cancelled(connection, each):
+                why = f"move {row.move.ordinal} of its group was {reason}"
+                self._store(connection, each, RequestKind.CANCEL, who=who, origin=origin, reason=why)
         with_it = ", ".join(str(each.move.ordinal) for each in sorted(
             (*others, *under_way), key=lambda each: each.move.ordinal
         ))  # fmt: skip

@@ -98,6 +98,17 @@ def test_what_runs_of_a_cancelled_group_is_asked_to_stop(ledger: Ledger) -> None
         ledger.proposals.strike(number, 1, **WHO, reason="too late")
 
 
+def test_what_is_being_cancelled_is_not_asked_again(ledger: Ledger) -> None:
+    """Whoever asked first waits for the answer, and only the newest request of a move is answered."""
+    number = stored(ledger, approve=True)
+    first, _, end, *_ = ledger.moves.rows(proposal_id=number)
+    ledger.moves.transition(first.id, MoveState.PRECHECK, "go")
+    ledger.moves.transition(first.id, MoveState.RUNNING, "go")
+    asked = ledger.asks.ask(first.id, RequestKind.CANCEL, **WHO, reason="wrong week")
+    ledger.asks.ask(end.id, RequestKind.CANCEL, **WHO, reason="wrong week")
+    assert ledger.asks.of_move(first.id) == [asked]
+
+
 def test_groups_by_number_and_by_reason() -> None:
     """Numbers count where there are any; without them what gives way belongs to what comes next."""
     for numbered in (True, False):

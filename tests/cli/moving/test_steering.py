@@ -32,11 +32,11 @@ def slow_site(tmp_path: Path, request: pytest.FixtureRequest) -> Site:
 
 @pytest.fixture
 def proposal(slow_site: Site) -> int:
-    """An approved proposal of which one move is left."""
+    """An approved proposal of which one group is left: a move that makes room, and the one that needs it."""
     number, digest = slow_site.propose()
     slow_site.good("approve", str(number), "--digest", digest)
-    others = [str(move["id"]) for move in slow_site.good("history", "--json").document["moves"] if move["ordinal"] > 1]
-    slow_site.good("cancel", *others)
+    moves = slow_site.good("history", "--json").document["moves"]
+    slow_site.good("cancel", *[str(move["id"]) for move in moves if move["ordinal"] > 2])
     return number
 
 
@@ -59,7 +59,7 @@ def wait_until(what: str, holds: Callable[[], object]) -> None:
 
 
 def move(site: Site) -> dict[str, Any]:
-    """The one that is left."""
+    """The first one."""
     found: list[dict[str, Any]] = site.good("history", "--json").document["moves"]
     return next(each for each in found if each["ordinal"] == 1)
 
@@ -105,7 +105,8 @@ def test_progress_is_seen_from_outside(slow_site: Site, daemon: subprocess.Popen
     assert "left" in slow_site.good("show", str(move(slow_site)["proposal"])).out
     assert slow_site.good("top", "--once").out.count(move(slow_site)["unit"]) >= 1
     assert slow_site.good("top", "--json").document["databases"][0]["running"]["unit"] == move(slow_site)["unit"]
-    (asked,) = slow_site.good("cancel", "--all", "--json", *PATIENTLY).document["asked"]
+    asked, needs_room = slow_site.good("cancel", "--all", "--json", *PATIENTLY).document["asked"]
+    assert needs_room["state"] == "cancelled"
     assert (asked["state"], asked["answer"]) == ("cancelled", "it was cancelled and rolled back")
 
 
@@ -123,7 +124,8 @@ def test_without_a_daemon_the_ask_is_kept(slow_site: Site, proposal: int) -> Non
     assert move(slow_site)["state"] == "approved"
     assert "held by" in slow_site.good("status", "--json").document["databases"][0]["waiting"][0]["why"]
     slow_site.good("resume", "--all")
-    assert "it had not begun; it is cancelled" in slow_site.good("cancel", number).out
+    cancelled = slow_site.good("cancel", number).out
+    assert "it had not begun; with it move 2 of its group; it is cancelled" in cancelled
     refused = slow_site.run("cancel", number)
     assert refused.code == 6
     assert "is cancelled" in refused.err
