@@ -278,10 +278,10 @@ def test_emulated_server_pitfall_17_purescale_moves_tables_only(lab: Any, connec
 def test_emulated_server_a_lost_lease_stays_lost(lab: Any, connect: Connect) -> None:
     """The driver reconnects by itself after a cut, without the lock: the lease must not come back with it."""
     lease = connect().acquire_lease("one")
-    assert lease.held()
+    assert lease.is_held()
     lab.cut()
-    assert not lease.held()
-    assert not lease.held()
+    assert not lease.is_held()
+    assert not lease.is_held()
 
 
 def test_emulated_server_reads_survive_a_cut(lab: Any, connect: Connect) -> None:
