@@ -52,7 +52,9 @@ class Memory:
         begin = started_at
         for size, way, reason in ((down_bytes, ("ssd", "hdd"), "make_room"), (up_bytes, ("hdd", "ssd"), "promote")):
             route = SimpleNamespace(name="copy", bundle=SimpleNamespace(unit_keys=keys))
-            move = SimpleNamespace(size_bytes=size, reason=reason, from_tier=way[0], to_tier=way[1], route=route)
+            move = SimpleNamespace(
+                size_bytes=size, reason=reason, from_tier=way[0], to_tier=way[1], route=route, cost=None
+            )
             end = begin + timedelta(seconds=size / rate)
             self._sent.append(
                 SimpleNamespace(
