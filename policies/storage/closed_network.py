@@ -28,6 +28,7 @@ QUEUED_SECONDS = 0.001  # a slower random read is a spindle's
 HALVINGS = 100
 LEAST_ELSEWHERE = 0.01  # of a session, or of what was measured: every transaction computes a little
 LEAST_QUEUED = 1e-9  # of all waits, at queued tiers
+LEAST_WAITED = 1e-12  # sessions at a time: below it nothing that was measured is a wait, and ratios to it are noise
 MOST_TAKEN = 0.95  # of a tier by the background
 # Rows of seconds per second by tier, at the speeds that are believed.
 ROWS = 2
@@ -121,7 +122,7 @@ def closed_loop(now: F64, situation: Situation) -> Loop | None:
         situation: its database and tiers.
     """
     database, queued = situation.database, queued_tiers(situation)
-    if not (database.transactions > 0 and database.active > 0 and now.sum() > 0):
+    if not (database.transactions > 0 and database.active > 0 and now.sum() > LEAST_WAITED):
         return None
     scale = _scale(now, queued, database)
     return Loop(database=database, queued=queued, scale=scale, now=now * scale)

@@ -15,12 +15,13 @@ from agent.demo.stage import Pulse
 from agent.execution.hooks import MoveEvent
 from agent.ledger import Ledger, MoveRow
 from agent.model.clock import SystemClock
-from agent.model.states import MoveState
+from agent.model.states import ACTIONABLE, MoveState
 from agent.planning.planner import Planning
 from agent.service.watch import Watch
 from tests.bench.lab.rig import Rig, hdd_of
 
 SAMPLE_EVERY_SECONDS = 2.0
+CARRY_OUT_SECONDS = 60.0  # until then every approved move has ended, whatever held a lock
 WHO, ORIGIN = "the bench", "tests.bench.lab"
 USUAL_POLICY = "half_life: 1min, minimum_history: 5s, minimum_gain: 1min, cool_down: 10min, "
 FULL_POLICY = USUAL_POLICY + "head_room: 0"  # where the budget is to be used to the last byte
@@ -75,11 +76,22 @@ class Hotplace:
             NotPlaced: a move did not succeed.
         """
         planning = self.plan()
-        rows = self.watch.act() if self.approve(planning) else ()
+        rows = self.carry_out() if self.approve(planning) else ()
         failed = [row for row in rows if row.state is not MoveState.PLACED]
         if strict and (failed or len(rows) < len(planning.plan.moves)):
             raise NotPlaced("; ".join(f"{row.move.key}: {row.state}, {row.reason}" for row in failed) or "no moves ran")
         return planning, rows
+
+
+    def carry_out(self) -> tuple[MoveRow, ...]:
+        """Run what was approved, cycle after cycle as the daemon does: a move that waits for a lock comes back later."""
+        rows: dict[int, MoveRow] = {}
+        end = time.monotonic() + CARRY_OUT_SECONDS
+        while True:
+            rows.update((row.id, row) for row in self.watch.act())
+            if time.monotonic() > end or not any(row.state in ACTIONABLE for row in rows.values()):
+                return tuple(rows.values())
+            time.sleep(0.2)
 
 
 @contextmanager

@@ -39,4 +39,4 @@ class Pace:
 FULL = Pace(scale=1.0, warm_seconds=12.0, run_seconds=20.0, observe_seconds=30.0, runs=3)
 QUICK = Pace(scale=0.25, warm_seconds=4.0, run_seconds=8.0, observe_seconds=12.0, runs=1)
 ROUND = Pace(scale=0.25, warm_seconds=3.0, run_seconds=5.0, observe_seconds=8.0, runs=1)  # `make bench-quick`
-SMALL = Pace(scale=0.125, warm_seconds=2.0, run_seconds=3.0, observe_seconds=6.0, runs=1)  # in `make test`
+SMALL = Pace(scale=0.125, warm_seconds=2.0, run_seconds=3.0, observe_seconds=20.0, runs=1)  # in `make test`

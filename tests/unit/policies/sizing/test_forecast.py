@@ -151,6 +151,7 @@ def test_a_closed_network_by_hand() -> None:
     active=st.floats(0.1, 500.0),
     waiting=st.one_of(st.floats(0.0, 2.0), st.just(math.nan)),
 )
+@example(sync=[2.225e-313], homes=[1] * 6, then=[0] * 6, rate=1.0, active=500.0, waiting=1.0)  # ratios overflow
 def test_no_placement_is_better_than_no_wait_and_nobody_waits_longer_than_sessions_are_there(
     sync: list[float], homes: list[int], then: list[int], rate: float, active: float, waiting: float
 ) -> None:
