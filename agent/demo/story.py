@@ -25,7 +25,8 @@ from agent.model.states import MoveState
 from agent.planning.planner import Planning
 from agent.service.httpd import MetricsServer
 from agent.service.metrics import AgentCollector
-from agent.terminal.output import Column, Output
+from agent.terminal.columns import Column
+from agent.terminal.output import Output
 from agent.terminal.wording import move_sql, print_moves, print_value, proposal_document
 from connectors.base import HotplaceError
 from connectors.formatting import format_bytes, format_seconds

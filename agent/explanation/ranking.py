@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agent.ledger import Column, Later, Pieces
-from connectors.model import F64, I8, I32, I64, Signal
+from connectors.model import F64, I8, I32, I64, Signal, UnitKind
 from connectors.string_column import StringColumn
 from policies.benefit.sessions import session_share
 from policies.explanation.verdicts import explain
@@ -31,7 +31,7 @@ class Ranking:
 
     key: StringColumn
     size_bytes: I64
-    kind: I8
+    kind: I8  # connectors.model.UnitKind
     space: I32  # row of space_names
     tier: I32  # row of tier_names, -1: not managed
     verdict: I8  # policies.model.plan.Verdict
@@ -61,12 +61,16 @@ class Ranking:
         """The verdict of a row as one word."""
         return Verdict(int(self.verdict[row])).code
 
+    def kind_word(self, row: int) -> str:
+        """What the unit of a row is: ``table``, ``index_partition`` and so on."""
+        return UnitKind(int(self.kind[row])).name.lower()
+
     def document(self, row: int) -> dict[str, Any]:
         """One unit as JSON values."""
         tier = int(self.tier[row])
         return {
             "unit": self.key[row],
-            "kind": int(self.kind[row]),
+            "kind": self.kind_word(row),
             "bytes": int(self.size_bytes[row]),
             "space": self.space_names[int(self.space[row])],
             "tier": self.tier_names[tier] if tier >= 0 else None,

@@ -12,25 +12,16 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from agent.terminal.columns import GAP, Column
+
 if TYPE_CHECKING:
     from rich.console import Console
-
-GAP = "  "  # between plain columns
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of a table."""
-
-    title: str
-    number: bool = False  # aligned to the right, never broken over lines
 
 
 class Output:

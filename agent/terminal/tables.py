@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from agent.terminal.output import GAP, Column
+from agent.terminal.columns import GAP, Column
 
 __all__ = ["Console", "Text", "align_rows", "build_table", "cell_len", "console"]
 

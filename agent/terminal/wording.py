@@ -10,7 +10,8 @@ from agent.model.proposals import CONTAINER, DIGEST_SHOWN, Proposal, ProposedMov
 from agent.model.purposes import in_words
 from agent.model.states import MoveState
 from agent.model.units_of_measure import format_when
-from agent.terminal.output import Column, Output
+from agent.terminal.columns import Column
+from agent.terminal.output import Output
 from agent.terminal.throughput import forecast_document, forecast_facts
 from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds
 from connectors.model import Route

@@ -86,7 +86,7 @@ def _look(site: Site) -> None:
     assert text[2].startswith('"shop"."orders"')
     assert text[-1].startswith("15 more")
     top = site.good("units", "--json").document["units"][0]
-    assert (top["unit"], top["tier"], top["verdict"]) == ('"shop"."orders"', "hdd", "promote")
+    assert (top["unit"], top["kind"], top["tier"], top["verdict"]) == ('"shop"."orders"', "table", "hdd", "promote")
     assert isinstance(top["sync_reads_per_second"], float)
     cached = site.good("units", "--verdict", "cached", "--all", "--json").document["units"]
     assert '"shop"."products"' in {unit["unit"] for unit in cached}
@@ -96,7 +96,7 @@ def _look(site: Site) -> None:
     assert why.startswith('"shop"."orders"\npromote: ')
     assert "2,000,000,000 bytes" in why
     told = site.good("explain", '"shop"."orders"', "--json").document
-    assert told["rank"] == 1
+    assert (told["rank"], told["kind"]) == (1, "table")
     assert told["numbers"]["saves_per_hour"] >= told["numbers"]["surely_saves_per_hour"] > 0
     assert "is not worth a move" in why
 

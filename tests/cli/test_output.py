@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from agent.model.states import MoveState
-from agent.terminal.output import Column, Output, plain_value, printable
+from agent.terminal.columns import Column
+from agent.terminal.output import Output, plain_value, printable
 
 COLUMNS = (Column("name"), Column("size", number=True))
 

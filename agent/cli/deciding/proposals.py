@@ -15,7 +15,8 @@ from agent.explanation.conflicts import Conflict, conflicts_document, conflicts_
 from agent.ledger import MoveRow, ProposalRow
 from agent.model.states import OPEN_PROPOSALS, WITHDRAWN
 from agent.model.units_of_measure import format_when
-from agent.terminal.output import Column, Output
+from agent.terminal.columns import Column
+from agent.terminal.output import Output
 from agent.terminal.throughput import forecast_document
 from agent.terminal.wording import (
     expiry,

@@ -15,8 +15,9 @@ from agent.cli.session import Session
 from agent.model.units_of_measure import format_when, parse_seconds
 from agent.report import Report, html_page, markdown_page, report_document, report_of
 from agent.report.content import ProposalRecord, counted
+from agent.terminal.columns import Column
 from agent.terminal.exit_codes import ExitCode
-from agent.terminal.output import Column, Output
+from agent.terminal.output import Output
 from connectors.formatting import format_bytes
 
 COLUMNS = (

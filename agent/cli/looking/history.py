@@ -19,8 +19,8 @@ from agent.model.outcomes import outcome_json
 from agent.model.proposals import DIGEST_SHOWN
 from agent.model.states import IN_PLACE
 from agent.model.units_of_measure import format_when
+from agent.terminal.columns import Column
 from agent.terminal.exit_codes import ExitCode
-from agent.terminal.output import Column
 from agent.terminal.wording import short_digest, state_text
 from connectors.formatting import format_bytes, format_rate, format_ratio, format_seconds
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from agent.terminal.output import Column, Output
+from agent.terminal.columns import Column
+from agent.terminal.output import Output
 from connectors.formatting import format_bytes, format_ratio, format_seconds
 from policies.modes.spaces_after import Carried, SpacesAfter
 

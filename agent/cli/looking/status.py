@@ -16,7 +16,8 @@ from agent.explanation.read_times import read_times_of_document
 from agent.ledger import MoveRow, ProposalRow
 from agent.model.states import OPEN_PROPOSALS, UNDER_WAY
 from agent.model.units_of_measure import format_when
-from agent.terminal.output import Column, Output
+from agent.terminal.columns import Column
+from agent.terminal.output import Output
 from agent.terminal.wording import count_of_moves, expiry, question, seconds_per_hour, short_digest
 from agent.verification.left_worse import left_worse_of
 from connectors.formatting import format_bytes

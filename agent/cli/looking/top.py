@@ -23,10 +23,11 @@ from agent.explanation.ranking import Ranking, ranking_from_arrays
 from agent.ledger.state_names import RANKING
 from agent.model.states import UNDER_WAY
 from agent.model.units_of_measure import parse_seconds
+from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.keys import read_key, single_keys
-from agent.terminal.output import Column, printable
+from agent.terminal.output import printable
 from connectors.formatting import format_bytes, format_seconds
 
 UNITS = 10

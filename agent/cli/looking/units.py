@@ -21,12 +21,11 @@ from agent.explanation.read_times import read_times_document, read_times_text
 from agent.ledger.state_names import RANKING
 from agent.model.states import UNDOABLE
 from agent.model.units_of_measure import format_when
+from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
-from agent.terminal.output import Column
 from agent.terminal.wording import seconds_per_hour
 from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds
-from connectors.model import UnitKind
 from policies.explanation.figures import Figures, figures_of
 from policies.model.plan import Verdict
 
@@ -105,14 +104,12 @@ def explain(
     advice = advice_about(session, ranking.key[row])
     for each in advice:
         session.out.line(f"{each['code']}: {each['sentence']}")
-    kind = UnitKind(int(ranking.kind[row])).name.lower()
     session.out.document(
         {
             "database": session.database.name,
             "ranked_at": at,
             "rank": row + 1,
             **document,
-            "kind_name": kind,
             "numbers": None if numbers is None else numbers_document(numbers),
             "advice": advice,
         }
@@ -203,7 +200,7 @@ def _facts(ranking: Ranking, row: int, at: datetime) -> list[tuple[str, str]]:
     return [
         ("rank", f"{row + 1} of {len(ranking)}"),
         ("ranked", format_when(at)),
-        ("kind", UnitKind(int(ranking.kind[row])).name.lower().replace("_", " ")),
+        ("kind", ranking.kind_word(row).replace("_", " ")),
         ("size", f"{format_bytes(int(ranking.size_bytes[row]))} ({exact_bytes(int(ranking.size_bytes[row]))})"),
         ("space", f"{ranking.space_names[int(ranking.space[row])]} (tier {_tier(ranking, row)})"),
         ("logical reads", f"{ranking.logical_reads[row]:,.1f} /s"),

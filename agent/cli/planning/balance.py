@@ -28,9 +28,10 @@ from agent.model.proposals import Proposal
 from agent.model.purposes import in_words
 from agent.model.units_of_measure import parse_ratio, parse_seconds
 from agent.planning.planner import Planning
+from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
-from agent.terminal.output import Column, Output
+from agent.terminal.output import Output
 from agent.terminal.throughput import forecast_facts
 from agent.terminal.wording import print_moves, print_statements, print_value, seconds_per_hour
 from connectors.formatting import exact_bytes, format_bytes, format_seconds

@@ -19,9 +19,10 @@ from agent.explanation.ranking import ranking_from_arrays
 from agent.ledger import PinRow
 from agent.ledger.state_names import PIN_REPORTS, RANKING
 from agent.model.units_of_measure import format_when, parse_seconds
+from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
-from agent.terminal.output import Column, Output
+from agent.terminal.output import Output
 from connectors.base import Clock
 from policies.model.plan import Pin
 

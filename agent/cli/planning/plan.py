@@ -19,7 +19,8 @@ from agent.explanation.read_times import read_times_document, read_times_text
 from agent.ledger import ProposalRow
 from agent.model.proposals import Proposal
 from agent.planning.planner import Planning
-from agent.terminal.output import Column, Output
+from agent.terminal.columns import Column
+from agent.terminal.output import Output
 from agent.terminal.throughput import forecast_document, forecast_facts
 from agent.terminal.wording import (
     count_of_moves,

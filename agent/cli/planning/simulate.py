@@ -17,9 +17,10 @@ from agent.cli.commands import Group
 from agent.cli.session import Session
 from agent.config.policy import PolicyConfig
 from agent.model.units_of_measure import format_when, parse_bytes, parse_seconds
+from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
-from agent.terminal.output import Column, Output
+from agent.terminal.output import Output
 from agent.what_if.simulation import Played, play, start_of
 from connectors.formatting import format_bytes, format_ratio, format_seconds
 from policies.calendar import parse_window

@@ -16,9 +16,10 @@ from agent.cli.session import Session
 from agent.cli.watching import nothing_watched
 from agent.explanation.read_times import read_times_text
 from agent.terminal.charts import Curve, Mark, svg_chart, text_chart
+from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError, exit_code_of
 from agent.terminal.exit_codes import ExitCode
-from agent.terminal.output import Column, Output
+from agent.terminal.output import Output
 from agent.terminal.wording import seconds_per_hour
 from agent.what_if.sizing import (
     KNEE_MEANS,

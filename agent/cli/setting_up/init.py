@@ -16,9 +16,10 @@ from agent.cli.commands import Group
 from agent.cli.session import Session
 from agent.config import sample
 from agent.service.doctor import examine
+from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
-from agent.terminal.output import Column, Output
+from agent.terminal.output import Output
 from connectors.findings import Finding, Severity
 from connectors.registry import engine_names
 

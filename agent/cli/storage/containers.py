@@ -10,9 +10,9 @@ from agent.cli.app import command
 from agent.cli.commands import Group
 from agent.cli.session import Session
 from agent.config import Storage
+from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
-from agent.terminal.output import Column
 from connectors.containers import Container
 from connectors.formatting import format_bytes
 from connectors.model import Space

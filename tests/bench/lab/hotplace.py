@@ -82,9 +82,8 @@ class Hotplace:
             raise NotPlaced("; ".join(f"{row.move.key}: {row.state}, {row.reason}" for row in failed) or "no moves ran")
         return planning, rows
 
-
     def carry_out(self) -> tuple[MoveRow, ...]:
-        """Run what was approved, cycle after cycle as the daemon does: a move that waits for a lock comes back later."""
+        """Run what was approved in cycles, as the daemon does: a move that waits for a lock is tried again later."""
         rows: dict[int, MoveRow] = {}
         end = time.monotonic() + CARRY_OUT_SECONDS
         while True:
