@@ -168,12 +168,12 @@ def next_used(work: Work, asked: NextUsed) -> None:
     scheme = work.database.space_named(asked.scheme)
     if not isinstance(scheme, PartitionScheme) or not may_alter(work.account):
         raise _cannot_alter("partition scheme", asked.scheme)
-    group = work.database.storage.filegroup_named(asked.filegroup)
-    if group is None:
+    group = work.database.storage.filegroup_named(asked.filegroup) if asked.filegroup else None
+    if asked.filegroup and group is None:
         raise ServerError(208, f"Invalid object name '{asked.filegroup}'.")
     before = scheme.next_used
     work.on_rollback(lambda: setattr(scheme, "next_used", before))
-    scheme.next_used = group.space_id
+    scheme.next_used = group.space_id if group else None
 
 
 def reshape(work: Work, asked: Reshape) -> None:

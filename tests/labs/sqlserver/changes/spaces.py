@@ -47,11 +47,21 @@ def create_scheme(work: Work, asked: CreateScheme) -> None:
     groups = [database.storage.filegroup_named(name) for name in asked.filegroups]
     if missing := [name for name, group in zip(asked.filegroups, groups, strict=True) if group is None]:
         raise ServerError(1921, f"Invalid filegroup '{missing[0]}' specified.")
-    if len(groups) < function.fanout:
+    found = [group.space_id for group in groups if group is not None]
+    if asked.everywhere:
+        found = _everywhere(found, function)
+    if len(found) < function.fanout:
         raise ServerError(7707, "The partition function generates more partitions than there are filegroups.")
     number = FIRST_SCHEME + database.next_id("scheme")
-    found = [group.space_id for group in groups if group is not None]
-    database.schemes[number] = PartitionScheme(number, asked.name, function, found)
+    places, spare = found[: function.fanout], found[function.fanout :]
+    database.schemes[number] = PartitionScheme(number, asked.name, function, places, spare[0] if spare else None)
+
+
+def _everywhere(groups: list[int], function: PartitionFunction) -> list[int]:
+    """ALL: one filegroup for every partition, which stays NEXT USED."""
+    if len(groups) != 1:
+        raise ServerError(50000, "with ALL one filegroup is named; the error's number is not established")
+    return groups * (function.fanout + 1)
 
 
 def drop(work: Work, asked: Drop) -> None:

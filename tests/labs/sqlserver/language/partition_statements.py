@@ -80,10 +80,10 @@ class Reshape:
 
 @dataclass(frozen=True, slots=True)
 class NextUsed:
-    """ALTER PARTITION SCHEME s NEXT USED filegroup."""
+    """ALTER PARTITION SCHEME s NEXT USED [filegroup]; without one none is NEXT USED any more."""
 
     scheme: str
-    filegroup: str
+    filegroup: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ def alter_scheme(parser: Parser, _: int) -> NextUsed:
     """Behind ALTER PARTITION SCHEME."""
     name = parser.name()
     parser.need("NEXT", "USED")
-    return NextUsed(name, parser.name())
+    return NextUsed(name, None if parser.ended else parser.name())
 
 
 def refuse_if(parser: Parser, _: int) -> RefuseIfRows | RefuseIfDifferent:

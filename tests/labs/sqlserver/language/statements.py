@@ -69,11 +69,12 @@ class AlterIndex:
 
 @dataclass(frozen=True, slots=True)
 class CreateScheme:
-    """CREATE PARTITION SCHEME."""
+    """CREATE PARTITION SCHEME; ``everywhere``: ALL TO (one filegroup)."""
 
     name: str
     function: str
     filegroups: list[str]
+    everywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +219,9 @@ def _create_scheme(parser: Parser, _: int) -> Statement:
     name = parser.name()
     parser.need("AS", "PARTITION")
     function = parser.name()
+    everywhere = parser.take("ALL")
     parser.need("TO")
-    return CreateScheme(name, function, parser.names())
+    return CreateScheme(name, function, parser.names(), everywhere)
 
 
 def _create_function(parser: Parser, _: int) -> Statement:
