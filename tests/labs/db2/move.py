@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 
 from tests.labs.db2 import refusals
 from tests.labs.db2.sessions import Session
-from tests.labs.db2.world import PAGE_SIZE, Move, Table, Utility, World, counts
+from tests.labs.db2.target import check_homes, check_room, load, options_of
+from tests.labs.db2.world import Move, Table, Utility, World, counts
 
 ARGUMENTS = 11
-OPTIONS = frozenset({"KEEP", "COPY_USE_LOAD", "ALLOW_READ_ACCESS", "NO_STATS"})
 FINISHED = ("COMPLETE", "COMPLETE_WITH_WARNINGS")
 # phase -> STATUS values in which it may run
 ALLOWED = {
@@ -42,8 +42,7 @@ def move_table(world: World, session: Session, arguments: list[str]) -> None:
         raise refusals.not_allowed(session.user.authid, "EXECUTE", "SYSPROC.ADMIN_MOVE_TABLE")
     schema, name = arguments[:2]
     operation = arguments[10].upper()
-    if not {o.strip().upper() for o in arguments[9].split(",") if o.strip()} <= OPTIONS:
-        raise refusals.wrong_phase(1)
+    options_of(arguments[9])
     for phase in ("INIT", "COPY", "REPLAY", "SWAP", "CLEANUP") if operation == "MOVE" else (operation,):
         _Phase(world, session, schema, name).run(phase, arguments)
 
@@ -162,13 +161,13 @@ class _Phase:
         self._check_state(table)
         part = table.parts[0]
         data, index, long = arguments[2:5]
-        for space in filter(None, (data, index, long)):
-            self._world.space(space)
+        homes = (data or part.data, index or part.index, long or part.long)
+        check_homes(table.name, *(self._world.space(name) for name in homes))
         home = replace(
             part,
-            data=data or part.data,
-            index=index or part.index,
-            long=long or part.long,
+            data=homes[0],
+            index=homes[1],
+            long=homes[2],
             file_id=self._world.next_file_id(),
             counts=counts(),
             pages=0,
@@ -177,7 +176,7 @@ class _Phase:
         schema, name = self._key
         target = Table(schema, f"{name[:100]}AAAAAAxt", 0, [home], [])
         self._world.tables[schema, target.name] = target
-        protocol = {"STATUS": "INIT", "AUTHID": self._session.user.authid, "INIT_OPTS": arguments[9].upper()}
+        protocol = {"STATUS": "INIT", "AUTHID": self._session.user.authid, "INIT_OPTS": arguments[9]}
         protocol |= {"TARGET": target.name, "INIT_START": _now()}
         self._world.moves[self._key] = Move(self._session.user.authid, target, protocol)
         self._world.protocol_exists = True
@@ -201,11 +200,10 @@ class _Phase:
         """Nothing is copied into a space whose storage has no room; the phase can be repeated."""
         table, home = self._table(), move.target.parts[0]
         source = table.parts[0]
-        index_pages = sum(index.pages for index in table.indexes)
-        for name, pages in ((home.data, source.pages), (home.long, source.lob_pages), (home.index, index_pages)):
-            space = self._world.space(name)
-            if pages * PAGE_SIZE > self._world.free_bytes(self._world.groups[space.group]):
-                raise refusals.space_full(space.name)
+        check_room(self._world, table, home)
+        options = options_of(move.protocol["INIT_OPTS"])
+        if "COPY_USE_LOAD" in options:
+            load(self._world, self._key, options["COPY_USE_LOAD"])
         home.pages, home.lob_pages = source.pages, source.lob_pages
         move.protocol |= {"COPY_START": _now(), "COPY_END": _now(), "STATUS": "REPLAY"}
         move.protocol["COPY_TOTAL_ROWS"] = str(table.rows)
@@ -215,6 +213,9 @@ class _Phase:
         move.protocol |= {"REPLAY_TOTAL_ROWS": "0", "REPLAY_TOTAL_TIME": "0"}
 
     def _wait_for_lock(self) -> None:
+        deadlocked, self._world.behaviour.swap_deadlocks = self._world.behaviour.swap_deadlocks, False
+        if deadlocked:
+            raise refusals.deadlock()
         if not self._session.wait(lambda: self._key not in self._world.locked, self._session.lock_seconds):
             raise refusals.lock_timeout()
 
@@ -231,7 +232,7 @@ class _Phase:
     def _cleanup(self, move: Move) -> None:
         """KEEP leaves what the table was, under another name."""
         del self._world.tables[move.target.schema, move.target.name]
-        if "KEEP" in move.protocol["INIT_OPTS"]:
+        if "KEEP" in options_of(move.protocol["INIT_OPTS"]):
             original = replace(move.target, name=f"{self._key[1][:100]}AAAAAAxo")
             move.protocol["ORIGINAL"] = original.name
             self._world.tables[original.schema, original.name] = original

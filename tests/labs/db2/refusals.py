@@ -39,6 +39,11 @@ def no_authority(user: str, operation: str) -> Refusal:
     return Refusal(-552, "42502", user, operation)
 
 
+def deadlock() -> Refusal:
+    """SQL0911N reason 2: chosen as the victim of a deadlock, rolled back."""
+    return Refusal(-911, "40001", "2")
+
+
 def lock_timeout() -> Refusal:
     """SQL0911N reason 68: waited too long, rolled back."""
     return Refusal(-911, "40001", "68")
@@ -87,6 +92,21 @@ def ended(code: int) -> Refusal:
 def no_access(space: str) -> Refusal:
     """SQL0290N: the state of the table space forbids it."""
     return Refusal(-290, "55039", space)
+
+
+def system_managed(space: str, clause: str) -> Refusal:
+    """SQL0284N: what follows INDEX IN or LONG IN has to be managed by the database."""
+    return Refusal(-284, "42838", space, clause, "SYSTEM MANAGED")
+
+
+def not_to_be_split(table: str, space: str) -> Refusal:
+    """SQL0285N: whose data is in a space that the system manages has its indexes and LOBs there too."""
+    return Refusal(-285, "42839", table, space)
+
+
+def nonrecoverable_load() -> Refusal:
+    """SQL2032N: with blocknonlogged a LOAD has to leave a copy."""
+    return Refusal(-2032, "5UA0M", "NONRECOVERABLE")
 
 
 def unsupported(reason: int) -> Refusal:

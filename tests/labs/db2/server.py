@@ -106,6 +106,23 @@ class Lab:
             self._world.spaces[name] = TableSpace(number, name, "", files=dict(files))
             self._world.touch()
 
+    def create_sms(self, name: str, folder: str) -> None:
+        """A table space that the system manages: a folder."""
+        self.create_dms(name, {folder: 0})
+        self.alter_space(name, system_managed=True)
+
+    def alter_space(self, name: str, **changes: Any) -> None:
+        """Change fields of ``TableSpace``: partition_group, max_pages and others."""
+        with self._world.lock:
+            for field, value in changes.items():
+                setattr(self._world.spaces[name], field, value)
+            self._world.touch()
+
+    def unrecoverable(self) -> list[str]:
+        """Tables with rows that no log and no copy of a LOAD has: a standby, or a restore, lacks them."""
+        with self._world.lock:
+            return sorted(f"{schema}.{name}" for schema, name in self._world.unrecoverable)
+
     def containers(self, name: str) -> list[str]:
         """Paths of its chosen containers and those of its storage groups, as they are now."""
         with self._world.lock:

@@ -87,6 +87,9 @@ class TableSpace:
     rebalance: Rebalance | None = None
     file_cached: bool = False
     caching_tier: str = ""
+    system_managed: bool = False  # SMS: a folder of the file system, whose files grow
+    partition_group: str = "IBMDEFAULTGROUP"
+    max_pages: int = 0  # that it may grow to; 0: no limit
     files: dict[str, int] = field(default_factory=dict)  # containers of its own: pages by path
     leaving: dict[str, int] = field(default_factory=dict)  # those that a rebalance empties, or waits to
     counts: Counts = field(default_factory=counts)
@@ -215,11 +218,13 @@ class Behaviour:
     end_next_change_with: int = 0  # likewise of the next statement that changes the emulated database
     looks_for_clients: bool = False  # a statement whose client is gone ends; otherwise it runs to its end
     swap_loses: tuple[str, ...] = ()  # of move.LOSSES: what a SWAP does not bring along
+    swap_deadlocks: bool = False  # the next SWAP is the victim of a deadlock
     auto_reval: str = "DEFERRED"
     rebalance_fails: bool = False  # half-way, as when the new paths fill up: old and new containers stay
     pure_scale: bool = False
     members: int = 1
     hadr_role: str = "STANDARD"
+    blocknonlogged: str = "NO"
     log_files: tuple[int, int, int] = (1024, 13, 12)  # logfilsiz in pages of 4 KB, logprimary, logsecond
 
 
@@ -236,6 +241,7 @@ class World:
         self.protocol_exists = False
         self.utilities: dict[int, Utility] = {}
         self.locked: set[tuple[str, str]] = set()
+        self.unrecoverable: set[tuple[str, str]] = set()  # no log and no copy has what was loaded into them
         self.behaviour = Behaviour()
         self.authorities: dict[str, set[str]] = {}  # of each user and PUBLIC: DBADM, SQLADM, CREATETAB, "USE TS_FAST"
         self.started = datetime.now(UTC)
@@ -346,3 +352,14 @@ class World:
     def free_bytes(self, group: StorageGroup) -> int:
         """Room in the group's file system."""
         return max(group.capacity - self.used_bytes(group), 0)
+
+    def room(self, space: TableSpace) -> int:
+        """Bytes that objects in a table space can still take, by its storage and by its own limit."""
+        used = self.used_pages()[space.name]
+        if space.group:
+            free = self.free_bytes(self.groups[space.group])
+        elif space.system_managed:
+            free = self.free_bytes(self.file_system(next(iter(space.files))))
+        else:
+            free = (sum(space.files.values()) - used) * PAGE_SIZE
+        return min(free, (space.max_pages - used) * PAGE_SIZE) if space.max_pages else free

@@ -49,7 +49,8 @@ def tablespaces(world: World) -> Rows:
     """SYSCAT.TABLESPACES."""
     for space in world.spaces.values():
         yield space.name, {
-            "TBSPACE": space.name, "TBSPACEID": space.id, "TBSPACETYPE": "D", "DATATYPE": space.data_type,
+            "TBSPACE": space.name, "TBSPACEID": space.id, "DATATYPE": space.data_type,
+            "TBSPACETYPE": "S" if space.system_managed else "D", "DBPGNAME": space.partition_group,
             "EXTENTSIZE": EXTENT, "PAGESIZE": PAGE_SIZE, "OVERHEAD": -1.0, "TRANSFERRATE": -1.0,
             "SGNAME": space.group or None, "CREATE_TIME": CREATED, "BUFFERPOOLID": 1, "OWNER": "SYSIBM",
         }  # fmt: skip
@@ -157,7 +158,8 @@ def mon_tablespace(world: World) -> Rows:
 def _state(world: World, space: TableSpace) -> dict[str, Value]:
     return {
         "TBSP_NAME": space.name, "TBSP_ID": space.id, "TBSP_PAGE_SIZE": PAGE_SIZE, "TBSP_EXTENT_SIZE": EXTENT,
-        "TBSP_TYPE": "SMS" if space.data_type == "T" else "DMS",
+        "TBSP_TYPE": "SMS" if space.data_type == "T" or space.system_managed else "DMS",
+        "TBSP_MAX_SIZE": space.max_pages * PAGE_SIZE or -1,
         "TBSP_CONTENT_TYPE": {"A": "ANY", "L": "LARGE", "T": "SYSTEMP", "U": "USRTEMP"}[space.data_type],
         "TBSP_USING_AUTO_STORAGE": int(bool(space.group)), "TBSP_AUTO_RESIZE_ENABLED": int(bool(space.group)),
         "AUTO_STORAGE_HYBRID": int(bool(space.group and space.leaving)), "RECLAIMABLE_SPACE_ENABLED": 1,
@@ -283,6 +285,7 @@ def configuration(world: World) -> Rows:
     values = {"mon_obj_metrics": world.behaviour.mon_obj_metrics, "mon_req_metrics": "BASE"}
     values["auto_reval"] = world.behaviour.auto_reval
     values["hadr_db_role"] = world.behaviour.hadr_role
+    values["blocknonlogged"] = world.behaviour.blocknonlogged
     values |= dict(zip(("logfilsiz", "logprimary", "logsecond"), map(str, world.behaviour.log_files), strict=True))
     for member in _members(world):
         for name, value in values.items():

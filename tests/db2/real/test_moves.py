@@ -1,0 +1,192 @@
+"""Moves under rules of real servers: nothing lost on a standby, no copy thrown away, no statement that must fail."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connectors.base import ConnectorError, LockNotObtained
+from connectors.model import Home, NoRoute, Route
+from tests.contract.asking import bundle_of, route_to, run
+from tests.db2.conftest import Connect
+from tests.db2.life import Life
+from tests.labs.db2.client import Db2, running_db2, wait_until
+from tests.labs.db2.server import FAST, TS_FAST, TS_SLOW
+
+pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2")]
+KEY = "APP.ORDERS"
+
+
+@pytest.fixture(scope="module")
+def db2() -> Iterator[Db2]:
+    """One emulated server."""
+    with running_db2("11.5") as running:
+        yield running
+
+
+@pytest.fixture
+def lab(db2: Db2) -> Iterator[Any]:
+    """The lab with one table on the slow table space, as it was before when the test has ended."""
+    db2.lab.create_table("APP", "ORDERS", "ORDERS_PK", TS_SLOW, 2000)
+    before = db2.lab.behave(hadr_role="STANDARD", blocknonlogged="NO", swap_deadlocks=False)
+    yield db2.lab
+    db2.lab.behave(**before)
+    db2.lab.lock("APP", "ORDERS", False)
+    db2.lab.drop_table("APP", "ORDERS")
+
+
+def answer(connector: Any, space: str = TS_FAST) -> Route | NoRoute:
+    """The kindest route of the table to that space, or why there is none."""
+    found = connector.routes(bundle_of(connector.catalog(), KEY), space)
+    return found if isinstance(found, NoRoute) else found[0]
+
+
+def phases(lab: Any, since: int) -> list[str]:
+    """Operations of ADMIN_MOVE_TABLE that reached the server."""
+    return [text.rpartition(",")[2].strip(" ')") for text in lab.sent()[since:] if "ADMIN_MOVE_TABLE" in text]
+
+
+@pytest.mark.xfail(strict=True, reason="rule 2: LOAD without a copy is lost on an HADR standby")
+def test_emulated_server_rule_02_nothing_is_lost_on_a_standby(lab: Any, connect: Connect) -> None:
+    """A column-organised table of an HADR primary: there is no route, or what the route loads leaves a copy."""
+    lab.alter_table("APP", "ORDERS", organized="C")
+    lab.behave(hadr_role="PRIMARY")
+    connector = connect()
+    route = answer(connector)
+    if isinstance(route, Route):
+        run(connector, route)
+    else:
+        assert "standby" in route.sentence
+    assert lab.unrecoverable() == []
+
+
+@pytest.mark.xfail(strict=True, reason="rule 2: blocknonlogged refuses LOAD without a copy")
+def test_emulated_server_rule_02_blocknonlogged_is_asked_before(lab: Any, connect: Connect) -> None:
+    """With blocknonlogged there is no route with a LOAD that must fail, or it leaves a copy and arrives."""
+    lab.alter_table("APP", "ORDERS", organized="C")
+    lab.behave(blocknonlogged="YES")
+    connector = connect()
+    route = answer(connector)
+    if isinstance(route, Route):
+        run(connector, route)
+        assert connector.inspect(route).home is Home.TARGET
+    else:
+        assert "blocknonlogged" in route.sentence.lower()
+
+
+@pytest.mark.parametrize("where", ["whole", "data"])
+@pytest.mark.xfail(strict=True, reason="rule 4: spaces of one partition group only")
+def test_emulated_server_rule_04_no_route_into_another_partition_group(lab: Any, connect: Connect, where: str) -> None:
+    """A space of another database partition group is refused when the route is asked for, and nothing is sent."""
+    lab.create_space("TS_OTHER", FAST)
+    lab.alter_space("TS_OTHER", partition_group="PG_HISTORY")
+    try:
+        if where == "whole":
+            lab.drop_index("APP", "ORDERS", "ORDERS_PK")
+        at = len(lab.sent())
+        route = answer(connect(), "TS_OTHER")
+        assert isinstance(route, NoRoute)
+        assert "partition group" in route.sentence
+        assert lab.sent()[at:] == []
+    finally:
+        lab.drop_space("TS_OTHER")
+
+
+@pytest.mark.xfail(strict=True, reason="rule 6: out of SMS the indexes go along")
+def test_emulated_server_rule_06_a_table_leaves_sms_with_its_indexes(lab: Any, connect: Connect) -> None:
+    """A table whose data, index and LOBs are in an SMS space: all of it arrives, or the reason is told before."""
+    lab.create_sms("TS_SMS", "/db2/slow/sms")
+    lab.drop_table("APP", "ORDERS")
+    lab.create_table("APP", "ORDERS", "ORDERS_PK", "TS_SMS", 2000)
+    try:
+        connector = connect()
+        route = answer(connector)
+        if isinstance(route, NoRoute):
+            assert "SMS" in route.sentence
+        else:
+            run(connector, route)
+            assert lab.home("APP", "ORDERS") == [TS_FAST, TS_FAST]
+    finally:
+        lab.drop_table("APP", "ORDERS")
+        lab.drop_space("TS_SMS")
+
+
+@pytest.mark.xfail(strict=True, reason="rule 6: the home of future indexes follows")
+def test_emulated_server_rule_06_the_index_home_of_a_table_without_index_follows(lab: Any, connect: Connect) -> None:
+    """A table that has no index is moved whole: an index that is made later is not to be born in the space it left."""
+    lab.drop_index("APP", "ORDERS", "ORDERS_PK")
+    connector = connect()
+    run(connector, route_to(connector, KEY, TS_FAST))
+    assert lab.home("APP", "ORDERS") == [TS_FAST, TS_FAST]
+
+
+@pytest.mark.parametrize("why", ["lock", "deadlock"])
+@pytest.mark.xfail(strict=True, reason="rule 9: a failed SWAP can be tried again")
+def test_emulated_server_rule_09_a_failed_swap_keeps_the_copy(lab: Any, connect: Connect, why: str) -> None:
+    """Who fails at SWAP leaves the move in REPLAY: no CANCEL; the next try ends it with one COPY in all."""
+    connector = connect()
+    route = route_to(connector, KEY, TS_FAST)
+    at = len(lab.sent())
+    lab.lock("APP", "ORDERS", why == "lock")
+    lab.behave(swap_deadlocks=why == "deadlock")
+    with pytest.raises(LockNotObtained):
+        run(connector, route)
+    assert lab.status("APP", "ORDERS") == "REPLAY"
+    lab.lock("APP", "ORDERS", False)
+    run(connector, route)
+    assert connector.inspect(route).home is Home.TARGET
+    assert phases(lab, at).count("COPY") == 1
+    assert "CANCEL" not in phases(lab, at)
+
+
+@pytest.mark.slow
+@pytest.mark.xfail(strict=True, reason="rule 9: a failed SWAP can be tried again")
+def test_emulated_server_rule_09_the_program_swaps_when_the_lock_is_free(db2: Db2, lab: Any, tmp_path: Path) -> None:
+    """The program meets a lock at SWAP that outlives its patience there; when it is free the same copy is swapped."""
+    life = Life(db2, tmp_path, {"ssd": [TS_FAST], "hdd": [TS_SLOW]}, move_by="table", lock_timeout="0.2s")
+    life.database["pins"] = [{"unit": KEY, "pin": "must"}]
+    life.site.write()
+    life.approved()
+    at = len(lab.sent())
+    lab.lock("APP", "ORDERS", True)
+    free = threading.Thread(target=_freed_after_a_swap, args=(lab, at))
+    free.start()
+    try:
+        life.go_on()
+    finally:
+        free.join()
+    assert lab.home("APP", "ORDERS")[0] == TS_FAST
+    assert phases(lab, at).count("COPY") == 1
+    assert "CANCEL" not in phases(lab, at)
+
+
+def _freed_after_a_swap(lab: Any, at: int) -> None:
+    try:
+        wait_until(lambda: len(_after_swap(phases(lab, at))) > 0, "something after a SWAP that failed")
+    finally:
+        lab.lock("APP", "ORDERS", False)
+
+
+def _after_swap(sent: list[str]) -> list[str]:
+    return sent[sent.index("SWAP") + 1 :] if "SWAP" in sent else []
+
+
+@pytest.mark.xfail(strict=True, reason="rule 11: a space's own limit counts")
+def test_emulated_server_rule_11_the_limit_of_the_target_counts(lab: Any, connect: Connect) -> None:
+    """A table of 8 MB and a space that may grow to 2: refused before a byte is copied."""
+    lab.create_space("TS_SMALL", FAST)
+    lab.alter_space("TS_SMALL", max_pages=512)
+    try:
+        at = len(lab.sent())
+        connector = connect()
+        route = answer(connector, "TS_SMALL")
+        if isinstance(route, Route):
+            with pytest.raises(ConnectorError):
+                run(connector, route)
+        assert phases(lab, at) == []
+    finally:
+        lab.drop_space("TS_SMALL")
