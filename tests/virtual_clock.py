@@ -48,7 +48,7 @@ class VirtualClock:
         heapq.heappush(self._scheduled, (self._elapsed + seconds, self._serial, action))
 
     @contextmanager
-    def beside(self, every_seconds: float, action: Callable[[], None]) -> Iterator[None]:
+    def repeat_in_background(self, every_seconds: float, action: Callable[[], None]) -> Iterator[None]:
         """Call ``action`` that often, from within the sleeps of the block."""
         lasting = True
 

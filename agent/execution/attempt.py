@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from agent.execution.transition import Continuation
 from agent.ledger import Ledger, MoveRow, StepState
-from agent.model.clock import beside
+from agent.model.clock import repeat_in_background
 from connectors.base import (
     Clock,
     Connector,
@@ -91,7 +91,7 @@ class Attempt:
             with self._connector.open_mover() as mover:
                 self._mover = mover
                 mover.prepare(route)
-                with beside(self._clock, TEND_EVERY_SECONDS, self.tend):
+                with repeat_in_background(self._clock, TEND_EVERY_SECONDS, self.tend):
                     for ordinal, step in enumerate(route.steps, start=1):
                         if ordinal >= start.ordinal:
                             held = start.held and ordinal == start.ordinal

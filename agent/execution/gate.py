@@ -13,7 +13,7 @@ from agent.config import DatabaseConfig
 from agent.execution.operator_requests import OperatorRequests, reason_of
 from agent.execution.patience import Pauses
 from agent.execution.transition import Continuation, Orders
-from agent.ledger import AskRow, Ledger, MoveRow, RequestKind
+from agent.ledger import Ledger, MoveRow, OperatorRequestRow, RequestKind
 from agent.ledger.state_names import WAITING_MOVES
 from connectors.base import Clock
 
@@ -57,12 +57,14 @@ class Gate:
         Args:
             rows: a group, or what is left of it, in order of execution.
         """
-        asks = [(row, ask) for row in rows if (ask := self._requests.of(row.id, fresh=True)) is not None]
-        paused = next(((row, ask) for row, ask in asks if ask.kind is RequestKind.PAUSE), None)
-        cancelled = next((ask for _, ask in asks if ask.kind is RequestKind.CANCEL), None)
+        requests = [(row, each) for row in rows if (each := self._requests.of(row.id, fresh=True)) is not None]
+        paused = next(((row, request) for row, request in requests if request.kind is RequestKind.PAUSE), None)
+        cancelled = next((request for _, request in requests if request.kind is RequestKind.CANCEL), None)
         if paused is not None:
-            row, ask = paused
-            decision = AdmissionDecision(Admission.WAIT, f"{reason_of(ask)}; hotplace resume {row.id} lets it begin")
+            row, request = paused
+            decision = AdmissionDecision(
+                Admission.WAIT, f"{reason_of(request)}; hotplace resume {row.id} lets it begin"
+            )
         elif cancelled is not None:  # requested while it ran, and the agent ended before it obeyed
             decision = AdmissionDecision(Admission.NEVER, reason_of(cancelled))
         else:
@@ -76,7 +78,7 @@ class Gate:
         """How long the statements of a move are expected to take, with the safety factor."""
         return self._database.copy_safety * self._learnt_times(self._clock.now()).seconds(row.move)
 
-    def orders(self, request: AskRow | None) -> Orders:
+    def orders(self, request: OperatorRequestRow | None) -> Orders:
         """The orders in force for the move that an operator request is about; None: no request is in force."""
         return Orders(
             request=None if request is None else request.kind,
@@ -96,11 +98,11 @@ class Gate:
             row: the move.
             again: enough time has passed to retry after the engine refused to end it.
         """
-        ask = self._requests.of(row.id, fresh=True)
-        if self._stopping.is_set() or (ask is not None and ask.kind is RequestKind.PAUSE):
+        request = self._requests.of(row.id, fresh=True)
+        if self._stopping.is_set() or (request is not None and request.kind is RequestKind.PAUSE):
             return False
-        if ask is not None and ask.kind is RequestKind.CANCEL:
-            return not ask.answer or again
+        if request is not None and request.kind is RequestKind.CANCEL:
+            return not request.answer or again
         return self.open()
 
     def put_off(self, row: MoveRow, why: str) -> None:

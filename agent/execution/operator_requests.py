@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from agent.ledger import AskRow, Ledger, RequestKind
+from agent.ledger import Ledger, OperatorRequestRow, RequestKind
 from connectors.base import Clock
 
 READ_EVERY_SECONDS = 0.5  # between two reads of the ledger
@@ -18,34 +18,34 @@ class OperatorRequests:
         self._ledger = ledger
         self._clock = clock
         self._read_at = -math.inf
-        self._in_force: dict[int, AskRow] = {}
+        self._in_force: dict[int, OperatorRequestRow] = {}
 
-    def of(self, move_id: int, *, fresh: bool = False) -> AskRow | None:
+    def of(self, move_id: int, *, fresh: bool = False) -> OperatorRequestRow | None:
         """The request in force for a move; None: there is none."""
         now = self._clock.monotonic()
         if fresh or now - self._read_at >= READ_EVERY_SECONDS:
-            self._read_at, self._in_force = now, self._ledger.asks.in_force(self._database)
+            self._read_at, self._in_force = now, self._ledger.requests.in_force(self._database)
         return self._in_force.get(move_id)
 
     def kind(self, move_id: int, *, fresh: bool = False) -> RequestKind | None:
         """The kind of the request in force; None: there is none."""
-        ask = self.of(move_id, fresh=fresh)
-        return None if ask is None else ask.kind
+        request = self.of(move_id, fresh=fresh)
+        return None if request is None else request.kind
 
-    def answer_to(self, ask: AskRow | None, sentence: str) -> None:
+    def answer_to(self, request: OperatorRequestRow | None, sentence: str) -> None:
         """Answer a request that has no answer yet. Call it once the state of the move agrees with the answer."""
-        if ask is not None and not ask.answer:
-            self._ledger.asks.answer(ask.id, sentence)
+        if request is not None and not request.answer:
+            self._ledger.requests.answer(request.id, sentence)
             self._read_at = -math.inf
 
     def hold(self, move_id: int, reason: str, *, who: str) -> None:
         """Keep a move paused until an operator resumes it: a fault, or a person at the engine, has stopped it."""
         if self.kind(move_id, fresh=True) is not RequestKind.PAUSE:
-            self._ledger.asks.ask(move_id, RequestKind.PAUSE, who=who, origin="engine", reason=reason)
+            self._ledger.requests.submit(move_id, RequestKind.PAUSE, who=who, origin="engine", reason=reason)
             self._read_at = -math.inf
 
 
-def reason_of(ask: AskRow) -> str:
+def reason_of(request: OperatorRequestRow) -> str:
     """A request in words, as the reason of a state."""
-    done = {RequestKind.PAUSE: "held", RequestKind.RESUME: "let go on", RequestKind.CANCEL: "cancelled"}[ask.kind]
-    return f"{done} by {ask.who}{': ' if ask.reason else ''}{ask.reason}"
+    done = {RequestKind.PAUSE: "held", RequestKind.RESUME: "let go on", RequestKind.CANCEL: "cancelled"}[request.kind]
+    return f"{done} by {request.who}{': ' if request.reason else ''}{request.reason}"

@@ -19,9 +19,9 @@ from agent.execution.progress import NOTE_EVERY_SECONDS, RunningMove, update_run
 from agent.execution.reconciler import Reconciler, Standing, in_words
 from agent.execution.transition import Continuation, Findings, FollowUp, Transition, TryEnd, TryResult, classify_end
 from agent.execution.transition_rules import next_step, put_off, resume_held
-from agent.ledger import AskRow, Ledger, MoveRow
+from agent.ledger import Ledger, MoveRow, OperatorRequestRow
 from agent.ledger.grouping import group_of
-from agent.model.clock import beside
+from agent.model.clock import repeat_in_background
 from agent.model.states import ACTIONABLE, TO_BEGIN, MoveState
 from connectors.base import Clock, Connector, ConnectorError, HotplaceError, LockNotObtained
 from connectors.formatting import format_seconds
@@ -107,7 +107,7 @@ class MoveRunner:
             self._s.requests.answer_to(request, f"too late: the move is {row.state}")
         return row
 
-    def _apply(self, row: MoveRow, step: Transition, request: AskRow | None, *, error: str = "") -> MoveRow:
+    def _apply(self, row: MoveRow, step: Transition, request: OperatorRequestRow | None, *, error: str = "") -> MoveRow:
         """Write a transition to the ledger, answer the request that it settles, and do what follows."""
         if step.held_by:  # before the state: an agent that dies in between must not resume the move
             self._s.requests.hold(row.id, error, who=step.held_by)
@@ -187,7 +187,7 @@ class MoveRunner:
 
         s.hooks.disturb()
         try:
-            with beside(s.clock, NOTE_EVERY_SECONDS, look):
+            with repeat_in_background(s.clock, NOTE_EVERY_SECONDS, look):
                 return attempt.run(start), attempt.not_held
         finally:
             s.hooks.note(None)

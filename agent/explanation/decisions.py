@@ -1,4 +1,4 @@
-"""What a plan was made from, kept in the ledger, so that every verdict can be worked out again later.
+"""The inputs of plans, stored in the ledger, so that every verdict can be recomputed later.
 
 The policies are pure: the same situation and settings give the same plan. So it is enough to keep those two, bit by
 bit. The last plan's are kept, and those of every stored proposal.
@@ -64,21 +64,21 @@ _SITUATION = ("tier_of_space", "pin", "cooling_seconds")
 _HEAT = tuple(field.name for field in fields(HeatView))
 
 
-def keep(ledger: Ledger, database: str, planning: Planning, name: str = DECISION) -> None:
-    """Store what a planning was made from; of what others were made from too, the ledger has one copy."""
+def store_decision(ledger: Ledger, database: str, planning: Planning, name: str = DECISION) -> None:
+    """Store the inputs of a planning; the ledger keeps one copy of columns that several plannings share."""
     ledger.state.share_arrays(database, name, planning.made_at, decision_arrays(planning.situation, planning.settings))
 
 
-def forget(ledger: Ledger, before: datetime, undecided_before: datetime | None = None) -> int:
-    """Drop what proposals from before then were made from, but for those that are still open; returns how many.
+def drop_old_decisions(ledger: Ledger, before: datetime, undecided_before: datetime | None = None) -> int:
+    """Drop the inputs of proposals older than ``before``, except open ones; returns how many.
 
     Their statements, figures and sentences stay with the proposal itself.
 
     Args:
         ledger: the durable record.
-        before: older than this nothing is kept of proposals that are not open.
-        undecided_before: the same of those that gave way to others or expired before anybody decided; default as the
-            others.
+        before: the inputs of proposals that are not open are dropped once they are older than this.
+        undecided_before: the same for proposals that were superseded or expired without a decision;
+            None: as the others.
     """
     open_ones = ledger.proposals.each(states=OPEN_PROPOSALS)
     kept = {(row.proposal.database, decision_of_proposal(row.id)) for row in open_ones}
@@ -96,8 +96,8 @@ def last_situation(ledger: Ledger, database: str) -> tuple[Situation, PolicySett
     return None if stored is None else decision_from_arrays(stored[1])
 
 
-def recall(ledger: Ledger, database: str, name: str = DECISION) -> StoredDecision | None:
-    """Work a stored plan out again; None where there is none of that name."""
+def replay_decision(ledger: Ledger, database: str, name: str = DECISION) -> StoredDecision | None:
+    """Recompute a plan from its stored inputs; None where none of that name is stored."""
     stored = ledger.state.load_arrays(database, name)
     if stored is None:
         return None

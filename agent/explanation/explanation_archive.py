@@ -1,7 +1,7 @@
 """What a proposal says of the units that it is about, in a few kilobytes that stay.
 
-A whole situation is megabytes and is dropped with the history (``decisions.forget``). Of the units that a proposal
-moves, and of those next to them, sentence and numbers are kept for as long as the proposal itself.
+A whole situation is megabytes and is dropped with the history (``decisions.drop_old_decisions``). For the units that a
+proposal moves, and for the hottest others, sentence and numbers are kept for as long as the proposal itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from policies.model.plan import Verdict
 if TYPE_CHECKING:
     from agent.planning.planner import Planning
 
-MOST_MOVED, BESIDE = 100, 20  # units that move, and of the others those to which fast storage is worth most
+MOST_MOVED, MOST_OTHERS = 100, 20  # units that move; of the others, those with the highest benefit
 NUMBERS = tuple(field.name for field in fields(Figures) if field.name != "verdict")
 
 
@@ -57,8 +57,8 @@ def archive_explanation(ledger: Ledger, database: str, planning: Planning, numbe
     )
 
 
-def recall_told(ledger: Ledger, database: str, number: int) -> ArchivedExplanation | None:
-    """What the proposal said; None where that is not stored. A number that nobody kept then is NaN."""
+def load_archived_explanation(ledger: Ledger, database: str, number: int) -> ArchivedExplanation | None:
+    """What the proposal said; None where that is not stored. A number that was not yet stored at that time is NaN."""
     stored = ledger.state.load_arrays(database, explanation_of_proposal(number))
     if stored is None:
         return None
@@ -80,6 +80,6 @@ def recall_told(ledger: Ledger, database: str, number: int) -> ArchivedExplanati
 
 def _rows_of(planning: Planning) -> I64:
     moved = [row for move in planning.plan.moves for row in move.rows][:MOST_MOVED]
-    hottest = np.argsort(-planning.plan.benefit_per_hour, kind="stable")[: len(moved) + BESIDE]
-    others = hottest[~np.isin(hottest, moved)][:BESIDE]
+    hottest = np.argsort(-planning.plan.benefit_per_hour, kind="stable")[: len(moved) + MOST_OTHERS]
+    others = hottest[~np.isin(hottest, moved)][:MOST_OTHERS]
     return np.concatenate([np.array(moved, dtype=np.int64), others.astype(np.int64)])

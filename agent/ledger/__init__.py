@@ -24,7 +24,6 @@ from agent.ledger.errors import (
 from agent.ledger.file.codec import Column, Later, Pieces, narrow
 from agent.ledger.ledger import Ledger, user_name
 from agent.ledger.rows import (
-    AskRow,
     AuditReport,
     AuditRow,
     ClosedSpaceRow,
@@ -32,6 +31,7 @@ from agent.ledger.rows import (
     HistoryRow,
     HistorySettings,
     MoveRow,
+    OperatorRequestRow,
     OutcomeRow,
     PinRow,
     ProposalRow,
@@ -43,7 +43,6 @@ from agent.ledger.rows import (
 from agent.ledger.work import rates_text
 
 __all__ = [
-    "AskRow",
     "AuditReport",
     "AuditRow",
     "ClosedSpaceRow",
@@ -64,6 +63,7 @@ __all__ = [
     "MoveRow",
     "NotApproved",
     "NotFound",
+    "OperatorRequestRow",
     "OutcomeRow",
     "Pieces",
     "PinRow",

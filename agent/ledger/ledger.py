@@ -33,8 +33,8 @@ class Ledger:
 
     Attributes:
         proposals: stored once, then decided; ``moves`` of them with the journal of statements and the outcomes.
-        asks: what people ask of moves that have begun.
-        pins: wishes set by hand; ``arrivals``: the spaces that are closed to arrivals.
+        requests: operator requests (pause, resume, cancel) for moves.
+        pins: set by hand; ``arrivals``: the spaces that are closed to arrivals.
         audit: the chain of who did and decided what.
         state: arrays and documents that a restart goes on from.
         slots: the stable number of each unit key; ``history``: demand by slot and interval.
@@ -51,7 +51,7 @@ class Ledger:
         changes = StateChanges(self.audit, clock)
         self.proposals = Proposals(database, self.audit, clock, changes)
         self.moves = Moves(database, self.audit, clock, changes)
-        self.asks = Requests(database, self.audit, clock, changes)
+        self.requests = Requests(database, self.audit, clock, changes)
         self.pins = Pins(database, self.audit, clock)
         self.arrivals = Arrivals(database, self.audit, clock)
         self.state = SmallState(database, clock)

@@ -1,6 +1,6 @@
-"""What people ask of moves: to be held, to go on, to be given up. The daemon reads it and obeys.
+"""Operator requests for moves: pause, resume, cancel. The daemon polls them and obeys.
 
-The newest ask of a move is in force until a newer one takes its place; what became of it is its answer.
+The newest request for a move is in force until a newer one replaces it. Its answer says what became of it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from agent.ledger.errors import NotFound, WrongState
 from agent.ledger.file.database import Database, insert_row, not_by_index
 from agent.ledger.file.schema import asks, moves, proposals
 from agent.ledger.grouping import group_of
-from agent.ledger.rows import AskRow, MoveRow, RequestKind
+from agent.ledger.rows import MoveRow, OperatorRequestRow, RequestKind
 from agent.ledger.state_changes import StateChanges
 from agent.ledger.stored import load_move, load_moves
 from agent.model.states import ACTIONABLE, UNFINISHED, MoveState, ProposalState
 from connectors.base import Clock
 
 _NEWER = asks.alias("newer")
-_IN_FORCE = (  # made once: it is asked twice a second while a move runs
+_IN_FORCE = (  # built once: it runs twice a second while a move runs
     select(asks)
     .join(moves, asks.c.move_id == moves.c.id)
     .join(proposals, moves.c.proposal_id == proposals.c.id)
@@ -35,7 +35,7 @@ _IN_FORCE = (  # made once: it is asked twice a second while a move runs
 
 
 class Requests:
-    """The asks of all moves. Every change is one transaction with its audit row."""
+    """The operator requests for all moves. Every change is one transaction with its audit row."""
 
     def __init__(self, database: Database, chain: AuditChain, clock: Clock, changes: StateChanges) -> None:
         self._database = database
@@ -43,15 +43,15 @@ class Requests:
         self._clock = clock
         self._changes = changes
 
-    def ask(self, move_id: int, kind: RequestKind, *, who: str, origin: str, reason: str) -> AskRow:
-        """Ask something of a move that is approved or has begun; what the daemon makes of it becomes the answer.
+    def submit(self, move_id: int, kind: RequestKind, *, who: str, origin: str, reason: str) -> OperatorRequestRow:
+        """Request something of a move that is approved or has begun; the daemon writes the answer.
 
-        An approved move that has not begun is cancelled at once, and what of its group has not begun with it.
+        An approved move that has not begun is cancelled at once, with the moves of its group that have not begun.
 
         Raises:
             NotFound: there is no such move.
             ProposalTampered: its proposal is not what was stored.
-            WrongState: it means nothing to the move as it is.
+            WrongState: the request does not apply to a move in that state.
         """
         if not who.strip() or not origin.strip():
             raise ValueError(f"who asks something of a move names themselves ({who!r}) and from where ({origin!r})")
@@ -74,7 +74,7 @@ class Requests:
         origin: str,
         reason: str,
         answer: str = "",
-    ) -> AskRow:
+    ) -> OperatorRequestRow:
         values: dict[str, Any] = {
             "move_id": row.id, "kind": kind, "who": who, "origin": origin, "reason": reason,
             "at": self._clock.now(), "answer": answer,
@@ -84,32 +84,32 @@ class Requests:
             connection, f"move.asked.{kind}", subject_of("move", row.id),
             who=who, origin=origin, reason=reason, digest=row.digest, state=row.state,
         )  # fmt: skip
-        return AskRow(id=number, **values)
+        return OperatorRequestRow(id=number, **values)
 
-    def answer(self, ask_id: int, sentence: str) -> None:
-        """Say what became of an ask.
+    def answer(self, request_id: int, sentence: str) -> None:
+        """Write what became of a request.
 
         Raises:
-            NotFound: there is none by that number.
+            NotFound: no request has that number.
         """
         with self._database.write() as connection:
-            found = connection.execute(update(asks).where(asks.c.id == ask_id).values(answer=sentence))
+            found = connection.execute(update(asks).where(asks.c.id == request_id).values(answer=sentence))
             if not found.rowcount:
-                raise NotFound(f"there is no ask {ask_id}")
-            self._chain.append(connection, "ask.answered", subject_of("ask", ask_id), answer=sentence)
+                raise NotFound(f"there is no request {request_id}")
+            self._chain.append(connection, "ask.answered", subject_of("ask", request_id), answer=sentence)
 
-    def in_force(self, database: str) -> dict[int, AskRow]:
-        """The newest ask of every move of the database that has not ended, by the move's number."""
+    def in_force(self, database: str) -> dict[int, OperatorRequestRow]:
+        """The newest request for every move of the database that has not ended, by the move's number."""
         with self._database.read() as connection:
             return {row.move_id: _row(row._asdict()) for row in connection.execute(_IN_FORCE, {"of": database})}
 
-    def of_move(self, move_id: int) -> list[AskRow]:
-        """Every ask of one move, the oldest first."""
+    def of_move(self, move_id: int) -> list[OperatorRequestRow]:
+        """Every request for one move, the oldest first."""
         with self._database.read() as connection:
             found = connection.execute(select(asks).where(asks.c.move_id == move_id).order_by(asks.c.id))
             return [_row(row._asdict()) for row in found]
 
-    def _newest(self, connection: Connection, move_id: int) -> AskRow | None:
+    def _newest(self, connection: Connection, move_id: int) -> OperatorRequestRow | None:
         found = connection.execute(select(asks).where(asks.c.move_id == move_id).order_by(asks.c.id.desc()).limit(1))
         return next((_row(row._asdict()) for row in found), None)
 
@@ -135,8 +135,8 @@ class Requests:
         return f"it had not begun{f'; with it move {with_it} of its group' if with_it else ''}"
 
 
-def _check(row: MoveRow, kind: RequestKind, newest: AskRow | None) -> None:
-    """Refuse what means nothing to the move as it is."""
+def _check(row: MoveRow, kind: RequestKind, newest: OperatorRequestRow | None) -> None:
+    """Refuse a request that does not apply to a move in that state."""
     held = newest is not None and newest.kind is RequestKind.PAUSE
     if row.state not in ACTIONABLE:
         raise WrongState(
@@ -146,8 +146,8 @@ def _check(row: MoveRow, kind: RequestKind, newest: AskRow | None) -> None:
     if kind is RequestKind.PAUSE and held:
         raise WrongState(f"move {row.id} was asked to pause already", advice=f"hotplace resume {row.id} lets it go on.")
     if kind is RequestKind.RESUME and not held and row.state is not MoveState.PAUSED:
-        raise WrongState(f"move {row.id} is {row.state} and nobody asked it to pause", advice="It goes on by itself.")
+        raise WrongState(f"move {row.id} is {row.state} and was not asked to pause", advice="It needs no resume.")
 
 
-def _row(values: dict[str, Any]) -> AskRow:
-    return AskRow(**{**values, "kind": RequestKind(values["kind"])})
+def _row(values: dict[str, Any]) -> OperatorRequestRow:
+    return OperatorRequestRow(**{**values, "kind": RequestKind(values["kind"])})

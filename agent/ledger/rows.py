@@ -42,7 +42,7 @@ class ProposalRow:
     reason: str
     decided_at: datetime | None  # when a person approved or rejected it
     decided_by: str
-    decided_from: str  # terminal, address; "" as long as nobody decided
+    decided_from: str  # terminal, address; "" until it is decided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class SentRow:
 
 
 class RequestKind(StrEnum):
-    """What somebody asks of a move."""
+    """What an operator can request of a move."""
 
     PAUSE = "pause"
     RESUME = "resume"
@@ -101,8 +101,8 @@ class RequestKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskRow:
-    """What somebody asked of a move, and what became of it."""
+class OperatorRequestRow:
+    """An operator request for a move, and what became of it."""
 
     id: int
     move_id: int
@@ -139,7 +139,7 @@ class OutcomeRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PinRow:
-    """A pin that somebody set by hand."""
+    """A pin that an operator set by hand."""
 
     id: int
     database: str
@@ -171,7 +171,7 @@ class AuditReport:
 
     ok: bool
     rows: int  # verified before the first break
-    head: str  # hash of the last row; note it elsewhere to be sure that nobody rewrote the whole ledger
+    head: str  # hash of the last row; a copy kept elsewhere proves that the whole ledger was not rewritten
     broken_id: int | None  # the first audit row that does not fit
     sentence: str
 

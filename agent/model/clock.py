@@ -1,4 +1,4 @@
-"""The real clock. Everything else takes a ``connectors.base.Clock`` and never asks the system for the time."""
+"""The real clock. All other code takes a ``connectors.base.Clock`` and never reads the system's time directly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from connectors.base import Clock
 
 
 class SystemClock:
-    """Time as this machine tells it."""
+    """The time of this machine."""
 
     def now(self) -> datetime:
         """Wall-clock time, aware, UTC."""
@@ -30,17 +30,21 @@ class SystemClock:
 
 @runtime_checkable
 class SteppedClock(Protocol):
-    """A clock that moves only when somebody sleeps: it calls by itself what runs beside."""
+    """A clock that moves only while its user sleeps, and calls background actions from within that sleep."""
 
-    def beside(self, every_seconds: float, action: Callable[[], None]) -> AbstractContextManager[None]:
-        """Call ``action`` that often while the block lasts."""
+    def repeat_in_background(self, every_seconds: float, action: Callable[[], None]) -> AbstractContextManager[None]:
+        """Call ``action`` every ``every_seconds`` while the block lasts."""
         ...
 
 
-def beside(clock: Clock, every_seconds: float, action: Callable[[], None]) -> AbstractContextManager[None]:
-    """Call ``action`` that often while the block lasts: from a thread, or from the clock itself in a simulation."""
+def repeat_in_background(
+    clock: Clock, every_seconds: float, action: Callable[[], None]
+) -> AbstractContextManager[None]:
+    """Call ``action`` every ``every_seconds`` while the block lasts: from a thread, in a simulation from the clock."""
+    # A thread next to a stepped clock would run at a different virtual time on each run, and the simulation could not
+    # be repeated.
     if isinstance(clock, SteppedClock):
-        return clock.beside(every_seconds, action)
+        return clock.repeat_in_background(every_seconds, action)
     return _in_a_thread(every_seconds, action)
 
 
@@ -52,7 +56,7 @@ def _in_a_thread(every_seconds: float, action: Callable[[], None]) -> Iterator[N
         while not done.wait(every_seconds):
             action()
 
-    thread = threading.Thread(target=repeat, name="beside", daemon=True)
+    thread = threading.Thread(target=repeat, name="repeat", daemon=True)
     thread.start()
     try:
         yield

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from agent.explanation.decisions import forget
+from agent.explanation.decisions import drop_old_decisions
 from agent.ledger import HistorySettings, Ledger
 from agent.ledger.state_names import ALL_DATABASES, HISTORY_FOLDED, PLANNED, STATUS
 from agent.logs import EventLog
@@ -148,7 +148,7 @@ class Jobs:
         report = self._ledger.history.fold(now, self._history)
         self._ledger.work.drop(now - timedelta(seconds=WORK_SECONDS))
         oldest = now - timedelta(seconds=self._history.history_seconds)
-        forgotten = forget(self._ledger, oldest, undecided_before=max(oldest, now - UNDECIDED_KEPT))
+        forgotten = drop_old_decisions(self._ledger, oldest, undecided_before=max(oldest, now - UNDECIDED_KEPT))
         self._ledger.state.save_document(ALL_DATABASES, HISTORY_FOLDED, None)
         log.debug("history folded", report=str(report), decisions_forgotten=forgotten)
         self._give_back()

@@ -19,7 +19,7 @@ from agent.execution.hooks import ExecutorHooks, Listener
 from agent.execution.leftovers import leftovers_of
 from agent.execution.progress import RunningMove, progress_document
 from agent.explanation.advice import advice_document, advice_on
-from agent.explanation.decisions import keep
+from agent.explanation.decisions import store_decision
 from agent.explanation.explanation_archive import archive_explanation
 from agent.explanation.pins import pin_reports, reports_document
 from agent.explanation.prospects import Prospect, prospect_of
@@ -182,7 +182,7 @@ class Watch:
         name, state = self.database.name, self._ledger.state
         state.save_arrays(name, RANKING, planning.made_at, ordered.arrays())
         state.save_document(name, PIN_REPORTS, reports_document(pin_reports(planning)))
-        keep(self._ledger, name, planning)
+        store_decision(self._ledger, name, planning)
         state.save_document(name, ADVICE, advice_document(advice_on(planning)))
 
     def proposal(self, planning: Planning) -> Proposal | None:
@@ -199,7 +199,7 @@ class Watch:
         if number is None:
             return None
         if planning.plain and self._ledger.state.load_arrays(self.database.name, decision_of_proposal(number)) is None:
-            keep(self._ledger, self.database.name, planning, decision_of_proposal(number))
+            store_decision(self._ledger, self.database.name, planning, decision_of_proposal(number))
             archive_explanation(self._ledger, self.database.name, planning, number)
         return number
 

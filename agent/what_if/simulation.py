@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from agent.budget.allowance import Limits, budget_of
-from agent.explanation.decisions import recall
+from agent.explanation.decisions import replay_decision
 from agent.ledger import HistoryRow, Ledger, NotFound
 from agent.sampling.sampler import HISTORY_SIGNALS
 from connectors.model import F64, I32, I64, SIGNALS, Demand
@@ -252,7 +252,7 @@ def start_of(ledger: Ledger, database: str) -> tuple[Situation, I64]:
     Raises:
         NothingRecorded: there was no plan.
     """
-    decision = recall(ledger, database)
+    decision = replay_decision(ledger, database)
     if decision is None:
         raise NothingRecorded(
             f"no plan of {database} is stored to start from", advice="hotplace run, or hotplace plan, makes one."

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from agent.cli.main import whole_app
 from agent.config import load
-from agent.explanation.decisions import forget
+from agent.explanation.decisions import drop_old_decisions
 from agent.ledger import Ledger
 from agent.ledger.state_names import HEAT
 from agent.model.clock import SystemClock
@@ -225,7 +225,7 @@ def test_a_proposal_is_explained_when_its_situation_is_gone(site: Site, monkeypa
     assert site.good("explain", "shop.history", *ended).document["verdict"] == "write_dominated"
     site.good("reject", str(number), "--reason", "month end")
     with Ledger.open(site.ledger_path, SystemClock()) as ledger:
-        assert forget(ledger, datetime.now(UTC) + timedelta(days=90)) == 1
+        assert drop_old_decisions(ledger, datetime.now(UTC) + timedelta(days=90)) == 1
     site.database["policy"] = {"minimum_gain": "30min"}
     site.write()
     assert site.good("explain", "shop.orders", *ended).document == then

@@ -77,7 +77,7 @@ def test_cancelling_an_approved_move_cancels_its_group(ledger: Ledger) -> None:
     """At once, in one transaction, and the answer says what went with it."""
     number = stored(ledger, approve=True)
     end = ledger.moves.rows(proposal_id=number)[2]
-    ask = ledger.asks.ask(end.id, RequestKind.CANCEL, **WHO, reason="wrong week")
+    ask = ledger.requests.submit(end.id, RequestKind.CANCEL, **WHO, reason="wrong week")
     assert states(ledger, number) == [MoveState.CANCELLED] * 3 + [MoveState.APPROVED] * 2
     assert ask.answer == "it had not begun; with it move 1, 2 of its group"
     assert ledger.audit.verify().ok
@@ -89,9 +89,9 @@ def test_what_runs_of_a_cancelled_group_is_asked_to_stop(ledger: Ledger) -> None
     first, _, end, *_ = ledger.moves.rows(proposal_id=number)
     ledger.moves.transition(first.id, MoveState.PRECHECK, "go")
     ledger.moves.transition(first.id, MoveState.RUNNING, "go")
-    ledger.asks.ask(end.id, RequestKind.CANCEL, **WHO, reason="wrong week")
+    ledger.requests.submit(end.id, RequestKind.CANCEL, **WHO, reason="wrong week")
     assert [state.value for state in states(ledger, number)[:3]] == ["running", "cancelled", "cancelled"]
-    asked = ledger.asks.in_force("shop")[first.id]
+    asked = ledger.requests.in_force("shop")[first.id]
     assert (asked.kind, asked.who) == (RequestKind.CANCEL, "anna")
     assert "move 3 of its group was cancelled by anna: wrong week" in asked.reason
     with pytest.raises(WrongState):
@@ -104,9 +104,9 @@ def test_what_is_being_cancelled_is_not_asked_again(ledger: Ledger) -> None:
     first, _, end, *_ = ledger.moves.rows(proposal_id=number)
     ledger.moves.transition(first.id, MoveState.PRECHECK, "go")
     ledger.moves.transition(first.id, MoveState.RUNNING, "go")
-    asked = ledger.asks.ask(first.id, RequestKind.CANCEL, **WHO, reason="wrong week")
-    ledger.asks.ask(end.id, RequestKind.CANCEL, **WHO, reason="wrong week")
-    assert ledger.asks.of_move(first.id) == [asked]
+    asked = ledger.requests.submit(first.id, RequestKind.CANCEL, **WHO, reason="wrong week")
+    ledger.requests.submit(end.id, RequestKind.CANCEL, **WHO, reason="wrong week")
+    assert ledger.requests.of_move(first.id) == [asked]
 
 
 def test_groups_by_number_and_by_reason() -> None:

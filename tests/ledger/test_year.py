@@ -47,7 +47,7 @@ ASKED: dict[str, Ask] = {
     "what failed lately": lambda ledger, clock: ledger.moves.rows(
         database="shop", states={MoveState.FAILED}, since=clock.now() - LATELY
     ),
-    "what people ask of moves": lambda ledger, _: ledger.asks.in_force("shop"),
+    "what people ask of moves": lambda ledger, _: ledger.requests.in_force("shop"),
     "what was sent lately": lambda ledger, clock: ledger.moves.sent_statements("shop", clock.now() - LATELY),
     "what is open": lambda ledger, _: ledger.proposals.rows(database="shop", states=OPEN),
     "what is too old": lambda ledger, _: ledger.proposals.expire_due(),

@@ -66,7 +66,7 @@ def after_first_result(ledger: Ledger, action: Callable[[], None]) -> None:
 def cancel(site: Site, ledger: Ledger) -> None:
     """Ann no longer wants it, and the executor has had the time to hear of it."""
     (row,) = ledger.moves.rows(database="sim", states={MoveState.RUNNING})
-    ledger.asks.ask(row.id, RequestKind.CANCEL, who="ann", origin="test", reason="")
+    ledger.requests.submit(row.id, RequestKind.CANCEL, who="ann", origin="test", reason="")
     site.clock.sleep(1.0)
 
 

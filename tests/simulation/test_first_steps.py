@@ -79,7 +79,7 @@ def test_a_part_of_a_proposal_is_compared_with_its_own_prediction(site: Site) ->
 
 def _leave_out(ledger: Ledger, number: int, ordinal: int, move_id: int) -> None:
     ledger.proposals.strike(number, ordinal, who="ann", origin="test", reason="not now")
-    ledger.asks.ask(move_id, RequestKind.CANCEL, who="ann", origin="test", reason="wrong week")
+    ledger.requests.submit(move_id, RequestKind.CANCEL, who="ann", origin="test", reason="wrong week")
 
 
 def test_another_proposals_work_is_not_before(site: Site) -> None:

@@ -286,11 +286,11 @@ def test_a_group_waits_while_its_end_is_held(site: Site) -> None:
         watch.sample()
         number = a_group(site, watch, ledger)
         end = rows(ledger, number)[2]
-        ledger.asks.ask(end.id, RequestKind.PAUSE, **ANN, reason="backup")
+        ledger.requests.submit(end.id, RequestKind.PAUSE, **ANN, reason="backup")
         site.clock.sleep(MINUTE)
         assert watch.act() == ()
         assert {row.state for row in rows(ledger, number)} == {MoveState.APPROVED}
-        ledger.asks.ask(end.id, RequestKind.RESUME, **ANN, reason="")
+        ledger.requests.submit(end.id, RequestKind.RESUME, **ANN, reason="")
         watch.act()
         assert {row.state for row in rows(ledger, number)} == {MoveState.PLACED}
 

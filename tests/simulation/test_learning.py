@@ -9,8 +9,8 @@ import numpy as np
 
 from agent.budget.copy_history import since_for, taught_by
 from agent.budget.experience import disturbed_of, with_experience
-from agent.explanation.decisions import forget, recall
-from agent.explanation.explanation_archive import recall_told
+from agent.explanation.decisions import drop_old_decisions, replay_decision
+from agent.explanation.explanation_archive import load_archived_explanation
 from agent.ledger import HistorySettings
 from agent.ledger.state_names import HEAT, KNOWN_UNITS, SEASONS, decision_of_proposal
 from agent.service.jobs import Jobs
@@ -64,7 +64,7 @@ def test_a_proposal_can_be_worked_out_again_later(tmp_path: Path) -> None:
             site.clock.sleep(10 * MINUTE)
             watch.sample()
         watch.plan()
-        again = recall(ledger, "sim", decision_of_proposal(number))
+        again = replay_decision(ledger, "sim", decision_of_proposal(number))
         proposal = ledger.proposals.row(number).proposal
     assert again is not None
     np.testing.assert_array_equal(again.plan.verdict, planning.plan.verdict)
@@ -82,12 +82,12 @@ def test_decisions_are_forgotten_with_the_history_unless_their_proposal_is_open(
         number = watch.propose(planning)
         assert number is not None
         later = site.clock.now() + timedelta(days=1)
-        assert forget(ledger, later) == 0
+        assert drop_old_decisions(ledger, later) == 0
         ledger.proposals.reject(number, who="ann", origin="test", reason="not today")
-        assert forget(ledger, site.clock.now() - timedelta(days=1)) == 0
-        assert forget(ledger, later) == 1
-        assert recall(ledger, "sim", decision_of_proposal(number)) is None
-        assert recall(ledger, "sim") is not None
+        assert drop_old_decisions(ledger, site.clock.now() - timedelta(days=1)) == 0
+        assert drop_old_decisions(ledger, later) == 1
+        assert replay_decision(ledger, "sim", decision_of_proposal(number)) is None
+        assert replay_decision(ledger, "sim") is not None
 
 
 def test_what_nobody_decided_about_is_forgotten_after_a_day(tmp_path: Path) -> None:
@@ -107,9 +107,9 @@ def test_what_nobody_decided_about_is_forgotten_after_a_day(tmp_path: Path) -> N
         for hours, kept in ((23, True), (2, False)):
             site.clock.sleep(hours * 60 * MINUTE)
             jobs.fold()
-            assert (recall(ledger, "sim", decision_of_proposal(older)) is not None) is kept
-            assert recall(ledger, "sim", decision_of_proposal(rejected)) is not None
-        assert recall_told(ledger, "sim", older) is not None
+            assert (replay_decision(ledger, "sim", decision_of_proposal(older)) is not None) is kept
+            assert replay_decision(ledger, "sim", decision_of_proposal(rejected)) is not None
+        assert load_archived_explanation(ledger, "sim", older) is not None
         assert ledger.moves.rows(proposal_id=older)
 
 

@@ -26,7 +26,7 @@ def site(tmp_path: Path) -> Site:
 def ask(ledger: Ledger, kind: RequestKind, states: frozenset[MoveState] = UNFINISHED) -> None:
     """Ann asks something of the first move in one of these states."""
     row = ledger.moves.rows(database="sim", states=states)[0]
-    ledger.asks.ask(row.id, kind, who="ann", origin="test", reason="backup runs")
+    ledger.requests.submit(row.id, kind, who="ann", origin="test", reason="backup runs")
 
 
 def ask_soon(site: Site, ledger: Ledger, kind: RequestKind) -> None:
@@ -116,9 +116,9 @@ def test_every_durable_point(tmp_path: Path) -> None:
             with site.agent() as (watch, ledger):
                 watch.sample()
                 watch.act()
-                for number, wish in ledger.asks.in_force("sim").items():
+                for number, wish in ledger.requests.in_force("sim").items():
                     assert wish.kind is RequestKind.PAUSE
-                    ledger.asks.ask(number, RequestKind.RESUME, who="ann", origin="test", reason="")
+                    ledger.requests.submit(number, RequestKind.RESUME, who="ann", origin="test", reason="")
                 watch.act()
             check_truth(site)
             assert site.homes() == expected, f"killed {'after' if after else 'before'} durable point {at}"
@@ -134,7 +134,7 @@ def test_what_cannot_be_held_is_let_finish(site: Site, monkeypatch: pytest.Monke
         first, *_ = watch.act()
         assert first.state is MoveState.PLACED
         assert [step.state for step in ledger.moves.steps(first.id)] == [StepState.DONE]
-        assert "cannot be held" in ledger.asks.of_move(first.id)[0].answer
+        assert "cannot be held" in ledger.requests.of_move(first.id)[0].answer
 
 
 def test_a_running_move_can_be_cancelled(site: Site) -> None:
@@ -146,7 +146,7 @@ def test_a_running_move_can_be_cancelled(site: Site) -> None:
         first, *others = watch.act()
         assert (first.state, first.reason) == (MoveState.CANCELLED, "cancelled by ann: backup runs")
         assert {row.state for row in others} == {MoveState.PLACED}
-        assert ledger.asks.of_move(first.id)[0].answer == "it was cancelled and rolled back"
+        assert ledger.requests.of_move(first.id)[0].answer == "it was cancelled and rolled back"
     assert site.homes()[first.move.key] == before[first.move.key]
 
 
@@ -166,16 +166,16 @@ def test_an_answer_comes_when_the_state_agrees_with_it(
     """Whoever waits for an answer and then looks at the move finds it held, going on, or cancelled."""
     seen: list[tuple[str, MoveState]] = []
     with site.agent() as (watch, ledger):
-        say = ledger.asks.answer
+        say = ledger.requests.answer
 
         def noting(number: int, sentence: str) -> None:
             (move,) = (
-                row for row in ledger.moves.rows() if number in {each.id for each in ledger.asks.of_move(row.id)}
+                row for row in ledger.moves.rows() if number in {each.id for each in ledger.requests.of_move(row.id)}
             )
             seen.append((sentence, move.state))
             say(number, sentence)
 
-        monkeypatch.setattr(ledger.asks, "answer", noting)
+        monkeypatch.setattr(ledger.requests, "answer", noting)
         site.approved(watch, ledger)
         ask_soon(site, ledger, kinds[0])
         watch.act()
@@ -197,7 +197,7 @@ def test_a_held_move_can_be_cancelled(site: Site) -> None:
         row = ledger.moves.row(held.id)
         assert row.state is MoveState.CANCELLED
         assert "cancelled by ann" in row.reason
-        assert ledger.asks.of_move(held.id)[-1].answer == "the move is cancelled"
+        assert ledger.requests.of_move(held.id)[-1].answer == "the move is cancelled"
         assert ledger.moves.steps(held.id)[-1].sql.endswith(f"ABORT MOVE {held.move.key}")
     assert site.homes()[held.move.key] == before[held.move.key]
     assert not site.world.placement.running
@@ -249,4 +249,4 @@ def test_cancelled_while_the_agent_dies(site: Site) -> None:
         watch.act()
         assert ledger.moves.row(row.id).state is MoveState.CANCELLED
         assert ledger.moves.row(row.id).reason == "cancelled by ann: backup runs"
-        assert ledger.asks.of_move(row.id)[-1].answer
+        assert ledger.requests.of_move(row.id)[-1].answer

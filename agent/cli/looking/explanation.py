@@ -9,8 +9,8 @@ from dataclasses import asdict
 from typing import Any
 
 from agent.cli.session import Session
-from agent.explanation.decisions import recall
-from agent.explanation.explanation_archive import ArchivedExplanation, recall_told
+from agent.explanation.decisions import replay_decision
+from agent.explanation.explanation_archive import ArchivedExplanation, load_archived_explanation
 from agent.ledger.state_names import decision_of_proposal
 from agent.model.units_of_measure import format_when
 from agent.terminal.errors import CommandError
@@ -32,7 +32,7 @@ def explain_stored(session: Session, unit: str, proposal: int) -> None:
     Raises:
         CommandError: nothing is stored of that proposal, or it did not know the unit.
     """
-    decision = recall(session.ledger, session.database.name, decision_of_proposal(proposal))
+    decision = replay_decision(session.ledger, session.database.name, decision_of_proposal(proposal))
     if decision is not None:
         row = row_of(decision.situation.units.key, unit)
         key, at = decision.situation.units.key[row], decision.made_at
@@ -63,7 +63,7 @@ def explain_stored(session: Session, unit: str, proposal: int) -> None:
 
 
 def _archived_explanation(session: Session, proposal: int) -> ArchivedExplanation:
-    found = recall_told(session.ledger, session.database.name, proposal)
+    found = load_archived_explanation(session.ledger, session.database.name, proposal)
     if found is None:
         raise CommandError(
             f"what proposal {proposal} was made from is not stored",

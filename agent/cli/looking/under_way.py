@@ -10,7 +10,7 @@ from typing import Any
 from agent.config import DatabaseConfig
 from agent.execution.operator_requests import reason_of
 from agent.execution.progress import RunningMove, progress_from_document
-from agent.ledger import AskRow, ClosedSpaceRow, Ledger, MoveRow
+from agent.ledger import ClosedSpaceRow, Ledger, MoveRow, OperatorRequestRow
 from agent.ledger.state_names import PROGRESS, WAITING_MOVES
 from agent.model.states import MoveState
 from agent.model.units_of_measure import format_when
@@ -25,21 +25,21 @@ class UnderWay:
 
     running: RunningMove | None
     waiting: Mapping[str, str]  # number of a move -> why it has not begun
-    asks: Mapping[int, AskRow]  # in force
+    requests: Mapping[int, OperatorRequestRow]  # in force
     closed: tuple[ClosedSpaceRow, ...]
     window: str  # a sentence
     open_now: bool
 
     def now(self, row: MoveRow) -> str:
         """What happens to the move right now, beyond its state; "" for nothing."""
-        ask = self.asks.get(row.id)
+        request = self.requests.get(row.id)
         parts = []
         if row.state is MoveState.APPROVED and str(row.id) in self.waiting:
             parts.append(self.waiting[str(row.id)])
         if row.state is MoveState.RUNNING and self.running is not None and self.running.move == row.id:
             parts.append(progress_text(self.running))
-        if ask is not None and not ask.answer:
-            parts.append(f"to be {reason_of(ask)}")
+        if request is not None and not request.answer:
+            parts.append(f"to be {reason_of(request)}")
         return "; ".join(parts)
 
     def sentence(self, row: MoveRow) -> str:
@@ -68,7 +68,7 @@ def under_way_of(ledger: Ledger, database: DatabaseConfig, now: datetime) -> Und
     return UnderWay(
         running=None if running is None else progress_from_document(running[1], now),
         waiting={} if waiting is None else waiting[1],
-        asks=ledger.asks.in_force(database.name),
+        requests=ledger.requests.in_force(database.name),
         closed=tuple(ledger.arrivals.rows(database.name)),
         window=_window(database, now),
         open_now=database.calendar.contains(now),
@@ -95,9 +95,9 @@ def under_way_document(under_way: UnderWay) -> dict[str, Any]:
         },
         "waiting": [{"move": int(number), "why": why} for number, why in under_way.waiting.items()],
         "asks": [
-            {"move": ask.move_id, "kind": ask.kind, "who": ask.who, "reason": ask.reason or None,
-             "at": ask.at, "answer": ask.answer or None}
-            for ask in under_way.asks.values()
+            {"move": request.move_id, "kind": request.kind, "who": request.who, "reason": request.reason or None,
+             "at": request.at, "answer": request.answer or None}
+            for request in under_way.requests.values()
         ],
         "closed_spaces": [
             {"space": row.space, "who": row.who, "reason": row.reason or None, "at": row.at} for row in under_way.closed

@@ -15,7 +15,7 @@ from agent.cli.commands import Group
 from agent.cli.looking.explanation import explain_stored, number_lines, numbers_document, row_of
 from agent.cli.session import Session
 from agent.explanation.advice import stored_advice
-from agent.explanation.decisions import recall, tiers_of_last_plan
+from agent.explanation.decisions import replay_decision, tiers_of_last_plan
 from agent.explanation.ranking import Ranking, ranking_from_arrays
 from agent.explanation.read_times import read_times_document, read_times_text
 from agent.ledger.state_names import RANKING
@@ -128,7 +128,7 @@ def _show_advice(session: Session, subject: str, at: datetime, advice: Sequence[
 
 def _numbers(session: Session, key: str) -> Figures | None:
     """The numbers behind the verdict of the last plan; None where that is not kept or did not know the unit."""
-    decision = recall(session.ledger, session.database.name)
+    decision = replay_decision(session.ledger, session.database.name)
     if decision is None or key not in decision.situation.units.key:
         return None
     row = list(decision.situation.units.key).index(key)

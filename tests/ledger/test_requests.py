@@ -33,11 +33,11 @@ def running(ledger: Ledger) -> int:
 def test_the_newest_ask_is_in_force(ledger: Ledger) -> None:
     """Pause, then resume: the second counts, both stay on record, and the answer belongs to one of them."""
     number = running(ledger)
-    first = ledger.asks.ask(number, RequestKind.PAUSE, **ANN)
-    ledger.asks.answer(first.id, "it is held")
-    second = ledger.asks.ask(number, RequestKind.RESUME, **ANN)
-    assert ledger.asks.in_force("shop") == {number: second}
-    assert [(ask.kind, ask.answer) for ask in ledger.asks.of_move(number)] == [
+    first = ledger.requests.submit(number, RequestKind.PAUSE, **ANN)
+    ledger.requests.answer(first.id, "it is held")
+    second = ledger.requests.submit(number, RequestKind.RESUME, **ANN)
+    assert ledger.requests.in_force("shop") == {number: second}
+    assert [(ask.kind, ask.answer) for ask in ledger.requests.of_move(number)] == [
         (RequestKind.PAUSE, "it is held"),
         (RequestKind.RESUME, ""),
     ]
@@ -47,42 +47,42 @@ def test_the_newest_ask_is_in_force(ledger: Ledger) -> None:
 def test_an_ended_move_has_no_ask_in_force(ledger: Ledger) -> None:
     """What has ended is asked nothing any more."""
     number = running(ledger)
-    ledger.asks.ask(number, RequestKind.PAUSE, **ANN)
+    ledger.requests.submit(number, RequestKind.PAUSE, **ANN)
     ledger.moves.transition(number, MoveState.FAILED, "")
-    assert ledger.asks.in_force("shop") == {}
+    assert ledger.requests.in_force("shop") == {}
 
 
 def test_what_means_nothing_is_refused(ledger: Ledger) -> None:
     """Resuming what goes on, pausing twice, and anything of what is proposed, ended or unknown."""
     number = running(ledger)
-    with pytest.raises(WrongState, match="nobody asked it to pause"):
-        ledger.asks.ask(number, RequestKind.RESUME, **ANN)
-    ledger.asks.ask(number, RequestKind.PAUSE, **ANN)
+    with pytest.raises(WrongState, match="was not asked to pause"):
+        ledger.requests.submit(number, RequestKind.RESUME, **ANN)
+    ledger.requests.submit(number, RequestKind.PAUSE, **ANN)
     with pytest.raises(WrongState, match="already"):
-        ledger.asks.ask(number, RequestKind.PAUSE, **ANN)
+        ledger.requests.submit(number, RequestKind.PAUSE, **ANN)
     ledger.moves.transition(number, MoveState.FAILED, "")
     for kind in RequestKind:
         with pytest.raises(WrongState, match="is failed"):
-            ledger.asks.ask(number, kind, **ANN)
+            ledger.requests.submit(number, kind, **ANN)
     with pytest.raises(NotFound):
-        ledger.asks.ask(77, RequestKind.PAUSE, **ANN)
+        ledger.requests.submit(77, RequestKind.PAUSE, **ANN)
     with pytest.raises(NotFound):
-        ledger.asks.answer(77, "done")
+        ledger.requests.answer(77, "done")
     with pytest.raises(ValueError, match="names themselves"):
-        ledger.asks.ask(number, RequestKind.PAUSE, who=" ", origin="terminal", reason="")
+        ledger.requests.submit(number, RequestKind.PAUSE, who=" ", origin="terminal", reason="")
 
 
 def test_a_proposed_move_is_not_cancelled_but_struck(ledger: Ledger) -> None:
     """Nobody approved it, so there is nothing to cancel."""
     stored(ledger, 1)
     with pytest.raises(WrongState, match="is proposed"):
-        ledger.asks.ask(ledger.moves.rows()[0].id, RequestKind.CANCEL, **ANN)
+        ledger.requests.submit(ledger.moves.rows()[0].id, RequestKind.CANCEL, **ANN)
 
 
 def test_an_approved_move_is_cancelled_at_once(ledger: Ledger) -> None:
     """Without a daemon, in the same transaction; the last one ends the proposal."""
     number = approved(ledger, 1)
-    ask = ledger.asks.ask(ledger.moves.rows()[0].id, RequestKind.CANCEL, **ANN)
+    ask = ledger.requests.submit(ledger.moves.rows()[0].id, RequestKind.CANCEL, **ANN)
     row = ledger.moves.rows()[0]
     assert (row.state, row.reason, ask.answer) == (MoveState.CANCELLED, "cancelled by ann: backup", "it had not begun")
     assert ledger.proposals.row(number).state == "finished"
@@ -119,5 +119,5 @@ def test_a_ledger_of_the_first_version_is_migrated(path: Path, clock: StillClock
             {"was": "v0001", "now": HEAD},
         )
         number = running(ledger)
-        ledger.asks.ask(number, RequestKind.PAUSE, **ANN)
+        ledger.requests.submit(number, RequestKind.PAUSE, **ANN)
         assert ledger.arrivals.close("shop", "ssd", who="ann", reason="")
