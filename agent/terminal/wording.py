@@ -13,6 +13,7 @@ from agent.model.units_of_measure import format_when
 from agent.terminal.columns import Column
 from agent.terminal.output import Output
 from agent.terminal.throughput import forecast_document, forecast_facts
+from agent.terminal.variants import OtherNames, other_names_of
 from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds
 from connectors.model import Route
 from connectors.move_effects import Locked
@@ -168,11 +169,11 @@ def _if_interrupted(route: Route) -> list[str]:
     ]
 
 
-def print_statements(out: Output, moves: Sequence[ProposedMove]) -> None:
-    """The exact statements of the moves, those that only an interrupted attempt needs included."""
+def print_statements(out: Output, moves: Sequence[ProposedMove], *, in_full: bool = False) -> None:
+    """The exact statements of the moves, those that only an interrupted attempt needs included (``move_sql``)."""
     out.heading("the exact statements")
     for move in moves:
-        for line in move_sql(move).splitlines():
+        for line in move_sql(move, in_full=in_full).splitlines():
             out.line(line)
 
 
@@ -185,10 +186,14 @@ def _stall(move: ProposedMove) -> str:
     return f"{who} stand still for about {format_seconds(move.copy_seconds)}{waits if move.route.lock_seconds else ''}"
 
 
-def move_sql(move: ProposedMove) -> str:
+def move_sql(move: ProposedMove, *, in_full: bool = False) -> str:
     """The statements of one move as a script: comments say what each is for, everything else is sent as it stands.
 
     Statements that only an interrupted attempt needs are comments: who runs the script must not run them.
+
+    Args:
+        move: as it was proposed.
+        in_full: write each of those out, even where only the name differs that the engine gives to what is left over.
     """
     route = move.route
     lines = [f"-- move {move.ordinal}: {_comment(f'{move.what} from {move.from_space} to {move.to_space}')}"]
@@ -202,7 +207,10 @@ def move_sql(move: ProposedMove) -> str:
         lines.append("-- only if an attempt is interrupted, and only those of them that it made necessary:")
     for step in route.tidy_steps:
         lines.append(f"-- {_comment(step.purpose)}")
-        lines += [f"--   {line}" for sql in step.statements for line in _with_semicolon(sql).splitlines()]
+        found = OtherNames(step.statements, ()) if in_full else other_names_of(step)
+        lines += [f"--   {line}" for sql in found.statements for line in _with_semicolon(sql).splitlines()]
+        if found.names:
+            lines[-len(found.statements)] += f" -- or, in place of this name, {found.text}"
     return "\n".join(lines) + "\n"
 
 

@@ -77,6 +77,30 @@ def test_the_script_runs_in_psql(real: Site, cluster: Cluster, dbname: str) -> N
         assert dba.execute(query, (NAME,)).fetchall() == [("fast",)]
 
 
+def test_what_a_failed_try_may_leave_is_named_in_a_line_and_written_out_with_all(
+    real: Site, cluster: Cluster, dbname: str
+) -> None:
+    """An index's ten names of each kind are one line in plan and show; --all and --json have each statement in full."""
+    with cluster.session(dbname) as dba:
+        dba.execute("CREATE TABLE thing AS SELECT g AS id FROM generate_series(1, 50000) AS g")
+        dba.execute("CREATE INDEX thing_key ON thing (id)")
+    real.database["pins"] = [{"unit": "*thing_key*", "pin": "must"}]
+    real.write()
+    planned = real.good("plan", "--observe", "0.3", "--propose").out
+    shown = real.good("show", "1", "--json").document
+    (move,) = shown["moves"]
+    every = [sql for step in move["if_interrupted"]["statements"] for sql in (step["sql"], *step["variants"])]
+    assert len(every) == len({*every}) == 20
+    compact = [line for line in real.good("show", "1", "--sql").out.splitlines() if "DROP INDEX" in line]
+    assert len(compact) == 2
+    assert '"thing_key_ccnew"; -- or, in place of this name, "thing_key_ccnew1" to "thing_key_ccnew9"' in compact[0]
+    for text in (planned, real.good("show", "1").out):
+        assert [line for line in text.splitlines() if "DROP INDEX" in line] == compact
+    for options in (("--sql", "--all"), ("--all",)):
+        script = real.good("show", "1", *options).out.splitlines()
+        assert [line for line in script if "DROP INDEX" in line] == [f"--   {sql};" for sql in every]
+
+
 def test_throughput_is_what_the_server_counted(real: Site, cluster: Cluster, dbname: str) -> None:
     """One client at work all the time: plan says about as many transactions as it did, by one session at most."""
     done, enough = [0], threading.Event()

@@ -71,12 +71,16 @@ def show(
     session: Session,
     number: ProposalId,
     sql: Annotated[bool, typer.Option("--sql", help="Print the statements only, to be run by hand.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Write out each statement that an interrupted attempt may need.")
+    ] = False,
 ) -> None:
     """Show a proposal: its value, its moves with their locks, and the statements."""
     row = session.ledger.proposals.row(number)
     moves = session.ledger.moves.rows(proposal_id=number)
     if sql and not session.out.as_json:
-        session.out.verbatim("\n".join(move_sql(move.move) for move in moves if move.state not in WITHDRAWN))
+        scripts = [move_sql(move.move, in_full=everything) for move in moves if move.state not in WITHDRAWN]
+        session.out.verbatim("\n".join(scripts))
         return
     print_proposal(session.out, row, moves)
     conflicts = conflicts_of(session.ledger, row.proposal.database, session.clock.now())
@@ -86,7 +90,7 @@ def show(
     for move in moves:
         if under_way is not None and (said := under_way.now(move)):
             session.out.line(f"move {move.move.ordinal} (number {move.id}): {said}")
-    print_statements(session.out, [move.move for move in moves])
+    print_statements(session.out, [move.move for move in moves], in_full=everything)
     now = {} if under_way is None else under_way_document(under_way)
     stands_in_its_way = {"conflicts": conflicts_document(conflicts, number)}
     session.out.document({**_document(row, moves), **stands_in_its_way, **now})
