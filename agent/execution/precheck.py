@@ -48,11 +48,6 @@ class PrecheckRefusal:
     sentence: str
 
 
-def precheck(row: MoveRow, facts: Facts) -> Allowed | PrecheckRefusal:
-    """Whether a move that belongs to no other may start now. The first reason against it is the answer."""
-    return precheck_group([row], [facts])
-
-
 def precheck_group(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> Allowed | PrecheckRefusal:
     """Whether the moves of a group may start now. The first reason against any of them is the answer.
 

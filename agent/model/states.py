@@ -60,7 +60,6 @@ ARROWS: dict[MoveState, dict[MoveState, str]] = {
         S.RUNNING: "Every precheck passed: the first statement may be sent.",
         S.SKIPPED: "A precheck failed.",
         S.APPROVED: "The agent ended before the first statement.",
-        S.FAILED: "The precheck itself could not be made.",
     },
     S.RUNNING: {
         S.PAUSED: "The engine holds the running statement with what it has done so far.",
@@ -73,7 +72,6 @@ ARROWS: dict[MoveState, dict[MoveState, str]] = {
     S.PAUSED: {
         S.RUNNING: "The window opened again, or a person resumed it.",
         S.CANCELLED: "A person cancelled it, and what was held is rolled back.",
-        S.FAILED: "What was held cannot be continued.",
         S.UNKNOWN: "The engine no longer holds it.",
     },
     S.UNKNOWN: {

@@ -58,17 +58,6 @@ def ceiling_ratio(database: DatabaseDemand) -> float:
     return float(min(1.0, (database.read_wait + writes) / database.active))
 
 
-def speedup(elapsed: float, saved: float) -> float:
-    """How many times faster work of ``elapsed`` seconds gets when ``saved`` seconds of its waits are gone.
-
-    Raises:
-        ValueError: more would be saved than there is, which no placement can do.
-    """
-    if not 0 <= saved < elapsed:
-        raise ValueError(f"{saved} s cannot be saved of {elapsed} s")
-    return elapsed / (elapsed - saved)
-
-
 def copy_seconds(size_bytes: I64, settings: PolicySettings) -> F64:
     """How long copying takes by size alone, where nothing else is known; shape as given. See ``copy_time``."""
     return np.asarray(size_bytes / settings.copy_bytes_per_second, dtype=np.float64)

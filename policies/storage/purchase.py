@@ -32,24 +32,15 @@ class TierPrice:
             raise ValueError(f"RAID {self.raid} is not one of {', '.join(map(str, WRITE_FACTORS))}")
 
 
-def physical_io(total: float, read_ratio: float, raid: int, hits: float = 0.0) -> float:
+def physical_io(reads: float, writes: float, raid: int) -> float:
     """I/Os per second that reach the drives behind a RAID group.
 
     Args:
-        total: host I/Os per second.
-        read_ratio: share of them that are reads, 0 to 1.
-        raid: 1, 5 or 6.
-        hits: reads per second that something before the drives answers (a cache, or a faster tier).
-
-    Raises:
-        ValueError: the share is none, there are more hits than reads, or the RAID level is not known.
+        reads: host reads per second that no cache before the drives answers.
+        writes: host writes per second.
+        raid: a key of ``WRITE_FACTORS``.
     """
-    reads = total * read_ratio
-    if not 0 <= read_ratio <= 1 or not 0 <= hits <= reads:
-        raise ValueError(f"of {total} I/Os with a share of {read_ratio} reads, {hits} hits cannot be")
-    if raid not in WRITE_FACTORS:
-        raise ValueError(f"RAID {raid} is not one of {', '.join(map(str, WRITE_FACTORS))}")
-    return _on_drives(reads - hits, total * (1 - read_ratio), raid)
+    return reads + writes * WRITE_FACTORS[raid]
 
 
 def drives(iops: float, drive_iops: float) -> int:
@@ -61,12 +52,7 @@ def drives_for(reads: float, writes: float, price: TierPrice) -> int | None:
     """Drives of a tier that serve host reads and writes per second; None where nobody said what a drive can do."""
     if price.drive_iops is None:
         return None
-    return drives(_on_drives(reads, writes, price.raid), price.drive_iops)
-
-
-def _on_drives(reads: float, writes: float, raid: int) -> float:
-    """The formula: drive I/Os per second for host reads that no cache answers, and host writes."""
-    return reads + writes * WRITE_FACTORS[raid]
+    return drives(physical_io(reads, writes, price.raid), price.drive_iops)
 
 
 def cost_per_year(size_bytes: float, price: TierPrice, head_room_ratio: float = 0.0) -> float | None:
@@ -76,7 +62,7 @@ def cost_per_year(size_bytes: float, price: TierPrice, head_room_ratio: float = 
 
 def io_cost_per_year(reads: float, writes: float, price: TierPrice) -> float:
     """Yearly price of serving host reads and writes per second; 0 where I/Os cost nothing by themselves."""
-    return 0.0 if price.io_year is None else _on_drives(reads, writes, price.raid) * price.io_year
+    return 0.0 if price.io_year is None else physical_io(reads, writes, price.raid) * price.io_year
 
 
 def wear_ratio(written_per_day: float, size_bytes: float, present_bytes: float, price: TierPrice) -> float | None:

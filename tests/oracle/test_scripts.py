@@ -11,10 +11,9 @@ import pytest
 from connectors.base import PrivilegeMissing, StatementFailed
 from connectors.findings import Severity
 from connectors.model import Home, NoRoute
-from connectors.oracle.session.instances import ONE_INSTANCE
 from tests.contract.asking import bundle_of, route_to, run
 from tests.labs.oracle.harness import OWNER, PASSWORD, OracleHarness, running_harness
-from tests.oracle.test_columns import LICENSED, SQL, _used
+from tests.oracle.test_columns import LICENSED, ONE_INSTANCE, SQL, _used
 
 SCRIPTS = Path(__file__).parents[2] / "deploy" / "privileges"
 RIGHTS = {"ALTER ANY TABLE", "ALTER ANY INDEX", "SELECT ANY DICTIONARY"}
@@ -31,7 +30,7 @@ def _grants(script: str) -> set[tuple[str, str]]:
 
 def _needed(names: set[str]) -> set[tuple[str, str]]:
     views = {source for name in names for source in _used(name).values()} - PUBLIC
-    views |= {source.replace("GV$", "V$") for name in names & set(ONE_INSTANCE) for source in _used(name).values()}
+    views |= {source.replace("GV$", "V$") for name in names & ONE_INSTANCE for source in _used(name).values()}
     return {("SELECT", "SYS." + re.sub(r"^(G?V)\$", r"\1_$", view)) for view in views}
 
 

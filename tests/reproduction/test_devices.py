@@ -41,6 +41,6 @@ def test_row_7_one_ssd_against_one_disk() -> None:
 def test_rows_9_16_17_in_one_line_each() -> None:
     """2.342 a transaction; 18,720, 14,040 and 23,400 I/Os on RAID 5, 1 and 6; 78 drives of 180 and 34 of 335."""
     assert round(price_per(3_199, 1_366), 3) == 2.342
-    assert [round(physical_io(11_700, 0.8, raid)) for raid in (5, 1, 6)] == [18_720, 14_040, 23_400]
-    assert drives(physical_io(11_700, 0.8, 1), 180) == 78
-    assert drives(physical_io(11_700, 0.8, 1, hits=2_650), 335) == 34
+    assert [round(physical_io(9_360, 2_340, raid)) for raid in (5, 1, 6)] == [18_720, 14_040, 23_400]
+    assert drives(physical_io(9_360, 2_340, 1), 180) == 78
+    assert drives(physical_io(9_360 - 2_650, 2_340, 1), 335) == 34

@@ -11,9 +11,10 @@ from dataclasses import replace
 import pytest
 
 from connectors.model import DatabaseDemand
-from policies.benefit.foreground_wait import HOUR, speedup, wait_per_hour
+from policies.benefit.foreground_wait import HOUR, wait_per_hour
 from policies.model.plan import Plan, PolicySettings, Situation, Verdict
 from policies.placement.balancer import make_plan
+from tests.reproduction.amdahl import speedup
 from tests.unit.policies.situations import GIB, HDD, SSD, Site, Unit
 
 CACHED_WRITE = 0.0003  # seconds; a log write ends in the array's cache, on whatever drives it will lie

@@ -12,9 +12,10 @@ from __future__ import annotations
 import pytest
 
 from connectors.model import DatabaseDemand
-from policies.benefit.foreground_wait import HOUR, ceiling_ratio, speedup, wait_per_hour
+from policies.benefit.foreground_wait import HOUR, ceiling_ratio, wait_per_hour
 from policies.model.plan import Plan, PolicySettings, Situation
 from policies.placement.balancer import make_plan
+from tests.reproduction.amdahl import speedup
 from tests.unit.policies.situations import GIB, HDD, SSD, Site, Unit
 
 JOBS = {  # seconds before and after, or the ratio where only that is published

@@ -235,6 +235,37 @@ def test_what_somebody_holds_at_the_engine_stays_held(site: Site) -> None:
     check_truth(site)
 
 
+@pytest.mark.parametrize(
+    ("finish", "state", "answer"),
+    [
+        (True, MoveState.PLACED, "too late: the move is placed"),
+        (False, MoveState.FAILED, "too late: the move is failed"),
+    ],
+)
+def test_a_request_for_a_move_that_has_ended_is_answered(
+    site: Site, finish: bool, state: MoveState, answer: str
+) -> None:
+    """The agent died and the move has ended since: whoever asked to cancel it reads how, and no request stays open."""
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        row = ledger.moves.rows(database="sim")[0]
+        for entered in (MoveState.PRECHECK, MoveState.RUNNING):
+            ledger.moves.transition(row.id, entered, "an agent that will die")
+        ask(ledger, RequestKind.CANCEL)
+        if finish:
+            with watch.connector.open_mover() as mover:
+                mover.prepare(row.move.route)
+                for step in row.move.route.steps:
+                    mover.execute(step)
+        else:
+            site.world.drop(row.move.key)
+    with site.agent() as (watch, ledger):
+        (found,) = watch.executor.reconcile()
+        assert (found.id, found.state) == (row.id, state)
+        assert ledger.asks.of_move(row.id)[-1].answer == answer
+        assert row.id not in ledger.asks.in_force("sim")
+
+
 def test_cancelled_while_the_agent_dies(site: Site) -> None:
     """A move that is found not done, and that somebody wanted cancelled, ends at once and waits for no window."""
     site.windows = 'windows: ["sun 03:00-03:01"]'

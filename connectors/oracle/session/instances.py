@@ -14,14 +14,6 @@ from connectors.oracle.session.sessions import ReadSession, Row
 from connectors.oracle.settings import OracleSettings
 
 NO_QUERY_SERVERS = frozenset({"ORA-12850", "ORA-12801"})
-ONE_INSTANCE = (
-    "sample",
-    "files",
-    "system",
-    "system_container",
-    "roles",
-    "roles_container",
-)  # whose GV$ views may stand as V$
 EPOCHS = {"epoch": "epoch_one", "epoch_container": "epoch_one_container"}
 
 

@@ -17,10 +17,11 @@ from statistics import fmean
 import numpy as np
 
 from connectors.model import I64, DatabaseDemand, Signal
-from policies.benefit.foreground_wait import HOUR, speedup, wait_per_hour
+from policies.benefit.foreground_wait import HOUR, wait_per_hour
 from policies.model.plan import Plan, PolicySettings, TierSpeed
 from policies.placement.balancer import make_plan
 from tests.bench.measurement import Measurement
+from tests.reproduction.amdahl import speedup
 from tests.unit.policies.situations import HDD, SSD
 from tests.workloads.catalogue import Catalogue
 from tests.workloads.drives import Bank, Sessions, run

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.execution.precheck import Allowed, Facts, PrecheckRefusal, precheck
+from agent.execution.precheck import Allowed, Facts, PrecheckRefusal, precheck_group
 from agent.ledger import MoveRow
 from agent.model.states import MoveState
 from connectors.model import Home, Inspection, Space
@@ -35,9 +35,14 @@ def a_row(**changes: Any) -> MoveRow:
     return replace(row, **changes)
 
 
+def alone(row: MoveRow, facts: Facts) -> Allowed | PrecheckRefusal:
+    """The precheck of a group of one move."""
+    return precheck_group([row], [facts])
+
+
 def test_nothing_stands_in_the_way() -> None:
     """As approved, with room: allowed."""
-    assert precheck(a_row(), FACTS) == Allowed()
+    assert alone(a_row(), FACTS) == Allowed()
 
 
 @pytest.mark.parametrize(
@@ -58,7 +63,7 @@ def test_nothing_stands_in_the_way() -> None:
 )
 def test_each_reason_has_its_code(row: dict[str, Any], facts: dict[str, Any], code: str) -> None:
     """Whatever no longer holds is named, and the sentence says more."""
-    answer = precheck(a_row(**row), replace(FACTS, **facts))
+    answer = alone(a_row(**row), replace(FACTS, **facts))
     assert isinstance(answer, PrecheckRefusal)
     assert answer.code == code
     assert len(answer.sentence) > 20
@@ -67,9 +72,9 @@ def test_each_reason_has_its_code(row: dict[str, Any], facts: dict[str, Any], co
 def test_head_room_and_transient_space_count() -> None:
     """64 MiB into 84 MiB free of 200 fit above a head-room of 20, but not with 1 MiB of transient space more."""
     tight = replace(FACTS, target=replace(TARGET, used_bytes=116 * MIB, free_bytes=84 * MIB))
-    assert precheck(a_row(), tight) == Allowed()
+    assert alone(a_row(), tight) == Allowed()
     move = a_move()
     transient = replace(move, route=replace(move.route, transient_bytes=MIB))
-    answer = precheck(a_row(move=transient), tight)
+    answer = alone(a_row(move=transient), tight)
     assert isinstance(answer, PrecheckRefusal)
     assert answer.code == "no_room"

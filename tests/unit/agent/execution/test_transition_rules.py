@@ -200,6 +200,29 @@ def test_every_interrupted_state_is_entered_again(state: MoveState) -> None:
             assert starts < MOST_STARTS
 
 
+def _taken(state: MoveState) -> set[MoveState]:
+    """The states that the rules lead to from an unfinished one."""
+    shown = [None] if state is MoveState.PRECHECK else list(all_inspections())
+    after = {after_interruption(state, each).state for each in shown}
+    match state:
+        case MoveState.PRECHECK:
+            after |= {MoveState.RUNNING, *(drop_unbegun(state, orders, "why").state for orders in all_orders())}
+        case MoveState.RUNNING:
+            after |= {step.state for *_, step in STEPS}
+        case MoveState.PAUSED:
+            after |= {resume_held(orders).state for orders in all_orders()}
+            after |= {after_giving_up(each, "why").state for each in all_inspections()}
+        case MoveState.UNKNOWN:
+            after |= {leave_unknown(each, n, "").state for each, n in product(all_inspections(), (0, MOST_STARTS))}
+    return after - {state}
+
+
+@pytest.mark.parametrize("state", sorted(UNFINISHED))
+def test_the_rules_take_every_arrow(state: MoveState) -> None:
+    """The table of arrows leads from an unfinished state exactly where the rules do."""
+    assert _taken(state) == TRANSITIONS[state]
+
+
 def test_nothing_is_tried_for_ever() -> None:
     """A move whose statements never end in sight is failed after a few starts."""
     at_source = Inspection(home=Home.SOURCE, sentence="it is at source", size_bytes=1, on_disk=None)

@@ -11,10 +11,10 @@ from policies.benefit.foreground_wait import (
     copy_seconds,
     move_cost_seconds,
     payback_seconds,
-    speedup,
     wait_per_hour,
 )
 from policies.model.plan import PolicySettings, TierSpeed
+from tests.reproduction.amdahl import speedup
 from tests.unit.policies.situations import HDD, SSD
 
 SETTINGS = PolicySettings()

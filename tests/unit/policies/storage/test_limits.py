@@ -26,7 +26,7 @@ def test_writes_count_by_the_raid_factor(raid: int | None, drives: float) -> Non
     load = rates(sync=11_700 * 0.8, asynchronous=11_700 * 0.2)
     assert drive_io(load, TierLimits(raid=raid)) == pytest.approx([drives])
     if raid is not None:
-        assert drive_io(load, TierLimits(raid=raid))[0] == pytest.approx(physical_io(11_700, 0.8, raid))
+        assert drive_io(load, TierLimits(raid=raid))[0] == pytest.approx(physical_io(11_700 * 0.8, 11_700 * 0.2, raid))
 
 
 def test_a_scan_costs_an_io_per_run() -> None:
