@@ -57,7 +57,7 @@ class EmulatedDatabase(Workload):
             "db_file_multiblock_read_count": str(SCAN_BLOCKS),
             "ddl_lock_timeout": "0",
             "heat_map": "OFF",
-            "compatible": f"{version[0]}.{version[1]}.0",
+            "compatible": f"{version[0]}.{0 if version >= (18,) else version[1]}.0",
             "control_management_pack_access": "DIAGNOSTIC+TUNING" if quirks.edition == "EE" else "NONE",
             "db_cache_advice": "ON",
             "cluster_database": "TRUE" if quirks.instances > 1 else "FALSE",
@@ -70,6 +70,7 @@ class EmulatedDatabase(Workload):
         self.long_operations: list[LongOperation] = []
         self._ids = itertools.count(70_000)
         self._session_ids = itertools.count(101)
+        self.transactions = itertools.count(1)
         self._files = itertools.count(1)
         self._space_numbers = itertools.count()
         self._furnish()
@@ -246,6 +247,44 @@ class EmulatedDatabase(Workload):
             table.overflow = self.segment(table.owner, name, "TABLE", tablespace, size)
             self.touch()
         return table.overflow
+
+    def exclude_from_indexing(self, table: Table, part: str) -> None:
+        """MODIFY PARTITION ... INDEXING OFF of a table whose local indexes are all INDEXING PARTIAL."""
+        with self.changed:
+            table.not_indexed.add(part)
+            for index in table.indexes:
+                if index.local:
+                    index.indexing = "PARTIAL"
+                    index.unusable.add(part)
+                    for segment in index.segments:
+                        segment.created = segment.created and segment.part != part
+            self.touch()
+
+    def add_mapping(self, table: Table, tablespace: str, size: int) -> Segment:
+        """The mapping table of an index-organised table, which bitmap indexes need."""
+        with self.changed:
+            table.mapping = self.segment(table.owner, f"SYS_IOT_MAP_{table.object_id}", "TABLE", tablespace, size)
+            self.touch()
+        return table.mapping
+
+    def add_domain_index(self, table: Table, name: str, stored_in: str, tablespace: str, size: int) -> Table:
+        """A domain index of Spatial or Text, and the table of that name that it keeps its entries in."""
+        with self.changed:
+            own = self.add_index(table, name, tablespace, 0, kind="DOMAIN")
+            own.segments.clear()
+            stored = self.add_table(table.owner, stored_in, tablespace, size)
+            stored.domain_index = name
+            self.touch()
+        return stored
+
+    def archive(self, table: Table, tablespace: str, size: int) -> Table:
+        """ALTER TABLE ... FLASHBACK ARCHIVE: what rows looked like is kept in a history table."""
+        with self.changed:
+            table.archive = f"SYS_FBA_HIST_{table.object_id}"
+            history = self.add_table(table.owner, table.archive, tablespace, size)
+            history.history = True
+            self.touch()
+        return history
 
     def add_index(
         self, table: Table, name: str, tablespace: str, size: int, *, local: bool = False, **other: bool | str

@@ -102,6 +102,8 @@ class Index:
     local: bool = False  # one segment for each of the table
     partitioned: bool = False
     degree: str = "1"
+    indexing: str = "FULL"  # or "PARTIAL": no entries for partitions with INDEXING OFF
+    failed: bool = False  # a domain index whose own tables were altered
     unusable: set[str] = field(default_factory=set)  # partitions, "" for the whole of one that has none
     rebuilding: bool = False  # an online rebuild was interrupted (ORA-08104)
 
@@ -132,12 +134,19 @@ class Table:
     indexes: list[Index] = field(default_factory=list)
     lobs: list[Lob] = field(default_factory=list)
     overflow: Segment | None = None  # of an index-organised table
+    mapping: Segment | None = None  # mapping table of an index-organised table
+    domain_index: str = ""  # this table belongs to that domain index of its owner's
+    archive: str = ""  # its history table in a flashback archive
+    history: bool = False  # it is such a history table
+    not_indexed: set[str] = field(default_factory=set)  # partitions with INDEXING OFF
 
     def everything(self) -> Iterator[Segment]:
         """All its segments, indexes and LOBs included."""
         yield from self.segments
         if self.overflow is not None:
             yield self.overflow
+        if self.mapping is not None:
+            yield self.mapping
         for lob in self.lobs:
             yield from lob.segments
             yield from lob.indexes
@@ -186,6 +195,7 @@ class Quirks:
     statistics_level: str = "TYPICAL"
     role: str = "PRIMARY"
     standbys: int = 0
+    online_ddl_times_out: bool = False  # whether DDL_LOCK_TIMEOUT ends the wait of online DDL
     dead_entries: bool = True  # V$SEGSTAT keeps rows of segments that are gone
 
 

@@ -31,21 +31,69 @@ def move_table(session: EmulatedSession, owner: str, name: str, move: Move) -> N
     database = session.database
     with database.changed:
         session.may_alter(owner, "TABLE", name)
+        _refuse_part_of_iot(database, owner, name)
         table = database.table(owner, name)
+        _refuse_history(table, move)
         _refuse_form(database, table, move)
         targets = _targets(table, move)
         copies = _copies(database, table, move, targets)
         rebuilt = _rebuilt(database, table, move, targets)
-        session.wait_for_table(table.object_id, online=move.online)
+        locked = {table.segments[at].object_id for at in targets} if move.part else {table.object_id}
+        session.wait_for_objects(locked, online=move.online)
         _make_room(database, copies + rebuilt)
     _copy(session, copies + rebuilt, f"{owner}.{name}", "Table Scan")
     with database.changed:
         try:
+            _end_online(session, locked, copies + rebuilt, online=move.online)
             _apply(database, copies + rebuilt)
             _mark_indexes(table, move, targets, {copy.segment.object_id for copy in rebuilt})
+            _break_domain_index(database, table)
         finally:
-            session.unlock(table.object_id)
+            session.unlock_all_ddl()
             database.touch()
+
+
+def _end_online(session: EmulatedSession, locked: set[int], copies: list[Copy], *, online: bool) -> None:
+    """Before the new segments take the place of the old ones, online DDL waits a second time."""
+    if not online:
+        return
+    try:
+        session.drain(locked)
+    except OracleError:
+        _give_back(session.database, copies)
+        raise
+
+
+def lockable(table: Table, part: str = "") -> set[int]:
+    """Object ids that LOCK TABLE locks: the table and its partitions, or the one that is named."""
+    parts = {segment.object_id for segment in table.segments if not part or segment.part == part}
+    if not parts:
+        raise OracleError(14501 if not table.partitioned else 2149, "Specified partition does not exist")
+    return {table.object_id, *parts}
+
+
+def _refuse_part_of_iot(database: EmulatedDatabase, owner: str, name: str) -> None:
+    for table in database.tables.values():
+        if table.owner != owner:
+            continue
+        if table.overflow is not None and table.overflow.name == name:
+            raise OracleError(25191, "cannot reference overflow table of an index-organized table")
+        if table.mapping is not None and table.mapping.name == name:
+            raise OracleError(28668, "cannot reference mapping table of an index-organized table")
+
+
+def _refuse_history(table: Table, move: Move) -> None:
+    if table.history:
+        text = f'DML, ALTER and CREATE UNIQUE INDEX operations are not allowed on table "{table.owner}"."{table.name}"'
+        raise OracleError(55622, text)
+    if table.archive and move.part:
+        raise OracleError(55610, "Invalid DDL statement on history-tracked table")
+
+
+def _break_domain_index(database: EmulatedDatabase, table: Table) -> None:
+    """The table of a domain index was rewritten: the index cannot be used until it is built again."""
+    if table.domain_index:
+        database.index(table.owner, table.domain_index)[1].failed = True
 
 
 def _refuse_form(database: EmulatedDatabase, table: Table, move: Move) -> None:
@@ -75,10 +123,20 @@ def _refuse_online(database: EmulatedDatabase, table: Table, move: Move) -> None
         raise OracleError(439, "feature not enabled: Online Index Build")
     if move.part and database.version < ONLINE_PARTITIONS:
         raise NOT_ENDED
+    if not table.iot:
+        refuse_before(database, ONLINE_PARTITIONS if move.part else ONLINE_TABLES)
     if not move.part and not table.iot and database.version < ONLINE_TABLES:
         raise OracleError(25148, "ONLINE option not permitted")
     if any(index.kind in ("DOMAIN", "BITMAP JOIN") for index in table.indexes):
         raise OracleError(14808, "table does not support ONLINE MOVE")
+
+
+def refuse_before(database: EmulatedDatabase, needed: tuple[int, int]) -> None:
+    """What a release can do and the database was not yet allowed to. Raises OracleError ORA-00406."""
+    written = tuple(map(int, database.parameters["compatible"].split(".")))
+    if database.version >= needed > written:
+        text = f"COMPATIBLE parameter needs to be {needed[0]}.{needed[1]}.0.0.0 or greater"
+        raise OracleError(406, text)
 
 
 def _targets(table: Table, move: Move) -> list[int]:
@@ -126,7 +184,8 @@ def _rebuilt(database: EmulatedDatabase, table: Table, move: Move, targets: list
         if local and move.global_only and not move.online:
             continue
         chosen = [index.segments[at] for at in targets] if local else index.segments
-        made += [Copy(segment, move.indexes.get(index.name, segment.tablespace)) for segment in chosen]
+        usable = [segment for segment in chosen if segment.part not in index.unusable]
+        made += [Copy(segment, move.indexes.get(index.name, segment.tablespace)) for segment in usable]
     return made
 
 
@@ -143,14 +202,40 @@ def rebuild_index(session: EmulatedSession, owner: str, name: str, rebuild: Rebu
         copies = [Copy(segment, rebuild.tablespace or segment.tablespace) for segment in chosen]
         for copy in copies:
             database.tablespace(copy.tablespace)
-        session.wait_for_table(table.object_id, online=rebuild.online)
+        locked = _locked_by_rebuild(table, index, rebuild)
+        session.wait_for_objects(locked, online=rebuild.online)
+        for copy in copies:
+            copy.segment.created = True
         _make_room(database, copies)
     _copy(session, copies, f"{owner}.{name}", "Index Fast Full Scan")
     with database.changed:
+        _end_online(session, locked, copies, online=rebuild.online)
         _apply(database, copies)
         index.unusable -= {segment.part for segment in chosen}
         index.degree = rebuild.parallel or index.degree  # stored, and then changes plans
-        session.unlock(table.object_id)
+        session.unlock_all_ddl()
+        database.touch()
+
+
+def _locked_by_rebuild(table: Table, index: Index, rebuild: Rebuild) -> set[int]:
+    """A partition of a local index holds up its partition of the table only."""
+    if not (index.local and rebuild.part):
+        return {table.object_id}
+    return {segment.object_id for segment in table.segments if segment.part == rebuild.part}
+
+
+def mark_unusable(session: EmulatedSession, owner: str, name: str, part: str) -> None:
+    """ALTER INDEX owner.name [MODIFY PARTITION part] UNUSABLE: since 11.2 its segment is dropped, too."""
+    database = session.database
+    with database.changed:
+        session.may_alter(owner, "INDEX", name)
+        index = database.index(owner, name)[1]
+        chosen = [segment for segment in index.segments if not part or segment.part == part]
+        if not chosen:
+            raise OracleError(2149, "Specified partition does not exist")
+        for segment in chosen:
+            segment.created = False
+            index.unusable.add(segment.part)
         database.touch()
 
 
@@ -281,6 +366,7 @@ def move_file(session: EmulatedSession, move: MoveFile) -> None:
 def _refuse_move_file(session: EmulatedSession) -> None:
     if session.database.version < MOVING_FILES:
         raise NOT_ENDED
+    refuse_before(session.database, MOVING_FILES)
     if session.database.quirks.edition != "EE":
         raise OracleError(439, "feature not enabled: online move datafile")
     if "ALTER DATABASE" not in session.user.privileges:

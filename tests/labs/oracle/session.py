@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tests.labs.oracle.grammar import NOT_ENDED, Words, read_degree, read_move, read_move_file, read_rebuild
-from tests.labs.oracle.moving import allocate_extent, move_file, move_table, rebuild_index
+from tests.labs.oracle.moving import allocate_extent, lockable, mark_unusable, move_file, move_table, rebuild_index
 from tests.labs.oracle.plsql import run_block
 from tests.labs.oracle.views.performance import container_id
 from tests.labs.oracle.views.rewrite import refuse
@@ -40,7 +40,9 @@ class EmulatedSession:
         self.blocked_by: int | None = None
         self._blocked_since = 0.0
         self._read_only = False
-        self._uncommitted: set[int] = set()  # tables locked by an open transaction
+        self.transaction = 0  # number of the open one
+        self.transaction_started = self.now()
+        self._uncommitted: set[int] = set()  # tables and partitions locked by an open transaction
         self._ddl_locks: set[int] = set()
         self._stop: tuple[int, str] | None = None
 
@@ -78,6 +80,7 @@ class EmulatedSession:
             for number in self._uncommitted:
                 self.unlock(number)
             self._uncommitted.clear()
+            self.transaction = 0
             self.database.changed.notify_all()
 
     def rollback(self) -> None:
@@ -169,24 +172,57 @@ class EmulatedSession:
                 self.database.changed.wait(left)
                 self.check()
 
-    def wait_for_table(self, number: int, *, online: bool) -> None:
-        """Blocking DDL gives up after DDL_LOCK_TIMEOUT; online DDL waits for every open transaction. Lock is held."""
-        patience = float("inf") if online else float(self.parameters.get("DDL_LOCK_TIMEOUT", "0"))
+    def wait_for_objects(self, numbers: set[int], *, online: bool) -> None:
+        """Blocking DDL locks a table or partitions, or gives up; online DDL waits as ``drain`` says. Lock is held.
+
+        Raises:
+            OracleError: ORA-00054 after DDL_LOCK_TIMEOUT.
+        """
+        if online:
+            self.drain(numbers)
+            return
+        self._wait_while(lambda: self._holders(numbers).keys(), self._patience(), "enq: TM - contention")
+        for number in numbers:
+            self.lock(number, "EXCLUSIVE")
+        self._ddl_locks |= numbers
+
+    def drain(self, numbers: set[int]) -> None:
+        """Wait until the transactions that hold a lock on these objects now have ended; later ones do not count.
+
+        Raises:
+            OracleError: ORA-00054 after DDL_LOCK_TIMEOUT, where the quirk says that online DDL heeds it.
+        """
+        before = self._holders(numbers)
+        patience = self._patience() if self.database.quirks.online_ddl_times_out else float("inf")
+
+        def left() -> set[int]:
+            now = self._holders(numbers)
+            return {session for session, transaction in before.items() if now.get(session) == transaction}
+
+        self._wait_while(left, patience, "enq: TX - row lock contention")
+
+    def _patience(self) -> float:
+        return float(self.parameters.get("DDL_LOCK_TIMEOUT", "0"))
+
+    def _holders(self, numbers: set[int]) -> dict[int, int]:
+        """Other sessions with a lock on one of these objects, and the number of the transaction that each is in."""
+        held = (self.database.table_locks.get(number, {}) for number in numbers)
+        found = {session for holders in held for session in holders} - {self.session_id}
+        open_now = self.database.sessions
+        return {s: cast("EmulatedSession", open_now[s]).transaction if s in open_now else 0 for s in found}
+
+    def _wait_while(self, blocking: Callable[[], Collection[int]], patience: float, event: str) -> None:
         until = time.monotonic() + patience
-        while others := self.database.table_locks.get(number, {}).keys() - {self.session_id}:
+        while others := blocking():
             if self.blocked_by is None:
                 self._blocked_since = time.monotonic()
-            self.blocked_by = min(others)
-            self.event = "enq: TX - row lock contention" if online else "enq: TM - contention"
+            self.blocked_by, self.event = min(others), event
             left = until - time.monotonic()
             if left <= 0:
                 raise OracleError(*BUSY)
             self.database.changed.wait(min(left, 1.0))
             self.check()
         self.blocked_by, self.event = None, "direct path write"
-        if not online:
-            self.lock(number, "EXCLUSIVE")
-            self._ddl_locks.add(number)
 
     def lock(self, number: int, mode: str) -> None:
         """Hold a table lock."""
@@ -238,15 +274,22 @@ class EmulatedSession:
 
     def _lock_table(self, words: Words) -> Answer:
         owner, name = words.qualified(self.user.name)
+        part = ""
+        if words.take("PARTITION", "("):
+            part = words.name()
+            words.need(")")
         words.need("IN")
         mode = "EXCLUSIVE" if words.take("EXCLUSIVE") else "ROW SHARE"
         if mode != "EXCLUSIVE" and not words.take("ROW", "SHARE"):
             words.need("ROW", "EXCLUSIVE")
         words.need("MODE")
         with self.database.changed:
-            number = self.database.table(owner, name).object_id
-            self.lock(number, mode)
-            self._uncommitted.add(number)
+            table = self.database.table(owner, name)
+            if not self.transaction:
+                self.transaction, self.transaction_started = next(self.database.transactions), self.now()
+            for number in lockable(table, part):
+                self.lock(number, mode)
+                self._uncommitted.add(number)
         return Answer()
 
     def _ddl(self, words: Words) -> None:
@@ -299,6 +342,11 @@ class EmulatedSession:
             with self.database.changed:
                 self.database.index(owner, name)[1].degree = degree
                 self.database.touch()
+            return
+        part = words.name() if words.take("MODIFY", "PARTITION") else ""
+        if words.take("UNUSABLE"):
+            words.end()
+            mark_unusable(self, owner, name, part)
             return
         words.need("REBUILD", error=NOT_ENDED)
         rebuild_index(self, owner, name, read_rebuild(words))

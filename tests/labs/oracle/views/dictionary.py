@@ -35,24 +35,30 @@ _OBJECT_TYPES = {"LOBSEGMENT": "LOB", "LOBINDEX": "INDEX"}
 def objects(db: EmulatedDatabase) -> Rows:
     """DBA_OBJECTS: tables, indexes, LOBs and their pieces."""
     for table in db.tables.values():
-        for group in dict.fromkeys(segment.group for segment in table.segments if segment.group):
-            number = min(segment.object_id for segment in table.segments if segment.group == group) + GROUPS
-            yield _object(db, table.owner, table.name, group, number, None, "TABLE PARTITION", table.temporary)
-        if table.partitioned or table.iot:
-            yield _object(db, table.owner, table.name, "", table.object_id, None, "TABLE", table.temporary)
-        for index in table.indexes:
-            if index.partitioned:
-                yield _object(db, index.owner, index.name, "", index.object_id, None, "INDEX", table.temporary)
-        for lob in table.lobs:
-            if table.partitioned:
-                first = lob.segments[0]
-                yield _object(db, first.owner, first.name, "", lob.object_id, None, "LOB", False)
-        for segment in table.everything():
-            kind = _OBJECT_TYPES.get(segment.kind, segment.kind)
-            data = segment.data_object_id if segment.created else None
-            yield _object(
-                db, segment.owner, segment.name, segment.part, segment.object_id, data, kind, table.temporary
-            )  # fmt: skip
+        secondary = "Y" if table.domain_index else "N"
+        yield from ({**row, "SECONDARY": secondary} for row in _objects(db, table))
+
+
+def _objects(db: EmulatedDatabase, table: Table) -> Rows:
+    """Of one table and what hangs on it."""
+    for group in dict.fromkeys(segment.group for segment in table.segments if segment.group):
+        number = min(segment.object_id for segment in table.segments if segment.group == group) + GROUPS
+        yield _object(db, table.owner, table.name, group, number, None, "TABLE PARTITION", table.temporary)
+    if table.partitioned or table.iot:
+        yield _object(db, table.owner, table.name, "", table.object_id, None, "TABLE", table.temporary)
+    for index in table.indexes:
+        if index.partitioned:
+            yield _object(db, index.owner, index.name, "", index.object_id, None, "INDEX", table.temporary)
+    for lob in table.lobs:
+        if table.partitioned:
+            first = lob.segments[0]
+            yield _object(db, first.owner, first.name, "", lob.object_id, None, "LOB", False)
+    for segment in table.everything():
+        kind = _OBJECT_TYPES.get(segment.kind, segment.kind)
+        data = segment.data_object_id if segment.created else None
+        yield _object(
+            db, segment.owner, segment.name, segment.part, segment.object_id, data, kind, table.temporary
+        )  # fmt: skip
 
 
 def _object(
@@ -120,18 +126,20 @@ def tables(db: EmulatedDatabase) -> Rows:
             "TABLESPACE_NAME": table.segments[0].tablespace if placed else None,
             "CLUSTER_NAME": "C" if table.clustered else None, "IOT_TYPE": "IOT" if table.iot else None,
             "STATUS": "VALID", "LOGGING": None if table.partitioned else _FLAG[table.logging],
-            "PARTITIONED": _FLAG[table.partitioned], "TEMPORARY": "Y" if table.temporary else "N", "SECONDARY": "N",
+            "PARTITIONED": _FLAG[table.partitioned], "TEMPORARY": "Y" if table.temporary else "N",
+            "SECONDARY": "Y" if table.domain_index else "N",
             "NESTED": _FLAG[table.nested], "DEGREE": f"{table.degree:>10}", "READ_ONLY": _FLAG[table.read_only],
             "COMPRESSION": None if table.partitioned else "ENABLED" if table.compress_for else "DISABLED",
             "COMPRESS_FOR": table.compress_for or None, "SEGMENT_CREATED": "YES", "BUFFER_POOL": "DEFAULT",
             "DEPENDENCIES": "DISABLED", "ROW_MOVEMENT": "DISABLED",
         }  # fmt: skip
-        if table.overflow is not None:
-            yield {
-                "OWNER": table.owner, "TABLE_NAME": table.overflow.name, "TABLESPACE_NAME": table.overflow.tablespace,
-                "IOT_TYPE": "IOT_OVERFLOW", "IOT_NAME": table.name, "PARTITIONED": "NO", "TEMPORARY": "N",
-                "SECONDARY": "N", "NESTED": "NO", "LOGGING": "YES", "SEGMENT_CREATED": "YES",
-            }  # fmt: skip
+        for kind, segment in (("IOT_OVERFLOW", table.overflow), ("IOT_MAPPING", table.mapping)):
+            if segment is not None:
+                yield {
+                    "OWNER": table.owner, "TABLE_NAME": segment.name, "TABLESPACE_NAME": segment.tablespace,
+                    "IOT_TYPE": kind, "IOT_NAME": table.name, "PARTITIONED": "NO", "TEMPORARY": "N",
+                    "SECONDARY": "N", "NESTED": "NO", "LOGGING": "YES", "SEGMENT_CREATED": "YES",
+                }  # fmt: skip
 
 
 def columns(db: EmulatedDatabase) -> Rows:
@@ -179,6 +187,7 @@ def _partition(table: Table, segment: Segment, at: int) -> Row:
         "PARTITION_POSITION": at, "TABLESPACE_NAME": segment.tablespace, "LOGGING": _FLAG[table.logging],
         "COMPRESSION": "ENABLED" if segment.compress_for else "DISABLED", "COMPRESS_FOR": segment.compress_for or None,
         "SEGMENT_CREATED": _FLAG[segment.created], "READ_ONLY": "NO", "HIGH_VALUE": f"{at}00",
+        "INDEXING": "OFF" if segment.part in table.not_indexed else "ON",
     }  # fmt: skip
 
 
@@ -193,11 +202,14 @@ def indexes(db: EmulatedDatabase) -> Rows:
         yield {
             "OWNER": index.owner, "INDEX_NAME": index.name, "INDEX_TYPE": index.kind, "TABLE_OWNER": table.owner,
             "TABLE_NAME": table.name, "TABLE_TYPE": "TABLE", "UNIQUENESS": "UNIQUE" if index.unique else "NONUNIQUE",
-            "TABLESPACE_NAME": None if index.partitioned else index.segments[0].tablespace,
+            "TABLESPACE_NAME": None if index.partitioned or not index.segments else index.segments[0].tablespace,
+            "INDEXING": index.indexing, "DOMIDX_STATUS": "VALID" if index.kind == "DOMAIN" else None,
+            "DOMIDX_OPSTATUS": None if index.kind != "DOMAIN" else "FAILED" if index.failed else "VALID",
             "STATUS": "N/A" if index.partitioned else "UNUSABLE" if index.unusable else "VALID",
             "PARTITIONED": _FLAG[index.partitioned], "DEGREE": index.degree, "TEMPORARY": "N", "GENERATED": "N",
             "LOGGING": None if index.partitioned else "YES",
-            "SECONDARY": "N", "JOIN_INDEX": "NO", "VISIBILITY": "VISIBLE", "SEGMENT_CREATED": "YES",
+            "SECONDARY": "N", "JOIN_INDEX": "NO", "VISIBILITY": "VISIBLE",
+            "SEGMENT_CREATED": _FLAG[any(segment.created for segment in index.segments)],
             "FUNCIDX_STATUS": "ENABLED" if index.kind.startswith("FUNCTION") else None, "ORPHANED_ENTRIES": "NO",
         }  # fmt: skip
     for table in db.tables.values():
@@ -230,7 +242,8 @@ def index_subpartitions(db: EmulatedDatabase) -> Rows:
 def _index_partition(index: Index, segment: Segment, at: int) -> Row:
     return {
         "INDEX_OWNER": index.owner, "INDEX_NAME": index.name, "PARTITION_NAME": segment.part,
-        "PARTITION_POSITION": at, "TABLESPACE_NAME": segment.tablespace, "SEGMENT_CREATED": "YES", "LOGGING": "YES",
+        "PARTITION_POSITION": at, "TABLESPACE_NAME": segment.tablespace, "LOGGING": "YES",
+        "SEGMENT_CREATED": _FLAG[segment.created],
         "STATUS": "UNUSABLE" if segment.part in index.unusable else "USABLE", "COMPOSITE": "NO",
     }  # fmt: skip
 
@@ -314,6 +327,26 @@ def queue_tables(db: EmulatedDatabase) -> Rows:
             yield {"OWNER": table.owner, "QUEUE_TABLE": table.name, "TYPE": "OBJECT"}
 
 
+def archived_tables(db: EmulatedDatabase) -> Rows:
+    """DBA_FLASHBACK_ARCHIVE_TABLES."""
+    for table in db.tables.values():
+        if table.archive:
+            yield {
+                "TABLE_NAME": table.name, "OWNER_NAME": table.owner, "FLASHBACK_ARCHIVE_NAME": "FBA1",
+                "ARCHIVE_TABLE_NAME": table.archive, "STATUS": "ENABLED",
+            }  # fmt: skip
+
+
+def secondary_objects(db: EmulatedDatabase) -> Rows:
+    """DBA_SECONDARY_OBJECTS: what domain indexes keep their entries in."""
+    for table in db.tables.values():
+        if table.domain_index:
+            yield {
+                "INDEX_OWNER": table.owner, "INDEX_NAME": table.domain_index, "SECONDARY_OBJECT_OWNER": table.owner,
+                "SECONDARY_OBJECT_NAME": table.name, "SECONDARY_OBJDATA_TYPE": "FROM INDEXTYPE",
+            }  # fmt: skip
+
+
 def nothing(_: EmulatedDatabase) -> Rows:
     """Views of things that the model does not have."""
     return iter(())
@@ -340,6 +373,8 @@ DICTIONARY: dict[str, Callable[[EmulatedDatabase], Rows]] = {
     "DBA_PART_INDEXES": partitioned_indexes,
     "DBA_MVIEW_LOGS": mview_logs,
     "DBA_QUEUE_TABLES": queue_tables,
+    "DBA_FLASHBACK_ARCHIVE_TABLES": archived_tables,
+    "DBA_SECONDARY_OBJECTS": secondary_objects,
     "DBA_TS_QUOTAS": accounts.quotas,
     "DBA_USERS": accounts.users,
     "DBA_SYS_PRIVS": accounts.system_privileges,

@@ -243,11 +243,13 @@ def sessions(db: EmulatedDatabase, instance: int) -> Rows:
         blocker = session.blocked_by
         yield {
             "SID": session.session_id, "SERIAL#": session.serial, "USERNAME": session.user.name, "TYPE": "USER",
+            "SADDR": f"{session.session_id:08X}", "CON_ID": container_id(db),
+            "TADDR": f"{session.transaction:08X}" if session.transaction else None,
             "STATUS": "ACTIVE" if session.active else "INACTIVE", "MODULE": session.client.module or None,
             "ACTION": session.client.action or None, "CLIENT_IDENTIFIER": session.client.client_identifier or None,
             "PROGRAM": session.client.program, "MACHINE": session.client.machine, "OSUSER": session.client.os_user,
             "EVENT": session.event, "SECONDS_IN_WAIT": session.seconds_blocked(), "BLOCKING_SESSION": blocker,
-            "FINAL_BLOCKING_SESSION": blocker, "LOGON_TIME": STARTED, "CON_ID": container_id(db),
+            "FINAL_BLOCKING_SESSION": blocker, "LOGON_TIME": STARTED,
         }  # fmt: skip
 
 
@@ -271,6 +273,7 @@ def locked_objects(db: EmulatedDatabase, instance: int) -> Rows:
             if session.session_id in holders:
                 yield {
                     "OBJECT_ID": number, "SESSION_ID": session.session_id, "ORACLE_USERNAME": session.user.name,
+                    "XIDUSN": 1, "XIDSLOT": 1, "XIDSQN": session.transaction,
                     "LOCKED_MODE": 6 if holders[session.session_id] == "EXCLUSIVE" else 3, "CON_ID": container_id(db),
                 }  # fmt: skip
 
@@ -291,7 +294,12 @@ def transactions(db: EmulatedDatabase, instance: int) -> Rows:
     """V$TRANSACTION."""
     for session in _sessions(db, instance):
         if session.in_transaction():
-            yield {"STATUS": "ACTIVE", "SES_ADDR": f"{session.session_id:08X}", "USED_UBLK": 1, "USED_UREC": 1}
+            started = session.transaction_started
+            yield {
+                "STATUS": "ACTIVE", "SES_ADDR": f"{session.session_id:08X}", "ADDR": f"{session.transaction:08X}",
+                "XIDUSN": 1, "XIDSLOT": 1, "XIDSQN": session.transaction, "START_DATE": started,
+                "START_TIME": f"{started:%m/%d/%y %H:%M:%S}", "USED_UBLK": 1, "USED_UREC": 1,
+            }  # fmt: skip
 
 
 def archive_destinations(db: EmulatedDatabase, _: int) -> Rows:
