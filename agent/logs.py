@@ -25,19 +25,19 @@ class EventLog:
         self._logger = logging.getLogger(name)
 
     def debug(self, event: str, **fields: object) -> None:
-        """For whoever looks for a fault."""
+        """Details for finding a fault."""
         self._say(logging.DEBUG, event, fields)
 
     def info(self, event: str, **fields: object) -> None:
-        """As it should be."""
+        """Normal operation."""
         self._say(logging.INFO, event, fields)
 
     def warning(self, event: str, **fields: object) -> None:
-        """Somebody should know."""
+        """An operator should look at it."""
         self._say(logging.WARNING, event, fields)
 
     def error(self, event: str, **fields: object) -> None:
-        """Something was not done."""
+        """Work was not done."""
         self._say(logging.ERROR, event, fields)
 
     def exception(self, event: str, **fields: object) -> None:

@@ -1,4 +1,4 @@
-"""Copies as the journal tells of them: what they teach, and what was copied within a window or a day."""
+"""Copies read from the journal: what they teach about copy times, and how much a window or a day has copied."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Kind = tuple[str, str, str]  # route, tier it left, tier it came to
 
 @dataclass(frozen=True, slots=True)
 class CopyTimes:
-    """How many times as long as predicted each kind of move takes, as far as moves have taught it."""
+    """Ratio of measured to predicted time for each kind of move that has run often enough to learn it."""
 
     factors: tuple[CopyFactor, ...] = ()
 
@@ -38,7 +38,7 @@ class CopyTimes:
 
 
 def predicted_seconds(move: ProposedMove) -> float | None:
-    """How long its statements were predicted to take, what was learnt aside; None: stored before that was told."""
+    """Predicted time of its statements before any learned factor; None: stored before proposals had that figure."""
     if move.cost is None or move.cost.copying is None:
         return None
     return sum(move.cost.copying) + move.cost.around_seconds
@@ -90,7 +90,7 @@ def copies_of(sent: Iterable[SentRow]) -> list[Copy]:
 def stalled_seconds(move: ProposedMove, steps: Sequence[StepRow]) -> float | None:
     """The longest time in which its lock, or the wait for it, kept others out: that of a statement, by the journal.
 
-    None where it locks nobody out for longer than a moment, or nobody saw a statement of it end.
+    None where it blocks other sessions only for a moment, or the end of none of its statements was seen.
     """
     took = [(step.ended_at - step.intended_at).total_seconds() for step in steps if step.ended_at is not None]
     return max(took, default=None) if move.route.locked in {Locked.WRITES, Locked.ALL} else None
@@ -186,7 +186,7 @@ def _by_move(sent: Iterable[SentRow]) -> dict[int, list[SentRow]]:
 
 
 def _seconds(row: SentRow, within: Opening | None = None) -> float:
-    """How long the statement ran (within the window, if one is given). One that nobody saw end counts as none."""
+    """How long the statement ran, within the window if one is given; 0 where its end was not seen."""
     if row.ended_at is None:
         return 0.0
     start = row.intended_at if within is None else max(row.intended_at, within.start)

@@ -149,7 +149,7 @@ COMMANDS = {
         "looking.history", Group.LOOK_BACK, "List moves with their state, its time and reason, and what came of them."
     ),
     "outcomes": Listed(
-        "looking.history", Group.LOOK_BACK, "Show what was measured after the moves beside what was predicted."
+        "looking.history", Group.LOOK_BACK, "Compare what was measured after the moves with the prediction."
     ),
     "audit": Listed(
         "looking.history", Group.LOOK_BACK, "Check and list the chain of who decided and did what, when, from where."

@@ -37,7 +37,7 @@ def main() -> None:
 
 def _end_at_once(end: SystemExit) -> None:
     """Leave without the libraries' leave: Db2's would wait for an attempt to connect that Ctrl-C has given up."""
-    with suppress(OSError):  # nobody reads any more
+    with suppress(OSError):  # the reader of the pipe has gone
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(end.code if isinstance(end.code, int) else ExitCode.INTERRUPTED)

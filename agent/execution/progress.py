@@ -1,4 +1,4 @@
-"""What runs now and how far it is: kept in memory for the metrics, and in the ledger for other processes."""
+"""The running move and its progress: kept in memory for the metrics, and in the ledger for other processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent.ledger import MoveRow
 from connectors.model import Progress
 
 NOTE_EVERY_SECONDS = 1.0
-FORGET_AFTER_SECONDS = 30.0  # nobody writes it any more: the daemon died
+FORGET_AFTER_SECONDS = 30.0  # older than this, the daemon that wrote it has died
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,15 +23,15 @@ class RunningMove:
     to_space: str
     started_at: datetime  # of this attempt
     at: datetime  # when this was true
-    sentence: str  # "" where the engine does not tell
+    sentence: str  # "" where the engine reports none
     total_bytes: int
-    done_bytes: int | None  # None: the engine does not tell
+    done_bytes: int | None  # None: the engine does not report it
     done_before: int  # bytes done when this attempt was first looked at: it may go on with what was held
-    share: float | None = None  # of its predicted time that its phases have taken; None: the engine tells bytes alone
+    share: float | None = None  # of its predicted time that its phases have taken; None: the engine reports bytes only
 
     @property
     def ratio(self) -> float | None:
-        """Share that is done: of its time where the engine tells phases, else of its bytes."""
+        """Share that is done: of its time where the engine reports phases, else of its bytes."""
         if self.share is not None:
             return self.share
         return None if self.done_bytes is None or not self.total_bytes else self.done_bytes / self.total_bytes
@@ -55,13 +55,13 @@ def update_running_move(
 
     Args:
         row: the move.
-        progress: what the engine tells of it, None: nothing.
+        progress: what the engine reports, None: nothing.
         now: the instant.
         before: what was known of the same attempt a moment ago, None: this is the first look.
     """
     done = None if progress is None else progress.done_bytes
     if done is None and before is not None:
-        done = before.done_bytes  # between two statements nobody can tell
+        done = before.done_bytes  # between two statements the engine reports nothing; the last figure still holds
     return RunningMove(
         move=row.id,
         proposal=row.proposal_id,
@@ -78,7 +78,7 @@ def update_running_move(
 
 
 def _share(row: MoveRow, progress: Progress | None) -> float | None:
-    """Share of the predicted time of all transfers, each as far as its phase is; None where one of both is not told."""
+    """Share of the predicted time that the finished parts of all phases took; None without phases or prediction."""
     parts = None if row.move.cost is None else row.move.cost.copying
     if progress is None or not parts or len(parts) != len(progress.done_ratios) or not sum(parts) > 0:
         return None
@@ -94,7 +94,7 @@ def progress_document(running: RunningMove | None) -> dict[str, Any]:
 
 
 def progress_from_document(document: dict[str, Any], now: datetime) -> RunningMove | None:
-    """Inverse of ``progress_document``; None where nothing runs or nobody has written it for long."""
+    """Inverse of ``progress_document``; None where nothing runs or the document is too old."""
     if not document:
         return None
     times = {name: datetime.fromisoformat(document[name]) for name in ("started_at", "at")}

@@ -79,7 +79,7 @@ def after_interruption(state: MoveState, inspection: Inspection | None) -> Trans
 
     Args:
         state: an unfinished one.
-        inspection: what the catalog shows; None for PRECHECK, of which no statement was sent.
+        inspection: what the catalog shows; None for PRECHECK: no statement was sent yet.
     """
     if inspection is None:
         return Transition(state=MoveState.APPROVED, reason="interrupted before its first statement")

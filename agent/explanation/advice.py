@@ -1,4 +1,4 @@
-"""Advice beside moves, kept in the ledger with the last plan for everybody who looks later."""
+"""Advice other than moves, stored in the ledger with the last plan."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from policies.model.plan import Advice
 
 
 def advice_on(planning: Planning) -> tuple[Advice, ...]:
-    """What is worth saying beside the moves of a planning."""
+    """The advice that comes with a planning, other than its moves."""
     return advice_of(planning.situation, planning.plan, planning.settings)
 
 

@@ -20,7 +20,7 @@ NAMED = 3  # units that a sentence names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """Two open proposals of which the one carried out second would be skipped in part or whole."""
+    """Two open proposals that exclude each other: the second to run would be skipped in part or whole."""
 
     numbers: tuple[int, int]  # the lower one first
     why: str  # without a full stop

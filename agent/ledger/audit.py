@@ -1,8 +1,8 @@
 """The audit chain: every row carries the hash of the row before, so a changed, removed or inserted one shows.
 
 ``hash = SHA-256(canonical JSON of [id, at, actor, event, subject, facts, previous])``. The head of the chain is kept in
-a table of its own, so that cutting off the tail shows as well. Whoever may write the whole file can write a whole new
-chain: note the head's hash (``AuditReport.head``) elsewhere where that matters.
+a table of its own, so that cutting off the tail shows as well. A user who may write the file can replace the
+whole chain: where that matters, keep the head's hash (``AuditReport.head``) elsewhere.
 
 The chain records decisions and acts: proposals, approvals, moves, steps, outcomes, pins. Samples and caches are not in
 it. The chain is never pruned; a row takes about 0.5 kB.
@@ -36,7 +36,7 @@ def subject_of(kind: str, number: int) -> str:
 
 
 class AuditChain:
-    """Appends to the chain within somebody's transaction, reads it, verifies it."""
+    """Appends to the chain within the caller's transaction, reads it, verifies it."""
 
     def __init__(self, database: Database, clock: Clock, actor: str) -> None:
         self._database = database

@@ -29,7 +29,7 @@ class LedgerMissing(LedgerError):
 
 
 class LedgerReadOnly(LedgerError):
-    """The file or its folder cannot be written; the journal has to be, and SQLite keeps two files beside it."""
+    """The file or its folder cannot be written; the journal has to be, and SQLite keeps two files next to it."""
 
 
 class LedgerTooNew(LedgerError):

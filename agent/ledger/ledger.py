@@ -67,7 +67,7 @@ class Ledger:
         """Open the file, create it and its folder where missing, and migrate its tables where they are old.
 
         Args:
-            path: the file; SQLite keeps ``-wal`` and ``-shm`` beside it while it is open.
+            path: the file; SQLite keeps ``-wal`` and ``-shm`` next to it while it is open.
             clock: tells every time that is stored.
             actor: which process this is, in the audit chain; by default user, host and process number.
             create: make a new ledger where there is none.

@@ -316,8 +316,8 @@ def _tidies_up(row: MoveRow, sql: str) -> bool:
 
 def _statements(route: Route) -> set[str]:
     whole = {sql for step in (*route.steps, *route.undo_steps, *route.tidy_steps) for sql in step.statements}
-    beside = {sql for step in route.steps for sql in (step.undo_sql, step.pause_sql, step.resume_sql)}
-    return whole | beside - {""}
+    around = {sql for step in route.steps for sql in (step.undo_sql, step.pause_sql, step.resume_sql)}
+    return whole | around - {""}
 
 
 def _note_arrival(connection: Connection, row: MoveRow, now: datetime) -> None:

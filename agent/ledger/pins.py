@@ -30,7 +30,7 @@ class Pins:
 
         Raises:
             Refused: it would end in the past.
-            ValueError: no pattern or nobody is named.
+            ValueError: the pattern or the person is empty.
         """
         now = self._clock.now()
         if not pattern.strip() or not who.strip():

@@ -110,6 +110,6 @@ def _known(connection: Connection, digests: Iterable[str]) -> set[str]:
 
 
 def _digest(array: NDArray[Any]) -> str:
-    told = hashlib.sha256(f"{array.dtype.str} {array.shape}".encode())
-    told.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
-    return told.hexdigest()
+    digest = hashlib.sha256(f"{array.dtype.str} {array.shape}".encode())
+    digest.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
+    return digest.hexdigest()

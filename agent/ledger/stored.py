@@ -147,7 +147,7 @@ def _verify(row: Row[Any]) -> Proposal:
     """The proposal in a row; its columns only serve queries, the text is what counts."""
     if hashlib.sha256(row.body.encode()).hexdigest() != row.digest:
         raise ProposalTampered(
-            f"proposal {row.id} no longer has its digest {row.digest[:DIGEST_SHOWN]}: somebody changed its text",
+            f"proposal {row.id} no longer has its digest {row.digest[:DIGEST_SHOWN]}: its text was changed",
             advice="Restore the ledger from a backup; hotplace audit verify says what else was changed.",
         )
     return _parse(row.body)

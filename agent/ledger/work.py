@@ -1,6 +1,6 @@
 """What each database did between two samples: the rates that outcomes compare, interval by interval, for a week.
 
-Apart from the history of units, whose rows are folded: before and after a move are told by the interval.
+Stored apart from the history of units: those rows are folded into coarser ones, but an outcome needs exact intervals.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What came of a proposal: how long sessions waited per transaction before and after, beside what was predicted."""
+"""The outcome of a proposal: read wait per transaction before and after, compared with the prediction."""
 
 from __future__ import annotations
 

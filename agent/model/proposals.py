@@ -45,12 +45,12 @@ class ProposedMove:
     payback_seconds: float | None  # None: no gain of its own
     sentence: str
     undoes: int | None = None  # number of the move that this one takes back
-    cost: RouteCost | None = None  # beside copying; None: stored before it was reckoned, or an undo
+    cost: RouteCost | None = None  # without the copy itself; None: an undo, or stored before it was estimated
     group: int | None = None  # begun together or not at all, see agent.ledger.grouping; None: by reason
 
     @property
     def stall_seconds(self) -> float | None:
-        """How long those whom its lock keeps out are said to stand still; None: stored before routes told."""
+        """How long its lock is expected to block other sessions; None: stored before routes had that figure."""
         match self.route.locked:
             case None:
                 return None
@@ -154,7 +154,7 @@ class Proposal:
     saved_ratio_high: float | None = None
     relief_per_hour: float | None = None  # that what stays behind may be spared in shorter queues
     purpose: str = BALANCE  # the question that it answers, see agent.model.purposes
-    asked_by: str = ""  # who asked for it by a command; "": the agent made it by itself
+    asked_by: str = ""  # who requested it by a command; "": the agent made it
     forecast: WorkForecast | None = None  # of all moves; None: stored before there was one, or not planned for gain
 
     @property

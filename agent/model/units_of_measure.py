@@ -110,7 +110,7 @@ def format_when(at: datetime, zone: tzinfo | None = None) -> str:
     """An instant with its zone, to the second: ``2026-03-01 14:05:09 CET``. Without a zone, in that of this machine.
 
     Raises:
-        ValueError: the instant has no zone, so nobody can say when it is.
+        ValueError: the instant has no zone and is therefore ambiguous.
     """
     if at.tzinfo is None:
         raise ValueError(f"{at.isoformat()} has no time zone")

@@ -118,11 +118,11 @@ def _answer(
 
 
 def _without_room(bundle: Bundle, space: Space, head_room_ratio: float) -> NoRoute | None:
-    """Why the other containers cannot take it in, or nobody knows whether; None where they can."""
+    """Why the other containers cannot take it, or that their room is unknown; None where they can."""
     need, what = bundle.size_bytes, bundle.key
     room = room_bytes(without(space, bundle.container), head_room_ratio)
     if room is None:
-        return NoRoute(code=ROOM_UNKNOWN, sentence=f"{what}: nobody can tell how much room the other containers have")
+        return NoRoute(code=ROOM_UNKNOWN, sentence=f"{what}: the free room of the other containers is unknown")
     if need <= room:
         return None
     left = format_bytes(max(room, 0))

@@ -13,7 +13,7 @@ from connectors.model import Catalog
 
 
 def asked_for(ledger: Ledger, database: str) -> frozenset[str]:
-    """Purposes of the proposals that somebody asked for by a command and nobody has decided."""
+    """Purposes of the undecided proposals that were requested by a command."""
     return frozenset(row.proposal.purpose for row in _waiting(ledger, database) if row.proposal.asked_by)
 
 
@@ -65,7 +65,10 @@ def _reason_it_left(move: ProposedMove, home_of: Mapping[str, str], catalog: Cat
 
 
 def _lost_container(move: ProposedMove, catalog: Catalog) -> str | None:
-    """Of one that leaves; one that is put back has yet to be made, and where none is seen nobody can tell."""
+    """Why a container that should leave is missing.
+
+    None for one that is put back (it does not exist yet), and where the engine shows no containers.
+    """
     name = move.route.bundle.container
     containers = next((space.containers for space in catalog.spaces if space.name == move.from_space), None)
     if containers is None:

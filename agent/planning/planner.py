@@ -1,9 +1,9 @@
-"""From a picture to a proposal: asks the policies what is worth moving and the connector how.
+"""From a picture to a proposal: the policies say what is worth moving, the connector how.
 
-Reads only. The loop exists because four answers come late: an engine may have no route for a bundle, exact sizes may
-differ from the cheap ones that ranking uses, a route may take room beyond its copy, and it may cost much beside its
-copying. Each time the plan is made again with what was learnt, so that the plan that comes of it fits by exact sizes,
-with the growth that is expected until its moves are made and all room that they take on the way.
+Reads only. Planning is a loop because four facts are known only for the moves of a plan: the engine may have no route
+for a bundle, exact sizes may differ from the cheap ones that ranking uses, a route may need room beyond its copy, and
+it may cost much more than its copying. Each of them leads to a new plan with that fact known. The final plan fits by
+exact sizes, with the growth expected until its moves run and all the room that they need in transit.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from policies.placement.transit import expected_bytes, without_room
 from policies.sizing.forecast import forecast_plan
 
 _N = TypeVar("_N", int, float)
-ROUNDS = 40  # of asking again, each for all moves of a plan; one that still has no way then does nothing
-WEIGHED_RATIO = 0.05  # of what copying costs: a route that costs less beside it is told, and the plan not made again
+ROUNDS = 40  # of planning; a plan with moves that have no route after that moves nothing
+WEIGHED_RATIO = 0.05  # of the cost of copying: a smaller extra cost of the route is reported, without planning again
 SURPRISING_RATIO = 0.25  # of the time that a copy was planned with: a route that takes longer by more is weighed
 REWEIGHED = 3  # plans made again for what routes cost, at most: each brings in others, of lower gain
 
@@ -53,7 +53,7 @@ class Planning:
     settings: PolicySettings
     plan: Plan
     routes: tuple[Route, ...]  # one per move of the plan
-    costs: tuple[RouteCost, ...]  # of each, beside copying
+    costs: tuple[RouteCost, ...]  # of each route, without the copying itself
     made_at: datetime
     pins: tuple[PinRule, ...] = ()  # that the plan obeyed, the last that matches a unit wins
     plain: bool = True  # made in the default mode without a time limit, so situation and settings alone say it all
@@ -88,7 +88,7 @@ def make_planning(
         now: the instant.
         mode: of the balancer, default ``Hsm()``.
         time_limit_seconds: the copies of the plan take no longer.
-        trace: rank by this in place of the heat; however short it is, somebody has chosen it.
+        trace: rank by this in place of the heat; it was chosen by hand, so no minimum length applies.
         as_it_looks: take what was seen for sure, however little it is: not to be proposed.
 
     Raises:

@@ -1,6 +1,6 @@
-"""How the engine would carry out each move of a plan, and which have no way, so that the plan is made again without.
+"""The route of each move of a plan; moves without a route are reported, and the plan is made again without them.
 
-Moves that one statement can do at once become one; others that write the same thing anew take turns.
+Moves that one statement can do together become one; other moves that rewrite the same object take turns.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from policies.placement.combining import combine_moves
 
 @dataclass(frozen=True, slots=True)
 class RouteRefusals:
-    """Moves that have no way, and why: bundles by their leading unit, wholes by their name."""
+    """Moves without a route, and why: bundles by their leading unit, wholes by their name."""
 
     bundles: dict[str, str] = field(default_factory=dict)
     wholes: dict[str, str] = field(default_factory=dict)
 
     def add(self, move: PlannedMove, why: str) -> None:
-        """Note why a move has none."""
+        """Record why a move has no route."""
         (self.wholes if move.wide else self.bundles)[move.wide or move.key] = why
 
     def learnt(self, situation: Situation) -> Situation:
-        """The situation with what was learnt of ways that there are not."""
+        """The situation with these refusals known to the solver."""
         return replace(
             situation,
             no_route={**situation.no_route, **self.bundles},
@@ -48,7 +48,7 @@ class Routed:
 
 @dataclass(slots=True)
 class _Desk:
-    """Asks the connector, the same thing once."""
+    """Asks the connector for routes, and never twice for the same bundle and target."""
 
     units: UnitTable
     connector: Connector
@@ -63,7 +63,7 @@ class _Desk:
         return answer if isinstance(answer, NoRoute) else answer[0]
 
     def route_after(self, move: PlannedMove, before: Route) -> Route | None:
-        """The kindest route of a move that comes behind another which writes the same thing anew; None: it waits."""
+        """The kindest route of a move that follows another which rewrites the same object; None: it has to wait."""
         if not isinstance(self.connector, FollowsOn):
             return None
         answer = self.connector.routes_after(bundle_of(self.units, move), move.to_space, before)
@@ -111,13 +111,13 @@ def _join_moves(
 
 
 def _take_turns(plan: Plan, routes: list[Route], refused: RouteRefusals, desk: _Desk) -> None:
-    """Refuse what has to wait for another move of the plan.
+    """Refuse moves that have to wait for another move of the plan.
 
-    Not what one part of the same thing has given way for: else that part would stay, and so would both, plan after
-    plan. It follows in the same plan where the engine can foresee its statements.
+    One exception: a move for which a part of the same object made room follows in this plan, where the engine can
+    foresee its statements. Refusing it would also cancel the move that makes room, in this plan and in every later one.
     """
     rewritten: set[str] = set()
-    gave_way: dict[str, Route] = {}  # by what is written anew; at most one other move follows each
+    gave_way: dict[str, Route] = {}  # by the rewritten object; at most one other move follows each
     wholes = {move.wide for move in plan.moves} - {""}
     for at, (move, route) in enumerate(zip(plan.moves, routes, strict=True)):
         first = gave_way.pop(route.rewrites, None) if route.rewrites in rewritten else None
@@ -125,9 +125,13 @@ def _take_turns(plan: Plan, routes: list[Route], refused: RouteRefusals, desk: _
         if following is not None:
             routes[at] = following
         elif route.rewrites in rewritten:
-            refused.add(move, f"another move of this plan writes {route.rewrites} anew; its turn comes after that")
+            refused.add(
+                move, f"another move of this plan rewrites {route.rewrites}; this one can follow in a later plan"
+            )
         elif route.joins in wholes:
-            refused.add(move, f"{route.joins}, where it would go, moves in this plan; its turn comes after that")
+            refused.add(
+                move, f"{route.joins}, where it would go, moves in this plan; this one can follow in a later plan"
+            )
         if move.reason is MoveReason.MAKE_ROOM and route.rewrites not in rewritten:
             gave_way[route.rewrites] = route
         rewritten |= {route.rewrites} - {""}

@@ -1,7 +1,7 @@
-"""Back to where it was: an undo is a proposal like any other, with a digest, an expiry and an approval of its own.
+"""Undo: a proposal like any other, with its own digest, expiry and approval.
 
-Statements are asked of the engine anew, because since the move the unit may have a new physical id. What came goes back
-first, then what gave way for it, which so finds its room again.
+The connector builds the statements again, because the move may have given the unit a new physical id. Units that came
+go back first, then the units that made room for them: only then is their old room free.
 """
 
 from __future__ import annotations

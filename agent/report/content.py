@@ -118,7 +118,7 @@ class Report:
     pins: tuple[PinRow, ...]
     closed: tuple[ClosedSpaceRow, ...]
     audit: AuditReport
-    advice: tuple[Mapping[str, Any], ...] = ()  # beside moves, of the last plan
+    advice: tuple[Mapping[str, Any], ...] = ()  # other than moves, of the last plan
 
     @property
     def moves(self) -> list[MoveRecord]:
@@ -206,7 +206,7 @@ def report_of(ledger: Ledger, database: str, since: datetime, until: datetime) -
 def _chosen(
     ledger: Ledger, database: str, since: datetime, until: datetime, decisions: Sequence[AuditRow]
 ) -> list[ProposalRow]:
-    """Proposals that were made in the period, or about which somebody decided in it, the oldest first."""
+    """Proposals that were made in the period, or decided in it, the oldest first."""
     made = {row.id: row for row in ledger.proposals.each(database=database, since=since, until=until)}
     decided = {int(each.subject.rpartition(" ")[2]) for each in decisions if each.subject.startswith("proposal ")}
     older = (ledger.proposals.row(number) for number in sorted(decided - made.keys()))

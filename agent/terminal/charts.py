@@ -1,7 +1,7 @@
 """A curve drawn for people: in a terminal with plain characters, and as an SVG file. Neither needs colour.
 
-Both show the fastest tier's size from nothing to everything against the wait saved per hour, what whole objects reach
-beside the upper curve, and the marks (knee, present size). The SVG also shades how far off that may be.
+Both plot the wait saved per hour over the size of the fastest tier, from nothing to everything: the bound, what whole
+objects reach, and the marks (knee, present size). The SVG also shades how far off that may be.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from agent.terminal.columns import GAP, Column
 __all__ = ["Console", "Text", "align_rows", "build_table", "cell_len", "console"]
 
 NARROWEST = 12  # cells of a column of text that can still be read: a date, or a time with its zone
-INDENT = 2  # of all but the first line of a row that is told as a paragraph
+INDENT = 2  # of all but the first line of a row that is shown as a paragraph
 
 
 class _Console(Console):

@@ -19,7 +19,7 @@ from connectors.model import Route
 from connectors.move_effects import Locked
 from policies.model.plan import MoveReason, missed_wait_ratio
 
-_COSTS = "log_seconds", "blocked_seconds", "follow_up_seconds"  # beside copying
+_COSTS = "log_seconds", "blocked_seconds", "follow_up_seconds"  # in addition to copying
 MOVE_COLUMNS = (
     Column("#", number=True), Column("unit"), Column("from"), Column("to"), Column("size", number=True),
     Column("saves/h", number=True), Column("copy", number=True), Column("payback", number=True), Column("meanwhile"),
@@ -58,10 +58,10 @@ def state_text(state: MoveState) -> str:
 
 
 def print_value(out: Output, proposal: Proposal) -> None:
-    """What the proposal is expected to bring; beside the best possible and the ceiling if it was planned for gain."""
+    """The expected gain of the proposal; with the best possible and the ceiling if it was planned for gain."""
     size, forecast = proposal.bytes_moved, forecast_facts(proposal.forecast)
     moves = ("moves", f"{len(proposal.moves)}, {format_bytes(size)} ({exact_bytes(size)})")
-    if not proposal.wait_per_hour and not proposal.bound_per_hour:  # an undo compares nothing, or nobody waits
+    if not proposal.wait_per_hour and not proposal.bound_per_hour:  # an undo has no comparison; or no session waits
         out.facts([moves, saving(proposal), *forecast])
         return
     out.facts(
@@ -110,7 +110,7 @@ def _share(proposal: Proposal) -> list[tuple[str, str]]:
 
 
 def _relief(proposal: Proposal) -> list[tuple[str, str]]:
-    """What queues may do beside the moves; no line where they do nothing."""
+    """The effect of shorter or longer queues on units that stay; no line where it is negligible."""
     seconds = proposal.relief_per_hour or 0.0
     if abs(seconds) < 1.0:
         return []
@@ -120,7 +120,7 @@ def _relief(proposal: Proposal) -> list[tuple[str, str]]:
 
 
 def _ceiling(ratio: float | None) -> str:
-    """Amdahl's word on it."""
+    """The ceiling by Amdahl's law."""
     if ratio is None:
         return "not known: the engine does not tell how long sessions execute"
     return f"{format_ratio(ratio)} of session time is foreground I/O; nothing gains more"
@@ -134,22 +134,22 @@ def print_moves(out: Output, moves: Sequence[ProposedMove]) -> None:
         out.line(f"   locks: {move.route.locks}")
         if move.stall_seconds:
             out.line(f"   stall: {_stall(move)}")
-        for line in (*_beside_copying(move), *_if_interrupted(move.route)):
+        for line in (*_extra_costs(move), *_if_interrupted(move.route)):
             out.line(f"   {line}")
         for note in move.route.notes:
             out.line(f"   note: {note}")
 
 
-def _beside_copying(move: ProposedMove) -> list[str]:
-    """Log and follow-up work of a move, and what all of it is reckoned to cost its sessions."""
+def _extra_costs(move: ProposedMove) -> list[str]:
+    """Log and follow-up work of a move, and their estimated cost to sessions."""
     route, cost = move.route, move.cost
     lines = [f"log: about {format_bytes(route.log_bytes)} ({route.log_volume})"]
     for work in route.follow_up:
-        took = "nobody can say how long" if work.seconds is None else f"about {format_seconds(work.seconds)}"
+        took = "duration unknown" if work.seconds is None else f"about {format_seconds(work.seconds)}"
         lines.append(f"afterwards: {work.what} ({took})")
     if cost is not None and cost.seconds > 0:
         lines.append(
-            f"beside copying it costs sessions about {format_seconds(cost.seconds)}: "
+            f"in addition to copying it costs sessions about {format_seconds(cost.seconds)}: "
             f"{format_seconds(cost.log_seconds)} of log, {format_seconds(cost.blocked_seconds)} of locks, "
             f"{format_seconds(cost.follow_up_seconds)} afterwards (estimated)"
         )

@@ -54,7 +54,7 @@ class Halfway:
 
 
 class GroupWatch:
-    """Looks for groups of one database that ended halfway; the ledger remembers which were told."""
+    """Looks for groups of one database that ended halfway; the ledger remembers which were reported."""
 
     def __init__(self, database: DatabaseConfig, ledger: Ledger, clock: Clock, level: Level, *, asked_by: str) -> None:
         """Wire it up.
@@ -63,7 +63,7 @@ class GroupWatch:
             database: its configuration.
             ledger: the durable record.
             clock: time.
-            level: how far the agent goes; one that only observes proposes no way back, and says how to ask for it.
+            level: how far the agent goes; one that only observes proposes no undo, and says how to request it.
             asked_by: who gave the command that this is part of; "": the agent itself.
         """
         self._database = database
@@ -73,20 +73,20 @@ class GroupWatch:
         self._asked_by = asked_by
 
     def look(self, connector: Connector) -> int:
-        """Tell of what has ended halfway since the last look, and propose the way back; how many there are now.
+        """Report groups that ended halfway since the last look, and propose their undo; returns how many there are now.
 
         Raises:
-            ConnectorError: the engine was asked for a way back and did not answer; it is asked again at the next look.
+            ConnectorError: the engine did not answer while the undo was planned; the next look retries.
         """
         name = self._database.name
         known = left_worse_of(self._ledger, name)
         found = halfway(self._ledger, name)
-        now = {each.name: known.get(each.name) or self._told(each, connector) for each in found}
+        now = {each.name: known.get(each.name) or self._report(each, connector) for each in found}
         if now != known:
             self._ledger.state.save_document(name, LEFT_WORSE, now)
         return len(now)
 
-    def _told(self, group: Halfway, connector: Connector) -> str:
+    def _report(self, group: Halfway, connector: Connector) -> str:
         sentence = f"{group.sentence} {self._way_back(group, connector)}"
         subject = f"proposal {group.proposal_id}"
         self._ledger.audit.record(
@@ -114,14 +114,14 @@ class GroupWatch:
 
 
 def halfway(ledger: Ledger, database: str) -> list[Halfway]:
-    """The groups that ended halfway and of which something is still to be judged, in order of execution."""
+    """The groups that ended halfway and still have moves without a verdict, in order of execution."""
     rows = ledger.moves.rows(database=database, states=UNJUDGED)
     numbers = sorted({row.proposal_id for row in rows})
     return [each for number in numbers for each in _halfway(ledger.moves.rows(proposal_id=number))]
 
 
 def left_worse_of(ledger: Ledger, database: str) -> dict[str, str]:
-    """What is wrong with each group that ended halfway, as it was told."""
+    """The reported sentence about each group that ended halfway."""
     stored = ledger.state.load_document(database, LEFT_WORSE)
     return {} if stored is None else dict(stored[1])
 

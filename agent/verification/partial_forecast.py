@@ -31,14 +31,14 @@ def forecast_of_moves(
         The proposal's own forecast where all of them were; one that says why not where the plan is not kept; None where
         the proposal has none.
     """
-    told = proposal.forecast
-    if told is None or told.why_not or len(done) == len(proposal.moves):
-        return told
+    whole = proposal.forecast
+    if whole is None or whole.why_not or len(done) == len(proposal.moves):
+        return whole
     stored = ledger.state.load_arrays(proposal.database, decision_of_proposal(number))
     if stored is None:
-        return _unknown(told, f"{len(done)} of {len(proposal.moves)} moves ran, and their plan is not kept")
+        return _unknown(whole, f"{len(done)} of {len(proposal.moves)} moves ran, and their plan is not kept")
     situation, settings = decision_from_arrays(stored[1])
-    return WorkForecast.of(forecast(situation, settings, _tiers(situation, done)), told.work, settings.certainty)
+    return WorkForecast.of(forecast(situation, settings, _tiers(situation, done)), whole.work, settings.certainty)
 
 
 def _tiers(situation: Situation, done: Sequence[ProposedMove]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -51,8 +51,8 @@ def _tiers(situation: Situation, done: Sequence[ProposedMove]) -> np.ndarray[tup
     return tier
 
 
-def _unknown(told: WorkForecast, why_not: str) -> WorkForecast:
+def _unknown(whole: WorkForecast, why_not: str) -> WorkForecast:
     return replace(
-        told, per_second=None, per_second_low=None, per_second_high=None, latency=None, latency_low=None,
+        whole, per_second=None, per_second_low=None, per_second_high=None, latency=None, latency_low=None,
         latency_high=None, read_wait=None, why_not=why_not,
     )  # fmt: skip

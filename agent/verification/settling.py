@@ -1,4 +1,4 @@
-"""From placed to kept: what settles is measured beside its prediction, and what hurt is proposed to be taken back.
+"""From placed to kept: settled moves are measured against their prediction; for moves that hurt, an undo is proposed.
 
 The agent may die between any two lines: an outcome is written down once for each move, and a move leaves SETTLING
 last, so that the next agent goes on where this one ended.
@@ -28,7 +28,7 @@ from policies.model.plan import MoveReason
 
 MEASURED_OVER_SETTLE = 1.0  # the outcome is measured for as long as the settle time lasted
 SEEN_OVER_SETTLE = 0.5  # of the settle time must have been sampled: agents stop, and databases are down
-ASKED_FOR = frozenset({UNDO, CONTAINER, MoveReason.PIN, MoveReason.DRAIN})  # taken back only if somebody says so
+ASKED_FOR = frozenset({UNDO, CONTAINER, MoveReason.PIN, MoveReason.DRAIN})  # undone only on request
 
 
 class Settling:
@@ -41,8 +41,8 @@ class Settling:
             database: its configuration.
             ledger: the durable record.
             clock: time.
-            level: how far the agent goes by itself; one that only observes proposes no undo.
-            asked_by: who gave the command that this is part of; "": nobody.
+            level: how far the agent goes unattended; one that only observes proposes no undo.
+            asked_by: who gave the command that this is part of; "": no command.
         """
         self._database = database
         self._ledger = ledger

@@ -1,4 +1,4 @@
-"""Did it help? Foreground read wait per transaction before and after, beside what was predicted.
+"""Did it help? Foreground read wait per transaction before and after, compared with the prediction.
 
 Per transaction, because a database that waits less does more work in the same hour. A plain before-and-after: it says
 so, and says nothing where too little was measured.

@@ -31,7 +31,8 @@ QUEUES_MEAN = (
     "between: with queues as long as they are, and if no more work came however short they got"
 )
 QUEUES_UNKNOWN = (
-    "savings are at today's latencies: nobody counts sessions here, so what shorter queues add has only an upper end"
+    "savings are at today's latencies: sessions are not counted here, "
+    "so for the gain from shorter queues only an upper bound is known"
 )
 
 
@@ -95,7 +96,7 @@ class SizingAnswer:
         return above * max(1.0, self.wear(point) or 0.0) + below + served
 
     def wear(self, point: Point) -> float | None:
-        """What is written to the fastest tier in a day over what it endures at that size; None: nobody said."""
+        """Bytes written to the fastest tier a day over what that size endures; None: no endurance is configured."""
         written = point.writes * self.block_bytes * DAY
         return wear_ratio(written, point.size_bytes, self.sizing.present.size_bytes, self.prices[0])
 
@@ -221,7 +222,7 @@ def _without_buying(answer: SizingAnswer) -> dict[str, Any]:
 
 
 def point_document(answer: SizingAnswer, point: Point) -> dict[str, Any]:
-    """One point as JSON values; None for what nobody said the price of."""
+    """One point as JSON values; None where no price is configured."""
     z = answer.sizing
     return {
         "bytes": point.size_bytes,

@@ -135,7 +135,7 @@ def test_wrong_digest(site: Site) -> None:
 def test_nobody_to_ask(site: Site) -> None:
     """Without a terminal an approval needs --yes or --digest; typed input is no answer."""
     number, digest = site.propose()
-    refused(site.run("approve", str(number), typed="y\n"), 6, "nobody is there", digest[:12])
+    refused(site.run("approve", str(number), typed="y\n"), 6, "there is no terminal", digest[:12])
     assert site.good("approve", str(number), "--yes", "--json").document["digest"] == digest
 
 

@@ -230,7 +230,7 @@ def test_a_proposal_is_explained_when_its_situation_is_gone(site: Site, monkeypa
     site.write()
     assert site.good("explain", "shop.orders", *ended).document == then
     assert site.good("explain", "shop.measurements_2024q3", *ended).document == beside
-    assert f"as proposal {number} told it" in site.good("explain", "shop.orders", *ended[:2]).out
+    assert f"as stored with proposal {number}" in site.good("explain", "shop.orders", *ended[:2]).out
     assert site.run("explain", "shop.history", *ended).code == 7
 
 

@@ -46,7 +46,7 @@ def test_the_report_tells_the_whole_story(site: Site) -> None:
     site.good("run", "--once")
     done = site.good("report", "--html", str(site.folder / "r.html"), "--markdown", str(site.folder / "r.md"))
     assert f"proposal.approved of proposal {number} by " in done.out
-    assert "beside moves, by the last plan" in done.out
+    assert "advice other than moves, from the last plan" in done.out
     document = site.good("report", "--json").document
     assert document["audit"]["ok"] is True
     (log,) = [each for each in document["advice"] if each["subject"] == "log"]

@@ -116,11 +116,11 @@ def _confirm(session: Session, row: ProposalRow, conflicts: Sequence[Conflict]) 
     """Show what would be approved and ask.
 
     Raises:
-        CommandError: nobody can be asked, or the answer was no.
+        CommandError: there is no terminal to ask on, or the answer was no.
     """
     if not interactive() or session.out.as_json:
         raise CommandError(
-            f"proposal {row.id} was not approved: nobody is there to be asked",
+            f"proposal {row.id} was not approved: there is no terminal to ask for confirmation",
             code=ExitCode.REFUSED,
             advice=f"Look at it with `hotplace show {row.id}`, then give --digest {short_digest(row.digest)} or --yes.",
         )

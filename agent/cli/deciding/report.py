@@ -71,7 +71,7 @@ def _print(out: Output, found: Report) -> None:
     for proposal in found.proposals:
         _print_proposal(out, proposal)
     if found.advice:
-        out.heading("beside moves, by the last plan")
+        out.heading("advice other than moves, from the last plan")
     for each in found.advice:
         out.line(f"{each['code']}: {each['sentence']}")
 

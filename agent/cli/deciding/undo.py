@@ -62,5 +62,5 @@ def _rows(session: Session, numbers: list[int], proposal: int | None) -> list[Mo
         )
     if proposal is None:
         return [session.ledger.moves.row(number) for number in dict.fromkeys(numbers)]
-    session.ledger.proposals.row(proposal)  # so that a wrong number is told
+    session.ledger.proposals.row(proposal)  # raises where the number is wrong
     return [row for row in session.ledger.moves.rows(proposal_id=proposal) if row.state in UNDOABLE]

@@ -1,4 +1,4 @@
-"""The numbers behind one verdict, and verdicts of earlier proposals, worked out again from what the ledger stored."""
+"""The numbers behind one verdict, and verdicts of earlier proposals, recomputed from what the ledger stored."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ SEARCHED = 5000  # top keys among which a similar one is looked for
 
 
 def explain_stored(session: Session, unit: str, proposal: int) -> None:
-    """Show the verdict of a unit with which a proposal was made: of any unit while its situation is kept.
+    """Show the verdict that a unit had when a proposal was made.
 
-    Later of those units that it moves, and of some next to them.
+    Covers every unit while the inputs of the plan are kept, and later the units that it moves and the hottest others.
 
     Raises:
-        CommandError: nothing is stored of that proposal, or it did not know the unit.
+        CommandError: nothing is stored for that proposal, or it did not contain the unit.
     """
     decision = replay_decision(session.ledger, session.database.name, decision_of_proposal(proposal))
     if decision is not None:
@@ -38,12 +38,13 @@ def explain_stored(session: Session, unit: str, proposal: int) -> None:
         key, at = decision.situation.units.key[row], decision.made_at
         numbers = figures_of(decision.situation, decision.plan, row, decision.settings)
         sentence = explain(decision.situation, decision.plan, row, decision.settings)
-        how = f"worked out again from what proposal {proposal} was made from"
+        how = f"recomputed from the stored inputs of proposal {proposal}"
     else:
-        told = _archived_explanation(session, proposal)
-        row = row_of(told.keys, unit)
-        key, at, numbers, sentence = told.keys[row], told.at, told.figures[row], told.sentences[row]
-        how = f"as proposal {proposal} told it; of what it was made from, no more than its main units is kept"
+        archived = _archived_explanation(session, proposal)
+        row = row_of(archived.keys, unit)
+        key, at = archived.keys[row], archived.at
+        numbers, sentence = archived.figures[row], archived.sentences[row]
+        how = f"as stored with proposal {proposal}; only its main units are still kept"
     session.out.line(key, style="bold")
     session.out.line(f"{numbers.verdict.code}: {sentence}")
     session.out.line(f"{how}, {format_when(at)}")
@@ -66,9 +67,9 @@ def _archived_explanation(session: Session, proposal: int) -> ArchivedExplanatio
     found = load_archived_explanation(session.ledger, session.database.name, proposal)
     if found is None:
         raise CommandError(
-            f"what proposal {proposal} was made from is not stored",
+            f"the inputs of proposal {proposal} are not stored",
             code=ExitCode.NOT_FOUND,
-            advice="Plans can be explained later, not what takes moves or a container back; hotplace proposals --all.",
+            advice="Only plans are explained later, not an undo or a container's move; see hotplace proposals --all.",
         )
     return found
 
@@ -80,7 +81,7 @@ def number_lines(numbers: Figures) -> list[tuple[str, str]]:
     copying, cost = format_seconds(numbers.copy_seconds), format_seconds(numbers.cost_seconds)
     lines = [
         ("wait", f"{_hourly(numbers.wait_now_per_hour)} where it is, {_hourly(numbers.wait_fast_per_hour)} when fast"),
-        ("saves", f"{saves}, surely {sure}; less than {floor} is not worth a move"),
+        ("saves", f"{saves}, at least {sure}; less than {floor} is not worth a move"),
         ("demand errs by", format_ratio(numbers.demand_error_ratio)),
         ("move", f"{together}, {copying} of copying, costs {cost} of session time"),
         *_of_route(numbers),
@@ -102,8 +103,8 @@ def number_lines(numbers: Figures) -> list[tuple[str, str]]:
 def _of_route(numbers: Figures) -> list[tuple[str, str]]:
     """The part of the cost that is the route's, where one was asked for."""
     parts = {"log": numbers.log_seconds, "locks": numbers.blocked_seconds, "afterwards": numbers.follow_up_seconds}
-    told = ", ".join(f"{format_seconds(seconds)} {what}" for what, seconds in parts.items() if seconds > 0)
-    return [("of that", f"{told} (estimated)")] if told else []
+    listed = ", ".join(f"{format_seconds(seconds)} {what}" for what, seconds in parts.items() if seconds > 0)
+    return [("of that", f"{listed} (estimated)")] if listed else []
 
 
 def numbers_document(numbers: Figures) -> dict[str, Any]:
@@ -122,7 +123,7 @@ def _duration(seconds: float) -> str:
 
 
 def similar_keys(keys: Sequence[str], text: str) -> list[str]:
-    """A few keys that somebody may have meant by ``text``."""
+    """A few keys that ``text`` may stand for."""
     plain = text.replace('"', "").casefold()
     holding = [key for key in keys if plain in key.replace('"', "").casefold()]
     near = difflib.get_close_matches(text, list(keys[:SEARCHED]), n=SUGGESTED)

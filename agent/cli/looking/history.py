@@ -84,7 +84,7 @@ def history(session: Session, limit: Limit = SHOWN) -> None:
 
 @command(Group.LOOK_BACK, "hotplace outcomes --limit 10")
 def outcomes(session: Session, limit: Limit = SHOWN) -> None:
-    """Show what was measured after the moves beside what was predicted."""
+    """Compare what was measured after the moves with the prediction."""
     rows = session.ledger.moves.outcomes(database=session.database.name, limit=limit)
     if rows:
         session.out.table(OUTCOME_COLUMNS, [_outcome_cells(row) for row in rows])
@@ -245,10 +245,10 @@ def facts_text(facts: Mapping[str, Any]) -> str:
     """
     if facts.get("sentence"):  # of an outcome: its figures are for programs
         return str(facts["sentence"])
-    told = {name: value for name, value in facts.items() if value not in ("", None, [], {})}
-    who, origin, reason = (told.pop(name, "") for name in ("who", "origin", "reason"))
+    present = {name: value for name, value in facts.items() if value not in ("", None, [], {})}
+    who, origin, reason = (present.pop(name, "") for name in ("who", "origin", "reason"))
     by = f"by {who} from {origin}" if origin else f"by {who}"
-    others = [f"{name} {_fact(name, value)}" for name, value in told.items()]
+    others = [f"{name} {_fact(name, value)}" for name, value in present.items()]
     return "; ".join([*([by] if who else []), *([str(reason)] if reason else []), *others])
 
 

@@ -69,7 +69,7 @@ def _print_status(
         out.line(f"worse than before: {sentence}", style="red")
     if daemon.status.get("error"):
         out.line(f"its last sample failed: {daemon.status['error']}", style="red")
-        out.line("next: hotplace doctor says what mends it; the daemon tries again by itself")
+        out.line("next: hotplace doctor says how to fix it; the daemon retries automatically")
     if daemon.status.get("last_cycle"):
         out.line(f"last cycle: {daemon.status['last_cycle']}")
     print_proposals(out, proposals)

@@ -59,7 +59,7 @@ def top(
 
 
 def _show(session: Session, seconds: float, limit: int) -> None:
-    """Draw it again and again, in the size that the terminal has by then, until somebody has seen enough."""
+    """Redraw it until a key ends the show, each time in the current size of the terminal."""
     with single_keys() as listening, Live(console=session.out.console, screen=True, auto_refresh=False) as live:
         key: bytes | None = None
         while key not in ENOUGH:

@@ -80,7 +80,8 @@ def units(
 def explain(
     session: Session,
     unit: Annotated[
-        str, typer.Argument(help="Key of the unit as `hotplace units` prints it, or a log or space of `beside moves`.")
+        str,
+        typer.Argument(help="Key of the unit as `hotplace units` prints it, or a log or space that the advice names."),
     ],
     proposal: Annotated[
         int | None, typer.Option(min=1, help="Explain the verdict with which this proposal was made, not the last one.")
@@ -91,8 +92,8 @@ def explain(
         explain_stored(session, unit, proposal)
         return
     at, ranking = stored_ranking(session)
-    if unit not in ranking.key and (beside := advice_about(session, unit)):
-        _show_advice(session, unit, at, beside)
+    if unit not in ranking.key and (advice := advice_about(session, unit)):
+        _show_advice(session, unit, at, advice)
         return
     row = row_of(ranking.key, unit)
     document = ranking.document(row)
@@ -136,7 +137,7 @@ def _numbers(session: Session, key: str) -> Figures | None:
 
 
 def advice_about(session: Session, key: str) -> list[dict[str, Any]]:
-    """What the last plan advised about a unit beside moves."""
+    """The advice of the last plan about a unit, other than moves."""
     return [each for each in stored_advice(session.ledger, session.database.name) if each["subject"] == key]
 
 

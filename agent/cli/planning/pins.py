@@ -61,7 +61,7 @@ def unpin(session: Session, unit: Pattern) -> None:
     """Remove a pin that was set with `hotplace pin`."""
     if not session.ledger.pins.unpin(session.database.name, unit, who=actor().who):
         raise CommandError(
-            f"nobody pinned {unit!r} by hand",
+            f"{unit!r} is not pinned by hand",
             code=ExitCode.NOT_FOUND,
             advice="`hotplace pins` lists pins; those from the configuration are removed there.",
         )

@@ -127,9 +127,9 @@ def _what_it_saves(proposal: Proposal) -> str:
 
 
 def print_advice(out: Output, advice: Sequence[Advice]) -> None:
-    """What is worth doing beside moves; nothing where there is nothing to say."""
+    """Advice other than moves; prints nothing where there is none."""
     if advice:
-        out.heading("beside moves")
+        out.heading("advice other than moves")
     for each in advice:
         out.line(f"{each.code}: {each.sentence}")
 

@@ -126,8 +126,8 @@ def _spaces_by_name(situation: Situation) -> dict[str, str]:
     return alone | {space.name: space.name for space in situation.spaces}
 
 
-def _configured(speed: TierSpeed, seconds: float) -> TierSpeed:
-    """The speed with a random read time that somebody named."""
+def _with_random_read(speed: TierSpeed, seconds: float) -> TierSpeed:
+    """The speed with a given random read time instead of the measured one."""
     return replace(speed, random_read_seconds=seconds, measured=False, least_read_seconds=0.0, most_read_seconds=0.0)
 
 
@@ -135,7 +135,7 @@ def _with_speeds(situation: Situation, given: list[str]) -> Situation:
     pairs = _pairs(given, [tier.name for tier in situation.tiers], "--random-read")
     seconds = {name: _parse_option(parse_seconds, text, "--random-read") for name, text in pairs.items()}
     tiers = tuple(
-        replace(tier, speed=_configured(tier.speed, seconds[tier.name])) if tier.name in seconds else tier
+        replace(tier, speed=_with_random_read(tier.speed, seconds[tier.name])) if tier.name in seconds else tier
         for tier in situation.tiers
     )
     return replace(situation, tiers=tiers)

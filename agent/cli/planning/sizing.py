@@ -41,7 +41,7 @@ from policies.storage.purchase import WRITE_FACTORS, TierPrice, price_per
 
 NEARLY_ALL = 0.9  # of what could be saved: a plan that saves more needs no excuse
 KEPT_BACK_SHOWN = 3  # reasons
-SHOWN_PERCENT = (1, 5, 10, 25, 50, 100)  # rows of the table beside knee and present size
+SHOWN_PERCENT = (1, 5, 10, 25, 50, 100)  # rows of the table, in addition to the knee and the present size
 
 
 @command(Group.LOOK, "hotplace sizing --price ssd=2.40 --price hdd=0.30 --svg curve.svg", name="sizing")

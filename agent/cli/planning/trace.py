@@ -32,7 +32,8 @@ app.add_typer(
 def on(
     session: Session,
     lasts: Annotated[
-        str | None, typer.Option("--for", metavar="DURATION", help="End by itself after this; else with `trace off`.")
+        str | None,
+        typer.Option("--for", metavar="DURATION", help="Stop automatically after this; else with `trace off`."),
     ] = None,
 ) -> None:
     """Begin to collect; what was collected before stays until it is cleared."""

@@ -34,7 +34,7 @@ def demo(
     out = session.out
     if not yes and not interactive():
         raise CommandError(
-            "the demo asks before it moves anything, and nobody can answer here",
+            "the demo asks before it moves anything, and there is no terminal to ask on",
             code=ExitCode.REFUSED, advice="Run it on a terminal, or with --yes.",
         )  # fmt: skip
     started = time.monotonic()

@@ -78,7 +78,7 @@ class Later:
         return len(self._rows) * self.dtype.itemsize
 
     def __array__(self, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> NDArray[Any]:
-        """All elements, made anew."""
+        """All elements; built again on each call."""
         return np.asarray(self._make(self._rows), dtype=dtype)
 
 
@@ -99,7 +99,7 @@ class Pieces:
         self.shape: tuple[int, ...] = (size,)
 
     def __array__(self, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> NDArray[Any]:
-        """All bytes, made anew."""
+        """All bytes; built again on each call."""
         return np.concatenate([np.zeros(0, np.uint8), *self.make()])
 
 

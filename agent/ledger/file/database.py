@@ -46,7 +46,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """One consistent snapshot; writers go on beside it."""
+        """One consistent snapshot; writers are not blocked."""
         with self._engine.connect() as connection, connection.begin():
             yield connection
 

@@ -22,7 +22,7 @@ SMALLEST_DATABASE = 512  # bytes: one page of the smallest kind
 def prepare_file(path: Path, *, create: bool) -> None:
     """See to it that the file exists, only its owner may read it, and it can be written.
 
-    SQLite gives the -wal and -shm files beside it the same mode. An existing file is never opened here: closing it
+    SQLite gives the -wal and -shm files the same mode. An existing file is never opened here: closing it
     would drop the locks that this process holds on it through SQLite.
 
     Raises:

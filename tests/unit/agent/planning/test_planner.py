@@ -132,7 +132,7 @@ def test_of_routes_that_write_the_same_thing_only_the_first_is_planned(desk: Des
     assert second not in keys(planning)
     assert third in keys(planning)
     assert planning.situation.no_route == {
-        second: "another move of this plan writes the index anew; its turn comes after that"
+        second: "another move of this plan rewrites the index; this one can follow in a later plan"
     }
 
 

@@ -79,7 +79,7 @@ def test_without_such_a_route_they_take_turns() -> None:
     """The first of the plan goes, the other waits."""
     found = asked(family(), Engine(rewrites={"t": "T", "i": "T"}))
     (why,) = found.refused.bundles.values()
-    assert why == "another move of this plan writes T anew; its turn comes after that"
+    assert why == "another move of this plan rewrites T; this one can follow in a later plan"
 
 
 @dataclass
@@ -121,7 +121,8 @@ def test_nobody_moves_into_what_moves_itself() -> None:
     """A table space that leaves in the same plan would take the newcomer along."""
     units = [Unit(key="a", sync=50.0, wide=TS), Unit(key="b", sync=50.0, wide=TS), Unit(key="u", sync=70.0)]
     found = asked(units, Engine(joins=TS), moves=2)
-    assert found.refused.bundles == {"u": f"{TS}, where it would go, moves in this plan; its turn comes after that"}
+    why = f"{TS}, where it would go, moves in this plan; this one can follow in a later plan"
+    assert found.refused.bundles == {"u": why}
     assert not asked(units, Engine(joins="table space OTHER"), moves=2).refused
 
 
