@@ -102,6 +102,10 @@ class Database:
     group: UUID | None = None  # group_database_id, in an availability group
     log_pages: int = 262144
     log_used: int = 128
+    log_max_size: int | None = None  # in pages; -1: until the disk is full; None: as large as it is, it does not grow
+    log_growth: int = 0
+    log_volume: Volume | None = None  # None: that of the first file
+    log_reuse_wait: str = "NOTHING"  # log_reuse_wait_desc
     log_counters: FileCounters = field(default_factory=FileCounters)
     transactions: int = 0
 
@@ -168,9 +172,14 @@ class Instance:
         self.page_life_seconds = 4200
         self.batches = 0  # that clients have sent, parameterised ones included
         self.rows_moved = 0  # from one partition to another, by SPLIT and MERGE
+        self.builds = 0  # index builds that have begun to copy
+        self.scans_under_lock = 0  # whole tables that were counted while nobody else could read them
+        self.queued_seconds = 0.0  # that locks were waited for with others queued behind: not at low priority
+        self.lock_timeout_beats_low_priority = True  # which of the two limits a wait at low priority is not documented
         self.stop_at = ""  # a statement that has this text waits until a test says otherwise
         self.stopped = threading.Event()  # one is waiting
         self.snapshots: dict[int, int] = {}  # session -> seconds that it has been reading a snapshot
+        self.transactions: dict[int, float] = {}  # session that is not over the wire -> seconds since it began one
         self._ids = count(5)
 
     @property

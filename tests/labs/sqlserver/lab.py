@@ -36,15 +36,17 @@ class Lab:
         return driver.string(self.server.port, account.name, account.password, self.shop.name)
 
     @contextmanager
-    def held(self, table: Table, mode: str = "X") -> Iterator[None]:
-        """Somebody else holds a lock of that mode on the table inside."""
+    def held(self, table: Table, mode: str = "X", *, since_seconds: float = 0.0) -> Iterator[None]:
+        """Somebody else holds a lock of that mode on the table inside, in a transaction that old."""
         with self.instance.lock:
             table.lock_holders[SOMEBODY] = mode
+            self.instance.transactions[SOMEBODY] = since_seconds
         try:
             yield
         finally:
             with self.instance.lock:
                 del table.lock_holders[SOMEBODY]
+                self.instance.transactions.pop(SOMEBODY, None)
 
     @contextmanager
     def full(self, filegroup: str = FAST) -> Iterator[None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from tests.labs.sqlserver.changes import log
 from tests.labs.sqlserver.changes.work import SCHEMA_MODIFICATION, SHARED, Work
 from tests.labs.sqlserver.instance import STARTED, Database, Operation
 from tests.labs.sqlserver.language.options import Build
@@ -16,7 +17,6 @@ from tests.labs.sqlserver.storage import AllocationUnit
 from tests.labs.tds.backend import Cancelled, ServerError
 
 CHUNKS = 20
-LOG_FACTOR = 1.2
 LOOK_SECONDS = 0.02  # how soon a build notices that it is to pause
 
 
@@ -45,6 +45,7 @@ def go_through(work: Work, operation: Operation, asked: Build) -> None:
         work.lock(table, SHARED if asked.online else SCHEMA_MODIFICATION, low_priority)
         operation.begun = True
         work.fail_if_told()
+        work.instance.builds += 1
         _copy(work, operation, online=asked.online)
         work.lock(table, SHARED if asked.online and new.type > CLUSTERED else SCHEMA_MODIFICATION, low_priority)
         work.pause(0)
@@ -52,7 +53,7 @@ def go_through(work: Work, operation: Operation, asked: Build) -> None:
         _stop(work, operation)
         raise
     work.database.operations.remove(operation)
-    work.database.log_used = 128
+    log.let_go(work.database)
 
 
 def held_on(database: Database, table: Table, name: str) -> Operation | None:
@@ -119,8 +120,8 @@ def _copy(work: Work, operation: Operation, *, online: bool) -> None:
             _wait(work, operation, work.instance.build_seconds * chunk / max(operation.total_pages, 1))
             with work.instance.lock:
                 work.database.storage.grow(unit, chunk)
-                if online:
-                    _log(work.database, chunk)
+                if log.is_fully_logged(work.database, online=online):
+                    log.write(work.database, chunk)
 
 
 def _wait(work: Work, operation: Operation, seconds: float) -> None:
@@ -143,17 +144,10 @@ def _chunks(pages: int, whole: int) -> list[int]:
     return [min(size, pages - at) for at in range(0, pages, size)]
 
 
-def _log(database: Database, pages: int) -> None:
-    database.log_used += int(pages * LOG_FACTOR)
-    if database.log_used > database.log_pages:
-        message = f"The transaction log for database '{database.name}' is full due to 'ACTIVE_TRANSACTION'."
-        raise ServerError(9002, message, severity=17, state=4)
-
-
 def _stop(work: Work, operation: Operation) -> None:
     """Roll back; a resumable build that has begun is paused instead, whatever stopped it, and keeps its pages."""
     with work.instance.lock:
-        work.database.log_used = 128
+        log.let_go(work.database)
         if operation.resumable and operation.begun:
             operation.paused, operation.asked_to_pause = True, False
             operation.paused_at = _now()

@@ -158,7 +158,11 @@ def refuse_if_rows(work: Work, asked: RefuseIfRows) -> None:
 
 def refuse_if_different(work: Work, asked: RefuseIfDifferent) -> None:
     """IF (count) <> (count) THROW."""
-    one, other = (sum(p.rows for p in work.table(name).base.partitions) for name in (asked.one, asked.other))
+    tables = [work.table(name) for name in (asked.one, asked.other)]
+    with work.instance.lock:
+        shut = [table for table in tables if table.lock_holders.get(work.spid) == SCHEMA_MODIFICATION]
+        work.instance.scans_under_lock += len(shut)
+    one, other = (sum(p.rows for p in table.base.partitions) for table in tables)
     if one != other:
         raise asked.error
 

@@ -97,14 +97,18 @@ class Work:
     def lock(self, table: Table, mode: str, low_priority_minutes: int | None = None) -> None:
         """Wait for the lock; raises ServerError 1222, or Cancelled."""
         began, limit = time.monotonic(), self._limit(low_priority_minutes)
+        waited = False
         try:
             while blockers := self._blockers(table, mode):
+                waited = True
                 self._tell(WAIT_TYPES[mode] + ("_LOW_PRIORITY" if low_priority_minutes else ""), blockers[0])
                 if limit is not None and time.monotonic() - began >= limit:
                     raise ServerError(1222, ERRORS[1222], state=51)
                 self.pause(POLL_SECONDS)
         finally:
             self._tell(None, 0)
+            if waited and low_priority_minutes is None:
+                self.instance.queued_seconds += time.monotonic() - began
 
     def fail_if_told(self) -> None:
         """Raise the error that a test has ordered for the next build."""
@@ -115,6 +119,8 @@ class Work:
 
     def _limit(self, low_priority_minutes: int | None) -> float | None:
         low = None if low_priority_minutes is None else low_priority_minutes * self.instance.minute
+        if low is not None and not self.instance.lock_timeout_beats_low_priority:
+            return low
         limits = [limit for limit in (self.lock_timeout, low) if limit is not None]
         return min(limits, default=None)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 
+from tests.labs.sqlserver.changes.log import volume_of_log
 from tests.labs.sqlserver.documented import documented
 from tests.labs.sqlserver.instance import Connected
 from tests.labs.sqlserver.rights import sees_definitions, sees_server_state
-from tests.labs.sqlserver.storage import EXTENT, PAGE, DataFile, FileCounters
+from tests.labs.sqlserver.storage import EXTENT, PAGE, FileCounters, Volume
 from tests.labs.sqlserver.views.relations import CREATED, STORAGE, Row, Viewer
 from tests.labs.sqlserver.views.relations_partitions import PARTITIONING
 
@@ -17,6 +19,18 @@ PERFORMANCE = ("Page lookups/sec", "Page reads/sec", "Readahead pages/sec", "Ext
 LOG_FILE = 2
 TEMPDB, TEMPDB_PAGES = 2, 1024
 ABORTS_PAUSED_SINCE = 16
+REUSE_WAITS = (  # by number, as the view documents them
+    "NOTHING",
+    "CHECKPOINT",
+    "LOG_BACKUP",
+    "ACTIVE_BACKUP_OR_RESTORE",
+    "ACTIVE_TRANSACTION",
+    "DATABASE_MIRRORING",
+    "REPLICATION",
+    "DATABASE_SNAPSHOT_CREATION",
+    "LOG_SCAN",
+    "AVAILABILITY_REPLICA",
+)
 
 
 def database_files(viewer: Viewer) -> Iterator[Row]:
@@ -44,14 +58,12 @@ def database_files(viewer: Viewer) -> Iterator[Row]:
         "data_space_id": 0,
         "name": f"{viewer.database.name}_log",
     }
-    path = f"{_volume_of_log(viewer)}{viewer.database.name}.ldf"
-    size = {"size": viewer.database.log_pages, "max_size": viewer.database.log_pages, "growth": 0}
+    database = viewer.database
+    path = f"{volume_of_log(database).mount}{database.name}.ldf"
+    most = database.log_pages if database.log_max_size is None else database.log_max_size
+    size = {"size": database.log_pages, "max_size": most, "growth": database.log_growth}
     state = {"state": 0, "state_desc": "ONLINE", "is_read_only": False, "is_percent_growth": False}
     yield {**log, "physical_name": path, **size, **state}
-
-
-def _volume_of_log(viewer: Viewer) -> str:
-    return next(iter(viewer.database.storage.files.values())).volume.mount
 
 
 def databases(viewer: Viewer) -> Iterator[Row]:
@@ -66,6 +78,8 @@ def databases(viewer: Viewer) -> Iterator[Row]:
             "is_read_only": database.updateability != "READ_WRITE",
             "recovery_model": {"FULL": 1, "BULK_LOGGED": 2, "SIMPLE": 3}[database.recovery_model],
             "recovery_model_desc": database.recovery_model,
+            "log_reuse_wait": REUSE_WAITS.index(database.log_reuse_wait),
+            "log_reuse_wait_desc": database.log_reuse_wait,
             "service_broker_guid": str(database.broker_guid).upper(),
             "group_database_id": None if database.group is None else str(database.group).upper(),
             "replica_id": None,
@@ -131,18 +145,19 @@ def volume_stats(viewer: Viewer) -> Iterator[Row]:
     """sys.dm_os_volume_stats for the files of every database."""
     for database in viewer.instance.databases.values():
         for file in database.storage.files.values():
-            yield {"database_id": database.database_id, "file_id": file.file_id, **_volume(file)}
+            yield {"database_id": database.database_id, "file_id": file.file_id, **_volume(file.volume)}
+        yield {"database_id": database.database_id, "file_id": LOG_FILE, **_volume(volume_of_log(database))}
 
 
-def _volume(file: DataFile) -> Row:
+def _volume(volume: Volume) -> Row:
     return {
-        "volume_mount_point": file.volume.mount,
-        "volume_id": f"\\\\?\\Volume{{{file.volume.mount[:1]}}}\\",
+        "volume_mount_point": volume.mount,
+        "volume_id": f"\\\\?\\Volume{{{volume.mount[:1]}}}\\",
         "logical_volume_name": "",
         "file_system_type": "NTFS",
-        "total_bytes": file.volume.total_bytes,
-        "available_bytes": file.volume.available_bytes,
-        "incurs_seek_penalty": int(file.volume.seeks),
+        "total_bytes": volume.total_bytes,
+        "available_bytes": volume.available_bytes,
+        "incurs_seek_penalty": int(volume.seeks),
     }
 
 
@@ -247,8 +262,10 @@ def sessions(viewer: Viewer) -> Iterator[Row]:
             "status": "running" if session.request else "sleeping",
             "is_user_process": True,
             "database_id": viewer.instance.databases[session.database.lower()].database_id,
+            "open_transaction_count": 0,
         }
-    for spid in viewer.instance.snapshots.keys() - viewer.instance.sessions.keys():
+    others = viewer.instance.snapshots.keys() | viewer.instance.transactions.keys()
+    for spid in others - viewer.instance.sessions.keys():
         yield {
             "session_id": spid,
             "login_name": "somebody",
@@ -257,7 +274,33 @@ def sessions(viewer: Viewer) -> Iterator[Row]:
             "status": "sleeping",
             "is_user_process": True,
             "database_id": viewer.database.database_id,
+            "open_transaction_count": int(spid in viewer.instance.transactions),
         }
+
+
+def session_transactions(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_tran_session_transactions: its own number and its session's are the same here."""
+    for spid in viewer.instance.transactions:
+        yield {"session_id": spid, "transaction_id": spid, "is_user_transaction": True, "open_transaction_count": 1}
+
+
+def active_transactions(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_tran_active_transactions: 1 is read/write, 2 is active."""
+    for spid, seconds in viewer.instance.transactions.items():
+        kind = {"transaction_type": 1, "transaction_state": 2}
+        yield {"transaction_id": spid, "transaction_begin_time": _ago(seconds), **kind}
+
+
+def database_transactions(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_tran_database_transactions: 4 has written log records; those that only read have no time."""
+    for spid, seconds in viewer.instance.transactions.items():
+        common = {"transaction_id": spid, "database_id": viewer.database.database_id, "database_transaction_type": 1}
+        yield {**common, "database_transaction_begin_time": _ago(seconds), "database_transaction_state": 4}
+
+
+def _ago(seconds: float) -> datetime:
+    """That long before GETDATE()."""
+    return datetime.now(UTC).replace(tzinfo=None) - timedelta(seconds=seconds)
 
 
 def sql_text(viewer: Viewer) -> Iterator[Row]:
@@ -297,7 +340,7 @@ def master_files(viewer: Viewer) -> Iterator[Row]:
     if not sees_definitions(viewer.account):
         return
     for number, (name, kind) in enumerate((("tempdev", "mdf"), ("templog", "ldf")), start=1):
-        path = f"{_volume_of_log(viewer)}{name}.{kind}"
+        path = f"{volume_of_log(viewer.database).mount}{name}.{kind}"
         yield {"database_id": 2, "file_id": number, "type": number - 1, "name": name, "physical_name": path}
     for row in database_files(viewer):
         shown = ("file_id", "type", "name", "physical_name")
@@ -356,6 +399,9 @@ RELATIONS: dict[str, Callable[[Viewer], Iterator[Row]]] = {
     "sys.dm_exec_requests": requests,
     "sys.dm_exec_sessions": sessions,
     "sys.dm_exec_sql_text": sql_text,
+    "sys.dm_tran_session_transactions": session_transactions,
+    "sys.dm_tran_active_transactions": active_transactions,
+    "sys.dm_tran_database_transactions": database_transactions,
     "sys.dm_tran_locks": locks,
     "sys.dm_hadr_database_replica_states": replica_states,
     "sys.dm_tran_active_snapshot_database_transactions": snapshot_transactions,

@@ -1,0 +1,50 @@
+"""A connector of our own over the emulated server, for tests of what servers do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from agent.model.clock import SystemClock
+from connectors.model import NoRoute, Route
+from connectors.settings import SecretSource
+from connectors.sqlserver.connector import SqlserverConnector
+from connectors.sqlserver.settings import SqlserverSettings
+from tests.contract.asking import bundle_of
+from tests.labs.sqlserver.instance import Account
+from tests.labs.sqlserver.lab import Lab
+from tests.labs.sqlserver.world import FAST, MOVER
+from tests.labs.tds.drivers import OdbcDriver
+
+Connect = Callable[..., SqlserverConnector]
+
+
+@contextmanager
+def connected(
+    lab: Lab, driver: OdbcDriver, folder: Path, account: Account = MOVER, **others: Any
+) -> Iterator[SqlserverConnector]:
+    """As that account, closed at the end; ``others`` are connection settings."""
+    secret = folder / f"{account.name}.secret"
+    secret.write_text(account.password)
+    wanted = SqlserverSettings(
+        host="127.0.0.1",
+        port=lab.server.port,
+        database=lab.shop.name,
+        user=account.name,
+        password=SecretSource(file=secret),
+        driver=driver.path,
+        encrypt="no",
+        **others,
+    )
+    found = SqlserverConnector(wanted, SystemClock())
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def ways(connector: SqlserverConnector, key: str, space: str = FAST) -> tuple[Route, ...] | NoRoute:
+    """Of the unit's bundle to that space."""
+    return connector.routes(bundle_of(connector.catalog(), key), space)
