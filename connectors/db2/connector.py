@@ -16,7 +16,7 @@ from connectors.db2.reading import demand
 from connectors.db2.reading.catalog import Homes, known_homes, read_catalog
 from connectors.db2.reading.names import parse_key, whole_of
 from connectors.db2.reading.sampler import MonitorSampler
-from connectors.db2.reading.sizes import bytes_beside, exact_sizes
+from connectors.db2.reading.sizes import exact_sizes, read_rebuilt_in_place
 from connectors.db2.reading.storage import Storage, TableSpace, read_storage
 from connectors.db2.reading.table_state import with_condition
 from connectors.db2.reading.tables import TableFacts, find_table_of, packages_of, read_protocol
@@ -91,7 +91,7 @@ class Db2Connector:
         return found if isinstance(found, NoRoute) else (found,)
 
     def routes_out(self, bundle: Bundle) -> Route | ByHand | NoRoute:
-        """See ``containers``: a file of a DMS table space by itself, a path of a storage group by hand."""
+        """See ``containers``: hotplace moves files of DMS table spaces; a person moves paths of storage groups."""
         storage = read_storage(self._session, shared=self._is_pure_scale(), folders=self._settings.folders)
         return route_out(storage, bundle, self._settings, self._kind())
 
@@ -143,12 +143,12 @@ class Db2Connector:
         return replace(table, triggers=())
 
     def _room(self, storage: Storage, table: TableFacts | None, bundle: Bundle, target: TableSpace | None) -> Room:
-        """What there is for the log, the protocol, and what of the table is made anew without moving."""
-        beside: dict[str, int] = {}
+        """Room for the log, for the protocol, and for the parts of the table that are rebuilt without moving."""
+        in_place: dict[str, int] = {}
         if table is not None and target is not None:
             after = homes_after(table, bundle, target.name)
-            beside = bytes_beside(self._session, table, after, shared=self._is_pure_scale())
-        return room_of(storage, self._known_server(), target, beside)
+            in_place = read_rebuilt_in_place(self._session, table, after, shared=self._is_pure_scale())
+        return room_of(storage, self._known_server(), target, in_place)
 
     def _homes_of(self, bundle: Bundle, storage: Storage) -> list[TableSpace]:
         """The table space that the catalog saw each unit in; empty where it does not hold them all."""

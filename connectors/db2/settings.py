@@ -28,7 +28,7 @@ class Db2Settings(BaseModel):
     security: Literal["SSL"] | None = None
     server_certificate: Path | None = None  # .arm or .pem, with security: SSL
     keystore: Path | None = None  # .kdb of IBM's GSKit, instead of server_certificate
-    keystore_stash: Path | None = None  # .sth beside it
+    keystore_stash: Path | None = None  # .sth, the file of its password
     authentication: Literal["SERVER", "SERVER_ENCRYPT", "DATA_ENCRYPT", "KERBEROS", "GSSPLUGIN"] | None = None
     target_principal: str = ""  # of the server, with authentication: KERBEROS
     connect_timeout: Duration = 10.0

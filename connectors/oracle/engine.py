@@ -22,7 +22,7 @@ lock_timeout: 5s            # a blocking move that waits longer for its lock ste
 online_lock_timeout: 30s    # an online move waits for open transactions that long
 # online_lobs: false        # true: tables with LOBs move online; sessions that use DBMS_LOB on them may fail meanwhile
 # licensed: []              # what the site owns. advanced_compression: compressed partitions may move online, and
-#                           # ADO policies are looked for; diagnostics_pack: AWR's history of a segment is told
+#                           # ADO policies are looked for; diagnostics_pack: AWR's history of a segment is shown
 # strong_login: false       # true: act although the login is SYS or SYSTEM, or has the DBA role
 # parallel: 1               # of index rebuilds; the degree that the index had is restored
 # move_by: object           # tablespace: whole ones, by their data files; tiers then name disk groups and folders

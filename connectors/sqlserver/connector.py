@@ -135,7 +135,10 @@ class SqlserverConnector:
         definition = find(self._session, name_of(bundle.key))
         then = None if definition is None else foreseen(definition, before)
         if then is None:
-            return NoRoute(code="not_foreseen", sentence=f"nobody can tell what {bundle.key} is when that is done")
+            return NoRoute(
+                code="not_foreseen",
+                sentence=f"the definition of {bundle.key} after the moves before it cannot be predicted",
+            )
         return self._routes_of(then, bundle, to_space)
 
     def _routes_of(self, definition: Definition | None, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
@@ -221,7 +224,7 @@ class SqlserverConnector:
         return guards.against(self._session, route, queue_mib=self._settings.replica_queue_mib)
 
     def _facts(self) -> _Facts:
-        """Asked anew each time: a failover makes another server answer under the same name."""
+        """Read each time: after a failover another server answers under the same name."""
         self._known = _Facts(*self._session.rows("identify", doing="identifying")[0])
         return self._known
 

@@ -16,13 +16,13 @@ user: hotplace              # see: hotplace deploy privileges --engine sqlserver
 password: {env: HOTPLACE_SQLSERVER_PASSWORD}  # or {file: /etc/hotplace/password} or {credential: NAME}
 driver: ODBC Driver 18 for SQL Server         # or ODBC Driver 17 for SQL Server, FreeTDS, or the library's path
 encrypt: yes                # no, yes, strict (TDS 8)
-# trust_server_certificate: true              # encrypted, but whoever answers is believed
+# trust_server_certificate: true              # encrypted, but the server's identity is not checked
 connect_timeout: 15s
 statement_timeout: 60s      # of every query that hotplace reads with
 lock_timeout: 500ms         # a move that waits longer for its lock steps back, so that others are not held up behind it
 maxdop: 1                   # processors that a move may use
 offline_moves: true         # false: move nothing where the edition cannot build indexes online
-lob_moves: false            # true: large objects follow their table, which is built anew twice
+lob_moves: false            # true: large objects follow their table, which is rebuilt twice
 resumable: no               # indexes: build nonclustered ones so that they can be paused; all: DROP_EXISTING too
 partitions: each            # together: all of an index by one build; switched: one alone, copied while writers wait
 move_by: table              # filegroup: whole filegroups change disks by their files, online in every edition

@@ -32,7 +32,7 @@ class SqlserverSettings(BaseModel):
     password: SecretSource | None = None
     driver: str = "ODBC Driver 18 for SQL Server"  # a name of odbcinst.ini, or the path of the library
     encrypt: Annotated[Literal["yes", "no", "strict"], BeforeValidator(parse_yes_no)] = "yes"  # strict: TDS 8
-    trust_server_certificate: bool = False  # True: encrypted, and no protection from somebody in the middle
+    trust_server_certificate: bool = False  # True: encrypted, but the server is not verified
     hostname_in_certificate: str | None = None
     server_certificate: Path | None = None  # the very certificate, where no authority signed it
     multi_subnet_failover: bool = False
@@ -55,7 +55,7 @@ class SqlserverSettings(BaseModel):
     partitions: Partitions = "each"
     offline_moves: bool = True  # False: no route where the edition cannot build indexes online
     lob_moves: bool = False  # True: large objects move with their table, which is then rebuilt twice
-    # Builds that can be paused. indexes: plain nonclustered ones, beside the old one; all: with DROP_EXISTING too,
+    # Builds that can be paused. indexes: plain nonclustered ones, as a second index; all: with DROP_EXISTING too,
     # which some servers refuse (error 10665).
     resumable: Annotated[Literal["no", "indexes", "all"], BeforeValidator(parse_yes_no)] = "no"
     read_ahead_kib: int | None = Field(default=None, ge=64, le=4096)  # None: 512 on Enterprise, 128 on others

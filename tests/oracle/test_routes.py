@@ -142,7 +142,7 @@ def test_redo_counts_the_indexes_that_are_built_anew() -> None:
     )
     whole = _routes({"indexes": pieces[:1]})[0]
     assert whole.log_bytes == round(1.05 * 120 * MIB)
-    assert f"1 index segment(s) are built anew where they are: {20 * MIB} bytes more, in IX" in whole.notes
+    assert f"1 index segment(s) are rebuilt where they are: {20 * MIB} bytes more, in IX" in whole.notes
     assert _routes({**PART, "indexes": pieces})[0].log_bytes == round(1.05 * 125 * MIB)
 
 

@@ -31,12 +31,12 @@ from connectors.sqlserver.reading.definition import (
 )
 from connectors.sqlserver.reading.keys import Name
 from connectors.sqlserver.reading.spaces import File
-from connectors.sqlserver.routes import written
+from connectors.sqlserver.routes import file_statements
 from connectors.sqlserver.routes.available import routes_of
 from connectors.sqlserver.routes.file_move import FilePlace, file_route
 from connectors.sqlserver.routes.file_removal import removal_route
+from connectors.sqlserver.routes.file_statements import TempdbFile
 from connectors.sqlserver.routes.online import Server
-from connectors.sqlserver.routes.written import TempdbFile
 from connectors.sqlserver.session.queries import query, query_names
 from connectors.sqlserver.session.sessions import _REQUIRED
 from tests.components import TSQL_GRAMMARS
@@ -182,9 +182,9 @@ def _written(file: File, major: int) -> Iterator[str]:
     """What a person fills in is filled in."""
     steps: list[Step] = []
     for way in (
-        written.by_files("a]pp", "HDD", [file], written.FOLDER, major=major),
-        written.tempdb_files([TempdbFile("tempdev", "D:\\tempdev.mdf")]),
-        written.offline_files("a]pp", [file]),
+        file_statements.filegroup_to_disk("a]pp", "HDD", [file], file_statements.FOLDER, major=major),
+        file_statements.tempdb_files([TempdbFile("tempdev", "D:\\tempdev.mdf")]),
+        file_statements.offline_files("a]pp", [file]),
     ):
         assert not isinstance(way, NoRoute)
         steps += way

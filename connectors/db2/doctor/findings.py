@@ -27,15 +27,15 @@ LARGE_SKEW = 0.5
 
 # What each query needs beyond SELECT on the catalog views, and what is lost without it.
 FUNCTIONS = {
-    "sample_spaces": ("MON_GET_TABLESPACE", "nothing can be sampled"),
-    "sample_tables": ("MON_GET_TABLE", "nothing can be sampled"),
-    "sample_indexes": ("MON_GET_INDEX", "nothing can be sampled"),
+    "sample_spaces": ("MON_GET_TABLESPACE", "sampling is impossible"),
+    "sample_tables": ("MON_GET_TABLE", "sampling is impossible"),
+    "sample_indexes": ("MON_GET_INDEX", "sampling is impossible"),
     "containers": ("MON_GET_CONTAINER", "where table spaces lie stays hidden, and when a rebalance has ended"),
     "buffer_pools": ("MON_GET_BUFFERPOOL", "how much buffer pools answer stays hidden"),
     "database": ("MON_GET_DATABASE", "a restart of the database shows only by falling counters"),
     "storage_paths": ("ADMIN_GET_STORAGE_PATHS", "how much room storage groups have stays hidden"),
     "utilities": ("MON_GET_UTILITY", "reads of a backup or RUNSTATS are taken for demand"),
-    "rebalance": ("MON_GET_REBALANCE_STATUS", "table spaces cannot be moved: nobody sees when that has ended"),
+    "rebalance": ("MON_GET_REBALANCE_STATUS", "table spaces cannot be moved: the end of a rebalance would not be seen"),
     "configuration": ("DB_GET_CFG", "whether objects are counted stays hidden, so nothing is sampled"),
 }
 _VALUES: dict[str, tuple[object, ...]] = {"storage_paths": (0,)}
@@ -47,7 +47,7 @@ def insist_on_object_metrics(server: Server) -> None:
     Before 10.1 there are none to be had: then table spaces are sampled, and of no object is anything said.
 
     Raises:
-        StatementFailed: they are not counted on every member, or nobody can tell.
+        StatementFailed: they are not counted on every member, or that cannot be read.
     """
     if not server.counts_objects and not server.too_old_for_objects:
         raise StatementFailed(
@@ -153,7 +153,7 @@ def _topology(server: Server) -> Finding:
 
 
 def _revalidation(server: Server) -> Finding:
-    """A move drops views and makes them again: what uses them has to come back by itself."""
+    """A move drops and recreates views: objects that use them must become valid again without a person's help."""
     if server.auto_reval != "DISABLED":
         return Finding.ok("auto_reval", "what a move made invalid is validated at use")
     return Finding.warning(

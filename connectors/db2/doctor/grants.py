@@ -1,7 +1,7 @@
 """What this login may not read of the catalog or do in a move, each with its GRANT.
 
-A RESTRICTIVE database gives PUBLIC no view of the catalog. Rights to move are told as far as they were granted to the
-user itself or to PUBLIC: those of its groups and roles cannot be seen.
+A RESTRICTIVE database gives PUBLIC no view of the catalog. Rights to move are reported only if they were granted to
+the user itself or to PUBLIC: those of its groups and roles cannot be seen.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ PERMANENT = frozenset({"A", "L"})  # SYSCAT.TABLESPACES.DATATYPE
 
 # A query of each view that none of doctor's own queries reads, and what is not known without it.
 LOST = {
-    "tables": "nothing can be sampled or planned",
-    "indexes": "nothing can be sampled or planned",
-    "partitions": "nothing can be sampled or planned",
+    "tables": "sampling and planning are impossible",
+    "indexes": "sampling and planning are impossible",
+    "partitions": "sampling and planning are impossible",
     "index_partitions": "partitioned indexes are not seen",
-    "lob_tables": "nothing can be planned",
+    "lob_tables": "planning is impossible",
     "storage_groups": "table spaces cannot be moved",
     "index_columns": "tables cannot be moved: their indexes could not be compared afterwards",
     "references": "tables cannot be moved: whether foreign keys forbid it is not known",

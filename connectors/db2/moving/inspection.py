@@ -162,7 +162,7 @@ def table_bytes(session: ReadSession, table: TableFacts, parts: frozenset[Part],
 
 
 def move_runs(session: ReadSession, schema: str, name: str) -> bool:
-    """Whether the server works on a move of the table now, whoever asked for it."""
+    """Whether the server works on a move of the table now, no matter who began it."""
     rows = session.optional_rows("utilities", doing="looking for running moves") or []
     return any(
         (row[4], row[5]) == (schema, name) and any(word in str(row[2]).upper() for word in MOVE_UTILITIES)
@@ -221,7 +221,7 @@ def read_rebalance(session: ReadSession, name: str) -> Rebalance:
 
 
 def is_moving(space: TableSpace, state: Rebalance) -> bool:
-    """Extents are being copied, or will be when somebody resumes it; a dropped path alone waits for a REBALANCE."""
+    """Extents are being copied, or will be after a RESUME; a dropped path alone waits for a REBALANCE."""
     return state.running or space.mode != AT_REST
 
 
@@ -251,7 +251,7 @@ def space_home(storage: Storage, space: TableSpace, route: Route, change: SpaceC
     One that was given to its group and waits for a REBALANCE is still where it was, as is a table in the middle of its
     copying: the same route goes on with it.
     """
-    if not space.containers:  # nobody may look: the group's word has to do
+    if not space.containers:  # no right to read them: only the storage group's name is left to go by
         return {route.to_space: Home.TARGET, route.bundle.space: Home.SOURCE}.get(space.group, Home.ELSEWHERE)
     if space_arrived(storage, space, change):
         return Home.TARGET

@@ -1,4 +1,4 @@
-"""What may change the database: a session that acts, one that watches, one for whoever asks meanwhile."""
+"""Carries out the steps of a move over three sessions: one sends statements, one inspects, one reads progress."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from connectors.base import (
 from connectors.db2.moving.inspection import move_runs, read_rebalance, tidy_for
 from connectors.db2.moving.progress import progress_of
 from connectors.db2.moving.rebalancing import Signals, SpaceChanger
-from connectors.db2.reading.sizes import bytes_beside
+from connectors.db2.reading.sizes import read_rebuilt_in_place
 from connectors.db2.reading.storage import read_storage
 from connectors.db2.reading.table_state import with_condition
 from connectors.db2.reading.tables import MoveProtocol, TableFacts, find_table, read_protocol
@@ -137,7 +137,7 @@ class Db2Mover(Closing):
         try:
             with self._asking:
                 return progress_of(self._asked, route, step)
-        except ConnectorError:  # a move must not fail because nobody can see how far it is
+        except ConnectorError:  # a move must not fail because its progress cannot be read
             return None
 
     def interrupt(self) -> None:
@@ -201,7 +201,7 @@ class Db2Mover(Closing):
         if protocol.authid and protocol.authid != self._settings.user.upper():
             raise StatementFailed(
                 f"{protocol.authid} has begun a move of {name} and not finished it",
-                advice=f"Let {protocol.authid} finish or CANCEL it; nobody else can.",
+                advice=f"Only {protocol.authid} can finish or CANCEL it.",
             )
         if phase.operation != "INIT" or protocol.status not in _BEFORE_SWAP:
             return  # after SWAP the table called TARGET is the old one
@@ -223,16 +223,16 @@ class Db2Mover(Closing):
         against = refusal(with_condition(self._eye, table))
         if against is not None:
             raise StatementFailed(f"{step.purpose}: {against[1]}", advice="Plan again.")
-        beside = bytes_beside(self._eye, table, phase.homes, shared=self._shared)
-        free = free_in(read_storage(self._eye, shared=self._shared), beside)
-        for short in spaces_without_room(table, Room(beside=beside, free=free)):
+        in_place = read_rebuilt_in_place(self._eye, table, phase.homes, shared=self._shared)
+        free = free_in(read_storage(self._eye, shared=self._shared), in_place)
+        for short in spaces_without_room(table, Room(rebuilt_in_place=in_place, free=free)):
             raise SpaceFull(f"{step.purpose}: {short}", advice="Or let a plan move the whole table at once.")
 
     def _step_back(self, phase: Phase, error: ConnectorError) -> None:
         """Cancel the move, so that nothing has changed.
 
         Raises:
-            StatementFailed: it cannot be cancelled; says so beside the first error.
+            StatementFailed: it cannot be cancelled; the message names both errors.
         """
         try:
             if read_protocol(self._eye, phase.schema, phase.table).open:
@@ -258,7 +258,7 @@ class Db2Mover(Closing):
 
 
 def _send(connection: Connection, statement: str, doing: str) -> None:
-    """One statement, its failures told apart."""
+    """Send one statement; raise a refusal and a broken session as different errors."""
     try:
         send_once(connection, statement)
     except DriverError as error:

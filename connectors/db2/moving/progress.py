@@ -13,7 +13,7 @@ _CARD = 8  # column of the query "table"
 
 
 def progress_of(session: ReadSession, route: Route, step: Step) -> Progress | None:
-    """How far the step is; None for one that nobody can tell of.
+    """How far the step is; None for a step that reports no progress.
 
     Raises:
         ConnectorError: a subclass that says what may be done.

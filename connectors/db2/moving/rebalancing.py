@@ -34,7 +34,7 @@ class Look:
 
     @property
     def moving(self) -> bool:
-        """Extents are being copied, or will be when somebody resumes it."""
+        """Extents are being copied, or will be after a RESUME."""
         return is_moving(self.space, self.state)
 
 
@@ -49,8 +49,8 @@ class Signals:
 class SpaceChanger:
     """Sends ``USING STOGROUP``, ``MANAGED BY AUTOMATIC STORAGE``, ``ADD ... DROP`` and ``REBALANCE``.
 
-    Whether the first begins a rebalance by itself, IBM's manual says both ways; so the last is a step of its own, which
-    is only sent where nothing has begun.
+    IBM's manual contradicts itself on whether the first begins a rebalance. So REBALANCE is a step of its own, sent
+    only if no rebalance has begun.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class SpaceChanger:
 
         Raises:
             LockNotObtained: a backup is running.
-            Paused: it was suspended, by us or by somebody else.
+            Paused: it was suspended, by us or by another session.
             OutcomeUnknown: the rebalance goes on, but not watched any longer: on request, the time was up, or the
                 server does not answer.
             StatementFailed: it ended and the containers are not all there.
@@ -114,13 +114,13 @@ class SpaceChanger:
         """What is seen after the statement was sent.
 
         Raises:
-            OutcomeUnknown: nobody can look; that must not be taken for a statement that has changed nothing.
+            OutcomeUnknown: the server does not answer. The rebalance may go on, so this must not count as no change.
         """
         try:
             return look()
         except CannotConnect as error:
             raise OutcomeUnknown(
-                f"{step.purpose}: sent, and then nobody could look ({error})",
+                f"{step.purpose}: sent, and then its outcome could not be read ({error})",
                 advice="The rebalance goes on in the server; the catalog is asked what became of it.",
                 native_code=error.native_code,
             ) from error

@@ -71,7 +71,7 @@ def look_at_i(session: PlanSession) -> Look:
 def _table_of_i(name: tuple[str, ...], at: Placed, row: Row | None, both: frozenset[int], *, partitioned: bool) -> Seen:
     schema, table, partition = name
     logical, physical, sequential, random = row[7:11] if row is not None else (None,) * 4
-    told = int(random or 0) + int(sequential or 0)
+    accesses = int(random or 0) + int(sequential or 0)
 
     def write(target: str) -> tuple[str, ...]:
         media: scripts.Media = "SSD" if target.endswith("SSD") else "ANY"
@@ -93,7 +93,7 @@ def _table_of_i(name: tuple[str, ...], at: Placed, row: Row | None, both: frozen
         script=write,
         logical=None if logical is None else int(logical),
         physical=None if physical is None else int(physical),
-        random_share=int(random or 0) / told if told else 1.0,
+        random_share=int(random or 0) / accesses if accesses else 1.0,
     )
 
 

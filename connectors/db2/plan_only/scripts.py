@@ -77,7 +77,7 @@ def move_index(creator: str, index: str, group: str) -> tuple[str, ...]:
 
 
 def script(title: str, statements: Iterable[str]) -> str:
-    """Marked, so that nobody takes it for something that was done."""
+    """A script under a mark that says that none of it was sent."""
     return "\n".join((MARK, f"-- {title}", *statements))
 
 

@@ -187,8 +187,8 @@ def open_zos(settings: Db2Settings) -> tuple[Connection, str, str]:
     from connectors.db2.session.sessions import connect_any
 
     connection = connect_any(settings, statement_seconds=settings.query_timeout)
-    told = ibm_db.server_info(connection.conn_handler)
-    return connection, str(told.DBMS_NAME), str(told.DBMS_VER)
+    info = ibm_db.server_info(connection.conn_handler)
+    return connection, str(info.DBMS_NAME), str(info.DBMS_VER)
 
 
 def _errors() -> tuple[type[Exception], ...]:

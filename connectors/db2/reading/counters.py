@@ -1,8 +1,8 @@
 """What the rows of MON_GET_TABLE and MON_GET_INDEX come to: counters by unit, in columns. Pure.
 
 Object counters rise per member and are summed. A table that was dropped and made again, or moved, keeps its name and
-begins at zero; the place of its file is sampled as a pair of counters, one of which falls whenever it changes, so that
-the interval is not taken for work (``home`` and ``home_complement``).
+begins at zero; the place of its file is sampled as a pair of counters. When it changes, one of the two falls, so the
+interval is not taken for work (``home`` and ``home_complement``).
 """
 
 from __future__ import annotations

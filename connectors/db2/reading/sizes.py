@@ -7,7 +7,7 @@ import numpy as np
 from connectors.db2.reading.names import Part, parse_key
 from connectors.db2.reading.tables import TableFacts
 from connectors.db2.routes.statements import Homes
-from connectors.db2.routes.table_room import made_beside
+from connectors.db2.routes.table_room import rebuilt_in_place
 from connectors.db2.session.sessions import ReadSession
 from connectors.model import I64, NO_PARENT, Catalog, UnitKind
 
@@ -100,8 +100,8 @@ def table_sizes(session: ReadSession, schema: str, name: str, *, shared: bool) -
     return found
 
 
-def bytes_beside(session: ReadSession, table: TableFacts, after: Homes, *, shared: bool) -> dict[str, int]:
-    """What stays of a table and is made anew too, see ``made_beside``; empty while a LOAD works on it: nobody can say.
+def read_rebuilt_in_place(session: ReadSession, table: TableFacts, after: Homes, *, shared: bool) -> dict[str, int]:
+    """Bytes of a table that are rebuilt where they are, see ``rebuilt_in_place``; empty while a LOAD hides its sizes.
 
     Raises:
         ConnectorError: a subclass that says what may be done.
@@ -109,7 +109,7 @@ def bytes_beside(session: ReadSession, table: TableFacts, after: Homes, *, share
     if (table.schema, table.name) in loading(session):
         return {}
     sizes = table_sizes(session, table.schema, table.name, shared=shared)
-    return made_beside(table, after, {part: sum(each[part] for each in sizes.values()) for part in Part})
+    return rebuilt_in_place(table, after, {part: sum(each[part] for each in sizes.values()) for part in Part})
 
 
 def _partition_number(session: ReadSession, table: tuple[str, str], name: str) -> int:

@@ -1,4 +1,4 @@
-"""Whether a table is fit to be copied: what ADMIN_GET_TAB_INFO tells of it beside its sizes.
+"""Whether a table can be copied now: what ADMIN_GET_TAB_INFO reports in addition to its sizes.
 
 Asked only before a route and again before INIT. An ALTER TABLE or a LOAD leaves a table that every copy would meet with
 SQL0668N, and what SYSCAT.TABLES says of it is normal.
@@ -16,7 +16,7 @@ from connectors.db2.session.sessions import ReadSession
 def with_condition(session: ReadSession, table: TableFacts) -> TableFacts:
     """The table with what is known of its availability, of a LOAD and of a reorganization that it waits for.
 
-    While a LOAD works on it, that is all that is said: whoever asks for more has to wait for its end.
+    While a LOAD works on it, nothing else is read: the other queries would wait for its end.
 
     Raises:
         ConnectorError: a subclass that says what may be done.

@@ -148,7 +148,7 @@ def _path_out(storage: Storage, group: Group, path: str) -> ByHand | NoRoute:
     return ByHand(
         statements=(drop_path(group.name, path), *(rebalance(name) for name in spaces)),
         because=f"it takes the path from under every table space of {group.name}, each with a rebalance of its own, "
-        "and temporary ones give it up only when the database is activated anew",
+        "and temporary ones give it up only when the database is next activated",
     )
 
 

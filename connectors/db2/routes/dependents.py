@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from connectors.db2.reading.names import parse_key
 from connectors.db2.reading.tables import IndexFacts, TableFacts
+from connectors.db2.routes.manual_statements import revalidate
 from connectors.db2.routes.restrictions import written_name
-from connectors.db2.routes.written import revalidate
 from connectors.move_effects import Kept
 
 INDEX, STATISTICS = "index ", "statistics of "
@@ -27,7 +27,7 @@ def belongings(table: TableFacts) -> tuple[Kept, ...]:
 
 
 def changes(before: Sequence[Kept], table: TableFacts) -> tuple[str, ...]:
-    """What is not as it was, a clause each; what has come in addition is nobody's loss.
+    """What is not as it was, one clause each; new objects are no loss and are not named.
 
     Args:
         before: as ``belongings`` had it.
@@ -39,7 +39,7 @@ def changes(before: Sequence[Kept], table: TableFacts) -> tuple[str, ...]:
     found = []
     for kept in before:
         if kept.what.startswith(STATISTICS + INDEX) and kept.what.removeprefix(STATISTICS) not in now:
-            continue  # of an index that is told by itself
+            continue  # statistics of an index whose own loss is reported already
         if kept.what not in now and kept.what.startswith(INDEX) and new[kept.how]:
             new[kept.how] -= 1
             found.append(f"{kept.what} has another name now")
@@ -57,12 +57,12 @@ def _loss_sentence(kept: Kept, table: str) -> str:
 
 
 def _another(kept: Kept, now: str) -> str:
-    told = f"{kept.what} was {kept.how} and is {now}"
+    clause = f"{kept.what} was {kept.how} and is {now}"
     if now != INVALID:
-        return told
+        return clause
     kind, _, name = kept.what.partition(" ")
     key = parse_key(name)
-    return f"{told} until it is used, or at once {revalidate(kind.upper(), key.schema, key.name)}"
+    return f"{clause} until it is used, or at once {revalidate(kind.upper(), key.schema, key.name)}"
 
 
 def _all_of(table: TableFacts) -> Iterator[tuple[str, str]]:

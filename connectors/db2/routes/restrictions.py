@@ -32,7 +32,7 @@ def remarks(table: TableFacts) -> Iterator[str]:
     """What does not keep it from moving, and has to be looked after."""
     if table.triggers:
         names = [name for name, _ in table.triggers]
-        yield f"{_count_and_names(names, 'trigger')} on it: made anew with the table, and compared afterwards"
+        yield f"{_count_and_names(names, 'trigger')} on it: recreated with the table, and compared afterwards"
     if table.views:
         yield (
             f"{_count_and_names(table.views, 'view')} of it: SWAP makes them invalid until their next use, and fails "
@@ -70,7 +70,11 @@ def _of_kind(table: TableFacts) -> Iterator[_Reason]:
     yield table.kind == "U", "typed_table", "is a typed table, which ADMIN_MOVE_TABLE does not move"
     what = _NO_TABLES.get(table.kind, f"no table of its own (TYPE {table.kind})")
     yield table.kind != "T", "not_a_table", f"is {what}"
-    yield table.staging, "staging_table", "is the staging table of a materialized query table; drop and create it anew"
+    yield (
+        table.staging,
+        "staging_table",
+        "is the staging table of a materialized query table; drop it and create it again",
+    )
     yield table.temporal, "temporal_table", "is a temporal table: its history would be parted from it"
     history = f"holds the history of {table.history_of}, from which it would be parted"
     yield bool(table.history_of), "history_table", history
@@ -102,7 +106,7 @@ def _of_relations(table: TableFacts) -> Iterator[_Reason]:
 
 
 def _of_rows_hidden(table: TableFacts) -> Iterator[_Reason]:
-    """Whoever copies must see every row as it is, or some are lost."""
+    """The copying user must see every row unmasked, or rows are lost."""
     yield (
         bool(table.access_control),
         "access_control",

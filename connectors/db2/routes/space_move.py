@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from connectors.db2.reading.names import identifier
 from connectors.db2.reading.storage import AT_REST, NEVER_TOUCHED, Group, Storage, TableSpace
+from connectors.db2.routes.manual_statements import packages_to_rebind, rebinds, redirected_restore, temporary_space
 from connectors.db2.routes.operations import SpaceChange
 from connectors.db2.routes.statements import (
     Statement,
@@ -18,7 +19,6 @@ from connectors.db2.routes.statements import (
     using_group,
 )
 from connectors.db2.routes.table_move import lock_timeout
-from connectors.db2.routes.written import packages_to_rebind, rebinds, redirected_restore, temporary_space
 from connectors.db2.settings import Db2Settings
 from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.move_effects import FollowUp, Locked
@@ -91,7 +91,7 @@ def _refusal(
         (
             not space.containers,
             "containers_hidden",
-            f"the containers of {space.name} cannot be read, so nobody could tell when the move has ended; see doctor",
+            f"the containers of {space.name} cannot be read, so the end of the move could not be seen; see doctor",
         ),
         (
             space.mode != AT_REST,
@@ -115,7 +115,7 @@ def _of_target(storage: Storage, space: TableSpace, target: str) -> tuple[tuple[
         (
             group is not None and not group.paths,
             "paths_hidden",
-            f"the paths of {target} cannot be read, so nobody could tell when the move has ended; see doctor",
+            f"the paths of {target} cannot be read, so the end of the move could not be seen; see doctor",
         ),
         (storage.home_of(space) == target, "already_there", f"table space {space.name} is already in {target}"),
     )
@@ -200,7 +200,7 @@ def route_by_rebalance(
     settings: Db2Settings,
     notes: tuple[str, ...],
 ) -> Route:
-    """Statements that begin a rebalance, each of which can be held."""
+    """Statements that begin a rebalance; each can be suspended and resumed."""
     return Route(
         name=name,
         bundle=bundle,

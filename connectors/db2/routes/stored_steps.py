@@ -26,11 +26,11 @@ def recognise(sql: str) -> Operation | None:
     """What the statement does; None where it is none that a route of such a version had."""
     call = _CALL.match(sql)
     if call is not None:
-        schema, table, data, index, lob, *_, phase = (_unquoted(text, "'") for text in call.groups())
+        schema, table, data, index, lob, *_, phase = (_unquote(text, "'") for text in call.groups())
         homes = {"data": data, "index": index, "lob": lob}
         return Operation("db2.move_table", {"schema": schema, "table": table, "phase": phase, **homes})
     alter = _ALTER.match(sql)
-    return None if alter is None else _space_change(_unquoted(alter[1], '"'), alter[2].strip())
+    return None if alter is None else _space_change(_unquote(alter[1], '"'), alter[2].strip())
 
 
 def _space_change(space: str, clause: str) -> Operation | None:
@@ -39,7 +39,7 @@ def _space_change(space: str, clause: str) -> Operation | None:
     group = _GROUP.fullmatch(clause)
     if group is not None:
         name = "db2.convert_to_automatic" if group[1] else "db2.use_storage_group"
-        return Operation(name, {"space": space, "group": _unquoted(group[2], '"')})
+        return Operation(name, {"space": space, "group": _unquote(group[2], '"')})
     match = _SWAP.fullmatch(clause) or _ADD.fullmatch(clause) or _DROP.fullmatch(clause)
     if match is None:
         return None
@@ -49,8 +49,8 @@ def _space_change(space: str, clause: str) -> Operation | None:
 
 def _files(listed: str) -> tuple[str, ...]:
     """Paths of a list of containers."""
-    return tuple(_unquoted(path, "'") for path in _FILE.findall(listed))
+    return tuple(_unquote(path, "'") for path in _FILE.findall(listed))
 
 
-def _unquoted(text: str, quote: str) -> str:
+def _unquote(text: str, quote: str) -> str:
     return text.replace(quote * 2, quote)

@@ -10,6 +10,7 @@ from connectors.db2.reading.names import Part, parse_key, parts_of
 from connectors.db2.reading.storage import NEVER_TOUCHED, TableSpace
 from connectors.db2.reading.tables import TableFacts
 from connectors.db2.routes.dependents import belongings
+from connectors.db2.routes.manual_statements import detach_attach
 from connectors.db2.routes.operations import Phase
 from connectors.db2.routes.restrictions import refusal, remarks, written_name
 from connectors.db2.routes.statements import CANCEL, KEEP, PHASES, Homes, Statement, Tagged, move_table, reduce_space
@@ -23,7 +24,6 @@ from connectors.db2.routes.table_room import (
     spaces_without_room,
     transient,
 )
-from connectors.db2.routes.written import detach_attach
 from connectors.db2.settings import Db2Settings
 from connectors.model import Bundle, NoRoute, Route
 from connectors.move_effects import FollowUp, Locked
@@ -133,7 +133,7 @@ def _route(
     )
 
 
-FOLLOW_UP = (FollowUp(what="packages that use it are validated anew when they next run", seconds=None),)
+FOLLOW_UP = (FollowUp(what="packages that use it are validated again when they next run", seconds=None),)
 
 
 def lock_timeout(settings: Db2Settings) -> str:
@@ -159,16 +159,16 @@ def _call(table: TableFacts, phase: str, purpose: str, homes: Homes | None = Non
 
 
 def _notes(table: TableFacts, bundle: Bundle, source: TableSpace, settings: Db2Settings) -> tuple[str, ...]:
-    notes = ["once begun it is continued, cancelled and undone by the same user only", "its counters begin anew"]
+    notes = ["once begun it is continued, cancelled and undone by the same user only", "its counters restart at zero"]
     parts = parts_of(bundle)
     if Part.TABLE not in parts:
         notes.append(f"the whole table is copied within {table.space}, which needs that room once more meanwhile")
     elif Part.INDEX not in parts:
-        notes.append(f"its indexes are built anew in {table.index_space}, which needs their room once more meanwhile")
+        notes.append(f"its indexes are rebuilt in {table.index_space}, which needs room for both copies meanwhile")
     if table.column_organised:
         notes.append("writers are shut out while it is copied; COPY_USE_LOAD is not recoverable: take a backup")
     if settings.keep_original:
-        notes.append("the original stays beside it under another name (key ORIGINAL of SYSTOOLS.ADMIN_MOVE_TABLE)")
+        notes.append("the original table is kept under another name (key ORIGINAL of SYSTOOLS.ADMIN_MOVE_TABLE)")
     if source.reclaimable and source.automatic:
         notes.append(f"afterwards {reduce_space(source.name)} gives back what it leaves free")
     return tuple(notes)

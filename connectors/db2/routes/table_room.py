@@ -1,4 +1,4 @@
-"""What ADMIN_MOVE_TABLE needs besides its target: the whole table is made anew, whatever of it moves. Pure."""
+"""Room that ADMIN_MOVE_TABLE needs in addition to its target: even for a part it rebuilds the whole table. Pure."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ TOOLS_NEEDED = 2**20  # bytes; the protocol of one move is a few rows, but a ful
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """Bytes that a move needs besides the target; None: endless, not made yet, or unknown."""
+    """Bytes that a move needs in addition to the target; None: unlimited, not created yet, or unknown."""
 
     tools_bytes: int | None = None
     log_bytes: int | None = None
-    beside: Mapping[str, int] = field(default_factory=dict)  # what stays and is made anew too, by table space
-    free: Mapping[str, int | None] = field(default_factory=dict)  # what those table spaces have
-    with_target: int = 0  # of ``beside``, what takes its room from the same storage as the target
+    rebuilt_in_place: Mapping[str, int] = field(default_factory=dict)  # parts that stay, by table space
+    free: Mapping[str, int | None] = field(default_factory=dict)  # free bytes of those table spaces
+    with_target: int = 0  # of ``rebuilt_in_place``, the bytes in the same storage as the target
 
 
 def homes_after(table: TableFacts, bundle: Bundle, target: str) -> Homes:
@@ -42,7 +42,7 @@ def homes_after(table: TableFacts, bundle: Bundle, target: str) -> Homes:
     )
 
 
-def made_beside(table: TableFacts, after: Homes, sizes: Mapping[Part, int]) -> dict[str, int]:
+def rebuilt_in_place(table: TableFacts, after: Homes, sizes: Mapping[Part, int]) -> dict[str, int]:
     """Bytes of the parts that stay where they are, by table space.
 
     Args:
@@ -62,21 +62,21 @@ def made_beside(table: TableFacts, after: Homes, sizes: Mapping[Part, int]) -> d
     return found
 
 
-def room_of(storage: Storage, server: Server, target: TableSpace | None, beside: Mapping[str, int]) -> Room:
-    """What there is; ``beside`` as in ``Room``."""
+def room_of(storage: Storage, server: Server, target: TableSpace | None, in_place: Mapping[str, int]) -> Room:
+    """The room of a move; ``in_place`` as ``Room.rebuilt_in_place``."""
     tools = storage.space_named(TOOLS)
-    homes = [space for space in map(storage.space_named, beside) if space is not None]
+    homes = [space for space in map(storage.space_named, in_place) if space is not None]
     return Room(
         tools_bytes=None if tools is None else storage.room_of(tools),
         log_bytes=server.log_bytes,
-        beside=beside,
-        free=free_in(storage, beside),
-        with_target=sum(beside[space.name] for space in homes if target is not None and _share(space, target)),
+        rebuilt_in_place=in_place,
+        free=free_in(storage, in_place),
+        with_target=sum(in_place[space.name] for space in homes if target is not None and _share(space, target)),
     )
 
 
 def free_in(storage: Storage, names: Iterable[str]) -> dict[str, int | None]:
-    """Bytes that can still go into each of these table spaces; None: nobody knows."""
+    """Bytes that can still go into each of these table spaces; None: unknown."""
     spaces = [space for space in map(storage.space_named, names) if space is not None]
     return {space.name: storage.room_of(space) for space in spaces}
 
@@ -87,13 +87,13 @@ def _share(one: TableSpace, other: TableSpace) -> bool:
 
 
 def spaces_without_room(table: TableFacts, room: Room) -> tuple[str, ...]:
-    """Where what stays has no place for its second self.
+    """Table spaces without room for a second copy of the parts that stay there.
 
-    No reason against a route, only for the mover: a plan may come to move the whole table at once, which needs none.
+    This stops the mover but not a route: the plan may yet move the whole table at once, which needs no such room.
     """
-    short = ((space, needed, room.free.get(space)) for space, needed in room.beside.items())
+    short = ((space, needed, room.free.get(space)) for space, needed in room.rebuilt_in_place.items())
     return tuple(
-        f"{format_bytes(needed)} of {written_name(table)} are made anew in {space} meanwhile, which has "
+        f"{format_bytes(needed)} of {written_name(table)} are rebuilt in {space} meanwhile, which has "
         f"{format_bytes(free)} left: make room there first"
         for space, needed, free in short
         if free is not None and free < needed
@@ -107,7 +107,7 @@ def transient(bundle: Bundle, room: Room) -> int:
 
 def log_bytes(bundle: Bundle, room: Room) -> int:
     """Bytes of log: every row of the new table, wherever it is."""
-    return round(LOG_RATIO * (bundle.size_bytes + sum(room.beside.values())))
+    return round(LOG_RATIO * (bundle.size_bytes + sum(room.rebuilt_in_place.values())))
 
 
 def log_note(bundle: Bundle, room: Room) -> tuple[str, ...]:

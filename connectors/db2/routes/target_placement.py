@@ -21,7 +21,7 @@ def landing_in(
 
     Args:
         storage: as it is now.
-        home: the storage group, the folder, or the table space that is a space by itself.
+        home: the storage group, the folder, or the table space that is a space of its own.
         source: where the table is now; None: not known.
         settings: for ``landing``.
         wanted: names of those where it was before, when it goes back; the first one is the table's.
@@ -30,7 +30,7 @@ def landing_in(
     named = [space for space in map(storage.space_named, names) if space is not None and storage.home_of(space) == home]
     if len(named) < len(names):
         said = "it came from" if wanted else "landing: names"
-        return NoRoute(code="no_landing", sentence=f"{said} {', '.join(names)}, of which not all is in {home} now")
+        return NoRoute(code="no_landing", sentence=f"{said} {', '.join(names)}, but not all of them are in {home} now")
     if named:
         return named[0]
     for space in sorted(storage.spaces.values(), key=lambda space: space.name):
@@ -44,7 +44,7 @@ def landing_in(
 
 
 def with_landing(route: Route | NoRoute, home: str, space: TableSpace, leaves: Sequence[str]) -> Route | NoRoute:
-    """A route to a table space, told as one to what holds it; ``leaves``: the table space of each unit now."""
+    """A route to a table space, restated as one to its storage; ``leaves``: the table space of each unit now."""
     if isinstance(route, NoRoute):
         return route
     return replace(

@@ -114,7 +114,7 @@ class Diagnosis:
 
     @property
     def broke(self) -> bool:
-        """The session itself is gone, so that nobody knows what became of its statement."""
+        """The session is lost, so the outcome of its statement is unknown."""
         return (
             self.code in _BROKEN_CODES or self.link_failed or (not self.code and self.state.startswith(_BROKEN_STATES))
         )

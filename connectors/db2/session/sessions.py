@@ -153,7 +153,7 @@ def _strip_rows(rows: list[Row]) -> list[Row]:
 
 
 def send(connection: Connection, statement: str) -> None:
-    """A statement whose rows, if it has any, nobody wants.
+    """Send a statement and discard its rows, if it has any.
 
     Raises:
         ibm_db_dbi.Error: as the driver says.
@@ -167,7 +167,7 @@ def send_once(connection: Connection, statement: str) -> None:
 
     Args:
         connection: opened without autocommit.
-        statement: takes effect with the commit, or commits by itself.
+        statement: takes effect with the commit, or commits on its own.
 
     Raises:
         ibm_db_dbi.Error: as the driver says; nothing is left open.
@@ -224,7 +224,7 @@ class ReadSession(RetryingSession[Connection, DriverError]):
         )
 
     def parts(self, name: str, take: Callable[[list[Row]], Result], *, doing: str) -> list[Result]:
-        """What is made of the rows of a query, see ``fetch_parts``; begun anew where the session had died.
+        """What is made of the rows of a query, see ``fetch_parts``; read again from the start if the session had died.
 
         Raises:
             ConnectorError: a subclass that says what may be done.

@@ -39,7 +39,7 @@ def capabilities(session: ReadSession, server: Server, settings: OracleSettings)
 
 _LEVEL = "ALTER SYSTEM SET statistics_level = TYPICAL;"
 _TIMED = "ALTER SYSTEM SET timed_statistics = TRUE;"
-_ONLINE = "Move in a window in which nobody writes to the object."
+_ONLINE = "Move in a window in which no session writes to the object."
 _PARTITIONING = "Whole tables are moved instead."
 
 
@@ -149,7 +149,7 @@ def _may_move(server: Server, privileges: frozenset[str], settings: OracleSettin
 def _exadata(session: ReadSession) -> Iterator[Finding]:
     for (cells,) in _optional(session, "cells"):
         if not cells:
-            yield Finding.ok("storage", "the storage does not tier by itself, as far as the server tells")
+            yield Finding.ok("storage", "the server reports no automatic tiering in the storage")
         else:
             sentence = "this is Exadata: its cells keep what is hot on flash by themselves, and moves gain little"
             yield Finding.warning("exadata", sentence, "Leave the level at observe.")

@@ -101,7 +101,7 @@ def _not_granted(view: str, wanted: Sequence[str], login: str, *, about_moving: 
 
 
 def _one_by_one(error: ConnectorError, *, about_moving: bool) -> Finding:
-    what = "nothing can be moved" if about_moving else "each instance is asked by itself"
+    what = "moves are impossible" if about_moving else "each instance is queried separately"
     return Finding.warning(
         "no_query_servers_moving" if about_moving else "no_query_servers",
         f"query servers do not start on every instance ({error.native_code}): {what}",

@@ -106,13 +106,13 @@ def _repairs(session: ReadSession, owner: str, table: str, route: Route) -> tupl
         step for step in route.tidy_steps if operation_of(step).name == SET_DEGREE and operation_of(step) not in degrees
     ]
     repaired = [
-        _approved(route, statement)
+        _approved_step(route, statement)
         or statements.step(tag, "tidy", len(route.tidy_steps) + at, statement, "make an unusable index usable", 0)
         for at, statement in enumerate(wanted, start=1)
     ]
     return (*repaired, *restored)
 
 
-def _approved(route: Route, statement: Statement) -> Step | None:
+def _approved_step(route: Route, statement: Statement) -> Step | None:
     """The step of the route that tidies up in the same way."""
     return next((step for step in route.tidy_steps if operation_of(step) == statement.operation), None)

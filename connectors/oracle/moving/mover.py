@@ -77,7 +77,7 @@ class OracleMover(Closing, Unpausable):
                 self._absorb_late_break()
 
     def progress(self) -> Progress | None:
-        """By V$SESSION_LONGOPS: steps of more than six seconds, each of which counts from zero again."""
+        """From V$SESSION_LONGOPS, which lists operations of more than six seconds; each counts from zero again."""
         route, watcher = self._route, self._watcher
         if route is None or watcher is None:
             return None

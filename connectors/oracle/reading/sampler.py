@@ -85,7 +85,7 @@ class SegmentSampler:
         if self._read_epoch() != epoch:
             raise ConnectorError(
                 "an instance or the container was started while its counters were read",
-                advice="The next sample begins anew.",
+                advice="The next sample starts a new series.",
             )
         ids, values = self._with_remembered(epoch, ids, values)
         return Sample(

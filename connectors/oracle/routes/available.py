@@ -14,11 +14,11 @@ from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.move_effects import FollowUp, Locked
 from connectors.oracle.reading.facts import Facts, IndexPiece
 from connectors.oracle.routes import statements
-from connectors.oracle.routes.notes import is_rebuildable, log_bytes, notes_of_move, warnings_of
 from connectors.oracle.routes.operations import REBUILD_INDEX
+from connectors.oracle.routes.redefinition import redefinition
 from connectors.oracle.routes.refusals import refusal_of
+from connectors.oracle.routes.side_effects import is_rebuildable, log_bytes, notes_of_move, warnings_of
 from connectors.oracle.routes.statements import Statement
-from connectors.oracle.routes.written import redefinition
 from connectors.oracle.session.server import Server
 from connectors.oracle.settings import OracleSettings
 

@@ -49,11 +49,13 @@ def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: boo
     found += [_may_create(row) for row in spaces]
     found += [_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces]
     found += findings_on(read_replication(session), allowed=remote_apply_allowed)
-    found += _unfinished(session.rows(query("unfinished_indexes"), doing="looking for unfinished indexes"))
+    found += _unfinished_index_findings(
+        session.rows(query("unfinished_indexes"), doing="looking for unfinished indexes")
+    )
     return (*found, *unknown_files(session))
 
 
-def _unfinished(rows: list[Row]) -> list[Finding]:
+def _unfinished_index_findings(rows: list[Row]) -> list[Finding]:
     """Invalid indexes left by interrupted rebuilds; one that is maintained slows down every change of its table."""
     if not rows:
         return [Finding.ok("unfinished_index", "no rebuild has left an index behind")]

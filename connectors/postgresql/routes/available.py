@@ -196,7 +196,7 @@ def _reindex(relation: Relation, bundle: Bundle, to_space: str, settings: Postgr
         log_bytes=_log_bytes(relation, bundle),
         transient_bytes=0,
         drains=3,  # before it builds, before it validates, and before it drops the old one
-        copies=_built(relation, bundle, to_space),
+        copies=_index_transfers(relation, bundle, to_space),
         notes=(
             "reads the whole table twice",
             "it begins once no old transaction holds a snapshot or a lock on the table",
@@ -214,7 +214,7 @@ def _page_by_page(relation: Relation, bundle: Bundle, to_space: str) -> tuple[Tr
     )
 
 
-def _built(relation: Relation, bundle: Bundle, to_space: str) -> tuple[Transfer, ...]:
+def _index_transfers(relation: Relation, bundle: Bundle, to_space: str) -> tuple[Transfer, ...]:
     """``REINDEX CONCURRENTLY``: in the order of ``phases``, the heap, the new index there and back, the heap again."""
     heap = Transfer(
         space=relation.table_space, bytes=relation.table_bytes, unit=relation.table_key, work_ratio=SCAN_WORK
@@ -227,7 +227,7 @@ def _built(relation: Relation, bundle: Bundle, to_space: str) -> tuple[Transfer,
     )
 
 
-_PHASES = (  # of pg_stat_progress_create_index: how its words begin -> transfers of _built before it, and in it
+_PHASES = (  # of pg_stat_progress_create_index: start of its text, transfers done before it, whether one runs in it
     ("building index: sorting", 1, False),
     ("building index: loading", 1, True),
     ("building index", 0, True),

@@ -154,7 +154,7 @@ def _dataspace(rights: Rights) -> Finding:
 
 
 def _may_shrink(rights: Rights, settings: SqlserverSettings) -> tuple[Finding, ...]:
-    """Only whoever owns the database may empty its files."""
+    """Only members of db_owner may empty files of the database."""
     if settings.move_by != "filegroup":
         return ()
     if rights.control_database:

@@ -1,4 +1,4 @@
-"""What the doctor says of filegroups, files, disks and paused builds; ways that a person takes are written down."""
+"""What the doctor says of filegroups, files, disks and paused builds; statements for a person to run are printed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from connectors.sqlserver.moving.resumable_operations import SINCE
 from connectors.sqlserver.reading.catalog import read_files, read_volumes
 from connectors.sqlserver.reading.keys import Name
 from connectors.sqlserver.reading.spaces import File
-from connectors.sqlserver.routes import ddl, written
+from connectors.sqlserver.routes import ddl, file_statements
 from connectors.sqlserver.routes.online import CLOUD
 from connectors.sqlserver.session.sessions import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
@@ -46,46 +46,51 @@ def storage_findings(
 
 
 def _whole_filegroups(session: ReadSession, files: list[File], database: str) -> list[Finding]:
-    """The way that is online in every edition, written down: the folder is for a person to fill in."""
+    """The statements that move it online in every edition; a person fills in the folder."""
     found = []
     for name in dict.fromkeys(file.space for file in files):
-        steps = written.by_files(database, name, files, written.FOLDER, major=session.major)
+        steps = file_statements.filegroup_to_disk(database, name, files, file_statements.FOLDER, major=session.major)
         if not isinstance(steps, NoRoute):
             sentence = (
                 f"filegroup {name} as a whole can change disks while it is used, by its files; move_by: filegroup "
                 "has hotplace do it"
             )
-            found.append(Finding.info("whole_filegroup", sentence, written.as_text(steps), values={"space": name}))
+            found.append(
+                Finding.info("whole_filegroup", sentence, file_statements.as_text(steps), values={"space": name})
+            )
     return found
 
 
 def _offline(files: list[File], database: str) -> list[Finding]:
     """The primary file can never be emptied, so its filegroup changes disks offline only."""
-    primary = next((file.space for file in files if file.file_id == written.PRIMARY_FILE), None)
+    primary = next((file.space for file in files if file.file_id == file_statements.PRIMARY_FILE), None)
     own = [file for file in files if file.space == primary]
     if primary is None:
         return []
     sentence = f"filegroup {primary} has the primary file: as a whole it changes disks while the database is offline"
     return [
         Finding.info(
-            "offline_files", sentence, written.as_text(written.offline_files(database, own)), values={"space": primary}
+            "offline_files",
+            sentence,
+            file_statements.as_text(file_statements.offline_files(database, own)),
+            values={"space": primary},
         )
     ]
 
 
 def _tempdb(session: ReadSession) -> list[Finding]:
-    """Tempdb is made anew at every start of the service, wherever its files are said to be."""
+    """Tempdb is recreated at every start of the service, at the paths that the catalog names."""
     try:
         rows = session.rows("tempdb_files", doing="looking at tempdb")
     except (PrivilegeMissing, StatementFailed):
         return []
-    steps = written.tempdb_files(written.TempdbFile(*row) for row in rows)
+    steps = file_statements.tempdb_files(file_statements.TempdbFile(*row) for row in rows)
     sentence = f"tempdb has {len(rows)} file(s), which change disks when the service is restarted"
-    return [Finding.info("tempdb_files", sentence, written.as_text(steps))] if rows else []
+    return [Finding.info("tempdb_files", sentence, file_statements.as_text(steps))] if rows else []
 
 
 def _paused_build_findings(session: ReadSession) -> list[Finding]:
-    """A paused build holds room and refuses DDL; since 2022 the server gives it up by itself after a while."""
+    """A paused build holds room and refuses DDL; since 2022 the server aborts it after a while."""
     if session.major < SINCE:
         return []
     found = []

@@ -1,4 +1,4 @@
-"""What speaks against starting a move now: a build that somebody paused, no room in the log, a replica left behind."""
+"""Reasons not to start a move now: a paused build, no room in the log, a replica that lags behind."""
 
 from __future__ import annotations
 

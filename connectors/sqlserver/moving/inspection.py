@@ -12,6 +12,7 @@ from connectors.sqlserver.reading.keys import name_of
 from connectors.sqlserver.routes.available import tag_of
 from connectors.sqlserver.routes.file_move import file_route_of
 from connectors.sqlserver.routes.file_removal import inspect_container
+from connectors.sqlserver.routes.move_methods import PREFIX
 from connectors.sqlserver.routes.operations import (
     ABORT_BUILD,
     DROP_FUNCTION,
@@ -21,7 +22,6 @@ from connectors.sqlserver.routes.operations import (
     dropped_table,
     operation_of,
 )
-from connectors.sqlserver.routes.ways import PREFIX
 from connectors.sqlserver.session.sessions import ReadSession
 
 
@@ -75,7 +75,7 @@ def _running(session: ReadSession, route: Route) -> bool:
     rights = read_rights(session)
     if not rights.sees_server:
         raise PrivilegeMissing(
-            f"{rights.login} may not see other sessions: nobody can tell whether a move still runs",
+            f"{rights.login} may not see other sessions, so whether a move still runs is unknown",
             advice="Run hotplace doctor: it prints the GRANT.",
         )
     return bool(session.rows("running", tag_of(route), doing="looking for running moves")[0][0])

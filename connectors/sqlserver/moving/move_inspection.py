@@ -1,6 +1,6 @@
 """What the mover sees of its move over a second session: an index that is built, or files that are emptied.
 
-An eye is used from two threads, the mover's and that of whoever asks for progress, and lets one look at a time.
+It is used by two threads, the mover's and the one that reads progress; a lock lets one query run at a time.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class MoveInspector(Protocol):
         ...
 
     def bytes_built(self, step: Step, /) -> int | None:
-        """Bytes that are where they should be; None: nobody can tell."""
+        """Bytes that are where they should be; None: unknown."""
         ...
 
     def is_gone(self) -> bool:
@@ -89,7 +89,7 @@ class BuildInspector:
         """The table or the index."""
         try:
             found = self._definition()
-        except ConnectorError:  # what failed is told all the same
+        except ConnectorError:  # the error of the statement itself is reported
             return False
         return found is None or found.index is None
 
@@ -98,13 +98,13 @@ class BuildInspector:
             return find(self._session, name_of(self._route.bundle.key))
 
     def _operation(self) -> Operation | None:
-        """The resumable build of this route, None where there is none or nobody can tell."""
+        """The resumable build of this route, None where there is none or it cannot be read."""
         if self._found is None:
             return None
         try:
             with self._turn:
                 return of_route(operations(self._session, self._found.owner.object_id), self._route)
-        except ConnectorError:  # as if there were none: the statement's own error is told
+        except ConnectorError:  # as if there were none: the error of the statement itself is reported
             return None
 
 

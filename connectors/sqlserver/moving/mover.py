@@ -23,7 +23,7 @@ from connectors.sqlserver.moving.progress import Pace, progress_of
 from connectors.sqlserver.moving.statement_runner import StatementRunner
 from connectors.sqlserver.reading.spaces import PAGE
 from connectors.sqlserver.routes.file_move import file_route_of, is_pause_by_cancel
-from connectors.sqlserver.routes.written import LOW_PRIORITY_SINCE
+from connectors.sqlserver.routes.file_statements import LOW_PRIORITY_SINCE
 from connectors.sqlserver.session.errors import (
     CANCELLED,
     GONE_OR_FORBIDDEN,
@@ -54,7 +54,7 @@ class SqlserverMover(Closing):
         """
         self._clock = clock
         self._hand = StatementRunner(settings)
-        self._watching = threading.Lock()  # the second session is used by whoever asks for progress
+        self._watching = threading.Lock()  # the second session serves progress, from any thread
         self._watch = ReadSession(settings, name="hotplace progress")
         self._settings = settings
         self._limit = settings.move_timeout
@@ -183,7 +183,7 @@ class SqlserverMover(Closing):
             self._step = None
 
     def _send(self, statement: str, doing: str, limit_seconds: float) -> None:
-        """One statement, its failures told apart."""
+        """Send one statement; raise a refusal and a broken session as different errors."""
         try:
             self._hand.send(statement, limit_seconds)
         except pyodbc.Error as error:
@@ -228,11 +228,11 @@ class SqlserverMover(Closing):
         return translate(seen, doing)
 
     def _look(self, route: Route) -> tuple[int | None, str | None]:
-        """Bytes used in the target filegroup (None: nobody can tell), and what the session waits for."""
+        """Bytes used in the target filegroup (None: unknown), and what the session waits for."""
         try:
             with self._watching:
                 rows = self._watch.rows("progress", route.to_space, self._hand.number, doing="looking at progress")
-        except ConnectorError:  # a move must not fail because nobody can see how far it is
+        except ConnectorError:  # a move must not fail because its progress cannot be read
             return None, None
         pages, waits_for = rows[0]
         return (None if pages is None else int(pages) * PAGE), waits_for

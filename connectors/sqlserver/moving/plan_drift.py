@@ -1,7 +1,7 @@
 """Whether an approved route still fits what the catalog shows. Pure.
 
-CREATE INDEX states every property of an index as it was when the move was planned. Had somebody given it another column
-since, or had another partition of it moved, the statement would silently put the old state back.
+CREATE INDEX states every property of an index as it was when the move was planned. If another session
+has since added a column to it, or moved another partition of it, the statement would silently put the old state back.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from connectors.sqlserver.reading.keys import name_of, quote
 from connectors.sqlserver.reading.partitioning import scheme_of
 from connectors.sqlserver.routes import stored_steps
 from connectors.sqlserver.routes.available import routes_of, tag_of
+from connectors.sqlserver.routes.move_methods import PREFIX
 from connectors.sqlserver.routes.online import Server
 from connectors.sqlserver.routes.operations import CREATE_SCHEME, operation_of
-from connectors.sqlserver.routes.ways import PREFIX
 from connectors.sqlserver.settings import SqlserverSettings
 
 _FORESEEN = -1  # stands for the data_space_id that a scheme will get

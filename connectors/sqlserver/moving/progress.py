@@ -18,7 +18,7 @@ class Pace:
     began_with: int | None = None  # bytes done when it was first looked at
 
     def seconds_left(self, done: int, total: int, now: float) -> float | None:
-        """At the mean pace since it was first looked at; None where that cannot be told."""
+        """At the mean pace since the first look; None while there is no pace to go by."""
         if self.began_with is None:
             self.began_at, self.began_with = now, done
         seconds, gained = now - self.began_at, done - self.began_with

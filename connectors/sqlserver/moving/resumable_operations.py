@@ -1,4 +1,4 @@
-"""Statements that the server holds: resumable builds that were paused, by somebody or by whatever stopped them."""
+"""Resumable index builds that the server holds: paused by a user, or by a failure or restart."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Operation:
 
     @property
     def paused(self) -> bool:
-        """Nobody works on it."""
+        """It is held; no session works on it."""
         return self.state == PAUSED
 
 

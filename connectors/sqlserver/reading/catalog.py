@@ -174,7 +174,7 @@ def _sizes(rows: list[Row]) -> dict[int, int]:
 
 
 def _units(row: UnitRow) -> list[_Unit]:
-    """The unit of the rows and, beside it, that of its large objects; a columnstore is all large objects, and one."""
+    """A unit for the rows and one for their large objects; a columnstore is one unit, stored as large objects."""
     if row.index_type in COLUMNSTORES:
         return [_Unit(row, False, row.lob_space or row.row_space or 0, row.row_pages + row.lob_pages)]
     found = [_Unit(row, False, row.row_space or 0, row.row_pages)]

@@ -162,7 +162,7 @@ class Definition:
     indexes: tuple[IndexDefinition, ...]
     columns: tuple[Column, ...]
     spaces: dict[int, DataSpace]
-    partitioning: Partitioning | None = None  # None: nobody has looked
+    partitioning: Partitioning | None = None  # None: not read yet
 
     @property
     def index(self) -> IndexDefinition | None:

@@ -93,7 +93,7 @@ def _waits(waits: F64, space: I64, random: F64) -> F64:
 
 
 def _spread(total: F64, space: I64, weight: F64) -> F64:
-    """Each space's total spread over its units by weight; nothing where the total is NaN or nobody has a weight."""
+    """Each space's total spread over its units by weight; zero where the total is NaN or all weights are zero."""
     known = space >= 0
     weights = np.bincount(space[known], weights=weight[known], minlength=len(total))
     part = np.divide(np.nan_to_num(total), weights, out=np.zeros(len(total)), where=weights > 0)

@@ -63,12 +63,12 @@ def profile_findings(major: int, settings: SqlserverSettings) -> tuple[Finding, 
         return (
             Finding.warning(
                 "query_profiles_unseen",
-                f"what running queries read cannot be told: {error}",
+                f"the reads of running queries are not known: {error}",
                 error.advice or "Set query_profiles: false.",
             ),
         )
     finally:
         look.close()
-    nobody = "no running query that the server profiles reads this database from disk right now"
-    nothing = Finding.ok("query_profiles", nobody)
+    none = "no running query that the server profiles reads this database from disk right now"
+    nothing = Finding.ok("query_profiles", none)
     return tuple(reading.finding() for reading in found) or (nothing,)

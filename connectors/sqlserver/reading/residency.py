@@ -17,7 +17,7 @@ LONGEST_SECONDS = 10.0
 
 
 def resident_note(session: ReadSession, definition: Definition | None, settings: SqlserverSettings) -> tuple[str, ...]:
-    """One sentence for the notes of a route; none where it is not wanted, too much, or cannot be told.
+    """One sentence for the notes of a route; none where it is not wanted, costs too much, or cannot be read.
 
     Args:
         session: to ask how large the pool is; the look itself has a session with a time limit of its own.

@@ -1,6 +1,6 @@
-"""Every way SQL Server has to move a unit to another filegroup, as routes: the kindest first. Pure.
+"""Routes to another filegroup by every method SQL Server has: the kindest first. Pure.
 
-``ways`` has the statements, ``online`` what may be built while the table is used; here they get their tags and costs.
+``move_methods`` has the statements, ``online`` says what may be built online; here they get their tags and costs.
 """
 
 from __future__ import annotations
@@ -15,11 +15,20 @@ from connectors.move_effects import FollowUp, Locked
 from connectors.operations import Operation
 from connectors.sqlserver.reading.definition import NONCLUSTERED, NONCLUSTERED_COLUMNSTORE, Definition, IndexDefinition
 from connectors.sqlserver.routes import ddl
+from connectors.sqlserver.routes.move_methods import (
+    MADE,
+    PREFIX,
+    Maker,
+    Method,
+    Statement,
+    index_of,
+    method_for,
+    second_index_method,
+)
 from connectors.sqlserver.routes.online import Server, may_be_paused, may_build_online, may_have_twin
 from connectors.sqlserver.routes.operations import digest_of
 from connectors.sqlserver.routes.refusals import refusal
-from connectors.sqlserver.routes.switching import empty_range, switch_way
-from connectors.sqlserver.routes.ways import MADE, PREFIX, Act, Maker, Way, index_of, twin, way_of
+from connectors.sqlserver.routes.switching import empty_range, switch_method
 from connectors.sqlserver.session.sessions import lock_timeout_statement
 from connectors.sqlserver.settings import SqlserverSettings
 
@@ -30,7 +39,7 @@ SORT_FACTOR = 0.2  # extra room while it is built
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """One way, and how its index is built."""
+    """One method of moving, and how its index is built."""
 
     make: Maker
     online: bool
@@ -40,18 +49,20 @@ class _Choice:
 def routes_of(
     definition: Definition | None, bundle: Bundle, to_space: str, server: Server, settings: SqlserverSettings
 ) -> tuple[Route, ...] | NoRoute:
-    """Every way to bring the bundle there, what can be paused first, then what is online, or why there is none."""
+    """Routes to the target, pausable ones first, then online ones; or why there is none."""
     against = refusal(definition, bundle, to_space, lob_moves=settings.lob_moves)
     if against is not None:
         return against
     assert definition is not None, "a missing table is refused above"
     choices = list(_choices(definition, bundle, to_space, server, settings))
     found = [(c, _make(c, definition, bundle, to_space, _build(server, settings, c))) for c in choices]
-    ways = tuple(
-        _route(way, definition, bundle, to_space, choice, settings) for choice, way in found if isinstance(way, Way)
+    routes = tuple(
+        _route(method, definition, bundle, to_space, choice, settings)
+        for choice, method in found
+        if isinstance(method, Method)
     )
-    if ways:
-        return ways
+    if routes:
+        return routes
     return next(
         (reason for _, reason in found if isinstance(reason, NoRoute)),
         NoRoute(
@@ -67,56 +78,56 @@ def tag_of(route: Route) -> str:
     return route.steps[0].sql.partition(" step ")[0] + " "
 
 
-def number_of(way: Way) -> str:
+def number_of(method: Method) -> str:
     """The same for the same statements, so that a plan made twice is the same plan."""
-    text = ";".join(act.sql for act in (*way.there, *way.back))
+    text = ";".join(statement.sql for statement in (*method.there, *method.back))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def _make(choice: _Choice, definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Way | NoRoute:
-    """The way, each act with a digest of what it builds: settings and versions that only change how are left out."""
-    way = choice.make(definition, bundle, to_space, build)
+def _make(choice: _Choice, definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Method | NoRoute:
+    """The method, each statement with a digest of what it builds, independent of settings that only say how."""
+    method = choice.make(definition, bundle, to_space, build)
     plain = choice.make(definition, bundle, to_space, build.without_method())
-    if not isinstance(way, Way) or not isinstance(plain, Way):
-        return way
+    if not isinstance(method, Method) or not isinstance(plain, Method):
+        return method
     return replace(
-        way,
-        there=tuple(map(_with_digest, way.there, plain.there)),
-        back=tuple(map(_with_digest, way.back, plain.back)),
-        tidy=tuple(map(_with_digest, way.tidy, plain.tidy)),
+        method,
+        there=tuple(map(_with_digest, method.there, plain.there)),
+        back=tuple(map(_with_digest, method.back, plain.back)),
+        tidy=tuple(map(_with_digest, method.tidy, plain.tidy)),
     )
 
 
-def _with_digest(act: Act, plain: Act) -> Act:
-    parameters = {**act.operation.parameters, "builds": digest_of(plain.sql)}
-    return replace(act, operation=Operation(act.operation.name, parameters))
+def _with_digest(statement: Statement, plain: Statement) -> Statement:
+    parameters = {**statement.operation.parameters, "builds": digest_of(plain.sql)}
+    return replace(statement, operation=Operation(statement.operation.name, parameters))
 
 
-def tag_steps(number: str, word: str, acts: tuple[Act, ...], limit: float) -> tuple[Step, ...]:
+def tag_steps(number: str, word: str, acts: tuple[Statement, ...], limit: float) -> tuple[Step, ...]:
     """Acts as steps: ``/* hotplace move 0123abcd step 1 */``, the number of the move filled in."""
 
     def text(sql: str, ordinal: int, what: str = "") -> str:
         named = sql.replace(MADE, f"{PREFIX}{number}")
         return f"{TAG} {number} {word} {ordinal}{what} */ {named}" if sql else ""
 
-    def operation(act: Act) -> Operation:
+    def operation(statement: Statement) -> Operation:
         named = {
             k: v.replace(MADE, f"{PREFIX}{number}") if isinstance(v, str) else v
-            for k, v in act.operation.parameters.items()
+            for k, v in statement.operation.parameters.items()
         }
-        return Operation(act.operation.name, named)
+        return Operation(statement.operation.name, named)
 
     return tuple(
         Step(
-            sql=text(act.sql, ordinal),
-            purpose=act.purpose,
-            undo_sql=text(act.abort, ordinal, " abort"),
-            pause_sql=text(act.pause, ordinal, " pause"),
-            resume_sql=text(act.resume, ordinal, " resume"),
+            sql=text(statement.sql, ordinal),
+            purpose=statement.purpose,
+            undo_sql=text(statement.abort, ordinal, " abort"),
+            pause_sql=text(statement.pause, ordinal, " pause"),
+            resume_sql=text(statement.resume, ordinal, " resume"),
             timeout_seconds=limit,
-            operation=operation(act),
+            operation=operation(statement),
         )
-        for ordinal, act in enumerate(acts, start=1)
+        for ordinal, statement in enumerate(acts, start=1)
     )
 
 
@@ -129,15 +140,15 @@ def _choices(
         return
     if settings.partitions == "switched" and definition.name.partition is not None:
         if settings.offline_moves:
-            yield _Choice(switch_way, online=False)
+            yield _Choice(switch_method, online=False)
         if len(bundle.unit_keys) > 1:
-            return  # each of its indexes would be built anew by a statement of its own
-    plain = way_of(definition, bundle)
+            return  # each of its indexes would need a build of its own
+    plain = method_for(definition, bundle)
     with_lob = any(key.endswith(" lob") for key in bundle.unit_keys)
     if settings.resumable == "all" and may_be_paused(definition, server) and not with_lob:
         yield _Choice(plain, online=True, resumable=True)
     if settings.resumable != "no" and may_have_twin(definition, server):
-        yield _Choice(twin, online=True, resumable=True)
+        yield _Choice(second_index_method, online=True, resumable=True)
     if may_build_online(definition, server):
         yield _Choice(plain, online=True)
     if settings.offline_moves:
@@ -156,32 +167,32 @@ def _build(server: Server, settings: SqlserverSettings, choice: _Choice) -> ddl.
 
 
 def _route(
-    way: Way, definition: Definition, bundle: Bundle, to_space: str, choice: _Choice, settings: SqlserverSettings
+    method: Method, definition: Definition, bundle: Bundle, to_space: str, choice: _Choice, settings: SqlserverSettings
 ) -> Route:
-    number, limit = number_of(way), settings.move_timeout
-    rewritten = way.rebuilds * bundle.size_bytes + way.rewritten_bytes
-    full = choice.online or way.logged or definition.owner.recovery_model == "FULL"
+    number, limit = number_of(method), settings.move_timeout
+    rewritten = method.rebuilds * bundle.size_bytes + method.rewritten_bytes
+    full = choice.online or method.logged or definition.owner.recovery_model == "FULL"
     how = "resumable" if choice.resumable else "online" if choice.online else "offline"
     return Route(
-        name=way.name if way.locks or way.name.endswith(how) else f"{way.name} {how}",
+        name=method.name if method.locks or method.name.endswith(how) else f"{method.name} {how}",
         bundle=bundle,
         to_space=to_space,
         prologue=(lock_timeout_statement(settings.lock_timeout),),
-        steps=tag_steps(number, "step", way.there, limit),
-        undo_steps=tag_steps(number, "undo", way.back, limit),
-        tidy_steps=tag_steps(number, "tidy", way.tidy, limit),
-        tidy_bytes=bundle.size_bytes if way.tidy_copies else 0,
+        steps=tag_steps(number, "step", method.there, limit),
+        undo_steps=tag_steps(number, "undo", method.back, limit),
+        tidy_steps=tag_steps(number, "tidy", method.tidy, limit),
+        tidy_bytes=bundle.size_bytes if method.tidy_copies else 0,
         online=choice.online,
-        locks=f"{way.locks}; {_patience(settings)}"
-        if way.locks
+        locks=f"{method.locks}; {_patience(settings)}"
+        if method.locks
         else _locks(index_of(definition), choice.online, settings),
-        locked=way.locked or _lock_class(index_of(definition), choice.online),
+        locked=method.locked or _lock_class(index_of(definition), choice.online),
         lock_seconds=settings.lock_timeout,
         follow_up=FOLLOW_UP,
         log_bytes=round(rewritten * (LOG_FACTOR if full else MINIMAL_LOG_FACTOR)),
-        transient_bytes=round(bundle.size_bytes * (way.rebuilds - 1 + SORT_FACTOR)),
-        rewrites=way.rewrites,
-        notes=(*way.notes, *(() if way.locks else _notes(choice))),
+        transient_bytes=round(bundle.size_bytes * (method.rebuilds - 1 + SORT_FACTOR)),
+        rewrites=method.rewrites,
+        notes=(*method.notes, *(() if method.locks else _notes(choice))),
     )
 
 
@@ -195,7 +206,7 @@ def _notes(choice: _Choice) -> tuple[str, ...]:
     return ("the log cannot be truncated while it runs",) if choice.online else ()
 
 
-FOLLOW_UP = (FollowUp(what="plans of its table are compiled anew; the build refreshes its statistics", seconds=None),)
+FOLLOW_UP = (FollowUp(what="plans of its table are recompiled; the build refreshes its statistics", seconds=None),)
 
 
 def _lock_class(index: IndexDefinition, online: bool) -> Locked:

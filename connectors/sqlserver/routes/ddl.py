@@ -48,14 +48,14 @@ def quoted_table(name: Name) -> str:
 
 
 def rebuild(table: Name, index: IndexDefinition, build: Build, on: str, *, name: str = "") -> str:
-    """The index built anew on a data space, every property as it was.
+    """CREATE INDEX on a data space, every property as it was.
 
     Args:
         table: its name.
         index: as the catalog shows it.
         build: how.
         on: a quoted filegroup, or a quoted scheme with its column in parentheses.
-        name: of a second index beside the old one; "": it replaces the old one.
+        name: of a second index next to the old one; "": it replaces the old one.
     """
     existing = () if name else ("DROP_EXISTING = ON",)
     options = ", ".join(
@@ -94,7 +94,7 @@ def drop_index(table: Name, index: str) -> str:
 
 
 def swap(table: Name, new: str, old: str) -> str:
-    """Let a new index take the place and the name of an old one, so that nobody sees the table without it."""
+    """Let a new index take the place and name of an old one, in one transaction."""
     item = text(f"{quoted_table(table)}.{quote(new)}")
     return (
         f"BEGIN TRANSACTION; {drop_index(table, old)}; "
@@ -115,7 +115,7 @@ def cluster_heap(name: Name, index: str, column: str, heap: Partition, build: Bu
 
 
 def uncluster_heap(name: Name, index: str, build: Build, on: str) -> str:
-    """Take that index away again; the rows stay where they are told to."""
+    """Drop that index again; its rows become a heap on the data space ``on``."""
     online = "ON" if build.online else "OFF"
     return (
         f"DROP INDEX {quote(index)} ON {quoted_table(name)} "

@@ -16,10 +16,10 @@ from connectors.operations import Operation
 from connectors.sqlserver.reading.disks import disk_of, folder_of
 from connectors.sqlserver.reading.spaces import File
 from connectors.sqlserver.routes.available import number_of, tag_steps
+from connectors.sqlserver.routes.file_statements import PRIMARY_FILE, add_file, empty_file, remove_file
+from connectors.sqlserver.routes.move_methods import MADE, Method, Statement
 from connectors.sqlserver.routes.online import CLOUD, Server
 from connectors.sqlserver.routes.operations import ADD_FILE, EMPTY_FILE, REMOVE_FILE, FileStep, file_step_of
-from connectors.sqlserver.routes.ways import MADE, Act, Way
-from connectors.sqlserver.routes.written import PRIMARY_FILE, add_file, empty_file, remove_file
 from connectors.sqlserver.session.sessions import lock_timeout_statement
 from connectors.sqlserver.settings import SqlserverSettings
 
@@ -39,7 +39,7 @@ class FileRoute:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePlace:
-    """What decides of a way by files beside the files."""
+    """What a move by files depends on in addition to the files."""
 
     database: str  # its name
     server: Server
@@ -49,7 +49,7 @@ class FilePlace:
 
 
 def file_route_of(route: Route) -> FileRoute | None:
-    """The files of the route; None where it is one of another way."""
+    """The files of the route; None if it does not move by files."""
     steps = [found for step in route.steps if (found := file_step_of(step)) is not None]
     if not steps:
         return None
@@ -78,24 +78,24 @@ def file_route(
         if applies:
             return NoRoute(code=code, sentence=sentence)
     assert filegroup is not None, "a missing filegroup is refused above"
-    way = _way(place.database, filegroup, own, place.settings.disks[to_disk], place.server.major)
-    return route_by_files(way, bundle, to_disk, place.settings)
+    method = _method(place.database, filegroup, own, place.settings.disks[to_disk], place.server.major)
+    return route_by_files(method, bundle, to_disk, place.settings)
 
 
 def route_by_files(
-    way: Way, bundle: Bundle, to_space: str, settings: SqlserverSettings, *, undo_bytes: int | None = None
+    method: Method, bundle: Bundle, to_space: str, settings: SqlserverSettings, *, undo_bytes: int | None = None
 ) -> Route:
-    """The route of a way that empties files; ``undo_bytes``: that its undo copies, None: as many as the way there."""
-    number, limit = number_of(way), settings.move_timeout
+    """The route of a method that empties files; ``undo_bytes``: that its undo copies, None: as many as the move."""
+    number, limit = number_of(method), settings.move_timeout
     return Route(
-        name=way.name,
+        name=method.name,
         bundle=bundle,
         to_space=to_space,
         prologue=(lock_timeout_statement(settings.lock_timeout),),
-        steps=tag_steps(number, "step", way.there, limit),
-        undo_steps=tag_steps(number, "undo", way.back, limit),
-        tidy_steps=tag_steps(number, "tidy", way.tidy, limit),
-        tidy_bytes=bundle.size_bytes if way.tidy_copies else 0,
+        steps=tag_steps(number, "step", method.there, limit),
+        undo_steps=tag_steps(number, "undo", method.back, limit),
+        tidy_steps=tag_steps(number, "tidy", method.tidy, limit),
+        tidy_bytes=bundle.size_bytes if method.tidy_copies else 0,
         online=True,
         locks="none on its tables but for a moment: pages are moved some at a time, in small transactions",
         locked=Locked.BRIEFLY,
@@ -103,7 +103,7 @@ def route_by_files(
         log_bytes=round(bundle.size_bytes * LOG_FACTOR),
         transient_bytes=0,
         undo_bytes=undo_bytes,
-        notes=way.notes,
+        notes=method.notes,
     )
 
 
@@ -120,7 +120,7 @@ def _against(
     yield (
         any(file.file_id == PRIMARY_FILE for file in own),
         "primary_file",
-        f"{filegroup} has the primary file, which cannot be emptied (5212); hotplace doctor writes the offline way",
+        f"{filegroup} has the primary file, which cannot be emptied (5212); doctor prints the offline statements",
     )
     yield any(file.read_only for file in own), "read_only_space", f"filegroup {filegroup} is read-only"
     yield (
@@ -135,12 +135,12 @@ def _against(
     )
 
 
-def _way(database: str, filegroup: str, own: Sequence[File], folder: str, major: int) -> Way:
+def _method(database: str, filegroup: str, own: Sequence[File], folder: str, major: int) -> Method:
     """As many new files as there are old ones, so that their number stays; then each old one is emptied and removed."""
     new = [f"{MADE}_{at}" for at in range(1, len(own) + 1)]
     back = [f"{MADE}_back_{at}" for at in range(1, len(own) + 1)]
     old = [str(file.name) for file in own]
-    return Way(
+    return Method(
         "files of the filegroup",
         (
             *(add_like(database, file, name, folder) for file, name in zip(own, new, strict=True)),
@@ -161,12 +161,12 @@ def _way(database: str, filegroup: str, own: Sequence[File], folder: str, major:
     )
 
 
-def add_like(database: str, like: File, name: str, folder: str) -> Act:
+def add_like(database: str, like: File, name: str, folder: str) -> Statement:
     """A file that grows as the old one does, with room for what is in it."""
     pages = like.used_pages if like.used_pages is not None else (like.size_pages or 0)
     sql = add_file(database, like.space, name, folder, size_pages=pages, more=_growth(like))
     added = Operation(ADD_FILE, {"file": name, "filegroup": like.space, "folder": folder})
-    return Act(sql, f"a file in {folder} in the place of {like.name}", added)
+    return Statement(sql, f"a file in {folder} in the place of {like.name}", added)
 
 
 def _growth(like: File) -> str:
@@ -177,7 +177,7 @@ def _growth(like: File) -> str:
     return f"{limit}, FILEGROWTH = {step}"
 
 
-def empty_files(database: str, files: Sequence[str], major: int) -> tuple[Act, ...]:
+def empty_files(database: str, files: Sequence[str], major: int) -> tuple[Statement, ...]:
     """All of them emptied before the first is removed: what is left of one must not go into another old one."""
     return (
         *(_empty(file, major) for file in files),
@@ -185,15 +185,17 @@ def empty_files(database: str, files: Sequence[str], major: int) -> tuple[Act, .
     )
 
 
-def _remove(database: str, file: str) -> Act:
+def _remove(database: str, file: str) -> Statement:
     removed = Operation(REMOVE_FILE, {"file": file})
-    return Act(remove_file(database, file), f"remove {file}, refused until it is empty", removed)
+    return Statement(remove_file(database, file), f"remove {file}, refused until it is empty", removed)
 
 
-def _empty(file: str, major: int) -> Act:
+def _empty(file: str, major: int) -> Statement:
     """Held by cancelling it, which no statement does; the journal gets a comment in place of one."""
     sql, emptied = empty_file(file, major), Operation(EMPTY_FILE, {"file": file})
-    return Act(sql, f"move the pages of {file} to the other files", emptied, pause=f"-- cancels: {sql}", resume=sql)
+    return Statement(
+        sql, f"move the pages of {file} to the other files", emptied, pause=f"-- cancels: {sql}", resume=sql
+    )
 
 
 def is_pause_by_cancel(step: Step) -> bool:

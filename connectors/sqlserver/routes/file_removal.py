@@ -23,10 +23,10 @@ from connectors.sqlserver.routes.file_move import (
     file_route_of,
     route_by_files,
 )
+from connectors.sqlserver.routes.file_statements import PAGES_IN_MB, PRIMARY_FILE, grow_file, whole_mb
+from connectors.sqlserver.routes.move_methods import MADE, Method, Statement
 from connectors.sqlserver.routes.online import CLOUD
 from connectors.sqlserver.routes.operations import GROW_FILE, file_step_of
-from connectors.sqlserver.routes.ways import MADE, Act, Way
-from connectors.sqlserver.routes.written import PAGES_IN_MB, PRIMARY_FILE, grow_file, whole_mb
 from connectors.sqlserver.session.sessions import ReadSession
 
 
@@ -44,8 +44,8 @@ def removal_route(bundle: Bundle, files: Sequence[File], place: FilePlace) -> Ro
     for applies, code, sentence in _against(file, files, place):
         if applies:
             return NoRoute(code=code, sentence=sentence)
-    way = _way(place.database, file, place.server.major)
-    return route_by_files(way, bundle, bundle.space, place.settings, undo_bytes=0)
+    method = _method(place.database, file, place.server.major)
+    return route_by_files(method, bundle, bundle.space, place.settings, undo_bytes=0)
 
 
 def _against(file: File, files: Sequence[File], place: FilePlace) -> Iterator[tuple[bool, str, str]]:
@@ -67,11 +67,11 @@ def _against(file: File, files: Sequence[File], place: FilePlace) -> Iterator[tu
     )
 
 
-def _way(database: str, file: File, major: int) -> Way:
+def _method(database: str, file: File, major: int) -> Method:
     """Back comes an empty file of the same growth in the same folder; its name waits for a log backup, so another."""
     name, folder = str(file.name), folder_of(str(file.path))
     again = add_like(database, replace(file, used_pages=file.size_pages), f"{MADE}_back_1", folder)
-    return Way(
+    return Method(
         "empty and remove a file",
         empty_files(database, [name], major),
         (replace(again, purpose=f"a file in {folder} in the place of {name}, which fills with what comes"),),
@@ -87,10 +87,10 @@ def _way(database: str, file: File, major: int) -> Way:
     )
 
 
-def _reopen(database: str, name: str, file: File) -> Act:
+def _reopen(database: str, name: str, file: File) -> Statement:
     pages = _reopened_pages(file)
     grown = Operation(GROW_FILE, {"file": name, "size_mb": whole_mb(pages)})
-    return Act(grow_file(database, name, pages), f"let {name} take new data again", grown)
+    return Statement(grow_file(database, name, pages), f"let {name} take new data again", grown)
 
 
 def _reopened_pages(file: File) -> int:
@@ -101,7 +101,7 @@ def _reopened_pages(file: File) -> int:
 def inspect_container(session: ReadSession, route: Route, *, running: bool) -> Inspection:
     """Whether the file that a route takes out, or puts back, is there.
 
-    One that pages have left is held, unless somebody works on it or it was given up, which its size tells.
+    A file that has lost pages is held, unless a session works on it or the move was given up; its size shows which.
 
     Raises:
         ConnectorError: the server did not answer.

@@ -65,7 +65,7 @@ def recognise(step: Step) -> Operation | None:
     paused = _PAUSE.search(step.pause_sql)
     if paused is not None:
         return Operation("sqlserver.build_index", {"index": unquote(paused[1]), "resumable": True})
-    statement = _untagged(step)
+    statement = _without_tag(step)
     for name, form, parameters in _FORMS:
         match = form.match(statement)
         if match is not None:
@@ -75,8 +75,8 @@ def recognise(step: Step) -> Operation | None:
 
 def built_by(steps: Iterable[Step]) -> tuple[str, ...]:
     """What the statements build, without how and under which number, to be compared with those of another route."""
-    return tuple(_HOW.sub("", _ONLINE.sub("", _NUMBERED.sub("hotplace_", _untagged(step)))) for step in steps)
+    return tuple(_HOW.sub("", _ONLINE.sub("", _NUMBERED.sub("hotplace_", _without_tag(step)))) for step in steps)
 
 
-def _untagged(step: Step) -> str:
+def _without_tag(step: Step) -> str:
     return step.sql.partition("*/ ")[2]

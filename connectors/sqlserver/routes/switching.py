@@ -30,12 +30,12 @@ from connectors.sqlserver.reading.keys import TABLE_INDEX, Name, quote
 from connectors.sqlserver.reading.partitioning import literal, own_boundary, scheme_of
 from connectors.sqlserver.routes import ddl, operations, switch_ddl
 from connectors.sqlserver.routes.ddl import Build
-from connectors.sqlserver.routes.ways import MADE, Act, Way
+from connectors.sqlserver.routes.move_methods import MADE, Method, Statement
 
 NEW, OLD = f"{MADE}_new", f"{MADE}_old"  # the copy, and what takes the rows that it replaces until they are dropped
 _ROWSTORE = frozenset({HEAP, CLUSTERED, NONCLUSTERED})
 _LOW_PRIORITY_SINCE = 12  # of SWITCH
-_NEIGHBOUR = "SPLIT may look through the range beside it, while nobody else reads the table"
+_NEIGHBOUR = "SPLIT may scan the neighbouring range, and no other session reads the table meanwhile"
 _SWITCH_LOCKS = (
     "S on the table while the partition is copied: reads go on, writes wait; then Sch-M for a moment, behind which "
     "others queue"
@@ -89,22 +89,22 @@ class _Range:
         )
 
 
-def empty_range(definition: Definition, bundle: Bundle, to_space: str) -> Way | None:
-    """The way of a partition without rows; None where it has some, or would take others along."""
+def empty_range(definition: Definition, bundle: Bundle, to_space: str) -> Method | None:
+    """The method for an empty partition; None if it has rows, or would take others along."""
     found = _range_of(definition)
     if isinstance(found, NoRoute) or not _is_empty(found):
         return None
 
-    def way(space: str) -> tuple[Act, ...]:
+    def way(space: str) -> tuple[Statement, ...]:
         return (
-            Act(
+            Statement(
                 switch_ddl.empty(found.table, found.rows, found.reshape(space)),
                 f"put the empty range in {space}",
                 Operation(operations.MOVE_EMPTY),
             ),
         )
 
-    return Way(
+    return Method(
         "NEXT USED and SPLIT of an empty partition",
         way(to_space),
         way(bundle.space),
@@ -114,8 +114,8 @@ def empty_range(definition: Definition, bundle: Bundle, to_space: str) -> Way | 
     )
 
 
-def switch_way(definition: Definition, bundle: Bundle, to_space: str, build: Build) -> Way | NoRoute:
-    """The way of a filled partition, or why it has to be moved by building its whole index anew."""
+def switch_method(definition: Definition, bundle: Bundle, to_space: str, build: Build) -> Method | NoRoute:
+    """The method for a filled partition, or why it must be moved by rebuilding its whole index."""
     found = _range_of(definition)
     if isinstance(found, NoRoute):
         return found
@@ -123,11 +123,11 @@ def switch_way(definition: Definition, bundle: Bundle, to_space: str, build: Bui
     if reason is not None:
         return NoRoute(code="no_switch", sentence=f"SWITCH is not for {bundle.key}: {reason}")
 
-    def way(here: str, there: str) -> tuple[Act, ...]:
+    def way(here: str, there: str) -> tuple[Statement, ...]:
         return (
             *_create_staging(found, NEW, there, build, check=found.check()),
             *_create_staging(found, OLD, here, build),
-            Act(
+            Statement(
                 _exchange(found, there, build),
                 f"copy {bundle.key} to {there} and let the copy take its place",
                 Operation(operations.EXCHANGE),
@@ -136,7 +136,7 @@ def switch_way(definition: Definition, bundle: Bundle, to_space: str, build: Bui
             _drop_staging(found, OLD, "remove the rows that the copy replaces"),
         )
 
-    return Way(
+    return Method(
         "copy and SWITCH of one partition",
         way(bundle.space, to_space),
         way(to_space, bundle.space),
@@ -176,12 +176,14 @@ def _no_range(definition: Definition, scheme: DataSpace, number: int) -> str:
     if definition.partitioning is not None and definition.partitioning.shared:
         return f"another table or scheme uses {quote(scheme.function or '')}, and its partition would go along"
     if any(index.kind not in _ROWSTORE for index in definition.indexes):
-        return "SPLIT beside a columnstore, XML or spatial index is refused where there are rows (35346)"
-    beside = number - 1 if scheme.on_right else number + 1  # what MERGE leaves, and whose compression SPLIT takes over
+        return "SPLIT of a filled range is refused if the table has a columnstore, XML or spatial index (35346)"
+    neighbour = (
+        number - 1 if scheme.on_right else number + 1
+    )  # what MERGE leaves, and whose compression SPLIT takes over
     for index in own:
-        shapes = {(p.compression, p.xml_compression) for p in index.partitions if p.number in {number, beside}}
+        shapes = {(p.compression, p.xml_compression) for p in index.partitions if p.number in {number, neighbour}}
         if len(shapes) > 1:
-            return "the range beside it is compressed in another way, which SPLIT would take over (11406)"
+            return "the neighbouring range is compressed in another way, which SPLIT would take over (11406)"
     return ""
 
 
@@ -238,7 +240,7 @@ def _staging(found: _Range, name: str) -> Name:
     return Name(found.definition.name.schema, name)
 
 
-def _create_staging(found: _Range, name: str, space: str, build: Build, *, check: str = "") -> Iterator[Act]:
+def _create_staging(found: _Range, name: str, space: str, build: Build, *, check: str = "") -> Iterator[Statement]:
     """An empty table of the same shape in that filegroup, with every index."""
     table, on = _staging(found, name), quote(space)
     heap = next((index for index in found.definition.indexes if index.kind == HEAP), None)
@@ -250,13 +252,13 @@ def _create_staging(found: _Range, name: str, space: str, build: Build, *, check
         check=check,
         compression="" if heap is None else found.index_partition(heap).compression,
     )
-    yield Act(sql, f"a table of the same columns in {space}", Operation(operations.CREATE_TABLE, {"table": name}))
+    yield Statement(sql, f"a table of the same columns in {space}", Operation(operations.CREATE_TABLE, {"table": name}))
     plain = replace(build, online=False, resumable=False)
     for index in found.definition.indexes:
         if index.kind != HEAP:
             own = f"{name}_{index.index_id}"
             built = Operation(operations.BUILD_INDEX, {"index": own, "resumable": False})
-            yield Act(_index(found, index, table, own, on, plain), f"its index like {index.name}", built)
+            yield Statement(_index(found, index, table, own, on, plain), f"its index like {index.name}", built)
 
 
 def _index(found: _Range, index: IndexDefinition, table: Name, name: str, on: str, build: Build) -> str:
@@ -282,6 +284,6 @@ def _exchange(found: _Range, space: str, build: Build) -> str:
     )
 
 
-def _drop_staging(found: _Range, name: str, purpose: str) -> Act:
+def _drop_staging(found: _Range, name: str, purpose: str) -> Statement:
     dropped = Operation(operations.DROP_TABLE, {"table": name})
-    return Act(switch_ddl.drop_table(_staging(found, name)), purpose, dropped)
+    return Statement(switch_ddl.drop_table(_staging(found, name)), purpose, dropped)

@@ -124,7 +124,7 @@ def _microsoft(wish: DriverOption) -> dict[str, str]:
     return {
         "SERVER": f"tcp:{wish.host},{wish.port}",
         "Encrypt": wish.encrypt,
-        "ConnectRetryCount": "0",  # a session that came back by itself would have lost its settings and its lease
+        "ConnectRetryCount": "0",  # the driver's own reconnect would lose the session's settings and its lease
         **{name: value for name, value in optional.items() if value is not None},
     }
 

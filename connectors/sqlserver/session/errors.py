@@ -31,7 +31,7 @@ LIBRARY_NOT_OPENED = "01000"  # of unixODBC, without a number; FreeTDS gives it 
 GONE_OR_FORBIDDEN = frozenset({1088, 3701, 4902, 15151})  # the server will not say which
 NOTHING_TO_PAUSE = frozenset({10638, 10641})  # no such build, or it does not run
 
-_LATER = "Somebody uses the object; it is tried again later."
+_LATER = "Another session uses the object; hotplace tries again later."
 _PLAN = "The table or index is not what it was when this was planned; plan again."
 _FALL_BACK = "This edition or version cannot do it that way; take another route."
 _GRANT = "Run hotplace doctor: it prints the GRANT."
@@ -107,7 +107,7 @@ def diagnose(error: pyodbc.Error) -> Diagnosis:
 
 
 def connection_broke(seen: Diagnosis) -> bool:
-    """Whether the session itself is gone, so that nobody knows what became of its statement."""
+    """Whether the session is lost, so that the outcome of its statement is unknown."""
     if seen.state in {TIMED_OUT, CANCELLED}:
         return False
     if seen.state == "HY000" and not seen.numbers:

@@ -87,7 +87,7 @@ def test_the_configuration_names_where_it_lands() -> None:
     assert found.name == "Z"
     gone = landing_in(storage(FAST_SPACE, replace(SPACE, name="Z")), "FAST", SPACE, chosen)
     assert isinstance(gone, NoRoute)
-    assert gone.sentence == "landing: names Z, of which not all is in FAST now"
+    assert gone.sentence == "landing: names Z, but not all of them are in FAST now"
 
 
 def test_whoever_goes_back_lands_where_it_was() -> None:

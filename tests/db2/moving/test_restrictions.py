@@ -16,7 +16,7 @@ from connectors.db2.reading.tables import find_table
 from connectors.db2.routes.dependents import belongings, changes
 from connectors.db2.routes.restrictions import refusal, remarks
 from connectors.db2.routes.table_move import table_route
-from connectors.db2.routes.table_room import Room, homes_after, made_beside
+from connectors.db2.routes.table_room import Room, homes_after, rebuilt_in_place
 from connectors.db2.session.sessions import ReadSession
 from connectors.model import Home, NoRoute, Route, UnitKind
 from connectors.move_effects import Kept
@@ -190,14 +190,14 @@ def test_parts_that_stay_are_made_anew_too() -> None:
     sizes = {Part.TABLE: 6_000_000, Part.INDEX: 2_000_000, Part.LOB: 1_000_000}
     indexes = bundle("index APP.ORDERS_PK", UnitKind.INDEX)
     with_lobs = table(lobs=True)
-    beside = made_beside(with_lobs, homes_after(with_lobs, indexes, "TS_FAST"), sizes)
-    assert beside == {"TS_SLOW": 7_000_000}
-    assert made_beside(with_lobs, homes_after(with_lobs, bundle(), "TS_FAST"), sizes) == {"TS_SLOW": 2_000_000}
+    in_place = rebuilt_in_place(with_lobs, homes_after(with_lobs, indexes, "TS_FAST"), sizes)
+    assert in_place == {"TS_SLOW": 7_000_000}
+    assert rebuilt_in_place(with_lobs, homes_after(with_lobs, bundle(), "TS_FAST"), sizes) == {"TS_SLOW": 2_000_000}
     for free, told in ((6_999_999, 1), (7_000_000, 0), (None, 0)):
-        room = Room(beside=beside, free={"TS_SLOW": free})
+        room = Room(rebuilt_in_place=in_place, free={"TS_SLOW": free})
         route = table_route(TABLE, indexes, SPACE, FAST_SPACE, SETTINGS, room)
         assert isinstance(route, Route)
-        assert sum("6.7 MiB of APP.ORDERS are made anew in TS_SLOW" in note for note in route.notes) == told
+        assert sum("6.7 MiB of APP.ORDERS are rebuilt in TS_SLOW" in note for note in route.notes) == told
         assert route.log_bytes == round(1.1 * 7_400_000)  # all of it is inserted anew, not the indexes alone
 
 
@@ -380,8 +380,8 @@ def test_emulated_server_what_stays_needs_room(lab: Any, connect: Connect) -> No
     before = len(lab.sent())
     lab.fill(FAST, True)
     try:
-        assert any("made anew in TS_FAST meanwhile" in note for note in route_to(connector, key, TS_SLOW).notes)
-        with pytest.raises(SpaceFull, match=r"made anew in TS_FAST meanwhile, which has 104\.0 KiB left"):
+        assert any("rebuilt in TS_FAST meanwhile" in note for note in route_to(connector, key, TS_SLOW).notes)
+        with pytest.raises(SpaceFull, match=r"rebuilt in TS_FAST meanwhile, which has 104\.0 KiB left"):
             run(connector, route)
         assert not [text for text in lab.sent()[before:] if "ADMIN_MOVE_TABLE" in text]
     finally:

@@ -1,7 +1,7 @@
-"""Ways that are written down for a person and never taken by the agent. Pure.
+"""Statements that add, empty, grow, remove and relocate database files. Pure.
 
-The agent does not take them because they need a folder that only a person knows, or stop something. Every statement
-begins with ``/* hotplace written``; words in ``<>`` are for the person to fill in.
+Those that need a folder that only a person knows, or that stop something, are for a person to run: hotplace never sends
+them. They begin with ``/* hotplace written``; words in ``<>`` are to be filled in.
 
 Source: sql-docs, ALTER DATABASE File and Filegroup Options.
 """
@@ -31,7 +31,7 @@ class TempdbFile:
     path: str
 
 
-def by_files(
+def filegroup_to_disk(
     database: str, filegroup: str, files: Sequence[File], folder: str, *, major: int
 ) -> tuple[Step, ...] | NoRoute:
     """Carry a whole filegroup to another disk, online in every edition; ``move_by: filegroup`` has the agent do it.
@@ -97,7 +97,7 @@ def grow_file(database: str, file: str, size_pages: int) -> str:
 
 
 def tempdb_files(files: Iterable[TempdbFile]) -> tuple[Step, ...]:
-    """Tempdb to another disk: it is made anew there when the service starts."""
+    """Tempdb to another disk: it is recreated there when the service starts."""
     return _steps(
         (_modify_file("[tempdb]", file.name, file.path), "takes effect at a restart; remove the old file by hand then")
         for file in files

@@ -6,11 +6,11 @@ import pytest
 
 from connectors.model import NoRoute
 from connectors.sqlserver.reading.spaces import File
-from connectors.sqlserver.routes.written import (
+from connectors.sqlserver.routes.file_statements import (
     FOLDER,
     TempdbFile,
     as_text,
-    by_files,
+    filegroup_to_disk,
     offline_files,
     tempdb_files,
 )
@@ -28,7 +28,7 @@ def file(number: int, space: str, name: str) -> File:
 
 def test_a_filegroup_changes_disks_by_its_files() -> None:
     """A file with room for what is used, then each old one emptied and removed; names are quoted, text is doubled."""
-    steps = by_files("a]pp", "HDD", [file(3, "HDD", "it's"), file(4, "SSD", "other")], "S:\\", major=15)
+    steps = filegroup_to_disk("a]pp", "HDD", [file(3, "HDD", "it's"), file(4, "SSD", "other")], "S:\\", major=15)
     assert not isinstance(steps, NoRoute)
     assert as_text(steps).split("; ") == [
         (
@@ -42,7 +42,7 @@ def test_a_filegroup_changes_disks_by_its_files() -> None:
 
 def test_pitfall_27_the_primary_file_stays() -> None:
     """Pitfall 27: emptying it is errors 5020 and 5212."""
-    found = by_files("app", "PRIMARY", [file(1, "PRIMARY", "app")], "S:\\", major=15)
+    found = filegroup_to_disk("app", "PRIMARY", [file(1, "PRIMARY", "app")], "S:\\", major=15)
     assert isinstance(found, NoRoute)
     assert found.code == "primary_file"
 
@@ -50,14 +50,14 @@ def test_pitfall_27_the_primary_file_stays() -> None:
 @pytest.mark.parametrize(("major", "expected"), [(15, False), (16, True)])
 def test_pitfall_26_emptying_is_patient_since_2022(major: int, expected: bool) -> None:
     """Pitfall 26: readers of a snapshot block it without end; since 2022 it gives way."""
-    steps = by_files("app", "HDD", [file(3, "HDD", "f")], "S:\\", major=major)
+    steps = filegroup_to_disk("app", "HDD", [file(3, "HDD", "f")], "S:\\", major=major)
     assert not isinstance(steps, NoRoute)
     assert ("WAIT_AT_LOW_PRIORITY (ABORT_AFTER_WAIT = SELF)" in as_text(steps)) is expected
 
 
 def test_pitfalls_28_and_29_nothing_is_taken_offline() -> None:
     """Pitfalls 28 and 29: no default filegroup is changed, no file is set OFFLINE."""
-    steps = by_files("app", "HDD", [file(3, "HDD", "f")], "S:\\", major=16)
+    steps = filegroup_to_disk("app", "HDD", [file(3, "HDD", "f")], "S:\\", major=16)
     assert not isinstance(steps, NoRoute)
     assert not {"OFFLINE", "DEFAULT", "MODIFY"} & set(as_text(steps).split())
 

@@ -1,9 +1,9 @@
-"""The statements of each way to move a unit to another filegroup, without tags. Pure.
+"""The statements of each method to move a unit to another filegroup, without tags. Pure.
 
-An index is built anew there by ``CREATE INDEX ... WITH (DROP_EXISTING = ON) ON filegroup``; ALTER INDEX REBUILD has no
+An index is rebuilt there by ``CREATE INDEX ... WITH (DROP_EXISTING = ON) ON filegroup``; ALTER INDEX REBUILD has no
 ON and moves nothing. A heap gets a clustered index for a while. Partitions move by building their index on a second
 partition scheme that sends them elsewhere. Large objects follow neither, see ``refusals``. A nonclustered index may
-also be built beside the old one, resumable, and then take its name.
+also be built as a second index, resumable, and then take the name of the old one.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ KEY_BYTES = 900  # of a clustered index in every version
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
-    """One statement with its purpose, and what holds it, goes on with it and gives it up where it can be held."""
+class Statement:
+    """One statement with its purpose, and the statements that pause, resume and abort it where it can be paused."""
 
     sql: str
     purpose: str
@@ -45,13 +45,13 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """Statements both ways; names of their own are ``MADE``."""
+class Method:
+    """The statements of a move and of its undo; names that they make are ``MADE``."""
 
     name: str
-    there: tuple[Act, ...]
-    back: tuple[Act, ...]
-    tidy: tuple[Act, ...] = ()
+    there: tuple[Statement, ...]
+    back: tuple[Statement, ...]
+    tidy: tuple[Statement, ...] = ()
     tidy_copies: bool = False  # what tidies up writes the bundle once more; else it only removes
     rebuilds: int = 1
     rewritten_bytes: int = 0  # of other units, which the statement writes too
@@ -62,11 +62,11 @@ class Way:
     notes: tuple[str, ...] = ()
 
 
-Maker = Callable[[Definition, Bundle, str, ddl.Build], Way | NoRoute]
+Maker = Callable[[Definition, Bundle, str, ddl.Build], Method | NoRoute]
 
 
-def way_of(definition: Definition, bundle: Bundle) -> Maker:
-    """What makes the way for this kind of unit."""
+def method_for(definition: Definition, bundle: Bundle) -> Maker:
+    """The function that builds the method for this kind of unit."""
     if index_of(definition).kind == HEAP:
         return _heap
     if definition.name.partition is not None:
@@ -74,40 +74,42 @@ def way_of(definition: Definition, bundle: Bundle) -> Maker:
     return _with_lob if any(key.endswith(" lob") for key in bundle.unit_keys) else _rebuild
 
 
-def twin(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Way:
-    """A nonclustered index built beside the old one, which then takes its place and name in one transaction."""
+def second_index_method(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Method:
+    """A second nonclustered index, which takes the place and name of the old one in one transaction."""
     index = index_of(definition)
     table = definition.name
 
-    def way(space: str) -> tuple[Act, ...]:
+    def way(space: str) -> tuple[Statement, ...]:
         return (
-            _build_act(
+            _build_statement(
                 ddl.rebuild(table, index, build, quote(space), name=MADE),
-                f"build {bundle.key} beside the old one in {space}",
+                f"build a second {bundle.key} in {space}",
                 definition,
                 MADE,
                 build,
             ),
-            Act(
+            Statement(
                 ddl.swap(table, MADE, index.name or ""),
                 f"let it take the place of the old {bundle.key}",
                 Operation(operations.SWAP_INDEX, {"index": index.name or ""}),
             ),
         )
 
-    return Way(
-        "index beside the old one, resumable",
+    return Method(
+        "index beside the old one, resumable",  # a route's name is the key of its learned copy times: never reworded
         way(to_space),
         way(bundle.space),
         tidy=(
-            _abort_act(definition, MADE),
-            Act(
+            _abort_statement(definition, MADE),
+            Statement(
                 ddl.drop_index(table, MADE),
                 "remove the index that was built and not used",
                 Operation(operations.DROP_INDEX, {"index": MADE}),
             ),
         ),
-        notes=("it gets a new index_id: plans that Query Store forces on the old one fail until they are forced anew",),
+        notes=(
+            "it gets a new index_id: plans that Query Store forces on the old one fail until they are forced again",
+        ),
     )
 
 
@@ -119,13 +121,13 @@ def index_of(definition: Definition) -> IndexDefinition:
     return index if len(index.partitions) > 1 else replace(index, partitions=index.partitions[:1])
 
 
-def _build_act(sql: str, purpose: str, definition: Definition, index: str, build: ddl.Build) -> Act:
+def _build_statement(sql: str, purpose: str, definition: Definition, index: str, build: ddl.Build) -> Statement:
     """A build, with what holds it if it is resumable."""
     operation = Operation(operations.BUILD_INDEX, {"index": index, "resumable": build.resumable})
     if not build.resumable:
-        return Act(sql, purpose, operation)
+        return Statement(sql, purpose, operation)
     table = definition.name
-    return Act(
+    return Statement(
         sql,
         purpose,
         operation,
@@ -135,32 +137,32 @@ def _build_act(sql: str, purpose: str, definition: Definition, index: str, build
     )
 
 
-def _abort_act(definition: Definition, index: str) -> Act:
+def _abort_statement(definition: Definition, index: str) -> Statement:
     sql = ddl.alter(definition.name, index, "ABORT")
-    return Act(sql, "give up the build that is held", Operation(operations.ABORT_BUILD, {"index": index}))
+    return Statement(sql, "give up the build that is held", Operation(operations.ABORT_BUILD, {"index": index}))
 
 
-def _aborts(definition: Definition, build: ddl.Build) -> tuple[Act, ...]:
+def _aborts(definition: Definition, build: ddl.Build) -> tuple[Statement, ...]:
     """Gives a held build of the index itself up."""
     if not build.resumable:
         return ()
-    return (_abort_act(definition, index_of(definition).name or ""),)
+    return (_abort_statement(definition, index_of(definition).name or ""),)
 
 
-def _rebuild(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Way:
+def _rebuild(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Method:
     index = index_of(definition)
 
-    def way(space: str) -> tuple[Act, ...]:
+    def way(space: str) -> tuple[Statement, ...]:
         sql = ddl.rebuild(definition.name, index, build, quote(space))
-        return (_build_act(sql, f"build {bundle.key} anew in {space}", definition, index.name or "", build),)
+        return (_build_statement(sql, f"rebuild {bundle.key} in {space}", definition, index.name or "", build),)
 
     notes = ["other indexes of the table stay where they are"] if index.kind == CLUSTERED else []
     if any(p.lob_pages for p in definition.partitions) and not index.columnstore:
         notes.append("LOB stays: large objects are not moved by this")
-    return Way("rebuild", way(to_space), way(bundle.space), tidy=_aborts(definition, build), notes=tuple(notes))
+    return Method("rebuild", way(to_space), way(bundle.space), tidy=_aborts(definition, build), notes=tuple(notes))
 
 
-def _heap(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Way | NoRoute:
+def _heap(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Method | NoRoute:
     if definition.name.partition is not None:
         sentence = f"{bundle.key} is a partitioned heap: give it a clustered index, or try partitions: switched"
         return NoRoute(code="partitioned_heap", sentence=sentence)
@@ -169,15 +171,15 @@ def _heap(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Buil
         return NoRoute(code="no_key", sentence=f"{bundle.key} is a heap without a column that an index may have as key")
     heap = definition.partitions[0]
 
-    def way(space: str) -> tuple[Act, ...]:
+    def way(space: str) -> tuple[Statement, ...]:
         on = quote(space)
         return (
-            Act(
+            Statement(
                 ddl.cluster_heap(definition.name, MADE, column.name, heap, build, on),
                 f"carry {bundle.key} to {space} by a clustered index",
                 Operation(operations.CLUSTER_HEAP, {"index": MADE}),
             ),
-            Act(
+            Statement(
                 ddl.uncluster_heap(definition.name, MADE, build, on),
                 f"make {bundle.key} a heap again",
                 Operation(operations.DROP_INDEX, {"index": MADE}),
@@ -185,7 +187,7 @@ def _heap(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Buil
         )
 
     others = sum(p.row_pages for i in definition.indexes if i.kind == NONCLUSTERED for p in i.partitions) * 8192
-    return Way(
+    return Method(
         "heap by a clustered index",
         way(to_space),
         way(bundle.space),
@@ -193,11 +195,11 @@ def _heap(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Buil
         tidy_copies=True,
         rebuilds=2,
         rewritten_bytes=2 * others,
-        notes=("every nonclustered index of the table is built anew twice, where it is",),
+        notes=("every nonclustered index of the table is rebuilt twice, where it is",),
     )
 
 
-def _partition(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Way | NoRoute:
+def _partition(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Method | NoRoute:
     """The whole index on a scheme of the same function that sends the partitions of the bundle elsewhere."""
     index = index_of(definition)
     scheme, column = definition.spaces.get(index.space_id), ddl.partition_column(index)
@@ -208,19 +210,21 @@ def _partition(definition: Definition, bundle: Bundle, to_space: str, build: ddl
     moved = scheme.destinations | dict.fromkeys(numbers, target.number)
     filegroups = [definition.spaces[moved[number]].name for number in range(1, scheme.fanout + 1)]
     on, off = f"{quote(MADE)} ({quote(column)})", f"{quote(scheme.name)} ({quote(column)})"
-    drop = Act(ddl.drop_scheme(MADE), "remove the second partition scheme", Operation(operations.DROP_SCHEME))
+    drop = Statement(ddl.drop_scheme(MADE), "remove the second partition scheme", Operation(operations.DROP_SCHEME))
     whole = sum(p.row_pages for p in index.partitions) * 8192
-    others = ("all partitions are written anew, the others where they are: each filegroup needs their room",)
+    others = ("all partitions are rewritten, the others where they are: each filegroup needs room for a second copy",)
     said = f"partition {numbers[0]}" if len(numbers) == 1 else f"{len(numbers)} partitions"
 
-    def build_on(space: str, name: str) -> Act:
+    def build_on(space: str, name: str) -> Statement:
         sql = ddl.rebuild(definition.name, index, build, space)
-        return _build_act(sql, f"build the index of {bundle.key} anew on {name}", definition, index.name or "", build)
+        return _build_statement(
+            sql, f"rebuild the index of {bundle.key} on {name}", definition, index.name or "", build
+        )
 
-    return Way(
+    return Method(
         "rebuild on a second partition scheme",
         (
-            Act(
+            Statement(
                 ddl.create_scheme(MADE, scheme.function, filegroups),
                 f"a scheme that sends {said} to {to_space}",
                 Operation(operations.CREATE_SCHEME),
@@ -239,7 +243,7 @@ def _partition(definition: Definition, bundle: Bundle, to_space: str, build: ddl
     )
 
 
-def _with_lob(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Way | NoRoute:
+def _with_lob(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Method | NoRoute:
     """To a partition scheme and off it again: the only rebuilds that take LOB_DATA along."""
     index = index_of(definition)
     leading = next((c for c in definition.columns if index.keys and c.name == index.keys[0].name), None)
@@ -248,38 +252,40 @@ def _with_lob(definition: Definition, bundle: Bundle, to_space: str, build: ddl.
         return NoRoute(code="lob_stays", sentence=f"the first key column of {bundle.key} cannot partition it")
     rebuilt = Operation(operations.BUILD_INDEX, {"index": index.name or "", "resumable": False})
     drops = (
-        Act(ddl.drop_scheme(MADE), "remove the temporary partition scheme", Operation(operations.DROP_SCHEME)),
-        Act(ddl.drop_function(MADE), "remove the temporary partition function", Operation(operations.DROP_FUNCTION)),
+        Statement(ddl.drop_scheme(MADE), "remove the temporary partition scheme", Operation(operations.DROP_SCHEME)),
+        Statement(
+            ddl.drop_function(MADE), "remove the temporary partition function", Operation(operations.DROP_FUNCTION)
+        ),
     )
 
-    def way(space: str) -> tuple[Act, ...]:
+    def way(space: str) -> tuple[Statement, ...]:
         on_scheme = ddl.rebuild(definition.name, index, build, f"{quote(MADE)} ({quote(leading.name)})")
         return (
-            Act(
+            Statement(
                 ddl.create_function(MADE, kind),
                 "a temporary partition function",
                 Operation(operations.CREATE_FUNCTION),
             ),
-            Act(
+            Statement(
                 ddl.create_scheme(MADE, MADE, (space, space)),
                 f"a temporary partition scheme in {space}",
                 Operation(operations.CREATE_SCHEME),
             ),
-            Act(on_scheme, f"build {bundle.key} anew on it, large objects included", rebuilt),
-            Act(
-                ddl.rebuild(definition.name, index, build, quote(space)), f"build {bundle.key} anew in {space}", rebuilt
+            Statement(on_scheme, f"rebuild {bundle.key} on it, large objects included", rebuilt),
+            Statement(
+                ddl.rebuild(definition.name, index, build, quote(space)), f"rebuild {bundle.key} in {space}", rebuilt
             ),
             *drops,
         )
 
-    return Way(
+    return Method(
         "rebuild through a partition scheme",
         way(to_space),
         way(bundle.space),
         tidy=(way(to_space)[3], *drops),
         tidy_copies=True,
         rebuilds=2,
-        notes=("the table is built anew twice so that its large objects follow",),
+        notes=("the table is rebuilt twice so that its large objects follow",),
     )
 
 

@@ -1,4 +1,4 @@
-"""What a person should know of a route before approving it: room, redo, standbys, what it does to others. Pure."""
+"""Side effects of a route that a person should know before approving it: room, redo, standbys, other sessions. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def is_rebuildable(piece: IndexPiece) -> bool:
     return piece.status != "N/A" and piece.index_type in _REBUILT
 
 
-def built_anew(facts: Facts) -> list[IndexPiece]:
+def rebuilt_indexes(facts: Facts) -> list[IndexPiece]:
     """Index segments that a move of the table, or of its partition, has to build again."""
     if facts.is_index or facts.is_iot:
         return []
@@ -28,17 +28,17 @@ def built_anew(facts: Facts) -> list[IndexPiece]:
 
 def log_bytes(facts: Facts, bundle: Bundle) -> int:
     """Redo about equal to what is written, rebuilt indexes included, whatever LOGGING says."""
-    return round(_REDO_RATIO * (bundle.size_bytes + sum(piece.bytes or 0 for piece in built_anew(facts))))
+    return round(_REDO_RATIO * (bundle.size_bytes + sum(piece.bytes or 0 for piece in rebuilt_indexes(facts))))
 
 
 def notes_of_move(facts: Facts, *, online: bool) -> tuple[str, ...]:
-    """What a move of a table does besides moving it."""
+    """Side effects of moving a table."""
     notes = []
-    anew = built_anew(facts)
-    if anew:
-        size, spaces = sum(piece.bytes or 0 for piece in anew), sorted({piece.space or "" for piece in anew})
+    rebuilt = rebuilt_indexes(facts)
+    if rebuilt:
+        size, spaces = sum(piece.bytes or 0 for piece in rebuilt), sorted({piece.space or "" for piece in rebuilt})
         notes.append(
-            f"{len(anew)} index segment(s) are built anew where they are: {size} bytes more, in {', '.join(spaces)}"
+            f"{len(rebuilt)} index segment(s) are rebuilt where they are: {size} bytes more, in {', '.join(spaces)}"
         )
     if facts.lobs:
         notes.append(f"its {len(facts.lobs)} LOB segment(s) move along, each to the same tablespace")
@@ -53,7 +53,7 @@ def notes_of_move(facts: Facts, *, online: bool) -> tuple[str, ...]:
 def warnings_of(
     facts: Facts, bundle: Bundle, to_space: str, server: Server, settings: OracleSettings
 ) -> tuple[str, ...]:
-    """What any route does to the rest of the database."""
+    """Side effects of any route on the rest of the database."""
     return (
         "running long queries may end with ORA-01555 or ORA-08103",
         *_of_pool(facts),
@@ -66,7 +66,7 @@ def warnings_of(
 def _of_pool(facts: Facts) -> Iterator[str]:
     pool = facts.lead.buffer_pool
     if pool in {"KEEP", "RECYCLE"}:
-        yield f"it is in the {pool} pool: somebody has decided already how it is cached"
+        yield f"it is in the {pool} pool: its caching was set by hand"
 
 
 def _of_redo(facts: Facts, bundle: Bundle, to_space: str, server: Server) -> Iterator[str]:
@@ -94,7 +94,7 @@ def _of_redo(facts: Facts, bundle: Bundle, to_space: str, server: Server) -> Ite
 def _is_unlogged(facts: Facts) -> bool:
     """Whether anything that the move writes has LOGGING set to NO."""
     own = facts.own_piece() if facts.is_index else None
-    logging = {piece.logging for piece in built_anew(facts)} | {own.logging if own is not None else facts.logging}
+    logging = {piece.logging for piece in rebuilt_indexes(facts)} | {own.logging if own is not None else facts.logging}
     return "NO" in logging
 
 

@@ -1,4 +1,4 @@
-"""What is written out for a person and never sent: it is offline, or only a person knows the rest. Pure."""
+"""Statements for a person to run; hotplace never sends them: they take data offline, or have gaps to fill in. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PACKAGES = (
 
 
 def redirected_restore(space: str, target: str) -> str:
-    """A redirected restore of one table space, its statements in order; nobody reaches the table space meanwhile."""
+    """The statements of a redirected restore of one table space; it cannot be read or written meanwhile."""
     return (
         f"restore it redirected: RESTORE DATABASE ... TABLESPACE ({identifier(space)}) ... REDIRECT; "
         f"SET STOGROUP PATHS FOR {identifier(target)} ON ... (the name as it is in the image), or "
