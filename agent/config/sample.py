@@ -92,7 +92,7 @@ databases:
       resident_bonus: 1.05       # a unit on the fast tier counts this much more against one that wants its room
       turnover: 0.31             # of the fast tier may be swapped out in a week; swaps near it must gain more
       prefer_bonus: 1.5          # a unit pinned with prefer counts this much more
-      cool_down: 24h             # no unit moves twice within it, except to undo; a failed move is retried after it
+      cool_down: 24h             # no unit moves twice within it, except to undo; what failed or was rejected rests too
       copy_rate: 50 MB/s         # of a copy as the server can process it, log included, on top of its devices' time
       log_rate: 50 MB/s          # of the transaction log's device, unless a higher rate was observed
       prefetched_wait_share: 30% # share of a prefetched read's time that sessions wait for

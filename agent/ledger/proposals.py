@@ -168,6 +168,13 @@ class Proposals:
             )  # fmt: skip
             return load_proposal(connection, number)
 
+    def was_rejected(self, proposal: Proposal, since: datetime) -> bool:
+        """Whether a proposal with the same statements for the same bundles was rejected after that instant."""
+        same = proposals.c.database == proposal.database, proposals.c.same_work == digest_of_work(proposal)
+        rejected = proposals.c.state == ProposalState.REJECTED, proposals.c.decided_at > since
+        with self._database.read() as connection:
+            return connection.execute(select(proposals.c.id).where(*same, *rejected).limit(1)).first() is not None
+
     def strike(self, number: int, ordinal: int, *, who: str, origin: str, reason: str) -> list[MoveRow]:
         """Drop one move that has not begun, before or after the approval. The digest of the proposal stays the same.
 

@@ -11,7 +11,7 @@ import math
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from agent.config import MOST_TOP_UNITS, DatabaseConfig, Level
 from agent.execution.executor import Executor
@@ -216,16 +216,24 @@ class Watch:
     def offer(self, proposal: Proposal | None) -> int | None:
         """Store a proposal and return its number.
 
-        None where there is none, the level forbids it, approved moves are still to be done, an undo waits for its
-        answer, or, for a proposal of the agent's own, a person's proposal with the same question is still open.
+        None where there is none, the level forbids it, approved moves are still to be done or an undo waits for its
+        answer. A proposal of the agent's own is not stored either while a person's proposal with the same question is
+        open, or if the same statements were rejected within the cool-down.
         """
         if proposal is None or self.level is Level.OBSERVE:
             return None
         if self._ledger.moves.rows(database=self.database.name, states=ACTIONABLE | {MoveState.UNDO_PROPOSED}):
             return None
-        if not proposal.asked_by and proposal.purpose in asked_for(self._ledger, self.database.name):
+        if not proposal.asked_by and self._may_not_repeat(proposal):
             return None
         return self._ledger.proposals.store(proposal)
+
+    def _may_not_repeat(self, proposal: Proposal) -> bool:
+        """Whether a person has asked the same question, or has lately rejected the same answer."""
+        if proposal.purpose in asked_for(self._ledger, self.database.name):
+            return True
+        rest = timedelta(seconds=self.database.policy_settings().cool_down_seconds)
+        return self._ledger.proposals.was_rejected(proposal, self._clock.now() - rest)
 
     # -- acting --------------------------------------------------------------------------------------------------
 

@@ -71,6 +71,7 @@ def reject(
     who = actor()
     row = session.ledger.proposals.reject(number, who=who.who, origin=who.origin, reason=reason)
     session.out.line(f"proposal {number} is rejected by {who.who}")
+    session.out.note("the daemon does not propose the same statements again for policy.cool_down")
     session.out.document({**_decision(row), "who": who.who, "origin": who.origin})
 
 
