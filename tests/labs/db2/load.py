@@ -57,8 +57,19 @@ def read_randomly(world: World, table: Table, reads: int, member: int = 0) -> No
     world.touch()
 
 
-def scan(world: World, table: Table, member: int = 0) -> None:
-    """The whole table in order: prefetchers bring every page before the session asks for it."""
+def count(world: World, table: Table | None, index: str, space: str, counters: dict[str, int], member: int) -> None:
+    """Counters of a table's first part, of one of its indexes, or of a table space rise by so much, whatever did it."""
+    if table is None:
+        world.spaces[space].counts[member].update(counters)
+    elif index:
+        next(one for one in table.indexes if one.name == index).counts[member].update(counters)
+    else:
+        table.parts[0].counts[member].update(counters)
+    world.touch()
+
+
+def scan(world: World, table: Table, member: int = 0, waited_ms: int = 0) -> None:
+    """The whole table in order: prefetchers bring every page; the session waits for them that long in each space."""
     for part in table.parts:
         part.counts[member].update(
             TABLE_SCANS=1, ROWS_READ=table.rows, OBJECT_DATA_L_READS=part.pages, OBJECT_DATA_P_READS=part.pages,
@@ -71,6 +82,7 @@ def scan(world: World, table: Table, member: int = 0) -> None:
         space.counts[member].update(
             POOL_ASYNC_DATA_READS=pages, POOL_ASYNC_DATA_READ_REQS=pages // 32 + 1, POOL_DATA_LBP_PAGES_FOUND=pages,
             POOL_ASYNC_READ_TIME=milliseconds, POOL_ASYNC_DATA_LBP_PAGES_FOUND=0, PAGES_READ=pages,
+            PREFETCH_WAIT_TIME=waited_ms, PREFETCH_WAITS=waited_ms // 10,
         )  # fmt: skip
         world.database[member].update(both)
     world.database[member].update(ACT_COMPLETED_TOTAL=1, RQSTS_COMPLETED_TOTAL=1, ROWS_READ=table.rows)

@@ -25,7 +25,7 @@ from tests.labs.db2.text import DATABASE
 from tests.labs.db2.views.projection import SCHEMA, Projection
 from tests.labs.db2.wire.requester import Requester
 from tests.labs.db2.wire.shim import Shared, Shim
-from tests.labs.db2.world import MEGABYTE, Index, StorageGroup, TableSpace, Utility, World
+from tests.labs.db2.world import MEGABYTE, Index, Part, StorageGroup, Table, TableSpace, Utility, World
 
 FAST, SLOW = "FAST", "SLOW"  # storage groups
 TS_FAST, TS_SLOW = "TS_FAST", "TS_SLOW"
@@ -198,10 +198,27 @@ class Lab:
         with self._world.lock:
             load.read_randomly(self._world, self._world.table(schema, name), reads, member)
 
-    def scan(self, schema: str, name: str, member: int = 0) -> None:
-        """Read it in order."""
+    def scan(self, schema: str, name: str, member: int = 0, waited_ms: int = 0) -> None:
+        """Read it in order; the session waits so long for prefetchers."""
         with self._world.lock:
-            load.scan(self._world, self._world.table(schema, name), member)
+            load.scan(self._world, self._world.table(schema, name), member, waited_ms)
+
+    def count(
+        self, counters: dict[str, int], *, table: str = "", index: str = "", space: str = "", member: int = 0
+    ) -> None:
+        """Counters of a table of APP, of one of its indexes, or of a table space rise by so much."""
+        with self._world.lock:
+            chosen = self._world.table("APP", table) if table else None
+            load.count(self._world, chosen, index, space, counters, member)
+
+    def create_from(self, schema: str, name: str, homes: tuple[str, str, str], pages: tuple[int, int],
+                    indexes: dict[str, int], **changes: Any) -> None:  # fmt: skip
+        """A table with table spaces of data, indexes and LOBs, pages of data and LOBs, and pages of each index."""
+        with self._world.lock:
+            part = Part(0, "PART0", self._world.next_file_id(), *homes, *pages)
+            made = [Index(n, schema, index, size) for n, (index, size) in enumerate(indexes.items(), start=1)]
+            self._world.tables[schema, name] = Table(schema, name, pages[0] * 4, [part], made)
+            self.alter_table(schema, name, **changes)
 
     def commit(self, transactions: int) -> None:
         """Small transactions, each of which waits for the log."""
