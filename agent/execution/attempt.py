@@ -152,7 +152,10 @@ class Attempt:
         """Run one statement, or go on with it, between its intent and its result."""
         if self._want() is Continuation.STOP:
             raise Interrupted("it was stopped before a statement", advice="Nothing of that statement was sent.")
+        # The lease before the journal: an agent that has lost it must not write about another agent's move.
         self._hold_lease()
+        # The intent is committed before the statement is sent. After a crash, a statement without an intent was
+        # certainly not sent; one with an intent and no result may have run, and the catalog decides.
         journal = self._ledger.moves.step_intent(self.row.id, ordinal, step.resume_sql if held else step.sql)
         self._tell(f"goes on: {step.purpose}" if held else step.purpose)
         with self._tending:
@@ -169,6 +172,7 @@ class Attempt:
         self._end(journal, StepState.DONE, "")
 
     def _end(self, journal: int, state: StepState, detail: str) -> None:
+        # First of all: an interrupt for a statement that has ended would hit whatever the session does next.
         with self._tending:
             self._step = None
         self._ledger.moves.step_result(journal, state, detail)

@@ -97,9 +97,11 @@ class Executor:
             LeaseHeld: another agent acts on this database now, and reconciles what runs.
             ConnectorError: the engine did not answer before anything was started.
         """
+        # The catalog before the ledger: an agent that crashed wrote no result, so a RUNNING row proves nothing.
         unfinished = [row for row in self.reconcile() if row.state in UNFINISHED]
         self._reconciler.tidy_later()
         done = []
+        # A move that is still UNKNOWN may be running in the server: to resume another now could run two copies at once.
         if all(row.state is MoveState.PAUSED for row in unfinished):
             done = [self._runner.resume(row) for row in unfinished if self._may_go_on(row)]
             unfinished = [row for row in unfinished if self._ledger.moves.row(row.id).state in UNFINISHED]
@@ -142,7 +144,7 @@ class Executor:
                 continue
             decision = self._gate.decision(_to_begin(group))
             if decision.answer is Admission.WAIT:
-                break
+                break  # not continue: a later group may need the room that this one frees
             if decision.answer is Admission.NEVER:
                 done += self._skip(group, decision.sentence)
                 continue
@@ -184,6 +186,7 @@ class Executor:
     def _run(self, row: MoveRow, group: Sequence[MoveRow]) -> list[MoveRow]:
         """Begin the next move of a group if every remaining one can be carried out; returns the rows that ended."""
         row = self._to(row, MoveState.PRECHECK, "comparing the approval with the facts of now")
+        # Closed before the first statement: a plan made while the space is emptied would else bring other units there.
         if row.move.reason == MoveReason.DRAIN:
             self._ledger.arrivals.close(
                 row.database, row.move.from_space, who=f"proposal {row.proposal_id}", reason="it is being drained"

@@ -120,6 +120,7 @@ class Gate:
 
     def note_waiting(self, waiting: dict[str, str]) -> None:
         """Store what waits, and why, where other processes read it."""
+        # Only on a change: the gate is asked every second, and each write takes the lock of the ledger.
         if waiting != self._waiting:
             self._waiting = waiting
             self._ledger.state.save_document(self._database.name, WAITING_MOVES, waiting)

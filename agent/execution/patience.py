@@ -44,7 +44,7 @@ def next_after(error: ConnectorError, tries: int, most: int, *, at_source: bool,
 
 @dataclass(slots=True)
 class _Pause:
-    seconds: float = FIRST_PAUSE_SECONDS / 2
+    seconds: float = FIRST_PAUSE_SECONDS / 2  # doubled before its first use
     until: float = NEVER_PUT_OFF  # on the monotonic clock
     why: str = ""
     faults: int = 0

@@ -60,6 +60,7 @@ class Reconciler:
         row = self._apply(row, after_interruption(row.state, inspection))
         if inspection is None or row.state is not MoveState.UNKNOWN:
             return row
+        # What looks like a leftover belongs to the statement for as long as the server works on it.
         if not inspection.running:
             inspection = self.tidy(row, inspection)
         left = self._leftovers.sentence(row.id)
@@ -144,12 +145,15 @@ class Reconciler:
         nothing has arrived.
         """
         before = self.inspect(row)
+        # Not tidied: the paused statement goes on with what it has built so far.
         if before.paused:
             return Standing(before, self.where_held(row))
         now = self.tidy(row, before)  # what is left would spoil the next try
         tidied = bool(before.leftovers) and not now.leftovers
         if now.finished or (now.home is Home.TARGET and tidied):
             return Standing(now, None)
+        # Part of it has arrived. The last statement sent is repeated, because it may be done only in part; those before
+        # it are done, and what they copied is not copied again.
         if now.home is Home.TARGET or (now.home is Home.SPLIT and not before.leftovers):
             last = self._last_sent(row, range(1, len(row.move.route.steps) + 1))
             return Standing(now, Start(ordinal=last))

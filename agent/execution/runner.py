@@ -60,16 +60,21 @@ class MoveRunner:
 
     def run(self, row: MoveRow, start: Start) -> MoveRow:
         """Try a RUNNING move as often as is allowed and sensible; the row as it ended, or as it waits."""
+        # A leftover of an earlier try would make the first statement fail each time. The move waits until the leftover
+        # can be removed, and does not use up its tries meanwhile.
         if start == Start() and self._s.reconciler.stays_untidy(row):
             return self._apply(row, put_off("", self._obstacles(row)), None)
         for tries in count(1):
             error, not_held = self._send(row, start)
+            # Read after the try: a request that arrived meanwhile may be what ended it.
             request = self._s.requests.of(row.id, fresh=True)
             result = TryResult(
                 end=classify_end(error), error=str(error or ""), advice="" if error is None else error.advice,
                 not_held=not_held, tries=tries, move=row.id,
             )  # fmt: skip
             orders = self._s.gate.orders(request)
+            # An error does not say what is left of the statement: it may have committed before its session broke, or
+            # have left half of an index. Only the catalog shows whether to repeat it, go on after it or stop.
             standing = self._s.reconciler.where_now(row) if result.end.needs_catalog else None
             findings = None if standing is None else self._findings(
                 row, error, tries, standing, may_retry=orders.continuation is Continuation.GO_ON
@@ -80,6 +85,7 @@ class MoveRunner:
             start = start if standing is None or standing.start is None else standing.start
             self._pause(row, result)
             if start == Start() and isinstance(refusal := self._check_again(row), PrecheckRefusal):
+                # Two transitions: SKIPPED is for moves that have not begun, so none leads there from RUNNING.
                 row = self._to(row, MoveState.APPROVED, "nothing changed; checked again before another try")
                 return self._to(row, MoveState.SKIPPED, refusal.sentence)  # what is left of its group ends with it
         raise AssertionError("the loop above always returns")
@@ -113,7 +119,7 @@ class MoveRunner:
             self._s.requests.hold(row.id, error, who=step.held_by)
         if step.state is not row.state:
             row = self._to(row, step.state, step.reason)
-        if step.reply:
+        if step.reply:  # after the state: an operator who reads the answer must find the state that it speaks of
             self._s.requests.answer_to(request, step.reply)
         if step.put_off_for:
             self._s.gate.put_off(row, step.put_off_for)
@@ -185,6 +191,8 @@ class MoveRunner:
             with suppress(HotplaceError):  # a note is missed for a second; the move goes on
                 s.hooks.note(running)
 
+        # Before and after: samples are taken while the move runs, and the intervals in which it begins and ends both
+        # hold I/O of the copy.
         s.hooks.disturb()
         try:
             with repeat_in_background(s.clock, NOTE_EVERY_SECONDS, look):

@@ -44,7 +44,9 @@ class AuditChain:
         self._actor = actor
 
     def append(self, connection: Connection, event: str, subject: str, /, **facts: Any) -> None:  # noqa: ANN401  # JSON values
-        """Add one row in the transaction that does what it tells of. Facts are JSON values, and hold no secret."""
+        """Add one row in the transaction that makes the change it describes. Facts are JSON values, never secrets."""
+        # The caller's transaction holds the write lock from its start (BEGIN IMMEDIATE), so no other process can append
+        # to the same head in between: two rows with one predecessor would look like tampering.
         head = connection.execute(select(audit_head)).one_or_none()
         number, previous = (1, GENESIS) if head is None else (head.last_id + 1, head.hash)
         row = {
@@ -182,6 +184,7 @@ class _Verification:
         return ""
 
     def _tail_fault(self) -> str:
+        # Each remaining row of a chain without its tail still fits the one before: only the stored head shows the cut.
         head = self._connection.execute(select(audit_head)).one_or_none()
         known = (0, GENESIS) if head is None else (head.last_id, head.hash)
         if known == (self._last, self._hash):
@@ -190,6 +193,8 @@ class _Verification:
 
     def _proposal_faults(self) -> Iterator[str]:
         """Each proposal that is not what the chain says was stored or approved."""
+        # The links of the chain protect its own rows. A proposal's text lies in another table, where only the digest in
+        # the chain shows a change: the digest next to the text could have been changed with it.
         seen = set()
         for row in self._to_check():
             seen.add(row.id)
@@ -224,5 +229,6 @@ def _number(subject: str) -> int:
 
 
 def _hash(row: Mapping[str, Any]) -> str:
+    # Facts as the text that is stored: parsed and written again, a float or the order of keys may come out differently.
     parts = [row["id"], microseconds(row["at"]), *(row[k] for k in ("actor", "event", "subject", "facts", "previous"))]
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()

@@ -42,6 +42,7 @@ class Proposals:
             ValueError: it has no moves, or does not read back as it was written.
         """
         text = _checked_text(proposal)
+        # Not the digest: sizes and gains differ a little in each plan, and each would supersede the one under review.
         same_work = digest_of_work(proposal)
         with self._database.write() as connection:
             self._changes.expire_due(connection)
@@ -262,6 +263,7 @@ def _checked_text(proposal: Proposal) -> str:
     ordinals = [move.ordinal for move in proposal.moves]
     if not ordinals or len(set(ordinals)) < len(ordinals):
         raise ValueError(f"a proposal needs moves with different ordinals, these are {ordinals}")
+    # Once it is approved, a text that cannot be read back could neither be verified nor carried out.
     text = proposal_text(proposal)
     if proposal_text(proposal_from_text(text)) != text:
         raise ValueError(f"the text of a proposal for {proposal.database} does not read back as the same proposal")

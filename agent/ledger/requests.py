@@ -56,6 +56,7 @@ class Requests:
         if not who.strip() or not origin.strip():
             raise ValueError(f"who asks something of a move names themselves ({who!r}) and from where ({origin!r})")
         with self._database.write() as connection:
+            # In the transaction that stores the request: two operators, or the daemon, may act at the same moment.
             row = load_move(connection, move_id)
             _check(row, kind, self._newest(connection, move_id))
             answer = ""
@@ -125,6 +126,7 @@ class Requests:
         )[1:]
         group = group_of(load_moves(connection, [moves.c.proposal_id == row.proposal_id]), row)
         under_way = [each for each in group if each.state in UNFINISHED]
+        # What runs cannot be dropped like the rest: only the daemon, in its own process, can stop the statement.
         for each in under_way:
             if not self._is_being_cancelled(connection, each):
                 why = f"move {row.move.ordinal} of its group was {reason}"

@@ -55,6 +55,7 @@ def save_columns(connection: Connection, database: str, name: str, packed: Packe
         body = packed.body(column)
         connection.execute(insert(shared_columns), {"digest": packed.digests[column], "body": body})
         size += len(body)
+    # The new columns are stored before the old links go, and unused ones dropped last: a column in both sets stays.
     before = _unlinked(connection, database, name)
     rows = [
         {"database": database, "name": name, "column": column, "digest": digest}

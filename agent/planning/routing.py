@@ -79,6 +79,7 @@ def find_routes(situation: Situation, settings: PolicySettings, plan: Plan, conn
     desk = _Desk(situation.units, connector)
     refused = RouteRefusals()
     while True:
+        # All refusals of a plan at once: each new plan costs a run of the solver.
         routes = []
         for move in plan.moves:
             answer = desk.route(move)

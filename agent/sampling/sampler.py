@@ -224,6 +224,7 @@ class Sampler:
             return
         catalog = self._connector.catalog()
         storage = self._database.resolve_spaces(catalog)
+        # Only now: stored evidence holds for the tier speeds it was gathered against, and those need a catalog.
         if self._storage is None:
             devices = load_devices(self._ledger, self._database.name, [tier.speed for tier in storage.tiers])
             self._learned = replace(self._learned, devices=devices)
@@ -238,12 +239,15 @@ class Sampler:
         """Give every unit a place for its heat, renamed and new ones a heat to begin with."""
         units, slots = self.catalog.units, self._slots
         self._learned = with_slots(self._learned, slots)
+        # Renamed units before new partitions: a renamed partition is not new, and would else get a share of the heat of
+        # the one before it. The catalog itself last: the others compare it with the one that was learned before.
         self._learned = with_renamed_units(self._learned, units, slots)
         self._learned = with_new_partitions(self._learned, units, slots)
         self._learned = with_catalog(self._learned, units, slots, self._catalog_read_at)
 
     def _learn_from(self, sample: Sample) -> tuple[str, Demand | None]:
         """Learn from the interval that the sample ends; a sentence about it, and the demand if the interval counted."""
+        # The new sample is the next base even where this interval is lost: the loss ends with it.
         before, self._before = self._before, sample
         known, self._known_ids = self._known_ids, self.catalog.units.physical_id
         if before is None:
@@ -251,6 +255,7 @@ class Sampler:
         longest = max(LONGEST_INTERVAL_SECONDS, LONGEST_INTERVAL_SAMPLES * self._database.sample_seconds)
         interval = difference(before, sample, longest_seconds=longest, known=known)
         del before  # its counters are as many as the new ones, and heat is worked on next
+        # The copy of a move reads and writes the very units that it moves: to the counters that looks like demand.
         if self._disturbed:
             self._disturbed = False
             if not isinstance(interval, Gap) and self._may_store():
@@ -274,9 +279,8 @@ class Sampler:
         if bool((located.row < 0).any()):
             self._catalog_at = -float("inf")  # unknown units: read the catalog before the next sample
         if self._may_store():
-            self._tracer.see(
-                demand, located.slot, self._slots
-            )  # a trace counts whenever it is on, measured hours or not
+            # A trace counts whenever it is on, in measured hours or not.
+            self._tracer.see(demand, located.slot, self._slots)
         measured = self._is_measured(interval)
         self._learned = learn(
             self._learned, located, inventory, self._settings, zone=self._database.time_zone, measured=measured

@@ -256,6 +256,7 @@ class Daemon:
                 job.modify(next_run_time=now)
 
     def _shut_down(self) -> None:
+        # Cancel first: the scheduler waits for its jobs, and the copy of a large table may take hours.
         for watch in self._watches.values():
             watch.stop()
         if self._scheduler is not None:
@@ -290,7 +291,7 @@ class Daemon:
         for watch in self._watches.values():
             watch.stop()
         if self._scheduler is not None:
-            self._scheduler.shutdown(wait=True)
+            self._scheduler.shutdown(wait=True)  # before the sessions are closed: a job may still use them
         self._close_watches()
         self.config, before = config, self._watches
         self._watches = self._make_watches(config)

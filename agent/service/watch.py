@@ -278,9 +278,11 @@ class Watch:
         Raises:
             LeaseHeld: another one is.
         """
+        # The engine is asked each time: a lease ends with its session, and another agent may have it since.
         if self._lease is None or not self._lease.is_held():
             if self._lease is not None:
                 self._lease.release()  # what is left of a session that no longer answers
+            # With dry_run the reading session holds it, because none that could write is ever opened.
             connector = self.connector if self.dry_run else self.acting
             self._lease = connector.acquire_lease(f"hotplace for {self.database.name}")
 
@@ -292,7 +294,7 @@ class Watch:
 
     def close(self, *, save: bool = True) -> None:
         """End every session; save what was learnt unless another process watches the same database and knows more."""
-        with self._lock, ExitStack() as ending:  # each of these although another one fails
+        with self._lock, ExitStack() as ending:  # each of these is ended even if another one fails
             for connector in (self._connector, self._acting):
                 if connector is not None:
                     ending.callback(connector.close)
@@ -305,7 +307,7 @@ class Watch:
                 sampler.save()
 
     def go_on_from(self, other: Watch) -> None:
-        """Know what another watch of this very database knew when it was closed; nothing where that was another one."""
+        """Continue from what another watch of the same database had learned; no effect if it watched another one."""
         mine, its = self.database, other.database
         if (mine.engine, mine.connection) == (its.engine, its.connection):
             self._sampler_memory, self.snapshot = other._sampler_memory, other.snapshot
@@ -344,7 +346,7 @@ class Watch:
 
     @property
     def executor(self) -> Executor:
-        """The hands."""
+        """Carries out approved moves; built on first use, over the acting connector."""
         if self._executor is None:
             ties = ExecutorHooks(
                 disturb=self.sampler.disturb, hold_lease=self.hold_lease, note=self._note_progress,

@@ -75,6 +75,7 @@ class Settling:
         """
         settling = self._ledger.moves.rows(database=self._database.name, states={MoveState.SETTLING})
         outcomes = []
+        # A proposal is judged as a whole: its moves share caches and devices, so their gains cannot be separated.
         for number in dict.fromkeys(row.proposal_id for row in settling):
             rows = [row for row in settling if row.proposal_id == number]
             outcome = self._outcome(number, rows)
@@ -103,6 +104,7 @@ class Settling:
             before = DatabaseDemand(**(stored[1] if stored else {}))
             ran = self._carried_out(proposal_id, proposal)
             outcome = measure(ran, before, average(after), seen, proposed=len(proposal.moves))
+        # The outcome of an agent that died half-way stands for the rest too: measured again it would differ a little.
         for row in rows:
             if row.id not in known:
                 self._ledger.moves.record_outcome(row.id, outcome)
@@ -118,6 +120,7 @@ class Settling:
         """Propose to take back what hurt, then keep the rest."""
         if outcome.verdict is OutcomeVerdict.HURT and self._level is not Level.OBSERVE:
             self._propose_undo([row for row in rows if row.move.reason not in ASKED_FOR], connector)
+        # Read again: storing the undo has brought the moves that it takes back to UNDO_PROPOSED.
         for row in rows:
             if self._ledger.moves.row(row.id).state is MoveState.SETTLING:
                 self._ledger.moves.transition(row.id, MoveState.KEPT, outcome.sentence)
