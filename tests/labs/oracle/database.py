@@ -65,6 +65,7 @@ class EmulatedDatabase(Workload):
         self.users: dict[str, User] = {}
         self.tables: dict[tuple[str, str], Table] = {}
         self.sessions: dict[int, WireSession] = {}
+        self.clusters: dict[tuple[str, str], Segment] = {}
         self.table_locks: dict[int, dict[int, str]] = {}  # object id -> session id -> mode
         self.user_locks: dict[str, int] = {}  # of DBMS_LOCK
         self.long_operations: list[LongOperation] = []
@@ -130,6 +131,7 @@ class EmulatedDatabase(Workload):
 
     def segments(self) -> Iterator[Segment]:
         """All segments there are."""
+        yield from self.clusters.values()
         for table in self.tables.values():
             for segment in table.everything():
                 if segment.created:
@@ -259,6 +261,26 @@ class EmulatedDatabase(Workload):
                     for segment in index.segments:
                         segment.created = segment.created and segment.part != part
             self.touch()
+
+    def add_cluster(self, owner: str, name: str, tablespace: str, size: int, tables: tuple[str, ...]) -> Segment:
+        """A cluster with the tables in it, which have no segments of their own."""
+        with self.changed:
+            self.clusters[owner, name] = self.segment(owner, name, "CLUSTER", tablespace, size)
+            for table in tables:
+                made = self.add_table(owner, table, tablespace, 0)
+                made.clustered, made.cluster = True, name
+                made.segments[0].created = False
+            self.touch()
+        return self.clusters[owner, name]
+
+    def add_nested_table(self, table: Table, name: str, tablespace: str, size: int) -> Table:
+        """What a nested column of the table is stored in."""
+        with self.changed:
+            made = self.add_table(table.owner, name, tablespace, size)
+            made.nested, made.parent = True, table.name
+            made.segments[0].kind = "NESTED TABLE"
+            self.touch()
+        return made
 
     def add_mapping(self, table: Table, tablespace: str, size: int) -> Segment:
         """The mapping table of an index-organised table, which bitmap indexes need."""

@@ -9,6 +9,7 @@ from datetime import datetime
 
 BLOCK = 8192
 UNLIMITED = -1
+BEHIND = "/background"  # ends the name of an event as background processes wait for it
 STARTED = datetime(2026, 1, 5, 6, 0, 0)  # STARTUP_TIME is a DATE of the database host
 
 
@@ -124,6 +125,8 @@ class Table:
     clustered: bool = False
     temporary: bool = False
     nested: bool = False
+    parent: str = ""  # the table whose nested column this one stores
+    cluster: str = ""  # where its rows are, if it has no segment of its own
     queue: bool = False
     read_only: bool = False
     mview_log: str = ""  # "ROWID" or "PRIMARY KEY"

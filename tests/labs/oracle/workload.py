@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from tests.labs.oracle.model import STARTED, Quirks, Segment, Tablespace
+from tests.labs.oracle.model import BEHIND, STARTED, Quirks, Segment, Tablespace
 from tests.labs.oracle.views.licensed import Snapshot
 
 SCAN_BLOCKS = 128  # multiblock reads of 1 MB
@@ -65,6 +65,26 @@ class Workload:
             self.statistics[instance - 1]["session logical reads"] += reads
             self.touch()
 
+    def read_behind(self, tablespace: str, reads: int, *, instance: int = 1, microseconds: int = 5000) -> None:
+        """Single-block reads of background processes: no session waits for them, and the file counts them."""
+        with self.changed:
+            at, micro = instance - 1, reads * microseconds
+            event = f"db file sequential read{BEHIND}"
+            self.events[at].update({event: reads, f"{event}/us": micro})
+            self.statistics[at].update({"physical reads": reads, "physical reads cache": reads})
+            file = self.tablespaces[tablespace].files[0].counters[at]
+            file.update({"PHYRDS": reads, "PHYBLKRD": reads, "READTIM": micro // 10_000})
+            self._count_single(file, reads, micro)
+            self.touch()
+
+    def read_lob(self, segment: Segment, reads: int, *, instance: int = 1, microseconds: int = 5000) -> None:
+        """Out-of-line values of a LOB with NOCACHE: blocks read past the buffer cache, one by one."""
+        with self.changed:
+            counts = {"logical reads": reads, "physical reads": reads, "physical reads direct": reads}
+            self._count(segment, instance, {**counts, "physical read requests": reads})
+            self._wait(segment, instance, "direct path read", reads, reads, reads * microseconds)
+            self.touch()
+
     def scan(self, segment: Segment, *, direct: bool = False, instance: int = 1, microseconds: int = 20_000) -> None:
         """A full scan in multiblock reads, through the buffer cache or past it."""
         with self.changed:
@@ -102,10 +122,15 @@ class Workload:
         file = self.tablespaces[segment.tablespace].files[0].counters[at]
         file.update({"PHYRDS": calls, "PHYBLKRD": blocks, "READTIM": micro // 10_000})
         if event == "db file sequential read":
-            file.update({"SINGLEBLKRDS": calls, "SINGLEBLKRDTIM": micro // 10_000})
-            file.update({"SMALL_SYNC_READ_REQS": calls, "SMALL_SYNC_READ_LATENCY": micro // 1000})
+            self._count_single(file, calls, micro)
         else:
-            file["LARGE_READ_REQS"] += calls
+            file["LARGE_READ_REQS" if blocks > calls else "SMALL_READ_REQS"] += calls
+
+    @staticmethod
+    def _count_single(file: Counter[str], reads: int, micro: int) -> None:
+        """Synchronous reads of one block, in V$FILESTAT and V$IOSTAT_FILE."""
+        file.update({"SINGLEBLKRDS": reads, "SINGLEBLKRDTIM": micro // 10_000, "SMALL_READ_REQS": reads})
+        file.update({"SMALL_SYNC_READ_REQS": reads, "SMALL_SYNC_READ_LATENCY": micro // 1000})
 
     def take_snapshot(self, taken_at: datetime, *, fewest_reads: int = 1000) -> None:
         """A snapshot of AWR: what each segment did since the one before, of those that read that much."""

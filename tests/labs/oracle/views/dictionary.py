@@ -29,11 +29,13 @@ def segments(db: EmulatedDatabase) -> Rows:
         }  # fmt: skip
 
 
-_OBJECT_TYPES = {"LOBSEGMENT": "LOB", "LOBINDEX": "INDEX"}
+_OBJECT_TYPES = {"LOBSEGMENT": "LOB", "LOBINDEX": "INDEX", "NESTED TABLE": "TABLE"}
 
 
 def objects(db: EmulatedDatabase) -> Rows:
-    """DBA_OBJECTS: tables, indexes, LOBs and their pieces."""
+    """DBA_OBJECTS: clusters, tables, indexes, LOBs and their pieces."""
+    for (owner, name), segment in db.clusters.items():
+        yield _object(db, owner, name, "", segment.object_id, segment.data_object_id, "CLUSTER", False)
     for table in db.tables.values():
         secondary = "Y" if table.domain_index else "N"
         yield from ({**row, "SECONDARY": secondary} for row in _objects(db, table))
@@ -124,7 +126,8 @@ def tables(db: EmulatedDatabase) -> Rows:
         yield {
             "OWNER": table.owner, "TABLE_NAME": table.name,
             "TABLESPACE_NAME": table.segments[0].tablespace if placed else None,
-            "CLUSTER_NAME": "C" if table.clustered else None, "IOT_TYPE": "IOT" if table.iot else None,
+            "CLUSTER_NAME": (table.cluster or "C") if table.clustered else None,
+            "IOT_TYPE": "IOT" if table.iot else None,
             "STATUS": "VALID", "LOGGING": None if table.partitioned else _FLAG[table.logging],
             "PARTITIONED": _FLAG[table.partitioned], "TEMPORARY": "Y" if table.temporary else "N",
             "SECONDARY": "Y" if table.domain_index else "N",
@@ -327,6 +330,22 @@ def queue_tables(db: EmulatedDatabase) -> Rows:
             yield {"OWNER": table.owner, "QUEUE_TABLE": table.name, "TYPE": "OBJECT"}
 
 
+def clusters(db: EmulatedDatabase) -> Rows:
+    """DBA_CLUSTERS."""
+    for (owner, name), segment in db.clusters.items():
+        yield {"OWNER": owner, "CLUSTER_NAME": name, "TABLESPACE_NAME": segment.tablespace, "CLUSTER_TYPE": "INDEX"}
+
+
+def nested_tables(db: EmulatedDatabase) -> Rows:
+    """DBA_NESTED_TABLES."""
+    for table in db.tables.values():
+        if table.parent:
+            yield {
+                "OWNER": table.owner, "TABLE_NAME": table.name, "PARENT_TABLE_NAME": table.parent,
+                "PARENT_TABLE_COLUMN": "ITEMS", "STORAGE_SPEC": "USER_SPECIFIED",
+            }  # fmt: skip
+
+
 def archived_tables(db: EmulatedDatabase) -> Rows:
     """DBA_FLASHBACK_ARCHIVE_TABLES."""
     for table in db.tables.values():
@@ -373,6 +392,8 @@ DICTIONARY: dict[str, Callable[[EmulatedDatabase], Rows]] = {
     "DBA_PART_INDEXES": partitioned_indexes,
     "DBA_MVIEW_LOGS": mview_logs,
     "DBA_QUEUE_TABLES": queue_tables,
+    "DBA_CLUSTERS": clusters,
+    "DBA_NESTED_TABLES": nested_tables,
     "DBA_FLASHBACK_ARCHIVE_TABLES": archived_tables,
     "DBA_SECONDARY_OBJECTS": secondary_objects,
     "DBA_TS_QUOTAS": accounts.quotas,
@@ -382,7 +403,7 @@ DICTIONARY: dict[str, Callable[[EmulatedDatabase], Rows]] = {
     "DBA_TAB_PRIVS": accounts.object_privileges,
     "DBA_PROXIES": accounts.proxies,
     **dict.fromkeys(
-        ("DBA_EXTERNAL_TABLES", "DBA_XML_TABLES", "DBA_NESTED_TABLES", "DBA_CLUSTERS", "DBA_RECYCLEBIN", "DBA_MVIEWS"),
+        ("DBA_EXTERNAL_TABLES", "DBA_XML_TABLES", "DBA_RECYCLEBIN", "DBA_MVIEWS"),
         nothing,
     ),
     "DBA_ILMOBJECTS": licensed.ado_objects,

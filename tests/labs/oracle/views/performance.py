@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from tests.labs.oracle.model import BLOCK, STARTED, STATISTICS
+from tests.labs.oracle.model import BEHIND, BLOCK, STARTED, STATISTICS
 
 if TYPE_CHECKING:
     from tests.labs.oracle.database import EmulatedDatabase
@@ -79,11 +79,10 @@ def iostat_file(db: EmulatedDatabase, instance: int) -> Rows:
     for space in db.tablespaces.values():
         for file in space.files:
             counted = file.counters[instance - 1]
-            names = ("SMALL_SYNC_READ_REQS", "SMALL_SYNC_READ_LATENCY", "LARGE_READ_REQS")
+            names = ("SMALL_READ_REQS", "SMALL_SYNC_READ_REQS", "SMALL_SYNC_READ_LATENCY", "LARGE_READ_REQS")
             row: Row = {name: counted[name] for name in names}
             yield {
                 **row, "FILE_NO": file.number, "FILETYPE_NAME": "Data File", "CON_ID": container_id(db),
-                "SMALL_READ_REQS": counted["SINGLEBLKRDS"],
             }  # fmt: skip
 
 
@@ -99,12 +98,15 @@ def con_sysstat(db: EmulatedDatabase, instance: int) -> Rows:
 
 
 def system_event(db: EmulatedDatabase, instance: int) -> Rows:
-    """V$SYSTEM_EVENT; all waits but the log writer's are of foreground sessions."""
+    """V$SYSTEM_EVENT: of the log writer and of what reads in the background only in the columns without _FG."""
     for name in (*_EVENTS, *_OF_BACKGROUND):
-        waits, micro = db.events[instance - 1][name], db.events[instance - 1][name + "/us"]
+        counted = db.events[instance - 1]
+        waits, micro = counted[name], counted[name + "/us"]
+        behind, long = counted[f"{name}{BEHIND}"], counted[f"{name}{BEHIND}/us"]
         front = 0 if name in _OF_BACKGROUND else 1
         yield {
-            "EVENT": name, "TOTAL_WAITS": waits, "TIME_WAITED": micro // 10_000, "TIME_WAITED_MICRO": micro,
+            "EVENT": name, "TOTAL_WAITS": waits + behind, "TIME_WAITED": (micro + long) // 10_000,
+            "TIME_WAITED_MICRO": micro + long,
             "TOTAL_WAITS_FG": waits * front, "TIME_WAITED_FG": micro * front // 10_000,
             "TIME_WAITED_MICRO_FG": micro * front, "WAIT_CLASS": _WAIT_CLASS.get(name, "User I/O"), "CON_ID": WHOLE,
         }  # fmt: skip
