@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agent.explanation.ranking import Ordered, ranking_of
+from agent.explanation.ranking import Ordered, Standing, ranking_of
 from agent.planning.planner import Planning
 from connectors.model import DatabaseDemand
 from policies.benefit.sessions import bounded
@@ -33,8 +33,12 @@ def test_benefits_of_units_share_what_sessions_can_wait() -> None:
     assert ranking.benefit_per_hour[:4] / ranking.benefit_per_hour[0] == pytest.approx(np.array([1, 0.5, 0.25, 0.125]))
 
 
-def test_columns_from_a_place_on_are_shares_of_the_same_sum() -> None:
-    """What metrics show as the others is scaled as the top is."""
-    ordered = Ordered(planning(2.0))
-    whole = ordered.ranking().benefit_per_hour
-    assert ordered.column("benefit_per_hour", 2) == pytest.approx(whole[2:])
+def test_top_and_others_come_to_what_sessions_can_wait() -> None:
+    """What metrics show as the others is scaled as the top is: both come to 2 h an hour."""
+    standing = Standing.of(Ordered(planning(2.0)), 2)
+    top = standing.top.benefit_per_hour.sum()
+    others = standing.others["benefit_per_hour"]
+    slow = ranking_of(planning(2.0)).benefit_per_hour[4]
+    assert top + others == pytest.approx(2 * HOUR)
+    assert others - slow == pytest.approx(top / 4)  # 1/4 + 1/8 of the hottest next to 1 + 1/2
+    assert standing.beyond("benefit_per_hour", 1) == pytest.approx(2 * HOUR - standing.top.benefit_per_hour[0])
