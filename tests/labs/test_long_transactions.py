@@ -43,7 +43,7 @@ ledger: {{path: ledger.db}}
 databases:
   - name: real
     engine: postgresql
-    connection: {{host: {host}, dbname: {dbname}, user: postgres, online_lock_timeout: 2s}}
+    connection: {{host: {host}, dbname: {dbname}, user: postgres, lock_timeout: 0.2s, online_lock_timeout: 0.8s}}
     retries: 1
     tiers:
       - {{name: ssd, spaces: [fast]}}
@@ -152,7 +152,7 @@ def test_an_old_snapshot_is_waited_for(
     with place.agent() as (watch, ledger):
         with cluster.session(dbname) as dump:
             use(dump, "REPEATABLE READ")
-            place.dba.execute("SELECT pg_sleep(0.6)")
+            place.dba.execute("SELECT pg_sleep(0.3)")
             assert [watch.act() for _ in range(3)] == [(), (), ()]
             assert the_move(ledger).state is MoveState.APPROVED
             waiting = ledger.state.load_document("real", WAITING_MOVES)
@@ -185,7 +185,7 @@ def test_what_cannot_be_dropped_is_remembered(
             assert watch.snapshot.leftovers == (left,)
         with place.agent() as (watch, ledger):  # after a restart
             assert watch.snapshot.leftovers == (left,)
-            place.dba.execute("SELECT pg_sleep(0.6)")
+            place.dba.execute("SELECT pg_sleep(0.3)")
             for _ in range(3):
                 watch.act()
             assert sent(ledger, "REINDEX") == 1, "no try while a leftover is there"
@@ -249,7 +249,7 @@ def test_tries_go_on_for_as_long_as_a_reader_holds_the_table(
         row = the_move(ledger)
         assert (row.state, tries) == (MoveState.APPROVED, 1)
         assert f"process {reader.info.backend_pid}" in row.reason
-        place.dba.execute("SELECT pg_sleep(2.2)")
+        place.dba.execute("SELECT pg_sleep(1.1)")  # longer than the first pause
         watch.act()
         assert sent(ledger, "SET TABLESPACE") == 1, "nothing is sent that others would queue behind"
         reader.close()
