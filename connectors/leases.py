@@ -34,7 +34,7 @@ def take_lease(
         if try_take(connection):
             return connection
         holder = find_holder(connection)
-    except BaseException:
+    except BaseException:  # an interrupt too: no session may be left behind with the lease
         close(connection)
         raise
     close(connection)

@@ -104,7 +104,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     still = missing(wanted)
     if still:
         names = ", ".join(f"{' '.join(component.packages)} ({component.why})" for component in still)
-        print(f"not installed, tests that need them skip: {names}", file=sys.stderr)  # noqa: T201
+        print(f"not installed, tests that need them skip: {names}", file=sys.stderr)  # noqa: T201  # for who runs make
     return 0
 
 
@@ -166,10 +166,10 @@ def _run(command: list[str]) -> bool:
             command, env=environment, stdout=sys.stderr, timeout=INSTALL_SECONDS, check=False, stdin=subprocess.DEVNULL
         )
     except subprocess.TimeoutExpired:
-        print(f"{' '.join(command)} took longer than {INSTALL_SECONDS} s", file=sys.stderr)  # noqa: T201
+        print(f"{' '.join(command)} took longer than {INSTALL_SECONDS} s", file=sys.stderr)  # noqa: T201  # for who runs make
         return False
     if done.returncode:
-        print(f"{' '.join(command)} ended with {done.returncode}", file=sys.stderr)  # noqa: T201
+        print(f"{' '.join(command)} ended with {done.returncode}", file=sys.stderr)  # noqa: T201  # for who runs make
     return done.returncode == 0
 
 

@@ -135,7 +135,7 @@ def temporary_folder(prefix: str, parent: Path | None = None) -> Path:
     Raises:
         ServerFailed: no folder for temporary files can be reached by that user.
     """
-    candidates = [parent] if parent else [Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")]  # noqa: S108
+    candidates = [parent] if parent else [Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")]  # noqa: S108  # a new folder is made in it
     for candidate in candidates:
         if not _is_root() or _reachable_by_others(candidate / prefix):
             return Path(tempfile.mkdtemp(prefix=prefix, dir=candidate))

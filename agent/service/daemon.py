@@ -318,7 +318,7 @@ class Daemon:
         def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 (the signature of a handler)
             self.ask_to_stop()
 
-        def reload(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        def reload(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  # as above
             self.ask_to_reload()
 
         wanted = {signal.SIGTERM: stop, signal.SIGINT: stop, signal.SIGHUP: reload}

@@ -107,7 +107,7 @@ class Watch:
             try:
                 cycle = self.sampler.cycle()
                 _ = self.identity  # for the status and the metrics
-            except Exception as error:
+            except Exception as error:  # whatever it was is counted, and raised again
                 snapshot.failures += 1
                 snapshot.error = str(error)
                 raise

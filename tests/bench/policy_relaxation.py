@@ -230,7 +230,7 @@ def _stalls(bounds: list[float], floor: float) -> bool:
 
 def _quiet(rows: int, dear: float) -> highspy.Highs:
     """HiGHS with a row for each scarce thing, of which more than there is can be had, though dear."""
-    highs: highspy.Highs = highspy.Highs()  # type: ignore[no-untyped-call]
+    highs: highspy.Highs = highspy.Highs()  # type: ignore[no-untyped-call]  # highspy has no types
     for name, value in (("output_flag", "off"), ("presolve", "off"), ("solver", "simplex"), ("threads", "1")):
         highs.setOptionValue(name, value)
     for _ in range(rows):

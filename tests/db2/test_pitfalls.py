@@ -84,7 +84,7 @@ class Recorder:
 
 def test_pitfall_13_a_statement_ends_with_its_commit() -> None:
     """Autocommit is off where something changes: without COMMIT nothing would begin; what failed is rolled back."""
-    pytest.importorskip("ibm_db_dbi")
+    pytest.importorskip("ibm_db_dbi", reason="no IBM driver here: make setup")
     from connectors.db2.session.sessions import DriverError, send_once
 
     well: Any = Recorder()
@@ -127,7 +127,7 @@ def test_pitfall_25_a_group_of_nodes_is_no_storage_group() -> None:
 @pytest.mark.parametrize("module", ["ibm_db_dbi", "ibm_db"])
 def test_pitfall_31_no_wheel_is_said(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On Linux for ARM64 and on Alpine there is no driver: said with what to do, and only when Db2 is asked for."""
-    pytest.importorskip("ibm_db_dbi")
+    pytest.importorskip("ibm_db_dbi", reason="no IBM driver here: make setup")
     monkeypatch.delitem(sys.modules, "ibm_db_dbi", raising=False)
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(DriverMissing) as caught:

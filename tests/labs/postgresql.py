@@ -330,4 +330,4 @@ def running_harness(major: int) -> Iterator[EngineHarness]:
 
 def contract_harnesses() -> dict[str, HarnessFactory]:
     """One for each installed version. Starts nothing."""
-    return {f"postgresql {major}": lambda major=major: running_harness(major) for major in installations()}  # type: ignore[misc]
+    return {f"postgresql {major}": lambda major=major: running_harness(major) for major in installations()}  # type: ignore[misc]  # a default binds the loop's value

@@ -182,7 +182,7 @@ def test_a_cancelled_move(cluster: Cluster, dba: psycopg.Connection, dbname: str
         mover.prepare(route)
         with cluster.session(dbname) as reader, reader.transaction():
             reader.execute("SELECT count(*) FROM thing")
-            with in_background(lambda: mover.execute(route.steps[0])) as raised:  # noqa: B023
+            with in_background(lambda: mover.execute(route.steps[0])) as raised:  # noqa: B023  # run within the loop
                 wait_until(lambda: waits_for_lock(dba, route.steps[0]), "the move waits for its lock")
                 progress = mover.progress()
                 assert isinstance(progress, Progress)

@@ -167,7 +167,7 @@ def test_bytes_made_in_pieces_are_packed_like_others() -> None:
     run = np.arange(200, dtype=np.uint8)
     for pieces in ([run[:7], run[7:7], run[7:]], []):
         whole = np.concatenate([run[:0], *pieces])
-        late = Pieces(lambda pieces=pieces: pieces, len(whole))  # type: ignore[misc]
+        late = Pieces(lambda pieces=pieces: pieces, len(whole))  # type: ignore[misc]  # a default binds the loop's value
         assert encode_arrays({"a": late, "b": run}) == encode_arrays({"a": whole, "b": run})
         np.testing.assert_array_equal(np.asarray(late), whole)
 

@@ -70,7 +70,7 @@ def test_decisions_are_synced_and_samples_are_not(ledger: Ledger, durable: bool,
             assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == level
 
 
-@given(st.datetimes(min_value=datetime(1960, 1, 1), max_value=datetime(2300, 1, 1)), st.integers(-14, 14))  # noqa: DTZ001
+@given(st.datetimes(min_value=datetime(1960, 1, 1), max_value=datetime(2300, 1, 1)), st.integers(-14, 14))  # noqa: DTZ001  # bounds have no zone
 def test_instants_come_back_exactly(naive: datetime, hours: int) -> None:
     """To the microsecond, whatever zone they came in."""
     at = naive.replace(tzinfo=timezone(timedelta(hours=hours)))
@@ -84,4 +84,4 @@ def test_instants_come_back_exactly(naive: datetime, hours: int) -> None:
 def test_a_time_without_zone_is_refused() -> None:
     """Nobody guesses which zone was meant."""
     with pytest.raises(ValueError, match="names no zone"):
-        microseconds(datetime(2026, 1, 1))  # noqa: DTZ001
+        microseconds(datetime(2026, 1, 1))  # noqa: DTZ001  # the very thing that is refused

@@ -153,6 +153,6 @@ def test_the_journal_is_cut_once_no_reader_needs_it(path: Path, clock: StillCloc
         filled(ledger, clock, days=1.0)
         ledger.upkeep.give_back()
         assert journal.stat().st_size > 20 * SPARE, "its reader goes on"
-        looking.close()  # type: ignore[attr-defined]
+        looking.close()  # type: ignore[attr-defined]  # a generator's
         ledger.upkeep.give_back()
         assert journal.stat().st_size <= SPARE

@@ -84,7 +84,7 @@ def test_thick_mode_without_its_client_is_told(monkeypatch: pytest.MonkeyPatch) 
 
     module.init_oracle_client = refuse
     monkeypatch.setitem(sys.modules, "oracledb", module)
-    thick = OracleSettings(service="x", user="u", driver="thick", client_library="/opt/client")  # type: ignore[arg-type]
+    thick = OracleSettings(service="x", user="u", driver="thick", client_library="/opt/client")  # type: ignore[arg-type]  # as YAML has it
     with pytest.raises(DriverMissing) as caught:
         load_driver(thick)
     assert (caught.value.native_code, given) == ("DPI-1047", {"lib_dir": "/opt/client"})
@@ -96,7 +96,7 @@ def test_thick_mode_is_entered_once_and_gets_a_descriptor(monkeypatch: pytest.Mo
     entered: list[dict[str, str]] = []
     module.init_oracle_client = lambda **options: entered.append(options)
     monkeypatch.setitem(sys.modules, "oracledb", module)
-    thick = OracleSettings(service="x", user="u", driver="thick", protocol="tcps", wallet_location="/wallet")  # type: ignore[arg-type]
+    thick = OracleSettings(service="x", user="u", driver="thick", protocol="tcps", wallet_location="/wallet")  # type: ignore[arg-type]  # as YAML has it
     driver = load_driver(thick)
     driver.connect(thick)
     assert (driver.thin, entered) == (False, [{}])
@@ -188,7 +188,7 @@ def test_settings_are_one_address() -> None:
 
 def test_durations_are_read() -> None:
     """As people write them; keepalive goes to the driver in minutes."""
-    found = OracleSettings(service="s", user="u", lock_timeout="500ms", keepalive="5min")  # type: ignore[arg-type]
+    found = OracleSettings(service="s", user="u", lock_timeout="500ms", keepalive="5min")  # type: ignore[arg-type]  # as YAML has it
     assert (found.lock_timeout, found.network_arguments()["expire_time"]) == (0.5, 5)
 
 

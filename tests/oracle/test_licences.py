@@ -98,4 +98,4 @@ def test_objects_with_policies_are_left_alone(lab: OracleHarness) -> None:
 def test_only_known_licences_are_taken() -> None:
     """A licence that nobody knows is a mistake in the configuration."""
     with pytest.raises(ValidationError, match="licensed"):
-        OracleSettings(service="x", user="y", licensed=("heat_map",))  # type: ignore[arg-type]
+        OracleSettings(service="x", user="y", licensed=("heat_map",))  # type: ignore[arg-type]  # as YAML has it

@@ -262,7 +262,7 @@ def test_no_ddl_where_it_is_impossible() -> None:
     """A standby and the root of a CDB are watched only; an object that is gone has no route."""
     assert _routes({}, role="PHYSICAL STANDBY").code == "standby"
     assert _routes({}, container="CDB$ROOT").code == "root_container"
-    assert routes_of(None, bundle(), "FAST", server(), SETTINGS).code == "gone"  # type: ignore[union-attr]
+    assert routes_of(None, bundle(), "FAST", server(), SETTINGS).code == "gone"  # type: ignore[union-attr]  # a refusal
 
 
 def test_nothing_dangerous_is_ever_generated() -> None:

@@ -25,7 +25,7 @@ windows = st.builds(
     st.integers(0, DAY_MINUTES - 1),
     st.integers(1, DAY_MINUTES),
 )
-years = st.datetimes(datetime(2010, 1, 1), datetime(2027, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001
+years = st.datetimes(datetime(2010, 1, 1), datetime(2027, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001  # bounds have no zone
 changes = st.sampled_from(
     [
         datetime(*day, tzinfo=UTC)

@@ -63,7 +63,7 @@ databases:
     @property
     def world(self) -> World:
         """The database itself, as its DBA sees it."""
-        return shared_world(self.config.database().connection, self.clock)  # type: ignore[arg-type]
+        return shared_world(self.config.database().connection, self.clock)  # type: ignore[arg-type]  # the simulated engine's settings
 
     def homes(self) -> dict[str, str]:
         """Space of every unit, by the engine's catalog."""

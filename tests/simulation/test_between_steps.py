@@ -56,11 +56,11 @@ def after_first_result(ledger: Ledger, action: Callable[[], None]) -> None:
     original = ledger.moves.step_result
 
     def once(*arguments: Any, **named: Any) -> None:
-        ledger.moves.step_result = original  # type: ignore[method-assign]
+        ledger.moves.step_result = original  # type: ignore[method-assign]  # a fault
         original(*arguments, **named)
         action()
 
-    ledger.moves.step_result = once  # type: ignore[method-assign]
+    ledger.moves.step_result = once  # type: ignore[method-assign]  # a fault
 
 
 def cancel(site: Site, ledger: Ledger) -> None:

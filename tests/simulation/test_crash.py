@@ -169,7 +169,7 @@ def test_the_precheck_comes_before_every_try(tmp_path: Path) -> None:
                 with site.world.turn():
                     site.world.drop(move.key)
 
-        site.clock.sleep = drop_before_another_try  # type: ignore[method-assign]
+        site.clock.sleep = drop_before_another_try  # type: ignore[method-assign]  # a fault
         (row,) = watch.act()
         assert row.state is MoveState.SKIPPED
         assert "no longer exists" in row.reason

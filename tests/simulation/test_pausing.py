@@ -226,7 +226,7 @@ def test_what_somebody_holds_at_the_engine_stays_held(site: Site) -> None:
         site.approved(watch, ledger)
         first = ledger.moves.rows(database="sim")[0].move
         with watch.connector.open_mover() as somebody:
-            site.clock.call_later(SOON, lambda: somebody.run(f"PAUSE MOVE {first.key}"))  # type: ignore[attr-defined]
+            site.clock.call_later(SOON, lambda: somebody.run(f"PAUSE MOVE {first.key}"))  # type: ignore[attr-defined]  # a simulated mover's
             (held,) = watch.act()
         assert held.state is MoveState.PAUSED
         assert watch.act() == ()

@@ -53,13 +53,13 @@ def index(kind: int = CLUSTERED, name: str | None = "pk", **values: object) -> I
     plain = IndexDefinition(
         index_id, name, kind, 0, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0, None, None, 0, 0, 0, 0, (key("id"),), (PAGES,)
     )
-    return replace(plain, **values)  # type: ignore[arg-type]
+    return replace(plain, **values)  # type: ignore[arg-type]  # fields by name
 
 
 def table(*indexes: IndexDefinition, name: Name = NAME, **values: object) -> Definition:
     """A table with those indexes."""
     plain = Definition(name=name, owner=OWNER, indexes=indexes, columns=(ID,), spaces={1: HDD, 2: SSD})
-    return replace(plain, **values)  # type: ignore[arg-type]
+    return replace(plain, **values)  # type: ignore[arg-type]  # fields by name
 
 
 def bundle(unit: str = NAME.key, *others: str, size: int = 1000 * 8192, space: str = "HDD") -> Bundle:

@@ -9,12 +9,12 @@ from tests.labs.sqlserver.world import add_scheme, add_table
 from tests.sqlserver.moving.test_switching_server import COPIER, connector, lab, rebuilding  # noqa: F401  # fixtures
 
 
-def told(connector: Connector, code: str) -> list[str]:  # noqa: F811
+def told(connector: Connector, code: str) -> list[str]:  # noqa: F811  # not the fixture
     """Sentences of that code."""
     return [finding.sentence for finding in connector.doctor() if finding.code == code]
 
 
-def test_pages_that_came_from_disk(lab: Lab, rebuilding: Connector) -> None:  # noqa: F811
+def test_pages_that_came_from_disk(lab: Lab, rebuilding: Connector) -> None:  # noqa: F811  # a fixture
     """300 + 2,000 pages asked for, 100 + 2,000 read, 1,999 of them ahead; the gauge is told as it is."""
     assert told(rebuilding, "buffer_pool") == ["no page has been read from disk since the service started"]
     rows = add_table(lab.shop, "orders", pages=2000).base.partitions[0]
@@ -27,7 +27,7 @@ def test_pages_that_came_from_disk(lab: Lab, rebuilding: Connector) -> None:  # 
     assert told(rebuilding, "buffer_pool") == [expected]
 
 
-def test_what_a_switch_needs(lab: Lab, connector: Connector, rebuilding: Connector) -> None:  # noqa: F811
+def test_what_a_switch_needs(lab: Lab, connector: Connector, rebuilding: Connector) -> None:  # noqa: F811  # a fixture
     """SELECT and INSERT on partitioned tables, asked only where partitions are switched; the GRANT is printed."""
     add_scheme(lab.shop, "ps", [10], ["hdd", "hdd"])
     add_table(lab.shop, "days", space="ps", pages=8, column="id")

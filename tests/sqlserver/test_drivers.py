@@ -24,7 +24,7 @@ from connectors.sqlserver.session.errors import cannot_connect, connection_broke
 from connectors.sqlserver.session.sessions import open_connection
 from tests.sqlserver.made import settings
 
-pyodbc = pytest.importorskip("pyodbc")
+pyodbc = pytest.importorskip("pyodbc", reason="no pyodbc here: make setup")
 MICROSOFT, FREETDS = "ODBC Driver 18 for SQL Server", "FreeTDS"
 
 

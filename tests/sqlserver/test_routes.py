@@ -254,7 +254,7 @@ def test_pitfall_19_what_cannot_be_resumed_is_not_asked_to_be(definition: Defini
 @pytest.mark.parametrize("values", [{"unique": 1}, {"unique_constraint": 1, "unique": 1}])
 def test_an_index_that_others_lean_on_has_no_twin(values: dict[str, int]) -> None:
     """A foreign key or a full-text index may need it: it is never dropped."""
-    unique = replace(IX, **values)  # type: ignore[arg-type]
+    unique = replace(IX, **values)  # type: ignore[arg-type]  # fields by name
     routes = found(table(index(), unique, name=IX_NAME), moved=bundle(IX_NAME.key), resumable="indexes")
     assert not any("DROP INDEX" in sql for route in routes for sql in statements(route))
 
@@ -402,7 +402,7 @@ def test_a_columnstore_is_built_online_since_2019(major: int, online: list[bool]
 )
 def test_what_cannot_be_moved_is_refused_with_its_reason(values: dict[str, object], code: str) -> None:
     """Each kind of table that a rebuild does not move, or must not."""
-    assert refused(table(index(), owner=replace(OWNER, **values))) == code  # type: ignore[arg-type]
+    assert refused(table(index(), owner=replace(OWNER, **values))) == code  # type: ignore[arg-type]  # fields by name
 
 
 def test_text_columns_are_rebuilt_offline() -> None:

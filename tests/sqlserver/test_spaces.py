@@ -13,7 +13,7 @@ def file(number: int, size: int, used: int | None, **values: object) -> File:
     """A file of filegroup 1, sizes in MiB; grows without limit unless told otherwise."""
     used_pages = None if used is None else used * 128
     plain = File(1, "HDD", 0, number, f"file{number}", f"/d/{number}.ndf", size * 128, -1, 128, "ONLINE", used_pages)
-    return replace(plain, **values)  # type: ignore[arg-type]
+    return replace(plain, **values)  # type: ignore[arg-type]  # fields by name
 
 
 def test_room_in_the_file_and_on_its_volume() -> None:

@@ -313,7 +313,7 @@ def test_progress_of_a_resumable_build_is_its_pages(lab: Lab, pausing: Connector
 def test_pitfall_30_sessions_are_in_autocommit(connector: Connector) -> None:
     """Pitfall 30: in pyodbc's default transaction an index build keeps its locks, and ALTER DATABASE is refused."""
     with connector.open_mover() as mover:
-        assert mover._hand.connection.autocommit  # type: ignore[attr-defined]
+        assert mover._hand.connection.autocommit  # type: ignore[attr-defined]  # looks inside
 
 
 def test_pitfall_40_blindness_is_not_taken_for_silence(lab: Lab, connector: Connector) -> None:
@@ -323,7 +323,7 @@ def test_pitfall_40_blindness_is_not_taken_for_silence(lab: Lab, connector: Conn
     lab.instance.accounts[ADMINISTRATOR.name] = replace(
         ADMINISTRATOR, administrator=False, server_rights=frozenset({"VIEW ANY DEFINITION"})
     )
-    connector._session._drop()  # type: ignore[attr-defined]
+    connector._session._drop()  # type: ignore[attr-defined]  # looks inside
     with pytest.raises(PrivilegeMissing, match="other sessions"):
         connector.inspect(route)
 

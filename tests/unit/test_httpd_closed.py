@@ -28,7 +28,7 @@ def serving(**more: object) -> Iterator[MetricsServer]:
     """A server with one gauge."""
     registry = CollectorRegistry()
     Gauge("hotplace_test_ratio", "A figure.", registry=registry).set(0.5)
-    server = MetricsServer(registry, lambda: (True, "ready"), listen="127.0.0.1", port=0, **more)  # type: ignore[arg-type]
+    server = MetricsServer(registry, lambda: (True, "ready"), listen="127.0.0.1", port=0, **more)  # type: ignore[arg-type]  # fields by name
     server.start()
     try:
         yield server

@@ -71,9 +71,9 @@ def test_a_demand_with_the_wrong_shape_is_refused() -> None:
     ids, observed = np.array([1], dtype=np.int64), np.array([True])
     common = {"ended_at": datetime.now(UTC), "physical_id": ids, "observed": observed}
     with pytest.raises(ValueError, match="shape"):
-        Demand(seconds=1.0, rates=right.T, estimated=frozenset(), database=DatabaseDemand(), **common)  # type: ignore[arg-type]
+        Demand(seconds=1.0, rates=right.T, estimated=frozenset(), database=DatabaseDemand(), **common)  # type: ignore[arg-type]  # fields by name
     with pytest.raises(ValueError, match="lasts"):
-        Demand(seconds=0.0, rates=right, estimated=frozenset(), database=DatabaseDemand(), **common)  # type: ignore[arg-type]
+        Demand(seconds=0.0, rates=right, estimated=frozenset(), database=DatabaseDemand(), **common)  # type: ignore[arg-type]  # fields by name
 
 
 def test_a_step_without_a_statement_is_refused() -> None:

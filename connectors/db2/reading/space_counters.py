@@ -21,7 +21,7 @@ Columns = Mapping[str, F64]
 def columns_of(names: Sequence[str], rows: Sequence[Sequence[object]]) -> Columns:
     """Rows as numeric columns by name; NULL, which a column that the version lacks is, counts as 0."""
     return {
-        name: np.array([float(row[at] or 0) for row in rows], dtype=np.float64)  # type: ignore[arg-type]
+        name: np.array([float(row[at] or 0) for row in rows], dtype=np.float64)  # type: ignore[arg-type]  # numbers or NULL
         for at, name in enumerate(names)
     }
 

@@ -282,7 +282,7 @@ class ReadSession(RetryingSession[Connection, DriverError]):
         close_quietly(connection)
         self._columns.clear()  # the next server may be another version
 
-    def _cancel(self, connection: Connection) -> None:  # noqa: ARG002
+    def _cancel(self, connection: Connection) -> None:  # noqa: ARG002  # the base class gives it
         """Only say that it waits: IBM's driver has no way to cancel a statement, its time limit ends it."""
         log.warning("waits for a statement that cannot be cancelled", extra={"fields": {
             "at_most": f"{self._settings.query_timeout + ANSWER_MARGIN_SECONDS:g}s", "limited_by": "query_timeout",

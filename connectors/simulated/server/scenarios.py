@@ -75,12 +75,12 @@ def _shop() -> list[UnitSpec]:
 
     def table(name: str, size_bytes: int, space: str = "hdd", **more: float) -> UnitSpec:
         key = qualify("shop", name)
-        return UnitSpec(key=key, kind=UnitKind.TABLE, size_bytes=size_bytes, space=space, **more)  # type: ignore[arg-type]
+        return UnitSpec(key=key, kind=UnitKind.TABLE, size_bytes=size_bytes, space=space, **more)  # type: ignore[arg-type]  # fields by name
 
     def index(name: str, parent: str, size_bytes: int, **more: float) -> UnitSpec:
         return UnitSpec(
             key=qualify("shop", name), kind=UnitKind.INDEX, size_bytes=size_bytes, space="hdd",
-            parent=qualify("shop", parent), **more,  # type: ignore[arg-type]
+            parent=qualify("shop", parent), **more,  # type: ignore[arg-type]  # fields by name
         )  # fmt: skip
 
     specs = [

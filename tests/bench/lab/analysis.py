@@ -14,7 +14,7 @@ CLIENTS = 2
 
 
 def _rows(pace: Pace) -> tuple[int, int, int, int]:
-    return tuple(max(50, round(n * pace.scale)) for n in (ORDERS, PARTS, CUSTOMERS, SUPPLIERS))  # type: ignore[return-value]
+    return tuple(max(50, round(n * pace.scale)) for n in (ORDERS, PARTS, CUSTOMERS, SUPPLIERS))  # type: ignore[return-value]  # four of them
 
 
 def statements(pace: Pace) -> list[str]:

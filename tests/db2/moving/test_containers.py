@@ -36,7 +36,7 @@ def out(path: str, of: TableSpace = DMS, instance: Instance | None = None) -> Ro
 def untagged(route: Route) -> tuple[list[str], list[str], list[str]]:
     """Statements there, back, and of who gives it up."""
     sides = (route.steps, route.undo_steps, route.tidy_steps)
-    return tuple([step.sql.partition(" /* hotplace ")[0] for step in side] for side in sides)  # type: ignore[return-value]
+    return tuple([step.sql.partition(" /* hotplace ")[0] for step in side] for side in sides)  # type: ignore[return-value]  # two sides
 
 
 def test_golden_drop() -> None:

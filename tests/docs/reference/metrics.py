@@ -13,7 +13,7 @@ def every_metric() -> Iterator[tuple[str, str, tuple[str, ...], str]]:
     """Name, type, labels and help of each family, in the order of the exposition."""
     for family in AgentCollector(lambda: [Snapshot(database="d", engine="e")], top_units=1).collect():
         name = f"{family.name}_total" if family.type == "counter" else family.name
-        yield name, family.type, tuple(family._labelnames), family.documentation  # type: ignore[attr-defined]
+        yield name, family.type, tuple(family._labelnames), family.documentation  # type: ignore[attr-defined]  # has no public name
 
 
 def blocks() -> dict[str, str]:

@@ -71,7 +71,7 @@ def running_db2(version: str = "11.5") -> Iterator[Db2]:
     try:
         yield server.db2
         server.db2.lab.renew()
-    except BaseException:
+    except BaseException:  # an interrupt too: whatever began is ended
         server.stop()
         raise
     stop_idle()
@@ -87,7 +87,7 @@ class _Server:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=_TREE)
         try:
             self.db2 = self._connected()
-        except BaseException:
+        except BaseException:  # an interrupt too: whatever began is ended
             self.stop()
             raise
 
@@ -96,7 +96,7 @@ class _Server:
         port, control = self._process.stdout.readline().split()
         manager = _Manager(("127.0.0.1", int(control)), KEY)
         manager.connect()
-        return Db2(port=int(port), lab=cast(Lab, manager.lab()))  # type: ignore[attr-defined]
+        return Db2(port=int(port), lab=cast(Lab, manager.lab()))  # type: ignore[attr-defined]  # registered by name
 
     def stop(self) -> None:
         """It serves until its standard input ends."""

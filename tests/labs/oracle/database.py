@@ -32,7 +32,7 @@ INITIAL_EXTENT = 64 << 10
 class EmulatedDatabase(Workload):
     """One database, one PDB of it where the release has those. Guarded by ``lock``: sessions are threads."""
 
-    def __init__(self, version: tuple[int, ...] = (19, 22, 0, 0, 0), quirks: Quirks = Quirks()) -> None:  # noqa: B008
+    def __init__(self, version: tuple[int, ...] = (19, 22, 0, 0, 0), quirks: Quirks = Quirks()) -> None:  # noqa: B008  # frozen, never changed
         super().__init__(quirks)
         self.stop_at = ""  # a statement that has this text stands still, until it is cancelled or this is empty
         self.stopped = threading.Event()  # one is standing
@@ -173,7 +173,7 @@ class EmulatedDatabase(Workload):
             number = next(self._space_numbers)
             counters = [Counter[str]() for _ in range(self.quirks.instances)]
             file = DataFile(next(self._files), path, size, max_bytes, counters)
-            space = Tablespace(name, number, [file], **other)  # type: ignore[arg-type]
+            space = Tablespace(name, number, [file], **other)  # type: ignore[arg-type]  # fields by name
             self.tablespaces[name] = space
             self.touch()
         return space
@@ -190,8 +190,8 @@ class EmulatedDatabase(Workload):
         name: str,
         password: str,
         *,
-        privileges: set[str] = frozenset(),  # type: ignore[assignment]
-        roles: set[str] = frozenset(),  # type: ignore[assignment]
+        privileges: set[str] = frozenset(),  # type: ignore[assignment]  # never changed
+        roles: set[str] = frozenset(),  # type: ignore[assignment]  # never changed
         quotas: dict[str, int] | None = None,
     ) -> User:
         """A user who may log in."""

@@ -21,7 +21,7 @@ LOCK = "LOCK TABLE APP.EVENTS {}IN ROW EXCLUSIVE MODE"
 @contextmanager
 def furnished(version: tuple[int, ...] = (19, 22, 0, 0, 0), **quirks: bool) -> Iterator[OracleHarness]:
     """A lab with a table, and one of two partitions with a local and a global index."""
-    with running_harness("rules", version, replace(Quirks(), **quirks)) as lab:  # type: ignore[arg-type]
+    with running_harness("rules", version, replace(Quirks(), **quirks)) as lab:  # type: ignore[arg-type]  # fields by name
         orders = lab.database.add_table(OWNER, "ORDERS", "SLOW", MB)
         lab.database.add_index(orders, "ORDERS_PK", "SLOW", MB, unique=True)
         events = lab.database.add_table(OWNER, "EVENTS", "SLOW", MB, partitions=("P1", "P2"))
@@ -142,7 +142,7 @@ def _moving(lab: OracleHarness, statement: str) -> tuple[threading.Thread, list[
 
 def _waiting(lab: OracleHarness) -> bool:
     """Whether a session waits for transactions."""
-    return any(session.blocked_by is not None for session in list(lab.database.sessions.values()))  # type: ignore[attr-defined]
+    return any(session.blocked_by is not None for session in list(lab.database.sessions.values()))  # type: ignore[attr-defined]  # looks inside
 
 
 def _until_waiting(lab: OracleHarness) -> None:

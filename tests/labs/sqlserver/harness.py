@@ -172,7 +172,7 @@ class SqlserverHarness:
 
     def write_while_reading(self, connector: Connector, table: PlayTable) -> None:
         """Over the connector's own session, which sends nothing but the connector's queries."""
-        session: Any = connector._session  # type: ignore[attr-defined]
+        session: Any = connector._session  # type: ignore[attr-defined]  # looks inside
         session.rows(f"DROP TABLE [dbo].{quoted(table.name)}", doing="writing")
 
 
@@ -194,6 +194,6 @@ def running_harness(driver: OdbcDriver) -> Iterator[EngineHarness]:
 def contract_harnesses() -> dict[str, HarnessFactory]:
     """One for each driver. Starts nothing."""
     return {
-        f"sqlserver emulated server, {driver.name}": lambda driver=driver: running_harness(driver)  # type: ignore[misc]
+        f"sqlserver emulated server, {driver.name}": lambda driver=driver: running_harness(driver)  # type: ignore[misc]  # a default binds the loop's value
         for driver in drivers()
     }

@@ -131,7 +131,7 @@ def copied(options: Options, **changes: object) -> Options:
     known = {f.name for f in fields(Options)}
     if not changes.keys() <= known:
         raise TypeError(f"no index options: {changes.keys() - known}")
-    return replace(options, **changes)  # type: ignore[arg-type]
+    return replace(options, **changes)  # type: ignore[arg-type]  # fields by name
 
 
 @dataclass(slots=True)

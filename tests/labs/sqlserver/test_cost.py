@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyodbc")
+pytest.importorskip("pyodbc", reason="no pyodbc here: make setup")
 
 from agent.model.clock import SystemClock
 from connectors.settings import SecretSource

@@ -84,7 +84,7 @@ def test_what_does_not_match_is_not_switched_in(
     """CHECK within the range, the same columns, the same indexes, the same filegroup; nothing has changed after it."""
     for index in days.indexes.values():
         index.partitions[1].rows = 0
-    copy_table(ask, **shape)  # type: ignore[arg-type]
+    copy_table(ask, **shape)  # type: ignore[arg-type]  # fields by name
     assert number_of(IN) == number
     assert rows(days) == [800, 0, 800]
 
@@ -161,7 +161,7 @@ def test_a_copy_is_taken_back_with_its_transaction(lab: Lab, days: Table, ask: A
     assert number_of(late) == 4905  # the copy has rows
     assert rows(days) == [800, 800, 800]
     assert [file.used for file in lab.shop.storage.files.values()] == used
-    assert lab.shop.table_named("dbo", "copy").base.partitions[0].rows == 0  # type: ignore[union-attr]
+    assert lab.shop.table_named("dbo", "copy").base.partitions[0].rows == 0  # type: ignore[union-attr]  # a table
     assert not days.lock_holders
     assert next(iter(lab.shop.schemes.values())).next_used is None
 

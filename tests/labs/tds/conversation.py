@@ -136,7 +136,7 @@ class Conversation:
         if name in own:
             return own[name](arguments)
         if name.startswith("sp_datatype_info"):
-            return self._finished(iter([datatype_info(int(arguments[0][1]))]))  # type: ignore[arg-type]
+            return self._finished(iter([datatype_info(int(arguments[0][1]))]))  # type: ignore[arg-type]  # an integer, by the protocol
         return self._finished(self._session.call(name, arguments))
 
     def _handle(self, sql: str, declarations: Value) -> bytes:
@@ -149,13 +149,13 @@ class Conversation:
         return tokens.return_status(0) + output + tokens.done(tokens.DONE_PROCEDURE, 0)
 
     def _execute(self, arguments: list[Argument]) -> bytes:
-        prepared = self._prepared.get(int(arguments[0][1]))  # type: ignore[arg-type]
+        prepared = self._prepared.get(int(arguments[0][1]))  # type: ignore[arg-type]  # an integer, by the protocol
         if prepared is None:
             raise ServerError(8179, f"Could not find prepared statement with handle {arguments[0][1]!r}.")
         return self._run(*prepared, arguments[1:])
 
     def _unprepare(self, arguments: list[Argument]) -> bytes:
-        self._prepared.pop(int(arguments[0][1]), None)  # type: ignore[arg-type]
+        self._prepared.pop(int(arguments[0][1]), None)  # type: ignore[arg-type]  # an integer, by the protocol
         return self._finished(iter(()))
 
     def _run(self, sql: str, names: tuple[str, ...], arguments: Iterable[Argument], output: bytes = b"") -> bytes:

@@ -60,7 +60,7 @@ class TdsServer:
             thread.join(JOIN_SECONDS)
 
     def _thread(self, target: object, *arguments: object) -> None:
-        thread = threading.Thread(target=target, args=arguments, daemon=True)  # type: ignore[arg-type]
+        thread = threading.Thread(target=target, args=arguments, daemon=True)  # type: ignore[arg-type]  # any target
         self._threads.append(thread)
         thread.start()
 

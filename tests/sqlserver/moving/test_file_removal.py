@@ -83,7 +83,7 @@ def test_the_statements_of_a_file() -> None:
 )
 def test_what_stays(files: tuple[File, ...], given: dict[str, object], code: str) -> None:
     """Pitfalls 27 and 44 and others: the primary file is never emptied, and its pages must have somewhere to go."""
-    reason = out("one", *files, **given)  # type: ignore[arg-type]
+    reason = out("one", *files, **given)  # type: ignore[arg-type]  # fields by name
     assert isinstance(reason, NoRoute)
     assert (reason.code, bool(reason.sentence)) == (code, True)
 

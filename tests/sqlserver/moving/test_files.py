@@ -35,7 +35,7 @@ STANDARD = Server(major=15, edition=2)
 def file(number: int, name: str, *, space: str = "HDD", path: str = "", **values: object) -> File:
     """A file of 12,900 pages with 12,801 in use, which is a page more than 100 MB; it grows by 64 MB."""
     plain = File(2, space, 0, number, name, path or f"D:\\{name}.ndf", 12900, -1, 8192, "ONLINE", 12801)
-    return replace(plain, **values)  # type: ignore[arg-type]
+    return replace(plain, **values)  # type: ignore[arg-type]  # fields by name
 
 
 def found(*files: File, server: Server = STANDARD, to_disk: str = "fast", replicated: bool = False) -> Route | NoRoute:
@@ -102,7 +102,7 @@ def test_a_step_says_what_it_does() -> None:
 )
 def test_what_stays(files: tuple[File, ...], given: dict[str, object], code: str) -> None:
     """Pitfalls 27 and others: the primary file is never emptied; Managed Instance places files itself."""
-    reason = found(*files, **given)  # type: ignore[arg-type]
+    reason = found(*files, **given)  # type: ignore[arg-type]  # fields by name
     assert isinstance(reason, NoRoute)
     assert (reason.code, bool(reason.sentence)) == (code, True)
 

@@ -89,7 +89,7 @@ class Answers:
 def test_a_slow_sample_is_followed_by_a_rest() -> None:
     """A call of 3 s with a budget of 2 s is left alone for 20 times as long; then it is asked again."""
     clock = Steps(3.0)
-    sampler = DmvSampler(Answers(), clock, budget_seconds=2.0)  # type: ignore[arg-type]
+    sampler = DmvSampler(Answers(), clock, budget_seconds=2.0)  # type: ignore[arg-type]  # answers like a session
     assert len(sampler.sample().physical_id) == 1
     with pytest.raises(TimedOut) as caught:
         sampler.sample()
@@ -106,7 +106,7 @@ def test_maintenance_touches_the_intervals_on_both_sides() -> None:
         def rows(self, name: str, *values: object, doing: str) -> list[Row]:
             return next(answers) if name == "maintenance" else super().rows(name, *values, doing=doing)
 
-    sampler = DmvSampler(Backups(), Steps(0.1), budget_seconds=2.0)  # type: ignore[arg-type]
+    sampler = DmvSampler(Backups(), Steps(0.1), budget_seconds=2.0)  # type: ignore[arg-type]  # answers like a session
     assert [sampler.sample().database["backups_seen"] for _ in range(4)] == [0.0, 1.0, 2.0, 2.0]
 
 
@@ -121,6 +121,6 @@ def test_a_sample_takes_six_statements_however_many_partitions(partitions: int) 
             ones = (1,) * len(COUNTERS)
             return [(105 + n // 1000, 1, 1 + n % 1000, *ones) for n in range(partitions)] if name == "sample" else []
 
-    taken = DmvSampler(Many(), Steps(0.1), budget_seconds=2.0).sample()  # type: ignore[arg-type]
+    taken = DmvSampler(Many(), Steps(0.1), budget_seconds=2.0).sample()  # type: ignore[arg-type]  # answers like a session
     assert len(taken.physical_id) == partitions
     assert sorted(asked) == ["counters", "files", "maintenance", "roles", "sample", "server"]

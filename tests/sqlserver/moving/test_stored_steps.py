@@ -121,12 +121,12 @@ def test_emulated_server_a_stored_resumable_build_runs(stored: dict[str, Route],
     """Held in the middle, found held by the catalog, gone on with to its end."""
     with running_harness(driver) as harness:
         harness.create("stored")
-        harness._tables["stored"].indexes[2].name = "i1"  # type: ignore[attr-defined]
+        harness._tables["stored"].indexes[2].name = "i1"  # type: ignore[attr-defined]  # the lab's own harness
         connector, route = harness.connect(), stored["lab twin"]
         with connector.open_mover() as mover:
             mover.prepare(route)
             with pytest.raises(Paused):
-                harness.execute_paused(mover, route.steps[0])  # type: ignore[attr-defined]
+                harness.execute_paused(mover, route.steps[0])  # type: ignore[attr-defined]  # the lab's own harness
         seen = connector.inspect(route)
         assert (seen.home, seen.paused) == (Home.SOURCE, True)
         assert [operation_of(step).name for step in seen.leftovers] == [operations.ABORT_BUILD]

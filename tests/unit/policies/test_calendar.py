@@ -14,7 +14,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 def berlin(*fields: int, fold: int = 0) -> datetime:
     """An instant by the clocks of Berlin."""
-    return datetime(*fields, tzinfo=BERLIN, fold=fold).astimezone(UTC)  # type: ignore[arg-type,misc]
+    return datetime(*fields, tzinfo=BERLIN, fold=fold).astimezone(UTC)  # type: ignore[arg-type,misc]  # fields of a time
 
 
 def night(text: str = "22:00-05:00", *excluded: str) -> Calendar:

@@ -41,7 +41,7 @@ def route(**more: object) -> Route:
         "name": "move", "bundle": bundle, "to_space": "fast", "prologue": (), "steps": (), "undo_steps": (),
         "online": True, "locks": "", "log_bytes": 0, "transient_bytes": 0, "locked": Locked.NOTHING,
     }  # fmt: skip
-    return Route(**{**plain, **more})  # type: ignore[arg-type]
+    return Route(**{**plain, **more})  # type: ignore[arg-type]  # fields by name
 
 
 def test_the_log_holds_up_who_waits_for_it() -> None:

@@ -263,7 +263,7 @@ def _split(work: Work, function: PartitionFunction, schemes: list[PartitionSchem
                 f"The associated partition function '{function.name}' generates more partitions than there are file "
             )
             raise ServerError(7707, f"{message}groups mentioned in the scheme '{scheme.name}'.")
-    at = sum(boundary < value for boundary in function.boundaries)  # type: ignore[operator]
+    at = sum(boundary < value for boundary in function.boundaries)  # type: ignore[operator]  # values of one column
     new, old = (at + 1, at) if function.right else (at, at)
     for scheme in schemes:
         group = scheme.next_used

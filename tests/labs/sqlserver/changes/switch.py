@@ -150,4 +150,4 @@ def _implies(limit: Limit, sign: str, value: object) -> bool:
         return False
     if bound == value:
         return own == sign or sign in (">=", "<=")
-    return bool(bound > value if sign[0] == ">" else bound < value)  # type: ignore[operator]
+    return bool(bound > value if sign[0] == ">" else bound < value)  # type: ignore[operator]  # values of one column

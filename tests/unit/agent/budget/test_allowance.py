@@ -15,7 +15,7 @@ HOUR, DAY = 3600.0, timedelta(days=1)
 def limits(*windows: str, excluded: str = "", **caps: float) -> Limits:
     """Windows in UTC, with caps."""
     days = (parse_excluded(excluded),) if excluded else ()
-    return Limits(calendar=Calendar(UTC, tuple(map(parse_window, windows)), days), **caps)  # type: ignore[arg-type]
+    return Limits(calendar=Calendar(UTC, tuple(map(parse_window, windows)), days), **caps)  # type: ignore[arg-type]  # fields by name
 
 
 def test_without_windows_a_plan_has_no_limit() -> None:

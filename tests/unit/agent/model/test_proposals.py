@@ -41,7 +41,7 @@ def test_equal_proposals_have_equal_digests() -> None:
 def test_any_change_changes_the_digest(changed: dict[str, object]) -> None:
     """Whatever the person saw is covered."""
     proposal = a_proposal(a_move(1))
-    assert replace(proposal, **changed).digest != proposal.digest  # type: ignore[arg-type]
+    assert replace(proposal, **changed).digest != proposal.digest  # type: ignore[arg-type]  # fields by name
 
 
 def test_a_changed_statement_changes_the_digest() -> None:

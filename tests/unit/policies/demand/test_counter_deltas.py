@@ -51,8 +51,8 @@ def test_an_inherited_counter_is_no_demand() -> None:
 def test_one_fallen_counter_restarts_the_whole_unit() -> None:
     """If any counter of a unit fell, its other counters cannot be trusted either."""
     before, after = sample(0, {1: 10, 2: 10}), sample(60, {1: 30, 2: 30})
-    before.counters["writes"] = np.array([5, 5], dtype=np.int64)  # type: ignore[index]
-    after.counters["writes"] = np.array([4, 6], dtype=np.int64)  # type: ignore[index]
+    before.counters["writes"] = np.array([5, 5], dtype=np.int64)  # type: ignore[index]  # columns of the test's own sample
+    after.counters["writes"] = np.array([4, 6], dtype=np.int64)  # type: ignore[index]  # columns of the test's own sample
     interval = difference(before, after, longest_seconds=300)
     assert isinstance(interval, Interval)
     assert interval.restarted.tolist() == [True, False]
@@ -62,7 +62,7 @@ def test_one_fallen_counter_restarts_the_whole_unit() -> None:
 def test_a_counter_that_only_one_sample_has_is_left_out() -> None:
     """A counter that appears with a new privilege has no earlier value to be compared with."""
     before, after = sample(0, {1: 10}), sample(60, {1: 30})
-    after.counters["writes"] = np.array([1000], dtype=np.int64)  # type: ignore[index]
+    after.counters["writes"] = np.array([1000], dtype=np.int64)  # type: ignore[index]  # columns of the test's own sample
     interval = difference(before, after, longest_seconds=300)
     assert isinstance(interval, Interval)
     assert set(interval.deltas) == {"reads"}
@@ -81,7 +81,7 @@ def test_a_counter_that_only_one_sample_has_is_left_out() -> None:
 )
 def test_what_is_no_interval(later: object, code: str) -> None:
     """Another epoch, a clock that stood still and missed samples say nothing."""
-    gap = difference(sample(0, {1: 5}), later, longest_seconds=300)  # type: ignore[arg-type]
+    gap = difference(sample(0, {1: 5}), later, longest_seconds=300)  # type: ignore[arg-type]  # as pytest gives it
     assert isinstance(gap, Gap)
     assert gap.code == code
     assert gap.sentence.endswith(".")

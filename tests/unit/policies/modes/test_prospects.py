@@ -18,7 +18,7 @@ SETTINGS = PolicySettings(minimum_history_seconds=60.0, regret_ratio=0.0)
 
 def one_unit(*, error: float = 0.0, **unit: float) -> Situation:
     """One unit of 10 reads/s, which waits 198 s an hour on hdd and would save 190.8 of them."""
-    situation = Site().situation([Unit(key="u", sync=10.0, **{"observed": 60.0, **unit})])  # type: ignore[arg-type]
+    situation = Site().situation([Unit(key="u", sync=10.0, **{"observed": 60.0, **unit})])  # type: ignore[arg-type]  # fields by name
     return replace(situation, heat=replace(situation.heat, error=np.array([error])))
 
 

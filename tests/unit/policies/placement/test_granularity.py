@@ -20,7 +20,7 @@ TS = "table space TS"
 
 def tenants(*reads: float, size: int = 10, **other: object) -> list[Unit]:
     """Units that share a table space, with so many reads a second each."""
-    return [Unit(key=f"t{at}", size=size * MIB, sync=rate, wide=TS, **other) for at, rate in enumerate(reads)]  # type: ignore[arg-type]
+    return [Unit(key=f"t{at}", size=size * MIB, sync=rate, wide=TS, **other) for at, rate in enumerate(reads)]  # type: ignore[arg-type]  # fields by name
 
 
 def moves(plan: Plan) -> list[tuple[str, str, int]]:
@@ -30,7 +30,7 @@ def moves(plan: Plan) -> list[tuple[str, str, int]]:
 
 def planned(units: Sequence[Unit], **site: object) -> Plan:
     """The plan of a site with room for 100 MiB above."""
-    return make_plan(Site(**site).situation(units), BARE)  # type: ignore[arg-type]
+    return make_plan(Site(**site).situation(units), BARE)  # type: ignore[arg-type]  # fields by name
 
 
 def test_a_table_space_of_hot_tables_goes_as_a_whole_where_moves_are_few() -> None:
