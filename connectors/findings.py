@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Self
-
-NO_VALUES: Mapping[str, str] = {}
+from typing import Self, TypedDict, Unpack
 
 
 class Severity(StrEnum):
@@ -17,6 +15,13 @@ class Severity(StrEnum):
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
+
+
+class _Details(TypedDict, total=False):
+    """What every kind of finding may say more, as fields of ``Finding``."""
+
+    about_moving: bool
+    values: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,57 +36,24 @@ class Finding:
     values: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def ok(cls, code: str, sentence: str, *, about_moving: bool = False, values: Mapping[str, str] = NO_VALUES) -> Self:
+    def ok(cls, code: str, sentence: str, **details: Unpack[_Details]) -> Self:
         """Something that is as it should be."""
-        return cls(severity=Severity.OK, code=code, sentence=sentence, about_moving=about_moving, values=values)
+        return cls(severity=Severity.OK, code=code, sentence=sentence, **details)
 
     @classmethod
-    def info(
-        cls,
-        code: str,
-        sentence: str,
-        remedy: str = "",
-        *,
-        about_moving: bool = False,
-        values: Mapping[str, str] = NO_VALUES,
-    ) -> Self:
+    def info(cls, code: str, sentence: str, remedy: str = "", **details: Unpack[_Details]) -> Self:
         """Something worth knowing that needs no action."""
-        return cls(
-            severity=Severity.INFO,
-            code=code,
-            sentence=sentence,
-            remedy=remedy,
-            about_moving=about_moving,
-            values=values,
-        )
+        return cls(severity=Severity.INFO, code=code, sentence=sentence, remedy=remedy, **details)
 
     @classmethod
-    def warning(
-        cls, code: str, sentence: str, remedy: str, *, about_moving: bool = False, values: Mapping[str, str] = NO_VALUES
-    ) -> Self:
+    def warning(cls, code: str, sentence: str, remedy: str, **details: Unpack[_Details]) -> Self:
         """Something that limits what hotplace sees or does."""
-        return cls(
-            severity=Severity.WARNING,
-            code=code,
-            sentence=sentence,
-            remedy=remedy,
-            about_moving=about_moving,
-            values=values,
-        )
+        return cls(severity=Severity.WARNING, code=code, sentence=sentence, remedy=remedy, **details)
 
     @classmethod
-    def error(
-        cls, code: str, sentence: str, remedy: str, *, about_moving: bool = False, values: Mapping[str, str] = NO_VALUES
-    ) -> Self:
+    def error(cls, code: str, sentence: str, remedy: str, **details: Unpack[_Details]) -> Self:
         """Something without which hotplace cannot work."""
-        return cls(
-            severity=Severity.ERROR,
-            code=code,
-            sentence=sentence,
-            remedy=remedy,
-            about_moving=about_moving,
-            values=values,
-        )
+        return cls(severity=Severity.ERROR, code=code, sentence=sentence, remedy=remedy, **details)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,6 +97,8 @@ class RetryingSession(ABC, Generic[Connection, DriverError]):
         Raises:
             ConnectorError: the server refused the query, or the new connection broke too.
         """
+        # Exactly one more try: the first failure may be a connection that died while idle, which says nothing about the
+        # server now. A fresh connection that breaks too is an outage, and when to try again is the caller's decision.
         for last in (False, True):
             connection = self._open()
             try:

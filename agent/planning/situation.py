@@ -16,7 +16,7 @@ from agent.ledger import Ledger
 from agent.model.states import MoveState
 from agent.sampling.picture import Picture
 from connectors.model import F64, I8, I64, Space
-from policies.benefit.sessions import bounded
+from policies.benefit.sessions import with_bounded_waits
 from policies.demand.growth import expected_growth, with_growth
 from policies.demand.heat import GUEST_HALF_LIVES, with_doubted_guests
 from policies.model.plan import Pin, PolicySettings, Situation
@@ -74,7 +74,7 @@ def situation_of(
         roles=picture.roles,
         sessions=picture.sessions,
     )
-    return bounded(situation, settings)
+    return with_bounded_waits(situation, settings)
 
 
 def _without_closed_spaces(spaces: tuple[Space, ...], ledger: Ledger, database: str) -> tuple[Space, ...]:

@@ -182,7 +182,8 @@ def with_catalog(learned: Learned, units: UnitTable, slots: I64, at: float) -> L
         slots: of those.
         at: when it was read, in seconds of the monotonic clock.
     """
-    return replace(learned, units=renamed_units.known_units(units, slots), sizes=growth.seen(learned.sizes, units, at))
+    sizes = growth.remember_sizes(learned.sizes, units, at)
+    return replace(learned, units=renamed_units.known_units(units, slots), sizes=sizes)
 
 
 def growth_of(learned: Learned, units: UnitTable, at: float) -> F64 | None:

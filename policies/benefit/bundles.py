@@ -199,7 +199,7 @@ def _copying(situation: Situation, settings: PolicySettings, lead: I64, size: I6
 
 
 def _of_routes(situation: Situation, lead: I64) -> F64:
-    """Seconds that routes cost beside the copying, where one was asked for. Shape ``(m,)``."""
+    """Seconds that routes cost apart from the copying, where one was requested. Shape ``(m,)``."""
     costs = np.zeros(len(lead))
     if situation.route_costs:
         for at, row in enumerate(lead.tolist()):

@@ -71,7 +71,7 @@ def devices_of(situation: Situation, settings: PolicySettings) -> tuple[Device, 
 
 
 def run_seconds(size: F64, device: Device, settings: PolicySettings) -> F64:
-    """Seconds the device takes for that many bytes in a run, were nobody else there. Shape as given."""
+    """Seconds the device takes for that many bytes in a run without competing I/O. Shape as given."""
     speed = device.speed
     idle = 1.0  # what is measured of a run holds the queue of random reads in it
     if speed.idle_read_seconds > 0 and speed.random_read_seconds > speed.idle_read_seconds:
@@ -152,16 +152,16 @@ def touches_per_second(rows: I64, situation: Situation) -> float:
 
 
 def around_seconds(route: Route, work: DatabaseDemand) -> float:
-    """Seconds of a route's statements beside its transfers: their own, and the transactions whose end it waits for.
+    """Seconds of a route's statements outside its transfers: their own, and the transactions whose end it waits for.
 
-    A transaction takes what sessions at work are over transactions a second (Little's law), 0 where nobody counts.
+    A transaction takes sessions at work over transactions a second (Little's law); 0 where these are not counted.
     """
     lasts = work.active / work.transactions if work.transactions > 0 and work.active == work.active else 0.0
     return STATEMENT_SECONDS * len(route.steps) + route.drains * lasts
 
 
 def usual_seconds(situation: Situation, settings: PolicySettings, habits: CopyHabits) -> F32:
-    """How long moving each unit takes where nobody has asked for its route. Shape ``(n,)``.
+    """How long moving each unit takes if its route has not been requested. Shape ``(n,)``.
 
     What is on the fastest tier is taken to go to the slowest, everything else to the fastest.
     """
@@ -214,9 +214,9 @@ def copy_factors(taught: Sequence[Taught]) -> tuple[CopyFactor, ...]:
     """
     if not taught:
         return ()
-    overall = _drawn(taught, 0.0)
+    overall = _shrunk_mean(taught, 0.0)
     kinds = sorted({each.kind for each in taught})
-    own = {kind: _drawn([each for each in taught if each.kind == kind], overall) for kind in kinds}
+    own = {kind: _shrunk_mean([each for each in taught if each.kind == kind], overall) for kind in kinds}
     logs = {("", "", ""): overall, **own}
     return tuple(
         CopyFactor(route=route, from_tier=from_tier, to_tier=to_tier, factor=exp(value))
@@ -224,8 +224,8 @@ def copy_factors(taught: Sequence[Taught]) -> tuple[CopyFactor, ...]:
     )
 
 
-def _drawn(taught: Sequence[Taught], towards: float) -> float:
-    """Mean logarithm of measured over predicted, drawn towards another one."""
+def _shrunk_mean(taught: Sequence[Taught], towards: float) -> float:
+    """Mean logarithm of measured over predicted, shrunk towards another one."""
     weights, logs = PRIOR_MOVES, PRIOR_MOVES * towards
     for each in taught:
         ratio = min(max(each.seconds / each.predicted_seconds, 1 / MOST_FACTOR), MOST_FACTOR)

@@ -121,7 +121,7 @@ def route_cost(
     brought: Mapping[str, str] | None = None,
     devices: Sequence[Device] | None = None,
 ) -> RouteCost:
-    """What a route costs beside its copying, and how long it copies. All is estimated from what sessions do now.
+    """What a route costs apart from its copying, and how long it copies; estimated from what sessions do now.
 
     Args:
         route: as the engine offers it.

@@ -67,7 +67,7 @@ def observe_spaces(
 ) -> DeviceState:
     """Let one interval teach the speeds, from read times that the engine keeps per space.
 
-    Nothing has to be told apart here: each tier has its own reads and its own wait.
+    No attribution is needed here: each tier has its own reads and its own wait.
 
     Args:
         state: evidence so far.
@@ -140,6 +140,8 @@ def _factors(state: DeviceState, prior: Sequence[TierSpeed]) -> F64:
     What the waits cannot tell stays as near to 1 as they allow; the regression is over the others.
     """
     low, high = left_possible(state, prior)
+    # Plain least squares would share one measured wait among tiers that are always busy together, and any split fits
+    # the measurement equally well. So speeds are moved only as far as the waits force them to.
     seen = np.diag(state.gram) >= PRIOR_READS
     held = seen & ~_narrow(low, high)
     factors = np.clip(1.0, low, high)
@@ -147,8 +149,8 @@ def _factors(state: DeviceState, prior: Sequence[TierSpeed]) -> F64:
     shrunk = state.gram[np.ix_(free, free)] + PRIOR_READS * np.eye(len(free))
     rest = state.moment[free] + PRIOR_READS - state.gram[np.ix_(free, np.flatnonzero(held))] @ factors[held]
     factors[free] = np.clip(np.linalg.solve(shrunk, rest), 1 / LARGEST_FACTOR, LARGEST_FACTOR)
-    told = seen & ~held
-    factors[told] = np.clip(factors[told], low[told], high[told])
+    bounded = seen & ~held
+    factors[bounded] = np.clip(factors[bounded], low[bounded], high[bounded])
     return np.asarray(factors, dtype=np.float64)
 
 
@@ -166,6 +168,7 @@ def left_possible(state: DeviceState, prior: Sequence[TierSpeed]) -> tuple[F64, 
     queued = np.array([speed.random_read_seconds > QUEUED_SECONDS for speed in prior], dtype=np.bool_)
     believed = np.where(queued, low, 1 / SERVED_AT_ONCE_ERROR), np.where(queued, QUEUE_ERROR, SERVED_AT_ONCE_ERROR)
     least, most = low, alone
+    # In rounds: each narrower interval narrows those of the tiers that share its waits.
     for _ in range(ROUNDS):
         other_most = np.minimum(believed[1], np.where(queued, alone, most))
         other_least = np.minimum(np.maximum(believed[0], np.where(queued, low, least)), other_most)
@@ -184,7 +187,7 @@ def _narrow(low: F64, high: F64) -> Bools:
 def error_ratios(state: DeviceState) -> F64:
     """Standard error of each fitted speed as a share of it, for a time as long as was watched. Shape ``(tiers,)``.
 
-    What evidence there is of a tier by itself counts by how intervals scattered, as ``2 / n`` of their variance: the
+    A tier's own evidence counts by how intervals scattered, as ``2 / n`` of their variance: the
     mean so far errs, and so will the mean to come. The rest keeps the error of a configured speed.
     """
     own = np.diag(state.gram) / (np.diag(state.gram) + PRIOR_READS)
@@ -211,17 +214,18 @@ def calibrate(prior: Sequence[TierSpeed], state: DeviceState) -> tuple[TierSpeed
     narrow = _narrow(low, high)
     anything = (low <= 1 / LARGEST_FACTOR) & (high >= LARGEST_FACTOR)
     speeds: list[TierSpeed] = []
+    # From the slowest up, since the one below caps the next.
     for row in reversed(range(len(prior))):
         below = speeds[-1] if speeds else None
         seconds = prior[row].random_read_seconds
         measured = bool(state.gram[row, row] >= PRIOR_READS and narrow[row])
-        told = not (measured or anything[row] or narrow[row])  # an interval to tell
+        has_interval = not (measured or anything[row] or narrow[row])
         fitted = replace(
             _scale(prior[row], float(factors[row]), measured=measured),
             error_ratio=float(errors[row]) if measured or narrow[row] else PRIOR_ERROR,
             idle_read_seconds=seconds,
-            least_read_seconds=float(low[row]) * seconds if told else 0.0,
-            most_read_seconds=float(high[row]) * seconds if told else 0.0,
+            least_read_seconds=float(low[row]) * seconds if has_interval else 0.0,
+            most_read_seconds=float(high[row]) * seconds if has_interval else 0.0,
         )
         speeds.append(_cap(fitted, below))
     return tuple(reversed(speeds))

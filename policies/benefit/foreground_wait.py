@@ -72,7 +72,7 @@ def move_cost_seconds(copying_seconds: F64, database: DatabaseDemand, settings: 
 def waiting_sessions(database: DatabaseDemand) -> float:
     """Sessions that wait for disk at a time, which a copy can hold up; at least one.
 
-    A session that computes does not wait for a copy. Where nobody measures the waits, all active sessions count.
+    A session that computes does not wait for a copy. Where the waits are not measured, all active sessions count.
     """
     share = ceiling_ratio(database)
     waiting = database.active if np.isnan(share) else database.active * share

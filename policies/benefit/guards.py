@@ -1,6 +1,6 @@
 """Guards: which bundles may be brought to a tier at all, and for the others the first reason why not.
 
-Reasons are ordered from "nobody decided this by numbers" to "the numbers say no": not managed, pinned, too little
+Reasons that need no figures come before those that rest on them: not managed, pinned, too little
 history, idle; then what kind of demand saves too little; then what stops a move that would be worth it: first what
 stands (no route, larger than any space of the tier), then what passes or varies with demand.
 """
@@ -164,10 +164,10 @@ def _why_not(
 
 
 def _unproven(bundles: Bundles, gain: F64, settings: PolicySettings) -> Bools:
-    """Ski rental: while nobody knows how long heat lasts, a move waits until the heat has cost as much as it would.
+    """Ski rental: how long heat lasts is unknown, so a move waits until the heat has cost as much as the move would.
 
-    Whoever rents until the rent paid equals the price, and buys then, pays at most twice what a prophet pays. Heat that
-    was watched for the long horizon has shown that it lasts, and who asks for no history at all wants no patience.
+    Renting until the rent paid equals the price, and buying then, costs at most twice the optimum in hindsight. Heat
+    watched for the long horizon has shown that it lasts, and settings that ask for no history ask for no patience.
     """
     remembered = np.minimum(bundles.observed, settings.half_life_seconds / np.log(2.0))
     lost = gain * (remembered / HOUR)

@@ -10,13 +10,13 @@ from connectors.storage_io import Role, RoleFigures
 from policies.benefit.foreground_wait import HOUR
 from policies.model.plan import Advice, AdviceCode, PolicySettings, Situation, TierSpeed
 
-NOTICEABLE = 0.05  # share of session time; waits below it are nobody's problem
+NOTICEABLE = 0.05  # share of session time; waits below it need no action
 BEST_HALF = 0.5  # a device that halves a wait is worth naming
 TINY = 1e-12
 
 
 def is_measured(figures: RoleFigures) -> bool:
-    """Whether anybody knows how long sessions wait for it."""
+    """Whether the time that sessions wait for it is measured."""
     return figures.waited_seconds >= 0 or (figures.writes > 0 and figures.write_seconds >= 0)
 
 
@@ -26,9 +26,9 @@ def waited_seconds(figures: RoleFigures) -> float:
 
 
 def own_waits(figures: RoleFigures, database: DatabaseDemand) -> float:
-    """Seconds per second that sessions of this database wait for it; 0 where nobody knows.
+    """Seconds per second that sessions of this database wait for it; 0 where it is not measured.
 
-    Of one that serves other databases too, by the time that sessions of either spend executing.
+    The waits for one that serves other databases too are shared out by the time that sessions spend executing.
     """
     if not is_measured(figures):
         return 0.0
@@ -43,11 +43,11 @@ def advice_of_roles(situation: Situation, settings: PolicySettings) -> Iterator[
     for figures in situation.roles:
         if is_measured(figures):
             yield _role(figures, situation, settings)
-        elif figures.note and _used(figures, situation, settings):
+        elif figures.note and _may_matter(figures, situation, settings):
             yield _untimed_advice(figures)
 
 
-def _used(figures: RoleFigures, situation: Situation, settings: PolicySettings) -> bool:
+def _may_matter(figures: RoleFigures, situation: Situation, settings: PolicySettings) -> bool:
     """Whether sessions could lose more than the floor, were each block of it an I/O on the slowest tier."""
     slowest = max(tier.speed.random_read_seconds + tier.speed.write_seconds for tier in situation.tiers)
     blocks = figures.written_bytes / settings.block_bytes
@@ -56,7 +56,7 @@ def _used(figures: RoleFigures, situation: Situation, settings: PolicySettings) 
 
 
 def _untimed_advice(figures: RoleFigures) -> Advice:
-    """It is used and nobody has measured for how long: that is said, and no more."""
+    """It is used, but its waits are not measured: the advice says that, and no more."""
     written = figures.written_bytes
     much = f", {format_bytes(round(written))}/s written," if written > 0 else ""
     return Advice(
@@ -72,7 +72,7 @@ def _role(figures: RoleFigures, situation: Situation, settings: PolicySettings) 
     waited = waited_seconds(figures)
     if waited * HOUR < settings.minimum_wait_saved_per_hour or not _is_noticeable(figures, situation):
         return _leave_advice(figures, situation)
-    told = f"{_what(figures)}: sessions wait {format_seconds(waited * HOUR)} per hour for it"
+    waits = f"{_what(figures)}: sessions wait {format_seconds(waited * HOUR)} per hour for it"
     note = f" ({figures.note})" if figures.note else ""
     best = min(situation.tiers, key=lambda tier: tier.speed.write_seconds)
     spared = _spared_share(figures, best.speed)
@@ -81,15 +81,15 @@ def _role(figures: RoleFigures, situation: Situation, settings: PolicySettings) 
         return Advice(
             code=AdviceCode.FASTER_DEVICE,
             subject=figures.name,
-            sentence=f"{told}, {_latencies(figures)}; {best.name} would save about {format_seconds(saves)} per hour, "
+            sentence=f"{waits}, {_latencies(figures)}; {best.name} would save about {format_seconds(saves)} per hour, "
             f"with {format_seconds(best.speed.write_seconds)} a write{note}.",
             saves_per_hour=saves,
         )
     return Advice(
         code=AdviceCode.OWN_DEVICE,
         subject=figures.name,
-        sentence=f"{told}, and no tier is known to serve it much faster than it is served now; give it a device that "
-        f"it shares with nobody{note}.",
+        sentence=f"{waits}, and no tier is known to serve it much faster than it is served now; give it a device that "
+        f"it does not share{note}.",
         saves_per_hour=0.0,
     )
 
@@ -111,7 +111,7 @@ def _leave_advice(figures: RoleFigures, situation: Situation) -> Advice:
 
 
 def _share(figures: RoleFigures, situation: Situation) -> tuple[float, str]:
-    """The share of session time that the waits are, and of whose; of all waits where nobody knows session time."""
+    """The share of session time that the waits are, and of whose; of all waits where session time is not known."""
     waited, database = waited_seconds(figures), situation.database
     if figures.active_seconds == figures.active_seconds:
         return waited / max(figures.active_seconds, waited, TINY), "the time of all sessions that it serves"
@@ -142,5 +142,5 @@ _WORDS = {Role.LOG: "the log", Role.TEMP: "the temporary space", Role.UNDO: "the
 
 def _latencies(figures: RoleFigures) -> str:
     kinds = ((figures.reads, figures.read_seconds, "a read"), (figures.writes, figures.write_seconds, "a write"))
-    told = [f"{format_seconds(seconds / count)} {word}" for count, seconds, word in kinds if count > 0 and seconds > 0]
-    return ", ".join(told)
+    means = [f"{format_seconds(seconds / count)} {word}" for count, seconds, word in kinds if count > 0 and seconds > 0]
+    return ", ".join(means)

@@ -39,10 +39,10 @@ def session_share(situation: Situation, waits_per_hour: F64) -> float:
     return most / total if total > most else 1.0
 
 
-def bounded(situation: Situation, settings: PolicySettings) -> Situation:
-    """The situation with read times at which no more is waited where everything is than sessions can.
+def with_bounded_waits(situation: Situation, settings: PolicySettings) -> Situation:
+    """The situation with read times cut so that, in the present placement, sessions wait no longer than they can.
 
-    The same where the waits are within that, or where nobody counts sessions.
+    Unchanged where the waits are within that, or where the engine does not count sessions.
     """
     most = most_waiting(situation)
     waits = _present_waits(situation, settings)
@@ -76,11 +76,11 @@ def _faster(tiers: tuple[Tier, ...], factor: F64) -> tuple[Tier, ...]:
     for tier, share in zip(reversed(tiers), reversed(factor.tolist()), strict=True):
         speed = tier.speed
         below = found[-1].speed if found else None
-        found.append(replace(tier, speed=_capped(speed, share, below)))
+        found.append(replace(tier, speed=_cap(speed, share, below)))
     return tuple(reversed(found))
 
 
-def _capped(speed: TierSpeed, share: float, below: TierSpeed | None) -> TierSpeed:
+def _cap(speed: TierSpeed, share: float, below: TierSpeed | None) -> TierSpeed:
     random, run = speed.random_read_seconds * share, speed.sequential_read_seconds * share
     if below is not None:
         random, run = min(random, below.random_read_seconds), min(run, below.sequential_read_seconds)

@@ -63,6 +63,8 @@ def difference(before: Sample, after: Sample, *, longest_seconds: float, known: 
     names = sorted(before.counters.keys() & after.counters.keys())
     for name in names:
         rise = pair.rise(before.counters[name], after.counters[name])
+        # One falling counter condemns the whole row: a reset zeroes all of them, but one that was small before may
+        # already have passed its old value, and its rise would look like work.
         restarted |= rise < 0
         moved |= rise != 0
     rows = np.flatnonzero(moved)  # few of many: subtracting theirs again is less than keeping every difference
@@ -125,7 +127,7 @@ def _gap(before: Sample, after: Sample, longest_seconds: float) -> Gap | None:
     if before.epoch != after.epoch:
         return Gap(
             code=OTHER_EPOCH,
-            sentence="The counters started anew between the samples (reset, restart, failover); nothing is concluded.",
+            sentence="The counters restarted between the samples (reset, restart, failover); nothing is concluded.",
         )
     seconds = after.monotonic_seconds - before.monotonic_seconds
     if not seconds > 0:

@@ -1,9 +1,9 @@
 """Drift: how much more the last hours tell of the days to come than the last days do, learnt from what came.
 
 Units are ranked by the long horizon, which forgets a quiet night and a sudden crowd. Where heat wanders from day to day
-it lags behind, and the short horizon is the better prophet. Which of the two is, a database shows by itself: now and
-then both means of every unit that matters are noted, and after three days they are held against the demand that came.
-The slope of (demand that came - long) over (short - long) is how far the ranking should lean from the long mean to the
+it lags behind, and the short horizon predicts better. Which of the two does is measured on each database: now and then
+both means of every unit that matters are noted, and after three days they are held against the demand that came. The
+slope of (demand that came - long) over (short - long) is how far the ranking should lean from the long mean to the
 short one: 1 where heat wanders, 0 where chance or the hour of the day is all that parts the two.
 
 Slope by least squares, each unit weighted by the inverse of its long mean, so that a large one does not speak for all.
@@ -89,15 +89,15 @@ def watch_interval(
     state = _admit(state, slots[(index >= FLOOR) & (slots >= 0)])
     if not len(state):
         return state
-    told = (state.slot < len(seen)) & seen[np.minimum(state.slot, len(seen) - 1)]
+    observed = (state.slot < len(seen)) & seen[np.minimum(state.slot, len(seen) - 1)]
     now = np.zeros(len(state))
     place = np.minimum(np.searchsorted(state.slot, slots), len(state) - 1)
     known = state.slot[place] == slots
     now[place[known]] = index[known]
     state = replace(
         state,
-        demand=state.demand + np.where(told, now * seconds, 0.0),
-        seconds=state.seconds + np.where(told, seconds, 0.0),
+        demand=state.demand + np.where(observed, now * seconds, 0.0),
+        seconds=state.seconds + np.where(observed, seconds, 0.0),
         waited=state.waited + seconds,
     )
     return _judge_look(state, heat) if state.waited >= EVERY_SECONDS else state

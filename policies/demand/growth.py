@@ -41,7 +41,7 @@ class SizesSeen:
     newer: Sizes
 
 
-def seen(before: SizesSeen | None, units: UnitTable, at: float) -> SizesSeen:
+def remember_sizes(before: SizesSeen | None, units: UnitTable, at: float) -> SizesSeen:
     """What to remember once another catalog was read."""
     if before is None:
         return SizesSeen(Sizes.of(units, at), Sizes.of(units, at))

@@ -102,6 +102,7 @@ def update(state: HeatState, demand: Demand, slots: I64, known: I64, settings: P
     short, long = (
         _share(demand.seconds, half) for half in (settings.half_life_seconds, settings.long_half_life_seconds)
     )
+    # Decay first, then add: ``add.at`` and not ``sums[at] +=``, which would keep only one of two columns of a slot.
     _decay(state.sums, state.weight, seen, short)
     _decay(state.long_sums, state.long_weight, seen, long)
     for signal, rates in enumerate(demand.rates):
@@ -116,6 +117,7 @@ def update(state: HeatState, demand: Demand, slots: I64, known: I64, settings: P
 
 def _share(seconds: float, half_life: float) -> float:
     """Share of a decayed mean that an interval is."""
+    # Not ``1 - 2 ** ...``: for a second of a long half-life the difference from 1 would lose its last digits.
     return -expm1(-log(2.0) * seconds / half_life)
 
 
@@ -136,6 +138,7 @@ def _observed_slots(slot_count: int, demand: Demand, slots: I64, known: I64) -> 
     seen[known[known >= 0]] = True
     present = slots >= 0
     seen[slots[present]] = True
+    # Last, because it overrules the others: a unit whose counters restarted is known, but its interval says nothing.
     seen[slots[present & ~demand.observed]] = False
     return seen
 
@@ -205,7 +208,7 @@ def decision_heat(heat: HeatView, resident: Bools) -> HeatView:
 
 
 def with_doubted_guests(heat: HeatView, guests: Bools) -> HeatView:
-    """The heat with guests told by the colder horizon: what came up lately has to show that it stays hot.
+    """The heat with guests rated by their colder horizon: a unit promoted lately has to show that it stays hot.
 
     A crowd that is gone leaves the long horizon hot for days, in which it would keep out what had to give way to it.
 
@@ -217,7 +220,7 @@ def with_doubted_guests(heat: HeatView, guests: Bools) -> HeatView:
         return heat
     rates = np.zeros(heat.rates.shape)
     for line, seen in zip(rates, heat.rates, strict=True):
-        if seen.any():  # a signal that nobody has takes no room
+        if seen.any():  # a signal that is zero for all units keeps its untouched, unallocated zeros
             line[:] = seen
             line[guests] *= heat.colder[guests]
     return replace(heat, rates=rates, colder=np.where(guests, 1.0, heat.colder))

@@ -46,7 +46,7 @@ class SeasonState:
     """Cells of the units that matter."""
 
     slot: I64  # (k,) ascending
-    demand: F32  # (CELLS, room) index times seconds, of which the first k columns are used
+    demand: F32  # (CELLS, room) index times seconds, its first k columns are used
     seconds: F32  # (CELLS, room) watched
 
     def __len__(self) -> int:

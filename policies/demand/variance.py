@@ -28,7 +28,7 @@ PRIOR_INTERVALS = 1.0  # it counts as if one interval had been seen that missed 
 MOST_PERSISTENCE = 0.95
 CAREFUL = 1.5  # standard errors of a measured persistence that are added to it: noise of counting hides some
 MOST_ERROR = 2.0  # beyond it a mean says nothing, and figures that faded away only divide noise by noise
-UNKNOWN_ERROR = 1.0  # of a unit of which nothing was seen
+UNKNOWN_ERROR = 1.0  # of a unit without any observation
 
 
 def index_of(rates: F64) -> F64:

@@ -102,16 +102,16 @@ class RecentWork:
 def recall_work(demand: DatabaseDemand, roles: Iterable[RoleFigures], sessions: float = math.nan) -> RecentWork:
     """Means that were kept over a restart, worth half a memory; ``sessions`` by the long horizon."""
 
-    def known(rates: Mapping[str, float]) -> Means:
+    def half_weight(rates: Mapping[str, float]) -> Means:
         return {name: (rate / 2, 0.5) for name, rate in rates.items() if not math.isnan(rate)}
 
     return RecentWork(
-        demand=known(asdict(demand)),
+        demand=half_weight(asdict(demand)),
         roles={
-            (each.role, each.name): (each, known({name: getattr(each, name) for name in ROLE_FIGURES}))
+            (each.role, each.name): (each, half_weight({name: getattr(each, name) for name in ROLE_FIGURES}))
             for each in roles
         },
-        long=known({SESSIONS: sessions}),
+        long=half_weight({SESSIONS: sessions}),
     )
 
 

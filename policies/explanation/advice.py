@@ -1,9 +1,9 @@
-"""Advice beside moves: what fast storage, or something cheaper, would do for what no move of units can help.
+"""Advice in addition to moves: what fast storage, or something cheaper, would do where no move of units helps.
 
 Logs, temporary and undo space belong to no unit; they are judged by their own measured waits alone. Where an engine
-counts their work and not its time, that is said and nothing concluded (``roles``). Halves of a pair (a table without
-its hot index), work that no placement makes faster, and a larger buffer pool for the same money are told from the plan
-itself.
+counts their work and not its time, the advice says so and concludes nothing (``roles``). The plan itself shows halves
+of a pair (a table without its hot index), work that no placement makes faster, and a larger buffer pool for the same
+money.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ INDEXES = (UnitKind.INDEX, UnitKind.INDEX_PARTITION)
 
 
 def advice_of(situation: Situation, plan: Plan, settings: PolicySettings) -> tuple[Advice, ...]:
-    """Everything worth saying beside the moves of a plan, the whole database first."""
+    """Everything worth saying in addition to the moves of a plan, the whole database first."""
     if not situation.tiers:
         return ()
     return (
@@ -57,7 +57,7 @@ def _no_gain(situation: Situation) -> Iterator[Advice]:
 
 
 def _halves(situation: Situation, plan: Plan, settings: PolicySettings) -> Iterator[Advice]:
-    """Tables and indexes of which one half is fast once the plan has run, and the other, busy too, is not."""
+    """Tables and indexes whose one half is fast once the plan has run while the other, busy too, is not."""
     units = situation.units
     parent = units.rows_of(units.parent)
     slow = ~plan.chosen & (plan.wait_saved_if_moved >= settings.minimum_wait_saved_per_hour)

@@ -84,7 +84,7 @@ def figures_of(situation: Situation, plan: Plan, row: int, settings: PolicySetti
 
 
 def route_cost_of(situation: Situation, together: I64) -> RouteCost:
-    """What the route of these units costs beside copying; nothing where none was asked for."""
+    """What the route of these units costs apart from copying; zero where none was requested."""
     keys = (situation.units.key[int(row)] for row in together)
     nothing = RouteCost(log_seconds=0.0, blocked_seconds=0.0, follow_up_seconds=0.0)
     return next((cost for key in keys if (cost := situation.route_costs.get(key))), nothing)

@@ -116,7 +116,7 @@ def explain(situation: Situation, plan: Plan, row: int, settings: PolicySettings
 
 
 def _why_alone(situation: Situation, plan: Plan, row: int) -> str:
-    """Why a unit that could move with all of its space is judged by itself; "" where there is no such question."""
+    """Why a unit that could move with all of its space is judged alone; "" where there is no such choice."""
     units = situation.units
     if units.wide is None or units.wide[row] == NO_WIDE or whole_of(situation, plan, row):
         return ""

@@ -1,4 +1,4 @@
-"""The words of a decision: settings, situation, verdicts, moves, plan. Types only: its neighbours do the arithmetic."""
+"""The types of a decision: settings, situation, verdicts, moves, plan. The other rooms do the arithmetic."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Verdict(IntEnum):
     PROMOTE = 0
     DEMOTE = 1
     STAYS_FAST = 2  # already there and worth it
-    STAYS_SPARE = 3  # on fast storage without need, but nobody wants its room
+    STAYS_SPARE = 3  # on fast storage without need, but no other unit needs its room
     IDLE = 4
     CACHED = 5
     SEQUENTIAL = 6
@@ -60,7 +60,7 @@ class MoveReason(StrEnum):
 
     PROMOTE = "promote"  # its own gain pays
     MAKE_ROOM = "make_room"  # cold, goes down so that a later move fits
-    PIN = "pin"  # somebody asked for it
+    PIN = "pin"  # a pin demands it
     CLEAR = "clear"  # cold, goes down so that the stated share of the fastest tier is free
     LEVEL = "level"  # evens out load or fill among spaces of its tier
     DRAIN = "drain"  # its space is to be emptied
@@ -104,7 +104,7 @@ class TierSpeed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TierLimits:
-    """What a tier can bear beside bytes; None where nobody said. ``limits`` turns these into room for units."""
+    """Limits of a tier other than bytes; None where not configured. ``limits`` turns these into room for units."""
 
     io_per_second: float | None = None  # I/Os that its drives serve in all, behind the RAID factor
     io_head_room_ratio: float = 0.2  # of those, never planned for: queues grow without bound near the end
@@ -142,7 +142,7 @@ class PolicySettings:
     half_life_seconds: float = 6 * 3600.0
     minimum_history_seconds: float = 1800.0  # a unit observed for less is not moved
     head_room_ratio: float = 0.10  # of a space's capacity, never filled
-    minimum_wait_saved_per_hour: float = 1.0  # seconds per hour; below it a move is not worth anybody's attention
+    minimum_wait_saved_per_hour: float = 1.0  # seconds per hour; below it a move is not worth proposing
     payback_limit_seconds: float = 24 * 3600.0
     resident_bonus: float = 1.05  # a unit on the fast tier counts this much more against one that wants its room
     turnover_per_week: float = 0.31  # share of the fast tier that may give way in a week; the nearer, the dearer
@@ -162,7 +162,7 @@ class PolicySettings:
     log_bytes_per_second: float = 50e6  # that the log's device takes at least; what is measured may be more
     foreground_slow_down: float = 1.0  # share of waiting sessions' work that stands still while a move copies, at first
     regret_ratio: float = 1.0  # with no lifetime known, a unit is moved once it has cost this many times the move
-    ram_gib_year: float | None = None  # price of memory; None: nobody says, so it is never found cheaper
+    ram_gib_year: float | None = None  # price of memory; None: not configured, so it is never found cheaper
     block_bytes: int = 8192  # that one read or write of a signal moves, for budgets in bytes
     certainty: float = 0.9  # share of outcomes that an interval is to hold; moves are decided on its lower end
     copy_factors: tuple[CopyFactor, ...] = ()  # what moves have taught; the one without a route is that of all
@@ -186,18 +186,20 @@ class HeatView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouteCost:
-    """What a route costs sessions beside its copying, in seconds, and how long it copies; estimates, all of them."""
+    """What a route costs sessions apart from its copying, in seconds, and how long it copies; all are estimates."""
 
     log_seconds: float  # who waits for the log waits longer, while it takes what the move writes there
     blocked_seconds: float  # sessions that its locks hold up, beyond the slow-down by the copy
-    follow_up_seconds: float  # work that it leaves behind, as far as anybody can say
+    follow_up_seconds: float  # work that it leaves behind, as far as it can be estimated
     copying: tuple[float, ...] | None = None  # seconds of each of ``Route.transfers``, before what moves have taught
-    around_seconds: float = 0.0  # of its statements beside those: catalog, commit, transactions that it waits for
-    copy_seconds: float | None = None  # of its statements, with what moves have taught; None: stored before it was told
+    around_seconds: float = 0.0  # of its statements outside those: catalog, commit, transactions that it waits for
+    copy_seconds: float | None = (
+        None  # of its statements, with what moves have taught; None: stored before it was recorded
+    )
 
     @property
     def seconds(self) -> float:
-        """All that it costs beside copying."""
+        """All that it costs apart from copying."""
         return self.log_seconds + self.blocked_seconds + self.follow_up_seconds
 
 
@@ -297,7 +299,7 @@ class Plan:
     wait_saved_high_per_hour: float = float("nan")
     saved_ratio_low: float = float("nan")  # the same of the share of all wait, which common errors leave alone
     saved_ratio_high: float = float("nan")
-    relief_per_hour: float = 0.0  # what stays behind may be spared in shorter queues, beside what the moves save
+    relief_per_hour: float = 0.0  # what shorter queues may save the units that stay, in addition to what the moves save
 
     @property
     def missed_wait_ratio(self) -> float:

@@ -33,7 +33,7 @@ class Weight:
     """What is to be evened out. All but ``scale`` are whole numbers, so that no sum depends on its order."""
 
     of_bundle: F64  # (m,)
-    elsewhere: F64  # (spaces,) what a space carries beside its bundles
+    elsewhere: F64  # (spaces,) what a space carries apart from its bundles
     scale: F64  # (spaces,) spaces are even where what they carry, by this, is equal
 
     def of_spaces(self, state: PlacementState, spaces: list[int]) -> F64:
@@ -75,7 +75,7 @@ def fill(situation: Situation, bundles: Bundles) -> Weight:
 
 
 def capacity_and_used(space: Space) -> tuple[float, float]:
-    """Bytes; what is not free counts as used, whoever uses it. Infinity and 0 where the capacity is not known."""
+    """Bytes; what is not free counts as used, for whatever purpose. Infinity and 0 where the capacity is not known."""
     free = room_bytes(space, 0.0)
     if free is None:
         return inf, 0.0

@@ -57,13 +57,13 @@ def later(situation: Situation, settings: PolicySettings, seconds: float) -> Sit
     """The situation so much later, the same demand having been watched meanwhile."""
     return replace(
         situation,
-        heat=_watched(situation.heat, settings, seconds),
+        heat=_with_time_passed(situation.heat, settings, seconds),
         cooling_seconds=np.maximum(situation.cooling_seconds - seconds, 0.0),
     )
 
 
-def _watched(heat: HeatView, settings: PolicySettings, seconds: float) -> HeatView:
-    """Heat of units that went on as they were."""
+def _with_time_passed(heat: HeatView, settings: PolicySettings, seconds: float) -> HeatView:
+    """Heat after so many seconds of unchanged demand."""
     observed = heat.observed_seconds + seconds
     if heat.error is None:
         return replace(heat, observed_seconds=observed)

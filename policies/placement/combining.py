@@ -26,13 +26,13 @@ def combine_moves(plan: Plan, first: int, second: int, situation: Situation, set
     rest = [move for at, move in enumerate(plan.moves) if at not in (first, second)]
     for at in (first, second - 1):
         comes = next((move.key for move in rest[at:] if move.reason is not MoveReason.MAKE_ROOM), both.key)
-        moves = _grouped((*rest[:at], _with_sentence(both, other, comes), *rest[at:]), {one.group, other.group})
+        moves = _join_groups((*rest[:at], _with_sentence(both, other, comes), *rest[at:]), {one.group, other.group})
         if without_room(moves, situation, settings, situation.transient) is None:
             return replace(plan, moves=moves)
     return None
 
 
-def _grouped(moves: Sequence[PlannedMove], joined: set[int]) -> tuple[PlannedMove, ...]:
+def _join_groups(moves: Sequence[PlannedMove], joined: set[int]) -> tuple[PlannedMove, ...]:
     """The moves with two groups and all between them joined, since a group is carried out without interruption."""
     places = [at for at, move in enumerate(moves) if move.group in joined]
     within = {move.group for move in moves[places[0] : places[-1] + 1]} | joined

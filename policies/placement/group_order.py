@@ -39,6 +39,8 @@ def tables_first(groups: Sequence[Group], bundles: Bundles, units: UnitTable, st
     for at, group in enumerate(groups):
         if len(group.relocations) == 1:
             table = _table_of(group.relocations[0].bundle, bundles, units)
+            # Half a place behind the table: a swap of the two groups would also bring the table forward, ahead of
+            # groups that are worth more.
             place[at] = max(place[at], position.get(table, -1) + 0.5)
     order = [groups[at] for at in sorted(range(len(groups)), key=lambda at: (place[at], at))]
     return order if all(state.carry_out(group) for group in order) else list(groups)

@@ -1,4 +1,4 @@
-"""Mode ``hsm``: hot data up, cold data down only to make room, in groups of which each one pays.
+"""Mode ``hsm``: hot data up, cold data down only to make room, in groups that each pay for themselves.
 
 A group is the demotions that make room, then the promotion that uses it. Pins come first and need not pay, since an
 operator asked for them. Then the solver decides for all tiers at once which bundle belongs where, and groups are built

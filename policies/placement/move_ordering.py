@@ -30,7 +30,7 @@ class TargetTier:
 
 def find_stuck(state: PlacementState, targets: Sequence[TargetTier]) -> list[TargetTier]:
     """The fewest bytes of targets that fit in no order tried. The state is left unchanged."""
-    return _Search(state, _parts(state, targets)).left
+    return _Search(state, _split_by_phase(state, targets)).left
 
 
 def with_detours(state: PlacementState, targets: Sequence[TargetTier]) -> list[TargetTier] | None:
@@ -50,6 +50,7 @@ def with_detours(state: PlacementState, targets: Sequence[TargetTier]) -> list[T
         order = _find_order(state, _sent_down(targets, down, slowest))
         if order is not None:
             break
+    # A detour added early may have become needless once later ones are there: try the order without each of them.
     for bundle in down[-2::-1] if order is not None else ():
         without = [other for other in down if other != bundle]
         shorter = _find_order(state, _sent_down(targets, without, slowest))
@@ -68,7 +69,7 @@ def _regret(state: PlacementState, target: TargetTier) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class _Phases:
     """Targets by when they find room."""
 
     first: list[TargetTier]  # leave for the slowest tier
@@ -76,23 +77,23 @@ class _Parts:
     last: list[TargetTier]  # come up from the slowest tier
 
 
-def _parts(state: PlacementState, targets: Iterable[TargetTier]) -> _Parts:
-    row_chunks = _Parts([], [], [])
+def _split_by_phase(state: PlacementState, targets: Iterable[TargetTier]) -> _Phases:
+    phases = _Phases([], [], [])
     for target in targets:
         if target.tier == state.tiers - 1:
-            row_chunks.first.append(target)
+            phases.first.append(target)
         elif state.tier_of[int(state.home[target.bundle])] == state.tiers - 1:
-            row_chunks.last.append(target)
+            phases.last.append(target)
         else:
-            row_chunks.between.append(target)
-    return row_chunks
+            phases.between.append(target)
+    return phases
 
 
 def _find_order(state: PlacementState, targets: Iterable[TargetTier]) -> list[TargetTier] | None:
     """An order in which all targets fit, those for the slowest tier first; None if none is found. State unchanged."""
-    row_chunks = _parts(state, targets)
-    search = _Search(state, row_chunks)
-    return None if search.left else [*row_chunks.first, *search.order, *row_chunks.last]
+    phases = _split_by_phase(state, targets)
+    search = _Search(state, phases)
+    return None if search.left else [*phases.first, *search.order, *phases.last]
 
 
 def relocate_in_order(state: PlacementState, targets: Iterable[TargetTier]) -> list[Relocation]:
@@ -124,20 +125,24 @@ class _Search:
     that led nowhere once is never searched again. The state is left unchanged.
     """
 
-    def __init__(self, state: PlacementState, row_chunks: _Parts) -> None:
+    def __init__(self, state: PlacementState, phases: _Phases) -> None:
         self.order: list[TargetTier] = []
-        self.left = sorted(row_chunks.between, key=lambda target: -int(state.size[target.bundle]))
-        self._board, self._dead = state, set[int]()
-        first = relocate_in_order(state, row_chunks.first)
+        # Largest first: small ones fit into what a large one leaves, but may take the only room that it fits into.
+        self.left = sorted(phases.between, key=lambda target: -int(state.size[target.bundle]))
+        self._state, self._dead = state, set[int]()
+        first = relocate_in_order(state, phases.first)
         free = sum(state.free_bytes(tier) for tier in range(state.tiers - 1))
-        doomed = any(int(state.size[target.bundle]) > free for target in row_chunks.between)
+        # Moves between the upper tiers leave the sum of their free bytes as it is. A bundle larger than it fits in
+        # no order, so a search would only prove it slowly: one greedy pass is enough to name what is stuck.
+        doomed = any(int(state.size[target.bundle]) > free for target in phases.between)
         self._looks = 2 * len(self.left) + (0 if doomed else _LOOKS)
         self._go(list(self.left))
-        if len(first) < len(row_chunks.first):
-            self.left = self.left or row_chunks.first
+        if len(first) < len(phases.first):
+            self.left = self.left or phases.first
         state.undo(first)
 
     def _go(self, waiting: list[TargetTier]) -> None:
+        # An explicit path instead of recursion: an exchange of thousands of bundles is deeper than Python's stack.
         path: list[tuple[int, TargetTier, Relocation]] = []
         bit = {target.bundle: 1 << at for at, target in enumerate(waiting)}
         mask, at = (1 << len(waiting)) - 1, 0
@@ -145,7 +150,7 @@ class _Search:
             step = self._next(waiting, at, mask, bit)
             if step is not None:
                 at, target, relocation = step
-                self._board.apply(relocation)
+                self._state.apply(relocation)
                 path.append((at, waiting.pop(at), relocation))
                 mask, at = mask ^ bit[target.bundle], 0
                 if waiting:
@@ -156,10 +161,10 @@ class _Search:
             if not path or self._looks < 1:
                 break
             at, target, relocation = path.pop()
-            self._board.undo([relocation])
+            self._state.undo([relocation])
             waiting.insert(at, target)
             mask, at = mask ^ bit[target.bundle], at + 1
-        self._board.undo(relocation for _, _, relocation in path)
+        self._state.undo(relocation for _, _, relocation in path)
 
     def _next(
         self, waiting: list[TargetTier], start: int, mask: int, bit: dict[int, int]
@@ -170,10 +175,10 @@ class _Search:
             if self._looks < 1 or mask ^ bit[target.bundle] in self._dead:
                 continue
             self._looks -= 1
-            relocation = relocation_to(self._board, target)
+            relocation = relocation_to(self._state, target)
             if relocation is not None:
                 return at, target, relocation
         return None
 
     def _weight(self, targets: Sequence[TargetTier]) -> tuple[int, int]:
-        return sum(int(self._board.size[target.bundle]) for target in targets), len(targets)
+        return sum(int(self._state.size[target.bundle]) for target in targets), len(targets)

@@ -7,13 +7,13 @@ for the same tier, so here their waits count as one.
 Three figures for the same share of the work:
 
 - **at today's latencies**: as a plan says it, as if queues stayed as long as they are;
-- **likely**: sessions stay as many as they are and ask again the sooner the less they wait. Wait is told for the work
-  that is done now, else those would look worse who get more done;
-- **at most**: no more is asked for however little sessions wait, since they think in between or have no more to do.
+- **likely**: sessions stay as many as they are and ask again the sooner the less they wait. Wait is stated for the
+  work done now: otherwise a system that gets more done would look worse;
+- **at most**: sessions do not ask for more however little they wait: they think in between, or have no more to do.
 
-Where nobody counts sessions, how long a read takes of an idle disk says the last one (``queueing``), and nothing the
-middle one. All three are savings over everything on the slowest tier, where sessions cannot wait for longer than they
-are there: where the model has them wait more, all savings are less by the same share.
+Where the engine does not count sessions, the last is derived from the time that a read takes on an idle disk
+(``queueing``), and the middle one is unknown. All three are savings over everything on the slowest tier, where sessions
+cannot wait for longer than they are there: where the model has them wait more, all savings are less by the same share.
 
 Likely is concave in the share, since the wait of a closed network is convex in its demands: the equation that gives it,
 ``N v = Z + sum of D + b * sum of D^2 / (v - b D)`` with ``v`` the time of one round, is jointly so.

@@ -3,12 +3,12 @@
 Benefit numbers and bundles are those of ``make_plan``; where things are now is ignored, since the question is what a
 tier of another size would do. Savings are against everything on the slowest tier. Guards of the moment (cool-down,
 history, floors, payback) speak about the next move, not about storage, and do not count; pins do: what must be on the
-tier takes its room first, what must never be is left out. A preference only says who goes first, and saves nobody's
+tier takes its room first, what must never be is left out. A preference only orders the units and saves no
 wait, so it is no reason to buy.
 
-What leaves a busy disk makes its queue shorter for all that stays, so a saving is told as ``shorter_queues`` makes it
-of the one at today's latencies, which is beside it, as is the most that it can be. That rises with the other, so who
-deserves the room is the same question as ever.
+What leaves a busy disk shortens its queue for all that stays. So each saving is given three times: with shorter queues
+(``shorter_queues``), at today's latencies, and at most. The first rises with the second, so the ranking of units for
+the room stays the same.
 
 Two curves. The upper one takes bundles by density, the last one in part (linear relaxation): concave beyond the pinned
 bytes, and no placement beats it. The other one is what whole bundles reach (``knapsack.select`` around the threshold).
@@ -39,7 +39,7 @@ from policies.storage.purchase import GIB
 # Where the curve is drawn, in per cent of the managed bytes and in quarters of the knee: closer where it bends.
 PERCENT = (*range(30), *range(30, 101, 2), 75)
 _KNEE_QUARTERS = (1, 2, 3, 6, 8)
-_BEFORE, _WINDOW = 64, 256  # bundles around the threshold that are decided anew at each size
+_BEFORE, _WINDOW = 64, 256  # bundles around the threshold that are decided again at each size
 _FLAT = 1e-9  # a curve nearer to its chord than this has no knee
 
 
@@ -72,14 +72,14 @@ class Sizing:
     saved_now_per_hour: float  # by where things are now
     saved_now_today_per_hour: float  # the same at today's latencies, as a plan says it
     present: Point  # the size that the tier has
-    sessions_known: bool  # False: nobody counts them, so savings are at today's latencies
+    sessions_known: bool  # False: the engine does not count them, so savings are at today's latencies
     present_known: bool  # False: the room of a space is unknown, the present size is what units take up there
     knee: Point
     knee_distance: float  # from the chord, as a share of the curve's height; 0: no knee, every byte is worth the same
     points: tuple[Point, ...]  # by size, knee and present size among them
 
     def share(self, point: Point) -> float:
-        """Share of the all-fast saving that whole bundles reach at a point, 0 to 1; 0 where nothing can be saved."""
+        """Share of the all-fast saving that whole bundles reach at a point, 0 to 1; 0 if there is nothing to save."""
         return point.saved_per_hour / self.all_fast_per_hour if self.all_fast_per_hour > 0 else 0.0
 
     def at(self, percent: int) -> Point:

@@ -38,6 +38,8 @@ def order_by_margin(offers: Offers, dual: Prices, floor: float) -> I64:
     A second search in another order finds what the first one dropped for its width.
     """
     items, weight, margin = _open(offers, dual, floor)
+    # Margin alone would fill the core with small items: they are near the threshold in great number, and greedy filling
+    # decides them well without a search.
     rank = np.argsort(margin / weight - _LARGE * np.log(weight), kind="stable")
     cheap, rest = rank[: SIZE // 2], rank[SIZE // 2 :]
     small = rest[np.argsort(margin[rest], kind="stable")]

@@ -22,7 +22,7 @@ SLACK = 1e-9  # of a resource's scale: rounding tolerance
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offers:
-    """``n`` items in canonical order with ``o`` options each, of which one or none is chosen, and ``k`` resources.
+    """``n`` items in canonical order with ``o`` options each (at most one is chosen), and ``k`` resources.
 
     Resources may be in any unit; ``scarcity.reduce_to_scarce`` scales them to about one. With whole numbers for gain
     and consumption, and items in an order that does not depend on the input's, the answer does not depend on it either.

@@ -90,7 +90,7 @@ class Bound:
     """The upper bound, and which resources limit it."""
 
     gain: float
-    limiting: Bools  # (k,) resources of which more capacity would bring more gain
+    limiting: Bools  # (k,) resources whose capacity limits the gain
 
 
 def bound(offers: Offers) -> Bound:

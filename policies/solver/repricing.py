@@ -32,6 +32,8 @@ def reprice(offers: Offers, residual: F64, start: F64, close: float) -> F64:
         start: prices near the optimal ones, shape ``(s, k)``.
         close: absolute tolerance of a bound.
     """
+    # Not the prices of the root for all states: after the large items one state may have spent a resource that
+    # another still has in plenty, and one set of prices then bounds neither well.
     evaluator, residual = _drop_steady_items(offers, residual, start)
     centre, best, lowest_value = start, start.copy(), np.full(len(start), np.inf)
     radius = _REACH * np.maximum(start, np.maximum(_LEAST * start.max(axis=0), 1e-300))

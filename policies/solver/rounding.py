@@ -21,6 +21,7 @@ def round_choice(offers: Offers, dual: Prices) -> I64 | None:
     """A feasible choice from the prices, raised until it fits and polished; or staying, if feasible; or None."""
     best = stay_everywhere(offers)
     possible = offers.fits(best)
+    # All prices rise together: at the optimal ones, items at the threshold may overdraw a resource by a little.
     for factor in PRICE_FACTORS:
         choice = best_options(offers.reduced_gain(dual.price * factor))[0]
         if offers.fits(choice):

@@ -83,6 +83,7 @@ def sift_prices(offers: Offers, scale: F64) -> tuple[F64, F64]:
         changed = (kept != before) & ~working_set
         if not changed.any():
             break
+        # The set starts over with what changed, it does not grow: items that settled would only make each round slower.
         working_set = changed
         working_set[sifted.nearest(reduced, most)] = True
     return tried, reduced

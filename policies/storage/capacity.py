@@ -23,7 +23,7 @@ def room_bytes(space: Space, head_room_ratio: float) -> int | None:
 
 
 def capacity_bytes(space: Space) -> int:
-    """Bytes of a space in all; where nobody said, what is used and free."""
+    """Bytes of a space in all; if no capacity is known, used plus free bytes."""
     return space.used_bytes + (space.free_bytes or 0) if space.capacity_bytes is None else space.capacity_bytes
 
 

@@ -95,7 +95,7 @@ class Loop:
         waits, reads = self.now[TRANSACTIONS], self.now[BACKGROUND]
         sessions = max(1.0, self.database.active - float(reads.sum()))
         rate = self.database.transactions
-        # what one second of wait is in seconds of service: less the longer the queue; 1 where nobody waited yet
+        # what one second of wait is in seconds of service: less the longer the queue; 1 where nothing waited yet
         service = 1 / (1 + waits * (sessions - 1) / sessions)
         everybody = 1 + waits + reads
         taken_now = np.minimum(MOST_TAKEN, reads / everybody)[:, np.newaxis]
@@ -132,9 +132,9 @@ def _scale(now: F64, queued: Bools, database: DatabaseDemand) -> F64:
     """What the model's waits at each tier are to be multiplied by so that all together are what was measured.
 
     The queued tiers take up the difference: how long their queues are is what no configured speed knows. Where less was
-    measured than the others alone are believed to take, all of them are taken to be so much faster. Nobody waits for
-    longer than sessions are at work, which bounds what is believed where waits are not measured. Where next to nothing
-    waits at queued tiers, no queue of theirs can be the reason.
+    measured than the others alone are believed to take, all of them are taken to be so much faster. Sessions cannot
+    wait for longer than they are at work, which bounds what is believed where waits are not measured. Where next to
+    nothing waits at queued tiers, no queue of theirs can be the reason.
     """
     slow, fast = float(now[:, queued].sum()), float(now[:, ~queued].sum())
     waits = database.read_wait if database.read_wait >= 0 else slow + fast

@@ -1,8 +1,8 @@
-"""What a tier can bear beside bytes: I/Os per second of its drives and bytes written per day, by unit.
+"""Limits of a tier other than bytes: I/Os per second of its drives and bytes written per day, by unit.
 
 Drive I/Os follow the RAID formula of ``purchase``: reads that no cache answers, and host writes times the factor. What
 is read or written in runs costs one I/O per ``RUN_BLOCKS`` blocks. Everything is per unit and adds up, so a solver can
-take each limit as one more resource beside capacity.
+take each limit as one more resource next to capacity.
 """
 
 from __future__ import annotations

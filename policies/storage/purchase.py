@@ -15,7 +15,7 @@ WRITE_FACTORS = {1: 2, 5: 4, 6: 6}  # RAID level -> drive I/Os per host write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TierPrice:
-    """What is known of one tier's price and drives; None where nobody said."""
+    """What is known of one tier's price and drives; None where not configured."""
 
     gib_year: float | None = None  # per GiB and year, in whatever currency
     drive_iops: float | None = None  # I/Os per second that one drive is trusted with
@@ -49,7 +49,7 @@ def drives(iops: float, drive_iops: float) -> int:
 
 
 def drives_for(reads: float, writes: float, price: TierPrice) -> int | None:
-    """Drives of a tier that serve host reads and writes per second; None where nobody said what a drive can do."""
+    """Drives of a tier that serve host reads and writes per second; None where ``drive_iops`` is not configured."""
     if price.drive_iops is None:
         return None
     return drives(physical_io(reads, writes, price.raid), price.drive_iops)
@@ -66,7 +66,7 @@ def io_cost_per_year(reads: float, writes: float, price: TierPrice) -> float:
 
 
 def wear_ratio(written_per_day: float, size_bytes: float, present_bytes: float, price: TierPrice) -> float | None:
-    """Bytes written in a day over what a tier of a size endures; None where nobody said, inf where it endures nothing.
+    """Bytes written in a day over what a tier of a size endures; None where not configured, inf for an endurance of 0.
 
     Endurance goes by drive writes, so a tier of twice the size endures twice the bytes. Storage that is worn out in
     half the time has to be bought twice.

@@ -5,8 +5,8 @@ random arrivals ``R = S / (1 - u)``, so ``u = 1 - S / R``; with ``x`` of the I/O
 tier that gets them, ``x`` is more than 1 and its own units pay.
 
 That holds while as many requests come as before. Sessions that wait less ask for more, and where they keep the disk as
-busy as it was, relief is nothing. So relief is no part of a plan's saving: it is told beside it, and widens the upper
-end of its interval. What the faster tier's own units may lose widens the lower end.
+busy as it was, relief is nothing. So relief is no part of a plan's saving: it is given as a figure of its own, and
+widens the upper end of the saving's interval. What the faster tier's own units may lose widens the lower end.
 """
 
 from __future__ import annotations

@@ -159,6 +159,8 @@ def _grant(words: str) -> str:
 
 def outcome_unknown(found: Diagnosis, doing: str) -> OutcomeUnknown:
     """The session broke under a statement that changes something."""
+    # Neither a failure nor a success: the server may have committed before the link broke. Sending it again could copy
+    # twice or undo what arrived, so only the catalog decides.
     return OutcomeUnknown(
         f"{doing}: the session ended before the server answered ({found.words})",
         advice="The catalog is asked what became of it.",

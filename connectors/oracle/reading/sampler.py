@@ -82,6 +82,8 @@ class SegmentSampler:
         system = "system_container" if self._server().in_cdb else "system"
         figures = database_figures(self._instances.rows(system, doing="sampling the database"))
         roles = self._roles()
+        # Read before and after: with one look only, an instance that starts between two queries would mix counters
+        # from zero with older ones, and the mixture would pass for a valid sample.
         if self._read_epoch() != epoch:
             raise ConnectorError(
                 "an instance or the container was started while its counters were read",

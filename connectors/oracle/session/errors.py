@@ -117,6 +117,8 @@ def translate(error: BaseException, doing: str, *, reading: bool = False) -> Con
 
 def outcome_unknown(error: BaseException, doing: str) -> OutcomeUnknown:
     """The session broke, or stopped answering, under a statement that changes something."""
+    # Neither a failure nor a success: the server may still run the statement or have finished it. DDL commits on its
+    # own, so a rollback must not be assumed, and only the catalog decides.
     return OutcomeUnknown(
         f"{doing}: the session ended before the server answered ({words_of(error)})",
         advice="The catalog is asked what became of it.",

@@ -82,6 +82,8 @@ def cancellation_error(doing: str, *, by_us: bool, after_seconds: float, limit_s
 
 def outcome_unknown(error: psycopg.Error, doing: str) -> OutcomeUnknown:
     """The session broke under a statement that changes something."""
+    # Neither a failure nor a success: the answer to a COMMIT is lost like any other, so a rollback must not be assumed.
+    # Only the catalog shows where the relation is now.
     return OutcomeUnknown(
         f"{doing}: the session ended before the server answered ({_words(error)})",
         advice="The catalog is asked what became of it.",

@@ -139,6 +139,8 @@ def object_gone(seen: Diagnosis, doing: str) -> ObjectGone:
 
 def outcome_unknown(seen: Diagnosis, doing: str) -> OutcomeUnknown:
     """The session broke under a statement that changes something."""
+    # Neither a failure nor a success: the server may have finished it before the link broke, or still run it. Sending
+    # it again could build the index twice, so only the catalog decides.
     return OutcomeUnknown(
         f"{doing}: the session ended before the server answered ({seen.words})",
         advice="The catalog is asked what became of it.",

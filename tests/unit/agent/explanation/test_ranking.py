@@ -8,7 +8,7 @@ import pytest
 from agent.explanation.ranking import Ordered, Standing, ranking_of
 from agent.planning.planner import Planning
 from connectors.model import DatabaseDemand
-from policies.benefit.sessions import bounded
+from policies.benefit.sessions import with_bounded_waits
 from policies.placement.balancer import make_plan
 from tests.unit.policies.situations import BARE, NOON, Site, Unit
 
@@ -19,7 +19,7 @@ def planning(active: float) -> Planning:
     """Four units on the SSD, whose reads from the HDD would come to 27.5 seconds a second, and one on the HDD."""
     site = Site(database=DatabaseDemand(transactions=100.0, active=active))
     hot = [Unit(key=f"hot{at}", sync=2000.0 / 2**at, space="fast") for at in range(4)]
-    situation = bounded(site.situation([*hot, Unit(key="slow", sync=10.0)]), BARE)
+    situation = with_bounded_waits(site.situation([*hot, Unit(key="slow", sync=10.0)]), BARE)
     return Planning(
         situation=situation, settings=BARE, plan=make_plan(situation, BARE), routes=(), costs=(), made_at=NOON
     )

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connectors.model import DatabaseDemand
-from policies.benefit.sessions import bounded, most_waiting, session_share
+from policies.benefit.sessions import most_waiting, session_share, with_bounded_waits
 from policies.demand.workload import RecentWork, WorkInterval, recall_work
 from policies.model.plan import PolicySettings, Situation
 from policies.placement.balancer import make_plan
@@ -32,7 +32,7 @@ def test_sixteen_sessions_wait_sixteen_hours_an_hour_at_most() -> None:
     """16 h 36 min by the model become 16 h: 3,018 reads/s of 5.3 ms, and what is saved is a part of that."""
     before = make_plan(busy(16.0), BARE)
     assert before.wait_per_hour == pytest.approx(16.6 * HOUR, rel=1e-3)
-    situation = bounded(busy(16.0), BARE)
+    situation = with_bounded_waits(busy(16.0), BARE)
     plan = make_plan(situation, BARE)
     assert plan.wait_per_hour == pytest.approx(16 * HOUR, rel=1e-6)
     assert plan.wait_saved_per_hour <= plan.wait_per_hour
@@ -44,20 +44,20 @@ def test_where_nobody_counts_sessions_there_is_no_bound() -> None:
     """SQL Server does not tell how long they execute: then the model stands; within the bound it stands too."""
     for active in (math.nan, 17.0, math.inf):
         situation = busy(active)
-        assert bounded(situation, SETTINGS) is situation
+        assert with_bounded_waits(situation, SETTINGS) is situation
 
 
 def test_sessions_of_the_longer_horizon_count() -> None:
     """At night few are at work, but heat speaks of the day as well: the larger mean bounds."""
     night = replace(busy(2.0), sessions=17.0)
     assert most_waiting(night) == 17.0
-    assert bounded(night, SETTINGS) is night
+    assert with_bounded_waits(night, SETTINGS) is night
     assert most_waiting(replace(night, sessions=math.nan)) == 2.0
 
 
 def test_where_the_fast_tier_alone_waits_longer_all_tiers_are_faster() -> None:
     """10,000 reads/s of ssd are 2 s a second at 0.2 ms: one session can wait half of it, and of the hdd as well."""
-    situation = bounded(busy(1.0, sync=1.0 / 0.0055, fast=10_000.0), SETTINGS)
+    situation = with_bounded_waits(busy(1.0, sync=1.0 / 0.0055, fast=10_000.0), SETTINGS)
     fast, slow = (tier.speed.random_read_seconds for tier in situation.tiers)
     assert fast == pytest.approx(0.0002 / 3)
     assert slow == pytest.approx(0.0055 / 3)
@@ -80,7 +80,7 @@ def test_waits_of_units_are_scaled_together() -> None:
 )
 def test_no_wait_and_no_saving_is_above_the_sessions(active: float, slow: float, fast: float, waits: float) -> None:
     """Of a plan and at every size of the fast tier, at today's latencies, likely and at most; no tier turns over."""
-    situation = bounded(busy(active, slow, fast, waits), BARE)
+    situation = with_bounded_waits(busy(active, slow, fast, waits), BARE)
     most = active * HOUR * (1 + 1e-6) + 1e-3
     plan = make_plan(situation, BARE)
     assert plan.wait_per_hour <= most

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from connectors.model import UnitTable
-from policies.demand.growth import KEPT_SECONDS, MOST_RATIO, bytes_per_second, expected_growth, seen, with_growth
+from policies.demand.growth import (
+    KEPT_SECONDS,
+    MOST_RATIO,
+    bytes_per_second,
+    expected_growth,
+    remember_sizes,
+    with_growth,
+)
 from policies.placement.balancer import make_plan
 from policies.storage.capacity import room_bytes
 from tests.unit.policies.situations import BARE, MIB, Site, Unit
@@ -23,7 +30,7 @@ def catalog(**sizes: int) -> UnitTable:
 
 def test_growth_is_seen_between_two_catalogs() -> None:
     """What grew, what shrank and what is new; within ten minutes nothing is said."""
-    before = seen(None, catalog(a=10, b=10), 0.0)
+    before = remember_sizes(None, catalog(a=10, b=10), 0.0)
     now = catalog(a=14, b=8, c=50)
     assert bytes_per_second(before, now, 60.0).tolist() == [0.0, 0.0, 0.0]
     assert bytes_per_second(before, now, HOUR).tolist() == [pytest.approx(4 * MIB / HOUR), 0.0, 0.0]
@@ -31,12 +38,12 @@ def test_growth_is_seen_between_two_catalogs() -> None:
 
 def test_the_older_catalog_is_half_a_day_old_or_more() -> None:
     """The newer takes its place after twelve hours, so growth that has ended is forgotten within a day."""
-    sizes = seen(None, catalog(a=10), 0.0)
-    sizes = seen(sizes, catalog(a=20), KEPT_SECONDS - 1)
+    sizes = remember_sizes(None, catalog(a=10), 0.0)
+    sizes = remember_sizes(sizes, catalog(a=20), KEPT_SECONDS - 1)
     assert sizes.newer.at == 0.0
-    sizes = seen(sizes, catalog(a=20), KEPT_SECONDS)
+    sizes = remember_sizes(sizes, catalog(a=20), KEPT_SECONDS)
     assert bytes_per_second(sizes, catalog(a=20), KEPT_SECONDS + HOUR).tolist() > [0.0]
-    sizes = seen(sizes, catalog(a=20), 2 * KEPT_SECONDS)
+    sizes = remember_sizes(sizes, catalog(a=20), 2 * KEPT_SECONDS)
     assert bytes_per_second(sizes, catalog(a=20), 2 * KEPT_SECONDS + HOUR).tolist() == [0.0]
 
 
