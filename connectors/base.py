@@ -278,7 +278,7 @@ class FollowsOn(Protocol):
     """
 
     def routes_after(self, bundle: Bundle, to_space: str, before: Route) -> tuple[Route, ...] | NoRoute:
-        """As ``Connector.routes``, as if ``before`` had been carried out."""
+        """The routes of ``Connector.routes`` for the state after ``before`` has been carried out."""
         ...
 
 
@@ -287,7 +287,7 @@ class TellsCopies(Protocol):
     """Optional in a connector: how it copies, where that is not each unit once from its space to another."""
 
     def copy_habits(self) -> CopyHabits:
-        """What holds for all units before a route is asked for. Asks nothing of the server."""
+        """Copy habits that hold for all units before a route is requested. Sends no query."""
         ...
 
 
@@ -296,9 +296,9 @@ class TakesOut(Protocol):
     """Optional in a connector: taking one container out of a space that keeps its others."""
 
     def routes_out(self, bundle: Bundle) -> Route | ByHand | NoRoute:
-        """The way for ``Bundle.container`` out of ``Bundle.space``, whose undo puts it back, or why there is none.
+        """The route that takes ``Bundle.container`` out of its space; its undo puts it back. Or why there is none.
 
-        ``ByHand``: there is one that hotplace does not take. Changes nothing.
+        ``ByHand``: a person has to run the statements. Changes nothing.
         """
         ...
 
@@ -308,7 +308,7 @@ class SeesBlockers(Protocol):
     """Optional in a connector: naming what a statement would wait for, before it is sent."""
 
     def blockers(self, route: Route, *, tidying: bool = False) -> tuple[Blocker, ...]:
-        """What the steps of the route (its tidy steps, if ``tidying``) would wait for too long; () for nothing.
+        """Sessions that would block the steps of the route (its tidy steps, if ``tidying``) for too long; () for none.
 
         Changes nothing.
         """
@@ -316,17 +316,17 @@ class SeesBlockers(Protocol):
 
 
 class Connector(Protocol):
-    """What an engine can tell. Everything here only reads, over sessions that cannot write; ``open_mover`` leads out.
+    """The reading side of an engine: its sessions cannot write. ``open_mover`` gives the side that changes something.
 
     A connector is used from one thread at a time, except where a method says otherwise.
     """
 
     def identify(self) -> Identity:
-        """Who answers, and which database this is."""
+        """The server that answers and the database, identified."""
         ...
 
     def capabilities(self) -> tuple[Capability, ...]:
-        """What this login on this edition may do, each with its reason."""
+        """Capabilities of this login on this edition, each with its reason."""
         ...
 
     def catalog(self) -> Catalog:

@@ -24,7 +24,7 @@ class Container:
 
     @property
     def free_bytes(self) -> int | None:
-        """What can still go into it; None: unknown."""
+        """Bytes that still fit into it; None: unknown."""
         if self.used_bytes is None or self.growth_bytes is None:
             return None
         return max(0, self.size_bytes - self.used_bytes) + self.growth_bytes
@@ -40,7 +40,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByHand:
-    """How a person takes a container out, where hotplace does not do it."""
+    """Statements by which a person takes a container out where hotplace does not do it."""
 
     statements: tuple[str, ...]
     because: str  # why it is left to a person, one sentence without a full stop
@@ -52,7 +52,7 @@ def find_container(containers: Sequence[Container], name: str) -> Container | No
 
 
 def others(containers: Sequence[Container], name: str) -> tuple[Container, ...]:
-    """Where the bytes of that container can go: the rest of its holder. Of one that is not there: all."""
+    """The containers that can take the bytes of that one: the others of its holder. All, if it does not exist."""
     own = find_container(containers, name)
     return tuple(c for c in containers if own is None or (c is not own and c.holder == own.holder))
 

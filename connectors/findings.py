@@ -18,7 +18,7 @@ class Severity(StrEnum):
 
 
 class _Details(TypedDict, total=False):
-    """What every kind of finding may say more, as fields of ``Finding``."""
+    """Optional fields of every kind of finding."""
 
     about_moving: bool
     values: Mapping[str, str]
@@ -67,7 +67,7 @@ class Capability:
 
     @classmethod
     def of(cls, name: str, available: bool, needs: str, advice: str) -> Self:  # the fact itself
-        """What depends on one thing of the server.
+        """A capability that depends on one feature of the server.
 
         Args:
             name: of the capability.

@@ -298,7 +298,7 @@ class Route:
 
     @property
     def transfers(self) -> tuple[Transfer, ...]:
-        """What it reads and writes, in order: ``copies``, or else the bundle where it is and then in its target."""
+        """Reads and writes of the move, in order: ``copies``, else reading the bundle and writing it to its target."""
         size = self.bundle.size_bytes
         return self.copies or (
             Transfer(space=self.bundle.space, bytes=size, unit=self.bundle.key),
@@ -307,7 +307,7 @@ class Route:
 
     @property
     def log_volume(self) -> LogVolume:
-        """How its estimate of the log compares with what it copies."""
+        """The class of its log volume, by its estimate relative to the bytes it copies."""
         return LogVolume.of(self.log_bytes, self.bundle.size_bytes)
 
 
@@ -329,7 +329,7 @@ class Blocker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remnant:
-    """Where something that an interrupted run has left lies, and how much room it takes."""
+    """Something that an interrupted run has left: its space and size."""
 
     space: str
     size_bytes: int

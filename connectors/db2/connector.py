@@ -53,7 +53,7 @@ class Db2Connector:
         return self._server.identity()
 
     def capabilities(self) -> tuple[Capability, ...]:
-        """What version, settings and privileges allow."""
+        """Capabilities by version, settings and privileges."""
         return findings.capabilities(self._session, read_server(self._session))
 
     def catalog(self) -> Catalog:

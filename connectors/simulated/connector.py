@@ -27,7 +27,7 @@ class SimulatedConnector:
         self.session = Session(world, self._clock, read_only=True)  # what reading goes over: it cannot change anything
 
     def identify(self) -> Identity:
-        """Who answers."""
+        """The simulated server, identified."""
         world = self._reach_world()
         return Identity(
             engine="simulated",
@@ -41,7 +41,7 @@ class SimulatedConnector:
         )
 
     def capabilities(self) -> tuple[Capability, ...]:
-        """What this login may do."""
+        """Capabilities of this login."""
         return doctor.capabilities(may_move=self._may_move)
 
     def catalog(self) -> Catalog:

@@ -58,7 +58,7 @@ def _spaces(world: World) -> Iterator[Finding]:
 
 
 def capabilities(*, may_move: bool) -> tuple[Capability, ...]:
-    """What this login may do."""
+    """Capabilities of this login."""
     return (
         Capability(name="object_counters", available=True, because="the simulator counts pages of every unit"),
         Capability(name="sync_reads_measured", available=True, because="it tells waited-for reads from read-ahead"),

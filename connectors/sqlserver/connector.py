@@ -83,7 +83,7 @@ class SqlserverConnector:
         )
 
     def capabilities(self) -> tuple[Capability, ...]:
-        """What edition and rights of this login allow."""
+        """Capabilities by edition and rights of this login."""
         facts, rights = self._facts(), findings.read_rights(self._session)
         primary = facts.writable
         scheme = bool(rights.alter_any_dataspace or rights.alter_database)

@@ -1,4 +1,4 @@
-"""What moves as one: the columns of a situation by bundle, in numbers whose sums do not depend on their order.
+"""Bundles (units that move as one): the columns of a situation by bundle, in numbers that add up exactly.
 
 Waits are whole microseconds per hour and sizes whole bytes, both exact in float64, so adding them up in any order
 gives the same figure: the order in which an engine lists its units can change no decision.
@@ -219,7 +219,7 @@ def _transient(situation: Situation, lead: I64) -> I64:
 
 
 def name_of_whole(situation: Situation, row: int) -> str:
-    """What a unit is judged with as a whole, "" where it is judged alone."""
+    """The whole space that a unit is judged with, "" where it is judged alone."""
     at = NO_WIDE if situation.whole is None else int(situation.whole[row])
     return "" if at == NO_WIDE else situation.units.wide_names[at]
 

@@ -207,7 +207,7 @@ def factor_of(factors: Sequence[CopyFactor], kind: tuple[str, str, str]) -> floa
 
 
 def copy_factors(taught: Sequence[Taught]) -> tuple[CopyFactor, ...]:
-    """What finished moves teach: that of all kinds first, then one for each kind, drawn towards that of all.
+    """Copy factors learnt from finished moves: that of all kinds first, then each kind's, shrunk towards that of all.
 
     A factor is the mean of how many times as long each took, by their logarithms, so that twice as long and half as
     long cancel. Short moves weigh less, and what never happened weighs like ``PRIOR_MOVES`` that took just as long.

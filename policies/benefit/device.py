@@ -135,7 +135,7 @@ def observe(
 
 
 def _factors(state: DeviceState, prior: Sequence[TierSpeed]) -> F64:
-    """What each configured speed is to be multiplied with by the evidence so far. Shape ``(tiers,)``.
+    """Factors for the configured speeds by the evidence so far. Shape ``(tiers,)``.
 
     What the waits cannot tell stays as near to 1 as they allow; the regression is over the others.
     """

@@ -30,7 +30,7 @@ NO_REASON = np.int8(-1)
 
 
 def wait_by_class(rates: F64, slow: F64, fast: F64) -> tuple[F64, F64, F64]:
-    """What waited-for reads, prefetched reads and writes contribute to a saving.
+    """Contributions of waited-for reads, prefetched reads and writes to a saving.
 
     Args:
         rates: shape ``(SIGNALS, m)`` per second.
@@ -63,7 +63,7 @@ def writes(rates: F64) -> F64:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Demand:
-    """What can be said of the demand of some bundles whatever tier they would go to. Columns by bundle."""
+    """Guards on the demand of some bundles that hold for any target tier. Columns by bundle."""
 
     home: F64  # (SIGNALS, m) seconds of wait per I/O where each is
     hits: F64

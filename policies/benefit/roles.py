@@ -39,7 +39,7 @@ def own_waits(figures: RoleFigures, database: DatabaseDemand) -> float:
 
 
 def advice_of_roles(situation: Situation, settings: PolicySettings) -> Iterator[Advice]:
-    """What is worth saying about each log, temporary and undo space."""
+    """Advice on each log, temporary and undo space that is worth any."""
     for figures in situation.roles:
         if is_measured(figures):
             yield _role(figures, situation, settings)

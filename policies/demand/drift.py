@@ -37,7 +37,7 @@ LINES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriftState:
-    """What was noted of the units that matter, and what it came to."""
+    """Noted means of the units that matter, and the demand that came afterwards."""
 
     slot: I64  # (k,) ascending
     demand: F64  # (k,) index times seconds since the unit mattered

@@ -42,7 +42,7 @@ class SizesSeen:
 
 
 def remember_sizes(before: SizesSeen | None, units: UnitTable, at: float) -> SizesSeen:
-    """What to remember once another catalog was read."""
+    """The sizes to remember once another catalog was read."""
     if before is None:
         return SizesSeen(Sizes.of(units, at), Sizes.of(units, at))
     if at - before.newer.at < KEPT_SECONDS:

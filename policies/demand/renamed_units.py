@@ -1,4 +1,4 @@
-"""Whose heat a unit without history takes over: that of its own former name, or that of the partition before it.
+"""Heat for a unit without history: that of its own former name, or of the partition before it.
 
 A unit is known by its key, so a rebuild or a failover, which change only physical ids, lose nothing. A rename changes
 the key and keeps the physical id: then the heat is the same unit's. A new partition is of no age that its table did not
@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownUnits:
-    """Who was there when a catalog was read, by physical id."""
+    """Units that a catalog held when it was read, by physical id."""
 
     physical_id: I64  # ascending
     slot: I64
@@ -35,7 +35,7 @@ class KnownUnits:
 
 
 def known_units(units: UnitTable, slots: I64) -> KnownUnits:
-    """What to remember of a catalog."""
+    """The units of a catalog, to be remembered."""
     return KnownUnits(
         physical_id=units.physical_id, slot=slots, kind=units.kind.astype(np.int8), size_bytes=units.size_bytes
     )

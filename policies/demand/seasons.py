@@ -55,7 +55,7 @@ class SeasonState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """What seasons say of the time to come, aligned with some slots."""
+    """The forecast of seasons, aligned with some slots."""
 
     demand: F64  # (n,) index to be expected; NaN where no season is known
     mean: F64  # (n,) index over all seasons; NaN where none is known
@@ -152,7 +152,7 @@ def _coldest(state: SeasonState) -> tuple[I64, F64]:
 
 
 def outlook(state: SeasonState, slots: I64, since: datetime, hours: float) -> Outlook:
-    """What seasons expect of some slots from an instant on, as a mean over so many hours.
+    """Mean demand that seasons expect of some slots, over so many hours from an instant on.
 
     Args:
         state: cells.

@@ -63,7 +63,7 @@ def mean_of(means: Means) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecentWork:
-    """What a database did lately: its demand and its roles as decayed means. Costs the same however long it runs."""
+    """Recent demand and roles of a database as decayed means. Its cost does not grow with time."""
 
     demand: Means = field(default_factory=dict)
     roles: Mapping[tuple[Role, str], tuple[RoleFigures, Means]] = field(default_factory=dict)  # newest, means

@@ -101,7 +101,7 @@ def copying_of(situation: Situation, together: I64, settings: PolicySettings) ->
 
 
 def whole_of(situation: Situation, plan: Plan, row: int) -> str:
-    """What a unit was judged with as a whole, "" where it was judged with its own bundle."""
+    """The whole space that a unit was judged with, "" where it was judged with its own bundle."""
     at = NO_WIDE if plan.whole is None else int(plan.whole[row])
     return "" if at == NO_WIDE else situation.units.wide_names[at]
 

@@ -20,7 +20,7 @@ class Pin(IntEnum):
 
 
 class Verdict(IntEnum):
-    """What was decided for a unit, and if it was not chosen, why not. ``code`` is the word for metrics and JSON."""
+    """The decision for a unit; if it was not chosen, the reason. ``code`` is the word for metrics and JSON."""
 
     PROMOTE = 0
     DEMOTE = 1
@@ -186,7 +186,7 @@ class HeatView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouteCost:
-    """What a route costs sessions apart from its copying, in seconds, and how long it copies; all are estimates."""
+    """Estimated seconds that a route costs sessions apart from its copying, and seconds that it copies."""
 
     log_seconds: float  # who waits for the log waits longer, while it takes what the move writes there
     blocked_seconds: float  # sessions that its locks hold up, beyond the slow-down by the copy
@@ -264,7 +264,7 @@ class PlannedMove:
 
     @property
     def name(self) -> str:
-        """What routes, and what is learnt of them, are known by."""
+        """The key of its route, and of what is learnt of it."""
         return self.wide or self.key
 
 
@@ -320,7 +320,7 @@ def missed_wait_ratio(wait: float, bound: float, saved: float) -> float:
 
 
 class AdviceCode(StrEnum):
-    """What is advised."""
+    """Kinds of advice."""
 
     LEAVE = "leave"  # its waits are too short to do anything about
     OWN_DEVICE = "own_device"

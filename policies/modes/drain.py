@@ -43,7 +43,7 @@ def drain_groups(drafts: tuple[PlanDraft, PlanDraft], space: int) -> list[Group]
 def left_behind(
     situation: Situation, bundles: Bundles, state: PlacementState, groups: Sequence[Group], space: int
 ) -> tuple[LeftBehind, ...]:
-    """What a drain leaves in its space, the largest first.
+    """Bundles that a drain leaves in its space, the largest first.
 
     Args:
         situation: of the plan.

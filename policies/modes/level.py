@@ -30,19 +30,19 @@ _DIGITS = 9  # beyond these, two moves lower a space equally much per byte
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weight:
-    """What is to be evened out. All but ``scale`` are whole numbers, so that no sum depends on its order."""
+    """The load to even out. All but ``scale`` are whole numbers, so that no sum depends on its order."""
 
     of_bundle: F64  # (m,)
     elsewhere: F64  # (spaces,) what a space carries apart from its bundles
     scale: F64  # (spaces,) spaces are even where what they carry, by this, is equal
 
     def of_spaces(self, state: PlacementState, spaces: list[int]) -> F64:
-        """What each space carries as the board stands, movable or not, by its scale. Shape ``(len(spaces),)``."""
+        """Load of each space in this placement, movable or not, by its scale. Shape ``(len(spaces),)``."""
         carried = self.elsewhere + np.bincount(state.home, weights=self.of_bundle, minlength=len(state.room))
         return np.asarray((carried / self.scale)[spaces], dtype=np.float64)
 
     def mean(self, state: PlacementState, spaces: list[int]) -> float:
-        """What each space would carry, were they even."""
+        """Load of each space if all were even."""
         scale = self.scale[spaces]
         return float((self.of_spaces(state, spaces) * scale).sum() / scale.sum())
 

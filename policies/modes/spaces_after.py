@@ -1,4 +1,4 @@
-"""What a plan does to each space: bytes, fill and read load, before its moves and after all of them.
+"""Bytes, fill and read load of each space, before and after the moves of a plan.
 
 Fill is the share that mode ``capacity`` evens out, read time the load that mode ``usage`` evens out. Bytes and reads
 only change their place; read time changes in sum where a unit changes tier. It is counted at each tier's present speed:
@@ -20,7 +20,7 @@ _READS = [Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.DIRECT_READ]  # those
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Carried:
-    """What each space carries, one row per space."""
+    """Load of each space, one row per space."""
 
     used_bytes: I64
     fill_ratio: F64  # used share of the capacity, NaN: not known
@@ -76,7 +76,7 @@ def _home_after(home: I64, plan: Plan, names: list[str]) -> I64:
 
 
 def _carry(situation: Situation, rows: I64, home: I64) -> Carried:
-    """What the given spaces carry with every unit at the given home."""
+    """Load of the given spaces with every unit at the given home."""
     spaces, rates = [situation.spaces[row] for row in rows], situation.heat.rates
     size, count = situation.units.size_bytes.astype(np.float64), len(situation.spaces)
     come = (_sum_by_space(size, home, count) - _sum_by_space(size, _home(situation), count))[rows]

@@ -105,7 +105,7 @@ class _Sketch:
     limit: Limit  # on plans of the same granularity
 
     def worth(self) -> tuple[int, float]:
-        """What ranks plans of one situation: pins first, then saving net of cost."""
+        """Sort key of plans for one situation: pins first, then saving net of cost."""
         balance = self.draft.start_balance()
         for relocation in (relocation for group in self.groups for relocation in group.relocations):
             balance.add(relocation)

@@ -171,7 +171,7 @@ def _plan_resources(draft: PlanDraft, bundle: I64, *, all_rows: bool) -> Iterato
 
 
 def _consumption(rows: Sequence[_Resource], home: I64, target: I64) -> F64:
-    """What each option consumes of each resource, less what it releases. Shape ``(k, o, n)``."""
+    """Consumption less release of each option, by resource. Shape ``(k, o, n)``."""
     consumption = np.zeros((len(rows), *target.shape))
     for row, own in zip(rows, consumption, strict=True):
         if row.tier is None:

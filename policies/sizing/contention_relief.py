@@ -1,4 +1,4 @@
-"""What a saving comes to once queues are shorter: wait saved at today's latencies against wait really saved.
+"""Contention relief: a saving with shorter queues compared with the saving at today's latencies.
 
 When part of the work leaves a busy tier, the rest waits less in its queue. How much less is answered by the network of
 the forecast (``loop``), asked for tiers that hold from none to all of what could be saved. Sessions of every kind queue
@@ -61,7 +61,7 @@ class ShorterQueues:
         return float(np.interp(today, self.today, self.most))
 
     def slope_at(self, today: float) -> float:
-        """What a little more saved at today's latencies adds to likely."""
+        """Slope of the likely saving over the saving at today's latencies."""
         at = min(int(np.searchsorted(self.today, today, side="right")), len(self.today) - 1)
         width = float(self.today[at] - self.today[at - 1])
         return float(self.likely[at] - self.likely[at - 1]) / width if width > 0 else 1.0

@@ -33,7 +33,7 @@ NAN = float("nan")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """What a placement is predicted to do. NaN where it is not forecast; ``why_not`` then says why."""
+    """The forecast of a placement. NaN where there is none; ``why_not`` then says why."""
 
     transactions: float  # per second
     interval: ConfidenceInterval  # of transactions; holds ``settings.certainty`` of outcomes
@@ -70,7 +70,7 @@ def session_seconds(database: DatabaseDemand) -> float:
 
 
 def forecast_plan(situation: Situation, settings: PolicySettings, plan: Plan) -> Forecast:
-    """What is predicted once all moves of a plan are done; of a plan without moves, what there is."""
+    """The forecast for a plan after all its moves; for one without moves, of the present placement."""
     return forecast(situation, settings, tiers_after(situation, plan))
 
 

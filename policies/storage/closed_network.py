@@ -129,7 +129,7 @@ def closed_loop(now: F64, situation: Situation) -> Loop | None:
 
 
 def _scale(now: F64, queued: Bools, database: DatabaseDemand) -> F64:
-    """What the model's waits at each tier are to be multiplied by so that all together are what was measured.
+    """Factors for the model's waits at each tier, so that their sum equals the measured wait.
 
     The queued tiers take up the difference: how long their queues are is what no configured speed knows. Where less was
     measured than the others alone are believed to take, all of them are taken to be so much faster. Sessions cannot

@@ -1,4 +1,4 @@
-"""What storage costs and how many drives it takes: the arithmetic behind a price list.
+"""Price and number of drives of a storage tier: the arithmetic behind a price list.
 
 ``PhysicalIO = (total * read share - hits) + total * write share * factor``: every host write costs two I/Os on mirrored
 drives (RAID 1), four with one parity (RAID 5: read data and parity, write both), six with two (RAID 6).
@@ -15,7 +15,7 @@ WRITE_FACTORS = {1: 2, 5: 4, 6: 6}  # RAID level -> drive I/Os per host write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TierPrice:
-    """What is known of one tier's price and drives; None where not configured."""
+    """Price and drive properties of one tier; None where not configured."""
 
     gib_year: float | None = None  # per GiB and year, in whatever currency
     drive_iops: float | None = None  # I/Os per second that one drive is trusted with
@@ -86,5 +86,5 @@ def wear_ratio(written_per_day: float, size_bytes: float, present_bytes: float, 
 
 
 def price_per(cost: float, worth: float) -> float:
-    """What one unit of work costs, for example a price over transactions per second; inf where no work is done."""
+    """The price of one unit of work, for example a price over transactions per second; inf where no work is done."""
     return cost / worth if worth > 0 else float("inf")

@@ -57,7 +57,7 @@ def insist_on_object_metrics(server: Server) -> None:
 
 
 def capabilities(session: ReadSession, server: Server) -> tuple[Capability, ...]:
-    """What version, settings and privileges allow."""
+    """Capabilities by version, settings and privileges."""
     groups = session.optional_rows("storage_groups", doing="reading storage groups")
     moves = server.hadr_role != STANDBY
     return (

@@ -21,7 +21,7 @@ MOVE_UTILITIES = ("ADMIN_MOVE_TABLE", "ONLINE_TABLE_MOVE", "MOVE")
 
 @dataclass(frozen=True, slots=True)
 class Rebalance:
-    """What is under way in one table space, over all members."""
+    """The rebalance of one table space, over all members."""
 
     running: bool = False
     suspended: bool = False
@@ -77,7 +77,7 @@ def inspect_table(
 
 
 def _since_planned(differs: Sequence[str]) -> str:
-    """What was approved is not what there is; "" where it is."""
+    """How the catalog differs from what was approved; "" if it does not."""
     return f"since this was planned {'; '.join(differs)}: plan again" if differs else ""
 
 
@@ -114,7 +114,7 @@ def would_go_astray(storage: Storage, route: Route) -> str:
 
 
 def leftovers_of(route: Route, protocol: MoveProtocol) -> tuple[Step, ...]:
-    """What ends an unfinished move: CLEANUP after SWAP, nothing where the next run goes on, else CANCEL."""
+    """Steps that end an unfinished move: CLEANUP after SWAP, none where the next run continues it, else CANCEL."""
     if protocol.status == "CLEANUP":
         return tidy_for(route, "CLEANUP")
     return tidy_for(route, CANCEL) if protocol.open and protocol.status not in RESUMABLE else ()

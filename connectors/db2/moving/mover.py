@@ -216,7 +216,7 @@ class Db2Mover(Closing):
             )
 
     def _refuse_restricted(self, step: Step, phase: Phase) -> None:
-        """What was allowed when it was planned may no longer be, and what stays of the table needs room once more."""
+        """Check again: restrictions may have changed since the plan; parts that stay need room for a second copy."""
         table = find_table(self._eye, phase.schema, phase.table)
         if table is None:
             return

@@ -40,7 +40,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signals:
-    """What other threads want of the running step."""
+    """Requests of other threads to the running step."""
 
     interrupted: threading.Event  # stop watching
     held: threading.Event  # it was suspended on request
@@ -111,7 +111,7 @@ class SpaceChanger:
         self._result_of(step, lambda: self._wait(step, change))
 
     def _result_of(self, step: Step, look: Callable[[], Result]) -> Result:
-        """What is seen after the statement was sent.
+        """The state seen after the statement was sent.
 
         Raises:
             OutcomeUnknown: the server does not answer. The rebalance may go on, so this must not count as no change.

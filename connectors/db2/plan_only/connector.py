@@ -143,7 +143,7 @@ class PlanOnlyConnector:
         )
 
     def exact_sizes(self, physical_ids: I64) -> I64:
-        """What the catalog says; there is no dearer source."""
+        """Sizes from the catalog; there is no more exact source."""
         sizes = {number_of(unit): unit.size_bytes for unit in self._fresh().units}
         return np.array([sizes.get(int(number), -1) for number in physical_ids], dtype=np.int64)
 
@@ -174,7 +174,7 @@ class PlanOnlyConnector:
         )
 
     def doctor(self) -> tuple[Finding, ...]:
-        """What is missing, and what stands instead of moves."""
+        """Findings on missing rights, and on the scripts that replace moves."""
         look = self._fresh()
         found = [
             Finding.info(

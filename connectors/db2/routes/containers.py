@@ -94,7 +94,7 @@ def _against(space: TableSpace, server: Instance) -> Iterator[tuple[bool, str, s
 
 
 def _by_hand(space: TableSpace, path: str, server: Instance) -> ByHand | None:
-    """What keeps hotplace from doing it; None where nothing does."""
+    """Why hotplace cannot do it; None if it can."""
     if not space.only_files:
         sql = f"ALTER TABLESPACE {identifier(space.name)} DROP (<FILE or DEVICE> {literal(path)})"
         return ByHand(statements=(sql,), because=f"{space.name} has devices, and the way back would need their kind")

@@ -29,7 +29,7 @@ def refusal(table: TableFacts) -> tuple[str, str] | None:
 
 
 def remarks(table: TableFacts) -> Iterator[str]:
-    """What does not keep it from moving, and has to be looked after."""
+    """Notes on what does not prevent the move but needs attention."""
     if table.triggers:
         names = [name for name, _ in table.triggers]
         yield f"{_count_and_names(names, 'trigger')} on it: recreated with the table, and compared afterwards"

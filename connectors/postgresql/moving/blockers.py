@@ -43,7 +43,7 @@ class _Transaction:
 def find_blockers(
     session: ReadSession, route: Route, settings: PostgresqlSettings, *, tidying: bool = False
 ) -> tuple[Blocker, ...]:
-    """Whom the statements of a route would wait for, as things are now.
+    """Sessions that the statements of a route would wait for, by the present locks.
 
     Args:
         session: to ask over.

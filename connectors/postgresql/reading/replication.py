@@ -45,7 +45,7 @@ class Replication:
 
 
 def read_replication(session: ReadSession) -> Replication:
-    """Who follows this server now.
+    """The standbys and replication slots of this server now.
 
     Raises:
         ConnectorError: a subclass that says what may be done.
@@ -67,10 +67,10 @@ def prolonging(replication: Replication) -> str:
 
 
 def notes_on(replication: Replication, *, exclusive: bool) -> tuple[str, ...]:
-    """What a route says of those who follow.
+    """Notes of a route on standbys and replication slots.
 
     Args:
-        replication: who follows.
+        replication: standbys and slots.
         exclusive: the move takes ACCESS EXCLUSIVE, which standbys replay.
     """
     notes = []
@@ -89,10 +89,10 @@ def notes_on(replication: Replication, *, exclusive: bool) -> tuple[str, ...]:
 
 
 def findings_on(replication: Replication, *, allowed: bool) -> Iterator[Finding]:
-    """What the doctor says of those who follow.
+    """Findings of the doctor on standbys and replication slots.
 
     Args:
-        replication: who follows.
+        replication: standbys and slots.
         allowed: the configuration allows moves whose lock a standby could prolong.
     """
     yield _standbys(replication)

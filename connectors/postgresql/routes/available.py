@@ -63,7 +63,7 @@ def habits(settings: PostgresqlSettings) -> CopyHabits:
 
 
 def tag_of(route: Route) -> str:
-    """What every statement of this move begins with, and of no other."""
+    """The comment that begins every statement of this move, and of no other move."""
     return route.steps[0].sql.partition(" step ")[0] + " "
 
 
@@ -88,7 +88,7 @@ def drop_leftover(schema: str, name: str, tag: str, ordinal: int, others: Iterab
 
 
 def tidy_steps_of(schema: str, index: str, tag: str) -> tuple[Step, ...]:
-    """What removes the index that a rebuild began and the one that it replaced, by every name the server gives them."""
+    """Steps that remove the index that a rebuild began and the one it replaced, by every name the server gives them."""
     by_number = [leftover_names(index, number) for number in NUMBERS]
     return tuple(
         drop_leftover(schema, names[0], tag, ordinal, names[1:])
@@ -97,7 +97,7 @@ def tidy_steps_of(schema: str, index: str, tag: str) -> tuple[Step, ...]:
 
 
 def leftover_names(index: str, number: str = "") -> tuple[str, ...]:
-    """How PostgreSQL names what an interrupted REINDEX CONCURRENTLY of that index leaves (makeObjectName).
+    """Names that PostgreSQL gives to the leftovers of an interrupted REINDEX CONCURRENTLY (makeObjectName).
 
     Args:
         index: its name.

@@ -45,7 +45,7 @@ class StateFile:
             os.close(handle)
 
     def read_change(self) -> dict[str, Any] | None:
-        """What the file holds, None when it is as we last saw or wrote it, or not there.
+        """The content of the file; None if it is unchanged since we last read or wrote it, or missing.
 
         Raises:
             CannotConnect: it is no state file.
@@ -63,7 +63,7 @@ class StateFile:
         return content
 
     def accept(self) -> None:
-        """What ``changed`` returned has been taken over. Without this nothing overwrites the file."""
+        """Note that the content of ``read_change`` was taken over. Without this nothing overwrites the file."""
         self._seen = self._stamp()
 
     def write(self, content: dict[str, Any]) -> None:
@@ -88,7 +88,7 @@ class StateFile:
         return int(os.pread(self._lock_handle, 20, 0) or b"0")
 
     def _stamp(self) -> tuple[int, int, int]:
-        """What tells one version from another; only while we hold the lock."""
+        """Identifies a version of the file; only while we hold the lock."""
         status = self.path.stat()
         return self._serial(), status.st_ino, status.st_mtime_ns
 

@@ -79,6 +79,6 @@ def _sentence(files: FileRoute, own: list[File], *, held: bool) -> str:
 
 
 def _leftovers(route: Route, own: list[File]) -> tuple[Step, ...]:
-    """What brings everything back: the new files emptied and removed."""
+    """Steps that bring everything back: the new files are emptied and removed."""
     names = {file.name for file in own}
     return tuple(s for s in route.tidy_steps if (found := file_step_of(s)) is not None and found.file in names)

@@ -62,7 +62,7 @@ def _try_take(connection: pyodbc.Connection) -> bool:
 
 
 def _find_holder(connection: pyodbc.Connection) -> str:
-    """Who it is, as far as this login may know."""
+    """The holder's name, as far as this login may see it."""
     try:
         holders = fetch(connection, query("lease_holder"), ())
     except pyodbc.Error:

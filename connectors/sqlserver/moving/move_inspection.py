@@ -1,4 +1,4 @@
-"""What the mover sees of its move over a second session: an index that is built, or files that are emptied.
+"""Inspects a running move over a second session: an index that is built, or files that are emptied.
 
 It is used by two threads, the mover's and the one that reads progress; a lock lets one query run at a time.
 """
@@ -25,7 +25,7 @@ from connectors.sqlserver.settings import SqlserverSettings
 
 
 class MoveInspector(Protocol):
-    """What the mover wants to know."""
+    """Inspection of a running move, as the mover needs it."""
 
     cancel_holds: bool  # to hold a step is to cancel it
 
@@ -81,7 +81,7 @@ class BuildInspector:
         return None if operation is None else operation.paused
 
     def bytes_built(self, step: Step) -> int | None:
-        """What a resumable build has allocated."""
+        """Bytes that a resumable build has allocated."""
         operation = self._operation() if step.pausable else None
         return None if operation is None or operation.pages is None else operation.pages * PAGE
 
@@ -141,7 +141,7 @@ class FileInspector:
         return True
 
     def bytes_built(self, _: Step, /) -> int | None:
-        """What is not in the old files any more."""
+        """Bytes that have left the old files."""
         try:
             files = [file for file in self._all() if file.name in self._files.old]
         except ConnectorError:

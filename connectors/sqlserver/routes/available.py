@@ -74,7 +74,7 @@ def routes_of(
 
 
 def tag_of(route: Route) -> str:
-    """What every statement of this move begins with, and of no other."""
+    """The comment that begins every statement of this move, and of no other move."""
     return route.steps[0].sql.partition(" step ")[0] + " "
 
 

@@ -27,7 +27,7 @@ _ORDERED_ONLINE_SINCE = 17
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """What decides which statements it takes."""
+    """Properties that decide which statements it takes."""
 
     major: int
     edition: int  # EngineEdition

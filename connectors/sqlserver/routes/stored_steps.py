@@ -61,7 +61,7 @@ _HOW = re.compile(r"(MAXDOP|SORT_IN_TEMPDB) = \w+")
 
 
 def recognise(step: Step) -> Operation | None:
-    """What the step does; None where nothing that decides about a move follows from it."""
+    """The operation of the step; None for one that no decision rests on."""
     paused = _PAUSE.search(step.pause_sql)
     if paused is not None:
         return Operation("sqlserver.build_index", {"index": unquote(paused[1]), "resumable": True})

@@ -25,7 +25,7 @@ class DriverKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriverOption:
-    """What a connection shall be like; the password is not part of it."""
+    """Properties of a connection, without the password."""
 
     driver: str
     host: str
