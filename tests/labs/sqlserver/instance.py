@@ -26,6 +26,7 @@ class Account:
     database_rights: frozenset[str] = frozenset()
     administrator: bool = False
     denied: frozenset[str] = frozenset()  # system views on which SELECT is denied
+    hidden: frozenset[str] = frozenset()  # tables on which VIEW DEFINITION is denied
 
 
 @dataclass(slots=True)
@@ -175,6 +176,7 @@ class Instance:
         self.builds = 0  # index builds that have begun to copy
         self.scans_under_lock = 0  # whole tables that were counted while nobody else could read them
         self.queued_seconds = 0.0  # that locks were waited for with others queued behind: not at low priority
+        self.rebuild_loses: frozenset[str] = frozenset()  # of builds.LOSSES, with every DROP_EXISTING
         self.lock_timeout_beats_low_priority = True  # which of the two limits a wait at low priority is not documented
         self.stop_at = ""  # a statement that has this text waits until a test says otherwise
         self.stopped = threading.Event()  # one is waiting

@@ -82,6 +82,8 @@ class Index:
     where: str | None = None
     disabled: bool = False
     options: Options = field(default_factory=Options)
+    properties: dict[str, str] = field(default_factory=dict)  # extended ones
+    persisted_sample: float | None = None  # PERSIST_SAMPLE_PERCENT of its statistics
 
     @property
     def pages(self) -> int:
@@ -110,6 +112,7 @@ class Table:
     checks: bool = False
     limits: tuple[tuple[str, str, object], ...] = ()  # of a CHECK: column, comparison, value
     lock_holders: dict[int, str] = field(default_factory=dict)  # session -> mode
+    grants: tuple[tuple[str, str], ...] = ()  # permission, to whom
 
     def index_named(self, name: str) -> Index | None:
         """Names compare without case."""

@@ -26,6 +26,8 @@ MOVER = Account(
 OWNER = Account(
     "owner", "S3cret of the owner", READER.server_rights, frozenset({"ALTER", "CONTROL"})
 )  # db_owner, which DBCC SHRINKFILE needs
+WITHOUT_DEFINITIONS = Account("counter", "S3cret of the counter", frozenset({"VIEW SERVER STATE"}))
+HALF_BLIND = Account("half", "S3cret of one half", READER.server_rights, hidden=frozenset({"secret"}))
 STRANGER = Account("stranger", "S3cret of nobody")
 ROWS_PER_PAGE = 8
 
@@ -33,7 +35,7 @@ ROWS_PER_PAGE = 8
 def make_instance(*, major: int = 16, engine_edition: int = 3) -> tuple[Instance, Database]:
     """A server with the database ``shop``: PRIMARY, ``hdd`` on a seeking disk, ``ssd`` on one that does not."""
     instance = Instance(major=major, engine_edition=engine_edition)
-    for account in (ADMINISTRATOR, READER, MOVER, OWNER, STRANGER):
+    for account in (ADMINISTRATOR, READER, MOVER, OWNER, WITHOUT_DEFINITIONS, HALF_BLIND, STRANGER):
         instance.accounts[account.name] = account
     shop = instance.add_database("shop")
     disk = Volume("D:\\", 1000 * GIB, 600 * GIB, seeks=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 
@@ -52,6 +53,33 @@ def create_index(work: Work, asked: CreateIndex) -> None:
     if old is not None and old is not source:
         _free(work.database, old)
     table.indexes = dict(sorted({**_without(table, old), new.index_id: new}.items()))
+    if asked.build.drop_existing:
+        _lose(work, table, new)
+
+
+def _lose(work: Work, table: Table, new: Index) -> None:
+    """What a test has this server lose with a rebuild."""
+    for what in work.instance.rebuild_loses:
+        LOSSES[what](table, new)
+
+
+def _lose_another_index(table: Table, new: Index) -> None:
+    del table.indexes[max(table.indexes.keys() - {new.index_id})]
+
+
+def _lose_compression(_: Table, new: Index) -> None:
+    for partition in new.partitions:
+        partition.compression = "NONE"
+
+
+LOSSES: dict[str, Callable[[Table, Index], None]] = {
+    "index": _lose_another_index,
+    "unique": lambda _, new: setattr(new, "unique", False),
+    "compression": _lose_compression,
+    "extended property": lambda _, new: new.properties.clear(),
+    "sample": lambda _, new: setattr(new, "persisted_sample", None),
+    "permission": lambda table, _: setattr(table, "grants", ()),
+}
 
 
 def drop_index(work: Work, asked: DropIndex) -> None:
@@ -230,6 +258,8 @@ def _new_index(work: Work, asked: CreateIndex, table: Table, old: Index | None, 
         constraint=replaced.constraint if replaced else None,
         where=asked.where,
         options=asked.build.kept,
+        properties=dict(replaced.properties) if replaced else {},
+        persisted_sample=replaced.persisted_sample if replaced else None,
     )
     _plan_partitions(work.database, replaced or table.base, new, target)
     for partition in new.partitions:

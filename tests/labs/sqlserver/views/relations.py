@@ -52,7 +52,8 @@ class Viewer:
     def tables(self) -> Iterator[Table]:
         """Those whose metadata the login may see."""
         if sees_definitions(self.account):
-            yield from self.database.tables.values()
+            hidden = self.account.hidden
+            yield from (table for table in self.database.tables.values() if table.name not in hidden)
 
     def indexes(self) -> Iterator[tuple[Table, Index]]:
         """Of those tables, heaps included."""
@@ -257,8 +258,12 @@ def partition_stats(viewer: Viewer) -> Iterator[Row]:
 
 
 def operational_stats(viewer: Viewer) -> Iterator[Row]:
-    """sys.dm_db_index_operational_stats: partitions whose counters are not all zero are those that are cached."""
-    for table, index, partition in viewer.partitions():
+    """sys.dm_db_index_operational_stats: partitions whose counters are not all zero are those that are cached.
+
+    Of every table: who may see the state of the database need not be allowed to see definitions.
+    """
+    every = ((t, i, p) for t in viewer.database.tables.values() for i in t.indexes.values() for p in i.partitions)
+    for table, index, partition in every:
         if partition.counters:
             yield {
                 "database_id": viewer.database.database_id,
@@ -280,7 +285,46 @@ def stats(viewer: Viewer) -> Iterator[Row]:
                 "stats_id": index.index_id,
                 "no_recompute": index.options.no_recompute,
                 "is_incremental": index.options.incremental,
+                "has_persisted_sample": index.persisted_sample is not None,
             }
+
+
+def stats_properties(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_db_stats_properties: of statistics of indexes."""
+    for table, index in viewer.indexes():
+        if index.type != HEAP:
+            rows = sum(partition.rows for partition in index.partitions)
+            key = {"object_id": table.object_id, "stats_id": index.index_id}
+            yield {**key, "last_updated": CREATED, "rows": rows, "persisted_sample_percent": index.persisted_sample}
+
+
+def extended_properties(viewer: Viewer) -> Iterator[Row]:
+    """sys.extended_properties: those of indexes (class 7)."""
+    for table, index in viewer.indexes():
+        for name, value in index.properties.items():
+            key = {"class": 7, "class_desc": "INDEX", "major_id": table.object_id, "minor_id": index.index_id}
+            yield {**key, "name": name, "value": value}
+
+
+def database_principals(viewer: Viewer) -> Iterator[Row]:
+    """sys.database_principals: those to whom something is granted."""
+    for name, number in _principals(viewer).items():
+        yield {"name": name, "principal_id": number, "type": "R", "type_desc": "DATABASE_ROLE"}
+
+
+def database_permissions(viewer: Viewer) -> Iterator[Row]:
+    """sys.database_permissions: of tables (class 1)."""
+    principals = _principals(viewer)
+    for table in viewer.tables():
+        for permission, name in table.grants:
+            key = {"class": 1, "class_desc": "OBJECT_OR_COLUMN", "major_id": table.object_id, "minor_id": 0}
+            given = {"permission_name": permission, "state": "G", "state_desc": "GRANT"}
+            yield {**key, **given, "grantee_principal_id": principals[name], "grantor_principal_id": 1}
+
+
+def _principals(viewer: Viewer) -> dict[str, int]:
+    named = {name for table in viewer.database.tables.values() for _, name in table.grants}
+    return {name: number for number, name in enumerate(sorted(named), start=5)}
 
 
 def filegroups(viewer: Viewer) -> Iterator[Row]:
@@ -347,6 +391,10 @@ STORAGE: dict[str, Callable[[Viewer], Iterator[Row]]] = {
     "sys.dm_db_partition_stats": partition_stats,
     "sys.dm_db_index_operational_stats": operational_stats,
     "sys.stats": stats,
+    "sys.dm_db_stats_properties": stats_properties,
+    "sys.extended_properties": extended_properties,
+    "sys.database_principals": database_principals,
+    "sys.database_permissions": database_permissions,
     "sys.filegroups": filegroups,
     "sys.partition_schemes": partition_schemes,
     "sys.data_spaces": data_spaces,
