@@ -63,13 +63,13 @@ def learn(sent: Iterable[SentRow]) -> CopyTimes:
     Args:
         sent: statements in the order they were sent.
     """
-    return CopyTimes(copy_factors(taught_by(sent)))
+    return CopyTimes(copy_factors(copy_time_evidence(sent)))
 
 
-def taught_by(sent: Iterable[SentRow]) -> list[Taught]:
+def copy_time_evidence(sent: Iterable[SentRow]) -> list[Taught]:
     """The newest moves that arrived at once and whose time was predicted by what they read and write, oldest first."""
     taught = []
-    for rows in _smooth(sent):
+    for rows in _uninterrupted_copies(sent):
         predicted, seconds = predicted_seconds(rows[0].move), sum(_seconds(row) for row in rows)
         if predicted is not None and predicted > 0 and seconds > 0:
             taught.append(Taught(kind_of(rows[0].move), predicted, seconds))
@@ -83,7 +83,7 @@ def copies_of(sent: Iterable[SentRow]) -> list[Copy]:
             started_at=rows[0].intended_at,
             ended_at=_end_of_move(rows),
         )
-        for rows in _smooth(sent)
+        for rows in _uninterrupted_copies(sent)
     ][-REMEMBERED:]
 
 
@@ -117,18 +117,18 @@ def with_bytes_written(tiers: Iterable[Tier], sent: Sequence[SentRow], now: date
     """The tiers, each that has an endurance budget with what the copies of the last 24 hours have used of it."""
     day, times = Opening(now - DAY, now), learn(sent)
 
-    def copied(tier: Tier) -> int:
+    def copied_bytes(tier: Tier) -> int:
         return used_within((row for row in sent if row.move.to_tier == tier.name), day, times).bytes
 
     return tuple(
         tier
         if tier.limits.written_bytes_per_day is None
-        else replace(tier, limits=replace(tier.limits, copied_bytes=float(copied(tier))))
+        else replace(tier, limits=replace(tier.limits, copied_bytes=float(copied_bytes(tier))))
         for tier in tiers
     )
 
 
-def turned_over(
+def turnover_ratio_of(
     tiers: Sequence[Tier], spaces: Iterable[Space], sent: Iterable[SentRow], now: datetime, per_week: float
 ) -> float:
     """Share of the fastest tier's bytes that gave way and has not drained since, or was saved: ``turnover.undrained``.
@@ -149,7 +149,7 @@ def turned_over(
     return bucket_level(gone, per_week) if capacity > 0 else 0.0
 
 
-def came_up(tiers: Sequence[Tier], sent: Iterable[SentRow]) -> dict[str, datetime]:
+def last_promotions(tiers: Sequence[Tier], sent: Iterable[SentRow]) -> dict[str, datetime]:
     """Unit key -> when it last came to the fastest tier from another one; a move within that tier is none.
 
     Args:
@@ -168,7 +168,7 @@ def _copies_by_move(sent: Iterable[SentRow]) -> Iterable[list[SentRow]]:
     return _by_move(row for row in sent if row.move_state in CARRIED_OUT and row.move.size_bytes > 0).values()
 
 
-def _smooth(sent: Iterable[SentRow]) -> Iterable[list[SentRow]]:
+def _uninterrupted_copies(sent: Iterable[SentRow]) -> Iterable[list[SentRow]]:
     """Those of them that were neither held nor tried again, and whose every statement was seen to end."""
     return (rows for rows in _copies_by_move(sent) if all(row.state is StepState.DONE for row in rows))
 

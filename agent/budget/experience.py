@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from agent.budget.copy_history import copies_of, taught_by
+from agent.budget.copy_history import copies_of, copy_time_evidence
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger, SentRow
 from agent.ledger.state_names import DISTURBED_INTERVALS
@@ -30,7 +30,7 @@ def with_experience(
         work: what it does now.
     """
     disturbed = disturbed_of(ledger, database.name)
-    return learnt(database.policy_settings(), copies_of(sent), disturbed, work, taught_by(sent))
+    return learnt(database.policy_settings(), copies_of(sent), disturbed, work, copy_time_evidence(sent))
 
 
 def disturbed_of(ledger: Ledger, database: str) -> list[Disturbed]:

@@ -42,7 +42,7 @@ def look(session: Session, watch: Watch, observe: float | None) -> None:
             watch.sample()
 
 
-def nothing_watched(session: Session) -> str:
+def sentence_without_demand(session: Session) -> str:
     """What to do where no demand is known yet."""
     if not session.daemon().alive:
         return "next: nothing was watched yet; look for a minute with hotplace plan --observe 60, or start hotplace run"

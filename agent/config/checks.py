@@ -31,10 +31,10 @@ def cross_checks(values: dict[Any, Any]) -> Iterator[Mistake]:
     if isinstance(metrics, dict):
         yield from _secrets(metrics.get("basic_auth"), ("metrics", "basic_auth"))
     databases = list(_items(values, "databases", ()))
-    yield from _twice(databases, "name", "another database has the name {!r} too")
+    yield from _duplicates(databases, "name", "another database has the name {!r} too")
     for location, database in databases:
         tiers = list(_items(database, "tiers", location))
-        yield from _twice(tiers, "name", "another tier of this database has the name {!r} too")
+        yield from _duplicates(tiers, "name", "another tier of this database has the name {!r} too")
         yield from _spaces_in_two_tiers(tiers)
         yield from _order_of_tiers(tiers)
         for key in ("connection", "move_connection"):
@@ -49,7 +49,7 @@ def _items(holder: dict[Any, Any], key: str, above: Location) -> Iterator[tuple[
             yield (*above, key, position), item
 
 
-def _twice(items: Iterable[tuple[Location, dict[Any, Any]]], key: str, sentence: str) -> Iterator[Mistake]:
+def _duplicates(items: Iterable[tuple[Location, dict[Any, Any]]], key: str, sentence: str) -> Iterator[Mistake]:
     seen: set[str] = set()
     for location, item in items:
         value = item.get(key)

@@ -51,7 +51,7 @@ def _only_lacks(error: ValidationError) -> bool:
     return all(item["type"] == "missing" or not item["loc"] for item in error.errors(include_url=False))
 
 
-def _beside_the_file(path: Path | None, info: ValidationInfo) -> Path | None:
+def _resolve_against_config_file(path: Path | None, info: ValidationInfo) -> Path | None:
     """A relative path is meant from the folder of the configuration, wherever hotplace is started."""
     folder = (info.context or {}).get("folder")
     if path is None:
@@ -65,7 +65,7 @@ class LedgerConfig(Part):
     path: Path = Path("/var/lib/hotplace/ledger.db")
     history_seconds: Seconds = Field(default=14 * 86400.0, alias="history", gt=0)  # how long heat history is kept
 
-    _absolute = field_validator("path", mode="after")(_beside_the_file)
+    _absolute = field_validator("path", mode="after")(_resolve_against_config_file)
 
 
 class TlsConfig(Part):
@@ -75,7 +75,7 @@ class TlsConfig(Part):
     key: Path | None = None  # PEM; None: in the same file
     client_ca: Path | None = None  # PEM; clients must show a certificate of it
 
-    _absolute = field_validator("certificate", "key", "client_ca", mode="after")(_beside_the_file)
+    _absolute = field_validator("certificate", "key", "client_ca", mode="after")(_resolve_against_config_file)
 
 
 class BasicAuthConfig(Part):

@@ -23,7 +23,7 @@ from agent.execution.reconciler import Reconciler, in_words
 from agent.execution.runner import MoveRunner, Services
 from agent.execution.transition_rules import drop_unbegun
 from agent.ledger import Ledger, MoveRow
-from agent.ledger.grouping import dropped, group_of
+from agent.ledger.grouping import first_dropped, group_of
 from agent.model.states import ACTIONABLE, IN_PLACE, TO_BEGIN, UNFINISHED, MoveState
 from connectors.base import Clock, Connector
 from policies.model.plan import MoveReason
@@ -85,7 +85,7 @@ class Executor:
             self._gate.note_waiting({})
             return bool(unfinished) and self._clock.monotonic() >= self._look_at
         group = self._group(rows[0])
-        return dropped(group) is not None or self._gate.decision(_to_begin(group)).answer is not Admission.WAIT
+        return first_dropped(group) is not None or self._gate.decision(_to_begin(group)).answer is not Admission.WAIT
 
     def run_approved(self) -> tuple[MoveRow, ...]:
         """Carry out every approved move of this database in order; returns the rows as they ended.
@@ -138,7 +138,7 @@ class Executor:
             if self._ledger.moves.row(row.id).state is not MoveState.APPROVED:
                 continue  # cancelled meanwhile, or skipped with its group
             group = self._group(row)
-            without = dropped(group)
+            without = first_dropped(group)
             if without is not None:
                 done += self._skip(group, f"move {without.move.ordinal} ({without.move.key}) is {without.state}")
                 continue
@@ -202,7 +202,7 @@ class Executor:
     # -- small parts ---------------------------------------------------------------------------------------------
 
     def _may_go_on(self, row: MoveRow) -> bool:
-        return self._gate.lets_go_on(row, again=self._clock.monotonic() >= self._look_at)
+        return self._gate.may_go_on(row, again=self._clock.monotonic() >= self._look_at)
 
     def _look_again(self, unfinished: list[MoveRow]) -> None:
         """When unfinished moves are worth asking the engine about again."""

@@ -91,7 +91,7 @@ class Gate:
         """What the running statement is to do."""
         return self.orders(self._requests.of(row.id)).continuation
 
-    def lets_go_on(self, row: MoveRow, *, again: bool) -> bool:
+    def may_go_on(self, row: MoveRow, *, again: bool) -> bool:
         """Whether a held move is to go on, or to be given up, now.
 
         Args:

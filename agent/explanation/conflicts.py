@@ -85,7 +85,7 @@ def find_conflicts(
     return tuple(
         Conflict(numbers=(one.number, other.number), why=why)
         for one, other in combinations(rests, 2)
-        if (why := _same_units(one, other) or _drained(one, other) or _drained(other, one) or _room(one, other, rooms))
+        if (why := _conflict(one, other, rooms))
     )
 
 
@@ -110,7 +110,13 @@ def _same_units(one: _Rest, other: _Rest) -> str:
     return f"both move {names}{more}"
 
 
-def _drained(one: _Rest, other: _Rest) -> str:
+def _conflict(one: _Rest, other: _Rest, rooms: Mapping[str, int]) -> str:
+    """Why both cannot be carried out; "" where they can."""
+    drains = _drain_conflict(one, other) or _drain_conflict(other, one)
+    return _same_units(one, other) or drains or _room(one, other, rooms)
+
+
+def _drain_conflict(one: _Rest, other: _Rest) -> str:
     """Where one empties the space to which the other brings something."""
     size = sum(move.size_bytes for move in other.moves if move.to_space == one.drains)
     return f"{one.number} empties {one.drains}, to which {other.number} brings {format_bytes(size)}" if size else ""

@@ -26,8 +26,8 @@ class Condition:
     waited_seconds: float  # what its wait has cost since it is watched, at the rate seen
     waited_seconds_needed: float  # policy.regret times what moving it costs; 0: watched for long enough to be trusted
     saves_per_hour: float  # seconds, mean
-    surely_saves_per_hour: float  # the lower end by policy.certainty
-    surely_saves_per_hour_needed: float  # so that it is worth a move, and pays back in time
+    saves_at_least_per_hour: float  # the lower end by policy.certainty
+    saves_at_least_per_hour_needed: float  # so that it is worth a move, and pays back in time
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -45,10 +45,10 @@ class Condition:
                 f"waits that cost as much as the move: {format_seconds(self.waited_seconds)} of "
                 f"{format_seconds(self.waited_seconds_needed)} so far (policy.regret)"
             )
-        if self.surely_saves_per_hour < self.surely_saves_per_hour_needed:
+        if self.saves_at_least_per_hour < self.saves_at_least_per_hour_needed:
             yield (
-                f"a gain that is sure enough: at least {format_seconds(self.surely_saves_per_hour)} per hour as it is "
-                f"known now, {format_seconds(self.surely_saves_per_hour_needed)} needed (policy.certainty)"
+                f"a gain that is sure enough: at least {format_seconds(self.saves_at_least_per_hour)} per hour as "
+                f"it is known now, {format_seconds(self.saves_at_least_per_hour_needed)} needed (policy.certainty)"
             )
 
 
@@ -95,8 +95,8 @@ def _condition(looks: Planning, move: PlannedMove, settings: PolicySettings) -> 
         waited_seconds=figures.saves_per_hour * remembered / HOUR,
         waited_seconds_needed=_price(figures, settings),
         saves_per_hour=figures.saves_per_hour,
-        surely_saves_per_hour=figures.surely_saves_per_hour,
-        surely_saves_per_hour_needed=max(
+        saves_at_least_per_hour=figures.surely_saves_per_hour,
+        saves_at_least_per_hour_needed=max(
             settings.minimum_wait_saved_per_hour, figures.cost_seconds * HOUR / settings.payback_limit_seconds
         ),
     )

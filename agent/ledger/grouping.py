@@ -31,7 +31,7 @@ def groups_of(rows: Collection[MoveRow]) -> list[list[MoveRow]]:
     return [[by_ordinal[move.ordinal] for move in group] for group in grouped(row.move for row in rows)]
 
 
-def dropped(group: Iterable[MoveRow]) -> MoveRow | None:
+def first_dropped(group: Iterable[MoveRow]) -> MoveRow | None:
     """The first move of a group that ended without being carried out, or that was taken back; None: there is none."""
     return next((row for row in group if row.state not in OUTSTANDING | IN_PLACE), None)
 
@@ -40,4 +40,4 @@ def left_worse(group: Sequence[MoveRow]) -> bool:
     """Whether a group has ended halfway, and what of it was carried out loses more than it saves."""
     arrived = [row for row in group if row.state in IN_PLACE]
     ended = not any(row.state in OUTSTANDING for row in group)
-    return ended and dropped(group) is not None and sum(row.move.wait_saved_per_hour for row in arrived) < 0
+    return ended and first_dropped(group) is not None and sum(row.move.wait_saved_per_hour for row in arrived) < 0

@@ -45,11 +45,11 @@ def repeat_in_background(
     # be repeated.
     if isinstance(clock, SteppedClock):
         return clock.repeat_in_background(every_seconds, action)
-    return _in_a_thread(every_seconds, action)
+    return _repeat_in_thread(every_seconds, action)
 
 
 @contextmanager
-def _in_a_thread(every_seconds: float, action: Callable[[], None]) -> Iterator[None]:
+def _repeat_in_thread(every_seconds: float, action: Callable[[], None]) -> Iterator[None]:
     done = threading.Event()
 
     def repeat() -> None:

@@ -12,7 +12,7 @@ from connectors.containers import find_container
 from connectors.model import Catalog
 
 
-def asked_for(ledger: Ledger, database: str) -> frozenset[str]:
+def requested_purposes(ledger: Ledger, database: str) -> frozenset[str]:
     """Purposes of the undecided proposals that were requested by a command."""
     return frozenset(row.proposal.purpose for row in _waiting(ledger, database) if row.proposal.asked_by)
 
@@ -27,12 +27,12 @@ def end_obsolete_proposals(ledger: Ledger, database: str, fingerprint: str, cata
         catalog: as last read.
     """
     for row in _waiting(ledger, database):
-        why = lost_basis(row.proposal, fingerprint, catalog)
+        why = why_obsolete(row.proposal, fingerprint, catalog)
         if why is not None:
             ledger.proposals.end(row.id, f"nothing of it is left to do: {why}")
 
 
-def lost_basis(proposal: Proposal, fingerprint: str, catalog: Catalog) -> str | None:
+def why_obsolete(proposal: Proposal, fingerprint: str, catalog: Catalog) -> str | None:
     """Why none of the proposal's moves could begin, one sentence without a full stop; None where one could.
 
     One is enough: prechecks skip the others, and look closer. An older catalog than the proposal says nothing about it.

@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 
 from agent.budget.allowance import budget_of, expiry_of, limits_of
-from agent.budget.copy_history import since_for, turned_over, with_bytes_written
+from agent.budget.copy_history import since_for, turnover_ratio_of, with_bytes_written
 from agent.budget.experience import with_experience
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger
@@ -109,7 +109,7 @@ def make_planning(
     situation = replace(
         situation,
         tiers=with_bytes_written(situation.tiers, sent, now),
-        turned_over_ratio=turned_over(situation.tiers, situation.spaces, sent, now, settings.turnover_per_week),
+        turned_over_ratio=turnover_ratio_of(situation.tiers, situation.spaces, sent, now, settings.turnover_per_week),
     )
     situation = replace(situation, copy_seconds=usual_seconds(situation, settings, habits))
     wanted, plain = mode or Hsm(), mode is None and time_limit_seconds == math.inf
@@ -130,7 +130,7 @@ def make_planning(
             situation = roomier
             continue
         costs = _costs(situation, plan, routes, settings)
-        dear = _dear(situation, plan, costs, settings) if reweighed < REWEIGHED else {}
+        dear = _costs_to_weigh(situation, plan, costs, settings) if reweighed < REWEIGHED else {}
         if dear:
             situation = replace(situation, route_costs={**situation.route_costs, **dear})
             reweighed += 1
@@ -164,7 +164,7 @@ def _timed(move: PlannedMove, cost: RouteCost) -> PlannedMove:
     return move if cost.copy_seconds is None else replace(move, copy_seconds=cost.copy_seconds)
 
 
-def _dear(
+def _costs_to_weigh(
     situation: Situation, plan: Plan, costs: Sequence[RouteCost], settings: PolicySettings
 ) -> dict[str, RouteCost]:
     """Costs that count and that the plan did not know, by leading unit; a whole is weighed by its copying alone."""

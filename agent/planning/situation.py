@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from agent.budget.copy_history import came_up
+from agent.budget.copy_history import last_promotions
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger
 from agent.model.states import MoveState
@@ -48,7 +48,7 @@ def situation_of(
     units, tier_of_space = picture.catalog.units, picture.storage.tier_of_space
     heat, cooling = picture.heat, np.zeros(len(units))
     guest_seconds = settings.long_half_life_seconds * GUEST_HALF_LIVES
-    guests = came_up(
+    guests = last_promotions(
         picture.storage.tiers, ledger.moves.sent_statements(database.name, now - timedelta(seconds=guest_seconds))
     )
     if guests:

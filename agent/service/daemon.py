@@ -83,7 +83,7 @@ class Daemon:
                     if asked is _Asked.RELOAD:
                         self._reload()
                     else:
-                        self._mind_the_clock()
+                        self._reschedule_after_clock_change()
             finally:
                 self._shut_down()
 
@@ -245,7 +245,7 @@ class Daemon:
             (self._jobs.act, ACT_EVERY_SECONDS, soon + later(ACT_EVERY_SECONDS)),
         )
 
-    def _mind_the_clock(self) -> None:
+    def _reschedule_after_clock_change(self) -> None:
         """Bring jobs forward that a wall clock set back has left in the far future: the scheduler goes by that one."""
         if self._scheduler is None:
             return
@@ -297,7 +297,7 @@ class Daemon:
         self._watches = self._make_watches(config)
         for name, watch in self._watches.items():
             if name in before:
-                watch.go_on_from(before[name])
+                watch.continue_from(before[name])
             try:
                 self._claim(watch)
             except LeaseHeld as error:  # the other databases go on; acting says so again when there is something to do

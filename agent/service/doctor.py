@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent.config import Config, ConfigError, DatabaseConfig, Storage
-from agent.service.packages import package_folders, strangers
+from agent.service.packages import foreign_packages, package_folders
 from connectors.base import AuthenticationFailed, Clock, DriverMissing, HotplaceError, PrivilegeMissing
 from connectors.findings import Finding
 from connectors.formatting import format_bytes, format_ratio
@@ -53,7 +53,7 @@ def examine(config: Config, database: DatabaseConfig, clock: Clock) -> list[Find
 def packages_finding() -> Finding:
     """Whether agent, connectors and policies come from one place; their names are generic."""
     home = Path(__file__).resolve().parents[2]
-    foreign = strangers(package_folders(), home)
+    foreign = foreign_packages(package_folders(), home)
     if not foreign:
         return Finding.ok("packages", f"all packages are loaded from {home}")
     listed = ", ".join(f"{name} from {place}" for name, place in foreign.items())

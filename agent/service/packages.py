@@ -17,7 +17,7 @@ def package_folders() -> dict[str, Path | None]:
     return {name: _folder(name) for name in OURS}
 
 
-def strangers(folders: Mapping[str, Path | None], home: Path) -> dict[str, str]:
+def foreign_packages(folders: Mapping[str, Path | None], home: Path) -> dict[str, str]:
     """Packages that do not lie in ``home``, each with the place it comes from instead."""
     return {name: str(folder) if folder else "nowhere" for name, folder in folders.items() if folder != home / name}
 

@@ -30,7 +30,7 @@ from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal
 from agent.model.states import ACTIONABLE, NOT_CARRIED_OUT, OPEN_PROPOSALS, UNFINISHED, MoveState, ProposalState
 from agent.planning.containers import TakingOut, take_out
-from agent.planning.obsolete_proposals import asked_for, end_obsolete_proposals
+from agent.planning.obsolete_proposals import end_obsolete_proposals, requested_purposes
 from agent.planning.planner import Planning, make_planning, proposal_of
 from agent.planning.undo import settle_undos
 from agent.sampling.sampler import Cycle, Sampler, SamplerMemory, always
@@ -153,7 +153,7 @@ class Watch:
                 return planning
             ordered = Ordered(planning)
             if self._keeps():
-                self._leave_behind(planning, ordered)
+                self._store_for_commands(planning, ordered)
             self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ordered, self._top_units)
             self.count_proposals()
             return planning
@@ -177,7 +177,7 @@ class Watch:
             proposal = self.proposal(looks)
             return None if proposal is None else prospect_of(looks, proposal, planning.settings)
 
-    def _leave_behind(self, planning: Planning, ordered: Ordered) -> None:
+    def _store_for_commands(self, planning: Planning, ordered: Ordered) -> None:
         """Store the ranking, the state of the pins, the plan's situation and the advice for later commands."""
         name, state = self.database.name, self._ledger.state
         state.save_arrays(name, RANKING, planning.made_at, ordered.arrays())
@@ -230,7 +230,7 @@ class Watch:
 
     def _may_not_repeat(self, proposal: Proposal) -> bool:
         """Whether a person has asked the same question, or has lately rejected the same answer."""
-        if proposal.purpose in asked_for(self._ledger, self.database.name):
+        if proposal.purpose in requested_purposes(self._ledger, self.database.name):
             return True
         rest = timedelta(seconds=self.database.policy_settings().cool_down_seconds)
         return self._ledger.proposals.was_rejected(proposal, self._clock.now() - rest)
@@ -251,7 +251,7 @@ class Watch:
         due = self._ledger.moves.rows(database=self.database.name, states=ACTIONABLE)
         self.hold_lease()
         for proposal_id in {row.proposal_id for row in due}:
-            self._settling.remember_before(proposal_id)
+            self._settling.store_work_before(proposal_id)
         try:
             done = self.executor.run_approved()
         finally:
@@ -306,7 +306,7 @@ class Watch:
             if sampler is not None:
                 sampler.save()
 
-    def go_on_from(self, other: Watch) -> None:
+    def continue_from(self, other: Watch) -> None:
         """Continue from what another watch of the same database had learned; no effect if it watched another one."""
         mine, its = self.database, other.database
         if (mine.engine, mine.connection) == (its.engine, its.connection):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from agent.config import DatabaseConfig, Level
 from agent.ledger import Ledger, MoveRow
-from agent.ledger.grouping import dropped, groups_of, left_worse
+from agent.ledger.grouping import first_dropped, groups_of, left_worse
 from agent.ledger.state_names import LEFT_WORSE
 from agent.logs import EventLog
 from agent.model.states import IN_PLACE, UNJUDGED, MoveState
@@ -42,7 +42,7 @@ class Halfway:
     @property
     def sentence(self) -> str:
         """What stands worse, and why."""
-        missing = dropped(self.rows)
+        missing = first_dropped(self.rows)
         assert missing is not None, "a group that ended halfway lacks one of its moves"
         lost = -sum(row.move.wait_saved_per_hour for row in self.arrived)
         made = ", ".join(f"{row.move.key} to {row.move.to_space}" for row in self.arrived)
@@ -87,7 +87,7 @@ class GroupWatch:
         return len(now)
 
     def _report(self, group: Halfway, connector: Connector) -> str:
-        sentence = f"{group.sentence} {self._way_back(group, connector)}"
+        sentence = f"{group.sentence} {self._propose_way_back(group, connector)}"
         subject = f"proposal {group.proposal_id}"
         self._ledger.audit.record(
             "group.left_worse", subject, sentence=sentence, moves=[row.id for row in group.arrived]
@@ -95,7 +95,7 @@ class GroupWatch:
         log.warning("group left worse", database=self._database.name, sentence=sentence)
         return sentence
 
-    def _way_back(self, group: Halfway, connector: Connector) -> str:
+    def _propose_way_back(self, group: Halfway, connector: Connector) -> str:
         """Propose it, and say where it stands."""
         numbers = " ".join(str(row.id) for row in group.arrived)
         if any(row.state is MoveState.UNDO_PROPOSED for row in group.arrived):

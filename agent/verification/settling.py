@@ -50,7 +50,7 @@ class Settling:
         self._level = level
         self._asked_by = asked_by
 
-    def remember_before(self, proposal_id: int) -> None:
+    def store_work_before(self, proposal_id: int) -> None:
         """Keep how much sessions waited before the first move, once per proposal: the agent may restart in between."""
         if self._ledger.state.load_document(self._database.name, work_before_proposal(proposal_id)) is None:
             seen = self._ledger.work.since(self._database.name, self._compared_since())
@@ -93,7 +93,7 @@ class Settling:
             return None
         after = self._ledger.work.since(self._database.name, settled_at)
         seen = sum(interval.seconds for interval in after)
-        if seen < _enough(self._database.settle_seconds):
+        if seen < _minimum_sampled_seconds(self._database.settle_seconds):
             return None
         proposal = self._ledger.proposals.row(proposal_id).proposal
         measured = self._ledger.moves.outcomes_of([row.id for row in rows])
@@ -136,6 +136,6 @@ class Settling:
             self._ledger.audit.record("undo.impossible", f"proposal {rows[0].proposal_id}", why=str(error))
 
 
-def _enough(settle_seconds: float) -> float:
+def _minimum_sampled_seconds(settle_seconds: float) -> float:
     """How long must have been sampled, in seconds: long enough to measure, unless settling is shorter still."""
     return min(settle_seconds, max(settle_seconds * SEEN_OVER_SETTLE, MINIMUM_WINDOW_SECONDS))

@@ -139,7 +139,7 @@ class _World:
         )
 
     def _turned_over(self, at: datetime) -> float:
-        """As ``copying.turned_over``, by the moves of the simulation."""
+        """As ``copy_history.turnover_ratio_of``, by the moves of the simulation."""
         spaces = zip(self.situation.spaces, self.situation.tier_of_space, strict=True)
         capacity = sum(capacity_bytes(space) for space, tier in spaces if tier == 0)
         gone = (((at - when).total_seconds(), size / capacity) for when, size in self.gave_way)

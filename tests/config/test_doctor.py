@@ -10,7 +10,7 @@ from typing import Any
 from agent.config import load
 from agent.model.clock import SystemClock
 from agent.service.doctor import examine, ledger_finding, packages_finding
-from agent.service.packages import OURS, package_folders, strangers
+from agent.service.packages import OURS, foreign_packages, package_folders
 from connectors.findings import Finding, Severity
 from tests.config.yaml_texts import values, written
 
@@ -122,8 +122,8 @@ def test_a_stranger_before_our_package_is_named(tmp_path: Path) -> None:
     code = (
         "import sys; sys.path[:0] = [sys.argv[1], sys.argv[2]]\n"
         "from pathlib import Path\n"
-        "from agent.service.packages import package_folders, strangers\n"
-        "print(strangers(package_folders(), Path(sys.argv[2])))"
+        "from agent.service.packages import package_folders, foreign_packages\n"
+        "print(foreign_packages(package_folders(), Path(sys.argv[2])))"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code, tmp_path, REPOSITORY], capture_output=True, text=True, check=True, cwd=tmp_path
@@ -135,4 +135,4 @@ def test_a_package_that_is_missing_is_a_stranger_too() -> None:
     """Half an installation is named as such."""
     home = Path("/opt/hotplace")
     folders = {name: home / name for name in OURS} | {"connectors": None}
-    assert strangers(folders, home) == {"connectors": "nowhere"}
+    assert foreign_packages(folders, home) == {"connectors": "nowhere"}

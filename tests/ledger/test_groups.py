@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from agent.ledger import Ledger, RequestKind, WrongState
-from agent.ledger.grouping import dropped, groups_of, left_worse
+from agent.ledger.grouping import first_dropped, groups_of, left_worse
 from agent.model.proposals import ProposedMove, grouped, proposal_from_text, proposal_text
 from agent.model.states import MoveState, ProposalState
 from tests.unit.samples import a_move, a_proposal
@@ -133,8 +133,8 @@ def test_a_group_that_ended_halfway_is_worse_off(ledger: Ledger) -> None:
 
     def group() -> tuple[bool, bool]:
         one, other = groups_of(ledger.moves.rows(proposal_id=number))
-        assert dropped(other) is None
-        return dropped(one) is not None, left_worse(one)
+        assert first_dropped(other) is None
+        return first_dropped(one) is not None, left_worse(one)
 
     assert group() == (False, False)
     for move in (first, second):

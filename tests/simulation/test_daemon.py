@@ -113,10 +113,10 @@ def test_a_clock_set_back_stops_nothing(site: Site) -> None:
         scheduler.start(paused=True)
         try:
             before = [job.next_run_time for job in scheduler.get_jobs() if job.args]
-            daemon._mind_the_clock()
+            daemon._reschedule_after_clock_change()
             assert [job.next_run_time for job in scheduler.get_jobs() if job.args] == before
             site.clock.jump(-timedelta(days=1).total_seconds())
-            daemon._mind_the_clock()
+            daemon._reschedule_after_clock_change()
             assert {job.next_run_time for job in scheduler.get_jobs() if job.args} == {site.clock.now()}
         finally:
             scheduler.shutdown()

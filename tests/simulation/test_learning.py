@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from agent.budget.copy_history import since_for, taught_by
+from agent.budget.copy_history import copy_time_evidence, since_for
 from agent.budget.experience import disturbed_of, with_experience
 from agent.explanation.decisions import drop_old_decisions, replay_decision
 from agent.explanation.explanation_archive import load_archived_explanation
@@ -123,7 +123,7 @@ def test_moves_teach_what_moving_costs(tmp_path: Path) -> None:
             site.clock.sleep(MINUTE)
             watch.sample()
         sent = ledger.moves.sent_statements("sim", since_for(site.clock.now()))
-        taught = taught_by(sent)
+        taught = copy_time_evidence(sent)
         assert taught
         ratios = [1.0, *(each.seconds / each.predicted_seconds for each in taught)]
         settings = with_experience(watch.database, ledger, sent, DatabaseDemand())

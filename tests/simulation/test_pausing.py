@@ -262,8 +262,8 @@ def test_a_request_for_a_move_that_has_ended_is_answered(
     with site.agent() as (watch, ledger):
         (found,) = watch.executor.reconcile()
         assert (found.id, found.state) == (row.id, state)
-        assert ledger.asks.of_move(row.id)[-1].answer == answer
-        assert row.id not in ledger.asks.in_force("sim")
+        assert ledger.requests.of_move(row.id)[-1].answer == answer
+        assert row.id not in ledger.requests.in_force("sim")
 
 
 def test_cancelled_while_the_agent_dies(site: Site) -> None:

@@ -109,7 +109,7 @@ def test_a_reload_loses_no_interval(site: Site) -> None:
         site.observe(first, 3)
         first.close()
         second = Watch(first.database, ledger, site.clock, level=first.level, dry_run=False)
-        second.go_on_from(first)
+        second.continue_from(first)
         with scheduled(site, second, ledger) as by_name:
             assert by_name["sample"].next_run_time - site.clock.now() == timedelta(minutes=1)
         site.clock.sleep(MINUTE)
@@ -125,7 +125,7 @@ def test_reloads_put_no_database_off(site: Site) -> None:
         Jobs(ledger, site.clock, HistorySettings()).plan(first)
         first.close()
         last = Watch(first.database, ledger, site.clock, level=first.level, dry_run=False)
-        last.go_on_from(first)
+        last.continue_from(first)
         daemon = Daemon(site.config, None, ledger, site.clock)
         others = {f"other{number}": Watch(first.database, ledger, site.clock, level=first.level, dry_run=True)
                   for number in range(9)}  # fmt: skip
@@ -143,7 +143,7 @@ def test_a_move_in_the_last_interval_before_a_reload_is_still_no_evidence(site: 
         first.sampler.disturb()
         first.close()
         second = Watch(first.database, ledger, site.clock, level=first.level, dry_run=False)
-        second.go_on_from(first)
+        second.continue_from(first)
         site.clock.sleep(MINUTE)
         assert not second.sample().evidence
         second.close()
@@ -157,7 +157,7 @@ def test_another_database_goes_on_from_nothing(site: Site, tmp_path: Path) -> No
         site.observe(first, 3)
         first.close()
         second = Watch(other.config.database(), ledger, site.clock, level=first.level, dry_run=False)
-        second.go_on_from(first)
+        second.continue_from(first)
         assert second.sampled_at is None
         assert not second.sample().evidence
         second.close(save=False)

@@ -11,7 +11,7 @@ from agent.cli.app import command
 from agent.cli.commands import Group
 from agent.cli.planning.prospects import print_prospect, prospect_document
 from agent.cli.session import Session
-from agent.cli.watching import look, nothing_watched
+from agent.cli.watching import look, sentence_without_demand
 from agent.explanation.advice import advice_document, advice_on
 from agent.explanation.prospects import Prospect
 from agent.explanation.ranking import Ranking, ranking_of
@@ -71,7 +71,7 @@ def plan(
     _print(session, planning, ranking, proposal, prospect)
     print_next(session.out, proposal, stored, propose=propose)
     if not ranking.observed_seconds.any():
-        session.out.line(nothing_watched(session))
+        session.out.line(sentence_without_demand(session))
     session.out.document(
         {
             "database": session.database.name,

@@ -87,6 +87,6 @@ def _condition_document(condition: Condition) -> dict[str, Any]:
         "waited_seconds": condition.waited_seconds,
         "waited_seconds_needed": condition.waited_seconds_needed,
         "wait_saved_per_hour_seconds": condition.saves_per_hour,
-        "surely_saved_per_hour_seconds": condition.surely_saves_per_hour,
-        "surely_saved_per_hour_seconds_needed": condition.surely_saves_per_hour_needed,
+        "surely_saved_per_hour_seconds": condition.saves_at_least_per_hour,
+        "surely_saved_per_hour_seconds_needed": condition.saves_at_least_per_hour_needed,
     }

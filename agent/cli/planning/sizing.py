@@ -13,7 +13,7 @@ import typer
 from agent.cli.app import command
 from agent.cli.commands import Group
 from agent.cli.session import Session
-from agent.cli.watching import nothing_watched
+from agent.cli.watching import sentence_without_demand
 from agent.explanation.read_times import read_times_text
 from agent.terminal.charts import Curve, Mark, svg_chart, text_chart
 from agent.terminal.columns import Column
@@ -158,7 +158,7 @@ def _print(session: Session, answer: SizingAnswer) -> None:
     out.facts(_facts(answer))
     if not answer.watched_seconds:
         out.line("how much it would serve is not known")
-        out.line(nothing_watched(session))
+        out.line(sentence_without_demand(session))
         return
     if z.all_fast_per_hour <= 0:
         out.line("no demand is known that fast storage would serve quicker: there is nothing to buy it for")

@@ -9,11 +9,11 @@ import pytest
 
 from agent.budget.copy_history import (
     Used,
-    came_up,
     copies_of,
+    last_promotions,
     learn,
     stalled_seconds,
-    turned_over,
+    turnover_ratio_of,
     used_within,
     with_bytes_written,
 )
@@ -138,8 +138,8 @@ def test_only_what_comes_from_another_tier_comes_up() -> None:
 
     up = [between(1, 0, "hdd", "ssd"), between(2, 10, "hdd", "ssd"), between(3, 20, "hdd", "ssd", MoveState.FAILED)]
     others = [between(4, 30, "ssd", "ssd"), between(5, 40, "ssd", "hdd")]
-    assert came_up(tiers, [*up, *others]) == dict.fromkeys(MOVE.route.bundle.unit_keys, MADE_AT + 11 * MINUTE)
-    assert came_up(tiers, others) == came_up((), up) == {}
+    assert last_promotions(tiers, [*up, *others]) == dict.fromkeys(MOVE.route.bundle.unit_keys, MADE_AT + 11 * MINUTE)
+    assert last_promotions(tiers, others) == last_promotions((), up) == {}
 
 
 def test_what_gave_way_lately_is_turned_over() -> None:
@@ -163,6 +163,6 @@ def test_what_gave_way_lately_is_turned_over() -> None:
         down(4, -1, MoveReason.MAKE_ROOM),
     ]
     per_week = 0.05 * 7 / 4
-    assert turned_over(tiers, spaces, rows, MADE_AT, per_week) == pytest.approx(0.1 + 0.05)
-    assert turned_over((), spaces, rows, MADE_AT, per_week) == 0.0
-    assert turned_over(tiers, spaces[1:], rows, MADE_AT, per_week) == 0.0
+    assert turnover_ratio_of(tiers, spaces, rows, MADE_AT, per_week) == pytest.approx(0.1 + 0.05)
+    assert turnover_ratio_of((), spaces, rows, MADE_AT, per_week) == 0.0
+    assert turnover_ratio_of(tiers, spaces[1:], rows, MADE_AT, per_week) == 0.0

@@ -10,7 +10,7 @@ import pytest
 
 from agent.model.proposals import Proposal
 from agent.model.purposes import in_words, purpose_of
-from agent.planning.obsolete_proposals import lost_basis
+from agent.planning.obsolete_proposals import why_obsolete
 from connectors.containers import Container
 from connectors.model import NO_PARENT, Catalog, Space, UnitTable
 from policies.modes.dispatch import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, Usage
@@ -40,7 +40,7 @@ def catalog(containers: tuple[Container, ...] = (), **homes: str) -> Catalog:
 
 def why(proposal: Proposal, found: Catalog) -> str | None:
     """Of a database that is the one it was made for."""
-    return lost_basis(proposal, proposal.fingerprint, found)
+    return why_obsolete(proposal, proposal.fingerprint, found)
 
 
 def test_one_move_that_could_begin_is_enough() -> None:
@@ -54,7 +54,7 @@ def test_one_move_that_could_begin_is_enough() -> None:
 
 def test_another_database_or_an_older_catalog() -> None:
     """What was made for another database is void; a catalog from before the proposal cannot know its units."""
-    assert lost_basis(TWO, "another", catalog(a="slow")) is not None
+    assert why_obsolete(TWO, "another", catalog(a="slow")) is not None
     assert why(TWO, replace(catalog(), taken_at=MADE_AT - timedelta(seconds=1))) is None
 
 
