@@ -77,8 +77,12 @@ class Output:
 
     def line(self, text: str = "", style: str = "") -> None:
         """One line for people."""
-        if not self.as_json:
+        if self.as_json:
+            return
+        if self.terminal:
             self._out.print(_terminal().Text(printable(text), style=style), soft_wrap=True)
+        else:
+            self._write(printable(text))
 
     def heading(self, text: str) -> None:
         """A line that begins a part."""
@@ -100,8 +104,13 @@ class Output:
         if self.terminal:
             self._out.print(_terminal().build_table(columns, cells, self._out.width))
         else:
-            for text in _terminal().align_rows(columns, cells):
-                self._out.print(_terminal().Text(text), soft_wrap=True)
+            self._write(*_terminal().align_rows(columns, cells))
+
+    def _write(self, *lines: str) -> None:
+        """Lines as they are, where there is nothing to draw: a report has thousands of them."""
+        out = self._out.file
+        out.writelines(f"{line}\n" for line in lines)
+        out.flush()
 
     def note(self, text: str) -> None:
         """Something to know that is not the result: on standard error."""

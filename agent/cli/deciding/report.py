@@ -50,7 +50,9 @@ def report(
     for path, _ in files.values():
         if path is not None:
             session.out.line(f"written: {path}")
-    session.out.document({**report_document(found), "files": {kind: path for kind, (path, _) in files.items() if path}})
+    if session.out.as_json:  # as long as all the rest where moves are many
+        written = {kind: path for kind, (path, _) in files.items() if path}
+        session.out.document({**report_document(found), "files": written})
     return ExitCode.OK if found.audit.ok else ExitCode.LEDGER_UNUSABLE
 
 
