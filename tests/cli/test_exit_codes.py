@@ -161,7 +161,7 @@ def test_expired(site: Site) -> None:
     site.database["proposal_expires"] = "0.5s"
     site.write()
     number, digest = site.propose()
-    time.sleep(0.6)
+    time.sleep(0.6)  # the approval is another process: its clock is the machine's
     refused(site.run("approve", str(number), "--digest", digest), 6, "expired")
 
 
@@ -282,7 +282,7 @@ def test_interrupt_while_watching(site: Site) -> None:
     while not (site.folder / "world.json").exists():
         assert time.monotonic() < until
         time.sleep(0.05)
-    time.sleep(0.3)
+    time.sleep(0.3)  # the world is there; now it waits for the next sample
     process.send_signal(signal.SIGINT)
     refused(finish(process), 130, "interrupted")
 

@@ -112,7 +112,7 @@ class TestOnAServer:
             at = len(load.readings())
             wait_for(lambda: sum(r.transactions for r in load.readings()[at + 1 :]) > 0)
             total = errors(load)
-            time.sleep(1.5)
+            time.sleep(1.5)  # more than one reading, which comes once a second
             assert errors(load) == total  # new sessions are well
 
     def test_it_ends_at_its_limit(self, shop: Shop, folder: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import agent
+from connectors.registry import BUILT_IN
 
 ROOT = Path(agent.__file__).parents[1]
 PACKAGES = ("agent", "policies", "connectors")
@@ -45,3 +47,14 @@ def test_no_circle_of_files() -> None:
     }
     order = list(TopologicalSorter(graph).static_order())  # raises CycleError, which names the circle
     assert len(order) == len(modules) > 300
+
+
+def test_import_contracts_name_every_engine() -> None:
+    """A contract that lists engines lists all of them: one that is left out could import any other."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    engines = {f"connectors.{name}" for name in BUILT_IN}
+    lists = [set(value) & engines for each in contracts for value in each.values() if isinstance(value, list)]
+    assert sum(bool(named) for named in lists) >= 3
+    assert [named for named in lists if len(named) > 1 and named != engines] == []
