@@ -176,6 +176,8 @@ class Instance:
         self.builds = 0  # index builds that have begun to copy
         self.scans_under_lock = 0  # whole tables that were counted while nobody else could read them
         self.queued_seconds = 0.0  # that locks were waited for with others queued behind: not at low priority
+        self.default_fill_factor = 0  # of sys.configurations: 'fill factor (%)'
+        self.requests_elsewhere: list[str] = []  # commands that somebody runs in the context of master
         self.rebuild_loses: frozenset[str] = frozenset()  # of builds.LOSSES, with every DROP_EXISTING
         self.lock_timeout_beats_low_priority = True  # which of the two limits a wait at low priority is not documented
         self.stop_at = ""  # a statement that has this text waits until a test says otherwise

@@ -27,6 +27,7 @@ from tests.labs.sqlserver.storage import LOB, AllocationUnit
 from tests.labs.tds.backend import ServerError
 
 ONLINE_EDITIONS = frozenset({3, 5, 8})
+STORES_OFFLINE = 13  # the last version in which a nonclustered columnstore index refuses online builds of the table
 COLUMNSTORE = frozenset({CLUSTERED_COLUMNSTORE, NONCLUSTERED_COLUMNSTORE})
 
 
@@ -45,6 +46,9 @@ def create_index(work: Work, asked: CreateIndex) -> None:
     old = _replaced(table, asked, work)
     target = target_of(work.database, asked.space, old or table.base)
     _check_edition(work, asked.build, table, asked.kind)
+    _check_source(work, old)
+    if not asked.build.fill_factor_said and asked.kind not in COLUMNSTORE:
+        asked.build.kept.fill_factor = work.instance.default_fill_factor
     if asked.build.resumable:
         _check_resumable(table, asked)
     new = _new_index(work, asked, table, old, target)
@@ -234,8 +238,20 @@ def _check_edition(work: Work, build: Build, table: Table, kind: int) -> None:
     if work.instance.engine_edition not in ONLINE_EDITIONS:
         message = "Online index operations can only be performed in Enterprise edition of SQL Server."
         raise ServerError(1712, message)
+    stores = {index.type for index in table.indexes.values()}
+    if NONCLUSTERED_COLUMNSTORE in stores and kind < CLUSTERED_COLUMNSTORE and work.instance.major <= STORES_OFFLINE:
+        raise ServerError(35352, "A nonclustered columnstore index keeps indexes of its table from online operations.")
     if kind == HEAP and table.lob_space():
         raise ServerError(2725, "An online operation cannot be performed because the index contains large columns.")
+
+
+def _check_source(work: Work, old: Index | None) -> None:
+    """Nothing leaves a read-only filegroup."""
+    if old is None:
+        return
+    groups = (work.database.storage.filegroups[unit.filegroup] for p in old.partitions for unit in p.units.values())
+    if locked := [group.name for group in groups if group.read_only]:
+        raise ServerError(1924, f"Filegroup '{locked[0]}' is read-only.")
 
 
 def _new_index(work: Work, asked: CreateIndex, table: Table, old: Index | None, target: Target) -> Index:

@@ -19,6 +19,8 @@ from tests.labs.sqlserver.storage import AllocationUnit, DataFile, Volume
 from tests.labs.tds.backend import Rows, ServerError
 from tests.labs.tds.values import Column, Kind
 
+PARTITIONS_EVERYWHERE = 13  # 2016, from SP1 on
+ENTERPRISE = frozenset({3, 5, 8})
 FIRST_SCHEME, FIRST_FUNCTION = 65600, 65536
 PAGES_AT_ONCE = 32  # DBCC SHRINKFILE moves them in small transactions
 PRIMARY_FILE = 1
@@ -28,6 +30,8 @@ SHRINK_COLUMNS = ("DbId", "FileId", "CurrentSize", "MinimumSize", "UsedPages", "
 def create_function(work: Work, asked: CreateFunction) -> None:
     """CREATE PARTITION FUNCTION."""
     _need_alter(work, 2797, "create a partition function")
+    if work.instance.major < PARTITIONS_EVERYWHERE and work.instance.engine_edition not in ENTERPRISE:
+        raise ServerError(7736, "Partition function can only be created in Enterprise edition of SQL Server.")
     if asked.name.lower() in work.database.functions:
         raise ServerError(2714, f"There is already an object named '{asked.name}' in the database.")
     number = FIRST_FUNCTION + work.database.next_id("function")

@@ -50,6 +50,7 @@ class Build:
     resumable: bool = False
     sort_in_tempdb: bool = False
     low_priority_minutes: int | None = None
+    fill_factor_said: bool = False  # else the server's own default applies
     compression: dict[int, str] = field(default_factory=dict)  # partition (0: all) -> NONE, ROW, PAGE, COLUMNSTORE
     move_to: str | None = None
 
@@ -99,7 +100,7 @@ def _read_option(parser: Parser, build: Build, major: int) -> None:
     elif name in ("DROP_EXISTING", "RESUMABLE", "SORT_IN_TEMPDB"):
         setattr(build, name.lower(), _on(parser))
     elif name == "FILLFACTOR":
-        build.kept.fill_factor = parser.number()
+        build.kept.fill_factor, build.fill_factor_said = parser.number(), True
     elif name == "COMPRESSION_DELAY":
         build.kept.compression_delay = parser.number()
         parser.take("MINUTES")

@@ -187,6 +187,8 @@ def _create_index(parser: Parser, major: int) -> Statement:
         included, keys = tuple(key[0] for key in keys), ()
     where = parser.until("WITH", "ON") if parser.take("WHERE") else None
     build = read_options(parser, major)
+    if columnstore and build.low_priority_minutes is not None:
+        raise ServerError(102, "Incorrect syntax near '('.", severity=15)  # their grammar has ONLINE = ON alone
     space = parser.name() if parser.take("ON") else None
     column = parser.names()[0] if space and parser.peek("(") else None
     kinds = {

@@ -17,6 +17,7 @@ CUMULATIVE, GAUGE = 272696576, 65792
 PADDED = 128  # object, counter and instance are nchar(128)
 PERFORMANCE = ("Page lookups/sec", "Page reads/sec", "Readahead pages/sec", "Extension page reads/sec")
 LOG_FILE = 2
+MASTER = 1
 TEMPDB, TEMPDB_PAGES = 2, 1024
 ABORTS_PAUSED_SINCE = 16
 REUSE_WAITS = (  # by number, as the view documents them
@@ -249,6 +250,14 @@ def requests(viewer: Viewer) -> Iterator[Row]:
         row = {"session_id": 40 + at, "request_id": 0, "status": "running", "command": command, "sql_handle": None}
         nothing = {"blocking_session_id": 0, "wait_type": None, "percent_complete": 10.0}
         yield {**row, **nothing, "database_id": viewer.database.database_id}
+    yield from _of_master(viewer)
+
+
+def _of_master(viewer: Viewer) -> Iterator[Row]:
+    """Requests whose session is in master, which may well work on another database."""
+    for at, command in enumerate(viewer.instance.requests_elsewhere):
+        row = {"session_id": 30 + at, "request_id": 0, "status": "running", "command": command, "sql_handle": None}
+        yield {**row, "blocking_session_id": 0, "wait_type": None, "percent_complete": 10.0, "database_id": MASTER}
 
 
 def sessions(viewer: Viewer) -> Iterator[Row]:

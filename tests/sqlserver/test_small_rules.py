@@ -1,0 +1,118 @@
+"""Moves of columnstores, out of read-only filegroups, of fill factors, on old editions: emulated server.
+
+Rules 8 and 10 of ``tests/labs/sqlserver/README.md``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from connectors.model import Demand, Interval, NoRoute
+from connectors.sqlserver.connector import SqlserverConnector
+from policies.demand.counter_deltas import difference
+from tests.contract.asking import route_to, run
+from tests.labs.sqlserver.lab import Lab, running_lab
+from tests.labs.sqlserver.objects import CLUSTERED_COLUMNSTORE, NONCLUSTERED_COLUMNSTORE
+from tests.labs.sqlserver.storage import IN_ROW
+from tests.labs.sqlserver.world import FAST, READER, SLOW, add_table, new_index
+from tests.labs.tds.drivers import OdbcDriver
+from tests.sqlserver.connected import connected, ways
+
+pytestmark = pytest.mark.by_turns
+KEY, INDEX = "[dbo].[orders]", "[dbo].[orders].[ix_orders]"
+
+
+@pytest.mark.parametrize(
+    "major",
+    [15, pytest.param(16, marks=pytest.mark.xfail(strict=True, reason="columnstores have no low priority"))],
+)
+def test_a_clustered_columnstore_moves_online(major: int, driver: OdbcDriver, tmp_path: Path) -> None:
+    """The kindest statement is one that the server takes."""
+    with running_lab(major=major) as lab:
+        facts = add_table(lab.shop, "facts", pages=80)
+        facts.indexes = {1: new_index(lab.shop, 1, "cci", CLUSTERED_COLUMNSTORE, SLOW, 80)}
+        facts.base.partitions[0].compression = "COLUMNSTORE"
+        with connected(lab, driver, tmp_path) as connector:
+            route = route_to(connector, "[dbo].[facts]", FAST)
+            assert route.online
+            run(connector, route)
+        moved = facts.base.partitions[0].units[IN_ROW].filegroup
+        assert lab.shop.storage.filegroups[moved].name == FAST
+
+
+@pytest.mark.xfail(strict=True, reason="read-only sources are not refused")
+def test_nothing_is_planned_out_of_a_read_only_filegroup(lab: Lab, driver: OdbcDriver, tmp_path: Path) -> None:
+    """The server would refuse it with 1924: there is no route, and a reason."""
+    add_table(lab.shop, "orders", pages=80)
+    group = lab.shop.storage.filegroup_named(SLOW)
+    assert group is not None
+    group.read_only = True
+    with connected(lab, driver, tmp_path) as connector:
+        assert isinstance(ways(connector, KEY), NoRoute)
+
+
+@pytest.mark.xfail(strict=True, reason="FILLFACTOR 0 is not stated")
+def test_a_fill_factor_of_nothing_stays(lab: Lab, driver: OdbcDriver, tmp_path: Path) -> None:
+    """Full pages before, full pages after, whatever the server's default is: 0 and 100 are the same."""
+    orders = add_table(lab.shop, "orders", pages=80)
+    lab.instance.default_fill_factor = 70
+    with connected(lab, driver, tmp_path) as connector:
+        run(connector, route_to(connector, INDEX, FAST))
+    assert orders.indexes[2].options.fill_factor in (0, 100)
+
+
+@pytest.mark.xfail(strict=True, reason="partitioning is taken for granted")
+@pytest.mark.parametrize("major", [11, 12])
+def test_large_objects_stay_where_partitioning_is_enterprises(major: int, driver: OdbcDriver, tmp_path: Path) -> None:
+    """Standard 2012 and 2014 make no partition function: what has none of its routes is refused."""
+    with running_lab(major=major, engine_edition=2) as lab:
+        add_table(lab.shop, "orders", pages=80, lob_pages=40)
+        with connected(lab, driver, tmp_path, lob_moves=True) as connector:
+            found = ways(connector, KEY)
+            steps = [] if isinstance(found, NoRoute) else [step.sql for route in found for step in route.steps]
+    assert not [sql for sql in steps if "PARTITION" in sql]
+
+
+@pytest.mark.xfail(strict=True, reason="35352 is not expected")
+def test_a_table_with_a_columnstore_is_built_offline_on_2016(driver: OdbcDriver, tmp_path: Path) -> None:
+    """35352 would end an online build; offline it goes."""
+    with running_lab(major=13) as lab:
+        orders = add_table(lab.shop, "orders", pages=80)
+        orders.indexes[3] = new_index(lab.shop, 3, "ncci", NONCLUSTERED_COLUMNSTORE, SLOW, 80)
+        orders.indexes[3].included = ("id",)
+        with connected(lab, driver, tmp_path) as connector:
+            run(connector, route_to(connector, INDEX, FAST))
+        moved = orders.indexes[2].partitions[0].units[IN_ROW].filegroup
+        assert lab.shop.storage.filegroups[moved].name == FAST
+
+
+def heard(lab: Lab, connector: SqlserverConnector) -> Demand:
+    """Of 500 look-ups."""
+    table = next(iter(lab.shop.tables.values()))
+    before = connector.sample()
+    lab.instance.read_randomly(lab.shop, table.base.partitions[0], 500)
+    interval = difference(before, connector.sample(), longest_seconds=3600.0)
+    assert isinstance(interval, Interval)
+    return connector.classify(interval, connector.catalog())
+
+
+@pytest.mark.xfail(strict=True, reason="UPDATE STATISTICS is not seen")
+def test_statistics_that_are_updated_are_nobodys_reads(lab: Lab, driver: OdbcDriver, tmp_path: Path) -> None:
+    """UPDATE STATISTICS reads whole tables: an interval with it makes nothing hot."""
+    add_table(lab.shop, "orders", pages=80)
+    with connected(lab, driver, tmp_path, READER) as connector:
+        assert heard(lab, connector).observed.all()
+        lab.instance.extra_requests.append("UPDATE STATISTICS")
+        assert not heard(lab, connector).observed.any()
+
+
+@pytest.mark.xfail(strict=True, reason="only this database's requests count")
+def test_a_backup_from_master_is_seen(lab: Lab, driver: OdbcDriver, tmp_path: Path) -> None:
+    """BACKUP DATABASE shop, sent from master, reads this database's files: their figures are left aside."""
+    add_table(lab.shop, "orders", pages=80)
+    with connected(lab, driver, tmp_path, READER) as connector:
+        assert heard(lab, connector).spaces is not None
+        lab.instance.requests_elsewhere.append("BACKUP DATABASE")
+        assert heard(lab, connector).spaces is None
