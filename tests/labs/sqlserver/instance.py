@@ -14,6 +14,7 @@ from tests.labs.sqlserver.storage import AllocationUnit, DataFile, FileCounters,
 
 STARTED = datetime(2026, 1, 2, 3, 4, 5)  # the server's own time has no zone
 READ_AHEAD_PAGES = 64
+AZURE_DATABASE = 5  # EngineEdition of Azure SQL Database
 
 
 @dataclass(slots=True)
@@ -178,6 +179,7 @@ class Instance:
         self.queued_seconds = 0.0  # that locks were waited for with others queued behind: not at low priority
         self.default_fill_factor = 0  # of sys.configurations: 'fill factor (%)'
         self.requests_elsewhere: list[str] = []  # commands that somebody runs in the context of master
+        self.tempdb_volume: Volume | None = None  # where its files may grow; None: as much as anyone asks for
         self.rebuild_loses: frozenset[str] = frozenset()  # of builds.LOSSES, with every DROP_EXISTING
         self.lock_timeout_beats_low_priority = True  # which of the two limits a wait at low priority is not documented
         self.stop_at = ""  # a statement that has this text waits until a test says otherwise

@@ -10,6 +10,7 @@ import pytest
 from tests.labs.sqlserver.conftest import Ask, connect
 from tests.labs.sqlserver.lab import Lab, running_lab
 from tests.labs.sqlserver.objects import CLUSTERED_COLUMNSTORE, NONCLUSTERED_COLUMNSTORE
+from tests.labs.sqlserver.storage import PAGE, Volume
 from tests.labs.sqlserver.world import SLOW, add_table, new_index
 
 NumberOf = Callable[..., int]
@@ -76,6 +77,23 @@ def test_a_nonclustered_columnstore_keeps_its_table_offline(major: int, expected
         orders.indexes[3] = new_index(lab.shop, 3, "ncci", NONCLUSTERED_COLUMNSTORE, SLOW, 80)
         assert number(lab, ROWS.format(", ONLINE = ON")) == expected
         assert number(lab, ROWS.format("")) == 0
+
+
+def test_azure_sql_database_has_one_filegroup() -> None:
+    """PRIMARY alone; no view of volumes, none of other databases' files: 208."""
+    with running_lab(engine_edition=5) as lab:
+        assert [group.name for group in lab.shop.storage.filegroups.values()] == ["PRIMARY"]
+        assert number(lab, "SELECT name FROM sys.master_files") == 208
+        assert number(lab, "SELECT v.file_id FROM sys.dm_os_volume_stats(DB_ID(), 1) AS v") == 208
+
+
+def test_a_sort_in_tempdb_needs_room_there(lab: Lab, ask: Ask, number_of: NumberOf) -> None:
+    """1105 names tempdb; without SORT_IN_TEMPDB the same build ends well; its volume can be asked for."""
+    add_table(lab.shop, "orders")
+    lab.instance.tempdb_volume = Volume("T:\\", 2**30, 100 * PAGE, seeks=False)
+    assert ask("SELECT v.available_bytes FROM sys.dm_os_volume_stats(2, 1) AS v") == [(100 * PAGE,)]
+    assert number_of(ROWS.format(", SORT_IN_TEMPDB = ON")) == 1105
+    assert number_of(ROWS.format("")) == 0
 
 
 def test_a_backup_may_run_from_master(lab: Lab, ask: Ask) -> None:

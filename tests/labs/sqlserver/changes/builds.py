@@ -23,7 +23,7 @@ from tests.labs.sqlserver.objects import (
     PartitionScheme,
     Table,
 )
-from tests.labs.sqlserver.storage import LOB, AllocationUnit
+from tests.labs.sqlserver.storage import LOB, PAGE, AllocationUnit
 from tests.labs.tds.backend import ServerError
 
 ONLINE_EDITIONS = frozenset({3, 5, 8})
@@ -47,6 +47,7 @@ def create_index(work: Work, asked: CreateIndex) -> None:
     target = target_of(work.database, asked.space, old or table.base)
     _check_edition(work, asked.build, table, asked.kind)
     _check_source(work, old)
+    _check_sort_room(work, asked.build, (old or table.base).pages)
     if not asked.build.fill_factor_said and asked.kind not in COLUMNSTORE:
         asked.build.kept.fill_factor = work.instance.default_fill_factor
     if asked.build.resumable:
@@ -243,6 +244,15 @@ def _check_edition(work: Work, build: Build, table: Table, kind: int) -> None:
         raise ServerError(35352, "A nonclustered columnstore index keeps indexes of its table from online operations.")
     if kind == HEAP and table.lob_space():
         raise ServerError(2725, "An online operation cannot be performed because the index contains large columns.")
+
+
+def _check_sort_room(work: Work, build: Build, pages: int) -> None:
+    """SORT_IN_TEMPDB keeps the sort runs there: about as much as the index."""
+    volume = work.instance.tempdb_volume
+    if build.sort_in_tempdb and volume is not None and pages * PAGE > volume.available_bytes:
+        work.instance.builds += 1
+        message = "Could not allocate space for object in database 'tempdb' because the 'PRIMARY' filegroup is full."
+        raise ServerError(1105, message, severity=17, state=2)
 
 
 def _check_source(work: Work, old: Index | None) -> None:

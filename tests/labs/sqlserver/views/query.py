@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from tests.labs.sql.duck import Errors, parsed, telling, translated
 from tests.labs.sqlserver.documented import View, documented
+from tests.labs.sqlserver.instance import AZURE_DATABASE
 from tests.labs.sqlserver.language.dialect import NOT_EMULATED, rewrite
 from tests.labs.sqlserver.rights import check_view
 from tests.labs.sqlserver.views.relations import Viewer
@@ -143,6 +144,7 @@ def _bind(tree: exp.Query, viewer: Viewer) -> dict[str, View]:
 
 
 DUCKDB_SCHEMA = "main"
+NOT_ON_AZURE = frozenset({"sys.master_files", "sys.dm_os_volume_stats"})
 
 
 def _place(view: View) -> str:
@@ -153,7 +155,7 @@ def _place(view: View) -> str:
 def _view(name: str, viewer: Viewer) -> View:
     """The view or function of that name, which this login may look at."""
     view = documented(name.lower(), viewer.instance.major)
-    if view is None:
+    if view is None or (viewer.instance.engine_edition == AZURE_DATABASE and view.name in NOT_ON_AZURE):
         raise ServerError(208, f"Invalid object name '{name}'.")
     if view.name not in RELATIONS:
         raise ServerError(NOT_EMULATED, f"the emulated server has no rows for {view.name}")

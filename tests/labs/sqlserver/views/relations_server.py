@@ -148,6 +148,8 @@ def volume_stats(viewer: Viewer) -> Iterator[Row]:
         for file in database.storage.files.values():
             yield {"database_id": database.database_id, "file_id": file.file_id, **_volume(file.volume)}
         yield {"database_id": database.database_id, "file_id": LOG_FILE, **_volume(volume_of_log(database))}
+    if viewer.instance.tempdb_volume is not None:
+        yield {"database_id": TEMPDB, "file_id": 1, **_volume(viewer.instance.tempdb_volume)}
 
 
 def _volume(volume: Volume) -> Row:
