@@ -101,7 +101,7 @@ def heard(lab: Lab, connector: SqlserverConnector) -> Demand:
 
 
 @pytest.mark.xfail(strict=True, reason="UPDATE STATISTICS is not seen")
-def test_statistics_that_are_updated_are_nobodys_reads(lab: Lab, driver: OdbcDriver, tmp_path: Path) -> None:
+def test_an_update_of_statistics_is_no_demand(lab: Lab, driver: OdbcDriver, tmp_path: Path) -> None:
     """UPDATE STATISTICS reads whole tables: an interval with it makes nothing hot."""
     add_table(lab.shop, "orders", pages=80)
     with connected(lab, driver, tmp_path, READER) as connector:

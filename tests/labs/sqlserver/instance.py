@@ -175,7 +175,7 @@ class Instance:
         self.batches = 0  # that clients have sent, parameterised ones included
         self.rows_moved = 0  # from one partition to another, by SPLIT and MERGE
         self.builds = 0  # index builds that have begun to copy
-        self.scans_under_lock = 0  # whole tables that were counted while nobody else could read them
+        self.scans_under_lock = 0  # whole tables that were counted while no other session could read them
         self.queued_seconds = 0.0  # that locks were waited for with others queued behind: not at low priority
         self.default_fill_factor = 0  # of sys.configurations: 'fill factor (%)'
         self.requests_elsewhere: list[str] = []  # commands that somebody runs in the context of master

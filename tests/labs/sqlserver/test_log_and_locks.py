@@ -1,4 +1,4 @@
-"""Rules 5, 6 and 7: what room the log has, how a build gets its last lock, what is read while nobody else may."""
+"""Rules 5, 6 and 7: what room the log has, how a build gets its last lock, what is read while no other session may."""
 
 from __future__ import annotations
 
@@ -90,7 +90,9 @@ def test_both_limits_of_a_wait_at_low_priority(
         orders.lock_holders[SOMEBODY] = "IS"
 
 
-def test_only_a_wait_at_low_priority_holds_nobody_up(lab: Lab, orders: Table, ask: Ask, number_of: NumberOf) -> None:
+def test_only_a_wait_at_low_priority_holds_no_session_up(
+    lab: Lab, orders: Table, ask: Ask, number_of: NumberOf
+) -> None:
     """Whoever waits for Sch-M at its usual priority has everyone else queue behind it."""
     lab.instance.minute = 0.2
     with lab.held(orders, "IS"):

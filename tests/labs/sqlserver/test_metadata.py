@@ -1,4 +1,4 @@
-"""Rules 2 and 9: counters of what cannot be seen, and what belongs to an index that is built anew."""
+"""Rules 2 and 9: counters of what cannot be seen, and what belongs to an index that is rebuilt."""
 
 from __future__ import annotations
 

@@ -107,8 +107,8 @@ HELD_OUT = (
     Vector(
         name="a backup meanwhile",
         workload=(
-            "2,000 look-ups of orders on hdd, 12 ms each beside a backup that reads 1 MiB at a time and waits for "
-            "nobody: 24 s; 5,000 of busy on ssd, 0.4 ms each: 2 s. The files' figures are mostly the backup's."
+            "2,000 look-ups of orders on hdd, 12 ms each during a backup that reads 1 MiB at a time and keeps "
+            "no session waiting: 24 s; 5,000 of busy on ssd, 0.4 ms each: 2 s. Most of the files' reads are its own."
         ),
         tables={"orders": HERE, "busy": Placed(space=FAST), "history": Placed(space=SLOW, pages=80_000)},
         during=Counted(

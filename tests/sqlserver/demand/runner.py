@@ -97,8 +97,8 @@ def _latency(demand: Demand, catalog: Catalog, rows: np.ndarray[tuple[int], np.d
         reads = demand.rates[Signal.SYNC_READ].sum()
         return np.full(len(rows), demand.database.read_wait / reads if reads > 0 else 0.0)
     figures = zip(demand.spaces.name, demand.spaces.reads, demand.spaces.read_seconds, strict=True)
-    told = {name: float(seconds / reads) for name, reads, seconds in figures if reads > 0}
-    return np.array([told.get(catalog.spaces[space].name, 0.0) for space in catalog.units.space[rows]])
+    stated = {name: float(seconds / reads) for name, reads, seconds in figures if reads > 0}
+    return np.array([stated.get(catalog.spaces[space].name, 0.0) for space in catalog.units.space[rows]])
 
 
 def faults(vector: Vector, seconds: dict[str, float]) -> list[str]:
@@ -111,9 +111,9 @@ def faults(vector: Vector, seconds: dict[str, float]) -> list[str]:
         elif not low - SMALL <= seconds[key] <= high + SMALL:
             found.append(f"{key} is said to wait {seconds[key]:.3f} s/s, and it is {low:.3f} to {high:.3f}")
     for keys in vector.together:
-        true, told = (sum(source.get(key, 0.0) for key in keys) for source in (vector.truth, seconds))
-        if abs(told - true) > GOAL * true + SMALL:
-            found.append(f"{' and '.join(keys)} are said to wait {told:.3f} s/s together, and it is {true:.3f}")
+        true, stated = (sum(source.get(key, 0.0) for key in keys) for source in (vector.truth, seconds))
+        if abs(stated - true) > GOAL * true + SMALL:
+            found.append(f"{' and '.join(keys)} are said to wait {stated:.3f} s/s together, and it is {true:.3f}")
     for more, less in vector.order:
         if not seconds.get(more, 0.0) > seconds.get(less, 0.0):
             found.append(f"{more} is not said to wait longer than {less}")

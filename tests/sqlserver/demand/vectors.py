@@ -112,7 +112,7 @@ VECTORS = (
         order=((ORDERS, HISTORY),),
     ),
     Vector(
-        name="a scan that nobody waits for",
+        name="a scan without waits",
         workload="1,000 look-ups of orders, 8 ms each; a scan of history, read ahead in time: one wait of 6 ms.",
         tables={"orders": HERE, "history": Placed(space=SLOW, pages=80_000)},
         during=Counted(

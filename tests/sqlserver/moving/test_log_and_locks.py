@@ -144,7 +144,7 @@ def test_a_reader_of_two_seconds_does_not_cost_the_build(major: int, driver: Odb
     "beats",
     [pytest.param(True, marks=pytest.mark.xfail(strict=True, reason="LOCK_TIMEOUT 500 within low priority")), False],
 )
-def test_at_low_priority_nobody_queues_whichever_limit_counts(
+def test_at_low_priority_no_session_queues_whichever_limit_counts(
     lab: Lab, orders: Table, connector: SqlserverConnector, beats: bool
 ) -> None:
     """2022: which of LOCK_TIMEOUT and WAIT_AT_LOW_PRIORITY counts is not documented, the move has to do under both."""
@@ -161,7 +161,7 @@ def test_at_low_priority_nobody_queues_whichever_limit_counts(
 
 @pytest.mark.xfail(strict=True, reason="long transactions are not looked for")
 def test_a_long_transaction_is_named_before_the_move(lab: Lab, orders: Table, connector: SqlserverConnector) -> None:
-    """Open for an hour with a lock on the table: whoever asks is told its session, and that no build can get past."""
+    """A transaction that has been open for an hour with a lock on the table is a blocker, named by its session."""
     route = kindest(connector)
     assert isinstance(connector, SeesBlockers)
     assert connector.blockers(route) == ()
