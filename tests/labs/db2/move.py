@@ -37,7 +37,7 @@ def move_table(world: World, session: Session, arguments: list[str]) -> None:
         Refusal: SQL0204N, SQL0440N, SQL0551N, SQL0289N, SQL0911N, SQL2103N, SQL2104N, SQL2105N, SQL1224N.
     """
     if len(arguments) != ARGUMENTS:
-        raise refusals.Refusal(-440, "42884", "SYSPROC.ADMIN_MOVE_TABLE", "PROCEDURE")
+        raise refusals.no_routine("SYSPROC.ADMIN_MOVE_TABLE", "PROCEDURE")
     if not session.user.administrator:
         raise refusals.not_allowed(session.user.authid, "EXECUTE", "SYSPROC.ADMIN_MOVE_TABLE")
     schema, name = arguments[:2]

@@ -34,6 +34,16 @@ def not_allowed(user: str, privilege: str, name: str) -> Refusal:
     return Refusal(-551, "42501", user, privilege, name)
 
 
+def no_routine(name: str, kind: str) -> Refusal:
+    """SQL0440N: no routine of that name and arguments that this user may execute."""
+    return Refusal(-440, "42884", name, kind)
+
+
+def not_unique(name: str) -> Refusal:
+    """SQL0476N: the routine was named without a signature, and there are several."""
+    return Refusal(-476, "42725", name)
+
+
 def no_authority(user: str, operation: str) -> Refusal:
     """SQL0552N: an authority is missing."""
     return Refusal(-552, "42502", user, operation)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from tests.labs.db2 import refusals
 from tests.labs.db2.containers import check_change, is_change, mode_of, read_change
+from tests.labs.db2.grants import grant, is_grant
 from tests.labs.db2.move import move_table
 from tests.labs.db2.sessions import Session
 from tests.labs.db2.text import matched, name_of, string_of, words
@@ -16,7 +17,7 @@ from tests.labs.db2.world import EXTENT, PAGE_SIZE, Rebalance, TableSpace, World
 
 Force = Callable[[int], None]
 LARGEST_TIMEOUT = 32767
-BEGINNINGS = ("ALTER TABLESPACE", "ALTER STOGROUP", "CREATE STOGROUP", "SET CURRENT", "CALL")
+BEGINNINGS = ("GRANT EXECUTE", "ALTER TABLESPACE", "ALTER STOGROUP", "CREATE STOGROUP", "SET CURRENT", "CALL")
 
 
 def is_ours(text: str) -> bool:
@@ -52,7 +53,11 @@ class Statements:
         said = words(text)
         if is_change(said):
             read_change(said)
-        elif not _is_move(said) and not any(matched(said, pattern) is not None for pattern in self._known):
+        elif (
+            not _is_move(said)
+            and not is_grant(said)
+            and not any(matched(said, pattern) is not None for pattern in self._known)
+        ):
             raise refusals.syntax(text)
 
     def execute(self, session: Session, text: str) -> None:
@@ -67,6 +72,9 @@ class Statements:
             return
         if is_change(said):
             self._change_files(session, said)
+            return
+        if is_grant(said):
+            grant(self._world, session, said)
             return
         for pattern, action in self._known.items():
             names = matched(said, pattern)

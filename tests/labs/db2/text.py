@@ -125,11 +125,11 @@ class Rewriter:
             name = self._word()
         view = next((v for v in self._views.values() if v.plain == name and v.function), None)
         if view is None or self._word() != "(":
-            raise refusals.Refusal(-440, "42884", name, "FUNCTION")
+            raise refusals.no_routine(name, "FUNCTION")
         self.asked.add(view.name)
         arguments = self._arguments()
         if len(arguments) != len(view.arguments) or self._word() != ")":
-            raise refusals.Refusal(-440, "42884", name, "FUNCTION")
+            raise refusals.no_routine(name, "FUNCTION")
         conditions = [_condition(a, said) for a, said in zip(view.arguments, arguments, strict=True)]
         kept = " AND ".join(condition for condition in conditions if condition)
         return f"({selection(view)}{' WHERE ' + kept if kept else ''})"

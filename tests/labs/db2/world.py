@@ -24,6 +24,11 @@ def counts() -> Counts:
     return defaultdict(Counter)
 
 
+def taken(pages: int) -> int:
+    """Pages that an object takes in a table space that the database manages: whole extents, and one of its map."""
+    return (-(-pages // EXTENT) + 1) * EXTENT if pages else 0
+
+
 @dataclass
 class StorageGroup:
     """Paths on one class of storage."""
@@ -116,9 +121,9 @@ class Part:
     counts: Counts = field(default_factory=counts)
 
     def spaces(self) -> dict[str, int]:
-        """Pages of data and LOBs by table space; indexes know theirs."""
-        found = Counter({self.data: self.pages})
-        found[self.long] += self.lob_pages
+        """Pages that data and LOBs take by table space; indexes know theirs."""
+        found = Counter({self.data: taken(self.pages)})
+        found[self.long] += taken(self.lob_pages)
         return dict(found)
 
 
@@ -176,7 +181,7 @@ class Table:
         total: Counter[str] = Counter()
         for part in self.parts:
             total.update(part.spaces())
-        total[self.parts[0].index] += sum(index.pages for index in self.indexes)
+        total[self.parts[0].index] += taken(sum(index.pages for index in self.indexes))
         return total
 
 
@@ -213,6 +218,7 @@ class Behaviour:
     copied_share: float | None = None  # of the rows, where COPY is; None: as far as its time has passed
     lock_seconds: float = 1.0  # LOCKTIMEOUT
     silent: bool = False  # the server takes requests and answers none
+    cut_between_blocks: bool = False  # connections end when the driver asks for the next block of rows
     cut_mid_answer: bool = False  # connections end in the middle of the next rows
     end_with: int = 0  # the next statement gets that SQLCODE (-1024 ...), and its connection ends
     end_next_change_with: int = 0  # likewise of the next statement that changes the emulated database
@@ -243,6 +249,7 @@ class World:
         self.locked: set[tuple[str, str]] = set()
         self.unrecoverable: set[tuple[str, str]] = set()  # no log and no copy has what was loaded into them
         self.behaviour = Behaviour()
+        self.executable: defaultdict[str, set[str]] = defaultdict(set)  # routines that a GRANT has given each user
         self.authorities: dict[str, set[str]] = {}  # of each user and PUBLIC: DBADM, SQLADM, CREATETAB, "USE TS_FAST"
         self.started = datetime.now(UTC)
         self.activated: dict[int, datetime] = {}  # members that were activated later than that

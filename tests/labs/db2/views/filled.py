@@ -23,6 +23,7 @@ FILLED: dict[str, Callable[[World], rows.Rows]] = {
     "SYSCAT.COLAUTH": relations.column_grants,
     "SYSCAT.PACKAGEDEP": relations.package_dependencies,
     "SYSCAT.DBAUTH": relations.authorities,
+    "SYSCAT.ROUTINES": relations.routines,
     "SYSCAT.TBSPACEAUTH": relations.space_uses,
     "SYSCAT.EVENTTABLES": relations.event_tables,
     "SYSCAT.XSROBJECTDEP": relations.xml_schemas,

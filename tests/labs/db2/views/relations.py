@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.labs.db2.documented import views
 from tests.labs.db2.views.rows import Rows
 from tests.labs.db2.world import World
 
@@ -109,6 +110,17 @@ def package_dependencies(world: World) -> Rows:
             yield f"{table.schema}.{table.name}.{name}", {
                 "PKGSCHEMA": table.schema, "PKGNAME": name, "BTYPE": "T", "BSCHEMA": table.schema, "BNAME": table.name,
             }  # fmt: skip
+
+
+def routines(world: World) -> Rows:
+    """SYSCAT.ROUTINES: functions of this version, and the procedures of the laboratory."""
+    found = [(view.plain, "F", len(view.arguments)) for view in views(world.version).values() if view.function]
+    found += [("ADMIN_MOVE_TABLE", "P", 11), ("ADMIN_MOVE_TABLE", "P", 5), ("ADMIN_CMD", "P", 1)]
+    for name, kind, parameters in found:
+        yield f"{name}.{parameters}", {
+            "ROUTINESCHEMA": "SYSPROC", "ROUTINENAME": name, "ROUTINETYPE": kind, "PARM_COUNT": parameters,
+            "SPECIFICNAME": name if kind == "F" else f"{name}_{parameters}",
+        }  # fmt: skip
 
 
 def authorities(world: World) -> Rows:

@@ -30,6 +30,7 @@ class Code(IntEnum):
     EXCSQLSTT = 0x200B
     EXCSQLIMM = 0x200A
     OPNQRY = 0x200C
+    CNTQRY = 0x2006
     EXCSQLSET = 0x2014
     RDBCMM = 0x200E
     RDBRLLBCK = 0x200F

@@ -118,6 +118,8 @@ class Shim:
             yield dss.with_body(_replaced(dss.body, {Code.PRDID: DERBY_PRODUCT}))
         elif dss.code == Code.EXCSQLSET:
             self._swallow(dss)
+        elif dss.code == Code.CNTQRY and self._shared.world.behaviour.cut_between_blocks:
+            self.cut()
         elif dss.code == Code.EXCSQLSTT and _procedure(dss):
             pass  # its parameters follow; Derby has no such procedure
         else:
@@ -214,9 +216,8 @@ class Shim:
             view = self._shared.views[name]
             if name == "SYSTOOLS.ADMIN_MOVE_TABLE" and not self._shared.world.protocol_exists:
                 raise refusals.undefined(name)
-            if view.plain in user.may_not_use:
-                what = ("EXECUTE", f"SYSPROC.{view.plain}") if view.function else ("SELECT", view.name)
-                raise refusals.not_allowed(user.authid, *what)
+            if view.plain in user.may_not_use - self._shared.world.executable[user.authid]:
+                raise _not_for(user, view)
         self._shared.projection.refresh(rewriter.asked)
         return found
 
@@ -265,6 +266,13 @@ class Shim:
             return sqlcard(Sqlca(LOCK_TIMEOUT, "40001", LOCKED[said.state]), BIG)
         code, state = TRANSLATED.get(said.state, (said.code, said.state))
         return sqlcard(Sqlca(code, state, said.message.rpartition("\x14")[0]), BIG)
+
+
+def _not_for(user: User, view: View) -> refusals.Refusal:
+    """A function without EXECUTE is not among those that a name could mean; a view is known and refused."""
+    if view.function:
+        return refusals.no_routine(view.plain, "FUNCTION")
+    return refusals.not_allowed(user.authid, "SELECT", view.name)
 
 
 def _section(dss: Dss) -> bytes:
