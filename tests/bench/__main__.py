@@ -42,6 +42,7 @@ SHORT = ("history", "agent_cost", "cli_start")  # seconds each
 QUICK_LAB = ("lab.disks", "lab.headline", "lab.kindness")  # the others take minutes even when small
 SMALL_TOO = (
     "policy_baselines",
+    "policy_wandering",
     "postgresql_cost",
     "oracle_cost",
     "history_week",
@@ -52,6 +53,7 @@ MODULES = (
     "policy",
     "policy_gap",
     "policy_baselines",
+    "policy_wandering",
     *COST,
     *LAB,
 )

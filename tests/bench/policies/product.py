@@ -28,8 +28,8 @@ from tests.workloads.catalogue import Catalogue
 DATABASE = "stage"
 
 
-def configuration(policy: Mapping[str, object]) -> DatabaseConfig:
-    """Two tiers of the stage's speeds, sampled every hour."""
+def configuration(policy: Mapping[str, object], *, sample_seconds: float = HOUR) -> DatabaseConfig:
+    """Two tiers of the stage's speeds, sampled every hour unless stated otherwise."""
     tiers = [
         {
             "name": name,
@@ -46,7 +46,7 @@ def configuration(policy: Mapping[str, object]) -> DatabaseConfig:
             "name": DATABASE,
             "engine": "simulated",
             "connection": {},
-            "sample_every": "1h",
+            "sample_every": f"{sample_seconds:g}s",
             "tiers": tiers,
             "policy": dict(policy),
         }

@@ -1,0 +1,112 @@
+"""hotplace against strong simple rules where hot spots move; shapes, seeds and sizes are frozen, see ``wandering``.
+
+Every play is 28 days of hours from an empty fast tier; what counts is the foreground wait saved minus what copying
+takes from the foreground. hotplace is played without an approval delay, with two of the seeds also with eight hours;
+the rules act at once.
+
+``--shapes A,B`` and ``--seeds 1,2`` play a part, ``--policy JSON`` plays hotplace with other settings (keys of the
+configuration file), ``--samples N`` with N samples an hour, ``--at-once`` leaves out the play with the delay,
+``--quick`` plays four days with one seed, ``--table`` prints a page for people and every play as it ends.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+
+from tests.bench.measurement import Measurement, in_process
+from tests.bench.policies.wandering import frozen
+from tests.bench.policies.wandering.fixed import BestFixed
+from tests.bench.policies.wandering.product import Hotplace
+from tests.bench.policies.wandering.rules import play_lru_of_equal_pages, play_rules
+from tests.bench.policies.wandering.shapes import world
+from tests.bench.policies.wandering.stage import Stage
+from tests.bench.policies.wandering.table import Play, figures, page
+
+WORKERS = 2  # the figures do not depend on it
+LONGEST_SECONDS = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One world for one worker."""
+
+    shape: str
+    seed: int
+    hours: int = frozen.HOURS
+    delayed: bool = True
+    samples_an_hour: int = 1
+    policy: str = "{}"  # JSON
+
+
+def play(task: Task) -> Play:
+    """Every contestant on one world."""
+    here, policy = world(task.shape, task.seed, hours=task.hours), json.loads(task.policy)
+    at_once = Hotplace(here, policy=policy, samples_an_hour=task.samples_an_hour)
+    delayed = Hotplace(here, policy=policy, delay_hours=frozen.DELAY_HOURS) if task.delayed else None
+    return Play(
+        shape=task.shape,
+        seed=task.seed,
+        fixed=Stage(here).play(BestFixed(here)),
+        product=Stage(here).play(at_once),
+        delayed=Stage(here).play(delayed) if delayed else None,
+        rules=tuple(play_rules(here)),
+        equal_pages=play_lru_of_equal_pages(here),
+    )
+
+
+def plays(tasks: Sequence[Task]) -> Iterator[Play]:
+    """The worlds, two at a time, in the order asked for."""
+    with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as workers:
+        yield from workers.map(play, tasks)
+
+
+def measurements(*, quick: bool = False) -> list[Measurement]:
+    """The figures of the whole bench or of its small version, from a fresh process."""
+    arguments = ["--quick"] if quick else []
+    return in_process("tests.bench.policy_wandering", *arguments, timeout_seconds=LONGEST_SECONDS)
+
+
+def tasks_of(given: argparse.Namespace) -> list[Task]:
+    """What was asked for, shape by shape."""
+    seeds = frozen.QUICK_SEEDS if given.quick else [int(seed) for seed in given.seeds.split(",")]
+    hours = frozen.QUICK_HOURS if given.quick else frozen.HOURS
+    return [
+        Task(
+            shape=shape, seed=seed, hours=hours, policy=given.policy, samples_an_hour=given.samples,
+            delayed=not given.at_once and seed in frozen.DELAYED_SEEDS,
+        )
+        for seed in seeds
+        for shape in given.shapes.split(",")
+    ]  # fmt: skip
+
+
+def main(arguments: list[str]) -> int:
+    """Print the figures as one line of JSON, or the table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.policy_wandering", description=__doc__)
+    parser.add_argument("--shapes", default=",".join(frozen.SHAPES))
+    parser.add_argument("--seeds", default=",".join(map(str, frozen.SEEDS)))
+    parser.add_argument("--policy", default="{}", metavar="JSON")
+    parser.add_argument("--samples", type=int, default=1, metavar="N")
+    for flag in ("--at-once", "--quick", "--table"):
+        parser.add_argument(flag, action="store_true")
+    given = parser.parse_args(arguments)
+    unknown = sorted(set(given.shapes.split(",")) - set(frozen.SHAPES))
+    if unknown:
+        parser.error(f"no shape is named {', '.join(unknown)}; there are {', '.join(frozen.SHAPES)}")
+    played = []
+    for one in plays(tasks_of(given)):
+        played.append(one)
+        if given.table:
+            print(one.sentence, file=sys.stderr, flush=True)
+    print(page(played) if given.table else json.dumps(figures(played)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
