@@ -214,8 +214,11 @@ class EmulatedDatabase(Workload):
         """A heap table, a range-partitioned one, or an index-organised one (with its index)."""
         with self.changed:
             if iot:
-                table = Table(owner, name, self.next_id(), [], iot=True)
-                self.add_index(table, f"{name}_PK", tablespace, size, unique=True, kind="IOT - TOP")
+                table = Table(owner, name, self.next_id(), [], iot=True, partitioned=bool(partitions))
+                parts = [self.segment(owner, f"{name}_PK", "INDEX PARTITION", tablespace, size, p) for p in partitions]
+                key = self.add_index(table, f"{name}_PK", tablespace, size, unique=True, kind="IOT - TOP")
+                key.segments, key.partitioned, key.local = parts or key.segments, bool(parts), bool(parts)
+                table.default_tablespace = tablespace if parts else ""
             elif partitions:
                 parts = [self.segment(owner, name, "TABLE PARTITION", tablespace, size, part) for part in partitions]
                 table = Table(owner, name, self.next_id(), parts, partitioned=True, default_tablespace=tablespace)
@@ -344,6 +347,33 @@ class EmulatedDatabase(Workload):
             table.lobs.append(lob)
             self.touch()
         return lob
+
+    def add_partition(self, table: Table, part: str, size: int) -> Segment:
+        """A new one, where the defaults of the table and of its local indexes say."""
+        with self.changed:
+            table.segments.append(
+                self.segment(table.owner, table.name, "TABLE PARTITION", table.default_tablespace, size, part)
+            )
+            for index in table.indexes:
+                if index.local:
+                    home = index.default_tablespace or table.default_tablespace
+                    index.segments.append(self.segment(index.owner, index.name, "INDEX PARTITION", home, size, part))
+            self.touch()
+        return table.segments[-1]
+
+    def throw_away(self, owner: str, name: str) -> Table:
+        """DROP TABLE without PURGE: into the recycle bin, under another name, with its segments."""
+        with self.changed:
+            table = self.tables.pop((owner, name))
+            table.dropped, table.name = True, f"BIN${table.object_id:020}==$0"
+            for part in (table, *table.indexes):
+                for segment in part.segments:
+                    segment.name = table.name if part is table else f"BIN${segment.object_id:020}==$0"
+            for index in table.indexes:
+                index.name = index.segments[0].name
+            self.tables[owner, table.name] = table
+            self.touch()
+        return table
 
     def drop_table(self, owner: str, name: str) -> None:
         """With PURGE."""

@@ -35,6 +35,7 @@ class Tablespace:
     contents: str = "PERMANENT"
     status: str = "ONLINE"
     encrypted: bool = False
+    automatic: bool = True  # segment space management
     block_size: int = BLOCK
     ballast: int = 0  # bytes taken by what the model does not know
     transient: int = 0  # temporary segments of running moves
@@ -103,6 +104,7 @@ class Index:
     local: bool = False  # one segment for each of the table
     partitioned: bool = False
     degree: str = "1"
+    default_tablespace: str = ""  # of later partitions
     indexing: str = "FULL"  # or "PARTIAL": no entries for partitions with INDEXING OFF
     failed: bool = False  # a domain index whose own tables were altered
     unusable: set[str] = field(default_factory=set)  # partitions, "" for the whole of one that has none
@@ -140,6 +142,7 @@ class Table:
     mapping: Segment | None = None  # mapping table of an index-organised table
     domain_index: str = ""  # this table belongs to that domain index of its owner's
     archive: str = ""  # its history table in a flashback archive
+    dropped: bool = False  # in the recycle bin
     history: bool = False  # it is such a history table
     not_indexed: set[str] = field(default_factory=set)  # partitions with INDEXING OFF
 
@@ -198,6 +201,8 @@ class Quirks:
     statistics_level: str = "TYPICAL"
     role: str = "PRIMARY"
     standbys: int = 0
+    xml: bool = True  # XML DB is installed, with DBA_XML_TABLES
+    cloud_service: str = ""  # of an Autonomous Database
     online_ddl_times_out: bool = False  # whether DDL_LOCK_TIMEOUT ends the wait of online DDL
     dead_entries: bool = True  # V$SEGSTAT keeps rows of segments that are gone
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tests.labs.oracle.grammar import NOT_ENDED, Move, MoveFile, Rebuild
-from tests.labs.oracle.model import BLOCK, DataFile, Index, LongOperation, Segment, Table
+from tests.labs.oracle.model import BLOCK, DataFile, Index, Lob, LongOperation, Segment, Table
 from tests.labs.tns.backend import OracleError
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ def move_table(session: EmulatedSession, owner: str, name: str, move: Move) -> N
         targets = _targets(table, move)
         copies = _copies(database, table, move, targets)
         rebuilt = _rebuilt(database, table, move, targets)
-        locked = {table.segments[at].object_id for at in targets} if move.part else {table.object_id}
+        own = _primary_key(table).segments if table.iot else table.segments
+        locked = {own[at].object_id for at in targets} if move.part else {table.object_id}
         session.wait_for_objects(locked, online=move.online)
         _make_room(database, copies + rebuilt)
     _copy(session, copies + rebuilt, f"{owner}.{name}", "Table Scan")
@@ -66,7 +67,8 @@ def _end_online(session: EmulatedSession, locked: set[int], copies: list[Copy], 
 
 def lockable(table: Table, part: str = "") -> set[int]:
     """Object ids that LOCK TABLE locks: the table and its partitions, or the one that is named."""
-    parts = {segment.object_id for segment in table.segments if not part or segment.part == part}
+    own = _primary_key(table).segments if table.iot else table.segments
+    parts = {segment.object_id for segment in own if not part or segment.part == part}
     if not parts:
         raise OracleError(14501 if not table.partitioned else 2149, "Specified partition does not exist")
     return {table.object_id, *parts}
@@ -111,6 +113,8 @@ def _refuse_form(database: EmulatedDatabase, table: Table, move: Move) -> None:
         raise OracleError(14257, "cannot move partition other than a Range, List, System, or Hash partition")
     if move.part and not database.options["Partitioning"]:
         raise OracleError(439, "feature not enabled: Partitioning")
+    if table.iot and move.part and (move.online or (move.update_indexes and not move.global_only)):
+        raise NOT_ENDED  # its number is not known
     _refuse_online(database, table, move)
     if move.update_indexes and not move.part and database.version < ONLINE_TABLES:
         raise NOT_ENDED
@@ -141,9 +145,8 @@ def refuse_before(database: EmulatedDatabase, needed: tuple[int, int]) -> None:
 
 def _targets(table: Table, move: Move) -> list[int]:
     """Which of the table's segments are meant, by position."""
-    if table.iot:
-        return [0]
-    found = [at for at, segment in enumerate(table.segments) if not move.part or segment.part == move.part]
+    own = _primary_key(table).segments if table.iot else table.segments
+    found = [at for at, segment in enumerate(own) if not move.part or segment.part == move.part]
     if not found:
         raise OracleError(14251 if move.sub else 2149, "Specified partition does not exist")
     return found
@@ -157,6 +160,7 @@ def _copies(database: EmulatedDatabase, table: Table, move: Move, targets: list[
         raise OracleError(904, f'"{min(unknown)}": invalid identifier')
     for tablespace in {move.tablespace, move.overflow, *move.lobs.values(), *move.indexes.values()} - {""}:
         database.tablespace(tablespace)
+    _refuse_manual(database, columns, move)
     own = _primary_key(table).segments if table.iot else table.segments
     made = [Copy(own[at], move.tablespace or own[at].tablespace) for at in targets]
     if move.overflow and table.overflow is not None:
@@ -165,6 +169,13 @@ def _copies(database: EmulatedDatabase, table: Table, move: Move, targets: list[
         for at in targets:
             made += [Copy(columns[column].segments[at], tablespace), Copy(columns[column].indexes[at], tablespace)]
     return made
+
+
+def _refuse_manual(database: EmulatedDatabase, columns: dict[str, Lob], move: Move) -> None:
+    for column, tablespace in move.lobs.items():
+        if columns[column].securefile and not database.tablespaces[tablespace].automatic:
+            text = f'SECUREFILE LOBs cannot be used in non-ASSM tablespace "{tablespace}"'
+            raise OracleError(43853, text)
 
 
 def _primary_key(table: Table) -> Index:
@@ -196,6 +207,7 @@ def rebuild_index(session: EmulatedSession, owner: str, name: str, rebuild: Rebu
         session.may_alter(owner, "INDEX", name)
         table, index = database.index(owner, name)
         _refuse_rebuild(database, index, rebuild)
+        _refuse_journal(session, owner, rebuild)
         chosen = [s for s in index.segments if not rebuild.part or s.part == rebuild.part]
         if not chosen:
             raise OracleError(2149, "Specified partition does not exist")
@@ -248,6 +260,14 @@ def _refuse_rebuild(database: EmulatedDatabase, index: Index, rebuild: Rebuild) 
         raise OracleError(439, "feature not enabled: Online Index Build")
     if index.rebuilding:
         raise OracleError(8104, f"this index object {index.object_id} is being online built or rebuilt")
+
+
+def _refuse_journal(session: EmulatedSession, owner: str, rebuild: Rebuild) -> None:
+    """The journal of an online rebuild is a table and an index in the owner's schema."""
+    needed = {"CREATE ANY TABLE", "CREATE ANY INDEX"}
+    own = owner == session.user.name or session.database.version >= (12, 1)
+    if rebuild.online and not own and not needed <= session.user.privileges:
+        raise OracleError(1031, "insufficient privileges")
 
 
 def _make_room(database: EmulatedDatabase, copies: list[Copy]) -> None:

@@ -132,6 +132,8 @@ class EmulatedSession:
         }  # fmt: skip
         if self.database.version >= (12, 1):
             known |= {"CON_ID": str(container_id(self.database)), "CON_NAME": self.database.quirks.container}
+        if self.database.version >= (18,):
+            known["CLOUD_SERVICE"] = self.database.quirks.cloud_service or None
         if key not in known:
             raise OracleError(2003, "invalid USERENV parameter")
         return known[key]
@@ -308,10 +310,13 @@ class EmulatedSession:
             move_file(self, read_move_file(words))
         elif words.take("DROP", "TABLE"):
             owner, name = words.qualified(self.user.name)
-            words.take("PURGE")
+            gone = words.take("PURGE")
             words.end()
             self.may_alter(owner, "TABLE", name)
-            self.database.drop_table(owner, name)
+            if gone or name.startswith("BIN$"):
+                self.database.drop_table(owner, name)
+            else:
+                self.database.throw_away(owner, name)
         else:
             raise refuse("DDL")
 
@@ -342,6 +347,14 @@ class EmulatedSession:
             with self.database.changed:
                 self.database.index(owner, name)[1].degree = degree
                 self.database.touch()
+            return
+        if words.take("MODIFY", "DEFAULT", "ATTRIBUTES", "TABLESPACE"):
+            tablespace = words.name()
+            words.end()
+            self.may_alter(owner, "INDEX", name)
+            with self.database.changed:
+                self.database.tablespace(tablespace)
+                self.database.index(owner, name)[1].default_tablespace = tablespace
             return
         part = words.name() if words.take("MODIFY", "PARTITION") else ""
         if words.take("UNUSABLE"):

@@ -235,3 +235,109 @@ def test_compatible_leaves_older_forms(lab: OracleHarness, statement: str) -> No
     """Rule 7: what releases before could do is not refused."""
     lab.database.parameters["compatible"] = "11.2.0.4"
     run(lab, statement)
+
+
+def test_a_lob_moves_without_its_table(lab: OracleHarness) -> None:
+    """Rule 4: each alone; MOVE LOB writes the table again where it is, so its indexes break like those of a table."""
+    orders = lab.database.table(OWNER, "ORDERS")
+    lob = lab.database.add_lob(orders, "DOC", "SLOW", MB)
+    before = orders.segments[0].data_object_id
+    run(lab, "ALTER TABLE APP.ORDERS MOVE LOB (DOC) STORE AS (TABLESPACE FAST)")
+    assert (orders.segments[0].tablespace, lob.segments[0].tablespace) == ("SLOW", "FAST")
+    assert orders.segments[0].data_object_id > before
+    assert orders.indexes[0].unusable == {""}
+    run(lab, "ALTER TABLE APP.ORDERS MOVE TABLESPACE FAST UPDATE INDEXES")
+    run(lab, "ALTER TABLE APP.ORDERS MOVE LOB (DOC) STORE AS (TABLESPACE SLOW) UPDATE INDEXES")
+    assert (orders.segments[0].tablespace, lob.segments[0].tablespace) == ("FAST", "SLOW")
+
+
+@pytest.mark.parametrize("clause", ["UPDATE INDEXES", "ONLINE", "UPDATE INDEXES ONLINE"])
+def test_a_partition_of_an_iot_has_no_update_clause(lab: OracleHarness, clause: str) -> None:
+    """Rule 6: refused; without it the partition moves, and secondary indexes stay usable by their primary keys."""
+    iot = lab.database.add_table(OWNER, "IOT", "SLOW", MB, partitions=("P1", "P2"), iot=True)
+    lab.database.add_index(iot, "IOT_IX", "SLOW", MB)
+    move = "ALTER TABLE APP.IOT MOVE PARTITION P1 TABLESPACE FAST"
+    assert refused(lab, f"{move} {clause}") == 933
+    run(lab, move)
+    assert [segment.tablespace for segment in iot.indexes[0].segments] == ["FAST", "SLOW"]
+    assert answer(lab, "SELECT status FROM dba_indexes WHERE index_name = 'IOT_IX'") == [("VALID",)]
+    assert refused(lab, "ALTER TABLE APP.IOT MOVE TABLESPACE FAST") == 28660
+
+
+@pytest.mark.parametrize(("version", "number"), [((11, 2, 0, 4, 0), 1031), ((12, 1, 0, 2, 0), 0)])
+def test_an_online_rebuild_of_another_s_index(version: tuple[int, ...], number: int) -> None:
+    """Rule 9a: in 11.2 it makes a journal there, which needs CREATE ANY TABLE and CREATE ANY INDEX."""
+    with furnished(version) as lab:
+        online = "ALTER INDEX APP.ORDERS_PK REBUILD ONLINE"
+        if number:
+            assert refused(lab, online) == number
+        lab.database.users[AGENT].privileges.update(("CREATE ANY TABLE", "CREATE ANY INDEX"))
+        run(lab, online, "ALTER INDEX APP.ORDERS_PK REBUILD")
+        with lab.session() as owner:
+            owner.cursor().execute(online)
+
+
+def test_a_database_without_xml_db() -> None:
+    """Rule 9b: DBA_XML_TABLES does not exist there."""
+    with furnished(xml=False) as lab:
+        assert refused(lab, "SELECT COUNT(*) FROM dba_xml_tables") == 942
+
+
+@pytest.mark.parametrize(("secure", "number"), [(True, 43853), (False, 0)])
+def test_securefiles_want_automatic_space_management(lab: OracleHarness, secure: bool, number: int) -> None:
+    """Rule 9d: a SecureFiles LOB does not go where segment space is managed by hand; a BasicFiles LOB does."""
+    lob = lab.database.add_lob(lab.database.table(OWNER, "ORDERS"), "DOC", "SLOW", MB)
+    lob.securefile, lab.database.tablespaces["FAST"].automatic = secure, False
+    move = "ALTER TABLE APP.ORDERS MOVE LOB (DOC) STORE AS (TABLESPACE FAST)"
+    if number:
+        assert refused(lab, move) == number
+    else:
+        run(lab, move)
+    managed = "SELECT segment_space_management FROM dba_tablespaces WHERE tablespace_name = 'FAST'"
+    assert answer(lab, managed) == [("MANUAL",)]
+
+
+def test_a_dropped_table_keeps_its_segments(lab: OracleHarness) -> None:
+    """Rule 9g: under a name that begins with BIN$, in every view, until it is purged."""
+    with lab.session() as owner:
+        owner.cursor().execute("DROP TABLE APP.ORDERS")
+    names = {row[0] for row in answer(lab, "SELECT segment_name FROM dba_segments WHERE owner = 'APP'")}
+    assert len([name for name in names if str(name).startswith("BIN$")]) == 2
+    assert "ORDERS" not in names
+    dropped = answer(lab, "SELECT table_name, dropped FROM dba_tables WHERE dropped = 'YES'")
+    assert dropped == answer(lab, "SELECT object_name, 'YES' FROM dba_recyclebin")
+
+
+def test_default_attributes_say_where_new_partitions_go(lab: OracleHarness) -> None:
+    """Rule 10a: MOVE PARTITION leaves them; those of a local index follow the table's until it has its own."""
+    events = lab.database.table(OWNER, "EVENTS")
+    run(lab, "ALTER TABLE APP.EVENTS MOVE PARTITION P1 TABLESPACE FAST UPDATE INDEXES (EVENTS_LOCAL (TABLESPACE FAST))")
+    assert lab.database.add_partition(events, "P3", MB).tablespace == "SLOW"
+    run(
+        lab,
+        "ALTER TABLE APP.EVENTS MODIFY DEFAULT ATTRIBUTES TABLESPACE FAST",
+        "ALTER INDEX APP.EVENTS_LOCAL MODIFY DEFAULT ATTRIBUTES TABLESPACE SLOW",
+    )
+    assert lab.database.add_partition(events, "P4", MB).tablespace == "FAST"
+    assert [segment.tablespace for segment in events.indexes[0].segments] == ["FAST", "SLOW", "SLOW", "SLOW"]
+    assert answer(lab, "SELECT def_tablespace_name FROM dba_part_tables") == [("FAST",)]
+    assert answer(lab, "SELECT def_tablespace_name FROM dba_part_indexes") == [("SLOW",)]
+
+
+def test_indexes_that_are_kept_need_room_where_they_are(lab: OracleHarness) -> None:
+    """Rule 10b: ORA-01652 of the index's tablespace, with the target empty."""
+    space = lab.database.add_tablespace("IDX", "/hdd/oradata/idx01.dbf", 8 * MB)
+    orders = lab.database.table(OWNER, "ORDERS")
+    orders.indexes[0].segments[0].tablespace = "IDX"
+    lab.database.users[OWNER].quotas["IDX"] = -1
+    space.ballast = int(6.5 * MB)
+    assert refused(lab, "ALTER TABLE APP.ORDERS MOVE TABLESPACE FAST UPDATE INDEXES") == 1652
+    space.ballast = 6 * MB
+    run(lab, "ALTER TABLE APP.ORDERS MOVE TABLESPACE FAST UPDATE INDEXES")
+
+
+@pytest.mark.parametrize("service", ["", "OLTP"])
+def test_an_autonomous_database_says_so(service: str) -> None:
+    """Rule 10c: by CLOUD_SERVICE of USERENV, which is empty elsewhere."""
+    with running_harness("cloud", quirks=Quirks(cloud_service=service)) as lab:
+        assert answer(lab, "SELECT SYS_CONTEXT('USERENV', 'CLOUD_SERVICE') FROM dual") == [(service or None,)]

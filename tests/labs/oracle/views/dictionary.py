@@ -49,6 +49,10 @@ def _objects(db: EmulatedDatabase, table: Table) -> Rows:
     if table.partitioned or table.iot:
         yield _object(db, table.owner, table.name, "", table.object_id, None, "TABLE", table.temporary)
     for index in table.indexes:
+        if index.partitioned and index.kind == "IOT - TOP":
+            for segment in index.segments:
+                number = segment.object_id + GROUPS
+                yield _object(db, table.owner, table.name, segment.part, number, None, "TABLE PARTITION", False)
         if index.partitioned:
             yield _object(db, index.owner, index.name, "", index.object_id, None, "INDEX", table.temporary)
     for lob in table.lobs:
@@ -80,7 +84,8 @@ def tablespaces(db: EmulatedDatabase) -> Rows:
         yield {
             "TABLESPACE_NAME": space.name, "BLOCK_SIZE": space.block_size, "STATUS": space.status,
             "CONTENTS": space.contents, "LOGGING": "LOGGING", "FORCE_LOGGING": "NO", "BIGFILE": "NO",
-            "EXTENT_MANAGEMENT": "LOCAL", "SEGMENT_SPACE_MANAGEMENT": "AUTO", "ENCRYPTED": _FLAG[space.encrypted],
+            "EXTENT_MANAGEMENT": "LOCAL", "ENCRYPTED": _FLAG[space.encrypted],
+            "SEGMENT_SPACE_MANAGEMENT": "AUTO" if space.automatic else "MANUAL",
         }  # fmt: skip
 
 
@@ -134,7 +139,7 @@ def tables(db: EmulatedDatabase) -> Rows:
             "NESTED": _FLAG[table.nested], "DEGREE": f"{table.degree:>10}", "READ_ONLY": _FLAG[table.read_only],
             "COMPRESSION": None if table.partitioned else "ENABLED" if table.compress_for else "DISABLED",
             "COMPRESS_FOR": table.compress_for or None, "SEGMENT_CREATED": "YES", "BUFFER_POOL": "DEFAULT",
-            "DEPENDENCIES": "DISABLED", "ROW_MOVEMENT": "DISABLED",
+            "DEPENDENCIES": "DISABLED", "ROW_MOVEMENT": "DISABLED", "DROPPED": _FLAG[table.dropped],
         }  # fmt: skip
         for kind, segment in (("IOT_OVERFLOW", table.overflow), ("IOT_MAPPING", table.mapping)):
             if segment is not None:
@@ -159,7 +164,8 @@ def columns(db: EmulatedDatabase) -> Rows:
 def _partitions(db: EmulatedDatabase, *, sub: bool) -> Iterator[tuple[Table, int, Segment]]:
     for table in db.tables.values():
         if table.partitioned and table.composite == sub:
-            yield from ((table, at, segment) for at, segment in enumerate(table.segments, start=1))
+            key = next((index.segments for index in table.indexes if index.kind == "IOT - TOP"), [])
+            yield from ((table, at, segment) for at, segment in enumerate(table.segments or key, start=1))
 
 
 def table_partitions(db: EmulatedDatabase) -> Rows:
@@ -187,7 +193,8 @@ def table_subpartitions(db: EmulatedDatabase) -> Rows:
 def _partition(table: Table, segment: Segment, at: int) -> Row:
     return {
         "TABLE_OWNER": table.owner, "TABLE_NAME": table.name, "PARTITION_NAME": segment.part,
-        "PARTITION_POSITION": at, "TABLESPACE_NAME": segment.tablespace, "LOGGING": _FLAG[table.logging],
+        "PARTITION_POSITION": at, "TABLESPACE_NAME": None if table.iot else segment.tablespace,
+        "LOGGING": _FLAG[table.logging],
         "COMPRESSION": "ENABLED" if segment.compress_for else "DISABLED", "COMPRESS_FOR": segment.compress_for or None,
         "SEGMENT_CREATED": _FLAG[segment.created], "READ_ONLY": "NO", "HIGH_VALUE": f"{at}00",
         "INDEXING": "OFF" if segment.part in table.not_indexed else "ON",
@@ -299,7 +306,8 @@ def partitioned_tables(db: EmulatedDatabase) -> Rows:
             yield {
                 "OWNER": table.owner, "TABLE_NAME": table.name, "PARTITIONING_TYPE": "RANGE", "STATUS": "VALID",
                 "SUBPARTITIONING_TYPE": "HASH" if table.composite else "NONE",
-                "PARTITION_COUNT": len(table.segments), "DEF_TABLESPACE_NAME": table.default_tablespace,
+                "PARTITION_COUNT": len(table.segments or table.indexes[0].segments),
+                "DEF_TABLESPACE_NAME": table.default_tablespace,
             }  # fmt: skip
 
 
@@ -310,6 +318,7 @@ def partitioned_indexes(db: EmulatedDatabase) -> Rows:
             yield {
                 "OWNER": index.owner, "INDEX_NAME": index.name, "TABLE_NAME": table.name,
                 "LOCALITY": "LOCAL" if index.local else "GLOBAL", "PARTITION_COUNT": len(index.segments),
+                "DEF_TABLESPACE_NAME": index.default_tablespace or None,
             }  # fmt: skip
 
 
@@ -366,6 +375,16 @@ def secondary_objects(db: EmulatedDatabase) -> Rows:
             }  # fmt: skip
 
 
+def recycle_bin(db: EmulatedDatabase) -> Rows:
+    """DBA_RECYCLEBIN: tables."""
+    for table in db.tables.values():
+        if table.dropped:
+            yield {
+                "OWNER": table.owner, "OBJECT_NAME": table.name, "OPERATION": "DROP", "TYPE": "TABLE",
+                "TS_NAME": table.segments[0].tablespace, "CAN_UNDROP": "YES", "CAN_PURGE": "YES",
+            }  # fmt: skip
+
+
 def nothing(_: EmulatedDatabase) -> Rows:
     """Views of things that the model does not have."""
     return iter(())
@@ -392,6 +411,7 @@ DICTIONARY: dict[str, Callable[[EmulatedDatabase], Rows]] = {
     "DBA_PART_INDEXES": partitioned_indexes,
     "DBA_MVIEW_LOGS": mview_logs,
     "DBA_QUEUE_TABLES": queue_tables,
+    "DBA_RECYCLEBIN": recycle_bin,
     "DBA_CLUSTERS": clusters,
     "DBA_NESTED_TABLES": nested_tables,
     "DBA_FLASHBACK_ARCHIVE_TABLES": archived_tables,
@@ -403,7 +423,7 @@ DICTIONARY: dict[str, Callable[[EmulatedDatabase], Rows]] = {
     "DBA_TAB_PRIVS": accounts.object_privileges,
     "DBA_PROXIES": accounts.proxies,
     **dict.fromkeys(
-        ("DBA_EXTERNAL_TABLES", "DBA_XML_TABLES", "DBA_RECYCLEBIN", "DBA_MVIEWS"),
+        ("DBA_EXTERNAL_TABLES", "DBA_XML_TABLES", "DBA_MVIEWS"),
         nothing,
     ),
     "DBA_ILMOBJECTS": licensed.ado_objects,
