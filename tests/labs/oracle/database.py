@@ -366,11 +366,12 @@ class EmulatedDatabase(Workload):
         with self.changed:
             table = self.tables.pop((owner, name))
             table.dropped, table.name = True, f"BIN${table.object_id:020}==$0"
-            for part in (table, *table.indexes):
-                for segment in part.segments:
-                    segment.name = table.name if part is table else f"BIN${segment.object_id:020}==$0"
+            for segment in table.segments:
+                segment.name = table.name
             for index in table.indexes:
-                index.name = index.segments[0].name
+                index.name = f"BIN${index.object_id:020}==$0"
+                for segment in index.segments:
+                    segment.name = index.name
             self.tables[owner, table.name] = table
             self.touch()
         return table
