@@ -25,13 +25,15 @@ class ExecutorHooks:
     """Callbacks of the executor.
 
     Attributes:
-        disturb: called before and after every statement, so that our own I/O is not taken for demand.
+        begin_copy: called before every statement, so that our own I/O is not taken for demand.
+        end_copy: called after it.
         hold_lease: called before every statement; raises ``LeaseHeld`` where another agent acts here by now.
         note: receives the progress of the running statement every second, and None when nothing runs any more.
         listener: receives everything that happens to a move.
     """
 
-    disturb: Callable[[], None]
+    begin_copy: Callable[[], None]
+    end_copy: Callable[[], None]
     hold_lease: Callable[[], None]
     note: Callable[[RunningMove | None], None]
     listener: Listener | None

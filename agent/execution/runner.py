@@ -191,16 +191,16 @@ class MoveRunner:
             with suppress(HotplaceError):  # a note is missed for a second; the move goes on
                 s.hooks.note(running)
 
-        # Before and after: samples are taken while the move runs, and the intervals in which it begins and ends both
-        # hold I/O of the copy.
-        s.hooks.disturb()
+        # Samples are taken while the move runs: the intervals in which it begins and ends, and those between, all hold
+        # I/O of the copy.
+        s.hooks.begin_copy()
         try:
             with repeat_in_background(s.clock, NOTE_EVERY_SECONDS, look):
                 return attempt.run(start), attempt.not_held
         finally:
             s.hooks.note(None)
             s.gate.learn_again()
-            s.hooks.disturb()
+            s.hooks.end_copy()
 
     def _to(self, row: MoveRow, state: MoveState, reason: str) -> MoveRow:
         return self._s.reconciler.to(row, state, reason)

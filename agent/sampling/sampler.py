@@ -114,7 +114,8 @@ class Sampler:
         self._catalog_read_at = -float("inf")
         self._before: Sample | None = None
         self._known_ids: I64 = np.empty(0, dtype=np.int64)  # physical ids that the catalog held at the last sample
-        self._disturbed = False
+        self._disturbed = False  # by a copy of ours, in the current interval
+        self._copying = False  # now; not remembered: a reload waits for the end of a statement
         if memory is not None:
             self._before, self._known_ids, self._disturbed = memory.before, memory.known_ids, memory.disturbed
             self._learned = replace(self._learned, work=memory.work, sizes=memory.sizes)
@@ -155,6 +156,19 @@ class Sampler:
         """Note that one of our moves runs: the current interval is no evidence, and units have changed their homes."""
         self._disturbed = True
         self._catalog_at = -float("inf")
+
+    def begin_copy(self) -> None:
+        """Note that a statement of ours runs until ``end_copy``: no interval that it touches is evidence.
+
+        Intervals that lie wholly within a long copy hold its reads as well, so one mark at each end does not do.
+        """
+        self._copying = True
+        self.disturb()
+
+    def end_copy(self) -> None:
+        """Note that the statement has ended: the interval in which it did is the last that is no evidence."""
+        self._copying = False
+        self.disturb()
 
     def picture(self) -> Picture | None:
         """What is known now; None before the first sample."""
@@ -257,7 +271,7 @@ class Sampler:
         del before  # its counters are as many as the new ones, and heat is worked on next
         # The copy of a move reads and writes the very units that it moves: to the counters that looks like demand.
         if self._disturbed:
-            self._disturbed = False
+            self._disturbed = self._copying
             if not isinstance(interval, Gap) and self._may_store():
                 self._learn_cost(interval)
             return "a move of ours ran in this interval: it is no evidence", None

@@ -349,8 +349,8 @@ class Watch:
         """Carries out approved moves; built on first use, over the acting connector."""
         if self._executor is None:
             ties = ExecutorHooks(
-                disturb=self.sampler.disturb, hold_lease=self.hold_lease, note=self._note_progress,
-                listener=self._listener,
+                begin_copy=self.sampler.begin_copy, end_copy=self.sampler.end_copy, hold_lease=self.hold_lease,
+                note=self._note_progress, listener=self._listener,
             )  # fmt: skip
             self._executor = Executor(self.database, self.acting, self._ledger, self._clock, ties)
             if self._stopping.is_set():  # by ``stop``, which found no executor to tell

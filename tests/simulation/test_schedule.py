@@ -149,6 +149,22 @@ def test_a_move_in_the_last_interval_before_a_reload_is_still_no_evidence(site: 
         second.close()
 
 
+def test_no_interval_of_a_long_copy_is_evidence(site: Site) -> None:
+    """Samples that are taken while a statement of ours runs teach nothing, nor does the one in which it ends."""
+    with site.agent() as (watch, _):
+        site.observe(watch, 3)
+        watch.sampler.begin_copy()
+        during = []
+        for _ in range(3):
+            site.clock.sleep(MINUTE)
+            during.append(watch.sample().evidence)
+        watch.sampler.end_copy()
+        for _ in range(2):
+            site.clock.sleep(MINUTE)
+            during.append(watch.sample().evidence)
+        assert during == [False, False, False, False, True]
+
+
 def test_another_database_goes_on_from_nothing(site: Site, tmp_path: Path) -> None:
     """Counters of the server before are not compared with those of the server that the configuration names now."""
     (tmp_path / "other").mkdir()
