@@ -144,7 +144,7 @@ def _why_not(
     small = (kind == Verdict.GAIN_BELOW_FLOOR) & (bundles.size < settings.minimum_size_bytes)
     cases: list[tuple[Bools, I8 | Verdict]] = [
         (bundles.tier < 0, Verdict.NOT_MANAGED),
-        (bundles.pin == Pin.NEVER, Verdict.PINNED),
+        ((bundles.pin == Pin.NEVER) & (target == 0), Verdict.PINNED),
         (wanted & (bundles.cooling > 0), Verdict.COOLING_DOWN),
         (wanted & ~bundles.routable, Verdict.NO_ROUTE),
         (wanted, Verdict.PROMOTE),

@@ -49,7 +49,8 @@ def build_problem(
         tiers: fastest first.
         open_to: per tier but the slowest, the bundles that guards let come to it.
         among: bundles that the problem is restricted to, None: all.
-        all_rows: include resources that these bundles alone cannot use up, since others may.
+        all_rows: include resources that these bundles alone cannot use up, and room that these bundles alone cannot
+            make, since others may.
     """
     tier, leaving = draft.tier(), draft.leavers()
     leaving &= tier < len(tiers) - 1
@@ -58,7 +59,9 @@ def build_problem(
         coming |= allowed & (tier > row) & ~draft.moved
     movable = coming | leaving
     listed = np.flatnonzero(movable) if among is None else np.sort(among[movable[among]])
-    gain, plain = _gains(draft, listed, tier, open_to, leaving)
+    # Of two granularities of one plan, what cannot leave in this one may leave in the other.
+    largest = _largest(draft, np.arange(len(tier)) if all_rows else listed)
+    gain, plain = _gains(draft, listed, tier, open_to, leaving, largest)
     order = _order(draft, listed, tier)
     bundle = listed[order]
     home = tier[bundle]
@@ -91,9 +94,10 @@ def _order(draft: PlanDraft, bundle: I64, tier: I64) -> I64:
     return densest_first(stake, draft.bundles.size[bundle], KeysOf(draft.keys, bundle))
 
 
-def _gains(draft: PlanDraft, bundle: I64, tier: I64, open_to: Sequence[Bools], leaving: Bools) -> tuple[F64, F64]:
+def _gains(
+    draft: PlanDraft, bundle: I64, tier: I64, open_to: Sequence[Bools], leaving: Bools, largest: F64
+) -> tuple[F64, F64]:
     """Gain of each option, ``-inf`` where it does not exist, and the same in waits alone. Shapes ``(o, n)``."""
-    largest = _largest(draft, bundle)
     gain, plain = np.empty((2, max(0, len(largest) - 1), len(bundle)))
     for some in row_chunks(len(bundle)):
         gain[:, some], plain[:, some] = _gains_of(draft, bundle[some], tier, open_to, leaving, largest)

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies.explanation.verdicts import explain
-from policies.model.plan import MoveReason, Pin, Plan, Verdict
+from policies.model.plan import MoveReason, Pin, Plan, Situation, Verdict
 from policies.placement.balancer import WIDE_GAP, make_plan
 from tests.property.strategies import TWO, Case, bare_cases, cases
-from tests.unit.policies.referee import after, best_wait, carried_out, present, wait_of
+from tests.unit.policies.referee import after, best_wait, best_wait_either_way, carried_out, present, wait_of
 from tests.unit.policies.situations import BARE, MIB, Site, Unit
 
 TINY = 1e-3  # seconds per hour: waits are counted in whole microseconds per hour
@@ -125,6 +125,31 @@ def test_two_ways_are_never_worse_than_one(case: Case, ways: list[str]) -> None:
         assert both.bound_per_hour >= one.wait_saved_per_hour - TINY
     assert both.wait_saved_per_hour <= both.bound_per_hour + TINY
     assert both.gap_ratio <= WIDE_GAP or not both.moves, "few enough to be proven best"
+
+
+@pytest.mark.parametrize("first", [0, 100])
+def test_few_units_and_whole_groups_are_placed_best(first: int) -> None:
+    """No combination of units that move alone and groups that move as a whole waits less; the bound is above all."""
+    for seed in range(first, first + 100):
+        situation = _either_way(np.random.default_rng(seed))
+        plan, best = make_plan(situation, BARE), best_wait_either_way(situation, BARE)
+        assert plan.wait_per_hour - plan.wait_saved_per_hour == pytest.approx(best, abs=TINY), f"seed {seed}"
+        assert plan.wait_per_hour - best <= plan.bound_per_hour + TINY, f"seed {seed}"
+        assert plan.gap_ratio <= WIDE_GAP or not plan.moves, f"seed {seed}"
+
+
+def _either_way(random: np.random.Generator) -> Situation:
+    """Half a dozen units, many in groups and many without a route of their own, so that some pairs need both ways."""
+    units, blocked = [], []
+    for at in range(6):
+        space, group = ("fast", "slow")[random.integers(2)], ("", "w1", "w2")[random.integers(3)]
+        rate = float(random.choice([0.0, 0.0, 0.1, 1.0, 10.0, 100.0]) * random.uniform(0.5, 1.5))
+        size = int(random.integers(1, 60)) * MIB
+        units.append(Unit(key=f"u{at}", size=size, space=space, sync=rate, wide=group and f"{group} of {space}"))
+        if random.random() < 0.4:
+            blocked.append(f"u{at}")
+    room = {"fast": int(random.integers(0, 40)) * MIB, "slow": 10**15}
+    return Site(room=room, tiers=TWO, no_route=dict.fromkeys(blocked, "it is locked")).situation(units)
 
 
 @settings(deadline=None, max_examples=100)

@@ -8,6 +8,7 @@ from math import ceil, inf
 
 import numpy as np
 
+from connectors.model import NO_WIDE
 from policies.benefit.foreground_wait import wait_per_hour
 from policies.model.plan import Plan, PlannedMove, PolicySettings, Situation
 
@@ -102,3 +103,28 @@ def best_wait_on_the_way(situation: Situation, settings: PolicySettings) -> floa
                     seen.add(then)
                     waiting.append(then)
     return min(wait_of(situation, [names[at] for at in home], settings) for home in seen)
+
+
+def best_wait_either_way(situation: Situation, settings: PolicySettings) -> float:
+    """The least wait of all placements, each unit moved alone if it has a route, or with all that it can move with.
+
+    One unit per bundle, with room on the slowest tier for everything, so that each placement can be reached.
+    """
+    units, bounds = situation.units, limits(situation, settings)
+    names = [space.name for space in situation.spaces]
+    tier = situation.tier_of_space.astype(np.int64)
+    wait = wait_per_hour(situation.heat.rates, [tier.speed for tier in situation.tiers], settings)
+    of = np.full(len(units), NO_WIDE, dtype=np.int64) if units.wide is None else units.wide.astype(np.int64)
+    best = inf
+    for whole in product((False, True), repeat=len(units.wide_names)):
+        parts = [np.flatnonzero(of == at) for at, taken in enumerate(whole) if taken]
+        alone = [row for row in range(len(units)) if of[row] == NO_WIDE or not whole[of[row]]]
+        parts += [np.array([row]) for row in alone if units.key[row] not in situation.no_route]
+        for spaces in product(range(len(names)), repeat=len(parts)):
+            home = units.space.astype(np.int64)
+            for part, space in zip(parts, spaces, strict=True):
+                home[part] = space
+            held = np.bincount(home, weights=units.size_bytes, minlength=len(names))
+            if all(held[row] <= bounds[name] for row, name in enumerate(names)):
+                best = min(best, float(wait[tier[home], np.arange(len(units))].sum()))
+    return best

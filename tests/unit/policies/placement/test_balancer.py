@@ -265,6 +265,18 @@ def test_pins_hold() -> None:
     assert verdicts(plan) == [Verdict.PINNED, Verdict.PINNED, Verdict.WOULD_NOT_FIT]
 
 
+def test_never_keeps_off_the_fastest_tier_only() -> None:
+    """Of three tiers the middle one is open to a NEVER unit: by its heat from below, by its pin from above."""
+    tiers = (("nvme", NVME, ("top",)), ("ssd", SSD, ("fast",)), ("hdd", HDD, ("slow",)))
+    site = Site(room={"top": 100, "fast": 100, "slow": 10**15}, tiers=tiers)
+    for home in ("slow", "top"):
+        plan = planned([Unit(key="never", size=50, space=home, sync=500, pin=Pin.NEVER)], site)
+        assert relocations(plan) == [("never", "fast")]
+        assert plan.wait_saved_per_hour <= plan.bound_per_hour
+    idle = planned([Unit(key="never", size=50, sync=500, pin=Pin.NEVER)])
+    assert (relocations(idle), verdicts(idle)) == ([], [Verdict.PINNED])
+
+
 def test_a_pin_that_cannot_be_met_says_why() -> None:
     """Cooling down, no route and no room hold a pin up, and the verdict says which."""
     must = Unit(key="must", size=50, pin=Pin.MUST)

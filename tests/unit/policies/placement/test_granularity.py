@@ -80,6 +80,16 @@ def test_what_goes_down_has_both_ways_too() -> None:
     )
 
 
+def test_a_table_space_makes_room_for_one_table_of_another() -> None:
+    """The demotion is possible as a whole only and the promotion as a single table only; the bound knows of both."""
+    cold = [Unit(key=f"c{at}", size=10 * MIB, space="fast", wide=TS) for at in range(4)]
+    mixed = [Unit(key="hot", size=35 * MIB, sync=500.0, wide="U"), Unit(key="cold", size=100 * MIB, wide="U")]
+    locked = {unit.key: "it is partitioned" for unit in cold}
+    plan = planned([*cold, *mixed], room={"fast": 0, "slow": 10**15}, no_route=locked)
+    assert moves(plan) == [(TS, "slow", 4), ("hot", "fast", 1)]
+    assert plan.wait_saved_per_hour == plan.bound_per_hour == pytest.approx(9540)
+
+
 def test_what_cannot_go_as_a_whole_goes_alone() -> None:
     """The reason is told beside."""
     units = tenants(50.0, 50.0)
