@@ -65,7 +65,6 @@ def _refusal(connector: Connector, key: str) -> str:
     return found.code if isinstance(found, NoRoute) else ""
 
 
-@pytest.mark.xfail(strict=True, reason="indexes out of use are rebuilt")
 def test_an_index_out_of_use_is_left_alone(connected: tuple[OracleHarness, Connector]) -> None:
     """Rule 1: pieces that a loading job had marked UNUSABLE stay so, in every partition of the table."""
     lab, connector = connected
@@ -78,7 +77,6 @@ def test_an_index_out_of_use_is_left_alone(connected: tuple[OracleHarness, Conne
     assert table.indexes[0].unusable == {"P1", "P2"}
 
 
-@pytest.mark.xfail(strict=True, reason="partial indexes are rebuilt")
 def test_a_partial_index_stays_partial(connected: tuple[OracleHarness, Connector]) -> None:
     """Rule 1: a partition with INDEXING OFF gets no entries from a move, neither its own nor another's."""
     lab, connector = connected
@@ -99,7 +97,6 @@ def test_what_the_move_broke_is_usable_again(version: tuple[int, ...]) -> None:
         assert not any(index.unusable for index in table.indexes)
 
 
-@pytest.mark.xfail(strict=True, reason="tidy steps name every partition")
 def test_what_tidies_does_not_grow_with_the_table(connected: tuple[OracleHarness, Connector]) -> None:
     """Rule 1: the move of one of 40 partitions breaks its own index pieces only: six statements can mend it."""
     lab, connector = connected

@@ -7,8 +7,7 @@ from connectors.oracle.reading.catalog import Entry, find_entries
 from connectors.oracle.reading.facts import find_indexes, key_now, table_of
 from connectors.oracle.reading.spaces import read_files
 from connectors.oracle.routes import file_moves, statements
-from connectors.oracle.routes.operations import SET_DEGREE, operation_of
-from connectors.oracle.routes.statements import Statement
+from connectors.oracle.routes.operations import SET_DEGREE, operation_of, rebuilding
 from connectors.oracle.session.queries import query
 from connectors.oracle.session.sessions import ReadSession
 
@@ -94,25 +93,17 @@ def _tag(route: Route) -> str:
 
 
 def _repairs(session: ReadSession, owner: str, table: str, route: Route) -> tuple[Step, ...]:
-    """Steps that rebuild the unusable indexes: as approved where the route has them, else for a person to send.
+    """The approved steps that rebuild what the move broke, and restore a degree of parallelism that a rebuild has left.
 
-    And the approved ones that restore a degree of parallelism which a rebuild has left.
+    An index that no step names was out of use before (``index_check``) and stays so.
     """
+    if not route.tidy_steps:
+        return ()
     pieces = find_indexes(session, owner, table)
-    unusable = [piece for piece in pieces if piece.unusable]
-    wanted = [statements.rebuild(piece, None, online=False) for piece in unusable]
-    tag, degrees = _tag(route), [statements.set_degree(piece).operation for piece in pieces]
+    broken = [rebuilding(piece) for piece in pieces if piece.unusable]
+    degrees = [statements.set_degree(piece).operation for piece in pieces]
+    repaired = [step for step in route.tidy_steps if operation_of(step) in broken]
     restored = [
         step for step in route.tidy_steps if operation_of(step).name == SET_DEGREE and operation_of(step) not in degrees
     ]
-    repaired = [
-        _approved_step(route, statement)
-        or statements.step(tag, "tidy", len(route.tidy_steps) + at, statement, "make an unusable index usable", 0)
-        for at, statement in enumerate(wanted, start=1)
-    ]
     return (*repaired, *restored)
-
-
-def _approved_step(route: Route, statement: Statement) -> Step | None:
-    """The step of the route that tidies up in the same way."""
-    return next((step for step in route.tidy_steps if operation_of(step) == statement.operation), None)

@@ -7,9 +7,10 @@ from contextlib import suppress
 
 from connectors.base import Clock, Closing, ConnectorError, Interrupted, LockNotObtained, TimedOut, Unpausable
 from connectors.model import Progress, Route, Step
+from connectors.oracle.moving.index_check import is_first_move, refuse_idle_indexes
 from connectors.oracle.moving.watcher import Verdict, Watcher
 from connectors.oracle.reading.catalog import find_entries
-from connectors.oracle.reading.facts import table_of
+from connectors.oracle.reading.facts import find_indexes, table_of
 from connectors.oracle.routes import file_moves
 from connectors.oracle.routes.statements import action_of
 from connectors.oracle.session.driver import Driver, code_of
@@ -58,6 +59,8 @@ class OracleMover(Closing, Unpausable):
         """
         if self._route is not None and self._route.online and self._route.name != file_moves.NAME:
             self._wait_for_transactions(self._route)
+        if self._route is not None and is_first_move(self._route, step):
+            self._check_indexes(self._route)
         limit = step.timeout_seconds
         self._driver.limit_calls(self._connection, limit + BACKSTOP_SECONDS if limit else 0.0)
         watcher = Watcher(
@@ -121,6 +124,13 @@ class OracleMover(Closing, Unpausable):
     def _cancel(self) -> None:
         with suppress(self._driver.error):  # a session that is gone has nothing to cancel; execute() tells
             self._connection.cancel()
+
+    def _check_indexes(self, route: Route) -> None:
+        """Raises StatementFailed where the move would have to repair what it has not broken."""
+        lead = find_entries(self._watch, route.bundle.physical_ids[:1]).get(route.bundle.physical_ids[0])
+        if lead is not None:  # else the statement itself will say that it is gone
+            owner, table, _ = table_of(self._watch, lead)
+            refuse_idle_indexes(route, find_indexes(self._watch, owner, table))
 
     def _wait_for_transactions(self, route: Route) -> None:
         """Do not even begin while others have open transactions on the table: the statement would hang behind them."""

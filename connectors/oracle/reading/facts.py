@@ -8,7 +8,7 @@ from connectors.model import Bundle
 from connectors.oracle.reading.catalog import IOT_TOP, Entry, find_entries, part_word
 from connectors.oracle.reading.names import key_of
 from connectors.oracle.session.queries import query
-from connectors.oracle.session.sessions import ReadSession
+from connectors.oracle.session.sessions import ReadSession, Row
 
 UNUSABLE = "UNUSABLE"
 
@@ -52,6 +52,9 @@ class IndexPiece:
     bytes: int | None = None  # None: it has no segment of its own
     space: str | None = None
     logging: str | None = "YES"
+    locality: str | None = None  # LOCAL or GLOBAL, of a partitioned index
+    position: int | None = None  # of the partition, from 1
+    subposition: int | None = None  # of the subpartition
 
     @property
     def unusable(self) -> bool:
@@ -96,6 +99,7 @@ class Facts:
     spaces: dict[str, SpaceFacts]
     quota_left: int | None  # None: without limit
     logging: str | None = "YES"  # of the partition, or of the table
+    position: tuple[int | None, int | None] = (None, None)  # of the partition and subpartition, from 1
     ado_policies: int = 0  # that may move it by themselves; not looked for unless that is licensed
     history: str = ""  # of AWR in words; not looked for unless that is licensed
 
@@ -134,7 +138,7 @@ def find_facts(session: ReadSession, bundle: Bundle, to_space: str) -> Facts | N
     others = [entry for entry in entries.values() if entry is not lead]
     rows = session.rows(query("table"), names, doing="looking up a table")
     facts = TableFacts(*rows[0]) if rows else None
-    compress_for, logging = _attributes(session, names, lead, facts)
+    compress_for, logging, *position = _attributes(session, names, lead, facts)
     spaces = session.rows(query("two_spaces"), {"source": lead.space, "target": to_space}, doing="comparing spaces")
     return Facts(
         lead=lead,
@@ -144,6 +148,7 @@ def find_facts(session: ReadSession, bundle: Bundle, to_space: str) -> Facts | N
         table_facts=facts,
         compress_for=compress_for,
         logging=logging,
+        position=(position[0], position[1]),
         lobs=tuple(_lob(session, entry) for entry in others if entry.type.startswith("LOB")),
         overflow_space=next((entry.space for entry in others if entry.type.startswith("TABLE")), None),
         indexes=find_indexes(session, owner, table),
@@ -175,14 +180,12 @@ def key_now(lead: Entry, owner: str, table: str, index_type: str) -> str:
     return key_of(owner, table, part_word=word, part=lead.part)
 
 
-def _attributes(
-    session: ReadSession, names: dict[str, str], lead: Entry, facts: TableFacts | None
-) -> tuple[str | None, str | None]:
-    """How it is compressed, and whether changes of it are logged."""
+def _attributes(session: ReadSession, names: dict[str, str], lead: Entry, facts: TableFacts | None) -> Row:
+    """How it is compressed, whether changes of it are logged, and the positions of a partition."""
     if lead.part is None:
-        return (facts.compress_for, facts.logging) if facts else (None, None)
+        return (facts.compress_for, facts.logging, None, None) if facts else (None,) * 4
     rows = session.rows(query("table_parts"), {**names, "part": lead.part}, doing="looking up a partition")
-    return next(((row[1], row[2]) for row in rows), (None, None))
+    return rows[0] if rows else (None,) * 4
 
 
 def _lob(session: ReadSession, entry: Entry) -> LobFacts:

@@ -17,7 +17,7 @@ from connectors.oracle.routes import statements
 from connectors.oracle.routes.operations import REBUILD_INDEX
 from connectors.oracle.routes.redefinition import redefinition
 from connectors.oracle.routes.refusals import refusal_of
-from connectors.oracle.routes.side_effects import is_rebuildable, log_bytes, notes_of_move, warnings_of
+from connectors.oracle.routes.side_effects import broken_indexes, log_bytes, notes_of_move, warnings_of
 from connectors.oracle.routes.statements import Statement
 from connectors.oracle.session.server import Server
 from connectors.oracle.settings import OracleSettings
@@ -114,7 +114,7 @@ class _Maker:
         clause = update and not (online and facts.lead.part is None)
         places = statements.there(facts, self._to_space), statements.back(facts)
         forward, reverse = (statements.move(facts, place, online=online, update_indexes=clause) for place in places)
-        broken = [] if facts.is_iot else [piece for piece in facts.indexes if is_rebuildable(piece)]
+        broken = broken_indexes(facts)
         repairs = [statements.rebuild(piece, None, online=False) for piece in broken]
         by_hand = [] if update or online else repairs
         kept = "indexes are unusable until rebuilt, " if by_hand else ""

@@ -18,12 +18,28 @@ def is_rebuildable(piece: IndexPiece) -> bool:
     return piece.status != "N/A" and piece.index_type in _REBUILT
 
 
-def rebuilt_indexes(facts: Facts) -> list[IndexPiece]:
-    """Index segments that a move of the table, or of its partition, has to build again."""
+def broken_indexes(facts: Facts) -> list[IndexPiece]:
+    """Usable index pieces that a move of the table, or of its partition, breaks where it does not build them again.
+
+    Never what is UNUSABLE already: a loading job or INDEXING OFF left it so, and no move may build it. Of local indexes
+    the same partition, of global ones all (VLDB and Partitioning Guide, "About Moving Partitions and Subpartitions").
+    """
     if facts.is_index or facts.is_iot:
         return []
-    here = [piece for piece in facts.indexes if piece.bytes is not None and is_rebuildable(piece)]
-    return [piece for piece in here if facts.lead.part is None or piece.part in {None, facts.lead.part}]
+    return [piece for piece in facts.indexes if is_rebuildable(piece) and not piece.unusable and _is_hit(piece, facts)]
+
+
+def _is_hit(piece: IndexPiece, facts: Facts) -> bool:
+    if facts.lead.part is None or piece.part is None or piece.locality == "GLOBAL":
+        return True
+    if facts.position[0] is None:
+        return piece.part == facts.lead.part
+    return (piece.position, piece.subposition) == facts.position
+
+
+def rebuilt_indexes(facts: Facts) -> list[IndexPiece]:
+    """Index segments that a move of the table, or of its partition, has to build again."""
+    return [piece for piece in broken_indexes(facts) if piece.bytes is not None]
 
 
 def log_bytes(facts: Facts, bundle: Bundle) -> int:
@@ -40,6 +56,9 @@ def notes_of_move(facts: Facts, *, online: bool) -> tuple[str, ...]:
         notes.append(
             f"{len(rebuilt)} index segment(s) are rebuilt where they are: {size} bytes more, in {', '.join(spaces)}"
         )
+    idle = sum(piece.unusable for piece in facts.indexes)
+    if idle and not facts.is_iot:
+        notes.append(f"{idle} index piece(s) are UNUSABLE now and stay so: nothing builds them")
     if facts.lobs:
         notes.append(f"its {len(facts.lobs)} LOB segment(s) move along, each to the same tablespace")
     if facts.lobs and online:
