@@ -16,6 +16,7 @@ def build_demand(
     estimated: frozenset[Signal],
     database: DatabaseDemand | None = None,
     spaces: SpaceFigures | None = None,
+    waited_seconds: F64 | None = None,
 ) -> Demand:
     """Counts as rates; what was not observed has none.
 
@@ -26,6 +27,8 @@ def build_demand(
         estimated: signals that the engine does not measure.
         database: None: the interval's own rates.
         spaces: rates, where the engine times each space.
+        waited_seconds: that sessions waited for the reads of each unit in the interval, shape ``(n,)``, NaN where that
+            is not measured; None: the engine does not measure it by unit.
     """
     return Demand(
         ended_at=interval.ended_at,
@@ -37,4 +40,5 @@ def build_demand(
         database=interval.database_rates() if database is None else database,
         spaces=spaces,
         roles=interval.role_rates(),
+        waited=None if waited_seconds is None else np.where(observed, waited_seconds, np.nan) / interval.seconds,
     )

@@ -212,10 +212,13 @@ class Demand:
     database: DatabaseDemand
     spaces: SpaceFigures | None = None  # rates per second
     roles: tuple[RoleFigures, ...] = ()  # rates per second
+    waited: F64 | None = None  # seconds per second that sessions waited for each unit's reads; NaN, None: not measured
 
     def __post_init__(self) -> None:
         if self.rates.shape != (SIGNALS, len(self.physical_id)):
             raise ValueError(f"rates have shape {self.rates.shape}, expected {(SIGNALS, len(self.physical_id))}")
+        if self.waited is not None and self.waited.shape != self.physical_id.shape:
+            raise ValueError(f"waits have shape {self.waited.shape}, expected {self.physical_id.shape}")
         if self.seconds <= 0:
             raise ValueError(f"an interval lasts {self.seconds} s")
 

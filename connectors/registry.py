@@ -42,6 +42,7 @@ class Engine:
     ] = ()  # settings that the watching and the moving account share, or they see other things
     inheritance: Inheritance = field(default_factory=Inheritance)  # what `move_connection` takes over from `connection`
     sample_spaces: tuple[str, str] = ("fast", "slow")  # names that the sample gives its two tiers, the fast one first
+    prefetched_wait_share: float | None = None  # default of that policy; 0: measured waits hold what it stands for
     work: str = "transactions"  # what ``DatabaseDemand.transactions`` counts, in the plural
 
 

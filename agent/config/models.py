@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from datetime import UTC
 from enum import StrEnum
 from pathlib import Path
@@ -207,7 +208,10 @@ class DatabaseConfig(Part):
 
     def policy_settings(self) -> PolicySettings:
         """The numbers that shape this database's decisions."""
-        return self.policy.settings()
+        settings, share = self.policy.settings(), self.engine_record.prefetched_wait_share
+        if share is None or "prefetched_wait_share" in self.policy.model_fields_set:
+            return settings
+        return replace(settings, prefetched_wait_share=share)
 
     def resolve_spaces(self, catalog: Catalog) -> Storage:
         """Tiers and spaces of this database as they are now.

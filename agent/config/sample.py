@@ -95,7 +95,7 @@ databases:
       cool_down: 24h             # no unit moves twice within it, except to undo; what failed or was rejected rests too
       copy_rate: 50 MB/s         # of a copy as the server can process it, log included, on top of its devices' time
       log_rate: 50 MB/s          # of the transaction log's device, unless a higher rate was observed
-      prefetched_wait_share: 30% # share of a prefetched read's time that sessions wait for
+      prefetched_wait_share: {prefetched} # share of a prefetched read's time that sessions wait for
       write_wait_share: 0%       # the same for writes in the background
       maximum_moves: 50          # in one plan
       # maximum_bytes: 200 GB    # that one plan copies, both ways together
@@ -124,7 +124,9 @@ def sample(engine: str) -> str:
     """
     record = find_engine(engine)
     fast, slow = record.sample_spaces
+    share = record.prefetched_wait_share
     return TEMPLATE.format(
+        prefetched="30%" if share is None else f"{share:.0%}".ljust(3),
         engine=record.name,
         title=record.title,
         connection=textwrap.indent(record.sample_settings.rstrip("\n"), INDENT),

@@ -64,7 +64,9 @@ class Inventory:
     def locate(self, demand: Demand) -> LocatedDemand:
         """Find the unit of each column of the demand."""
         row = self.units.rows_of(demand.physical_id)
-        return LocatedDemand(demand=demand, row=row, slot=np.where(row >= 0, self.slots[row], -1))
+        # A login may see counters of tables and not one definition: then there is no unit to look up.
+        slot = np.where(row >= 0, self.slots[row], -1) if len(self.units) else row
+        return LocatedDemand(demand=demand, row=row, slot=slot)
 
 
 def learn(
@@ -136,6 +138,8 @@ def _learn_speeds(
         managed = zip(inventory.spaces, inventory.tier_of_space.tolist(), strict=True)
         tier_of = {space.name: tier for space, tier in managed if tier >= 0}
         return device.observe_spaces(devices, inventory.speeds, demand, tier_of, settings)
+    if not len(inventory.units):
+        return devices
     space = inventory.units.space[located.row]
     tier = np.where(located.row >= 0, inventory.tier_of_space[space], -1).astype(np.int64)
     return device.observe(devices, inventory.speeds, demand, tier, settings)

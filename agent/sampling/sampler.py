@@ -34,6 +34,7 @@ from connectors.model import I64, Catalog, Demand, Interval, Sample, Signal
 from connectors.storage_io import RoleFigures
 from policies.demand.counter_deltas import Gap, difference
 from policies.demand.growth import SizesSeen
+from policies.demand.measured_waits import in_measured_waits
 from policies.demand.workload import RecentWork
 from policies.model.plan import HeatView
 
@@ -288,7 +289,8 @@ class Sampler:
 
     def _absorb(self, interval: Interval) -> tuple[str, Demand]:
         """Learn from an interval in which no move of ours ran, and store its demand."""
-        demand, inventory = self._connector.classify(interval, self.catalog), self._inventory()
+        demand = in_measured_waits(self._connector.classify(interval, self.catalog), self.catalog)
+        inventory = self._inventory()
         located = inventory.locate(demand)
         if bool((located.row < 0).any()):
             self._catalog_at = -float("inf")  # unknown units: read the catalog before the next sample

@@ -56,6 +56,7 @@ ENGINE = Engine(
     sample_settings=SAMPLE_SETTINGS,
     sample_spaces=("SSD", "PRIMARY"),
     must_agree=("move_by", "disks", "partitions"),  # what spaces and bundles are
+    prefetched_wait_share=0.0,  # waits behind read-ahead are in the measured waits of each unit
     inheritance=Inheritance(
         place=(("host", "port", "database"),),
         server=(

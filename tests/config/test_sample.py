@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agent.config import Level, parse, sample
@@ -22,8 +24,11 @@ def test_the_sample_of_each_engine_loads_as_it_is(engine: str) -> None:
 
 @pytest.mark.parametrize("engine", engine_names())
 def test_the_sample_says_the_true_defaults(engine: str) -> None:
-    """The numbers it calls defaults are those of the policies."""
-    assert parse(sample(engine)).database().policy_settings() == PolicySettings()
+    """The numbers it calls defaults are those of the policies, and of the engine where it has its own."""
+    share = find_engine(engine).prefetched_wait_share
+    plain = PolicySettings()
+    expected = plain if share is None else replace(plain, prefetched_wait_share=share)
+    assert parse(sample(engine)).database().policy_settings() == expected
 
 
 @pytest.mark.parametrize("engine", engine_names())

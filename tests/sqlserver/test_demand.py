@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,9 +50,67 @@ def test_a_read_without_a_wait_is_not_foreground() -> None:
 
 def test_sequential_pages_go_to_whoever_scans_most_pages() -> None:
     """6400 pages read ahead; 1 scan of 1000 pages and 3 of 1000: 1600 and 4800, which is 160 and 480 a second."""
-    seen = interval({"scans": (1, 3)}, units=2, files=MIXED)
+    seen = interval({"scans": (1, 3), "io_waits": (450, 450)}, units=2, files=MIXED)
     demand = classify(seen, catalog(1000, 1000, homes=(0, 0)), read_ahead_bytes=READ_AHEAD)
     assert demand.rates[Signal.PREFETCHED_READ].tolist() == pytest.approx([160.0, 480.0])
+
+
+def test_reads_of_an_extent_that_hardly_anybody_waits_for_are_sequential() -> None:
+    """1000 reads of 64 KiB and 10 waits: 10 random reads, and 8000 - 10 pages in order."""
+    seen = interval({"scans": (1,), "io_waits": (10,)}, units=1, files=(1000.0, 1000 * 65536.0, 4.0))
+    demand = classify(seen, catalog(1000, homes=(0,)), read_ahead_bytes=READ_AHEAD)
+    assert demand.rates[Signal.PREFETCHED_READ].tolist() == pytest.approx([799.0])
+    assert demand.rates[Signal.SYNC_READ].tolist() == pytest.approx([1.0])
+
+
+def test_a_filegroup_that_only_scans_read_has_a_read_time() -> None:
+    """100 reads of 512 KiB, 1 s of stall: 10 ms, which waits behind read-ahead are priced by."""
+    seen = interval({"scans": (1,), "io_waits": (50,)}, units=1, files=(100.0, 100 * 524288.0, 1.0))
+    spaces = classify(seen, catalog(1000, homes=(0,)), read_ahead_bytes=READ_AHEAD).spaces
+    assert spaces is not None
+    assert spaces.read_seconds[0] / spaces.reads[0] == pytest.approx(0.01)
+
+
+def test_waits_are_told_as_they_were_measured() -> None:
+    """90 s and 3 s over ten; what waited too shortly to be counted in milliseconds is not measured."""
+    waits = {"io_waits": (3000, 3000, 40, 0), "io_wait_ms": (90_000, 3_000, 0, 0)}
+    seen = interval(waits, units=4, files=MIXED)
+    demand = classify(seen, catalog(1000, 1000, 1000, 1000, homes=(0, 0, 0, 0)), read_ahead_bytes=READ_AHEAD)
+    assert demand.waited is not None
+    assert demand.waited.tolist() == pytest.approx([9.0, 0.3, math.nan, 0.0], nan_ok=True)
+
+
+def lobs(deltas: Mapping[str, tuple[float, ...]]) -> list[float]:
+    """Seconds a second that rows and large objects of unit 10 are said to wait."""
+    whole = catalog(100, 900, homes=(0, 0))
+    units = replace(whole.units, physical_id=np.array([10, 11], dtype=np.int64))  # 11 is 10 with the last bit set
+    demand = classify(interval(deltas, units=1), replace(whole, units=units), read_ahead_bytes=READ_AHEAD)
+    assert demand.physical_id.tolist() == [10, 11][: len(demand.physical_id)]
+    assert demand.waited is not None
+    return [float(seconds) for seconds in demand.waited]
+
+
+def test_waits_for_large_objects_are_theirs() -> None:
+    """2000 rows sought and 10,000 pages of large objects, 12,000 waits: 5 of 6 of 96 s are for these."""
+    counted = {"lookups": (2000,), "lob_pages": (10_000,), "io_waits": (12_000,), "io_wait_ms": (96_000,)}
+    assert lobs({name: tuple(map(float, values)) for name, values in counted.items()}) == pytest.approx([1.6, 8.0])
+
+
+def test_waits_beyond_the_rows_sought_are_for_large_objects() -> None:
+    """100 rows sought, 1000 pages fetched, 800 waits, 50 of them on upper levels: at least 650 of 750 leaves."""
+    counted = {
+        "lookups": (100.0,),
+        "lob_pages": (660.0,),
+        "io_waits": (800.0,),
+        "tree_io_waits": (50.0,),
+        "io_wait_ms": (8000.0,),
+    }
+    assert lobs(counted) == pytest.approx([0.14, 0.66], abs=0.011)
+
+
+def test_no_pages_of_large_objects_no_waits_for_them() -> None:
+    """Everything that was waited for is the rows'."""
+    assert lobs({"lookups": (100.0,), "io_waits": (100.0,), "io_wait_ms": (800.0,)}) == pytest.approx([0.08])
 
 
 def test_what_lies_elsewhere_has_no_part_in_it() -> None:

@@ -1,16 +1,22 @@
 """Turns counters into signals. Pure; nothing here asks the server.
 
-A wait for a page's I/O latch is a session that needed a page which was not in memory: the evidence of SYNC_READ by
-unit. It is no count of reads: pages that were read ahead are read without a wait, and several sessions may wait for one
-page. The files of a filegroup say how much was read and in how many pieces; with read-ahead of S bytes::
+How long sessions waited for the pages of a unit is measured (``page_io_latch_wait_in_ms``), waits behind read-ahead
+among them: ``Demand.waited``, which is what demand is priced by. ``large_objects`` divides it between rows and large
+objects of a partition. Waits that are all too short to count in milliseconds are not measured.
+
+The counts say how much was read. A wait for a page's I/O latch is a session that needed a page which was not in memory.
+It is no count of reads: pages that were read ahead are read without a wait, and several sessions may wait for one page.
+The files of a filegroup say how much was read and in how many pieces; with read-ahead of up to S bytes::
 
     random_g   = clamp((R * S - B) / (S - 8192), 0, R)         R reads of B bytes are single pages and pieces of S
+    random_g   = min(random_g, sum of waits in g)              smaller pieces: of single pages each one is waited for
     SYNC       = waits * min(1, random_g / sum of waits in g)
     sequential = (B - 8192 * random_g) / 8192                   pages
     PREFETCHED = sequential * share, share by scans begun * pages of the unit
 
-Read times of a filegroup are those of its random reads at the mean stall of all of them. An interval that a backup
-touched keeps the waits and not the files; one that CHECKDB or an index build touched says nothing about anyone.
+Read times of a filegroup are those of its random reads, or of all if none was, at the mean stall of all of them. An
+interval that a backup touched keeps the waits and not the files; one that CHECKDB, UPDATE STATISTICS or an index build
+touched says nothing about anyone.
 Source: facts of ``sys.dm_db_index_operational_stats`` and ``sys.dm_io_virtual_file_stats`` in Microsoft's sql-docs; the
 mixture of two sizes is an inference from them.
 """
@@ -21,6 +27,7 @@ import numpy as np
 
 from connectors.demand_rates import build_demand
 from connectors.model import F64, I64, SIGNALS, Catalog, DatabaseDemand, Demand, Interval, Signal
+from connectors.sqlserver.reading.large_objects import with_large_objects
 from connectors.sqlserver.reading.sampler import BACKUP, BYTES_FIGURE, SWEEP
 from connectors.sqlserver.reading.spaces import PAGE
 from connectors.storage_io import SpaceFigures
@@ -36,11 +43,14 @@ def classify(interval: Interval, catalog: Catalog, *, read_ahead_bytes: int) -> 
         catalog: sizes and homes of the units.
         read_ahead_bytes: size of a read-ahead request, larger than a page; differs by edition.
     """
+    interval = with_large_objects(interval, catalog)
     files = _usable_files(interval)
     at = catalog.units.rows_of(interval.physical_id)
     known = at >= 0
     space = np.where(known, catalog.units.space[at] if len(catalog.units) else 0, -1).astype(np.int64)
-    random, pieces = _random_reads(interval, catalog, files, read_ahead_bytes)
+    random, pieces = _random_reads(
+        interval, catalog, files, read_ahead_bytes, _waits_of_spaces(interval, space, catalog)
+    )
     counts = np.zeros((SIGNALS, len(at)))
     deltas = interval.deltas
     counts[Signal.LOGICAL_READ] = deltas["lookups"] + deltas["scans"] + deltas["forwarded"] + deltas["lob_pages"]
@@ -51,7 +61,15 @@ def classify(interval: Interval, catalog: Catalog, *, read_ahead_bytes: int) -> 
     observed = known & ~interval.restarted & (not interval.database.get(SWEEP, 0.0))
     spaces = None if files is None else _space_rates(files, random, catalog, interval.seconds)
     database = _database_demand(interval)
-    return build_demand(interval, counts, observed, estimated=ESTIMATED, database=database, spaces=spaces)
+    return build_demand(
+        interval,
+        counts,
+        observed,
+        estimated=ESTIMATED,
+        database=database,
+        spaces=spaces,
+        waited_seconds=_waited_seconds(interval),
+    )
 
 
 def random_part(reads: F64, read_bytes: F64, read_ahead_bytes: int) -> F64:
@@ -66,8 +84,22 @@ def _usable_files(interval: Interval) -> SpaceFigures | None:
     return None if disturbed else interval.spaces
 
 
+def _waited_seconds(interval: Interval) -> F64:
+    """That sessions waited for each column; NaN where it had waits and all of them were too short to be counted."""
+    seconds = interval.deltas["io_wait_ms"] / 1000.0
+    return np.where((seconds > 0) | (interval.deltas["io_waits"] == 0), seconds, np.nan)
+
+
+def _waits_of_spaces(interval: Interval, space: I64, catalog: Catalog) -> F64:
+    """Waits of the units of each space; any number where some waits belong to units that the catalog does not know."""
+    known, waits = space >= 0, interval.deltas["io_waits"]
+    if waits[~known].any():
+        return np.full(len(catalog.spaces), np.inf)
+    return np.bincount(space[known], weights=waits[known], minlength=len(catalog.spaces)).astype(np.float64)
+
+
 def _random_reads(
-    interval: Interval, catalog: Catalog, files: SpaceFigures | None, read_ahead_bytes: int
+    interval: Interval, catalog: Catalog, files: SpaceFigures | None, read_ahead_bytes: int, waits: F64
 ) -> tuple[F64, F64]:
     """Random reads and sequential pages of each space of the catalog; NaN where the files do not tell."""
     random, pages = np.full(len(catalog.spaces), np.nan), np.full(len(catalog.spaces), np.nan)
@@ -78,7 +110,8 @@ def _random_reads(
         read_bytes = interval.database.get(f"{BYTES_FIGURE}{name}", float("nan"))
         if name in row_of:
             row = row_of[name]
-            random[row] = random_part(np.array([reads]), np.array([read_bytes]), read_ahead_bytes)[0]
+            single = random_part(np.array([reads]), np.array([read_bytes]), read_ahead_bytes)[0]
+            random[row] = min(single, waits[row])
             pages[row] = max(0.0, read_bytes / PAGE - random[row])
     return random, pages
 
@@ -103,6 +136,7 @@ def _spread(total: F64, space: I64, weight: F64) -> F64:
 def _space_rates(files: SpaceFigures, random: F64, catalog: Catalog, seconds: float) -> SpaceFigures:
     row_of = {space.name: row for row, space in enumerate(catalog.spaces)}
     alone = np.array([random[row_of[name]] if name in row_of else np.nan for name in files.name])
+    alone = np.where(alone > 0, alone, files.reads)
     stall = np.divide(files.read_seconds, files.reads, out=np.zeros(len(alone)), where=files.reads > 0)
     return SpaceFigures(
         name=files.name,

@@ -1,7 +1,7 @@
 """Feeds a vector through the emulated server and the connector, and compares what is said with what is true.
 
 What the connector says of a unit is seconds of wait per second. :func:`said` is the only place that takes it out of a
-Demand.
+Demand: by the rates and read times that all later decisions rest on.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from connectors.base import Connector
 from connectors.model import F64, Catalog, Demand, Interval, Signal
 from policies.demand.counter_deltas import difference
+from policies.demand.measured_waits import in_measured_waits
 from tests.labs.sqlserver.lab import Lab
 from tests.labs.sqlserver.objects import Partition
 from tests.labs.sqlserver.world import add_scheme, add_table
@@ -80,6 +81,7 @@ def observed(lab: Lab, connector: Connector, vector: Vector) -> dict[str, float]
 
 def said(demand: Demand, catalog: Catalog) -> dict[str, float]:
     """Seconds per second that sessions wait for each observed unit; units that moved no counter have 0."""
+    demand = in_measured_waits(demand, catalog)
     rows = catalog.units.rows_of(demand.physical_id)
     waited = demand.rates[Signal.SYNC_READ] * _latency(demand, catalog, rows)
     found = dict.fromkeys(catalog.units.key, 0.0)

@@ -1,11 +1,10 @@
-"""The connector's demand against the vectors, through the emulated server. Those it does not master yet are named."""
+"""The connector's demand against the vectors, through the emulated server."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,13 +17,6 @@ from tests.sqlserver.demand.runner import build, faults, observed
 from tests.sqlserver.demand.vector import Vector
 from tests.sqlserver.demand.vectors import VECTORS
 
-NOT_YET = {
-    "one filegroup, two times of a read": "waits are spread by count",
-    "look-ups and a scanner": "waits are spread by count",
-    "waits behind read-ahead": "waits behind read-ahead are dropped",
-    "several sessions wait for one page": "waits are capped by reads",
-    "large objects from storage": "LOB waits credited to rows",
-}
 LOOK = "HOTPLACE_HELD_OUT"  # set to look at the vectors that are held out
 
 
@@ -43,13 +35,7 @@ def wrong(lab: Lab, tmp_path: Path) -> Callable[[Vector], list[str]]:
     return ask
 
 
-def _marked(vector: Vector) -> Any:
-    reason = NOT_YET.get(vector.name)
-    marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
-    return pytest.param(vector, id=vector.name, marks=marks)
-
-
-@pytest.mark.parametrize("vector", [_marked(vector) for vector in VECTORS])
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.name)
 def test_demand_of(wrong: Callable[[Vector], list[str]], vector: Vector) -> None:
     """Each unit's wait is within 15 %, or within what its counters bound; units rank as the truth ranks them."""
     assert wrong(vector) == []
