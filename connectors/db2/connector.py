@@ -69,7 +69,7 @@ class Db2Connector:
             StatementFailed: ``mon_obj_metrics`` is not EXTENDED on every member: zeros would look cold.
             ConnectorError: another subclass that says what may be done.
         """
-        server = read_server(self._session)
+        server = self._server = read_server(self._session)
         findings.insist_on_object_metrics(server)  # it may have been changed at any time
         return self._sampler.sample(objects=server.counts_objects)
 
@@ -120,16 +120,16 @@ class Db2Connector:
         table = self._table_of(bundle)
         if not self._settings.by_group:
             source, target = storage.space_named(bundle.space), storage.space_named(to_space)
-            return table_route(
-                table, bundle, source, target, self._settings, self._room(storage, table, bundle, target)
-            )
+            room = self._room(storage, table, bundle, target)
+            return table_route(table, bundle, source, target, self._settings, room, self._known_server())
         homes = self._homes_of(bundle, storage)
         wanted = [whole_of(name) for name in bundle.homes]
         landing = landing_in(storage, to_space, homes[0] if homes else None, self._settings, wanted)
         if isinstance(landing, NoRoute):
             return landing
         room = self._room(storage, table, bundle, landing)
-        found = table_route(table, bundle, homes[0] if homes else None, landing, self._settings, room)
+        source = homes[0] if homes else None
+        found = table_route(table, bundle, source, landing, self._settings, room, self._known_server())
         return with_landing(found, to_space, landing, [space.name for space in homes])
 
     def _table_of(self, bundle: Bundle) -> TableFacts | None:

@@ -27,6 +27,7 @@ move_by: both               # tables and whole table spaces between storage grou
 # landing: {SSD_GROUP: TS_FAST}           # with both: where single tables go; else the first table space that fits
 # folders: {SSD_FILES: /db2/ssd}          # not with table: where files of DMS table spaces may be; name them in tiers
 keep_original: false        # ADMIN_MOVE_TABLE keeps the old table under another name
+# load_copy_to: /db2/copies # column-organised tables are loaded: COPY YES there; a standby must see the same folder
 """
 NO_WHEEL = (
     "IBM builds its driver for Linux on x86-64 with glibc, macOS and Windows; "

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from connectors.base import CannotConnect
 from connectors.durations import Duration
@@ -45,6 +45,9 @@ class Db2Settings(BaseModel):
         default_factory=dict
     )  # where files of DMS table spaces may be, by name; not with table
     keep_original: bool = False  # ADMIN_MOVE_TABLE keeps the old table under another name
+    load_copy_to: Annotated[str, StringConstraints(pattern=r"^[^\s\"',;]*$")] = (
+        ""  # folder of the server for copies of what COPY_USE_LOAD loads (COPY YES); "": none, it is not recoverable
+    )
 
     @property
     def by_group(self) -> bool:

@@ -21,10 +21,10 @@ from connectors.db2.session.server import Server, unpack_version
 from connectors.model import Home, Route
 from tests.db2.facts import SETTINGS, SPACE, STORAGE, bundle, space
 
-CATALOG = (4, "TS", "D", "A", 4096, 32, -1.0, -1.0, "SG", 0)
+CATALOG = (4, "TS", "D", "A", 4096, 32, -1.0, -1.0, "SG", 0, "PG")
 
 
-def state(member: int, total: int, used: int, free: int, **flags: object) -> tuple[object, ...]:
+def state(member: int, total: int, used: int, free: int, limit: int = -1, **flags: object) -> tuple[object, ...]:
     """A row of space_states."""
     usual = {
         "auto": 1,
@@ -36,7 +36,7 @@ def state(member: int, total: int, used: int, free: int, **flags: object) -> tup
         "state": "NORMAL",
         "mode": "NO_REBAL",
     }
-    return (4, member, 4096, total, used, free, 0, *{**usual, **flags}.values(), None, used + 4)
+    return (4, member, 4096, total, used, free, 0, *{**usual, **flags}.values(), None, used + 4, limit)
 
 
 def test_pitfall_10_caching_by_the_system_is_inverted() -> None:
@@ -91,6 +91,29 @@ def test_room_of_a_table_space() -> None:
     assert STORAGE.room_of(SPACE) == 10_000_000
     assert STORAGE.room_of(space(grows=False)) == 1_000_000
     assert STORAGE.room_of(space(group="", automatic=False)) == 10_000_000
+
+
+@pytest.mark.parametrize(
+    ("limits", "shared", "expected"),
+    [
+        ((-1, -1), False, None),
+        ((1_000_000, -1), False, None),
+        ((1_000_000, 1_000_000), False, 2_000_000),
+        ((1_000_000, 1_000_000), True, 1_000_000),
+        ((500, 500), False, 1000 * 4096),  # less than what is allocated: these are pages
+    ],
+)
+def test_the_limit_of_a_table_space(limits: tuple[int, int], shared: bool, expected: int | None) -> None:
+    """Bytes over all members; where any has none there is none."""
+    rows = [state(member, 100, 60, 40, limit) for member, limit in enumerate(limits)]
+    assert _space(CATALOG, rows, [], shared=shared).max_bytes == expected
+
+
+def test_room_ends_at_the_limit() -> None:
+    """What its storage has beyond that does not count."""
+    assert STORAGE.room_of(space(max_bytes=2_500_000)) == 1_500_000
+    assert STORAGE.room_of(space(max_bytes=1_000_000)) == 1_000_000  # what is allocated stays
+    assert STORAGE.room_of(space(max_bytes=10**9)) == 10_000_000
 
 
 def route() -> Route:

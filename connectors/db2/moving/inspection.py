@@ -96,7 +96,8 @@ def would_move_back(table: TableFacts, parts: frozenset[Part], route: Route) -> 
     )
     for part, what, now, then in others:
         with_data = part is Part.LOB and Part.TABLE in parts and phase.homes.lob == phase.homes.data
-        goes_along = part in parts or with_data or (part is Part.LOB and not table.lobs)
+        absent = (part is Part.LOB and not table.lobs) or (part is Part.INDEX and not table.indexes)
+        goes_along = part in parts or with_data or absent
         if not goes_along and now != then:
             return f"since this was planned {what} moved to {now}, and it would bring {what} back to {then}: plan again"
     return ""

@@ -19,15 +19,23 @@ from connectors.base import (
 from connectors.db2.moving.inspection import move_runs, read_rebalance, tidy_for
 from connectors.db2.moving.progress import progress_of
 from connectors.db2.moving.rebalancing import Signals, SpaceChanger
-from connectors.db2.reading.sizes import read_rebuilt_in_place
+from connectors.db2.reading.sizes import part_sizes
 from connectors.db2.reading.storage import read_storage
 from connectors.db2.reading.table_state import with_condition
 from connectors.db2.reading.tables import MoveProtocol, TableFacts, find_table, read_protocol
 from connectors.db2.routes.operations import Phase, change_of, phase_of
-from connectors.db2.routes.restrictions import refusal
-from connectors.db2.routes.statements import CANCEL, Homes
-from connectors.db2.routes.table_room import Room, free_in, spaces_without_room
+from connectors.db2.routes.restrictions import load_refusal, refusal
+from connectors.db2.routes.statements import CANCEL, Homes, loads_without_copy
+from connectors.db2.routes.table_room import (
+    Room,
+    arriving,
+    free_in,
+    limits_reached,
+    rebuilt_in_place,
+    spaces_without_room,
+)
 from connectors.db2.session.errors import diagnose, outcome_unknown, translate
+from connectors.db2.session.server import read_server
 from connectors.db2.session.sessions import (
     Connection,
     DriverError,
@@ -45,10 +53,14 @@ _RANK = {"INIT": 0, "COPY": 1, "REPLAY": 2, "SWAP": 3, "CLEANUP": 4}
 _CAN_STOP_AFTER = frozenset({"INIT", "COPY", "REPLAY"})
 _BEFORE_SWAP = frozenset({"COPY", "REPLAY"})
 _GOES_ON = frozenset({"COPY", "REPLAY", "CLEANUP"})
+_CAN_BE_REPEATED = frozenset({"REPLAY", "SWAP"})  # with everything that was copied
 
 
 class Db2Mover(Closing):
-    """Executes steps, each in a transaction of its own. What is done is not repeated, what fails is cancelled."""
+    """Executes steps, each in a transaction of its own. What is done is not repeated; what fails is cancelled.
+
+    A SWAP that did not get its lock is not: the copy is kept, and the next try ends it.
+    """
 
     def __init__(self, settings: Db2Settings, clock: Clock, *, shared: bool) -> None:
         """Open the session that acts.
@@ -185,7 +197,7 @@ class Db2Mover(Closing):
         except OutcomeUnknown:
             raise
         except ConnectorError as error:
-            if phase.operation in _RANK:
+            if phase.operation in _RANK and not can_go_on(phase, error):
                 self._step_back(phase, error)
             raise
         if self._interrupted.is_set() and phase.operation in _CAN_STOP_AFTER:
@@ -223,9 +235,22 @@ class Db2Mover(Closing):
         against = refusal(with_condition(self._eye, table))
         if against is not None:
             raise StatementFailed(f"{step.purpose}: {against[1]}", advice="Plan again.")
-        in_place = read_rebuilt_in_place(self._eye, table, phase.homes, shared=self._shared)
-        free = free_in(read_storage(self._eye, shared=self._shared), in_place)
-        for short in spaces_without_room(table, Room(rebuilt_in_place=in_place, free=free)):
+        self._refuse_lossy_load(step)
+        self._refuse_lack_of_room(step, phase, table)
+
+    def _refuse_lossy_load(self, step: Step) -> None:
+        """The database may have become an HADR primary since the plan."""
+        against = load_refusal(read_server(self._eye)) if loads_without_copy(step.sql) else None
+        if against is not None:
+            raise StatementFailed(f"{step.purpose}: {against[1]}", advice="Plan again.")
+
+    def _refuse_lack_of_room(self, step: Step, phase: Phase, table: TableFacts) -> None:
+        sizes = part_sizes(self._eye, table, shared=self._shared)
+        storage = read_storage(self._eye, shared=self._shared)
+        for short in limits_reached(table, storage, arriving(table, phase.homes, sizes)):
+            raise SpaceFull(f"{step.purpose}: {short}", advice="ALTER TABLESPACE ... MAXSIZE, or choose another space.")
+        in_place = rebuilt_in_place(table, phase.homes, sizes)
+        for short in spaces_without_room(table, Room(rebuilt_in_place=in_place, free=free_in(storage, in_place))):
             raise SpaceFull(f"{step.purpose}: {short}", advice="Or let a plan move the whole table at once.")
 
     def _step_back(self, phase: Phase, error: ConnectorError) -> None:
@@ -287,3 +312,8 @@ def is_done(phase: Phase, protocol: MoveProtocol) -> bool:
     if phase.operation == "INIT":
         return protocol.status in _GOES_ON
     return _REACHED.get(protocol.status, 0) > _RANK[phase.operation]
+
+
+def can_go_on(phase: Phase, error: ConnectorError) -> bool:
+    """Whether that phase failed for a lock only and can be repeated, hours of COPY kept."""
+    return phase.operation in _CAN_BE_REPEATED and isinstance(error, LockNotObtained)

@@ -253,6 +253,8 @@ def _bundle(unit: Unit, home: TableSpace, homes: Mapping[int, int], move_by: str
     """What it moves with. Where whole table spaces move too, a LOB object in another one than its table goes alone."""
     if move_by == "table_space":
         return bundle_number(home.name)
+    if home.system_managed and unit.parent != NO_PARENT:
+        return unit.parent  # what shares SMS with its table can leave it only together with the table
     parted = move_by == "both" and unit.key.part is Part.LOB and homes.get(unit.parent) != unit.home
     return unit.number if parted else unit.bundle
 

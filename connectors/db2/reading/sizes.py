@@ -106,10 +106,19 @@ def read_rebuilt_in_place(session: ReadSession, table: TableFacts, after: Homes,
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
+    return rebuilt_in_place(table, after, part_sizes(session, table, shared=shared))
+
+
+def part_sizes(session: ReadSession, table: TableFacts, *, shared: bool) -> dict[Part, int]:
+    """Bytes of rows, indexes and LOBs; empty while a LOAD hides them.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
     if (table.schema, table.name) in loading(session):
         return {}
     sizes = table_sizes(session, table.schema, table.name, shared=shared)
-    return rebuilt_in_place(table, after, {part: sum(each[part] for each in sizes.values()) for part in Part})
+    return {part: sum(each[part] for each in sizes.values()) for part in Part}
 
 
 def _partition_number(session: ReadSession, table: tuple[str, str], name: str) -> int:

@@ -12,6 +12,8 @@ from connectors.db2.session.sessions import ReadSession, Row
 AT_REST = "NO_REBAL"
 NEVER_TOUCHED = frozenset({"SYSCATSPACE", "SYSTOOLSPACE"})
 ALL_MEMBERS, ANY_MEMBER = -2, 0
+SYSTEM_MANAGED = "S"
+NO_LIMIT = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,13 @@ class TableSpace:
     container_room: int  # bytes free in the file systems of its containers
     only_files: bool = True  # no container is a device
     top_page: int = 0  # the high-water mark, of the member where it is highest
+    partition_group: str = ""  # database partition group
+    max_bytes: int | None = None  # that it may grow to; None: as far as its storage goes
+
+    @property
+    def system_managed(self) -> bool:
+        """SMS: a table whose rows are in it has its indexes and LOBs there too."""
+        return self.managed == SYSTEM_MANAGED
 
     def share_of(self, path: str) -> int:
         """Bytes in use in that container: table spaces are striped evenly."""
@@ -99,9 +108,11 @@ class Storage:
         if not space.grows:
             return space.free_bytes
         group = self.groups.get(space.group)
-        if group is not None:
-            return None if group.free_bytes is None else space.free_bytes + group.free_bytes
-        return space.free_bytes + space.container_room
+        more = space.container_room if group is None else group.free_bytes
+        if space.max_bytes is not None:
+            allowed = max(0, space.max_bytes - space.total_bytes)
+            more = allowed if more is None else min(more, allowed)
+        return None if more is None else space.free_bytes + more
 
 
 def lies_under(space: TableSpace, paths: Sequence[str]) -> bool:
@@ -159,7 +170,7 @@ class _Pages:
 
 
 def _space(row: Row, states: Sequence[Row], containers: Sequence[Row], *, shared: bool) -> TableSpace:
-    number, name, managed, content, page, extent, overhead, rate, group, _ = row
+    number, name, managed, content, page, extent, overhead, rate, group, _, partition_group = row
     pages = _Pages(shared)
     for state in states:
         pages.add(state)
@@ -176,7 +187,7 @@ def _space(row: Row, states: Sequence[Row], containers: Sequence[Row], *, shared
         group=(group or "") if live.automatic else "",
         automatic=live.automatic,
         hybrid=live.hybrid,
-        grows=live.grows or managed == "S",
+        grows=live.grows or managed == SYSTEM_MANAGED,
         reclaimable=live.reclaimable,
         paths_dropped=live.paths_dropped,
         os_cached=live.os_cached,
@@ -191,7 +202,23 @@ def _space(row: Row, states: Sequence[Row], containers: Sequence[Row], *, shared
         container_room=_room([(c[1], c[6], int(c[7] or 0) - int(c[8] or 0)) for c in containers]) or 0,
         only_files=all(str(container[4]).startswith("FILE") for container in containers),
         top_page=max((int(state[16] or 0) for state in states), default=0),
+        partition_group=partition_group or "",
+        max_bytes=_limit(states, shared=shared),
     )
+
+
+def _limit(states: Sequence[Row], *, shared: bool) -> int | None:
+    """Bytes that a table space may grow to over all members, by TBSP_MAX_SIZE of each; None without a limit.
+
+    Documented in bytes. IBM's pages on it disagree, so a limit below what is allocated is taken for pages.
+    """
+    found = []
+    for row in states:
+        page, allocated, limit = int(row[2]), int(row[3] or 0) * int(row[2]), int(row[17] or NO_LIMIT)
+        if limit <= NO_LIMIT:
+            return None
+        found.append(limit if limit >= allocated else limit * page)
+    return (min if shared else sum)(found) if found else None
 
 
 @dataclass(frozen=True, slots=True)

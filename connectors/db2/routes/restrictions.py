@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from connectors.db2.reading.names import readable
 from connectors.db2.reading.tables import LOAD_RUNS, TableFacts
+from connectors.db2.session.server import STANDARD, Server
 
 INSTEAD = "move its table space instead"
 ROWS_HIDDEN = frozenset({"R", "B"})  # of label protection: by columns alone hides no row
@@ -26,6 +27,17 @@ def refusal(table: TableFacts) -> tuple[str, str] | None:
     """Code and sentence of why ADMIN_MOVE_TABLE would not move it, None when nothing is known against it."""
     name = written_name(table)
     return next(((code, f"{name} {why}") for applies, code, why in _reasons(table) if applies), None)
+
+
+def load_refusal(server: Server) -> tuple[str, str] | None:
+    """Code and reason why this database must not be loaded without a copy, None where it may."""
+    name_it = "name a folder for copies of the load (load_copy_to)"
+    if server.blocknonlogged == "YES":
+        return "blocknonlogged", f"blocknonlogged is YES: a LOAD without a copy fails (SQL2032N); {name_it}"
+    if server.hadr_role != STANDARD:
+        why = f"this is an HADR {server.hadr_role.lower()}: its standby never gets what a LOAD without a copy brings"
+        return "load_not_recoverable", f"{why}; {name_it} that the standby sees too, or {INSTEAD}"
+    return None
 
 
 def remarks(table: TableFacts) -> Iterator[str]:

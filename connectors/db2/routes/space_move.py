@@ -84,7 +84,7 @@ def _refusal(
             f"{space.name} is temporary. By hand: {temporary_space(space.name, target)}",
         ),
         (
-            space.managed == "S",
+            space.system_managed,
             "sms",
             f"{space.name} is SMS, whose containers stay: move its tables, or {redirected_restore(space.name, target)}",
         ),

@@ -17,6 +17,8 @@ PHASES = ("INIT", "COPY", "REPLAY", "SWAP", "CLEANUP")
 CANCEL = "CANCEL"
 PROCEDURE = "SYSPROC.ADMIN_MOVE_TABLE"
 KEEP = "KEEP"
+LOAD, READ_ONLY = "COPY_USE_LOAD", "ALLOW_READ_ACCESS"
+LEAVE_COPY = "COPY YES TO "
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,16 @@ def move_table(schema: str, table: str, homes: Homes | None, options: str, opera
     where = ("", "", "") if homes is None else (homes.data, homes.index, homes.lob)
     arguments = (schema, table, *where, "", "", "", "", options, operation)
     return f"CALL {PROCEDURE}({','.join(literal(argument) for argument in arguments)})"
+
+
+def copy_by_load(folder: str) -> str:
+    """The option that copies by LOAD: without a folder it is NONRECOVERABLE, and a standby never gets the rows."""
+    return f'{LOAD} "{LEAVE_COPY}{folder}"' if folder else LOAD
+
+
+def loads_without_copy(statement: str) -> bool:
+    """Whether a call of ADMIN_MOVE_TABLE copies by a LOAD that is not recoverable."""
+    return LOAD in statement and LEAVE_COPY not in statement
 
 
 def using_group(space: str, group: str) -> str:

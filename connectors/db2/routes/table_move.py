@@ -6,14 +6,27 @@ short exclusive lock. Phase by phase, because the driver cannot cancel a call: b
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from connectors.db2.reading.names import Part, parse_key, parts_of
 from connectors.db2.reading.storage import NEVER_TOUCHED, TableSpace
 from connectors.db2.reading.tables import TableFacts
 from connectors.db2.routes.dependents import belongings
 from connectors.db2.routes.manual_statements import detach_attach
 from connectors.db2.routes.operations import Phase
-from connectors.db2.routes.restrictions import refusal, remarks, written_name
-from connectors.db2.routes.statements import CANCEL, KEEP, PHASES, Homes, Statement, Tagged, move_table, reduce_space
+from connectors.db2.routes.restrictions import load_refusal, refusal, remarks, written_name
+from connectors.db2.routes.statements import (
+    CANCEL,
+    KEEP,
+    PHASES,
+    READ_ONLY,
+    Homes,
+    Statement,
+    Tagged,
+    copy_by_load,
+    move_table,
+    reduce_space,
+)
 from connectors.db2.routes.table_room import (
     TOOLS,
     TOOLS_NEEDED,
@@ -24,7 +37,9 @@ from connectors.db2.routes.table_room import (
     spaces_without_room,
     transient,
 )
+from connectors.db2.session.server import Server
 from connectors.db2.settings import Db2Settings
+from connectors.formatting import format_bytes
 from connectors.model import Bundle, NoRoute, Route
 from connectors.move_effects import FollowUp, Locked
 
@@ -44,6 +59,7 @@ def table_route(
     target: TableSpace | None,
     settings: Db2Settings,
     room: Room | None = None,
+    server: Server | None = None,
 ) -> Route | NoRoute:
     """The route, or why there is none.
 
@@ -54,9 +70,12 @@ def table_route(
         target: where to; None: there is no such table space.
         settings: limits, and whether the original is kept.
         room: for the protocol and the log; None: not known.
+        server: whether a LOAD has to leave a copy; None: not known.
     """
     room = room or Room()
     found = _space_refusal(table, bundle, source, target, room)
+    if found is None and table is not None and table.column_organised:
+        found = _load_refusal(table, settings, server)
     if found is not None:
         return found
     assert table is not None, "a missing table is refused above"
@@ -72,6 +91,14 @@ def table_route(
     return _route(table, bundle, source, target, settings, room)
 
 
+def _load_refusal(table: TableFacts, settings: Db2Settings, server: Server | None) -> NoRoute | None:
+    """Column-organised tables are copied by LOAD, whose rows are in no log."""
+    against = None if settings.load_copy_to or server is None else load_refusal(server)
+    if against is None:
+        return None
+    return NoRoute(code=against[0], sentence=f"{written_name(table)} would be copied by LOAD, and {against[1]}")
+
+
 def _space_refusal(
     table: TableFacts | None, bundle: Bundle, source: TableSpace | None, target: TableSpace | None, room: Room
 ) -> NoRoute | None:
@@ -85,6 +112,7 @@ def _space_refusal(
         (target.name in NEVER_TOUCHED, "system_space", f"{target.name} is for the system only"),
         (not target.permanent, "temporary_space", f"{target.name} is a temporary table space"),
         (target.state != "NORMAL", "not_normal", f"{target.name} is in state {target.state}"),
+        *_of_spaces(table, bundle, source, target),
         (
             room.tools_bytes is not None and room.tools_bytes < TOOLS_NEEDED,
             "no_room_for_protocol",
@@ -92,6 +120,38 @@ def _space_refusal(
         ),
     )
     return next((NoRoute(code=code, sentence=sentence) for applies, code, sentence in reasons if applies), None)
+
+
+def _of_spaces(
+    table: TableFacts, bundle: Bundle, source: TableSpace | None, target: TableSpace
+) -> Iterator[tuple[bool, str, str]]:
+    """Why the table spaces of its parts would not fit together, or the table not into its target."""
+    name, here = written_name(table), "" if source is None else source.partition_group
+    groups = f"{target.name} is in database partition group {target.partition_group}, {name} in {here}"
+    yield (
+        source is not None and here != target.partition_group,
+        "partition_group",
+        f"{groups}: its data, indexes and LOBs have to be in one; create it anew there and load it",
+    )
+    into = f"{target.name} is SMS, where ADMIN_MOVE_TABLE cannot put indexes and LOBs (SQL0284N)"
+    yield target.system_managed, "sms", into
+    stays = _left_in_sms(table, bundle, source, target)
+    yield bool(stays), "sms", f"{name} is in SMS table space {table.space}, where its {stays} cannot stay (SQL0284N)"
+    limit = target.max_bytes
+    yield (
+        limit is not None and bundle.size_bytes > limit,
+        "max_size",
+        f"{target.name} may grow to {format_bytes(limit or 0)} (MAXSIZE): too small for {bundle.key}",
+    )
+
+
+def _left_in_sms(table: TableFacts, bundle: Bundle, source: TableSpace | None, target: TableSpace) -> str:
+    """Parts of a table that would stay in SMS without the others; "" where none would."""
+    if source is None or not source.system_managed:
+        return ""
+    after = homes_after(table, bundle, target.name)
+    parts = (("rows", after.data), ("indexes", after.index), ("LOBs", after.lob))
+    return " and ".join(what for what, where in parts if where == source.name)
 
 
 def _route(
@@ -111,7 +171,7 @@ def _route(
         to_space=target.name,
         prologue=(lock_timeout(settings),),
         steps=words.steps(),
-        undo_steps=words.undo_steps(),
+        undo_steps=() if source.system_managed else words.undo_steps(),
         tidy_steps=words.tidy(cancel, clean_up),
         tidy_locks="exclusive on the table for the moment in which its triggers are dropped",
         online=not table.column_organised,
@@ -144,7 +204,7 @@ def lock_timeout(settings: Db2Settings) -> str:
 def _phases(table: TableFacts, homes: Homes, settings: Db2Settings) -> tuple[Statement, ...]:
     options = [KEEP] if settings.keep_original else []
     if table.column_organised:
-        options += ["ALLOW_READ_ACCESS", "COPY_USE_LOAD"]  # the only way of column-organised tables
+        options += [READ_ONLY, copy_by_load(settings.load_copy_to)]  # the only way of column-organised tables
     name = written_name(table)
     first, *later = (f"{_PURPOSES[phase]} {name}" for phase in PHASES)
     return (
@@ -166,9 +226,17 @@ def _notes(table: TableFacts, bundle: Bundle, source: TableSpace, settings: Db2S
     elif Part.INDEX not in parts:
         notes.append(f"its indexes are rebuilt in {table.index_space}, which needs room for both copies meanwhile")
     if table.column_organised:
-        notes.append("writers are shut out while it is copied; COPY_USE_LOAD is not recoverable: take a backup")
+        notes.append(f"writers are shut out while it is copied; {_recovery(settings.load_copy_to)}")
+    if source.system_managed:
+        notes.append(f"there is no way back into {source.name}, which is SMS")
     if settings.keep_original:
         notes.append("the original table is kept under another name (key ORIGINAL of SYSTOOLS.ADMIN_MOVE_TABLE)")
     if source.reclaimable and source.automatic:
         notes.append(f"afterwards {reduce_space(source.name)} gives back what it leaves free")
     return tuple(notes)
+
+
+def _recovery(folder: str) -> str:
+    if not folder:
+        return "COPY_USE_LOAD is not recoverable: take a backup"
+    return f"the load leaves its copy in {folder} on the server, which a roll-forward and a standby read"

@@ -32,11 +32,16 @@ class Room:
 
 
 def homes_after(table: TableFacts, bundle: Bundle, target: str) -> Homes:
-    """Where data, indexes and LOBs are once the bundle has moved; LOBs that share the table's space go with it."""
+    """Where data, indexes and LOBs are once the bundle has moved; LOBs that share the table's space go with it.
+
+    Where a table has no index, the table space that later ones will be in follows it.
+    """
     goes = dict.fromkeys(parts_of(bundle), target)
     goes |= {parse_key(key).part: whole_of(name) for key, name in zip(bundle.unit_keys, bundle.homes, strict=False)}
     if Part.TABLE in goes and (not table.lobs or table.lob_space == table.space):
         goes.setdefault(Part.LOB, goes[Part.TABLE])
+    if Part.TABLE in goes and not table.indexes:
+        goes.setdefault(Part.INDEX, goes[Part.TABLE])
     return Homes(
         goes.get(Part.TABLE, table.space), goes.get(Part.INDEX, table.index_space), goes.get(Part.LOB, table.lob_space)
     )
@@ -50,15 +55,27 @@ def rebuilt_in_place(table: TableFacts, after: Homes, sizes: Mapping[Part, int])
         after: where its parts are to be.
         sizes: bytes of each part of the table.
     """
-    homes = (
+    return _sums((now, sizes.get(part, 0)) for part, now, then in _homes(table, after) if now == then)
+
+
+def arriving(table: TableFacts, after: Homes, sizes: Mapping[Part, int]) -> dict[str, int]:
+    """Bytes of the parts that go elsewhere, by the table space that takes them; arguments as ``rebuilt_in_place``."""
+    return _sums((then, sizes.get(part, 0)) for part, now, then in _homes(table, after) if now != then)
+
+
+def _homes(table: TableFacts, after: Homes) -> tuple[tuple[Part, str, str], ...]:
+    return (
         (Part.TABLE, table.space, after.data),
         (Part.INDEX, table.index_space, after.index),
         (Part.LOB, table.lob_space, after.lob),
     )
+
+
+def _sums(sizes: Iterable[tuple[str, int]]) -> dict[str, int]:
     found: dict[str, int] = {}
-    for part, now, then in homes:
-        if now == then and sizes.get(part):
-            found[now] = found.get(now, 0) + sizes[part]
+    for space, size in sizes:
+        if size:
+            found[space] = found.get(space, 0) + size
     return found
 
 
@@ -97,6 +114,20 @@ def spaces_without_room(table: TableFacts, room: Room) -> tuple[str, ...]:
         f"{format_bytes(free)} left: make room there first"
         for space, needed, free in short
         if free is not None and free < needed
+    )
+
+
+def limits_reached(table: TableFacts, storage: Storage, coming: Mapping[str, int]) -> tuple[str, ...]:
+    """Table spaces whose own limit (MAXSIZE) leaves too little for what of the table goes there.
+
+    A plan sees the room of storage groups and table spaces, not the limit of the table space where a table lands.
+    """
+    limited = ((space, storage.space_named(space), needed) for space, needed in coming.items())
+    found = ((name, needed, storage.room_of(space)) for name, space, needed in limited if space and space.max_bytes)
+    return tuple(
+        f"{format_bytes(needed)} of {written_name(table)} go to {name}, which takes {format_bytes(room)} more (MAXSIZE)"
+        for name, needed, room in found
+        if room is not None and room < needed
     )
 
 

@@ -62,5 +62,6 @@ def _takes(space: TableSpace, source: TableSpace | None) -> bool:
         and space.name not in NEVER_TOUCHED
         and space.state == "NORMAL"
         and space.mode == AT_REST
-        and (source is None or space.page_bytes == source.page_bytes)
+        and not space.system_managed
+        and (source is None or (space.page_bytes, space.partition_group) == (source.page_bytes, source.partition_group))
     )

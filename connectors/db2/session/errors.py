@@ -55,6 +55,9 @@ _BY_CODE: dict[int, tuple[type[ConnectorError], str]] = {
     -1092: (PrivilegeMissing, "This needs membership of the instance's SYSCTRL_GROUP; see doctor."),
     -204: (ObjectGone, "It was dropped or renamed; plan again."),
     -440: (ObjectGone, "This version has no such routine; see doctor."),
+    -284: (StatementFailed, "INDEX IN and LONG IN take no SMS table space: plan again."),
+    -285: (StatementFailed, "Of a table in an SMS table space everything is there: plan again."),
+    -2032: (StatementFailed, "With blocknonlogged a LOAD has to leave a copy: set load_copy_to, and plan again."),
     -478: (StatementFailed, "A function uses a view of it: UPDATE DB CFG USING AUTO_REVAL DEFERRED, then again."),
     -668: (
         StatementFailed,

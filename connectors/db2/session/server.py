@@ -12,7 +12,7 @@ EXTENDED = "EXTENDED"
 FIRST_WITH_OBJECTS = (10, 1)
 LOG_PAGE = 4096
 ENDLESS = -1  # logsecond: as much as the disk holds
-STANDBY = "STANDBY"
+STANDARD, STANDBY = "STANDARD", "STANDBY"  # hadr_db_role; PRIMARY is the third
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +30,7 @@ class Server:
     request_metrics: tuple[str, ...]
     hadr_role: str
     auto_reval: str = ""  # "": not to be read
+    blocknonlogged: str = ""  # YES: a LOAD that leaves no copy is refused
     log_bytes: int | None = None  # that one member's active log may take; None: endless, or not to be read
 
     @property
@@ -92,8 +93,9 @@ def read_server(session: ReadSession) -> Server:
         purescale=int(facilities[0][0]) > 0,
         object_metrics=_values(settings, "mon_obj_metrics"),
         request_metrics=_values(settings, "mon_req_metrics"),
-        hadr_role=next(iter(_values(settings, "hadr_db_role")), "STANDARD"),
+        hadr_role=next(iter(_values(settings, "hadr_db_role")), STANDARD),
         auto_reval=next(iter(_values(settings, "auto_reval")), ""),
+        blocknonlogged=next(iter(_values(settings, "blocknonlogged")), ""),
         log_bytes=_log_bytes(settings),
     )
 

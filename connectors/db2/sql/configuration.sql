@@ -4,5 +4,5 @@ SELECT C.NAME,
        C.VALUE
   FROM TABLE(SYSPROC.DB_GET_CFG(-2)) AS C
  WHERE C.NAME IN ('mon_obj_metrics', 'mon_req_metrics', 'hadr_db_role', 'logfilsiz', 'logprimary', 'logsecond',
-                  'auto_reval')
+                  'auto_reval', 'blocknonlogged')
   WITH UR

@@ -5,20 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from pydantic import ValidationError
 
+from connectors.base import LockNotObtained, StatementFailed
+from connectors.db2.moving.mover import can_go_on
 from connectors.db2.reading.names import literal
 from connectors.db2.reading.storage import Storage, TableSpace
 from connectors.db2.reading.tables import TableFacts
-from connectors.db2.routes.operations import change_of
+from connectors.db2.routes.operations import Phase, change_of
 from connectors.db2.routes.space_move import Instance, space_route
 from connectors.db2.routes.statements import (
     PHASES,
+    Homes,
+    loads_without_copy,
     rebalance,
     reduce_space,
     swap_containers,
     to_automatic,
 )
 from connectors.db2.routes.table_move import table_route
+from connectors.db2.session.server import Server
 from connectors.db2.settings import Db2Settings
 from connectors.model import NoRoute, Route, UnitKind
 from tests.db2.facts import FAST_SPACE, INDEX, PLAIN_INDEX, SETTINGS, SPACE, STORAGE, TABLE, bundle, space, table
@@ -135,6 +141,9 @@ def test_tables_that_do_not_move(facts: TableFacts | None, code: str) -> None:
         (space(name="SYSTOOLSPACE", number=1), "system_space"),
         (space(name="TEMP", number=1, permanent=False), "temporary_space"),
         (space(name="X", number=1, state="BACKUP_PENDING"), "not_normal"),
+        (space(name="X", number=1, partition_group="PG_HISTORY"), "partition_group"),
+        (space(name="X", number=1, managed="S"), "sms"),
+        (space(name="X", number=1, max_bytes=399_999), "max_size"),
     ],
 )
 def test_spaces_that_take_no_table(target: TableSpace | None, code: str) -> None:
@@ -240,3 +249,70 @@ def test_golden_others() -> None:
         "ALTER TABLESPACE \"TS\" ADD (FILE '/ssd/a' 100, FILE '/ssd/b' 50) DROP (FILE '/hdd/it''s')"
     )
     assert literal("a'b") == "'a''b'"
+
+
+COLUMNS = table(column_organised=True)
+PRIMARY = Server(
+    version=(11, 5, 9, 0), database="APP", created="", edition="", members=1, partitions=1, purescale=False,
+    object_metrics=("EXTENDED",), request_metrics=("BASE",), hadr_role="PRIMARY",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("facts", "server", "code"),
+    [
+        (COLUMNS, PRIMARY, "load_not_recoverable"),
+        (COLUMNS, replace(PRIMARY, hadr_role="STANDARD", blocknonlogged="YES"), "blocknonlogged"),
+        (COLUMNS, replace(PRIMARY, hadr_role="STANDARD"), ""),
+        (TABLE, replace(PRIMARY, blocknonlogged="YES"), ""),  # copied by rows, which are in the log
+    ],
+)
+def test_a_load_that_leaves_no_copy_is_no_route_where_it_would_lose_rows(
+    facts: TableFacts, server: Server, code: str
+) -> None:
+    """Neither on an HADR primary nor with blocknonlogged; with a folder for its copies it is one."""
+    found = table_route(facts, bundle(), SPACE, FAST_SPACE, SETTINGS, server=server)
+    assert (found.code if isinstance(found, NoRoute) else "") == code
+    copying = SETTINGS.model_copy(update={"load_copy_to": "/db2/copies"})
+    route = table_route(facts, bundle(), SPACE, FAST_SPACE, copying, server=server)
+    assert isinstance(route, Route)
+    assert ("COPY YES TO /db2/copies" in route.steps[0].sql) is facts.column_organised
+
+
+def test_golden_load_with_a_copy() -> None:
+    """The option has what LOAD is told in double quotes; the note says who reads the copy."""
+    route = to_fast(COLUMNS, SETTINGS.model_copy(update={"load_copy_to": "/db2/copies"}))
+    assert untagged(route)[0].endswith("""'ALLOW_READ_ACCESS,COPY_USE_LOAD "COPY YES TO /db2/copies"','INIT')""")
+    assert isinstance(route, Route)
+    assert any("standby" in note for note in route.notes)
+    assert not loads_without_copy(route.steps[0].sql)
+    assert loads_without_copy(untagged(to_fast(COLUMNS))[0])
+
+
+@pytest.mark.parametrize("folder", ['/db2/"copies', "/db2/co pies", "/db2/it's", "/db2/a,KEEP"])
+def test_a_folder_that_would_end_the_option_is_refused(folder: str) -> None:
+    """It is part of a statement, within quotes within quotes."""
+    with pytest.raises(ValidationError):
+        Db2Settings(host="h", dbname="d", user="u", load_copy_to=folder)
+
+
+@pytest.mark.parametrize("others", [False, True])
+def test_out_of_sms_only_as_a_whole(others: bool) -> None:
+    """A table leaves SMS with its indexes, for good; without them there is no route."""
+    units = ("APP.ORDERS", "index APP.ORDERS_PK") if others else ("APP.ORDERS",)
+    found = table_route(TABLE, replace(bundle(), unit_keys=units), space(managed="S"), FAST_SPACE, SETTINGS)
+    if others:
+        assert isinstance(found, Route)
+        assert "'TS_FAST','TS_FAST','TS_FAST'" in found.steps[0].sql
+        assert found.undo_steps == ()
+    else:
+        assert isinstance(found, NoRoute)
+        assert found.code == "sms"
+
+
+def test_an_open_move_of_a_lock_is_kept_and_of_anything_else_is_not() -> None:
+    """Only where the phase can be repeated with what was copied."""
+    homes = Homes("", "", "")
+    locked, refused = LockNotObtained("locked"), StatementFailed("no")
+    assert [phase for phase in PHASES if can_go_on(Phase("A", "T", homes, phase), locked)] == ["REPLAY", "SWAP"]
+    assert not any(can_go_on(Phase("A", "T", homes, phase), refused) for phase in PHASES)

@@ -50,7 +50,6 @@ def phases(lab: Any, since: int) -> list[str]:
     return [text.rpartition(",")[2].strip(" ')") for text in lab.sent()[since:] if "ADMIN_MOVE_TABLE" in text]
 
 
-@pytest.mark.xfail(strict=True, reason="rule 2: LOAD without a copy is lost on an HADR standby")
 def test_emulated_server_rule_02_nothing_is_lost_on_a_standby(lab: Any, connect: Connect) -> None:
     """A column-organised table of an HADR primary: there is no route, or what the route loads leaves a copy."""
     lab.alter_table("APP", "ORDERS", organized="C")
@@ -64,7 +63,6 @@ def test_emulated_server_rule_02_nothing_is_lost_on_a_standby(lab: Any, connect:
     assert lab.unrecoverable() == []
 
 
-@pytest.mark.xfail(strict=True, reason="rule 2: blocknonlogged refuses LOAD without a copy")
 def test_emulated_server_rule_02_blocknonlogged_is_asked_before(lab: Any, connect: Connect) -> None:
     """With blocknonlogged there is no route with a LOAD that must fail, or it leaves a copy and arrives."""
     lab.alter_table("APP", "ORDERS", organized="C")
@@ -79,7 +77,6 @@ def test_emulated_server_rule_02_blocknonlogged_is_asked_before(lab: Any, connec
 
 
 @pytest.mark.parametrize("where", ["whole", "data"])
-@pytest.mark.xfail(strict=True, reason="rule 4: spaces of one partition group only")
 def test_emulated_server_rule_04_no_route_into_another_partition_group(lab: Any, connect: Connect, where: str) -> None:
     """A space of another database partition group is refused when the route is asked for, and nothing is sent."""
     lab.create_space("TS_OTHER", FAST)
@@ -96,7 +93,6 @@ def test_emulated_server_rule_04_no_route_into_another_partition_group(lab: Any,
         lab.drop_space("TS_OTHER")
 
 
-@pytest.mark.xfail(strict=True, reason="rule 6: out of SMS the indexes go along")
 def test_emulated_server_rule_06_a_table_leaves_sms_with_its_indexes(lab: Any, connect: Connect) -> None:
     """A table whose data, index and LOBs are in an SMS space: all of it arrives, or the reason is told before."""
     lab.create_sms("TS_SMS", "/db2/slow/sms")
@@ -115,7 +111,6 @@ def test_emulated_server_rule_06_a_table_leaves_sms_with_its_indexes(lab: Any, c
         lab.drop_space("TS_SMS")
 
 
-@pytest.mark.xfail(strict=True, reason="rule 6: the home of future indexes follows")
 def test_emulated_server_rule_06_the_index_home_of_a_table_without_index_follows(lab: Any, connect: Connect) -> None:
     """A table that has no index is moved whole: an index that is made later is not to be born in the space it left."""
     lab.drop_index("APP", "ORDERS", "ORDERS_PK")
@@ -125,7 +120,6 @@ def test_emulated_server_rule_06_the_index_home_of_a_table_without_index_follows
 
 
 @pytest.mark.parametrize("why", ["lock", "deadlock"])
-@pytest.mark.xfail(strict=True, reason="rule 9: a failed SWAP can be tried again")
 def test_emulated_server_rule_09_a_failed_swap_keeps_the_copy(lab: Any, connect: Connect, why: str) -> None:
     """Who fails at SWAP leaves the move in REPLAY: no CANCEL; the next try ends it with one COPY in all."""
     connector = connect()
@@ -144,7 +138,6 @@ def test_emulated_server_rule_09_a_failed_swap_keeps_the_copy(lab: Any, connect:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="rule 9: a failed SWAP can be tried again")
 def test_emulated_server_rule_09_the_program_swaps_when_the_lock_is_free(db2: Db2, lab: Any, tmp_path: Path) -> None:
     """The program meets a lock at SWAP that outlives its patience there; when it is free the same copy is swapped."""
     life = Life(db2, tmp_path, {"ssd": [TS_FAST], "hdd": [TS_SLOW]}, move_by="table", lock_timeout="0.2s")
@@ -175,7 +168,6 @@ def _after_swap(sent: list[str]) -> list[str]:
     return sent[sent.index("SWAP") + 1 :] if "SWAP" in sent else []
 
 
-@pytest.mark.xfail(strict=True, reason="rule 11: a space's own limit counts")
 def test_emulated_server_rule_11_the_limit_of_the_target_counts(lab: Any, connect: Connect) -> None:
     """A table of 8 MB and a space that may grow to 2: refused before a byte is copied."""
     lab.create_space("TS_SMALL", FAST)
