@@ -23,26 +23,27 @@ from abc import ABC, abstractmethod
 from datetime import datetime
 from enum import StrEnum
 from types import TracebackType
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
 
-from connectors.containers import ByHand
-from connectors.findings import Capability, Finding
-from connectors.model import (
-    I64,
-    Blocker,
-    Bundle,
-    Catalog,
-    Demand,
-    Identity,
-    Inspection,
-    Interval,
-    NoRoute,
-    Progress,
-    Route,
-    Sample,
-    Step,
-)
-from connectors.move_effects import CopyHabits
+if TYPE_CHECKING:  # the errors are wanted where there are no arrays
+    from connectors.containers import ByHand
+    from connectors.findings import Capability, Finding
+    from connectors.model import (
+        I64,
+        Blocker,
+        Bundle,
+        Catalog,
+        Demand,
+        Identity,
+        Inspection,
+        Interval,
+        NoRoute,
+        Progress,
+        Route,
+        Sample,
+        Step,
+    )
+    from connectors.move_effects import CopyHabits
 
 
 class Retry(StrEnum):

@@ -12,15 +12,15 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import TypeAdapter
-
-from connectors.model import Route
+from agent.model.stored_dataclasses import StoredDataclass
 from connectors.move_effects import Locked
-from policies.model.plan import MoveReason, RouteCost
-from policies.sizing.forecast import Forecast
+from connectors.route import Route
+from policies.model.moves import MoveReason, RouteCost
+
+if TYPE_CHECKING:  # what forecasts needs arrays, what shows a proposal does not
+    from policies.sizing.forecast import Forecast
 
 BALANCE = "hsm"  # Proposal.purpose of the plans that the agent makes again and again
 CONTAINER = "container"  # ProposedMove.reason of a move that takes bytes out of one container of their space
@@ -173,16 +173,12 @@ class Proposal:
         return sum(move.size_bytes for move in self.moves)
 
 
-@cache
-def _adapter() -> TypeAdapter[Proposal]:
-    """How proposals become JSON and back; made with the first one, for it takes as long as many a command."""
-    return TypeAdapter(Proposal)
+_STORED = StoredDataclass(Proposal)
 
 
 def proposal_json(proposal: Proposal) -> dict[str, Any]:
     """The proposal as plain JSON values."""
-    plain: dict[str, Any] = _adapter().dump_python(proposal, mode="json")
-    return plain
+    return _STORED.plain(proposal)
 
 
 def proposal_text(proposal: Proposal) -> str:
@@ -196,4 +192,4 @@ def proposal_from_text(text: str) -> Proposal:
     Raises:
         ValueError: the text is not a proposal.
     """
-    return _adapter().validate_json(text)
+    return _STORED.of_text(text)

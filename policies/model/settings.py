@@ -1,0 +1,117 @@
+"""What a decision is told before it looks at anything: pins, tiers, and every number that shapes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Pin(IntEnum):
+    """Media preference of a unit (IBM i: media preference)."""
+
+    NONE = 0
+    MUST = 1  # belongs on the fastest tier, whatever its heat
+    PREFER = 2  # its benefit counts more
+    NEVER = 3  # never on the fastest tier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierSpeed:
+    """Seconds that one I/O of a class takes on a tier, as a session sees it."""
+
+    random_read_seconds: float
+    sequential_read_seconds: float  # per block, within a run
+    write_seconds: float
+    measured: bool = False  # fitted to counters; False: configured
+    error_ratio: float = 0.0  # standard error of the read times, as a share of them
+    idle_read_seconds: float = 0.0  # of a random read that finds no queue; 0: not known
+    read_ahead_bytes: int = 2**20  # that a sequential reader gets at one turn, among others
+    # -- where it is configured: the random read times that measured waits leave possible; 0 and 0: they say nothing
+    least_read_seconds: float = 0.0
+    most_read_seconds: float = 0.0
+
+    @property
+    def source(self) -> str:
+        """Where the read times come from, in one word: the same in every command, document and metric."""
+        return "measured" if self.measured else "configured"
+
+    def __post_init__(self) -> None:
+        for name in (
+            "random_read_seconds",
+            "sequential_read_seconds",
+            "write_seconds",
+            "error_ratio",
+            "idle_read_seconds",
+            "least_read_seconds",
+            "most_read_seconds",
+        ):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} is {getattr(self, name)}, expected 0 or more")
+        if self.read_ahead_bytes < 1:
+            raise ValueError(f"read_ahead_bytes is {self.read_ahead_bytes}, expected 1 or more")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierLimits:
+    """Limits of a tier other than bytes; None where not configured. ``limits`` turns these into room for units."""
+
+    io_per_second: float | None = None  # I/Os that its drives serve in all, behind the RAID factor
+    io_head_room_ratio: float = 0.2  # of those, never planned for: queues grow without bound near the end
+    raid: int | None = None  # a key of ``purchase.WRITE_FACTORS``; None: a host write is one drive I/O
+    written_bytes_per_day: float | None = None  # endurance budget: own writes and promotions
+    copied_bytes: float = 0.0  # of that budget, used by copies of the last 24 hours
+    gib_year: float | None = None  # price
+    io_year: float | None = None  # price of one I/O per second
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tier:
+    """A class of storage."""
+
+    name: str
+    speed: TierSpeed
+    spaces: tuple[str, ...]  # names of spaces, at least one
+    limits: TierLimits = TierLimits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyFactor:
+    """How many times as long as predicted copies of one kind take."""
+
+    route: str  # its name; "": of all kinds, as are the tiers then
+    from_tier: str
+    to_tier: str
+    factor: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicySettings:
+    """Every number that shapes a decision, with its default. Configuration mirrors this."""
+
+    half_life_seconds: float = 6 * 3600.0
+    minimum_history_seconds: float = 1800.0  # a unit observed for less is not moved
+    head_room_ratio: float = 0.10  # of a space's capacity, never filled
+    minimum_wait_saved_per_hour: float = 1.0  # seconds per hour; below it a move is not worth proposing
+    payback_limit_seconds: float = 24 * 3600.0
+    resident_bonus: float = 1.05  # a unit on the fast tier counts this much more against one that wants its room
+    turnover_per_week: float = 0.31  # share of the fast tier that may give way in a week; the nearer, the dearer
+    prefer_bonus: float = 1.5  # Pin.PREFER
+    cool_down_seconds: float = 24 * 3600.0
+    copy_bytes_per_second: float = 50e6  # that the server itself gets through, log included, were devices no limit
+    prefetched_wait_share: float = 0.3  # share of a prefetched read's time that sessions wait for
+    write_wait_share: float = 0.0  # share of an asynchronous write's time that sessions wait for
+    horizon_seconds: float = 24 * 3600.0  # a move's gain is counted over this long against its cost
+    maximum_moves: int = 50
+    # -- what one plan may copy; None: no limit
+    maximum_bytes: int | None = None
+    maximum_copy_seconds: float | None = None
+    # -- the model
+    long_half_life_seconds: float = 24 * 3600.0  # of the second horizon: it ranks, and promoted is what is hot by both
+    minimum_size_bytes: int = 65536  # of a smaller unit with little gain it is said that the buffer pool keeps it
+    log_bytes_per_second: float = 50e6  # that the log's device takes at least; what is measured may be more
+    foreground_slow_down: float = 1.0  # share of waiting sessions' work that stands still while a move copies, at first
+    regret_ratio: float = 1.0  # with no lifetime known, a unit is moved once it has cost this many times the move
+    ram_gib_year: float | None = None  # price of memory; None: not configured, so it is never found cheaper
+    block_bytes: int = 8192  # that one read or write of a signal moves, for budgets in bytes
+    certainty: float = 0.9  # share of outcomes that an interval is to hold; moves are decided on its lower end
+    copy_factors: tuple[CopyFactor, ...] = ()  # what moves have taught; the one without a route is that of all
