@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _sqlite3
+import ctypes
 import os
 import sqlite3
 import threading
@@ -13,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sqlalchemy
 
 from agent.ledger import HistorySettings, Ledger
 from agent.ledger.file import upkeep
@@ -156,3 +159,17 @@ def test_the_journal_is_cut_once_no_reader_needs_it(path: Path, clock: StillCloc
         looking.close()  # type: ignore[attr-defined]  # a generator's
         ledger.upkeep.give_back()
         assert journal.stat().st_size <= SPARE
+
+
+def test_statements_do_not_hold_the_values_they_were_given_last(ledger: Ledger) -> None:
+    """Forty different statements with a megabyte each leave no more than a few of those in SQLite's memory."""
+    sqlite = ctypes.CDLL(_sqlite3.__file__)  # the very library that the ledger is read with
+    if not hasattr(sqlite, "sqlite3_memory_used"):
+        pytest.skip("this Python's SQLite does not export its account of memory")
+    sqlite.sqlite3_memory_used.restype = ctypes.c_int64
+    before = sqlite.sqlite3_memory_used()
+    for number in range(40):
+        with ledger._database.read() as connection:
+            statement = sqlalchemy.text(f"SELECT length(:value), {number}")
+            assert connection.execute(statement, {"value": "x" * 2**20}).one() == (2**20, number)
+    assert sqlite.sqlite3_memory_used() - before < 8 * 2**20
