@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,25 +14,32 @@ from connectors.db2.reading.demand import ESTIMATED, classify
 from connectors.db2.reading.roles import log_figures
 from connectors.db2.reading.sampler import (
     BACKUPS,
+    DISTURBED_ALL,
     column_names,
     disturbed_tables,
     epoch_of,
     space_figures,
     space_key,
 )
+from connectors.db2.reading.space_counters import KINDS
 from connectors.db2.session.sessions import Row
 from connectors.model import Demand, Interval, Signal
 from connectors.storage_io import Role
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 HOMES = Homes(np.array([1, 2, 3, 9], dtype=np.int64), np.array([4, 4, 5, 5], dtype=np.int64))
-SPACES = {
-    space_key("physical", 4): 1000.0,
-    space_key("sync", 4): 250.0,
-    space_key("written", 4): 80.0,
-    space_key("physical", 5): 500.0,
-    space_key("sync", 5): 500.0,
-}
+
+
+def told(number: int, **figures: float) -> dict[str, float]:
+    """Figures of a table space in an interval; spaces in their names are written as _."""
+    kinds = {f"{word} {kind}": 0.0 for word in ("physical", "async") for kind in KINDS}
+    waits = dict.fromkeys(("sync_seconds", "prefetch_seconds", "direct_seconds"), 0.0)
+    direct = dict.fromkeys(("direct_requests", "direct_sectors", "written"), 0.0)
+    given = {word.replace("_DATA", " DATA").replace("_INDEX", " INDEX"): n for word, n in figures.items()}
+    return {space_key(word, number): n for word, n in {**kinds, **waits, **direct, **given}.items()}
+
+
+SPACES = told(4, physical_DATA=1000.0, async_DATA=750.0, written=80.0) | told(5, physical_DATA=500.0)
 
 
 def interval(database: dict[str, float], restarted: tuple[bool, ...] = (False,) * 4, **deltas: list[float]) -> Interval:
@@ -81,13 +89,88 @@ def test_pitfall_05_direct_reads_are_requests() -> None:
     assert not demand.rates[Signal.SYNC_READ].any()
 
 
-def test_pitfall_28_a_backup_says_nothing_of_anybody() -> None:
-    """While a backup runs no unit is observed; while RUNSTATS runs, its table is not."""
-    quiet = classify(interval({**SPACES, BACKUPS: 0.0}, physical_reads=[1, 1, 1, 1], disturbed=[0, 1, 0, 0]), HOMES)
+def test_pitfall_28_a_utility_that_reads_through_the_pool_says_nothing() -> None:
+    """While RUNSTATS runs its table is not observed, while a redistribution runs nothing is."""
+    quiet = classify(
+        interval({**SPACES, DISTURBED_ALL: 0.0}, physical_reads=[1, 1, 1, 1], disturbed=[0, 1, 0, 0]), HOMES
+    )
     assert quiet.observed.tolist() == [True, False, True, False]
-    loud = classify(interval({**SPACES, BACKUPS: 1.0}, physical_reads=[1, 1, 1, 1]), HOMES)
+    loud = classify(interval({**SPACES, DISTURBED_ALL: 1.0}, physical_reads=[1, 1, 1, 1]), HOMES)
     assert not loud.observed.any()
     assert not loud.rates.any()
+
+
+def test_pitfall_28_a_backup_leaves_demand_alone() -> None:
+    """It reads past the buffer pool, so pool counters are those of sessions: only its own direct reads are no demand.
+
+    An online backup used to void its interval: where one runs for hours a night, a night's demand was lost.
+    """
+    spaces = told(4, physical_DATA=40.0, sync_seconds=2.0, direct_requests=100.0, direct_seconds=60.0)
+    both = {**spaces, "read_seconds": 62.0, BACKUPS: 1.0}
+    reads: dict[str, Any] = {"physical_reads": [40.0, 0.0, 0.0, 0.0], "logical_reads": [40.0, 0.0, 0.0, 0.0]}
+    demand = classify(interval(both, **reads, direct_read_requests=[0.0, 10.0, 0.0, 0.0]), HOMES)
+    assert demand.observed.tolist() == [True, True, True, False]
+    assert waited(demand)[:2] == pytest.approx([0.2, 0.6])  # 6 s of 60 s: a tenth of the direct reads were of unit 2
+    assert demand.database.read_wait == pytest.approx(0.8)
+    usual = classify(interval({**both, BACKUPS: 0.0}, **reads), HOMES)
+    assert usual.database.read_wait == pytest.approx(6.2)
+
+
+def waited(demand: Demand) -> list[float]:
+    """Seconds per second of each unit."""
+    assert demand.waited is not None
+    return [float(seconds) for seconds in demand.waited]
+
+
+LOOKED_UP: dict[str, Any] = {"physical_reads": [20.0, 80.0, 0.0, 0.0], "logical_reads": [20.0, 80.0, 0.0, 0.0]}
+
+
+def test_scans_are_read_ahead_of_sessions() -> None:
+    """80 of 100 pages were read ahead: those of unit 2, which scanned, although no counter tells pages found."""
+    spaces = told(4, physical_DATA=100.0, async_DATA=80.0, sync_seconds=1.0)
+    demand = classify(interval(spaces, **LOOKED_UP, scans=[0.0, 1.0, 0.0, 0.0]), HOMES)
+    assert rates(demand, Signal.SYNC_READ)[:2] == [2.0, 0.0]
+    assert rates(demand, Signal.PREFETCHED_READ)[:2] == [0.0, 8.0]
+    assert waited(demand)[:2] == pytest.approx([0.1, 0.0])
+
+
+def test_pages_that_were_found_were_read_ahead() -> None:
+    """Both scanned; unit 1 found nothing and waited, unit 2 found every page."""
+    spaces = told(4, physical_DATA=100.0, async_DATA=80.0, sync_seconds=1.0)
+    found: dict[str, Any] = {"scans": [3.0, 1.0, 0.0, 0.0], "found_pages": [0.0, 80.0, 0.0, 0.0]}
+    demand = classify(interval(spaces, **LOOKED_UP, **found), HOMES)
+    assert rates(demand, Signal.SYNC_READ)[:2] == [2.0, 0.0]
+
+
+def test_pages_not_found_are_not_believed_where_they_are_too_many() -> None:
+    """The group pool of pureScale answers misses too: 100 pages not found, 20 read by sessions; scans decide."""
+    spaces = told(4, physical_DATA=100.0, async_DATA=80.0)
+    found: dict[str, Any] = {"scans": [0.0, 1.0, 0.0, 0.0], "found_pages": [1.0, 0.0, 0.0, 0.0]}
+    demand = classify(interval(spaces, **LOOKED_UP, **found), HOMES)
+    assert rates(demand, Signal.SYNC_READ)[:2] == [2.0, 0.0]
+
+
+def test_each_kind_of_page_has_a_share_of_its_own() -> None:
+    """Unit 1 is a table that was read ahead, unit 2 an index that was not; 20 pages were waited for, 2 s."""
+    spaces = told(4, physical_DATA=80.0, async_DATA=80.0, physical_INDEX=20.0, sync_seconds=2.0, prefetch_seconds=3.0)
+    reads: dict[str, Any] = {"physical_reads": [80.0, 20.0, 0.0, 0.0], "index_reads": [0.0, 20.0, 0.0, 0.0]}
+    demand = classify(interval(spaces, **reads), HOMES)
+    assert rates(demand, Signal.SYNC_READ)[:2] == [0.0, 2.0]
+    assert waited(demand)[:2] == pytest.approx([0.3, 0.2])  # waits for prefetchers are of what they read
+
+
+def test_waits_for_what_no_unit_read_are_of_no_unit() -> None:
+    """Half of the pages of space 4 belong to nothing that is known: half of its wait too."""
+    spaces = told(4, physical_DATA=200.0, sync_seconds=2.0)
+    demand = classify(interval(spaces, physical_reads=[100.0, 0.0, 0.0, 0.0]), HOMES)
+    assert waited(demand)[0] == pytest.approx(0.1)
+
+
+def test_a_space_that_restarted_measures_no_wait() -> None:
+    """Its figures fell: what its units waited is not known, and nothing else is taken for it."""
+    demand = classify(interval(told(5, physical_DATA=9.0), physical_reads=[9.0, 0.0, 9.0, 0.0]), HOMES)
+    assert np.isnan(waited(demand)[0])
+    assert waited(demand)[2] == 0.0
 
 
 def test_what_restarted_is_not_observed() -> None:
@@ -97,13 +180,14 @@ def test_what_restarted_is_not_observed() -> None:
 
 
 def test_utilities_by_what_they_work_on() -> None:
-    """RUNSTATS disturbs its table, BACKUP everything, a rebalance nobody."""
+    """RUNSTATS disturbs its table, a redistribution everything, a backup and a rebalance nobody."""
     rows: list[Row] = [
         (0, 7, "RUNSTATS", None, "APP", "ORDERS"),
         (0, 8, "REBALANCE", None, None, None),
     ]
     assert disturbed_tables(rows) == ({("APP", "ORDERS")}, False)
-    assert disturbed_tables([*rows, (0, 9, "BACKUP", None, None, None)]) == ({("APP", "ORDERS")}, True)
+    assert disturbed_tables([*rows, (0, 9, "BACKUP", None, None, None)]) == ({("APP", "ORDERS")}, False)
+    assert disturbed_tables([*rows, (0, 9, "REDISTRIBUTE", None, None, None)]) == ({("APP", "ORDERS")}, True)
 
 
 def test_pitfall_06_an_activation_is_another_epoch() -> None:
@@ -137,7 +221,8 @@ def test_members_are_summed() -> None:
     assert figures.reads.tolist() == [80.0]
     assert figures.read_seconds.tolist() == [pytest.approx(0.4)]
     assert database["reads"] == 80.0
-    assert database[space_key("sync", 4)] == 80.0
+    assert database[space_key("physical DATA", 4)] == 80.0
+    assert database[space_key("sync_seconds", 4)] == pytest.approx(0.4)
 
 
 def test_storage_groups_sum_their_table_spaces() -> None:

@@ -23,7 +23,15 @@ from connectors.model import I64
 _FOLDED_BY = {
     "logical_reads": np.add,
     "physical_reads": np.add,  # by sessions and prefetchers alike: Db2 does not tell them apart for an object
+    "found_pages": np.add,  # that were in the local buffer pool when they were asked for, read ahead or not
+    "index_reads": np.add,  # physical ones by kind of page; the rest of physical_reads are data pages
+    "xda_reads": np.add,
+    "column_reads": np.add,
+    "column_logical_reads": np.add,
+    "column_found_pages": np.add,
+    "scans": np.add,
     "direct_read_requests": np.add,
+    "direct_read_sectors": np.add,
     "rows_changed": np.add,  # of an index: keys updated
     "disturbed": np.maximum,  # samples at which a utility worked on it
     "home": np.maximum,
@@ -48,13 +56,19 @@ def of_tables(rows: Sequence[Row], disturbed: Disturbed) -> Counted:
     columns = tuple(zip(*rows, strict=True))
     schemas, names, partitions = _texts(columns[0]), _texts(columns[1]), columns[2]
     space, file, data, data_read, xda, xda_read, col, col_read = map(_numbers, columns[4:12])
-    inserted, updated, deleted, direct = map(_numbers, columns[14:18])
+    scans, _, inserted, updated, deleted, direct = map(_numbers, columns[12:18])
+    sectors, data_found, xda_found, col_found = map(_numbers, columns[19:23])
     touched = _utility_samples(disturbed, schemas, names)
     home = (np.maximum(space, 0) << _FILE_BITS) + np.maximum(file, 0)
     tables = _with_counters(
         _units(Part.TABLE, schemas, names, repeat(0), partitions),
         logical_reads=data + col,
         physical_reads=data_read + col_read,
+        found_pages=data_found + col_found,
+        column_reads=col_read,
+        column_logical_reads=col,
+        column_found_pages=col_found,
+        scans=scans,
         rows_changed=inserted + updated + deleted,
         disturbed=touched,
         home=home,
@@ -65,7 +79,10 @@ def of_tables(rows: Sequence[Row], disturbed: Disturbed) -> Counted:
         _units(Part.LOB, *(compress(column, some) for column in (schemas, names, repeat(0), partitions))),
         logical_reads=xda[some],
         physical_reads=xda_read[some],
+        xda_reads=xda_read[some],
+        found_pages=xda_found[some],
         direct_read_requests=direct[some],
+        direct_read_sectors=sectors[some],
         disturbed=touched[some],
     )
     return _concatenate((tables, lobs))
@@ -79,6 +96,9 @@ def of_indexes(rows: Sequence[Row], disturbed: Disturbed) -> Counted:
         _units(Part.INDEX, schemas, names, numbers.tolist(), partitions),
         logical_reads=_numbers(columns[5]),
         physical_reads=_numbers(columns[6]),
+        index_reads=_numbers(columns[6]),
+        found_pages=_numbers(columns[9]),
+        scans=_numbers(columns[7]),
         rows_changed=_numbers(columns[8]),
         disturbed=_utility_samples(disturbed, schemas, names),
     )

@@ -1,49 +1,83 @@
-"""Turns counters into signals. Pure; nothing here asks the server.
+"""Turns counters into signals and waits. Pure; nothing here asks the server.
 
-Db2 counts the physical reads of each object, by whomever, and tells waiting from read ahead only for a table space. So
-the share of its table space is taken for the object's own, and both signals are marked as estimated::
+Db2 counts the physical reads of each object, by whomever, and tells waiting from read ahead only for a kind of page in
+a table space: ``attribution`` divides them, and both signals are marked as estimated::
 
-    sync share of a space = (physical - asynchronous) / physical     temporary pages included
-    SYNC_READ             = physical reads of the object * sync share of its space
-    PREFETCHED_READ       = the rest
+    SYNC_READ       = pages that sessions read themselves
+    PREFETCHED_READ = the other physical reads
+    waited          = SYNC_READ * (POOL_READ_TIME - POOL_ASYNC_READ_TIME) of the space for each of its sessions' reads
+                    + its part of PREFETCH_WAIT_TIME, by pages read ahead
+                    + its part of DIRECT_READ_TIME, by direct reads
 
+An online backup reads past the buffer pool: what was read meanwhile is demand, but for direct reads that no table made.
 Writes are known for table spaces only; they are divided by the rows (index: keys) that changed.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 
+from connectors.db2.reading.attribution import KindOfPages, divide, session_reads, spread_seconds, sums
 from connectors.db2.reading.catalog import Homes
-from connectors.db2.reading.sampler import BACKUPS, UNCOUNTED, space_key
+from connectors.db2.reading.sampler import BACKUPS, DISTURBED_ALL, UNCOUNTED, space_key
+from connectors.db2.reading.space_counters import KINDS
 from connectors.demand_rates import build_demand
-from connectors.model import F64, I64, SIGNALS, Bools, Demand, Interval, Signal
+from connectors.model import F64, I64, SIGNALS, Bools, DatabaseDemand, Demand, Interval, Signal
 from connectors.storage_io import SpaceFigures
 
 ESTIMATED = frozenset({Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE})
 NOWHERE = -1
 
 
+@dataclass(frozen=True, slots=True)
+class InSpaces:
+    """The table spaces of the units of an interval."""
+
+    interval: Interval
+    numbers: I64  # shape (spaces,)
+    at: I64  # place of each unit's in ``numbers``, shape (n,)
+
+    def figure(self, word: str) -> F64:
+        """A figure of each table space, NaN where it fell or is not known; shape ``(spaces,)``."""
+        found = self.interval.database
+        return np.array([found.get(space_key(word, int(n)), np.nan) for n in self.numbers], dtype=np.float64)
+
+    def sums(self, values: F64) -> F64:
+        """What the units of each space come to, shape ``(spaces,)``."""
+        return sums(values, self.at, len(self.numbers))
+
+
 def classify(interval: Interval, homes: Homes) -> Demand:
-    """Rates by unit and signal.
+    """Rates by unit and signal, and waits by unit.
 
     Args:
-        interval: deltas with the counters of ``counted.COUNTERS``.
+        interval: deltas with the counters of ``counters.COUNTERS``.
         homes: the table space of each unit by the last catalog; units it does not know are not observed.
     """
     if interval.database.get(UNCOUNTED, 0.0) > 0:
         return _nothing_known(interval, homes)
     home = homes_of(homes, interval.physical_id)
-    physical = interval.deltas["physical_reads"]
-    share = sync_share(interval, home)
+    numbers, at = np.unique(home, return_inverse=True)
+    places = InSpaces(interval, numbers, at)
+    sync, ahead = reads_of_units(places)
+    direct = direct_seconds(places)
     counts = np.zeros((SIGNALS, len(home)))
     counts[Signal.LOGICAL_READ] = interval.deltas["logical_reads"]
-    counts[Signal.SYNC_READ] = physical * share
-    counts[Signal.PREFETCHED_READ] = physical * (1.0 - share)
+    counts[Signal.SYNC_READ] = sync
+    counts[Signal.PREFETCHED_READ] = ahead
     counts[Signal.DIRECT_READ] = interval.deltas["direct_read_requests"]
-    counts[Signal.ASYNC_WRITE] = _pages_written(interval, home)
-    observed = _is_observed(interval, home)
-    return build_demand(interval, counts, observed, estimated=ESTIMATED, spaces=_space_rates(interval))
+    counts[Signal.ASYNC_WRITE] = _pages_written(places)
+    return build_demand(
+        interval,
+        counts,
+        _is_observed(interval, home),
+        estimated=ESTIMATED,
+        database=_database(interval, direct),
+        spaces=_space_rates(interval),
+        waited_seconds=pool_seconds(places, sync, ahead) + direct,
+    )
 
 
 def _nothing_known(interval: Interval, homes: Homes) -> Demand:
@@ -70,39 +104,82 @@ def homes_of(homes: Homes, physical_id: I64) -> I64:
     return np.where(homes.physical_id[at] == physical_id, homes.space[at], NOWHERE).astype(np.int64)
 
 
-def sync_share(interval: Interval, home: I64) -> F64:
-    """Share of the physical reads of each unit's table space that a session waited for.
+def reads_of_units(places: InSpaces) -> tuple[F64, F64]:
+    """Pages that sessions read themselves, and those read ahead of them; shape ``(n,)`` each."""
+    physical = places.interval.deltas["physical_reads"]
+    sync = np.zeros(len(places.at))
+    for kind in KINDS:
+        sync += session_reads(_pages(places, kind), places.at)
+    return sync, np.maximum(0.0, physical - sync)
 
-    Where the space tells nothing (no reads, or its counters fell) that of all spaces is taken, 0 where there is none.
+
+def _pages(places: InSpaces, kind: str) -> KindOfPages:
+    d = places.interval.deltas
+    columns = d["column_reads"]
+    others = {"INDEX": d["index_reads"], "XDA": d["xda_reads"], "COL": columns}
+    physical = np.maximum(0.0, others.get(kind, d["physical_reads"] - sum(others.values())))
+    if kind == "COL":
+        asked, found = d["column_logical_reads"], d["column_found_pages"]
+    else:  # a unit has pages of one kind, and a table those of columns besides
+        asked = d["logical_reads"] - d["column_logical_reads"]
+        found = d["found_pages"] - d["column_found_pages"]
+    asked, found = np.where(physical > 0, asked, 0.0), np.where(physical > 0, found, 0.0)
+    # each look-up is a scan of an index that reads a leaf; a scan of a table reads all of it
+    scanned = physical - d["scans"] if kind == "INDEX" else np.where(d["scans"] > 0, physical, 0.0)
+    return KindOfPages(
+        physical=physical,
+        not_found=np.maximum(0.0, asked - found),
+        found=found,
+        in_order=np.maximum(0.0, scanned),
+        space_physical=places.figure(f"physical {kind}"),
+        space_async=places.figure(f"async {kind}"),
+    )
+
+
+def pool_seconds(places: InSpaces, sync: F64, ahead: F64) -> F64:
+    """Seconds that sessions waited for pages of each unit, read by themselves or ahead of them; NaN where not known."""
+    physical = sum(places.figure(f"physical {kind}") for kind in KINDS)
+    by_prefetchers = sum(places.figure(f"async {kind}") for kind in KINDS)
+    by_sessions = np.maximum(0.0, physical - by_prefetchers)
+    read = spread_seconds(places.figure("sync_seconds"), sync, by_sessions, places.at)
+    waited = spread_seconds(places.figure("prefetch_seconds"), ahead, np.asarray(by_prefetchers), places.at)
+    return read + waited
+
+
+def direct_seconds(places: InSpaces) -> F64:
+    """Seconds that sessions waited for direct reads of each unit.
+
+    A backup and others read directly too, with larger requests: units have their part of the requests or of the
+    sectors, whichever is less.
     """
-    numbers, at = np.unique(home, return_inverse=True)
-    physical = _space_deltas(interval, "physical", numbers)
-    sync = _space_deltas(interval, "sync", numbers)
-    usable = (physical > 0) & ~np.isnan(sync)
-    overall = float(sync[usable].sum() / physical[usable].sum()) if usable.any() else 0.0
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shares = np.where(usable, sync / physical, overall)
-    return np.asarray(np.clip(shares, 0.0, 1.0)[at], dtype=np.float64)
+    requests, sectors = places.interval.deltas["direct_read_requests"], places.interval.deltas["direct_read_sectors"]
+    of_requests, of_sectors = places.sums(requests), places.sums(sectors)
+    by_requests = divide(of_requests, np.maximum(of_requests, np.nan_to_num(places.figure("direct_requests"))))
+    by_sectors = divide(of_sectors, np.maximum(of_sectors, np.nan_to_num(places.figure("direct_sectors"))))
+    known = np.where(of_sectors > 0, np.minimum(by_requests, by_sectors), by_requests)
+    return spread_seconds(known * places.figure("direct_seconds"), requests, of_requests, places.at)
 
 
-def _space_deltas(interval: Interval, word: str, numbers: I64) -> F64:
-    """A figure of each table space in the interval, NaN where it fell or is not known."""
-    return np.array([interval.database.get(space_key(word, int(n)), np.nan) for n in numbers], dtype=np.float64)
+def _database(interval: Interval, direct: F64) -> DatabaseDemand:
+    """While a backup runs, only direct reads of units are waits of sessions."""
+    found = interval.database_rates()
+    if not interval.database.get(BACKUPS, 0.0) > 0:
+        return found
+    every = sum(n for name, n in interval.database.items() if name.startswith("direct_seconds of "))
+    of_others = max(0.0, every - float(np.nansum(direct)))
+    return replace(found, read_wait=found.read_wait - of_others / interval.seconds)
 
 
-def _pages_written(interval: Interval, home: I64) -> F64:
+def _pages_written(places: InSpaces) -> F64:
     """Pages written of each unit: those of its space, by its part of the rows that changed there."""
-    changed = interval.deltas["rows_changed"]
-    numbers, at = np.unique(home, return_inverse=True)
-    written = np.nan_to_num(_space_deltas(interval, "written", numbers))
-    in_space = np.bincount(at, weights=changed, minlength=len(numbers))
-    part = np.divide(changed, in_space[at], out=np.zeros(len(changed)), where=in_space[at] > 0)
-    return np.asarray(written[at] * part, dtype=np.float64)
+    changed = places.interval.deltas["rows_changed"]
+    written = np.nan_to_num(places.figure("written"))
+    return np.asarray(written[places.at] * divide(changed, places.sums(changed)[places.at]), dtype=np.float64)
 
 
 def _is_observed(interval: Interval, home: I64) -> Bools:
-    """What the interval says anything about: not what restarted, nor what a utility read."""
-    if interval.database.get(BACKUPS, 0.0) > 0:
+    """What the interval says anything about: not what restarted, nor what a utility read through the buffer pool."""
+    if interval.database.get(DISTURBED_ALL, 0.0) > 0:
         return np.zeros(len(home), dtype=np.bool_)
     return np.asarray((home != NOWHERE) & ~interval.restarted & (interval.deltas["disturbed"] == 0))
 

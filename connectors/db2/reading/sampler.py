@@ -11,14 +11,16 @@ import numpy as np
 from connectors.base import Clock
 from connectors.db2.reading.counters import COUNTERS, by_unit, of_indexes, of_tables
 from connectors.db2.reading.roles import log_figures, temporary_figures
-from connectors.db2.reading.space_counters import MILLISECONDS, columns_of, space_totals
+from connectors.db2.reading.space_counters import MILLISECONDS, columns_of, reads_by_kind, space_totals
 from connectors.db2.session.queries import query
 from connectors.db2.session.sessions import ReadSession, Row
 from connectors.model import F64, Sample
 from connectors.storage_io import RoleFigures, SpaceFigures
 
-DISTURBING = frozenset({"BACKUP", "RESTORE", "LOAD", "REORG", "RUNSTATS", "REDISTRIBUTE"})
-BACKUPS = "backups_seen"
+DISTURBING = frozenset({"RESTORE", "LOAD", "REORG", "RUNSTATS", "REDISTRIBUTE"})  # BACKUP reads past the pool
+DISTURBED_ALL = "samples_with_a_utility_on_everything"
+BACKUPS = "samples_with_a_backup"
+BACKUP = "BACKUP"
 UNCOUNTED = "samples_without_object_counters"
 PERMANENT = frozenset({"ANY", "LARGE"})
 _COLUMN = re.compile(r"^\s*(?:SELECT )?\s*\w+\.(\w+)", re.MULTILINE)
@@ -39,6 +41,7 @@ class MonitorSampler:
         self._by_group = by_group
         self._seen: dict[tuple[str, str], int] = {}
         self._before: set[tuple[str, str]] = set()
+        self._disturbed_all, self._all_before = 0, False
         self._backups, self._backup_before = 0, False
         self._uncounted = 0
 
@@ -63,7 +66,8 @@ class MonitorSampler:
         figures, database, temporary = space_figures(spaces, by_group=self._by_group)
         database |= database_totals(members)
         self._uncounted += not objects
-        database[BACKUPS], database[UNCOUNTED] = float(self._backups), float(self._uncounted)
+        database[DISTURBED_ALL], database[UNCOUNTED] = float(self._disturbed_all), float(self._uncounted)
+        database[BACKUPS] = float(self._backups)
         return Sample(
             taken_at=taken_at,
             monotonic_seconds=monotonic,
@@ -79,11 +83,13 @@ class MonitorSampler:
     def _watch_utilities(self) -> None:
         """Count, for each table and for all at once, the samples that had a utility at their begin or end."""
         rows = self._session.optional_rows("utilities", doing="looking for utilities") or []
-        now, backup = disturbed_tables(rows)
+        now, everything = disturbed_tables(rows)
+        backup = any(str(row[2]).upper() == BACKUP for row in rows)
         for table in now | self._before:
             self._seen[table] = self._seen.get(table, 0) + 1
+        self._disturbed_all += everything or self._all_before
         self._backups += backup or self._backup_before
-        self._before, self._backup_before = now, backup
+        self._before, self._all_before, self._backup_before = now, everything, backup
 
 
 def disturbed_tables(rows: Sequence[Row]) -> tuple[set[tuple[str, str]], bool]:
@@ -124,16 +130,23 @@ def space_figures(
     numeric = [name for name in names if name not in {"TBSP_NAME", "TBSP_CONTENT_TYPE", "STORAGE_GROUP_NAME"}]
     c = columns_of(numeric, [[row[at[name]] for name in numeric] for row in rows])
     totals = space_totals(c)
+    waits = {
+        "sync_seconds": totals.sync_read_seconds,
+        "prefetch_seconds": c["PREFETCH_WAIT_TIME"] / MILLISECONDS,
+        "direct_seconds": c["DIRECT_READ_TIME"] / MILLISECONDS,
+    }
+    figures_of = waits | {"direct_requests": c["DIRECT_READ_REQS"], "direct_sectors": c["DIRECT_READS"]}
+    figures_of |= {"written": totals.async_writes, **reads_by_kind(c)}
     database = {
         "reads": float(totals.physical.sum()),
-        "read_seconds": float(totals.sync_read_seconds.sum() + c["DIRECT_READ_TIME"].sum() / MILLISECONDS),
+        "read_seconds": float(sum(seconds.sum() for seconds in waits.values())),
         "write_seconds": float(totals.sync_write_seconds.sum() + c["DIRECT_WRITE_TIME"].sum() / MILLISECONDS),
     }
     own = (totals.sync, totals.sync_read_seconds, totals.sync_writes, totals.sync_write_seconds)
     spaces: dict[str, list[float]] = {}
     for row_number, row in enumerate(rows):
         number = int(row[at["TBSP_ID"]])
-        for word, column in (("physical", totals.physical), ("sync", totals.sync), ("written", totals.async_writes)):
+        for word, column in figures_of.items():
             key = space_key(word, number)
             database[key] = database.get(key, 0.0) + float(column[row_number])
         if row[at["TBSP_CONTENT_TYPE"]] in PERMANENT:

@@ -56,6 +56,18 @@ def space_totals(c: Columns) -> SpaceTotals:
     )
 
 
+def reads_by_kind(c: Columns) -> dict[str, F64]:
+    """Pages read of each kind, and of them those by prefetchers, for each row: "physical DATA", "async DATA" ...
+
+    Only the times of reads are over all kinds; how many were read ahead is told of each.
+    """
+    found: dict[str, F64] = {}
+    for kind in KINDS:
+        found[f"physical {kind}"] = c[f"POOL_{kind}_P_READS"] + c[f"POOL_TEMP_{kind}_P_READS"]
+        found[f"async {kind}"] = c[f"POOL_ASYNC_{kind}_READS"]
+    return found
+
+
 def hit_ratio(c: Columns) -> F64:
     """Share of page requests that the local pool answered, by IBM's formula since 10.1; NaN where nothing was asked.
 

@@ -1,7 +1,7 @@
 """Feeds a vector through the emulated server and the connector, and compares what is said with what is true.
 
 What the connector says of a unit is seconds of wait per second. :func:`said` is the only place that takes it out of a
-Demand: once the connector measures more than reads, it is to be taken from there.
+Demand.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from connectors.model import Catalog, Demand, Interval, Signal
+from connectors.model import Catalog, Demand, Interval
 from policies.demand.counter_deltas import difference
 from tests.db2.demand.vector import Counted, Vector
 
@@ -71,25 +71,16 @@ def observed(lab: Any, connector: Any, vector: Vector) -> dict[str, float]:
 
 def said(demand: Demand, catalog: Catalog) -> dict[str, float]:
     """Seconds per second that sessions wait for each observed unit; units that moved no counter have 0."""
+    assert demand.waited is not None, "the connector says nothing of waits"
     rows = catalog.units.rows_of(demand.physical_id)
-    waited = demand.rates[Signal.SYNC_READ] * _latency(demand, catalog)[rows]
     found = dict.fromkeys(catalog.units.key, 0.0)
-    for row, seconds, seen in zip(rows, waited, demand.observed, strict=True):
+    for row, seconds, seen in zip(rows, demand.waited, demand.observed, strict=True):
         key = catalog.units.key[row]
-        if row >= 0 and seen:
+        if row >= 0 and seen and np.isfinite(seconds):
             found[key] = float(seconds)
         elif row >= 0:
             del found[key]
     return found
-
-
-def _latency(demand: Demand, catalog: Catalog) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Seconds of one read that a session waits for in the space of each unit; 0 where nothing is told."""
-    told: dict[str, float] = {}
-    if demand.spaces is not None:
-        figures = zip(demand.spaces.name, demand.spaces.reads, demand.spaces.read_seconds, strict=True)
-        told = {name: float(seconds / reads) for name, reads, seconds in figures if reads > 0}
-    return np.array([told.get(catalog.spaces[space].name, 0.0) for space in catalog.units.space])
 
 
 def faults(vector: Vector, seconds: dict[str, float]) -> list[str]:
