@@ -56,6 +56,7 @@ def table(**changes: Any) -> TableFacts:
         secondary="N",
         compress_for=None,
         logging="YES",
+        iot_type=None,
         longs=0,
         object_columns=0,
         lobs=0,
@@ -65,7 +66,7 @@ def table(**changes: Any) -> TableFacts:
         is_log=0,
         queues=0,
         externals=0,
-        xmls=0,
+        archives=0,
     )
     return replace(usual, **changes)
 

@@ -88,7 +88,6 @@ def test_a_table_and_its_lob_can_be_planned_apart(connected: tuple[OracleHarness
     assert bundle_of(catalog, "APP.MAILS LOB (BODY)").unit_keys == ("APP.MAILS LOB (BODY)",)
 
 
-@pytest.mark.xfail(strict=True, reason="UPDATE INDEXES of an IOT")
 def test_a_partition_of_an_iot_moves(connected: tuple[OracleHarness, Connector]) -> None:
     """Rule 6: by whichever unit stands for it; the other partition stays, the secondary index stays usable."""
     lab, connector = connected
@@ -111,7 +110,6 @@ def test_an_index_of_another_schema_in_11_2() -> None:
         assert index.segments[0].tablespace == "FAST"
 
 
-@pytest.mark.xfail(strict=True, reason="DBA_XML_TABLES is taken for granted")
 def test_a_database_without_xml_db_has_routes() -> None:
     """Rule 9b: what cannot be there need not be looked for."""
     with _connected(quirks=Quirks(xml=False)) as (lab, connector):

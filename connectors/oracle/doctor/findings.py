@@ -30,7 +30,10 @@ def capabilities(session: ReadSession, server: Server, settings: OracleSettings)
         Capability.of("read_times", server.timed, "TIMED_STATISTICS", _TIMED),
         Capability.of("moves", may_move, f"a primary, and {' and '.join(needed)}", f"GRANT {', '.join(needed)} TO ..."),
         Capability.of(
-            "online_moves", server.online and server.since(12, 1), "Enterprise Edition 12.1 or later", _ONLINE
+            "online_moves",
+            server.online and server.allows(12, 1),
+            "Enterprise Edition 12.1 (COMPATIBLE too)",
+            _ONLINE,
         ),
         Capability.of("online_index_moves", server.online, "the option Online Index Build", _ONLINE),
         Capability.of("partitioning", server.has("Partitioning"), "the option Partitioning", _PARTITIONING),

@@ -6,6 +6,7 @@ import threading
 from contextlib import suppress
 
 from connectors.base import Clock, Closing, ConnectorError, Interrupted, LockNotObtained, TimedOut, Unpausable
+from connectors.formatting import format_seconds
 from connectors.model import Progress, Route, Step
 from connectors.oracle.moving.index_check import is_first_move, refuse_idle_indexes
 from connectors.oracle.moving.watcher import Verdict, Watcher
@@ -21,6 +22,7 @@ from connectors.oracle.settings import OracleSettings
 
 BACKSTOP_SECONDS = 60.0  # the driver's own limit comes that much later than ours: its time-out tells nothing for sure
 POLL_SECONDS = 1.0
+DAY_SECONDS = 86_400.0
 
 
 class OracleMover(Closing, Unpausable):
@@ -133,18 +135,23 @@ class OracleMover(Closing, Unpausable):
             refuse_idle_indexes(route, find_indexes(self._watch, owner, table))
 
     def _wait_for_transactions(self, route: Route) -> None:
-        """Do not even begin while others have open transactions on the table: the statement would hang behind them."""
+        """Do not even begin while others have long transactions on the table: the statement would hang behind them.
+
+        Short ones end while it waits: it heeds those that are open as it starts, and no later ones.
+        """
         lead = find_entries(self._watch, route.bundle.physical_ids[:1]).get(route.bundle.physical_ids[0])
         if lead is None:
             return  # the statement itself will say that it is gone
         owner, table, _ = table_of(self._watch, lead)
-        values = {"owner": owner, "name": table}
+        part = None if lead.type.startswith("INDEX") else lead.part
+        values = {"owner": owner, "name": table, "part": part, "days": self._settings.online_lock_timeout / DAY_SECONDS}
         until = self._clock.monotonic() + self._settings.online_lock_timeout
         while self._watch.rows(query("blockers"), values, doing="looking for open transactions")[0][0]:
             if self._clock.monotonic() >= until:
                 raise LockNotObtained(
-                    f"moving {route.bundle.key}: transactions on {owner}.{table} stay open",
-                    advice="Wait for them to end; an online move waits for every one.",
+                    f"moving {route.bundle.key}: transactions on {owner}.{table} have been open for more than "
+                    f"{format_seconds(self._settings.online_lock_timeout)}",
+                    advice="Wait for them to end; an online move waits for each that is open as it starts.",
                 )
             self._clock.sleep(POLL_SECONDS)
 

@@ -24,6 +24,7 @@ class TableFacts:
     secondary: str
     compress_for: str | None
     logging: str | None
+    iot_type: str | None  # IOT, IOT_OVERFLOW, IOT_MAPPING; None for a heap table
     longs: int
     object_columns: int
     lobs: int
@@ -33,7 +34,7 @@ class TableFacts:
     is_log: int
     queues: int
     externals: int
-    xmls: int
+    archives: int  # of flashback that keep its history
 
 
 @dataclass(frozen=True, slots=True)

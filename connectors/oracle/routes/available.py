@@ -50,9 +50,9 @@ def may_move_online(facts: Facts, server: Server, settings: OracleSettings) -> b
     if table.lobs and not settings.online_lobs:
         return False  # sessions using DBMS_LOB fail meanwhile (ORA-14812)
     if facts.lead.part is None:
-        return server.since(*ONLINE_TABLES)
+        return server.allows(*ONLINE_TABLES)
     compressed = facts.compress_for is not None and "advanced_compression" not in settings.licensed
-    return server.since(*ONLINE_PARTITIONS) and not compressed  # it would be recorded as use of an option
+    return server.allows(*ONLINE_PARTITIONS) and not compressed  # it would be recorded as use of an option
 
 
 def _gathering(bundle: Bundle) -> FollowUp:
@@ -109,8 +109,9 @@ class _Maker:
 
     def _move(self, *, online: bool) -> Route:
         facts = self._facts
-        # a partition has had UPDATE INDEXES always, a whole table since 12.2; online forms of tables need no clause
-        update = facts.lead.part is not None or (self._server.since(*UPDATES_INDEXES) and not facts.is_iot)
+        # a partition has had UPDATE INDEXES always, a whole table since 12.2, an index-organised table never; online
+        # forms of tables need no clause
+        update = not facts.is_iot and (facts.lead.part is not None or self._server.allows(*UPDATES_INDEXES))
         clause = update and not (online and facts.lead.part is None)
         places = statements.there(facts, self._to_space), statements.back(facts)
         forward, reverse = (statements.move(facts, place, online=online, update_indexes=clause) for place in places)
@@ -147,7 +148,7 @@ class _Maker:
             name=name,
             bundle=self._bundle,
             to_space=place,
-            prologue=statements.prologue(self._settings),
+            prologue=statements.prologue(self._settings, online=online),
             steps=self._steps(tag, "step", forward, f"bring {self._bundle.key} to {place}"),
             undo_steps=self._steps(tag, "undo", reverse, f"bring {self._bundle.key} back to {source}"),
             tidy_steps=self._steps(tag, "tidy", tidy, "make an unusable index usable"),
@@ -188,10 +189,10 @@ class _Maker:
         )
 
     def _locks(self, *, online: bool, blocked: str) -> str:
+        patience = format_seconds(self._settings.online_lock_timeout if online else self._settings.lock_timeout)
         if online:
             return (
-                "brief exclusive locks at the start and the end, reads and writes go on between; it waits for every "
-                f"transaction open on the table, at most {format_seconds(self._settings.online_lock_timeout)}"
+                "brief exclusive locks at the start and the end, reads and writes go on between; it waits for "
+                f"transactions that are open on the object then, at most {patience}"
             )
-        patience = format_seconds(self._settings.lock_timeout)
         return f"exclusive DDL lock: {blocked}; gives up after {patience} if it is not free"

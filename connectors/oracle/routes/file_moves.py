@@ -107,11 +107,11 @@ def _reasons(
     yield server.in_root, "root_container", "data files of a PDB are moved in the PDB"
     yield not files, "gone", "its tablespace no longer exists"
     name = files[0].tablespace
-    able = server.since(*SINCE) and server.online
+    able = server.allows(*SINCE) and server.online
     yield (
         not able,
         "edition",
-        f"moving a data file online needs 12.1 and Enterprise Edition; by hand: {_offline(files)}",
+        f"moving a data file online needs 12.1 (COMPATIBLE too) and Enterprise Edition; by hand: {_offline(files)}",
     )
     yield to_place not in places, "no_space", f"{to_place} is no place of this database; name it under places"
     yield all(file.place == to_place for file in files), "already_there", f"tablespace {name} is in {to_place}"

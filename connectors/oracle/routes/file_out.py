@@ -50,7 +50,7 @@ def by_hand(bundle: Bundle, files: Sequence[DataFile], places: Sequence[str], se
 
 
 def _as_it_is(file: DataFile, places: Sequence[str], server: Server) -> tuple[str, ...]:
-    if not (server.since(*SINCE) and server.online):
+    if not (server.allows(*SINCE) and server.online):
         return ()
     place = next((each for each in places if each != file.place and each.startswith(("/", "+"))), ELSEWHERE)
     return (move_file(file.number, target_of(file, place)),)

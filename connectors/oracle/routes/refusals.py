@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from connectors.model import Bundle, NoRoute
 from connectors.oracle.reading.facts import Facts, TableFacts
 from connectors.oracle.session.server import Server
 
-_OWN_TABLES = ("BIN$", "MLOG$_", "RUPD$_", "DR$", "AQ$_", "SYS_JOURNAL_", "REDEF$_", "CMP3$", "CMP4$")
+# Recycle bin, materialized view logs, Oracle Text, queues, online rebuilds, redefinition, compression advisor,
+# flashback archives, parts of index-organised tables, Oracle Spatial. Also without SECONDARY = 'Y', as after an import.
+_OWN_TABLE = re.compile(
+    r"BIN\$|MLOG\$_|RUPD\$_|DR[$#]|AQ\$_|SYS_JOURNAL_|REDEF\$_|CMP[34]\$|SYS_FBA_|SYS_IOT_(MAP|OVER)_|MD[RX]T_\w+\$"
+)
 _INDEXES = frozenset({"NORMAL", "NORMAL/REV", "BITMAP", "FUNCTION-BASED NORMAL", "FUNCTION-BASED BITMAP"})
 _Reason = tuple[bool, str, str]
 
@@ -31,7 +36,11 @@ def _reasons(facts: Facts, to_space: str, server: Server) -> Iterator[_Reason]:
     if facts.is_index:
         yield from _of_index(facts)
     if facts.table_facts is None:
-        yield True, "gone", "its table no longer exists"
+        yield (
+            True,
+            "gone",
+            "its table no longer exists, or is an object or XML table, which is not moved",
+        )
     else:
         yield from _of_table(facts, facts.table_facts)
     yield from _of_quota(facts, to_space)
@@ -61,8 +70,8 @@ def _is_scattered(facts: Facts, to_space: str) -> bool:
 
 def _of_names(facts: Facts) -> Iterator[_Reason]:
     yield facts.table_owner in {"SYS", "SYSTEM"}, "system", "it belongs to Oracle itself (ORA-12087)"
-    own = facts.table.startswith(_OWN_TABLES)
-    yield own, "own_table", "Oracle made this table for its own use (recycle bin, log, queue, redefinition)"
+    own = _OWN_TABLE.match(facts.table) is not None
+    yield own, "own_table", "Oracle made this table for its own use (log, queue, domain index, flashback archive)"
 
 
 def _of_index(facts: Facts) -> Iterator[_Reason]:
@@ -75,6 +84,11 @@ def _of_index(facts: Facts) -> Iterator[_Reason]:
 
 
 def _of_table(facts: Facts, table: TableFacts) -> Iterator[_Reason]:
+    yield (
+        table.secondary == "Y",
+        "secondary",
+        "it is a part of a domain index, which the move would break",
+    )
     yield table.cluster is not None, "cluster", "a table in a cluster cannot be moved (ORA-14512)"
     yield table.temporary == "Y", "temporary", "a temporary table has no home"
     yield table.externals > 0, "external", "an external table has no segment"
@@ -84,7 +98,14 @@ def _of_table(facts: Facts, table: TableFacts) -> Iterator[_Reason]:
     if facts.is_index:
         return
     yield table.nested == "YES", "nested_table", "the storage of a nested table is not moved by this connector"
-    yield table.xmls > 0, "xml_table", "an XML table is not moved by this connector"
+    part = table.iot_type in {"IOT_MAPPING", "IOT_OVERFLOW"}
+    yield part, "iot_part", "it is a part of an index-organised table and never named alone (ORA-28668, ORA-25191)"
+    tracked = table.archives > 0
+    yield (
+        tracked,
+        "flashback_archive",
+        "a flashback archive keeps its history, by ROWID (ORA-55610)",
+    )
     yield table.longs > 0, "long_column", "a LONG column cannot be moved (ORA-00997): convert it to a LOB"
     yield table.rowid_logs > 0, "rowid_log", "its materialized view log is by ROWID: refresh would fail (ORA-12034)"
     yield table.domain_indexes > 0, "domain_index", "it has a domain index, which a move would break"

@@ -78,6 +78,7 @@ def warnings_of(
         *_of_pool(facts),
         *_of_redo(facts, bundle, to_space, server),
         *_of_degree(facts, settings),
+        *_of_compatible(server),
         *_of_licensed(facts, server, settings),
     )
 
@@ -121,6 +122,12 @@ def _of_degree(facts: Facts, settings: OracleSettings) -> Iterator[str]:
     degrees = {piece.degree.strip() for piece in facts.indexes if piece.degree}
     if degrees - {"1", "0"} and settings.parallel == 1:
         yield "an index has a stored degree of parallelism; the rebuild keeps it"
+
+
+def _of_compatible(server: Server) -> Iterator[str]:
+    if server.compatible < min(server.number, (12, 2)):
+        text = server.parameters["compatible"]
+        yield f"COMPATIBLE is {text}: forms that came later, such as MOVE ONLINE, are not used (ORA-00406)"
 
 
 def _of_licensed(facts: Facts, server: Server, settings: OracleSettings) -> Iterator[str]:

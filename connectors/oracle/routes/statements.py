@@ -52,10 +52,15 @@ def back(facts: Facts) -> Places:
     return Places(main=facts.lead.space or "", overflow=facts.overflow_space, lobs=facts.lobs)
 
 
-def prologue(settings: OracleSettings) -> tuple[str, ...]:
-    """Session settings: blocking DDL waits that long (whole seconds), and a full space fails instead of hanging."""
+def prologue(settings: OracleSettings, *, online: bool = False) -> tuple[str, ...]:
+    """Session settings: DDL waits that long for locks (whole seconds), and a full space fails instead of hanging.
+
+    Blocking DDL gives up early, since others queue behind it; online DDL blocks none. DDL_LOCK_TIMEOUT is documented
+    for blocking DDL only, so the mover cancels an online wait after the same time (``watcher``).
+    """
+    patience = settings.online_lock_timeout if online else settings.lock_timeout
     return (
-        f"ALTER SESSION SET DDL_LOCK_TIMEOUT = {max(1, round(settings.lock_timeout))}",
+        f"ALTER SESSION SET DDL_LOCK_TIMEOUT = {max(1, round(patience))}",
         "ALTER SESSION DISABLE RESUMABLE",
     )
 

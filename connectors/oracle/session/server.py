@@ -64,6 +64,16 @@ class Server:
         """Whether the release is that one or later."""
         return self.number >= number
 
+    @property
+    def compatible(self) -> tuple[int, ...]:
+        """COMPATIBLE, which an upgrade leaves as it was; the release where it is not told."""
+        text = self.parameters.get("compatible", "")
+        return version_number(text) if text else self.number
+
+    def allows(self, *number: int) -> bool:
+        """Whether release and COMPATIBLE both have what came with that number; else it is ORA-00406."""
+        return min(self.number, self.compatible) >= number
+
     def has(self, option: str) -> bool:
         """Whether the software has the option: no proof that the site has bought it."""
         return self.options.get(option, "FALSE") == "TRUE"

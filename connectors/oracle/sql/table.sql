@@ -1,6 +1,7 @@
--- What decides how a table may move, one row; counts of what forbids it.
+-- What decides how a table may move, one row; counts of what forbids it. Object tables, those of XMLTYPE included, are
+-- not in DBA_TABLES (they are in DBA_OBJECT_TABLES), so they have no row.
 -- Reads: DBA_TABLES, DBA_TAB_COLUMNS, DBA_INDEXES, DBA_LOBS, DBA_MVIEW_LOGS, DBA_QUEUE_TABLES, DBA_EXTERNAL_TABLES,
--- DBA_XML_TABLES. Since: 11.2. Privilege: SELECT on those. Cost: by name, tens of milliseconds.
+-- DBA_FLASHBACK_ARCHIVE_TABLES. Since: 11.2. Privilege: SELECT on those. Cost: by name, tens of milliseconds.
 SELECT T.PARTITIONED,
        T.CLUSTER_NAME,
        T.TEMPORARY,
@@ -8,6 +9,7 @@ SELECT T.PARTITIONED,
        T.SECONDARY,
        T.COMPRESS_FOR,
        T.LOGGING,
+       T.IOT_TYPE,
        (SELECT COUNT(*) FROM DBA_TAB_COLUMNS C
          WHERE C.OWNER = T.OWNER AND C.TABLE_NAME = T.TABLE_NAME AND C.DATA_TYPE IN ('LONG', 'LONG RAW')) AS LONGS,
        (SELECT COUNT(*) FROM DBA_TAB_COLUMNS C
@@ -25,7 +27,7 @@ SELECT T.PARTITIONED,
          WHERE Q.OWNER = T.OWNER AND Q.QUEUE_TABLE = T.TABLE_NAME) AS QUEUES,
        (SELECT COUNT(*) FROM DBA_EXTERNAL_TABLES X
          WHERE X.OWNER = T.OWNER AND X.TABLE_NAME = T.TABLE_NAME) AS EXTERNALS,
-       (SELECT COUNT(*) FROM DBA_XML_TABLES Y
-         WHERE Y.OWNER = T.OWNER AND Y.TABLE_NAME = T.TABLE_NAME) AS XMLS
+       (SELECT COUNT(*) FROM DBA_FLASHBACK_ARCHIVE_TABLES F
+         WHERE F.OWNER_NAME = T.OWNER AND F.TABLE_NAME = T.TABLE_NAME) AS ARCHIVES
   FROM DBA_TABLES T
  WHERE T.OWNER = :owner AND T.TABLE_NAME = :name
