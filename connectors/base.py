@@ -284,6 +284,21 @@ class FollowsOn(Protocol):
 
 
 @runtime_checkable
+class TakesBack(Protocol):
+    """Optional in a connector: taking a move back by what it knows of it, where a newly planned way back would differ.
+
+    An example is a move that made an object for itself: its undo removes this, another move would make one more.
+    """
+
+    def routes_back(self, done: Route, bundle: Bundle) -> tuple[Route, ...]:
+        """The ways by which ``done`` is taken back for the bundle as it is now, the kindest first; changes nothing.
+
+        (): there is none of its own, or it no longer fits: ``Connector.routes`` has the ways.
+        """
+        ...
+
+
+@runtime_checkable
 class TellsCopies(Protocol):
     """Optional in a connector: how it copies, where that is not each unit once from its space to another."""
 

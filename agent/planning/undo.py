@@ -1,6 +1,7 @@
 """Undo: a proposal like any other, with its own digest, expiry and approval.
 
-The connector builds the statements again, because the move may have given the unit a new physical id. Units that came
+The connector builds the statements again, because the move may have given the unit a new physical id; what the move has
+made for itself is taken back by its own undo (``TakesBack``). Units that came
 go back first, then the units that made room for them: only then is their old room free.
 """
 
@@ -16,7 +17,7 @@ from agent.model.purposes import purpose_of_undo
 from agent.model.states import NOT_CARRIED_OUT, UNDOABLE, MoveState
 from agent.planning.containers import put_back
 from agent.planning.situation import rows_of_keys
-from connectors.base import Connector, HotplaceError
+from connectors.base import Connector, HotplaceError, TakesBack
 from connectors.model import Bundle, Catalog, NoRoute, Route, UnitKind
 from policies.model.plan import MoveReason
 from policies.storage.capacity import room_bytes
@@ -103,7 +104,7 @@ def _route_back(row: MoveRow, catalog: Catalog, connector: Connector, room: dict
         raise CannotUndo(f"move {row.id} is {row.state}: there is nothing to take back", advice=row.reason)
     if row.move.route.bundle.container:
         return _container_back(row)
-    answer = connector.routes(_bundle_now(row, catalog), row.move.from_space)
+    answer = _ways_back(connector, row.move.route, _bundle_now(row, catalog), row.move.from_space)
     if isinstance(answer, NoRoute):
         raise CannotUndo(f"move {row.id} of {row.move.key} cannot be taken back: {answer.sentence}")
     size, source, target = answer[0].bundle.size_bytes, row.move.to_space, row.move.from_space
@@ -113,6 +114,12 @@ def _route_back(row: MoveRow, catalog: Catalog, connector: Connector, room: dict
         if space in room:
             room[space] += more
     return route
+
+
+def _ways_back(connector: Connector, done: Route, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
+    """By the undo of the move itself where its connector has one that still fits, else as any move goes there."""
+    own = connector.routes_back(done, bundle) if isinstance(connector, TakesBack) else ()
+    return own or connector.routes(bundle, to_space)
 
 
 def _container_back(row: MoveRow) -> Route:

@@ -23,6 +23,7 @@ from connectors.sqlserver.routes import available
 from connectors.sqlserver.routes.file_move import FilePlace, file_route
 from connectors.sqlserver.routes.file_removal import removal_route
 from connectors.sqlserver.routes.online import ONLINE_EDITIONS, Server
+from connectors.sqlserver.routes.operations import way_back
 from connectors.sqlserver.session.sessions import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
 
@@ -141,12 +142,28 @@ class SqlserverConnector:
             )
         return self._routes_of(then, bundle, to_space)
 
+    def routes_back(self, done: Route, bundle: Bundle) -> tuple[Route, ...]:
+        """To the partition scheme that the index came from, where the move has put it on one of its own."""
+        schemes = way_back(done.undo_steps)
+        if schemes is None:
+            return ()
+        definition = knowing(self._session, find(self._session, name_of(bundle.key)))
+        found = available.routes_back(definition, schemes, bundle, done.bundle.space, self._server(), self._settings)
+        open_ways = self._open_ways(definition, found)
+        return () if isinstance(open_ways, NoRoute) else open_ways
+
     def _routes_of(self, definition: Definition | None, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
         """The ways of that table which nothing speaks against just now."""
+        found = available.routes_of(definition, bundle, to_space, self._server(), self._settings)
+        return self._open_ways(definition, found)
+
+    def _open_ways(
+        self, definition: Definition | None, found: tuple[Route, ...] | NoRoute
+    ) -> tuple[Route, ...] | NoRoute:
+        """Those which nothing speaks against just now."""
         paused = guards.paused_build(self._session, definition)
         if paused is not None:
             return paused
-        found = available.routes_of(definition, bundle, to_space, self._server(), self._settings)
         if isinstance(found, NoRoute):
             return found
         asked = [(route, self._against(route)) for route in found]

@@ -340,7 +340,7 @@ def test_one_partition_moves_on_a_second_scheme() -> None:
     route = found(definition, moved=bundle(definition.name.key))[0]
     made = f"[hotplace_{tag_of(route).split()[-1]}]"
     first, second = statements(route)
-    assert first == f"CREATE PARTITION SCHEME {made} AS PARTITION [pf] TO ([HDD], [SSD], [HDD])"
+    assert first == f"CREATE PARTITION SCHEME {made} AS PARTITION [pf] TO ([HDD], [SSD], [HDD], [HDD])"
     assert "DATA_COMPRESSION = PAGE ON PARTITIONS (1 TO 2), DATA_COMPRESSION = ROW ON PARTITIONS (3)" in second
     assert second.endswith(f"ON {made} ([day])")
     assert route.undo_steps[0].sql.endswith("ON [ps] ([day])")
@@ -360,7 +360,7 @@ def test_partitions_move_together() -> None:
     definition = parted(1)
     keys = [replace(NAME, partition=number).key for number in (1, 2, 3)]
     route = found(definition, moved=bundle(*keys, size=3000 * 8192))[0]
-    assert statements(route)[0].endswith("AS PARTITION [pf] TO ([SSD], [SSD], [SSD])")
+    assert statements(route)[0].endswith("AS PARTITION [pf] TO ([SSD], [SSD], [SSD], [HDD])")
     assert route.log_bytes == round(1.2 * 3000 * 8192)
     assert not any("the others" in note for note in route.notes)
 

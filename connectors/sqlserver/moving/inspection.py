@@ -6,13 +6,13 @@ from connectors.base import PrivilegeMissing
 from connectors.model import Home, Inspection, Route, Step
 from connectors.sqlserver.doctor.findings import read_rights
 from connectors.sqlserver.moving.emptying import inspect_files
+from connectors.sqlserver.moving.plan_drift import made_by
 from connectors.sqlserver.moving.resumable_operations import of_route, operations
 from connectors.sqlserver.reading.definition import Definition, find
 from connectors.sqlserver.reading.keys import name_of
 from connectors.sqlserver.routes.available import tag_of
 from connectors.sqlserver.routes.file_move import file_route_of
 from connectors.sqlserver.routes.file_removal import inspect_container
-from connectors.sqlserver.routes.move_methods import PREFIX
 from connectors.sqlserver.routes.operations import (
     ABORT_BUILD,
     DROP_FUNCTION,
@@ -97,7 +97,7 @@ def _leftovers(
         return ()
     if any(operation_of(step).name == DROP_TABLE for step in route.tidy_steps):
         return _tables(session, route, home)
-    made = PREFIX + tag_of(route).split()[-1]
+    made = made_by(route)
     functions = {row[0] for row in session.rows("leftovers", doing="looking for temporary partition functions")}
     indexes = {index.name for definition in present for index in definition.indexes}
     spaces = {space.name: space for definition in present for space in definition.spaces.values()}

@@ -13,10 +13,10 @@ from connectors.sqlserver.reading.definition import Definition
 from connectors.sqlserver.reading.keys import name_of, quote
 from connectors.sqlserver.reading.partitioning import scheme_of
 from connectors.sqlserver.routes import stored_steps
-from connectors.sqlserver.routes.available import routes_of, tag_of
+from connectors.sqlserver.routes.available import routes_back, routes_of, tag_of
 from connectors.sqlserver.routes.move_methods import PREFIX
 from connectors.sqlserver.routes.online import Server
-from connectors.sqlserver.routes.operations import CREATE_SCHEME, operation_of
+from connectors.sqlserver.routes.operations import CREATE_SCHEME, operation_of, way_back
 from connectors.sqlserver.settings import SqlserverSettings
 
 _FORESEEN = -1  # stands for the data_space_id that a scheme will get
@@ -37,7 +37,12 @@ def drift_reason(definition: Definition | None, route: Route, server: Server, se
     homes = definition.homes()
     if homes == {route.bundle.space}:
         every = settings.model_copy(update={"offline_moves": True, "lob_moves": True, "resumable": "all"})
-        now = routes_of(definition, route.bundle, route.to_space, server, every)
+        back = way_back(route.steps)
+        now = (
+            routes_of(definition, route.bundle, route.to_space, server, every)
+            if back is None
+            else routes_back(definition, back, route.bundle, route.to_space, server, every)
+        )
         if isinstance(now, NoRoute):
             return now.sentence
         same = any(_builds_the_same(found, route) for found in now)
@@ -63,7 +68,8 @@ def foreseen(definition: Definition, before: Route) -> Definition | None:
         scheme,
         number=_FORESEEN,
         name=made_by(before),
-        destinations={n: target.number if n in moved else at for n, at in scheme.destinations.items()},
+        destinations={n: target.number if n in moved else at for n, at in scheme.destinations.items()}
+        | {scheme.fanout + 1: scheme.next_or_last},
     )
     parts = (replace(p, row_space_id=target.number) if p.number in moved else p for p in index.partitions)
     there = replace(index, space_id=_FORESEEN, partitions=tuple(parts))
@@ -76,8 +82,9 @@ def _makes_a_scheme(route: Route) -> bool:
 
 
 def made_by(route: Route) -> str:
-    """Name of the scheme, function or index that the route makes."""
-    return PREFIX + tag_of(route).split()[-1]
+    """Name of the scheme, function or index that the route makes, or of the scheme that it removes."""
+    back = way_back(route.steps)
+    return back[1] if back is not None else PREFIX + tag_of(route).split()[-1]
 
 
 def _builds_the_same(now: Route, approved: Route) -> bool:

@@ -134,8 +134,18 @@ class DataSpace:
     files: int
     function: str | None = None
     fanout: int = 0
-    destinations: dict[int, int] = field(default_factory=dict)  # partition number -> filegroup
+    destinations: dict[int, int] = field(default_factory=dict)  # partition number -> filegroup; one more: NEXT USED
     on_right: bool = True  # a boundary's value lies in the partition to its right
+
+    @property
+    def next_used(self) -> int | None:
+        """The filegroup of the partition that the next SPLIT makes; None: SPLIT of the function fails with 7707."""
+        return self.destinations.get(self.fanout + 1)
+
+    @property
+    def next_or_last(self) -> int:
+        """The filegroup of the next partition: what is NEXT USED, else that of the last one."""
+        return self.next_used or self.destinations[self.fanout]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +155,14 @@ class Partitioning:
     Attributes:
         boundaries: values as text, in order.
         shared: another scheme of the function, or another table on the scheme, would change with it.
+        alone: no other index lies on the scheme.
         hindrances: why SWITCH is not for this table, in words.
     """
 
     boundaries: tuple[str, ...]
     shared: bool
     hindrances: tuple[str, ...] = ()
+    alone: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +196,10 @@ class Definition:
     def space_named(self, name: str) -> DataSpace | None:
         """The filegroup of that name."""
         return next((s for s in self.spaces.values() if s.name == name and not s.scheme), None)
+
+    def scheme_named(self, name: str) -> DataSpace | None:
+        """The partition scheme of that name."""
+        return next((s for s in self.spaces.values() if s.name == name and s.scheme), None)
 
     def homes(self) -> frozenset[str]:
         """Filegroups where the unit lies."""

@@ -14,6 +14,7 @@ from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.move_effects import FollowUp, Locked
 from connectors.operations import Operation
 from connectors.sqlserver.reading.definition import NONCLUSTERED, NONCLUSTERED_COLUMNSTORE, Definition, IndexDefinition
+from connectors.sqlserver.reading.keys import name_of
 from connectors.sqlserver.routes import ddl
 from connectors.sqlserver.routes.move_methods import (
     MADE,
@@ -21,6 +22,7 @@ from connectors.sqlserver.routes.move_methods import (
     Maker,
     Method,
     Statement,
+    back_to_scheme,
     index_of,
     method_for,
     second_index_method,
@@ -54,7 +56,60 @@ def routes_of(
     if against is not None:
         return against
     assert definition is not None, "a missing table is refused above"
-    choices = list(_choices(definition, bundle, to_space, server, settings))
+    return _routes(
+        definition, bundle, to_space, server, settings, _choices(definition, bundle, to_space, server, settings)
+    )
+
+
+def routes_back(
+    definition: Definition | None,
+    schemes: tuple[str, str],
+    bundle: Bundle,
+    to_space: str,
+    server: Server,
+    settings: SqlserverSettings,
+) -> tuple[Route, ...] | NoRoute:
+    """Routes to the partition scheme that the index came from; none where this no longer fits.
+
+    Args:
+        definition: of the unit, with its partitioning.
+        schemes: name of that scheme, and of the one that a move made and the index is on.
+        bundle: partitions, as they are now.
+        to_space: where they were.
+        server: what it takes.
+        settings: how it is built.
+    """
+    own, made = schemes
+    against = refusal(definition, bundle, to_space, lob_moves=settings.lob_moves)
+    if against is not None:
+        return against
+    assert definition is not None, "a missing table is refused above"
+    old, new = definition.scheme_named(own), definition.scheme_named(made)
+    moved = {name_of(key).partition or 0 for key in bundle.unit_keys}
+    target = definition.space_named(to_space)
+    if (
+        old is None
+        or new is None
+        or target is None
+        or old.function != new.function
+        or index_of(definition).space_id != new.number
+        or definition.partitioning is None
+        or not definition.partitioning.alone
+        or any(old.destinations.get(number) != target.number for number in moved)
+    ):
+        return NoRoute(code="no_way_back", sentence=f"{bundle.key} does not fit its own scheme {own} any more")
+    choices = _built(back_to_scheme(own, made), definition, bundle, server, settings)
+    return _routes(definition, bundle, to_space, server, settings, choices)
+
+
+def _routes(
+    definition: Definition,
+    bundle: Bundle,
+    to_space: str,
+    server: Server,
+    settings: SqlserverSettings,
+    choices: Iterator[_Choice],
+) -> tuple[Route, ...] | NoRoute:
     found = [(c, _make(c, definition, bundle, to_space, _build(server, settings, c))) for c in choices]
     routes = tuple(
         _route(method, definition, bundle, to_space, choice, settings)
@@ -143,7 +198,13 @@ def _choices(
             yield _Choice(switch_method, online=False)
         if len(bundle.unit_keys) > 1:
             return  # each of its indexes would need a build of its own
-    plain = method_for(definition, bundle)
+    yield from _built(method_for(definition, bundle), definition, bundle, server, settings)
+
+
+def _built(
+    plain: Maker, definition: Definition, bundle: Bundle, server: Server, settings: SqlserverSettings
+) -> Iterator[_Choice]:
+    """A build of the index in every way that it can be built."""
     with_lob = any(key.endswith(" lob") for key in bundle.unit_keys)
     if settings.resumable == "all" and may_be_paused(definition, server) and not with_lob:
         yield _Choice(plain, online=True, resumable=True)

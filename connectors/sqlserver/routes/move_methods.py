@@ -8,7 +8,7 @@ also be built as a second index, resumable, and then take the name of the old on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from connectors.model import Bundle, NoRoute
@@ -209,38 +209,97 @@ def _partition(definition: Definition, bundle: Bundle, to_space: str, build: ddl
     numbers = sorted(number for key in bundle.unit_keys if (number := name_of(key).partition) is not None)
     moved = scheme.destinations | dict.fromkeys(numbers, target.number)
     filegroups = [definition.spaces[moved[number]].name for number in range(1, scheme.fanout + 1)]
+    filegroups.append(
+        definition.spaces[scheme.next_or_last].name
+    )  # one more than partitions: else every SPLIT would fail with 7707
     on, off = f"{quote(MADE)} ({quote(column)})", f"{quote(scheme.name)} ({quote(column)})"
-    drop = Statement(ddl.drop_scheme(MADE), "remove the second partition scheme", Operation(operations.DROP_SCHEME))
+    drop = _drop_scheme(MADE)
     whole = sum(p.row_pages for p in index.partitions) * 8192
     others = ("all partitions are rewritten, the others where they are: each filegroup needs room for a second copy",)
     said = f"partition {numbers[0]}" if len(numbers) == 1 else f"{len(numbers)} partitions"
 
-    def build_on(space: str, name: str) -> Statement:
-        sql = ddl.rebuild(definition.name, index, build, space)
-        return _build_statement(
-            sql, f"rebuild the index of {bundle.key} on {name}", definition, index.name or "", build
-        )
-
     return Method(
         "rebuild on a second partition scheme",
         (
-            Statement(
-                ddl.create_scheme(MADE, scheme.function, filegroups),
-                f"a scheme that sends {said} to {to_space}",
-                Operation(operations.CREATE_SCHEME),
-            ),
-            build_on(on, "that scheme"),
+            _create_scheme(MADE, scheme.function, filegroups, f"a scheme that sends {said} to {to_space}"),
+            _build_on(definition, bundle, build, on, "that scheme"),
         ),
-        (build_on(off, scheme.name), drop),
+        (_build_on(definition, bundle, build, off, scheme.name, scheme=scheme.name), drop),
         tidy=(*_aborts(definition, build), drop),
         rewritten_bytes=max(0, whole - bundle.size_bytes),
         rewrites=f"all partitions of {replace(definition.name, partition=None).key}",
         notes=(
             *(others if len(numbers) < scheme.fanout else ()),
             "the table no longer shares its scheme with others, and SWITCH with them needs equal schemes",
+            _next_used_note(filegroups[-1], scheme.name),
             *((_ALONE,) if len(numbers) == 1 else ()),
         ),
     )
+
+
+def _next_used_note(filegroup: str, own: str) -> str:
+    return (
+        f"the new scheme has {filegroup} as NEXT USED, which the first SPLIT RANGE uses up: a job that slides the "
+        f"window names NEXT USED for it as for {own}, or its next SPLIT fails with 7707"
+    )
+
+
+def back_to_scheme(own: str, made: str) -> Maker:
+    """The maker of the method that takes ``_partition`` back: to the index's own scheme, and ours is removed.
+
+    Args:
+        own: name of the scheme that the index came from.
+        made: name of the one that it is on now.
+    """
+
+    def method(definition: Definition, bundle: Bundle, _: str, build: ddl.Build) -> Method | NoRoute:
+        index = index_of(definition)
+        column, old, new = ddl.partition_column(index), definition.scheme_named(own), definition.scheme_named(made)
+        if column is None or old is None or new is None or new.function is None:
+            return NoRoute(code="no_scheme", sentence=f"the partition scheme that {bundle.key} came from is gone")
+        numbers = [*range(1, new.fanout + 1), *([new.fanout + 1] if new.next_used else [])]
+        filegroups = [definition.spaces[new.destinations[number]].name for number in numbers]
+        whole = sum(p.row_pages for p in index.partitions) * 8192
+        drop = _drop_scheme(made)
+        return Method(
+            "rebuild on its own partition scheme",
+            (
+                _build_on(definition, bundle, build, f"{quote(own)} ({quote(column)})", own, scheme=own),
+                drop,
+            ),
+            (
+                _create_scheme(made, new.function, filegroups, f"the scheme that {bundle.key} was on"),
+                _build_on(definition, bundle, build, f"{quote(made)} ({quote(column)})", "that scheme"),
+            ),
+            tidy=(*_aborts(definition, build), drop),
+            rewritten_bytes=max(0, whole - bundle.size_bytes),
+            rewrites=f"all partitions of {replace(definition.name, partition=None).key}",
+            notes=(f"the index is on its own scheme {own} again, and {made} is removed",),
+        )
+
+    return method
+
+
+def _create_scheme(name: str, function: str, filegroups: Sequence[str], purpose: str) -> Statement:
+    operation = Operation(operations.CREATE_SCHEME, {"scheme": name})
+    return Statement(ddl.create_scheme(name, function, filegroups), purpose, operation)
+
+
+def _drop_scheme(name: str) -> Statement:
+    operation = Operation(operations.DROP_SCHEME, {"scheme": name})
+    return Statement(ddl.drop_scheme(name), "remove the second partition scheme", operation)
+
+
+def _build_on(
+    definition: Definition, bundle: Bundle, build: ddl.Build, on: str, name: str, *, scheme: str = ""
+) -> Statement:
+    """The index rebuilt on a scheme; ``scheme`` where it is its own."""
+    index = index_of(definition)
+    sql = ddl.rebuild(definition.name, index, build, on)
+    made = _build_statement(sql, f"rebuild the index of {bundle.key} on {name}", definition, index.name or "", build)
+    if not scheme:
+        return made
+    return replace(made, operation=Operation(made.operation.name, {**made.operation.parameters, "scheme": scheme}))
 
 
 def _with_lob(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Method | NoRoute:

@@ -1,13 +1,14 @@
 """What a step of a SQL Server move does, as ``Step.operation`` has it, and questions to it. Pure.
 
-Parameters: ``index``, ``table``, ``file``, ``filegroup`` and ``folder`` are plain names; ``resumable`` is a build that
-can be paused; ``size_mb`` is a file's new size; ``builds`` is a digest of what the statement makes, without how it is
-built and under which name of the move's own.
+Parameters: ``index``, ``table``, ``scheme``, ``file``, ``filegroup`` and ``folder`` are plain names; ``resumable`` is a
+build that can be paused; ``size_mb`` is a file's new size; ``builds`` is a digest of what the statement makes, without
+how it is built and under which name of the move's own.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from connectors.model import Step
@@ -58,6 +59,16 @@ def resumable_index(step: Step) -> str | None:
     """The index that the step builds so that the build can be paused; None where it builds none such."""
     found = operation_of(step)
     return found.text("index") if found.name == BUILD_INDEX and found.parameters.get("resumable") else None
+
+
+def way_back(steps: Sequence[Step]) -> tuple[str, str] | None:
+    """What steps that take an index back to its own partition scheme name: this one, and the one that they remove.
+
+    None where they are no such steps, or of a version that did not store the names.
+    """
+    built = [operation_of(step).text("scheme") for step in steps if operation_of(step).name == BUILD_INDEX]
+    dropped = [operation_of(step).text("scheme") for step in steps if operation_of(step).name == DROP_SCHEME]
+    return (built[0], dropped[0]) if built and dropped and built[0] and dropped[0] else None
 
 
 def dropped_table(step: Step) -> str | None:

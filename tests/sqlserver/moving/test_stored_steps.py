@@ -37,6 +37,9 @@ DECIDING = {
     operations.ABORT_BUILD,
 }
 
+# Forms whose statements are others today; what is stored of them is refused before its first statement.
+WORDED_OTHERWISE = {"partition"}  # the scheme had no NEXT USED
+
 
 @pytest.fixture(autouse=True)
 def _secret(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,12 +53,13 @@ def stored(tmp_path: Path) -> dict[str, Route]:
 
 
 def test_stored_steps_mean_what_steps_say_today(stored: dict[str, Route]) -> None:
-    """Of every form of route: the statements are the same, and all that decides is recognised as it is said now."""
+    """Of every form of route: the statements build the same, and all that decides is recognised as it is said now."""
     made = every_route()
     assert len(made) == 18
     for name, route in made.items():
         old, new = all_steps(stored[name]), all_steps(route)
-        assert [step.sql for step in old] == [step.sql for step in new], name
+        if name.split()[0] not in WORDED_OTHERWISE:
+            assert stored_steps.built_by(old) == stored_steps.built_by(new), name
         assert all(step.operation is None for step in old)
         assert all(step.operation is not None for step in new)
         for before, now in zip(old, new, strict=True):
