@@ -8,7 +8,10 @@
 -- ADMIN_MOVE_TABLE (move_by: table or both). SQLADM is the smaller of the two authorities it accepts.
 GRANT SQLADM ON DATABASE TO USER HOTMOVE;
 GRANT CREATETAB ON DATABASE TO USER HOTMOVE;
-GRANT EXECUTE ON PROCEDURE SYSPROC.ADMIN_MOVE_TABLE TO USER HOTMOVE;
+-- There are two of this name, so it says which: the one of eleven parameters, whatever their lengths.
+GRANT EXECUTE ON PROCEDURE SYSPROC.ADMIN_MOVE_TABLE
+  (VARCHAR(), VARCHAR(), VARCHAR(), VARCHAR(), VARCHAR(), VARCHAR(), VARCHAR(), VARCHAR(), VARCHAR(), VARCHAR(), VARCHAR())
+  TO USER HOTMOVE;
 
 -- Of every schema and table space that may be moved in; one line each:
 --   GRANT CREATEIN, ALTERIN, DROPIN ON SCHEMA APP TO USER HOTMOVE;

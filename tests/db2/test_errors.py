@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from connectors.base import (
@@ -16,7 +19,10 @@ from connectors.base import (
     TimedOut,
 )
 from connectors.db2.session.errors import cannot_connect, diagnose, outcome_unknown, translate
+from connectors.db2.session.routines import execute_missing
+from connectors.db2.session.sessions import DriverError, fetch
 
+ELEVEN = f"({', '.join(['VARCHAR()'] * 11)})"
 LOCK = (
     "ibm_db_dbi::ProgrammingError: Statement Execute Failed: [IBM][CLI Driver][DB2/LINUXX8664] SQL0911N  The current "
     'transaction has been rolled back because of a deadlock or timeout.  Reason code "68".  SQLSTATE=40001 SQLCODE=-911'
@@ -71,7 +77,7 @@ def test_by_code(code: int, state: str, kind: type[ConnectorError]) -> None:
         ),
         (
             '"ME" lacks "EXECUTE" on "SYSPROC.ADMIN_MOVE_TABLE".',
-            'GRANT EXECUTE ON PROCEDURE SYSPROC.ADMIN_MOVE_TABLE TO USER "ME"',
+            f'GRANT EXECUTE ON PROCEDURE SYSPROC.ADMIN_MOVE_TABLE {ELEVEN} TO USER "ME"',
         ),
         ('"ME" lacks "INSERT" on "APP.T".', "Run hotplace doctor: it prints the GRANT."),
         ("no names", "Run hotplace doctor: it prints the GRANT."),
@@ -122,3 +128,62 @@ def test_a_failed_statement_is_no_broken_session() -> None:
 def test_connections(code: int, kind: type[ConnectorError]) -> None:
     """Only a refused login is one; whatever else happens is a failed connection."""
     assert type(cannot_connect(diagnose(f"SQL{-code}N x SQLCODE={code}"), "u@h:1/D")) is kind
+
+
+def test_a_move_that_may_not_be_called_names_its_grant() -> None:
+    """SQL0440N of ADMIN_MOVE_TABLE: every version has it, so EXECUTE is missing, on the form that is called."""
+    words = 'No authorized routine named "SYSPROC.ADMIN_MOVE_TABLE" of type "PROCEDURE" was found.'
+    error = translate(diagnose(f"[IBM][CLI Driver] SQL0440N  {words} SQLSTATE=42884 SQLCODE=-440"), "moving")
+    assert type(error) is PrivilegeMissing
+    assert error.advice.startswith(f"GRANT EXECUTE ON PROCEDURE SYSPROC.ADMIN_MOVE_TABLE {ELEVEN} ")
+
+
+@pytest.mark.parametrize(
+    ("forms", "advice"),
+    [
+        (["F1"], 'GRANT EXECUTE ON FUNCTION SYSPROC.MON_GET_TABLE TO USER "ME"'),
+        (
+            ["F1", "F2"],
+            (
+                'GRANT EXECUTE ON SPECIFIC FUNCTION SYSPROC.F1 TO USER "ME"; '
+                'GRANT EXECUTE ON SPECIFIC FUNCTION SYSPROC.F2 TO USER "ME"'
+            ),
+        ),
+    ],
+)
+def test_a_function_of_several_forms_is_granted_by_each(forms: list[str], advice: str) -> None:
+    """A GRANT by a name that several have would be SQL0476N."""
+    error = ObjectGone("sampling: no authorized routine", native_code="-440")
+    found = execute_missing(error, "MON_GET_TABLE", forms, "me")
+    assert (found.advice, found.native_code) == (advice, "-440")
+    assert "may not execute" in str(found)
+
+
+class Answers:
+    """A cursor whose fetch raises."""
+
+    description = None
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def execute(self, *_: object) -> None:
+        """Nothing."""
+
+    def close(self) -> None:
+        """Nothing."""
+
+    def fetchmany(self, _: int) -> list[Any]:
+        """Raise."""
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("raised", "seen"),
+    [(Exception("SQL30108N  A connection failed."), DriverError), (TypeError("ours"), TypeError)],
+)
+def test_a_plain_exception_of_the_driver_is_an_error_of_the_driver(raised: Exception, seen: type[Exception]) -> None:
+    """ibm_db raises Exception itself while fetching; a fault of our own stays one."""
+    connection: Any = SimpleNamespace(cursor=lambda: Answers(raised))
+    with pytest.raises(seen, match=str(raised)):
+        fetch(connection, "SELECT 1")

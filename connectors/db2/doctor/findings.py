@@ -24,6 +24,7 @@ from connectors.findings import Capability, Finding, Severity
 NEWEST_TRIED = (12, 1)
 EXTENDED_ON = "UPDATE DB CFG FOR {} USING MON_OBJ_METRICS EXTENDED IMMEDIATE"
 LARGE_SKEW = 0.5
+UNANSWERED = frozenset({"execute_missing", "function_missing"})
 
 # What each query needs beyond SELECT on the catalog views, and what is lost without it.
 FUNCTIONS = {
@@ -87,7 +88,7 @@ def examine(session: ReadSession, settings: Db2Settings, server: Server, *, shar
     found += _unfinished_move_findings(session)
     found += _skew_findings(session, server)
     found += pool_findings(session)
-    if not any(finding.code == "execute_missing" and finding.values["query"] == "sample_spaces" for finding in found):
+    if not any(finding.code in UNANSWERED and finding.values["query"] == "sample_spaces" for finding in found):
         found += storage_findings(read_storage(session, shared=shared))
     return tuple(found)
 
@@ -172,19 +173,20 @@ def _query_finding(session: ReadSession, settings: Db2Settings, name: str) -> Fi
     function, lost = FUNCTIONS[name]
     try:
         session.rows(name, _VALUES.get(name, ()), doing=f"trying {function}")
-    except PrivilegeMissing:
+    except PrivilegeMissing as error:
+        by_name = f"GRANT EXECUTE ON FUNCTION SYSPROC.{function} TO USER {identifier(settings.user.upper())}"
         return Finding(
             severity=Severity.ERROR if lost.startswith("nothing") else Severity.WARNING,
             code="execute_missing",
             sentence=f"{settings.user} may not execute {function}: {lost}",
-            remedy=f"GRANT EXECUTE ON FUNCTION SYSPROC.{function} TO USER {identifier(settings.user.upper())}",
+            remedy=error.advice if error.advice.startswith("GRANT EXECUTE ON SPECIFIC ") else by_name,
             values={"function": function, "query": name},
         )
     except (ObjectGone, StatementFailed) as error:
         return Finding.warning(
             "function_missing",
             f"{function} does not answer ({error}): {lost}",
-            "This version may lack it; upgrade, or do without.",
+            "This version may lack it, or this login may not execute it (db2-observe.sql); upgrade, or do without.",
             values={"function": function, "query": name},
         )
     return Finding.ok("execute", f"{function} answers", values={"function": function, "query": name})

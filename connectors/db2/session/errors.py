@@ -36,6 +36,7 @@ _NOISE = re.compile(
 _TOKENS = re.compile(r'"([^"]*)"')  # of SQL0551N: who, what, of what; in this order in every wording
 CANCELLED = -952
 NOT_ALLOWED = -551
+NO_ROUTINE = -440
 MISSING_CODES = frozenset({-204, -440, -443})  # no such table, no such function, a routine that failed inside
 _FULL = "Make room in the target, or choose another space."
 _AGAIN = "It is tried again later."
@@ -54,7 +55,7 @@ _BY_CODE: dict[int, tuple[type[ConnectorError], str]] = {
     -552: (PrivilegeMissing, _DOCTOR),
     -1092: (PrivilegeMissing, "This needs membership of the instance's SYSCTRL_GROUP; see doctor."),
     -204: (ObjectGone, "It was dropped or renamed; plan again."),
-    -440: (ObjectGone, "This version has no such routine; see doctor."),
+    -440: (ObjectGone, "This version has no such routine, or this login may not execute it; see doctor."),
     -284: (StatementFailed, "INDEX IN and LONG IN take no SMS table space: plan again."),
     -285: (StatementFailed, "Of a table in an SMS table space everything is there: plan again."),
     -2032: (StatementFailed, "With blocknonlogged a LOAD has to leave a copy: set load_copy_to, and plan again."),
@@ -81,6 +82,9 @@ _BY_CODE: dict[int, tuple[type[ConnectorError], str]] = {
     -30081: (CannotConnect, "Check host and port, and that the instance listens (db2set DB2COMM=TCPIP)."),
 }
 _PROCEDURE = "ADMIN_MOVE_TABLE"
+# There are two of it, so a GRANT has to say which (else SQL0476N): its eleven types, whatever their lengths.
+_ELEVEN = f"({', '.join(['VARCHAR()'] * 11)})"
+_MOVING_GRANT = f"GRANT EXECUTE ON PROCEDURE SYSPROC.{_PROCEDURE} {_ELEVEN} TO the login that moves; see db2-move.sql"
 _GRANTS = {
     "SELECT": "GRANT SELECT ON {of} TO USER {who}",
     "EXECUTE": "GRANT EXECUTE ON {routine} {of} TO USER {who}",
@@ -145,6 +149,8 @@ def translate(found: Diagnosis, doing: str) -> ConnectorError:
         doing: what was tried, to begin the message with; holds no secret.
     """
     kind, advice = _BY_CODE.get(found.code) or _BY_STATE.get(found.state) or (StatementFailed, "")
+    if found.code == NO_ROUTINE and _PROCEDURE in found.words:
+        kind, advice = PrivilegeMissing, _MOVING_GRANT  # every version has it
     if found.code == NOT_ALLOWED:
         advice = _grant(found.words) or advice
     return kind(f"{doing}: {found.words}", advice=advice, native_code=found.native)
@@ -156,8 +162,9 @@ def _grant(words: str) -> str:
     if len(tokens) < len(("who", "what", "of what")) or tokens[1] not in _GRANTS:
         return ""
     who, what, of = tokens[:3]
-    routine = "PROCEDURE" if of.endswith(_PROCEDURE) else "FUNCTION"
-    return _GRANTS[what].format(of=of, who=identifier(who), routine=routine)
+    moves = of.endswith(_PROCEDURE)
+    routine, signature = ("PROCEDURE", f" {_ELEVEN}") if moves else ("FUNCTION", "")
+    return _GRANTS[what].format(of=f"{of}{signature}", who=identifier(who), routine=routine)
 
 
 def outcome_unknown(found: Diagnosis, doing: str) -> OutcomeUnknown:

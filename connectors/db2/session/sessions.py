@@ -18,6 +18,7 @@ from connectors.base import ConnectorError, ObjectGone, PrivilegeMissing, Statem
 from connectors.db2.plan_only.platforms import Platform, insist_on, platform_of
 from connectors.db2.session.errors import MISSING_CODES, cannot_connect, diagnose, translate
 from connectors.db2.session.queries import Query, fit, query
+from connectors.db2.session.routines import NO_ROUTINE, execute_missing, function_of
 from connectors.db2.settings import Db2Settings
 from connectors.interruptible import abandonable
 from connectors.retrying_session import BrokenConnection, RetryingSession
@@ -141,11 +142,27 @@ def fetch_parts(
     taken: list[Result] = []
     with _cursor(connection) as cursor:
         cursor.execute(statement, tuple(values)) if values else cursor.execute(statement)
-        while rows := cursor.fetchmany(ROWS_AT_ONCE):
+        while rows := _fetch_some(cursor):
             taken.append(take(rows))
             if len(rows) < ROWS_AT_ONCE:
                 break
     return taken
+
+
+def _fetch_some(cursor: Cursor) -> list[Row]:
+    """The next rows.
+
+    Raises:
+        ibm_db_dbi.Error: also for what ibm_db raises as a plain Exception: a line that was cut between two blocks.
+    """
+    try:
+        return cursor.fetchmany(ROWS_AT_ONCE)
+    except DriverError:
+        raise
+    except Exception as error:
+        if type(error) is not Exception:
+            raise
+        raise DriverError(str(error)) from error
 
 
 def _strip_rows(rows: list[Row]) -> list[Row]:
@@ -219,8 +236,9 @@ class ReadSession(RetryingSession[Connection, DriverError]):
         Raises:
             ConnectorError: a subclass that says what may be done.
         """
-        return self._with_retry(
-            lambda connection: fetch(connection, self._fit_query(connection, query(name)), values), doing
+        wanted = query(name)
+        return self._ask(
+            wanted, lambda connection: fetch(connection, self._fit_query(connection, wanted), values), doing
         )
 
     def parts(self, name: str, take: Callable[[list[Row]], Result], *, doing: str) -> list[Result]:
@@ -230,8 +248,8 @@ class ReadSession(RetryingSession[Connection, DriverError]):
             ConnectorError: a subclass that says what may be done.
         """
         wanted = query(name)
-        return self._with_retry(
-            lambda connection: fetch_parts(connection, self._fit_query(connection, wanted), take), doing
+        return self._ask(
+            wanted, lambda connection: fetch_parts(connection, self._fit_query(connection, wanted), take), doing
         )
 
     def optional_rows(self, name: str, values: Sequence[object] = (), *, doing: str) -> list[Row] | None:
@@ -263,6 +281,20 @@ class ReadSession(RetryingSession[Connection, DriverError]):
         if not statement.lstrip().upper().startswith("SELECT "):
             raise StatementFailed(f"{doing}: this session only reads", advice="Moves go through open_mover().")
         return self._with_retry(lambda connection: fetch(connection, statement), doing)
+
+    def _ask(self, wanted: Query, read: Callable[[Connection], Result], doing: str) -> Result:
+        """Read; a function that may not be executed is told from one that this version lacks."""
+        try:
+            return self._with_retry(read, doing)
+        except ObjectGone as error:
+            function = function_of(wanted)
+            if error.native_code != NO_ROUTINE or not function:
+                raise
+            forms = self.optional_rows("routines", (function,), doing=f"looking for {function}")
+            if not forms:
+                raise
+            specific = [str(row[0]) for row in forms]
+            raise execute_missing(error, function, specific, self._settings.user) from error
 
     def _fit_query(self, connection: Connection, wanted: Query) -> str:
         return fit(wanted, lambda asked: self._columns_of(connection, asked))

@@ -158,7 +158,6 @@ def test_emulated_server_pitfall_01_no_object_metrics_is_not_cold(lab: Any, conn
         lab.behave(**before)
 
 
-@pytest.mark.xfail(strict=True, reason="rule 5: SQL0440N may mean a missing EXECUTE")
 def test_emulated_server_pitfall_23_each_missing_function_is_named(lab: Any, connect: Connect) -> None:
     """Who may not execute MON_GET_TABLE hears that, with the GRANT of that very function."""
     connector = connect(BLIND)

@@ -29,7 +29,6 @@ def db2() -> Iterator[Db2]:
         yield running
 
 
-@pytest.mark.xfail(strict=True, reason="rule 5: SQL0440N may mean a missing EXECUTE")
 def test_emulated_server_rule_05_a_missing_execute_is_told_as_such(connect: Connect) -> None:
     """A function that the catalog has is not missing from this version: the login may not execute it."""
     with pytest.raises(PrivilegeMissing) as caught:
@@ -37,7 +36,6 @@ def test_emulated_server_rule_05_a_missing_execute_is_told_as_such(connect: Conn
     assert "GRANT EXECUTE ON FUNCTION SYSPROC.MON_GET_TABLE" in f"{caught.value} {caught.value.advice}"
 
 
-@pytest.mark.xfail(strict=True, reason="rule 5: SQL0440N may mean a missing EXECUTE")
 def test_emulated_server_rule_05_what_doctor_says_to_grant_is_enough(db2: Db2, connect: Connect) -> None:
     """The GRANTs of doctor's findings, executed as they stand, and the login can sample."""
     found = [f for f in connect(BLIND).doctor() if f.code == "execute_missing"]
@@ -53,7 +51,6 @@ def test_emulated_server_rule_05_what_doctor_says_to_grant_is_enough(db2: Db2, c
     connector.sample()
 
 
-@pytest.mark.xfail(strict=True, reason="rule 5: ADMIN_MOVE_TABLE is granted by signature")
 def test_emulated_server_rule_05_the_shipped_grants_can_be_executed(db2: Db2) -> None:
     """Each GRANT EXECUTE of the privilege scripts is taken by the server as it stands."""
     grants = [
@@ -82,7 +79,6 @@ def test_emulated_server_rule_07_a_space_of_small_tables_is_not_grown(db2: Db2, 
     assert db2.lab.containers("TS_SMALLS") == ["/db2/fast"], move["reason"]
 
 
-@pytest.mark.xfail(strict=True, reason="rule 8: fetching raises a plain Exception")
 def test_emulated_server_rule_08_a_line_cut_between_blocks(db2: Db2, connect: Connect) -> None:
     """The server is gone in the middle of an answer: an error of the connection, not a fault of hotplace itself."""
     db2.lab.create_many("APP", 700, "TS_SLOW", 10)
