@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
+from connectors.assessment import ByHand
 from connectors.base import Clock, Connector, UnknownEngine
 from connectors.inheritance import Inheritance
 
@@ -44,6 +45,7 @@ class Engine:
     sample_spaces: tuple[str, str] = ("fast", "slow")  # names that the sample gives its two tiers, the fast one first
     prefetched_wait_share: float | None = None  # default of that policy; 0: measured waits hold what it stands for
     work: str = "transactions"  # what ``DatabaseDemand.transactions`` counts, in the plural
+    by_hand: ByHand | None = None  # how files tell of it without a connection; None: they do not
 
 
 def engine_names() -> tuple[str, ...]:

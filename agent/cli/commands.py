@@ -79,6 +79,11 @@ COMMANDS = {
         Group.LOOK,
         "Show how much fast storage is worth having: the curve, its knee, and what the next GiB saves.",
     ),
+    "assess": Listed(
+        "looking.assess",
+        Group.LOOK,
+        "Say what sessions wait for, and what fast storage would bring, from reports and exports; asks no database.",
+    ),
     "simulate": Listed(
         "planning.simulate",
         Group.LOOK,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from connectors.assessment import ByHand
 from connectors.base import Clock, Connector
 from connectors.inheritance import Inheritance
+from connectors.oracle import by_hand
 from connectors.oracle.settings import OracleSettings
 from connectors.registry import Engine
 
@@ -54,5 +56,11 @@ ENGINE = Engine(
         place=(("host", "port", "service"), ("dsn",)),
         server=("protocol", "ssl_server_dn_match", "config_dir", "driver", "client_library"),
         login=("password", "wallet_location", "wallet_password"),  # a wallet may hold a login
+    ),
+    by_hand=ByHand(
+        queries=by_hand.queries,
+        read=by_hand.read,
+        is_report=by_hand.is_report,
+        read_report=by_hand.read_report,
     ),
 )

@@ -1,0 +1,289 @@
+"""An observation judged by the product's own arithmetic: read times, waits, the sizing curve, a plan. No I/O, no clock.
+
+All data is taken to be on one tier, "present", whose speed is calibrated by what the files say
+(``policies.benefit.device``), and the question is asked of a faster one. Spaces differ in speed, and a tier has one
+figure. So a unit's rates are scaled until the tier's speed gives the wait that its own space's speed gives::
+
+    wait = wait by the tier * read time of its space / read time of the tier
+    rates * (wait - wait on fast storage) / (wait by the tier - wait on fast storage)
+
+which leaves what it would save as it is, to the second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from connectors.assessment import Observation
+from connectors.model import F64, I64, Bools, Signal, Space, UnitTable
+from policies.benefit.device import calibrate, empty_devices, observe, observe_spaces
+from policies.benefit.foreground_wait import HOUR, ceiling_ratio, wait_per_hour
+from policies.benefit.sessions import with_bounded_waits
+from policies.model.confidence import spread
+from policies.model.plan import HeatView, Pin, Plan, PolicySettings, Situation, Tier, TierSpeed
+from policies.placement.balancer import make_plan
+from policies.sizing.curve import Sizing, sizing
+
+PRESENT = "present"
+FAST_SPACE = "fast storage"
+LEAST_SHARE = 0.01  # of its reads, below which a unit's lower bound counts as this: an interval by factors knows no 0
+LONG_WATCHED = 1e9  # seconds: the question is not whether to move now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceWaits:
+    """One space: how long its reads take and what they cost sessions in an hour."""
+
+    name: str
+    random_reads: float  # a second
+    read_seconds: float  # each of those, NaN where the files do not say
+    wait_per_hour: float
+    saves_per_hour: float  # were all of it on fast storage
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitWaits:
+    """One unit; low and high bound its wait where the files leave open how its reads were done."""
+
+    key: str
+    space: str
+    wait_per_hour: float
+    low_per_hour: float
+    high_per_hour: float
+    saves_per_hour: float
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What so many bytes of fast storage would bring, at today's latencies."""
+
+    size_bytes: int
+    plan: Plan
+
+    @property
+    def saves_per_hour(self) -> float:
+        """Seconds an hour."""
+        return self.plan.wait_saved_per_hour
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessment:
+    """All that the command shows."""
+
+    observation: Observation
+    tiers: tuple[Tier, Tier]  # fast, present
+    wait_per_hour: float  # by reads and read times
+    measured_wait_per_hour: float  # that sessions waited for reads, by the engine; NaN
+    ceiling_ratio: float  # of the sessions' time that reads are, NaN
+    spaces: tuple[SpaceWaits, ...]  # those that cost most first
+    units: tuple[UnitWaits, ...]
+    sizing: Sizing | None  # None: no size is known
+    sized_ratio: float  # of the wait, whose units have a known size
+    offer: Offer | None
+
+
+def assess(
+    observation: Observation, fast: TierSpeed, slow: TierSpeed, settings: PolicySettings, *, offered: int | None = None
+) -> Assessment:
+    """Judge an observation.
+
+    Args:
+        observation: from files.
+        fast: speed of the storage that is asked about, by its data sheet.
+        slow: speed to start from where the files measure none.
+        settings: shares of waits, head-room and certainty.
+        offered: bytes of fast storage to fill; None: only the curve.
+    """
+    tiers = _tiers(observation, fast, slow, settings)
+    situation = _situation(observation, tiers, settings, offered)
+    own = _own_speed(observation, tiers[1].speed)
+    by_tier = wait_per_hour(situation.heat.rates, [tier.speed for tier in tiers], settings)
+    wait = by_tier[1] * own
+    saves = np.maximum(0.0, wait - by_tier[0])
+    situation = replace(situation, heat=replace(situation.heat, rates=_scaled(situation.heat.rates, by_tier, saves)))
+    situation = with_bounded_waits(situation, settings)
+    known = observation.size_known
+    sized = _only(situation, known) if known.any() else None
+    return Assessment(
+        observation=observation,
+        tiers=tiers,
+        wait_per_hour=float(wait.sum()),
+        measured_wait_per_hour=observation.demand.database.read_wait * HOUR,
+        ceiling_ratio=ceiling_ratio(observation.demand.database),
+        spaces=_spaces(observation, wait, saves),
+        units=_units(observation, wait, saves),
+        sizing=None if sized is None else sizing(sized, settings),
+        sized_ratio=float(wait[known].sum() / wait.sum()) if wait.sum() > 0 else 0.0,
+        offer=None if sized is None or offered is None else Offer(size_bytes=offered, plan=make_plan(sized, settings)),
+    )
+
+
+# -- the situation ---------------------------------------------------------------------------------------------------
+
+
+def _tiers(observation: Observation, fast: TierSpeed, slow: TierSpeed, settings: PolicySettings) -> tuple[Tier, Tier]:
+    """Fast storage as configured, the present one as measured; fast storage is never slower than what there is."""
+    demand, prior = observation.demand, (fast, slow)
+    devices = empty_devices(2)
+    if demand.spaces is not None:
+        homes = {space.name: 1 for space in observation.catalog.spaces}
+        devices = observe_spaces(devices, prior, demand, homes, settings)
+    else:
+        devices = observe(devices, prior, demand, np.ones(len(demand.physical_id), dtype=np.int64), settings)
+    speeds = calibrate(prior, devices)
+    present = _with_read_ahead(speeds[1], observation, settings)
+    fastest = replace(
+        speeds[0], sequential_read_seconds=min(speeds[0].sequential_read_seconds, present.sequential_read_seconds)
+    )
+    names = tuple(space.name for space in observation.catalog.spaces)
+    return Tier(name="fast", speed=fastest, spaces=(FAST_SPACE,)), Tier(name=PRESENT, speed=present, spaces=names)
+
+
+def _with_read_ahead(speed: TierSpeed, observation: Observation, settings: PolicySettings) -> TierSpeed:
+    """The speed with the time of a block within a run that sessions were measured to wait for such reads."""
+    rates = observation.demand.rates.sum(axis=1)
+    weight = settings.prefetched_wait_share * rates[Signal.PREFETCHED_READ] + rates[Signal.DIRECT_READ]
+    if not (observation.read_ahead_wait > 0 and weight > 0):
+        return speed
+    return replace(speed, sequential_read_seconds=float(observation.read_ahead_wait / weight))
+
+
+def _situation(
+    observation: Observation, tiers: tuple[Tier, Tier], settings: PolicySettings, offered: int | None
+) -> Situation:
+    catalog, demand = observation.catalog, observation.demand
+    units, count = catalog.units, len(catalog.units)
+    fast = Space(name=FAST_SPACE, path="", used_bytes=0, free_bytes=None, capacity_bytes=offered or 0)
+    return Situation(
+        units=units,
+        heat=HeatView(
+            rates=_by_row(observation),
+            observed_seconds=np.full(count, LONG_WATCHED),
+            confidence=np.ones(count),
+            error=_errors(observation, settings),
+        ),
+        spaces=(*catalog.spaces, fast),
+        tiers=tiers,
+        tier_of_space=np.array([1] * len(catalog.spaces) + [0], dtype=np.int32),
+        pin=np.full(count, Pin.NONE, dtype=np.int8),
+        cooling_seconds=np.zeros(count),
+        database=demand.database,
+        by_mean=True,
+        sessions=demand.database.active,
+    )
+
+
+def _by_row(observation: Observation) -> F64:
+    """Rates by row of the unit table."""
+    demand, units = observation.demand, observation.catalog.units
+    rates = np.zeros((len(demand.rates), len(units)))
+    row = units.rows_of(demand.physical_id)
+    rates[:, row[row >= 0]] = demand.rates[:, row >= 0]
+    return rates
+
+
+def _errors(observation: Observation, settings: PolicySettings) -> F64:
+    """Standard error of each unit's demand: half of its bounds, by factors, holds ``settings.certainty``."""
+    low = np.maximum(observation.least, LEAST_SHARE)
+    reach: F64 = np.maximum(np.log(observation.most), -np.log(low)) / spread(settings.certainty)
+    return reach
+
+
+def _own_speed(observation: Observation, present: TierSpeed) -> F64:
+    """Read time of each unit's space over that of the tier; 1 where the space's is not known."""
+    times = _space_read_seconds(observation)[observation.catalog.units.space]
+    ratio = times / present.random_read_seconds if present.random_read_seconds > 0 else np.ones(len(times))
+    return np.where(np.isfinite(ratio) & (ratio > 0), ratio, 1.0)
+
+
+def _space_read_seconds(observation: Observation) -> F64:
+    """Of each space of the catalog, NaN where it is not known."""
+    found, figures = np.full(len(observation.catalog.spaces), np.nan), observation.demand.spaces
+    if figures is None:
+        return found
+    with np.errstate(invalid="ignore", divide="ignore"):
+        seconds = dict(zip(figures.name, (figures.read_seconds / figures.reads).tolist(), strict=True))
+    for row, space in enumerate(observation.catalog.spaces):
+        found[row] = seconds.get(space.name, np.nan)
+    return found
+
+
+def _scaled(rates: F64, by_tier: F64, saves: F64) -> F64:
+    difference = by_tier[1] - by_tier[0]
+    factor = np.divide(saves, difference, out=np.zeros(len(saves)), where=difference > 0)
+    scaled: F64 = rates * factor
+    return scaled
+
+
+def _only(situation: Situation, rows: Bools) -> Situation:
+    """The situation of some units."""
+    if rows.all():
+        return situation
+    at: I64 = np.flatnonzero(rows)
+    units, heat = situation.units, situation.heat
+    return replace(
+        situation,
+        units=UnitTable(
+            physical_id=units.physical_id[at],
+            key=tuple(units.key[row] for row in at.tolist()),
+            kind=units.kind[at],
+            size_bytes=units.size_bytes[at],
+            space=units.space[at],
+            bundle=units.bundle[at],
+            parent=units.parent[at],
+        ),
+        heat=replace(
+            heat,
+            rates=heat.rates[:, at],
+            observed_seconds=heat.observed_seconds[at],
+            confidence=heat.confidence[at],
+            error=None if heat.error is None else heat.error[at],
+        ),
+        pin=situation.pin[at],
+        cooling_seconds=situation.cooling_seconds[at],
+    )
+
+
+# -- what is shown ---------------------------------------------------------------------------------------------------
+
+
+def _spaces(observation: Observation, wait: F64, saves: F64) -> tuple[SpaceWaits, ...]:
+    units, times = observation.catalog.units, _space_read_seconds(observation)
+    reads = _by_row(observation)[Signal.SYNC_READ]
+    found = []
+    for row, space in enumerate(observation.catalog.spaces):
+        inside = units.space == row
+        known = bool(observation.size_known[inside].all()) and bool(inside.any())
+        found.append(
+            SpaceWaits(
+                name=space.name,
+                random_reads=float(reads[inside].sum()),
+                read_seconds=float(times[row]),
+                wait_per_hour=float(wait[inside].sum()),
+                saves_per_hour=float(saves[inside].sum()),
+                size_bytes=int(units.size_bytes[inside].sum()) if known else None,
+            )
+        )
+    return tuple(sorted(found, key=lambda each: (-each.wait_per_hour, each.name)))
+
+
+def _units(observation: Observation, wait: F64, saves: F64) -> tuple[UnitWaits, ...]:
+    """Units that anybody waits for, those that cost most first."""
+    units, known = observation.catalog.units, observation.size_known
+    rows = [row for row in np.argsort(-wait, kind="stable").tolist() if wait[row] > 0]
+    return tuple(
+        UnitWaits(
+            key=units.key[row],
+            space=observation.catalog.spaces[int(units.space[row])].name,
+            wait_per_hour=float(wait[row]),
+            low_per_hour=float(wait[row] * observation.least[row]),
+            high_per_hour=float(wait[row] * observation.most[row]),
+            saves_per_hour=float(saves[row]),
+            size_bytes=int(units.size_bytes[row]) if known[row] else None,
+        )
+        for row in rows
+    )

@@ -1,0 +1,75 @@
+"""An assessment as JSON values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent.assess.assessing import Assessment, Offer
+from agent.explanation.read_times import read_times_document
+from policies.sizing.curve import Point
+
+
+def assessment_document(found: Assessment) -> dict[str, Any]:
+    """Everything that the tables show, and more of each."""
+    observation, curve = found.observation, found.sizing
+    return {
+        "engine": observation.engine,
+        "database": observation.database,
+        "source": observation.source,
+        "seconds": observation.demand.seconds,
+        "read_wait_per_hour_seconds": found.wait_per_hour,
+        "measured_read_wait_per_hour_seconds": found.measured_wait_per_hour,
+        "read_wait_of_session_time_ratio": found.ceiling_ratio,
+        "tiers": read_times_document(found.tiers),
+        "spaces": [
+            {
+                "space": each.name,
+                "random_reads_per_second": each.random_reads,
+                "read_seconds": each.read_seconds,
+                "wait_per_hour_seconds": each.wait_per_hour,
+                "wait_saved_per_hour_seconds": each.saves_per_hour,
+                "bytes": each.size_bytes,
+            }
+            for each in found.spaces
+        ],
+        "units": [
+            {
+                "unit": each.key,
+                "space": each.space,
+                "wait_per_hour_seconds": each.wait_per_hour,
+                "wait_low_per_hour_seconds": each.low_per_hour,
+                "wait_high_per_hour_seconds": each.high_per_hour,
+                "wait_saved_per_hour_seconds": each.saves_per_hour,
+                "bytes": each.size_bytes,
+            }
+            for each in found.units
+        ],
+        "sized_wait_ratio": found.sized_ratio,
+        "knee": None if curve is None or not curve.knee_distance else _point(curve.knee),
+        "curve": None if curve is None else [_point(point) for point in curve.points],
+        "offer": None if found.offer is None else _offer(found.offer),
+        "notes": list(observation.notes),
+    }
+
+
+def _point(point: Point) -> dict[str, Any]:
+    return {
+        "bytes": point.size_bytes,
+        "wait_saved_per_hour_seconds": point.saved_per_hour,
+        "wait_saved_at_todays_latencies_per_hour_seconds": point.today_per_hour,
+        "wait_saved_at_most_per_hour_seconds": point.most_per_hour,
+        "next_gib_saves_per_hour_seconds": point.shadow_price,
+        "units": point.units,
+        "used_bytes": point.used_bytes,
+    }
+
+
+def _offer(offer: Offer) -> dict[str, Any]:
+    return {
+        "bytes": offer.size_bytes,
+        "wait_saved_per_hour_seconds": offer.plan.wait_saved_per_hour,
+        "wait_saved_low_per_hour_seconds": offer.plan.wait_saved_low_per_hour,
+        "wait_saved_high_per_hour_seconds": offer.plan.wait_saved_high_per_hour,
+        "units": [{"unit": move.key, "bytes": move.size_bytes, "wait_saved_per_hour_seconds": move.wait_saved_per_hour}
+                  for move in offer.plan.moves],
+    }  # fmt: skip

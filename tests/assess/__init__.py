@@ -1,0 +1,1 @@
+"""``hotplace assess``: reports and exports without a connection."""

@@ -1,0 +1,90 @@
+"""What an observation is judged to be: waits by read times, savings by the product's own curve and plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from agent.assess import Assessment, assess
+from agent.config.tiers import KINDS
+from connectors.oracle.reports.observation import observe_report
+from policies.model.plan import PolicySettings
+from tests.assess.real_reports import REAL, Real
+from tests.assess.written_reports import Listed, Space, Told, write
+
+TOLD = Told(
+    seconds=3600,
+    db_time=20_000,
+    transactions=10,
+    events=[("db file sequential read", 1_300_000, 7_300.0), ("db file scattered read", 1_000, 10.0)],
+    spaces=[Space(name="DATA", reads=1_000_000, read_ms=7.0), Space(name="IDX", reads=300_000, read_ms=1.0)],
+    segments=[Listed(owner="APP", space="DATA", name="ORDERS", blocks=600_000, calls=600_000)],
+)
+MIB = 2**20
+
+
+def row(number: int, name: str, size: int, space: str) -> tuple[object, ...]:
+    """A row of ``units.sql``."""
+    return number, number, "APP", name, None, "TABLE", size, size // 8192, space, "DEFAULT"
+
+
+def judged(
+    told: Told, *, layout: str = "awr11", sizes: list[tuple[object, ...]] | None = None, offered: int | None = None
+) -> Assessment:
+    """The assessment of a written report."""
+    observation = observe_report("r", write(told, layout), sizes or ())
+    return assess(observation, KINDS["ssd"], KINDS["hdd"], PolicySettings(), offered=offered)
+
+
+def test_spaces_cost_what_their_reads_take() -> None:
+    """Wait is reads times the read time of the own space, not of the mean; what SSD saves is that less its own time."""
+    found = {each.name: each for each in judged(TOLD).spaces}
+    assert found["DATA"].wait_per_hour == pytest.approx(7_000, rel=0.01)
+    assert found["IDX"].wait_per_hour == pytest.approx(300, rel=0.01)
+    assert found["DATA"].saves_per_hour == pytest.approx(7_000 - 1_000_000 * 0.0002, rel=0.01)
+    assert found["IDX"].saves_per_hour == pytest.approx(300 - 300_000 * 0.0002, rel=0.01)
+
+
+def test_what_no_list_names_is_the_rest() -> None:
+    """A listed segment has its own reads, all others of its tablespace are one unit with the rest of them."""
+    found = {each.key: each for each in judged(TOLD).units}
+    assert found["APP.ORDERS"].wait_per_hour == pytest.approx(600_000 * 0.007, rel=0.01)
+    assert found["(all else) in DATA"].wait_per_hour == pytest.approx(400_000 * 0.007, rel=0.01)
+    assert found["APP.ORDERS"].low_per_hour == pytest.approx(found["APP.ORDERS"].wait_per_hour)
+    assert found["(all else) in DATA"].low_per_hour == 0, "how it was read is a guess"
+
+
+def test_a_report_has_no_sizes() -> None:
+    """Without sizes there is no curve and no offer; with them both are there, and the offer keeps head-room."""
+    bare = judged(TOLD, offered=100 * MIB)
+    assert (bare.sizing, bare.offer, bare.sized_ratio) == (None, None, 0.0)
+    sizes = [row(1, "ORDERS", 80 * MIB, "DATA"), row(2, "OTHER", 320 * MIB, "DATA"), row(3, "PK", 50 * MIB, "IDX")]
+    found = judged(TOLD, sizes=sizes, offered=100 * MIB)
+    assert found.sizing is not None
+    assert found.sizing.managed_bytes == 450 * MIB
+    assert found.sizing.all_fast_per_hour > 0
+    assert found.offer is not None
+    assert [move.key for move in found.offer.plan.moves] == ["APP.ORDERS"]
+    assert found.offer.saves_per_hour == pytest.approx(600_000 * (0.007 - 0.0002), rel=0.02)
+    small = judged(TOLD, sizes=sizes, offered=85 * MIB)
+    assert small.offer is not None
+    assert all(move.key != "APP.ORDERS" for move in small.offer.plan.moves), "80 MiB do not fit 85 less a tenth"
+
+
+def test_quick_storage_gains_nothing() -> None:
+    """Where reads are as quick as SSD already, nothing is saved."""
+    told = replace(TOLD, spaces=[Space(name="DATA", reads=1_000_000, read_ms=0.1)], segments=[])
+    assert judged(told).spaces[0].saves_per_hour == pytest.approx(0, abs=1)
+
+
+@pytest.mark.parametrize("real", REAL, ids=[each.name for each in REAL])
+def test_real_report(real: Real) -> None:
+    """A real report: what is modelled agrees with what sessions were measured to wait, within a quarter."""
+    found = judged(real.told, layout=real.layout)
+    assert found.observation.demand.seconds == pytest.approx(real.told.seconds, rel=0.01)
+    assert found.wait_per_hour == pytest.approx(found.measured_wait_per_hour, rel=0.25)
+    saved = sum(each.saves_per_hour for each in found.spaces)
+    assert 0 <= saved <= found.wait_per_hour
+    assert np.isfinite(found.observation.demand.rates).all()

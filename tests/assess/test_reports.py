@@ -1,0 +1,155 @@
+"""Reports of every layout are read back to the figures that they were written with; nothing makes a reader crash."""
+
+from __future__ import annotations
+
+import math
+import string
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from connectors.assessment import UnusableFile
+from connectors.oracle.reports.figures import is_foreign, number, seconds
+from connectors.oracle.reports.observation import observe_report
+from connectors.oracle.reports.report import parse_report
+from tests.assess.written_reports import LAYOUTS, Listed, Space, Told, write
+
+NAMES = st.text(string.ascii_uppercase, min_size=1, max_size=1).flatmap(
+    lambda first: st.text(string.ascii_uppercase + string.digits + "_$", max_size=8).map(lambda rest: first + rest)
+)
+TENTHS = st.integers(1, 4000).map(lambda tenths: tenths / 10)
+SPACES = st.builds(
+    Space,
+    name=NAMES,
+    reads=st.integers(1, 5_000_000_000),
+    read_ms=TENTHS,
+    blocks=st.integers(10, 999).map(lambda tenths: tenths / 10),
+    single_ms=TENTHS,
+    writes=st.integers(0, 999_999_999),
+)
+SEGMENTS = st.builds(
+    Listed, owner=NAMES, space=NAMES, name=NAMES, blocks=st.integers(1, 999_999_999), calls=st.integers(1, 99_999_999),
+    part=st.one_of(st.just(""), NAMES), type=st.sampled_from(["TABLE", "INDEX", "LOB"]),
+)  # fmt: skip
+TOLD = st.builds(
+    Told,
+    seconds=st.integers(60, 600_000).map(lambda minutes: minutes * 6.0),
+    spaces=st.lists(SPACES, min_size=1, max_size=6, unique_by=lambda io: io.name),
+    events=st.just([("db file sequential read", 1_000_000, 5000.0), ("db file scattered read", 1000, 42.0)]),
+    segments=st.lists(SEGMENTS, max_size=6, unique_by=lambda s: (s.owner, s.space, s.name, s.part, s.type)),
+    db_time=st.one_of(st.none(), st.integers(60, 9_999_999).map(float)),
+    transactions=st.integers(1, 99_999).map(lambda tenths: tenths / 10),
+)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@settings(max_examples=15, deadline=None)
+@given(told=TOLD)
+def test_what_is_written_is_read(layout: str, told: Told) -> None:
+    """Times, tablespaces, events and segments come back; an overflown cell is unknown or its rate, never 0."""
+    found = parse_report("r", write(told, layout))
+    assert found.seconds == pytest.approx(told.seconds, abs=0.31)
+    assert found.database == told.database
+    assert found.release == told.release
+    assert found.transactions == pytest.approx(told.transactions)
+    if told.db_time is not None:
+        assert found.db_time == pytest.approx(told.db_time, abs=0.31)
+    assert [io.name for io in found.tablespaces] == [io.name for io in told.spaces]
+    for read, written in zip(found.tablespaces, told.spaces, strict=True):
+        assert read.reads == pytest.approx(written.reads) or len(f"{written.reads:,}") > 14
+        assert read.read_seconds == pytest.approx(written.read_ms / 1000)
+        assert read.blocks_per_read == pytest.approx(written.blocks, abs=0.051)
+        assert read.writes == pytest.approx(written.writes)
+    assert found.events["db file sequential read"].count == 1_000_000
+    assert found.events["db file sequential read"].seconds == pytest.approx(5000.0)
+    if layout != "statspack9" and told.segments:
+        blocks = {(s.owner, s.tablespace, s.name, s.part): value for s, value in found.lists["blocks"].values.items()}
+        assert blocks == {(s.owner, s.space, s.name, s.part): s.blocks for s in told.segments}
+        if layout != "statspack11":
+            assert sorted(found.lists["requests"].values.values()) == sorted(float(s.calls) for s in told.segments)
+
+
+@settings(max_examples=60, deadline=None)
+@given(told=TOLD, layout=st.sampled_from(LAYOUTS), cut=st.floats(0, 1), rubbish=st.text(max_size=30))
+def test_a_damaged_report_is_refused_or_read(told: Told, layout: str, cut: float, rubbish: str) -> None:
+    """Wherever a report is cut or spoilt, it is judged, or refused with its name: never anything else."""
+    text = write(told, layout)
+    at, refusals = int(len(text) * cut), list[UnusableFile]()
+    for damaged in (text[:at], text[:at] + rubbish + text[at:], text[:at] + rubbish):
+        try:
+            observation = observe_report("spoilt.txt", damaged)
+        except UnusableFile as error:
+            refusals.append(error)
+        else:
+            assert bool((observation.demand.rates >= 0).all())
+            assert bool((observation.least <= 1).all())
+            assert bool((observation.most >= 1).all())
+    assert all(str(error).startswith("spoilt.txt") and error.advice for error in refusals)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=400))
+def test_garbage_is_refused(text: str) -> None:
+    """What begins like a report and goes on as anything is refused, with a sentence."""
+    for begin in ("STATSPACK report for\n", "<html><h1>WORKLOAD REPOSITORY report for</h1>", ""):
+        with pytest.raises(UnusableFile):
+            parse_report("x", begin + text)
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "line"),
+    [
+        (lambda text: "Lorem ipsum\n", "no Statspack or AWR report", 1),
+        (lambda text: text.replace("60.00 (mins)", "60,00 (mins)"), "another language", 10),
+        (lambda text: text[: text.index("USERS")], "truncated", 0),
+        (lambda text: text[: text.index("Tablespace IO")], "Tablespace IO Stats is missing", 0),
+        (lambda text: text.replace("Elapsed", "Gone"), "between its snapshots", 0),
+        (lambda text: "WORKLOAD REPOSITORY COMPARE PERIOD REPORT\n" + text, "compares two periods", 0),
+    ],
+)
+def test_an_unusable_report_says_why(change: object, words: str, line: int) -> None:
+    """Not a report, truncated, another language, without its sections: each in words, with file and line."""
+    told = Told(seconds=3600, spaces=[Space(name="USERS", reads=1000, read_ms=5.0)], db_time=7200)
+    assert callable(change)
+    with pytest.raises(UnusableFile, match=words) as refused:
+        parse_report("dir/r.txt", change(write(told, "awr11")))
+    assert str(refused.value).startswith("dir/r.txt")
+    if line:
+        assert f"line {line}:" in str(refused.value)
+
+
+def test_an_empty_section_is_named() -> None:
+    """A section without rows is no report of an idle database: it says that nothing was counted."""
+    with pytest.raises(UnusableFile, match=r"r, line \d+: the section Tablespace IO Stats is empty"):
+        parse_report("r", write(Told(seconds=3600, spaces=[]), "awr11"))
+
+
+def test_overflown_cells_are_unknown() -> None:
+    """A row of # is not zero: its reads are taken from their rate, its time is unknown."""
+    told = Told(seconds=3600, spaces=[Space(name="BIG", reads=36_000, read_ms=5.0)])
+    text = write(told, "awr11").replace("        36,000", "##############").replace("    5.0", "#######")
+    (found,) = parse_report("r", text).tablespaces
+    assert found.reads == pytest.approx(36_000)
+    assert math.isnan(found.read_seconds)
+
+
+def test_a_wrapped_name_is_one_name() -> None:
+    """SQL*Plus breaks a tablespace name that is too long for its column."""
+    name = "A" * 30 + "_AND_MORE"
+    text = write(Told(seconds=3600, spaces=[Space(name="X1", reads=10, read_ms=1.0)]), "awr11")
+    (found,) = parse_report("r", text.replace("\nX1\n", f"\n{name[:30]}\n{name[30:]}\n")).tablespaces
+    assert found.name == name
+
+
+def test_numbers() -> None:
+    """Suffixes are multiples of 1000, units of time are read, numbers of other languages are known as such."""
+    assert number("1,234.5K") == 1_234_500
+    assert number("2M") == 2_000_000
+    assert math.isnan(number("#####"))
+    assert math.isnan(number("N/A"))
+    assert math.isnan(number(""))
+    assert seconds("250.5us", "ms") == pytest.approx(250.5e-6)
+    assert is_foreign("1.234.567")
+    assert is_foreign("60,12")
+    assert not is_foreign("1,234,567.1")
