@@ -82,7 +82,7 @@ class StoredClock:
         """The same in seconds: between two exports it passes as their times say."""
         return self.at.timestamp()
 
-    def sleep(self, seconds: float) -> None:  # noqa: ARG002  # the word of every clock
+    def sleep(self, seconds: float) -> None:  # the word of every clock
         """Nothing in files waits."""
 
 

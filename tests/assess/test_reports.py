@@ -100,8 +100,8 @@ def test_garbage_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("change", "words", "line"),
     [
-        (lambda text: "Lorem ipsum\n", "no Statspack or AWR report", 1),
-        (lambda text: text.replace("60.00 (mins)", "60,00 (mins)"), "another language", 10),
+        (lambda _: "Lorem ipsum\n", "no Statspack or AWR report", 1),
+        (lambda text: text.replace("60.00 (mins)", "60,00 (mins)"), "another language", 11),
         (lambda text: text[: text.index("USERS")], "truncated", 0),
         (lambda text: text[: text.index("Tablespace IO")], "Tablespace IO Stats is missing", 0),
         (lambda text: text.replace("Elapsed", "Gone"), "between its snapshots", 0),

@@ -112,8 +112,10 @@ def _events(told: Told, layout: str) -> list[str]:
         "",
         " " * 61 + "Avg",
         f"{'':<40}%Time Total Wait    wait    Waits   % DB",
-        f"{'Event':<26} {'Waits':>12} {'-outs':>5} {'Time (s)':>10} {'' if micro else '(ms)':>7} "
-        f"{'/txn':>8} {'time':>6}",
+        (
+            f"{'Event':<26} {'Waits':>12} {'-outs':>5} {'Time (s)':>10} {'' if micro else '(ms)':>7} "
+            f"{'/txn':>8} {'time':>6}"
+        ),
         f"{'-' * 26} {'-' * 12} {'-' * 5} {'-' * 10} {'-' * 7} {'-' * 8} {'-' * 6}",
     ]
     rows = [
