@@ -52,6 +52,7 @@ ENGINE = Engine(
     sample_settings=SAMPLE_SETTINGS,
     sample_spaces=("FAST_DATA", "USERS"),
     must_agree=("move_by", "places"),  # what spaces and bundles are
+    prefetched_wait_share=0.0,  # waits of scans are in the measured waits of each unit
     inheritance=Inheritance(
         place=(("host", "port", "service"), ("dsn",)),
         server=("protocol", "ssl_server_dn_match", "config_dir", "driver", "client_library"),

@@ -13,6 +13,7 @@ from connectors.oracle.reading import demand
 from connectors.oracle.reading.catalog import Shape
 from connectors.oracle.reading.demand import share_of_waits
 from connectors.oracle.reading.sampler import COUNTERS, SEGMENT, by_object, database_figures, space_figures
+from connectors.oracle.reading.waits import KINDS
 from connectors.storage_io import SpaceFigures
 
 NAN = float("nan")
@@ -93,7 +94,7 @@ def test_counts_read_a_moment_apart_never_go_below_zero() -> None:
     """More direct reads than reads, more direct writes than writes: clamped."""
     found = _classify([{"blocks_read": 5, "blocks_direct": 7, "requests": 5, "blocks_written": 1, "written_direct": 3}])
     assert bool(np.all(found.rates >= 0))
-    assert _blocks(found, Signal.DIRECT_READ) == pytest.approx([5])
+    assert _blocks(found, Signal.SYNC_READ) == pytest.approx([5])  # as many calls as blocks: each was waited for
     assert _blocks(found, Signal.SYNC_WRITE) == pytest.approx([1])
 
 
@@ -224,7 +225,75 @@ def test_database_figures() -> None:
     rows += [("waits: db file sequential read", 300), ("waits: db file parallel read", 9)]
     rows += [("waits: db file sequential read", 20)]  # of a second instance
     times = {"transactions": 8, "active_seconds": 3.0, "reads": 12, "read_seconds": 2.0, "write_seconds": 0.25}
-    assert database_figures(rows) == pytest.approx({**times, "single_block_waits": 320, "batch_read_waits": 9})
+    times |= {"single_block_seconds": 1.5, "shared_read_seconds": 0.5, "single_block_waits": 320, "batch_read_waits": 9}
+    found = database_figures(rows)
+    assert {name: value for name, value in found.items() if value} == pytest.approx(times)
+    assert found["multiblock_seconds"] == found["direct_read_waits"] == 0.0
+
+
+def _timed(**of: float) -> dict[str, float]:
+    """Waits and seconds by kind, those not named 0."""
+    return {f"{kind}_{what}": 0.0 for kind in KINDS for what in ("waits", "seconds")} | of
+
+
+def _waited(units: list[dict[str, float]], spaces: SpaceFigures | None, **of: float) -> list[float]:
+    interval = replace(_interval(units, spaces), database=_timed(**of))
+    catalog, shape = _catalog([0] * len(units)), _shape([100 + n for n in range(len(units))])
+    found = demand.classify(interval, catalog, shape).waited
+    assert found is not None
+    return [float(rate) * 10.0 for rate in found]
+
+
+def test_each_kind_of_wait_goes_to_who_read_so() -> None:
+    """60 look-ups at 6 ms, 10 calls of 128 blocks at 20 ms, 50 blocks of a LOB one by one past the cache at 6 ms."""
+    look_ups, scanned = {"blocks_read": 60, "requests": 60}, {"blocks_read": 1280, "requests": 10}
+    large = {"blocks_read": 50, "blocks_direct": 50, "requests": 50}
+    files = _times(reads=60, seconds=0.36)
+    of = {"single_block_waits": 60, "single_block_seconds": 0.36, "multiblock_waits": 10, "multiblock_seconds": 0.2}
+    of |= {"direct_read_waits": 50, "direct_read_seconds": 0.3}
+    assert _waited([look_ups, scanned, large], files, **of) == pytest.approx([0.36, 0.2, 0.3])
+
+
+def test_a_direct_scan_gets_what_single_reads_leave() -> None:
+    """50 single direct reads at 6 ms take 0.3 s of the 0.35; the scan, issued ahead, waited for the rest."""
+    large = {"blocks_read": 50, "blocks_direct": 50, "requests": 50}
+    scanned = {"blocks_read": 3840, "blocks_direct": 3840, "requests": 30}
+    of = {"direct_read_waits": 55, "direct_read_seconds": 0.35, "single_block_waits": 1, "single_block_seconds": 0.006}
+    assert _waited([large, scanned], _times(reads=1, seconds=0.006), **of) == pytest.approx([0.3, 0.05])
+
+
+def test_waits_of_others_are_not_given_away() -> None:
+    """Of 40 scattered reads the segments made 10: three quarters of their time were for what is never moved."""
+    of = {"multiblock_waits": 40, "multiblock_seconds": 0.8}
+    assert _waited([{"blocks_read": 1280, "requests": 10}], None, **of) == pytest.approx([0.2])
+
+
+def test_waiting_for_another_session_s_read_counts() -> None:
+    """0.1 s of ``read by other session`` go where the reads were waited for: 3 to 1."""
+    units = [{"blocks_read": 30, "requests": 30}, {"blocks_read": 10, "requests": 10}]
+    of = {"single_block_waits": 40, "single_block_seconds": 0.4, "shared_read_waits": 9, "shared_read_seconds": 0.1}
+    assert _waited(units, _times(reads=40, seconds=0.4), **of) == pytest.approx([0.375, 0.125])
+
+
+def test_nothing_is_measured_where_nothing_is_timed() -> None:
+    """TIMED_STATISTICS off: waits are counted and all times are 0."""
+    interval = replace(_interval([{"requests": 9, "blocks_read": 9}]), database=_timed(single_block_waits=9))
+    assert demand.classify(interval, _catalog([0]), _shape([100])).waited is None
+
+
+def test_the_index_of_a_lob_counts_with_its_lob() -> None:
+    """Object 101 is the index of LOB 100, and no unit: its 7 reads are the LOB's, its segment says nothing of it."""
+    interval = _interval([{"requests": 5, "blocks_read": 5}, {"requests": 7, "blocks_read": 7, SEGMENT: 101}])
+    shape = replace(_shape([100]), parts=np.array([[101], [100]]))
+    found = demand.classify(interval, _catalog([0]), shape)
+    assert found.physical_id.tolist() == [100]
+    assert found.observed.tolist() == [True]
+    assert _blocks(found, Signal.SYNC_READ) == pytest.approx([12])
+
+
+def _times(*, reads: float, seconds: float) -> SpaceFigures:
+    count, took = np.array([reads, NAN]), np.array([seconds, NAN])
+    return SpaceFigures(name=("SLOW", "FAST"), reads=count, read_seconds=took, writes=count, write_seconds=took)
 
 
 def test_instances_are_summed_before_segments_are_told_apart() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
@@ -18,6 +18,7 @@ from connectors.oracle.session.sessions import ReadSession, Row
 AT_ONCE = 20  # ids of sql/objects.sql
 USUAL_BLOCK_BYTES = 8192.0
 IOT_TOP = "IOT - TOP"
+CLUSTER = "CLUSTER"  # of DBA_OBJECTS: its tables have no segments of their own
 
 Owning = tuple[str, str, str, str | None]  # family (index, lob, overflow), then the parts of its name
 Parts = tuple[str, str, str | None]  # owner, name, partition or subpartition
@@ -55,6 +56,7 @@ class Shape:
 
     block_bytes: F64
     segment: I64  # DATA_OBJECT_ID as of the catalog, 0 where there is none
+    parts: I64 = field(default_factory=lambda: np.zeros((2, 0), dtype=np.int64))  # indexes of LOBs, and their LOBs
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ def read_catalog(
     shape = Shape(
         block_bytes=np.array([found.block_bytes[unit.entry.space or ""] for unit in units], dtype=np.float64),
         segment=np.array([unit.entry.data_object_id or 0 for unit in units], dtype=np.int64),
+        parts=_lob_indexes(entries, owned),
     )
     return Catalog(taken_at=taken_at, spaces=found.spaces, units=_columns(units, found)), shape
 
@@ -125,7 +128,9 @@ def shape_of(units: UnitTable, read: tuple[I64, Shape] | None) -> Shape:
         same = ids[at] == units.physical_id
         block_bytes = np.where(same, shape.block_bytes[at], block_bytes)
         segment = np.where(same, shape.segment[at], segment)
-    return Shape(block_bytes=block_bytes, segment=segment)
+    if read is None:
+        return Shape(block_bytes=block_bytes, segment=segment)
+    return Shape(block_bytes=block_bytes, segment=segment, parts=read[1].parts)
 
 
 def exact_sizes(session: ReadSession, physical_ids: I64) -> I64:
@@ -151,9 +156,23 @@ def units_of(entries: Sequence[Entry], owned: Mapping[Owning, Owned]) -> list[Un
     return [unit for unit in made if unit is not None]
 
 
+def _lob_indexes(entries: Sequence[Entry], owned: Mapping[Owning, Owned]) -> I64:
+    """Object ids of the indexes of LOBs, and of the LOB of each; ascending by the first. Shape ``(2, n)``."""
+    lobs = {(e.owner, e.name): e.object_id for e in entries if e.type == "LOB"}
+    found = [
+        (entry.object_id, lobs[whose.owner, whose.detail or ""])
+        for entry in entries
+        if (whose := owned.get(("lobindex", entry.owner, entry.name, entry.part))) is not None
+        and (whose.owner, whose.detail or "") in lobs
+    ]
+    return np.array(sorted(found), dtype=np.int64).reshape(len(found), 2).T
+
+
 def _unit(entry: Entry, owned: Mapping[Owning, Owned], tables: Mapping[Parts, int]) -> Unit | None:
     if entry.type.startswith("TABLE"):
         return _table(entry, owned, tables)
+    if entry.type == CLUSTER:
+        return Unit(entry, key_of(entry.owner, entry.name, word=CLUSTER), UnitKind.TABLE, entry.object_id, NO_PARENT)
     if entry.type.startswith("INDEX"):
         return _index(entry, owned, tables)
     return _lob(entry, owned, tables)

@@ -1,37 +1,29 @@
-"""Turns counters into signals. Pure; nothing here asks the server.
+"""Turns counters into signals and waits. Pure; nothing here asks the server.
 
-Oracle counts, for each segment, blocks read (B, direct ones included), direct ones (D) and read calls (R). No view
-that is free of a licence says how many calls read a single block, so the split is a bound, on the careful side. A call
-that is no single-block one moves between 2 and M blocks (M: 1 MiB of them), hence::
+How reads are divided into kinds: ``read_kinds``; how long sessions waited for each segment: ``waits``. Then::
 
-    max(0, 2R - B) <= single <= min(R, (M R - B) / (M - 1))
-
-V$FILESTAT and V$IOSTAT_FILE do count single-block reads, of a whole tablespace (F; see ``sampler.space_figures``).
-What the other segments there cannot have done, a segment has done itself, which lifts the lower bound where scans and
-look-ups mix::
-
-    single >= F - (upper bounds of all others in the tablespace)
-
-Calls for several blocks, which V$IOSTAT_FILE counts too (LARGE), lift nothing: small ones are missing there.
-
-Then, of the blocks that missed the buffer cache (C = B - D)::
-
-    SYNC       = min(C, single) - those a flash cache served, and over all segments no more than sessions waited for
-    PREFETCHED = C - SYNC
-    DIRECT     = D
+    SYNC_READ       = single-block reads through the cache - those a flash cache served, over all segments no more than
+                      sessions waited for; and single-block direct ones (LOBs with NOCACHE), which are waited for each
+    PREFETCHED_READ = the other blocks that missed the cache; and those of direct calls, which are issued ahead, where
+                      waits are measured
+    DIRECT_READ     = blocks of direct calls where waits are not measured
 
 A direct read is a logical read too, so it is taken off there. Statistics of one segment are read a moment apart; small
-negative differences are zero.
+negative differences are zero. What the index of a LOB reads counts with the LOB.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from connectors.demand_rates import build_demand
 from connectors.model import F64, I64, SIGNALS, Bools, Catalog, Demand, Interval, Signal
 from connectors.oracle.reading.catalog import Shape
-from connectors.oracle.reading.sampler import BATCH_WAITS, SEGMENT, SINGLE_WAITS
+from connectors.oracle.reading.read_kinds import divide_reads
+from connectors.oracle.reading.sampler import SEGMENT
+from connectors.oracle.reading.waits import BATCH, SINGLE, counted, timed, waited_seconds
 from connectors.storage_io import SpaceFigures
 
 ESTIMATED = frozenset({Signal.LOGICAL_READ, Signal.SYNC_READ, Signal.PREFETCHED_READ})
@@ -48,53 +40,65 @@ def classify(interval: Interval, catalog: Catalog, shape: Shape) -> Demand:
         catalog: where each unit lives.
         shape: block size and current segment of each unit of that catalog.
     """
+    interval = with_parts(interval, shape.parts)
     at = catalog.units.rows_of(interval.physical_id)
     known = at >= 0
     space = np.where(known, catalog.units.space[at], NOWHERE) if len(catalog.units) else np.full(len(at), NOWHERE)
     block_bytes = np.where(known, shape.block_bytes[at], 8192.0) if len(catalog.units) else np.full(len(at), 8192.0)
-    delta = interval.deltas
-    direct = np.minimum(delta["blocks_direct"], delta["blocks_read"])
-    missed = delta["blocks_read"] - direct
-    single = single_block_reads(
-        delta["blocks_read"],
-        delta["requests"],
-        LARGEST_CALL_BYTES / block_bytes,
-        space,
-        files_of(interval.spaces, catalog),
-    )
-    waited = np.maximum(0.0, np.minimum(missed, single) - delta["from_flash"])
+    delta, files = interval.deltas, files_of(interval.spaces, catalog)
+    reads = divide_reads(delta, LARGEST_CALL_BYTES / block_bytes, space, files)
+    seconds = read_seconds_of(interval, catalog)[space]
+    waits = waited_seconds(reads, delta["from_flash"], seconds, space, files, interval.database)
+    missed = reads.single + reads.blocks
+    waited = np.maximum(0.0, reads.single - delta["from_flash"])
     waited = waited * share_of_waits(float(waited.sum()), interval)
+    ahead, direct = (reads.direct_blocks, 0.0) if waits is not None else (0.0, reads.direct_blocks)
     written_direct = np.minimum(delta["written_direct"], delta["blocks_written"])
     counts = np.zeros((SIGNALS, len(at)))
-    counts[Signal.LOGICAL_READ] = np.maximum(0.0, delta["logical_reads"] - direct)
-    counts[Signal.SYNC_READ] = waited
-    counts[Signal.PREFETCHED_READ] = missed - waited
+    counts[Signal.LOGICAL_READ] = np.maximum(0.0, delta["logical_reads"] - reads.direct_single - reads.direct_blocks)
+    counts[Signal.SYNC_READ] = waited + reads.direct_single
+    counts[Signal.PREFETCHED_READ] = missed - waited + ahead
     counts[Signal.DIRECT_READ] = direct
     counts[Signal.ASYNC_WRITE] = delta["blocks_written"] - written_direct
     counts[Signal.SYNC_WRITE] = written_direct
     observed = known & ~interval.restarted & ~_is_replaced(interval, shape, at)
-    return build_demand(interval, counts, observed, estimated=ESTIMATED, spaces=_space_rates(interval))
+    return build_demand(
+        interval, counts, observed, estimated=ESTIMATED, spaces=_space_rates(interval), waited_seconds=waits
+    )
 
 
-def single_block_reads(blocks: F64, calls: F64, largest: F64, space: I64, files: F64) -> F64:
-    """The fewest single-block calls that each segment must have made.
+def with_parts(interval: Interval, parts: I64) -> Interval:
+    """The interval with what the index of each LOB did counted with its LOB.
 
     Args:
-        blocks: read by each segment, shape ``(segments,)``.
-        calls: that read them.
-        largest: blocks that one call may move at most.
-        space: row of the segment's tablespace, NOWHERE where it is not known.
-        files: single-block reads of each tablespace, NaN where they were not counted.
+        interval: by object.
+        parts: object ids of the indexes, ascending, and of their LOBs, shape ``(2, n)``.
     """
-    lower = np.maximum(0.0, 2.0 * calls - blocks)
-    upper = np.clip((largest * calls - blocks) / (largest - 1.0), 0.0, calls)
-    upper = np.maximum(upper, np.minimum(lower, calls))
-    inside = space >= 0
-    in_space = np.bincount(space[inside], weights=upper[inside], minlength=len(files))[: len(files)]
-    anywhere = float(upper[~inside].sum())  # might have been in any of them
-    spare = np.nan_to_num(files - in_space - anywhere, nan=-np.inf)
-    lifted = np.where(inside, (spare[space] if len(files) else -np.inf) + upper, -np.inf)
-    return np.minimum(np.maximum(lower, lifted), upper)
+    inner = np.isin(interval.physical_id, parts[0])
+    if not inner.any():
+        return interval
+    ids = interval.physical_id.copy()
+    ids[inner] = parts[1][np.searchsorted(parts[0], ids[inner])]
+    found, row = np.unique(ids, return_inverse=True)
+    own = {SEGMENT: interval.deltas[SEGMENT] * ~inner}  # of the LOB alone: it says whether that was moved
+    deltas = {name: np.bincount(row, weights=values) for name, values in {**interval.deltas, **own}.items()}
+    restarted = np.bincount(row, weights=interval.restarted) > 0
+    return replace(interval, physical_id=found, deltas=deltas, restarted=restarted)
+
+
+def read_seconds_of(interval: Interval, catalog: Catalog) -> F64:
+    """Seconds of a single-block read by row of the catalog's spaces, and at the end of what is in none of them.
+
+    Where a tablespace had none, that of all; 1 where none is timed, which makes them all alike.
+    """
+    waits, seconds = interval.database.get(counted(SINGLE), 0.0), interval.database.get(timed(SINGLE), 0.0)
+    usual = seconds / waits if waits > 0 and seconds > 0 else 1.0
+    found, figures = np.full(len(catalog.spaces) + 1, usual), interval.spaces
+    row_of = {space.name: row for row, space in enumerate(catalog.spaces)}
+    for name, count, took in zip(figures.name, figures.reads, figures.read_seconds, strict=True) if figures else ():
+        if name in row_of and count > 0 and took > 0:
+            found[row_of[name]] = took / count
+    return found
 
 
 def share_of_waits(reads: float, interval: Interval) -> float:
@@ -103,7 +107,8 @@ def share_of_waits(reads: float, interval: Interval) -> float:
     V$SYSTEM_EVENT counts waits for one block, and waits for several single blocks at once, each of at most as many as
     the largest call moves.
     """
-    waits = interval.database.get(SINGLE_WAITS, np.nan) + LARGEST_BATCH * interval.database.get(BATCH_WAITS, np.nan)
+    waits = interval.database.get(counted(SINGLE), np.nan)
+    waits += LARGEST_BATCH * interval.database.get(counted(BATCH), np.nan)
     return min(1.0, waits / reads) if reads > 0 and waits >= 0 else 1.0
 
 

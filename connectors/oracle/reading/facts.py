@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from connectors.model import Bundle
-from connectors.oracle.reading.catalog import IOT_TOP, Entry, find_entries, part_word
+from connectors.oracle.reading.catalog import CLUSTER, IOT_TOP, Entry, find_entries, part_word
 from connectors.oracle.reading.names import key_of
 from connectors.oracle.session.queries import query
 from connectors.oracle.session.sessions import ReadSession, Row
@@ -176,6 +176,8 @@ def find_indexes(session: ReadSession, owner: str, table: str) -> tuple[IndexPie
 def key_now(lead: Entry, owner: str, table: str, index_type: str) -> str:
     """The key that this object has by the names it bears now: it may have been renamed since a plan was made."""
     word = part_word(lead)
+    if lead.type == CLUSTER:
+        return key_of(owner, table, word=CLUSTER)
     if lead.type.startswith("INDEX") and index_type != IOT_TOP:
         return key_of(lead.owner, lead.name, word="INDEX", part_word=word, part=lead.part)
     return key_of(owner, table, part_word=word, part=lead.part)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,12 @@ from connectors.grouping import GroupBy
 from connectors.model import F64, I64, Sample
 from connectors.oracle.reading.roles import role_figures
 from connectors.oracle.reading.spaces import place_of
+from connectors.oracle.reading.waits import BATCH, DIRECT, SEVERAL, SHARED, SINGLE, counted, timed
 from connectors.oracle.session.instances import Instances
 from connectors.oracle.session.server import CONTAINERS_SINCE, Server
 from connectors.oracle.session.sessions import Row
 from connectors.storage_io import RoleFigures, SpaceFigures
 
-SINGLE_WAITS, BATCH_WAITS = "single_block_waits", "batch_read_waits"
 SEGMENT = "segment_ids"  # no counter of work: another one after a move or truncate, see by_object
 COUNTERS = (
     SEGMENT,
@@ -33,17 +33,13 @@ COUNTERS = (
 )
 _NONE: F64 = np.zeros(0)
 CENTISECONDS, MILLISECONDS, MICROSECONDS = 1e-2, 1e-3, 1e-6
-_READ_WAITS = (
-    "db file sequential read",
-    "db file scattered read",
-    "db file parallel read",
-    "direct path read",
-    "read by other session",
-    "cell single block physical read",  # Exadata's names for the first two
-    "cell multiblock physical read",
-)
-_SINGLE_WAITS = ("waits: db file sequential read", "waits: cell single block physical read")
-_BATCH_WAITS = ("waits: db file parallel read",)  # each for several single blocks
+_READ_WAITS = {
+    SINGLE: ("db file sequential read", "cell single block physical read"),  # the second: Exadata's name for it
+    BATCH: ("db file parallel read",),  # each for several single blocks
+    SEVERAL: ("db file scattered read", "cell multiblock physical read"),
+    DIRECT: ("direct path read",),
+    SHARED: ("read by other session",),
+}
 _WRITE_WAITS = ("direct path write", "free buffer waits", "write complete waits")
 
 
@@ -188,12 +184,17 @@ def database_figures(rows: list[tuple[Any, ...]]) -> dict[str, float]:
     total: defaultdict[str, float] = defaultdict(float)
     for name, value in rows:  # once for each instance, where each was queried separately
         total[name] += float(value)
+    times = {kind: _summed(total, events) * MICROSECONDS for kind, events in _READ_WAITS.items()}
     return {
         "reads": total.get("physical reads", 0.0),
         "transactions": total.get("user commits", 0.0) + total.get("user rollbacks", 0.0),
         "active_seconds": total.get("DB time", 0.0) * CENTISECONDS,
-        "read_seconds": sum(total.get(event, 0.0) for event in _READ_WAITS) * MICROSECONDS,
+        "read_seconds": sum(times.values()),
         "write_seconds": sum(total.get(event, 0.0) for event in _WRITE_WAITS) * MICROSECONDS,
-        SINGLE_WAITS: sum(total.get(event, 0.0) for event in _SINGLE_WAITS),
-        BATCH_WAITS: sum(total.get(event, 0.0) for event in _BATCH_WAITS),
+        **{timed(kind): seconds for kind, seconds in times.items()},
+        **{counted(kind): _summed(total, [f"waits: {event}" for event in of]) for kind, of in _READ_WAITS.items()},
     }
+
+
+def _summed(total: Mapping[str, float], names: Iterable[str]) -> float:
+    return sum(total.get(name, 0.0) for name in names)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from connectors.model import Bundle, NoRoute
+from connectors.oracle.reading.catalog import CLUSTER
 from connectors.oracle.reading.facts import Facts, TableFacts
 from connectors.oracle.session.server import Server
 
@@ -33,6 +34,11 @@ def _reasons(facts: Facts, to_space: str, server: Server) -> Iterator[_Reason]:
     yield server.in_root, "root_container", "moves are made in the PDB that owns the object"
     yield from _of_spaces(facts, to_space)
     yield from _of_names(facts)
+    yield (
+        facts.lead.type == CLUSTER,
+        "cluster",
+        "a cluster cannot be moved (ORA-14512)",
+    )
     if facts.is_index:
         yield from _of_index(facts)
     if facts.table_facts is None:

@@ -1,5 +1,5 @@
 -- Figures of the whole database over all instances, one row a name: statistics in their own unit ('DB time' in
--- hundredths of a second), waits of foreground sessions in microseconds, and how often they waited for single blocks.
+-- hundredths of a second), waits of foreground sessions in microseconds, and how often they waited for reads.
 -- Reads: GV$SYSSTAT, GV$SYSTEM_EVENT. Since: 11.2. Privilege: SELECT on SYS.GV_$SYSSTAT, SYS.GV_$SYSTEM_EVENT.
 -- Cost: a few milliseconds for each instance.
 SELECT S.NAME AS NAME, SUM(S.VALUE) AS VALUE
@@ -16,5 +16,6 @@ SELECT E.EVENT, SUM(E.TIME_WAITED_MICRO_FG)
 UNION ALL
 SELECT 'waits: ' || E.EVENT, SUM(E.TOTAL_WAITS_FG)
   FROM GV$SYSTEM_EVENT E
- WHERE E.EVENT IN ('db file sequential read', 'db file parallel read', 'cell single block physical read')
+ WHERE E.EVENT IN ('db file sequential read', 'db file scattered read', 'db file parallel read', 'direct path read',
+                   'read by other session', 'cell single block physical read', 'cell multiblock physical read')
  GROUP BY E.EVENT

@@ -17,6 +17,7 @@ SELECT E.EVENT, SUM(E.TIME_WAITED_MICRO_FG)
 UNION ALL
 SELECT 'waits: ' || E.EVENT, SUM(E.TOTAL_WAITS_FG)
   FROM GV$CON_SYSTEM_EVENT E
- WHERE E.EVENT IN ('db file sequential read', 'db file parallel read', 'cell single block physical read')
+ WHERE E.EVENT IN ('db file sequential read', 'db file scattered read', 'db file parallel read', 'direct path read',
+                   'read by other session', 'cell single block physical read', 'cell multiblock physical read')
    AND E.CON_ID = TO_NUMBER(SYS_CONTEXT('USERENV', 'CON_ID'))
  GROUP BY E.EVENT

@@ -13,22 +13,6 @@ from tests.labs.oracle.model import BEHIND
 from tests.oracle.demand.vectors import VECTORS, Judged, judge
 
 GOAL = 0.15  # of the truth, for units that the counters measure
-UNMET_WAIT = {
-    "scan and look-ups": "scans are waited for whole",
-    "documents out of line": "single direct reads are waited for",
-    "direct scan read ahead": "direct calls are not waits",
-    "one mixed segment": "scattered reads are waited for",
-    "two mixed segments": "scattered reads are waited for",
-    "a cluster in another tablespace": "reads of clusters are unknown",
-    "prefetch of an index range": "parallel reads are one wait",
-    "small scans": "small scattered reads count nothing",
-    "nested table and LOB index": "reads of LOB indexes vanish",
-}
-UNMET_ORDER = {
-    "documents out of line": "single direct reads are waited for",
-    "direct scan read ahead": "direct calls are not waits",
-    "nested table and LOB index": "reads of LOB indexes vanish",
-}
 
 
 @pytest.fixture
@@ -38,16 +22,9 @@ def lab() -> Iterator[OracleHarness]:
         yield running
 
 
-def _cases(unmet: dict[str, str]) -> list[Any]:
-    """All vectors; those that are not met yet are expected to fail."""
-    return [
-        pytest.param(
-            vector,
-            id=vector["name"],
-            marks=[pytest.mark.xfail(strict=True, reason=unmet[vector["name"]])] if vector["name"] in unmet else [],
-        )
-        for vector in VECTORS
-    ]
+def _cases() -> list[Any]:
+    """All vectors by their names."""
+    return [pytest.param(vector, id=vector["name"]) for vector in VECTORS]
 
 
 def _judged(lab: OracleHarness, vector: dict[str, Any]) -> list[Judged]:
@@ -58,7 +35,7 @@ def _judged(lab: OracleHarness, vector: dict[str, Any]) -> list[Judged]:
         connector.close()
 
 
-@pytest.mark.parametrize("vector", _cases(UNMET_WAIT))
+@pytest.mark.parametrize("vector", _cases())
 def test_the_wait_of_each_unit(lab: OracleHarness, vector: dict[str, Any]) -> None:
     """Within 15 % where the counters measure it, within what they leave open where not."""
     found = _judged(lab, vector)
@@ -67,7 +44,7 @@ def test_the_wait_of_each_unit(lab: OracleHarness, vector: dict[str, Any]) -> No
     assert wrong == []
 
 
-@pytest.mark.parametrize("vector", _cases(UNMET_ORDER))
+@pytest.mark.parametrize("vector", _cases())
 def test_the_order_of_units(lab: OracleHarness, vector: dict[str, Any]) -> None:
     """Who waits longer comes first, where the counters tell them apart and they differ by more than the goal."""
     for one, other in combinations(_judged(lab, vector), 2):
@@ -80,7 +57,7 @@ def _done(counters: dict[str, dict[str, int]]) -> dict[str, int]:
     return {name: counters["after"][name] - value for name, value in counters["before"].items()}
 
 
-@pytest.mark.parametrize("vector", _cases({}))
+@pytest.mark.parametrize("vector", _cases())
 def test_a_vector_agrees_with_itself(vector: dict[str, Any]) -> None:
     """Segments, files, events and statistics count the same reads; the waits of all units are those of the sessions."""
     segments = [_done(row["counters"]) for row in vector["segments"]]

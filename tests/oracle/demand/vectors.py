@@ -10,7 +10,9 @@ from typing import Any
 
 from connectors.base import Connector
 from connectors.model import SIGNALS, Catalog, Demand, Signal
+from connectors.oracle.engine import ENGINE
 from policies.benefit.foreground_wait import wait_weights
+from policies.demand.measured_waits import in_measured_waits
 from policies.model.plan import PolicySettings, TierSpeed
 from tests.contract.asking import demand_of
 from tests.labs.oracle.harness import OWNER, OracleHarness
@@ -18,6 +20,7 @@ from tests.labs.oracle.model import Segment
 
 VECTORS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "vectors.json").read_text(encoding="utf-8"))
 SIZE = 64 << 20
+SETTINGS = PolicySettings(prefetched_wait_share=ENGINE.prefetched_wait_share or 0.0)  # as the agent takes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,7 @@ def judge(lab: OracleHarness, connector: Connector, vector: dict[str, Any]) -> l
     segments = _built(lab, vector)
     _show(lab, vector, segments, "before")
     demand, catalog = demand_of(lab, connector, lambda: _show(lab, vector, segments, "after"))
+    demand = in_measured_waits(demand, catalog)
     found = []
     for row in vector["segments"]:
         at = catalog.units.rows_of(demand.physical_id).tolist()
@@ -75,7 +79,7 @@ def _wait(vector: dict[str, Any], demand: Demand, catalog: Catalog, at: int, spa
         sequential_read_seconds=storage["sequential_seconds_per_block"],
         write_seconds=storage["random_seconds"],
     )
-    weights = wait_weights([speed], PolicySettings())[0]
+    weights = wait_weights([speed], SETTINGS)[0]
     pages = [float(demand.rates[signal, at]) * demand.seconds / vector["seconds"] for signal in range(SIGNALS)]
     return float(sum(weights[signal] * pages[signal] for signal in Signal))
 
