@@ -9,7 +9,7 @@ import pytest
 from connectors.base import StatementFailed
 from connectors.db2.doctor.findings import insist_on_object_metrics
 from connectors.db2.doctor.storage_findings import storage_findings
-from connectors.db2.moving.inspection import Rebalance, is_moving, space_arrived, space_home
+from connectors.db2.moving.inspection import Rebalance, _bytes_to_move, is_moving, space_arrived, space_home
 from connectors.db2.moving.mover import is_done
 from connectors.db2.reading.catalog import pages_of
 from connectors.db2.reading.storage import Storage, TableSpace, _Live, _room, _space, lies_under
@@ -251,3 +251,12 @@ def test_pitfall_01_one_member_that_does_not_count_is_enough() -> None:
     with pytest.raises(StatementFailed, match="BASE/EXTENDED"):
         insist_on_object_metrics(server)
     insist_on_object_metrics(replace(server, object_metrics=("EXTENDED", "EXTENDED")))
+
+
+def test_a_table_space_grows_as_its_extents_do() -> None:
+    """400,000 bytes of units in 1,000,000 of extents: still 400,000, and half as many more when the extents are."""
+    made = route()
+    assert made.transfers[0].bytes == SPACE.used_bytes
+    assert _bytes_to_move(SPACE, TO_FAST, made) == 400_000
+    assert _bytes_to_move(space(used_bytes=1_500_000), TO_FAST, made) == 600_000
+    assert _bytes_to_move(SPACE, TO_FAST, replace(made, copies=())) == SPACE.used_bytes  # stored by an older version

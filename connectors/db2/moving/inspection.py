@@ -11,6 +11,7 @@ from connectors.db2.reading.storage import AT_REST, Storage, TableSpace, lies_un
 from connectors.db2.reading.tables import MoveProtocol, TableFacts, find_table_of, read_protocol
 from connectors.db2.routes.dependents import changes
 from connectors.db2.routes.operations import SpaceChange, change_of, phase_of
+from connectors.db2.routes.space_move import extents_then
 from connectors.db2.routes.statements import CANCEL
 from connectors.db2.session.sessions import ReadSession
 from connectors.model import Home, Inspection, Route, Step
@@ -199,7 +200,7 @@ def inspect_space(session: ReadSession, route: Route, change: SpaceChange, *, sh
     return Inspection(
         home=home,
         sentence=_space_sentence(space, state, moving=moving, waits=waits),
-        size_bytes=0 if waits else _bytes_to_move(space, change),  # its place in the target is taken already
+        size_bytes=0 if waits else _bytes_to_move(space, change, route),  # its place in the target is taken already
         on_disk=None if moving or not space.containers else home is Home.TARGET,
         leftovers=route.tidy_steps if held else (),  # only for who gives it up
         running=moving and not held,
@@ -207,9 +208,16 @@ def inspect_space(session: ReadSession, route: Route, change: SpaceChange, *, sh
     )
 
 
-def _bytes_to_move(space: TableSpace, change: SpaceChange) -> int:
-    """Everything in it, or what lies in the container that goes; one that comes brings nothing."""
-    return sum(space.share_of(path) for path in change.drop) if change.of_one else space.used_bytes
+def _bytes_to_move(space: TableSpace, change: SpaceChange, route: Route) -> int:
+    """What its units take now, or what lies in the container that goes; one that comes brings nothing.
+
+    A plan adds up units, whose sizes leave out the rest of their extents: 100 tables of a page take 64 times as much.
+    So the table space is compared with itself, extents with extents, and its units are taken to have grown as it has.
+    """
+    if change.of_one:
+        return sum(space.share_of(path) for path in change.drop)
+    then = extents_then(route)
+    return round(route.bundle.size_bytes * space.used_bytes / then) if then else space.used_bytes
 
 
 def read_rebalance(session: ReadSession, name: str) -> Rebalance:

@@ -21,7 +21,7 @@ from connectors.db2.routes.statements import (
 from connectors.db2.routes.table_move import lock_timeout
 from connectors.db2.settings import Db2Settings
 from connectors.model import Bundle, NoRoute, Route, Step
-from connectors.move_effects import FollowUp, Locked
+from connectors.move_effects import FollowUp, Locked, Transfer
 
 REBIND = "static packages keep their old access plans until they are bound again (REBIND); the list:"
 
@@ -64,9 +64,23 @@ def space_route(
     else:
         assert group is not None, "a target that is neither is refused above"
         route = (_using_group if space.automatic else _convert)(space, group, bundle, settings)
+    route = replace(route, copies=_copies(space, bundle, target))
     if packages:
         route = replace(route, notes=(*route.notes, f"{len(packages)} package(s) now: {rebinds(packages)}"))
     return route
+
+
+def _copies(space: TableSpace, bundle: Bundle, target: str) -> tuple[Transfer, ...]:
+    """Every extent in use: small objects take whole ones, and one more of their map, so more than their bytes."""
+    return (
+        Transfer(space=bundle.space, bytes=space.used_bytes, unit=bundle.key),
+        Transfer(space=target, bytes=space.used_bytes, written=True),
+    )
+
+
+def extents_then(route: Route) -> int:
+    """Bytes of the table space when that route was planned, by extents; 0 of one stored before it said so."""
+    return route.copies[0].bytes if route.copies else 0
 
 
 def _refusal(

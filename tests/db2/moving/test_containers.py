@@ -156,7 +156,7 @@ def db2() -> Iterator[Db2]:
 def life(db2: Db2, tmp_path: Path) -> Iterator[Life]:
     """A table in a table space of three files."""
     db2.lab.create_dms("TS_FILES", dict(SITE_FILES))
-    db2.lab.create_table(SCHEMA, "FILED", "FILED_PK", "TS_FILES", 500)
+    db2.lab.create_table(SCHEMA, "FILED", "FILED_PK", "TS_FILES", 400)  # in whole extents it fits two files
     yield Life(db2, tmp_path, {"hdd": ["TS_FILES"]}, move_by="table")
     db2.lab.behave(extents_per_second=1e9)
     db2.lab.drop_table(SCHEMA, "FILED")

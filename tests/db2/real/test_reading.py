@@ -66,7 +66,6 @@ def test_emulated_server_rule_05_the_shipped_grants_can_be_executed(db2: Db2) ->
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="rule 7: small objects take whole extents")
 def test_emulated_server_rule_07_a_space_of_small_tables_is_not_grown(db2: Db2, tmp_path: Path) -> None:
     """100 tables of a page: the space takes 64 times the pages of its units, and moves as it was planned."""
     db2.lab.create_space("TS_SMALLS", SLOW)
