@@ -19,8 +19,10 @@ from connectors.base import (
     TimedOut,
 )
 from connectors.db2.session.errors import cannot_connect, diagnose, outcome_unknown, translate
+from connectors.db2.session.queries import query
 from connectors.db2.session.routines import execute_missing
-from connectors.db2.session.sessions import DriverError, fetch
+from connectors.db2.session.sessions import NO_SUCH_NAME, DriverError, ReadSession, fetch
+from tests.db2.facts import SETTINGS
 
 ELEVEN = f"({', '.join(['VARCHAR()'] * 11)})"
 LOCK = (
@@ -162,7 +164,7 @@ def test_a_function_of_several_forms_is_granted_by_each(forms: list[str], advice
 class Answers:
     """A cursor whose fetch raises."""
 
-    description = None
+    description: Any = None
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -187,3 +189,20 @@ def test_a_plain_exception_of_the_driver_is_an_error_of_the_driver(raised: Excep
     connection: Any = SimpleNamespace(cursor=lambda: Answers(raised))
     with pytest.raises(seen, match=str(raised)):
         fetch(connection, "SELECT 1")
+
+
+def test_a_probe_names_no_table() -> None:
+    """ADMIN_GET_TAB_INFO('', '') would look at every table of the database, only to tell the names of its columns."""
+    bound: list[object] = []
+
+    class Probed(Answers):
+        description = (("DATA_OBJECT_L_SIZE",),)
+
+        def execute(self, *asked: object) -> None:
+            bound.extend(asked[1:])
+
+    session = ReadSession(SETTINGS)
+    connection: Any = SimpleNamespace(cursor=lambda: Probed(Exception()))
+    assert session._columns_of(connection, query("object_sizes")) == {"DATA_OBJECT_L_SIZE"}
+    assert bound == [(NO_SUCH_NAME, NO_SUCH_NAME)]
+    assert NO_SUCH_NAME.strip()

@@ -46,6 +46,23 @@ def detach_attach(schema: str, table: str, partition: str, target: str) -> str:
     )
 
 
+def without_foreign_keys(keys: Sequence[tuple[str, str, str]]) -> str:
+    """What a table with foreign keys needs around its move: they go before it, and come back checked.
+
+    Args:
+        keys: schema and name of the table that each belongs to, and its own name.
+    """
+    tables = " ".join(dict.fromkeys(literal(name) for _, name, _ in keys))
+    drops = "; ".join(
+        f"ALTER TABLE {identifier(schema)}.{identifier(name)} DROP CONSTRAINT {identifier(key)}"
+        for schema, name, key in keys
+    )
+    return (
+        f"keep their definitions (db2look -d ... -e -t {tables}); {drops}; move it; ADD CONSTRAINT from what db2look "
+        "wrote, which checks every row under a lock. Nothing checks them meanwhile"
+    )
+
+
 def rebinds(packages: Sequence[str]) -> str:
     """A command for each package of static SQL, to be given after the move."""
     return "; ".join(f"REBIND PACKAGE {package}" for package in packages)

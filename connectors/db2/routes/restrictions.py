@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from connectors.db2.reading.names import readable
 from connectors.db2.reading.tables import LOAD_RUNS, TableFacts
+from connectors.db2.routes.manual_statements import without_foreign_keys
 from connectors.db2.session.server import STANDARD, Server
 
 INSTEAD = "move its table space instead"
@@ -106,8 +107,10 @@ def _of_condition(table: TableFacts) -> Iterator[_Reason]:
 
 
 def _of_relations(table: TableFacts) -> Iterator[_Reason]:
-    yield table.referred_by > 0, "referenced", f"is referred to by {table.referred_by} foreign key(s); {INSTEAD}"
-    keys = f"has {table.refers_to} foreign key(s), which a move may lose; {INSTEAD}"
+    by_hand = f". By hand: {without_foreign_keys(table.foreign_keys)}" if table.foreign_keys else ""
+    keys = f"is referred to by {table.referred_by} foreign key(s); {INSTEAD}{by_hand}"
+    yield table.referred_by > 0, "referenced", keys
+    keys = f"has {table.refers_to} foreign key(s), which a move may lose; {INSTEAD}{by_hand}"
     yield table.refers_to > 0, "references", keys
     made = _count_and_names(table.materialized, "materialized query table")
     yield bool(table.materialized), "materialized", f"has {made} made of it; {INSTEAD}"

@@ -26,6 +26,7 @@ from connectors.retrying_session import BrokenConnection, RetryingSession
 log = logging.getLogger(__name__)
 ANSWER_MARGIN_SECONDS = 5  # beyond the time limit of a statement
 ROWS_AT_ONCE = 4096  # taken from the driver
+NO_SUCH_NAME = "no such object: hotplace asks for columns"  # "" would be all: ADMIN_GET_TAB_INFO looks at each table
 CLOSE_SECONDS = 5  # for the answer to the last roll-back
 Row = tuple[Any, ...]
 Result = TypeVar("Result")
@@ -301,7 +302,7 @@ class ReadSession(RetryingSession[Connection, DriverError]):
 
     def _columns_of(self, connection: Connection, asked: Query) -> frozenset[str]:
         if asked.source not in self._columns:
-            values = ("",) * asked.source.count("?")
+            values = (NO_SUCH_NAME,) * asked.source.count("?")
             with _cursor(connection) as cursor:
                 cursor.execute(asked.probe, values) if values else cursor.execute(asked.probe)
                 self._columns[asked.source] = frozenset(column[0].upper() for column in cursor.description or ())

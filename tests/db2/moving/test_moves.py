@@ -133,6 +133,16 @@ def test_tables_that_do_not_move(facts: TableFacts | None, code: str) -> None:
     assert found.sentence
 
 
+def test_foreign_keys_by_hand() -> None:
+    """What has to be dropped before a move and added after it is named, those of other tables too."""
+    keys = (("APP", "ITEMS", "FK_ORDER"), ("APP", "ORDERS", "FK Client"))
+    found = to_fast(table(referred_by=1, refers_to=1, foreign_keys=keys))
+    assert isinstance(found, NoRoute)
+    assert 'ALTER TABLE "APP"."ITEMS" DROP CONSTRAINT "FK_ORDER"' in found.sentence
+    assert 'ALTER TABLE "APP"."ORDERS" DROP CONSTRAINT "FK Client"' in found.sentence
+    assert "db2look -d ... -e -t 'ITEMS' 'ORDERS'" in found.sentence
+
+
 @pytest.mark.parametrize(
     ("target", "code"),
     [
