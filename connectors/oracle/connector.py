@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from connectors.base import Clock, Lease, Mover
@@ -13,14 +15,15 @@ from connectors.oracle.moving import inspection, lease
 from connectors.oracle.moving.mover import OracleMover
 from connectors.oracle.reading import demand
 from connectors.oracle.reading.catalog import Shape, exact_sizes, find_entries, read_catalog, shape_of
-from connectors.oracle.reading.facts import find_facts
+from connectors.oracle.reading.facts import Facts, find_facts
 from connectors.oracle.reading.licensed import with_licensed_facts
 from connectors.oracle.reading.sampler import SegmentSampler
 from connectors.oracle.reading.spaces import read_files, read_spaces
 from connectors.oracle.routes import available, file_moves, file_out
+from connectors.oracle.routes.side_effects import rebuilt_indexes
 from connectors.oracle.session.driver import Driver
 from connectors.oracle.session.instances import Instances
-from connectors.oracle.session.server import Server, read_server
+from connectors.oracle.session.server import JOURNAL_RIGHTS, JOURNAL_SINCE, Server, read_server
 from connectors.oracle.session.sessions import ReadSession
 from connectors.oracle.settings import OracleSettings
 
@@ -86,6 +89,7 @@ class OracleConnector:
         facts = find_facts(self._session, bundle, to_space)
         if facts is not None:
             facts = with_licensed_facts(facts, self._session, server, self._settings)
+            facts = self._with_room_and_rights(facts, server)
         return available.routes_of(facts, bundle, to_space, server, self._settings)
 
     def routes_out(self, bundle: Bundle) -> ByHand | NoRoute:
@@ -120,6 +124,18 @@ class OracleConnector:
         """End the reading sessions."""
         self._instances.close()
         self._session.close()
+
+    def _with_room_and_rights(self, facts: Facts, server: Server) -> Facts:
+        """What only some moves need: room for indexes that are built again, rights for the journal of a rebuild."""
+        if rebuilt_indexes(facts):
+            spaces = read_spaces(self._session, None).spaces
+            facts = replace(
+                facts, room={space.name: space.free_bytes for space in spaces if space.free_bytes is not None}
+            )
+        if facts.is_index and not server.since(*JOURNAL_SINCE) and facts.lead.owner != server.login:
+            held = findings.rights(self._session)[0]  # of a login that only watches nothing follows
+            facts = replace(facts, may_journal="ALTER ANY INDEX" not in held or held >= JOURNAL_RIGHTS)
+        return facts
 
     def _file_routes(self, bundle: Bundle, to_place: str) -> tuple[Route, ...] | NoRoute:
         lead = find_entries(self._session, bundle.physical_ids[:1]).get(bundle.physical_ids[0])

@@ -100,7 +100,6 @@ def test_a_partition_of_an_iot_moves(connected: tuple[OracleHarness, Connector])
     assert not iot.indexes[1].unusable
 
 
-@pytest.mark.xfail(strict=True, reason="rights of the journal unasked")
 def test_an_index_of_another_schema_in_11_2() -> None:
     """Rule 9a: a login that only has ALTER ANY INDEX is offered a way that works."""
     with _connected((11, 2, 0, 4, 0)) as (lab, connector):
@@ -118,7 +117,6 @@ def test_a_database_without_xml_db_has_routes() -> None:
         assert table.segments[0].tablespace == "FAST"
 
 
-@pytest.mark.xfail(strict=True, reason="space management is not read")
 def test_securefiles_are_not_planned_where_they_cannot_be(connected: tuple[OracleHarness, Connector]) -> None:
     """Rule 9d: the reason is given when the move is planned, not at night by ORA-43853."""
     lab, connector = connected
@@ -154,7 +152,6 @@ def test_what_is_in_the_recycle_bin_is_no_unit(version: tuple[int, ...]) -> None
         assert list(connector.catalog().units.key) == []
 
 
-@pytest.mark.xfail(strict=True, reason="new partitions stay slow")
 def test_who_moves_the_newest_partition_hears_of_the_defaults(connected: tuple[OracleHarness, Connector]) -> None:
     """Rule 10a: the route says where later partitions will be made, and the statement that changes it."""
     lab, connector = connected
@@ -170,7 +167,6 @@ def _said(route: Route) -> str:
 
 
 @pytest.mark.parametrize("room", [4 * MIB, 0])
-@pytest.mark.xfail(strict=True, reason="the index's room is unasked")
 def test_indexes_that_are_built_again_are_shown_with_their_place(
     connected: tuple[OracleHarness, Connector], room: int
 ) -> None:
@@ -207,7 +203,6 @@ def test_a_table_and_its_index_build_the_index_once(connected: tuple[OracleHarne
     assert len(numbers) == 2
 
 
-@pytest.mark.xfail(strict=True, reason="no verdict about Autonomous")
 def test_an_autonomous_database_gets_a_verdict() -> None:
     """Rule 10c: Oracle places its data there, and no tablespace can be chosen: the doctor says so."""
     with _connected(quirks=Quirks(cloud_service="OLTP")) as (_, connector):
@@ -215,7 +210,6 @@ def test_an_autonomous_database_gets_a_verdict() -> None:
         assert any("Autonomous" in found.sentence for found in said)
 
 
-@pytest.mark.xfail(strict=True, reason="no verdict about RDS")
 def test_a_database_in_rds_gets_a_verdict() -> None:
     """Rule 10d: there is RDSADMIN, and files below /rdsdbdata: one volume, unless a second one was added."""
     with _connected() as (lab, _):

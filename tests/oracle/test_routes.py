@@ -243,6 +243,14 @@ def test_an_index_organised_table_moves_as_a_table() -> None:
         ({"table_facts": table(rowid_logs=1)}, "rowid_log"),
         ({"table_facts": table(domain_indexes=1)}, "domain_index"),
         ({"table_facts": table(bitmap_joins=1)}, "bitmap_join"),
+        (
+            {
+                "lobs": (LobFacts("DOC", "SLOW", securefile=True),),
+                "spaces": {"SLOW": space("SLOW"), "FAST": space("FAST", management="MANUAL")},
+            },
+            "securefile",
+        ),
+        ({"indexes": (index(bytes=MIB, space="IDX"),), "room": {"IDX": MIB - 1}}, "index_room"),
         ({"lobs": (LobFacts("SYS_NC00004$", "SLOW"),)}, "lob_hidden"),
         ({"lobs": (LobFacts('"DOC"."BODY"', "SLOW"),)}, "lob_hidden"),
         ({"quota_left": 99 * MIB}, "quota"),

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from connectors.base import ConnectorError, StatementFailed
 from connectors.findings import Capability, Finding
+from connectors.oracle.doctor.clouds import cloud_findings
 from connectors.oracle.doctor.grants import examine_grants, moves_needed
 from connectors.oracle.reading.sampler import space_figures
+from connectors.oracle.reading.spaces import DataFile, read_files
 from connectors.oracle.session.queries import query
-from connectors.oracle.session.server import Server
+from connectors.oracle.session.server import JOURNAL_RIGHTS, JOURNAL_SINCE, Server
 from connectors.oracle.session.sessions import ReadSession, Row
 from connectors.oracle.settings import OracleSettings
 
@@ -55,6 +57,10 @@ def examine(session: ReadSession, server: Server, settings: OracleSettings) -> t
     privileges, roles = rights(session)
     found = [_version(server), _level(server), _times(server), _role(server), _container(server)]
     found += [_login(server, roles), _may_move(server, privileges, settings), *_exadata(session)]
+    found += cloud_findings(
+        [row[0] for row in _optional(session, "cloud")] if server.since(18) else [], _files(session)
+    )
+    found += _journal(server, privileges)
     found += [_heat_map(server, settings), *_pools(session), *_speeds(session, settings)]
     return (*found, *examine_grants(session, server, settings))
 
@@ -147,6 +153,24 @@ def _may_move(server: Server, privileges: frozenset[str], settings: OracleSettin
         f"Run oracle-move.sql ({_SCRIPTS}) for it, or: GRANT {', '.join(missing)} TO {server.login};",
         about_moving=True,
     )
+
+
+def _journal(server: Server, privileges: frozenset[str]) -> Iterator[Finding]:
+    missing = sorted(JOURNAL_RIGHTS - privileges)
+    if "ALTER ANY INDEX" in privileges and missing and OLDEST <= server.number < JOURNAL_SINCE:
+        yield Finding.warning(
+            "journal_rights_missing",
+            f"other schemas' indexes are rebuilt offline: {server.login} has no {' and '.join(missing)}",
+            f"GRANT {', '.join(missing)} TO {server.login}; or let it be.",
+            about_moving=True,
+        )
+
+
+def _files(session: ReadSession) -> tuple[DataFile, ...]:
+    try:
+        return tuple(read_files(session))
+    except ConnectorError:
+        return ()  # another finding reports what is not granted
 
 
 def _exadata(session: ReadSession) -> Iterator[Finding]:

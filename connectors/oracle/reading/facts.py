@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from connectors.model import Bundle
 from connectors.oracle.reading.catalog import CLUSTER, IOT_TOP, Entry, find_entries, part_word
@@ -73,6 +74,7 @@ class SpaceFacts:
     status: str
     encrypted: str
     force_logging: str
+    management: str = "AUTO"  # of segment space; MANUAL takes no SecureFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ class LobFacts:
     column: str
     space: str
     bytes: int = 0
+    securefile: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +104,8 @@ class Facts:
     quota_left: int | None  # None: without limit
     logging: str | None = "YES"  # of the partition, or of the table
     position: tuple[int | None, int | None] = (None, None)  # of the partition and subpartition, from 1
+    room: Mapping[str, int] = field(default_factory=dict)  # free bytes by tablespace, where it was asked for
+    may_journal: bool = True  # this login may rebuild another schema's index online (11.2 makes a table there)
     ado_policies: int = 0  # that may move it by themselves; not looked for unless that is licensed
     history: str = ""  # of AWR in words; not looked for unless that is licensed
 
@@ -193,7 +198,8 @@ def _attributes(session: ReadSession, names: dict[str, str], lead: Entry, facts:
 
 def _lob(session: ReadSession, entry: Entry) -> LobFacts:
     rows = session.rows(query("lob"), {"owner": entry.owner, "name": entry.name}, doing="looking up a LOB")
-    return LobFacts(column=rows[0][2] if rows else "", space=entry.space or "", bytes=entry.bytes or 0)
+    column, secure = (rows[0][2], rows[0][3] == "YES") if rows else ("", False)
+    return LobFacts(column=column, space=entry.space or "", bytes=entry.bytes or 0, securefile=secure)
 
 
 def _quota_left(session: ReadSession, owner: str, space: str) -> int | None:

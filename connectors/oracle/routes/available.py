@@ -11,18 +11,18 @@ from collections.abc import Sequence
 
 from connectors.formatting import format_seconds
 from connectors.model import Bundle, NoRoute, Route, Step
-from connectors.move_effects import FollowUp, Locked
+from connectors.move_effects import FollowUp, Locked, Transfer
 from connectors.oracle.reading.facts import Facts, IndexPiece
 from connectors.oracle.routes import statements
 from connectors.oracle.routes.operations import REBUILD_INDEX
 from connectors.oracle.routes.redefinition import redefinition
 from connectors.oracle.routes.refusals import refusal_of
-from connectors.oracle.routes.side_effects import broken_indexes, log_bytes, notes_of_move, warnings_of
+from connectors.oracle.routes.side_effects import broken_indexes, log_bytes, notes_of_move, rebuilt_indexes, warnings_of
 from connectors.oracle.routes.statements import Statement
-from connectors.oracle.session.server import Server
+from connectors.oracle.session.server import UPDATES_INDEXES, Server
 from connectors.oracle.settings import OracleSettings
 
-ONLINE_PARTITIONS, ONLINE_TABLES, UPDATES_INDEXES = (12, 1), (12, 2), (12, 2)
+ONLINE_PARTITIONS, ONLINE_TABLES = (12, 1), (12, 2)
 _NORMAL = frozenset({"NORMAL", "NORMAL/REV", "FUNCTION-BASED NORMAL"})
 _JOURNAL_RATIO = 0.05  # of the bundle: journal and mapping tables of online forms
 _GATHERED_PER_SECOND = 100e6  # bytes that one session reads and counts, an estimate
@@ -75,7 +75,7 @@ class _Maker:
         """REBUILD, online where that is possible."""
         piece = self._facts.own_piece()
         assert piece is not None, "an index that is not listed is refused"
-        online = self._server.online and piece.index_type in _NORMAL
+        online = self._server.online and piece.index_type in _NORMAL and self._facts.may_journal
         forms = [True, False] if online else [False]
         return tuple(self._rebuild(piece, online=form) for form in forms)
 
@@ -162,12 +162,25 @@ class _Maker:
             lock_seconds=0.0 if online else self._settings.lock_timeout,  # an online one waits and blocks none
             follow_up=() if self._facts.is_index else (_gathering(self._bundle),),
             log_bytes=log_bytes(self._facts, self._bundle),
+            copies=self._copies(),
             transient_bytes=round(_JOURNAL_RATIO * self._bundle.size_bytes) if online else 0,
             notes=(*notes, *warnings_of(self._facts, self._bundle, place, self._server, self._settings)),
         )
 
+    def _copies(self) -> tuple[Transfer, ...]:
+        """The bundle, and each index that is built again where it is; () where there is none."""
+        rebuilt = rebuilt_indexes(self._facts)
+        if not rebuilt:
+            return ()
+        bundle = self._bundle
+        return (
+            Transfer(space=bundle.space, bytes=bundle.size_bytes, unit=bundle.key),
+            Transfer(space=self._to_space, bytes=bundle.size_bytes, written=True),
+            *(Transfer(space=piece.space or "", bytes=piece.bytes or 0, written=True) for piece in rebuilt),
+        )
+
     def _notes(self, *, online: bool) -> tuple[str, ...]:
-        notes = notes_of_move(self._facts, online=online)
+        notes = notes_of_move(self._facts, self._to_space, online=online)
         if online or self._facts.lead.part is not None or self._facts.is_iot or self._may_move_online():
             return notes
         seconds = max(1, round(self._settings.lock_timeout))

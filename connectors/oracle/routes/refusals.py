@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from connectors.model import Bundle, NoRoute
 from connectors.oracle.reading.catalog import CLUSTER
 from connectors.oracle.reading.facts import Facts, TableFacts
-from connectors.oracle.session.server import Server
+from connectors.oracle.routes.side_effects import rebuilt_indexes
+from connectors.oracle.session.server import UPDATES_INDEXES, Server
 
 # Recycle bin, materialized view logs, Oracle Text, queues, online rebuilds, redefinition, compression advisor,
 # flashback archives, parts of index-organised tables, Oracle Spatial. Also without SECONDARY = 'Y', as after an import.
@@ -50,6 +52,7 @@ def _reasons(facts: Facts, to_space: str, server: Server) -> Iterator[_Reason]:
     else:
         yield from _of_table(facts, facts.table_facts)
     yield from _of_quota(facts, to_space)
+    yield from _of_index_room(facts, server)
 
 
 def _of_spaces(facts: Facts, to_space: str) -> Iterator[_Reason]:
@@ -64,6 +67,12 @@ def _of_spaces(facts: Facts, to_space: str) -> Iterator[_Reason]:
     if source is not None:
         differ = target.block_size != source.block_size
         yield differ, "block_size", f"{to_space} has blocks of {target.block_size} bytes: another buffer cache"
+        manual = target.management == "MANUAL" and any(lob.securefile and lob.space != to_space for lob in facts.lobs)
+        yield (
+            manual,
+            "securefile",
+            f"SecureFiles need automatic segment space management, {to_space} has none (ORA-43853)",
+        )
         weaker = source.encrypted == "YES" and target.encrypted != "YES"
         yield weaker, "encryption", f"{to_space} is not encrypted and the present tablespace is"
 
@@ -127,3 +136,16 @@ def _of_quota(facts: Facts, to_space: str) -> Iterator[_Reason]:
     owner = facts.lead.owner
     sentence = f"{owner} has no quota for {need} bytes in {to_space} (ORA-01536): ALTER USER ... QUOTA ... ON ...;"
     yield short, "quota", sentence
+
+
+def _of_index_room(facts: Facts, server: Server) -> Iterator[_Reason]:
+    """Indexes are built again where they are, the old ones there until the end; one by one where that is by REBUILD."""
+    at_once = facts.lead.part is not None or server.allows(*UPDATES_INDEXES)
+    needed: Counter[str] = Counter()
+    for piece in rebuilt_indexes(facts):
+        space, size = piece.space or "", piece.bytes or 0
+        needed[space] = needed[space] + size if at_once else max(needed[space], size)
+    for space, size in needed.items():
+        free = facts.room.get(space, size)
+        why = f"its indexes are built again in {space}, which has {free} bytes free for {size} (ORA-01652)"
+        yield free < size, "index_room", why

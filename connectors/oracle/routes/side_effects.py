@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from connectors.model import Bundle
 from connectors.oracle.reading.facts import Facts, IndexPiece
+from connectors.oracle.reading.names import quote
 from connectors.oracle.session.server import Server
 from connectors.oracle.settings import OracleSettings
 
@@ -47,7 +48,7 @@ def log_bytes(facts: Facts, bundle: Bundle) -> int:
     return round(_REDO_RATIO * (bundle.size_bytes + sum(piece.bytes or 0 for piece in rebuilt_indexes(facts))))
 
 
-def notes_of_move(facts: Facts, *, online: bool) -> tuple[str, ...]:
+def notes_of_move(facts: Facts, to_space: str, *, online: bool) -> tuple[str, ...]:
     """Side effects of moving a table."""
     notes = []
     rebuilt = rebuilt_indexes(facts)
@@ -64,7 +65,11 @@ def notes_of_move(facts: Facts, *, online: bool) -> tuple[str, ...]:
     if facts.lobs and online:
         notes.append("sessions that use DBMS_LOB on these LOBs may fail meanwhile (ORA-14812)")
     if facts.lead.part is not None:
-        notes.append("partitions made later follow the defaults of the table, not this one")
+        by_hand = f"ALTER TABLE {quote(facts.table_owner, facts.table)} MODIFY DEFAULT ATTRIBUTES"
+        notes.append(
+            "partitions made later follow the defaults of the table, not this one; by hand, for all later ones: "
+            f"{by_hand} TABLESPACE {quote(to_space)}"
+        )
     notes.append("flashback queries cannot look past it; optimizer statistics should be gathered again")
     return tuple(notes)
 

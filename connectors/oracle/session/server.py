@@ -9,6 +9,9 @@ from connectors.oracle.session.queries import query
 from connectors.oracle.session.sessions import ReadSession
 
 CONTAINERS_SINCE = (12, 1)
+UPDATES_INDEXES = (12, 2)  # of whole tables; of partitions always
+JOURNAL_SINCE = (12, 1)  # an online rebuild needs no right to make tables in another schema
+JOURNAL_RIGHTS = frozenset({"CREATE ANY TABLE", "CREATE ANY INDEX"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
