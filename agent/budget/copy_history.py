@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from agent.ledger import SentRow, StepRow, StepState
+from agent.ledger import SentRow, StepState
 from agent.model.proposals import ProposedMove
 from agent.model.states import CARRIED_OUT
 from connectors.model import Space
-from connectors.move_effects import Locked
 from policies.benefit.copy_time import Taught, copy_factors, factor_of
 from policies.benefit.costs import Copy
 from policies.calendar import Opening
@@ -85,15 +84,6 @@ def copies_of(sent: Iterable[SentRow]) -> list[Copy]:
         )
         for rows in _uninterrupted_copies(sent)
     ][-REMEMBERED:]
-
-
-def stalled_seconds(move: ProposedMove, steps: Sequence[StepRow]) -> float | None:
-    """The longest time in which its lock, or the wait for it, kept others out: that of a statement, by the journal.
-
-    None where it blocks other sessions only for a moment, or the end of none of its statements was seen.
-    """
-    took = [(step.ended_at - step.intended_at).total_seconds() for step in steps if step.ended_at is not None]
-    return max(took, default=None) if move.route.locked in {Locked.WRITES, Locked.ALL} else None
 
 
 def used_within(sent: Iterable[SentRow], opening: Opening, times: CopyTimes) -> Used:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
 
@@ -17,11 +17,13 @@ from agent.config.quantities import Bytes, Count, Days, Flag, Name, Part, Second
 from agent.config.spaces import Storage, resolve
 from agent.config.tiers import TierConfig
 from connectors.base import Clock, Connector, UnknownEngine
-from connectors.model import Catalog
 from connectors.registry import Engine, find_engine
 from connectors.settings import SecretSource
 from policies.calendar import Calendar
-from policies.model.plan import Pin, PolicySettings
+from policies.model.settings import Pin, PolicySettings
+
+if TYPE_CHECKING:
+    from connectors.model import Catalog
 
 STALE_SAMPLES = 3  # a database without a sample for this many sampling periods is not watched as it should be
 MOST_TOP_UNITS = 10_000  # that metrics show one by one

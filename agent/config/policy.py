@@ -1,4 +1,4 @@
-"""The ``policy:`` part: every field of ``policies.model.plan.PolicySettings`` under the key that people write.
+"""The ``policy:`` part: every field of ``policies.model.settings.PolicySettings`` under the key that people write.
 
 Attributes have the names of ``PolicySettings`` and take their defaults from it; aliases are the keys of the file.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from agent.config.quantities import Bytes, BytesPerSecond, Count, Part, Ratio, Seconds
-from policies.model.plan import PolicySettings
+from policies.model.settings import PolicySettings
 
 DEFAULT = PolicySettings()
 

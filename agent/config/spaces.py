@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from agent.config.errors import ConfigError, Problem, path_text
 from agent.config.mistakes import nearest
 from agent.config.tiers import SpaceConfig, TierConfig
-from connectors.model import I32, Catalog, Space
-from policies.model.plan import Tier
+from policies.model.settings import Tier
+
+if TYPE_CHECKING:
+    from connectors.model import I32, Catalog, Space
 
 NOT_MANAGED = -1
 
@@ -34,6 +35,8 @@ def resolve(database: str, tiers: Sequence[TierConfig], catalog: Catalog) -> Sto
     Raises:
         ConfigError: a configured space does not exist; every such one is named with its nearest neighbour.
     """
+    import numpy as np  # here, since every command reads the configuration, and few ask a database for its spaces
+
     places = [(number, tier.spaces[at]) for number, tier in enumerate(tiers) for at in range(len(tier.spaces))]
     chosen = [_chosen(space, places) for space in catalog.spaces]
     used = {configured.name for _, configured in places if _speaks_of_any(configured.name, catalog)}

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from agent.config.errors import printable
 from agent.config.quantities import Bytes, Count, Name, Part, Ratio, Seconds
-from policies.model.plan import Tier, TierLimits, TierSpeed
+from policies.model.settings import Tier, TierLimits, TierSpeed
 from policies.storage.purchase import WRITE_FACTORS
 
 NO_LIMITS = TierLimits()

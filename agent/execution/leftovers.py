@@ -10,14 +10,16 @@ from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.execution.patience import Pauses
 from agent.ledger import Ledger, MoveRow
 from agent.ledger.state_names import LEFTOVERS
 from connectors.base import Clock
 from connectors.formatting import format_bytes
-from connectors.model import Inspection
+
+if TYPE_CHECKING:
+    from connectors.model import Inspection
 
 LONGEST_PAUSE_SECONDS = 300.0  # between two looks at one
 

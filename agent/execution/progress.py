@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.ledger import MoveRow
-from connectors.model import Progress
+
+if TYPE_CHECKING:
+    from connectors.model import Progress
 
 NOTE_EVERY_SECONDS = 1.0
 FORGET_AFTER_SECONDS = 30.0  # older than this, the daemon that wrote it has died

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
 
-from agent.explanation.decisions import last_situation
 from agent.ledger import Ledger, MoveRow, ProposalRow
 from agent.model.proposals import ProposedMove
 from agent.model.states import OPEN_PROPOSALS, OUTSTANDING, ProposalState
 from connectors.formatting import format_bytes
-from policies.storage.capacity import room_bytes
 
 NAMED = 3  # units that a sentence names
 
@@ -69,6 +67,10 @@ def conflicts_of(ledger: Ledger, database: str, now: datetime) -> tuple[Conflict
 
 def _rooms(ledger: Ledger, database: str) -> dict[str, int]:
     """Bytes that each space could take when the last plan was made, head-room left free, where that is known."""
+    # Here, since most often no two proposals are open, and what is known of room comes with numpy.
+    from agent.explanation.decisions import last_situation
+    from policies.storage.capacity import room_bytes
+
     known = last_situation(ledger, database)
     if known is None:
         return {}

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from agent.planning.planner import Planning
 
@@ -30,6 +28,9 @@ def pin_reports(planning: Planning) -> tuple[PinReport, ...]:
     """The state of every pin under a plan, in the order of the pins."""
     if not planning.pins:
         return ()
+    # Here, since reports that are stored are read without any of it.
+    import numpy as np
+
     from agent.planning.situation import governing_pins
     from policies.modes.preference import pin_view
 

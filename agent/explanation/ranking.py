@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.ledger import Column, Later, Pieces
+from agent.ledger.file.codec import Column, Later, Pieces
 from connectors.model import F64, I8, I32, I64, Signal, UnitKind
 from connectors.string_column import StringColumn
 from policies.benefit.sessions import session_share

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from connectors.formatting import format_seconds
-from policies.model.plan import Tier, TierSpeed
+from policies.model.settings import Tier, TierSpeed
 
 
 def read_times_text(tiers: Sequence[Tier]) -> str:

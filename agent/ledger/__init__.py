@@ -21,7 +21,6 @@ from agent.ledger.errors import (
     Refused,
     WrongState,
 )
-from agent.ledger.file.codec import Column, Later, Pieces, narrow
 from agent.ledger.ledger import Ledger, user_name
 from agent.ledger.rows import (
     AuditReport,
@@ -40,18 +39,15 @@ from agent.ledger.rows import (
     StepRow,
     StepState,
 )
-from agent.ledger.work import rates_text
 
 __all__ = [
     "AuditReport",
     "AuditRow",
     "ClosedSpaceRow",
-    "Column",
     "DigestMismatch",
     "FoldReport",
     "HistoryRow",
     "HistorySettings",
-    "Later",
     "Ledger",
     "LedgerBusy",
     "LedgerCorrupt",
@@ -65,7 +61,6 @@ __all__ = [
     "NotFound",
     "OperatorRequestRow",
     "OutcomeRow",
-    "Pieces",
     "PinRow",
     "ProposalExpired",
     "ProposalRow",
@@ -76,7 +71,5 @@ __all__ = [
     "StepRow",
     "StepState",
     "WrongState",
-    "narrow",
-    "rates_text",
     "user_name",
 ]

@@ -16,10 +16,10 @@ from typing import Any
 from sqlalchemy import BigInteger, Connection, Row, delete, func, insert, select, type_coerce
 
 from agent.ledger.errors import corrupt
-from agent.ledger.file.codec import decode_history, encode_history, merge_history
+from agent.ledger.file.codec import Values, decode_history, encode_history, merge_history
 from agent.ledger.file.database import Database
 from agent.ledger.file.schema import EPOCH, history
-from agent.ledger.rows import FoldReport, HistoryRow, HistorySettings, Values
+from agent.ledger.rows import FoldReport, HistoryRow, HistorySettings
 from connectors.model import I64
 
 DEFAULT_HISTORY = HistorySettings()

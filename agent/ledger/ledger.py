@@ -6,9 +6,10 @@ import getpass
 import os
 import socket
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from agent.ledger.arrivals import Arrivals
 from agent.ledger.audit import CREATED, AuditChain
@@ -16,16 +17,18 @@ from agent.ledger.file.database import BUSY_SECONDS, Database
 from agent.ledger.file.opening import bring_up_to_date, prepare_file
 from agent.ledger.file.schema import HEAD
 from agent.ledger.file.upkeep import Upkeep
-from agent.ledger.history import History
 from agent.ledger.moves import Moves
 from agent.ledger.pins import Pins
 from agent.ledger.proposals import Proposals
 from agent.ledger.requests import Requests
-from agent.ledger.slots import Slots
 from agent.ledger.state import SmallState
 from agent.ledger.state_changes import StateChanges
-from agent.ledger.work import WorkHistory
 from connectors.base import Clock
+
+if TYPE_CHECKING:
+    from agent.ledger.history import History
+    from agent.ledger.slots import Slots
+    from agent.ledger.work import WorkHistory
 
 
 class Ledger:
@@ -55,10 +58,7 @@ class Ledger:
         self.pins = Pins(database, self.audit, clock)
         self.arrivals = Arrivals(database, self.audit, clock)
         self.state = SmallState(database, clock)
-        self.slots = Slots(database)
-        self.history = History(database)
         self.upkeep = Upkeep(database, clock)
-        self.work = WorkHistory(database)
 
     @classmethod
     def open(
@@ -103,6 +103,29 @@ class Ledger:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    # Rooms of columns. numpy takes longer to import than any other room takes to answer, and most commands need none.
+
+    @cached_property
+    def slots(self) -> Slots:
+        """The stable number of each unit key."""
+        from agent.ledger.slots import Slots
+
+        return Slots(self._database)
+
+    @cached_property
+    def history(self) -> History:
+        """Demand by slot and interval."""
+        from agent.ledger.history import History
+
+        return History(self._database)
+
+    @cached_property
+    def work(self) -> WorkHistory:
+        """What the whole database did by interval."""
+        from agent.ledger.work import WorkHistory
+
+        return WorkHistory(self._database)
 
     @property
     def path(self) -> Path:

@@ -30,7 +30,7 @@ from agent.model.states import (
     check_transition,
 )
 from connectors.base import Clock
-from connectors.model import Route
+from connectors.route import Route
 
 AT_ONCE = 500  # moves in one statement
 _TO_DO = (  # made once

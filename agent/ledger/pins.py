@@ -12,7 +12,7 @@ from agent.ledger.file.database import Database, insert_row
 from agent.ledger.file.schema import pins
 from agent.ledger.rows import PinRow
 from connectors.base import Clock
-from policies.model.plan import Pin
+from policies.model.settings import Pin
 
 
 class Pins:

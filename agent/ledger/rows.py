@@ -6,18 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal, ProposedMove
 from agent.model.states import MoveState, ProposalState
-from connectors.model import I64
-from policies.model.plan import Pin
+from policies.model.settings import Pin
 
-Values = NDArray[np.uint32] | NDArray[np.uint64] | NDArray[np.float64]
+if TYPE_CHECKING:  # of all rows, one has arrays
+    from agent.ledger.file.codec import Values
+    from connectors.model import I64
+
 HOUR, DAY = 3600.0, 86400.0
 
 

@@ -8,17 +8,20 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
 from sqlalchemy import Connection, Row, Table, delete, insert, select
 
 from agent.ledger.errors import corrupt
-from agent.ledger.file.codec import Column, decode_arrays, encode_arrays
 from agent.ledger.file.database import Database
 from agent.ledger.file.schema import arrays, documents
-from agent.ledger.shared_columns import Packed, drop_columns, load_columns, save_columns
 from connectors.base import Clock
+
+# What packs arrays is imported where one is packed: a command that reads a document does not wait for numpy.
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from agent.ledger.file.codec import Column
 
 
 class SmallState:
@@ -34,6 +37,8 @@ class SmallState:
         Raises:
             ValueError: an array holds Python objects or records.
         """
+        from agent.ledger.file.codec import encode_arrays
+
         body = encode_arrays(columns)
         self._replace(arrays, database, name, at, body)
         return len(body)
@@ -46,6 +51,9 @@ class SmallState:
         Raises:
             ValueError: an array holds Python objects or records.
         """
+        from agent.ledger.file.codec import encode_arrays
+        from agent.ledger.shared_columns import Packed, save_columns
+
         packed = Packed(columns)
         with self._database.read() as connection:
             for column in packed.missing(connection):
@@ -58,6 +66,9 @@ class SmallState:
 
     def load_arrays(self, database: str, name: str) -> tuple[datetime, dict[str, NDArray[Any]]] | None:
         """The arrays of that name and when they were saved."""
+        from agent.ledger.file.codec import decode_arrays
+        from agent.ledger.shared_columns import load_columns
+
         query = select(arrays).where(arrays.c.database == database, arrays.c.name == name)
         try:
             with self._database.read() as connection:
@@ -70,6 +81,8 @@ class SmallState:
 
     def forget_arrays(self, prefix: str, before: datetime, but: Collection[tuple[str, str]] = ()) -> int:
         """Drop arrays of names that begin so and were saved before then, but for some (database, name); how many."""
+        from agent.ledger.shared_columns import drop_columns
+
         old = arrays.c.name.startswith(prefix, autoescape=True), arrays.c.at < before
         with self._database.write(durable=False) as connection:
             found = connection.execute(select(arrays.c.database, arrays.c.name).where(*old)).all()
@@ -96,6 +109,8 @@ class SmallState:
     def _replace(self, table: Table, database: str, name: str, at: datetime, body: str | bytes) -> None:
         with self._database.write(durable=False) as connection:
             if table is arrays:
+                from agent.ledger.shared_columns import drop_columns
+
                 drop_columns(connection, [(database, name)])
             self._put(connection, table, {"database": database, "name": name, "at": at, "body": body})
 

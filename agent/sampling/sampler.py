@@ -15,7 +15,8 @@ import numpy as np
 
 from agent.budget.experience import record_disturbed
 from agent.config import DatabaseConfig, Storage
-from agent.ledger import Ledger, narrow
+from agent.ledger import Ledger
+from agent.ledger.file.codec import narrow
 from agent.sampling.learned import (
     Inventory,
     growth_of,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from connectors.model import Step
+from connectors.route import Step
 
 _TOKENS = re.compile(r'"(?:[^"]|"")*"|\[(?:[^\]]|\]\])*\]|[^\s"\[.]+|.', re.DOTALL)  # of any engine's statements
 _NUMBERED = re.compile(r"(.*?)(\d+)(\D*)", re.ASCII)  # around the last number

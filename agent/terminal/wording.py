@@ -15,9 +15,9 @@ from agent.terminal.output import Output
 from agent.terminal.throughput import forecast_document, forecast_facts
 from agent.terminal.variants import OtherNames, other_names_of
 from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds
-from connectors.model import Route
 from connectors.move_effects import Locked
-from policies.model.plan import MoveReason, missed_wait_ratio
+from connectors.route import Route
+from policies.model.moves import MoveReason, missed_wait_ratio
 
 _COSTS = "log_seconds", "blocked_seconds", "follow_up_seconds"  # in addition to copying
 MOVE_COLUMNS = (

@@ -12,8 +12,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from agent.config import DatabaseConfig, Level
-from agent.ledger import Ledger, MoveRow, rates_text
+from agent.ledger import Ledger, MoveRow
 from agent.ledger.state_names import work_before_proposal
+from agent.ledger.work import rates_text
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import CONTAINER, Proposal
 from agent.model.states import ACTIONABLE, IN_PLACE, MoveState

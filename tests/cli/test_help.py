@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from agent.cli.app import app
 from agent.cli.commands import COMMANDS as TABLE
 from agent.cli.main import whole_app
+from connectors.registry import BUILT_IN
 from tests.cli.site import Site
 
 
@@ -134,20 +135,27 @@ def test_what_names_no_command_imports_none(arguments: list[str], environment: d
     assert not (heavy if environment else heavy | {"pydantic"}) & imported  # typer completes with pydantic
 
 
-READS_THE_LEDGER = ("history", "outcomes", "proposals", "show 1", "pins", "status")
+READS_THE_LEDGER = ("history", "outcomes", "proposals", "show 1", "pins", "status", "audit list")
 NOT_FOR_READING = (
     "agent.demo", "agent.report", "agent.service.daemon", "agent.service.watch", "apscheduler", "alembic", "jinja2",
-    "psycopg", "pyodbc", "pytds", "oracledb", "ibm_db", "policies.solver", "policies.placement",
+    "psycopg", "pyodbc", "pytds", "oracledb", "ibm_db", "numpy", "zstandard", "connectors.model",
 )  # fmt: skip
+FOR_SETTINGS = {  # without arrays: what the configuration is checked by, and the words that are stored with a move
+    "policies", "policies.calendar", "policies.model", "policies.model.moves", "policies.model.settings",
+    "policies.storage", "policies.storage.purchase",
+    *(f"connectors.simulated{room}" for room in ("", ".engine", ".settings", ".server", ".server.faults")),
+}  # fmt: skip
+ENGINES_AND_POLICIES = ("policies.", *(f"{engine.partition('.engine')[0]}." for engine in BUILT_IN.values()))
 
 
 @pytest.mark.parametrize("command", READS_THE_LEDGER)
 def test_a_command_that_reads_the_ledger_imports_no_more_than_that(site: Site, command: str) -> None:
-    """It answers without what plans, moves, serves or draws pages, and without a database's driver."""
+    """It answers without arrays, and without what plans, moves, serves, draws pages or speaks to an engine."""
     site.propose()
     imported = imported_by(*command.split(), folder=site.folder)
     assert "agent.ledger.ledger" in imported
     assert not {name for name in imported if f"{name}.".startswith(tuple(f"{each}." for each in NOT_FOR_READING))}
+    assert {name for name in imported if f"{name}.".startswith(ENGINES_AND_POLICIES)} <= FOR_SETTINGS
 
 
 def test_a_daemon_imports_nothing_that_draws() -> None:

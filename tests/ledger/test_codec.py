@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from agent.ledger.file.codec import (
     Later,
     Pieces,
+    Values,
     decode_arrays,
     decode_history,
     encode_arrays,
@@ -21,7 +22,6 @@ from agent.ledger.file.codec import (
     merge_history,
     narrow,
 )
-from agent.ledger.rows import Values
 from connectors.model import I64
 
 TYPES: list[np.dtype[Any]] = [np.dtype(np.uint32), np.dtype(np.uint64), np.dtype(np.float64)]

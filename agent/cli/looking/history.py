@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from agent.budget.copy_history import stalled_seconds
+from agent.budget.stalls import stalled_seconds
 from agent.cli.app import app, command
 from agent.cli.commands import Group
 from agent.cli.session import Session

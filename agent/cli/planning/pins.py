@@ -11,11 +11,9 @@ import typer
 
 from agent.cli.app import command
 from agent.cli.commands import Group
-from agent.cli.looking.explanation import similar_keys
 from agent.cli.session import Session, actor
 from agent.config import PinConfig
 from agent.explanation.pins import PinReport, reports_from_document
-from agent.explanation.ranking import ranking_from_arrays
 from agent.ledger import PinRow
 from agent.ledger.state_names import PIN_REPORTS, RANKING
 from agent.model.units_of_measure import format_when, parse_seconds
@@ -24,7 +22,7 @@ from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Output
 from connectors.base import Clock
-from policies.model.plan import Pin
+from policies.model.settings import Pin
 
 WISHES = {pin.name.lower(): pin for pin in Pin if pin is not Pin.NONE}
 COLUMNS = (
@@ -138,6 +136,10 @@ def _warn_if_unknown(session: Session, pattern: str) -> None:
     stored = session.ledger.state.load_arrays(session.database.name, RANKING)
     if stored is None:
         return
+    # Here, since listing pins needs no units, and with them come numpy and what explains a plan.
+    from agent.cli.looking.explanation import similar_keys
+    from agent.explanation.ranking import ranking_from_arrays
+
     ranking = ranking_from_arrays(stored[1])
     if any(key == pattern or fnmatch.fnmatchcase(key, pattern) for key in ranking.key):
         return

@@ -21,9 +21,9 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from agent.ledger.rows import Values
 from connectors.model import F64, I64
 
+Values = NDArray[np.uint32] | NDArray[np.uint64] | NDArray[np.float64]
 LEVEL = 3  # of history, which is kept
 ARRAYS_LEVEL = 1  # of what is soon replaced; byte planes of heat get no smaller at 3, for twice the time
 FORMAT = 1
