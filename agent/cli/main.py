@@ -12,6 +12,7 @@ import typer
 
 from agent.cli.app import app
 from agent.cli.commands import COMMANDS
+from agent.cli.garbage import collect_no_more, collect_seldom
 from agent.terminal.exit_codes import ExitCode
 from connectors.interruptible import left_behind
 
@@ -25,6 +26,7 @@ def whole_app() -> typer.Typer:
 
 def main() -> None:
     """Run the command line of this process; ends it with one of ``agent.terminal.exit_codes.ExitCode``."""
+    collect_seldom()
     for stream in (sys.stdout, sys.stderr):
         _never_fail_to_encode(stream)
     try:
@@ -33,6 +35,8 @@ def main() -> None:
         if left_behind():
             _end_at_once(end)
         raise
+    finally:
+        collect_no_more()
 
 
 def _end_at_once(end: SystemExit) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from agent.cli.app import command
 from agent.cli.commands import Group
+from agent.cli.garbage import collect_as_usual
 from agent.cli.looking.status import move_document, print_moves, print_proposals, proposal_document
 from agent.cli.session import Session
 from agent.ledger.state_names import STATUS
@@ -41,6 +42,7 @@ def run(
     from agent.service.daemon import Daemon
     from agent.service.memory import return_large_blocks
 
+    collect_as_usual()
     return_large_blocks()
     Daemon(config, session.config_path, session.ledger, session.clock).run()
     return ExitCode.OK
