@@ -12,11 +12,11 @@ from agent.budget.copy_history import (
     copies_of,
     last_promotions,
     learn,
-    stalled_seconds,
     turnover_ratio_of,
     used_within,
     with_bytes_written,
 )
+from agent.budget.stalls import stalled_seconds
 from agent.ledger import SentRow, StepRow, StepState
 from agent.model.proposals import ProposedMove
 from agent.model.states import MoveState
