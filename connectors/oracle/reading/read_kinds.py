@@ -49,7 +49,7 @@ def divide_reads(delta: Mapping[str, F64], largest: F64, space: I64, files: F64)
     blocks, requests = delta["blocks_read"], delta["requests"]
     direct = np.minimum(delta["blocks_direct"], blocks)
     missed = blocks - direct
-    lower, upper = _bounds(blocks, requests, largest)
+    lower, upper = single_bounds(blocks, requests, largest)
     single = _likely_singles(np.minimum(lower, missed), np.minimum(upper, missed), space, files)
     direct_single = np.clip(lower - single, 0.0, direct)
     calls = np.maximum(0.0, requests - single - direct_single)
@@ -66,7 +66,8 @@ def divide_reads(delta: Mapping[str, F64], largest: F64, space: I64, files: F64)
     )
 
 
-def _bounds(blocks: F64, calls: F64, largest: F64) -> tuple[F64, F64]:
+def single_bounds(blocks: F64, calls: F64, largest: F64 | float) -> tuple[F64, F64]:
+    """The fewest and the most single-block calls among so many that read so many blocks, ``largest`` each at most."""
     lower = np.minimum(np.maximum(0.0, 2.0 * calls - blocks), calls)
     upper = np.clip((largest * calls - blocks) / (largest - 1.0), 0.0, calls)
     return lower, np.maximum(upper, lower)

@@ -21,9 +21,11 @@ from connectors.assessment import Observation, Row
 from connectors.model import F64, NO_PARENT, Catalog, Interval, Signal, Space, UnitKind, UnitTable
 from connectors.oracle.reading import demand
 from connectors.oracle.reading.catalog import Shape
-from connectors.oracle.reading.demand import LARGEST_CALL_BYTES, NOWHERE, single_block_reads
+from connectors.oracle.reading.demand import LARGEST_CALL_BYTES
 from connectors.oracle.reading.names import key_of
-from connectors.oracle.reading.sampler import BATCH_WAITS, COUNTERS, SEGMENT, SINGLE_WAITS, database_figures
+from connectors.oracle.reading.read_kinds import single_bounds
+from connectors.oracle.reading.sampler import COUNTERS, SEGMENT, database_figures
+from connectors.oracle.reading.waits import KINDS, counted, timed
 from connectors.oracle.reports.report import Report, Segment, TablespaceIo, parse_report
 from connectors.oracle.reports.sizes import Sizes, sizes_of
 from connectors.storage_io import SpaceFigures
@@ -236,7 +238,7 @@ def _database(report: Report) -> dict[str, float]:
     )
     found["transactions"] = report.transactions * report.seconds
     found["active_seconds"] = report.db_time
-    unknown = () if report.events else ("read_seconds", "write_seconds", SINGLE_WAITS, BATCH_WAITS)
+    unknown = () if report.events else ("read_seconds", "write_seconds", *map(counted, KINDS), *map(timed, KINDS))
     return {name: value for name, value in found.items() if value == value and name not in unknown}
 
 
@@ -247,7 +249,7 @@ def _singles(report: Report, spaces: Sequence[TablespaceIo]) -> F64:
     """
     calls = np.array([io.reads for io in spaces], dtype=np.float64)
     each = np.array([io.blocks_per_read if io.blocks_per_read > 0 else 1.0 for io in spaces], dtype=np.float64)
-    least, most = bounds_of(calls, calls * np.maximum(each, 1.0), LARGEST_CALL_BYTES / report.block_bytes)
+    least, most = single_bounds(calls, calls * np.maximum(each, 1.0), LARGEST_CALL_BYTES / report.block_bytes)
     printed = np.array([io.singles for io in spaces], dtype=np.float64)
     half = 0.5 * report.seconds
     known = ~np.isnan(printed)
@@ -260,20 +262,11 @@ def _singles(report: Report, spaces: Sequence[TablespaceIo]) -> F64:
     return least + share * (most - least)
 
 
-def bounds_of(calls: F64, blocks: F64, largest: float) -> tuple[F64, F64]:
-    """The fewest and the most single-block calls among so many that read so many blocks."""
-    limit = np.full(len(calls), largest)
-    upper = single_block_reads(blocks, calls, limit, np.full(len(calls), NOWHERE, dtype=np.int64), np.zeros(0))
-    least = np.asarray(upper, dtype=np.float64)
-    most = np.clip((largest * calls - blocks) / (largest - 1.0), 0.0, calls)
-    return np.minimum(least, np.maximum(most, least)), np.maximum(most, least)
-
-
 def _bounds(report: Report, units: Sequence[_Unit], reads: F64) -> tuple[F64, F64]:
     """Least and most random reads of each unit, over those that ``classify`` says; 1 where it says none."""
     calls = np.array([unit.calls for unit in units], dtype=np.float64)
     blocks = np.maximum(calls, np.array([unit.blocks for unit in units], dtype=np.float64))
-    least, most = bounds_of(calls, blocks, float(LARGEST_CALL_BYTES / report.block_bytes))
+    least, most = single_bounds(calls, blocks, float(LARGEST_CALL_BYTES / report.block_bytes))
     vague = np.array([not unit.exact for unit in units], dtype=np.bool_)
     least = np.where(vague, 0.0, least)  # calls themselves are a guess
     most = np.where(vague, np.maximum(most, blocks), most)
