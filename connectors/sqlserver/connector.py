@@ -6,12 +6,26 @@ from dataclasses import dataclass, replace
 
 from connectors.base import Clock, Lease, Mover
 from connectors.findings import Capability, Finding
-from connectors.model import I64, Bundle, Catalog, Demand, Identity, Inspection, Interval, NoRoute, Route, Sample
+from connectors.model import (
+    I64,
+    Blocker,
+    Bundle,
+    Catalog,
+    Demand,
+    Identity,
+    Inspection,
+    Interval,
+    NoRoute,
+    Route,
+    Sample,
+)
 from connectors.sqlserver.doctor import findings
 from connectors.sqlserver.moving import guards, inspection, lease
+from connectors.sqlserver.moving.blockers import find_blockers
 from connectors.sqlserver.moving.mover import SqlserverMover
 from connectors.sqlserver.moving.plan_drift import foreseen
 from connectors.sqlserver.reading import demand
+from connectors.sqlserver.reading.belongings import read_belongings
 from connectors.sqlserver.reading.catalog import exact_sizes, read_catalog, read_files
 from connectors.sqlserver.reading.definition import Definition, find
 from connectors.sqlserver.reading.disks import homes
@@ -168,7 +182,10 @@ class SqlserverConnector:
             return found
         asked = [(route, self._against(route)) for route in found]
         known = resident_note(self._session, definition, self._settings)
-        open_ways = tuple(replace(route, notes=(*route.notes, *known)) for route, reason in asked if reason is None)
+        keeps = () if definition is None else read_belongings(self._session, definition)
+        open_ways = tuple(
+            replace(route, notes=(*route.notes, *known), keeps=keeps) for route, reason in asked if reason is None
+        )
         return open_ways or next(reason for _, reason in asked if reason is not None)
 
     def routes_out(self, bundle: Bundle) -> Route | NoRoute:
@@ -177,6 +194,10 @@ class SqlserverConnector:
         if isinstance(found, NoRoute):
             return found
         return self._against(found) or found
+
+    def blockers(self, route: Route, *, tidying: bool = False) -> tuple[Blocker, ...]:  # noqa: ARG002  # the same table
+        """See ``blockers``."""
+        return find_blockers(self._session, route)
 
     def inspect(self, route: Route) -> Inspection:
         """By name, because a rebuild may change numbers."""

@@ -20,6 +20,7 @@ encrypt: yes                # no, yes, strict (TDS 8)
 connect_timeout: 15s
 statement_timeout: 60s      # of every query that hotplace reads with
 lock_timeout: 500ms         # a move that waits longer for its lock steps back, so that others are not held up behind it
+online_lock_timeout: 10s    # the same of an online build, which would lose all that it has copied
 maxdop: 1                   # processors that a move may use
 offline_moves: true         # false: move nothing where the edition cannot build indexes online
 lob_moves: false            # true: large objects follow their table, which is rebuilt twice

@@ -41,6 +41,9 @@ class SqlserverSettings(BaseModel):
     statement_timeout: Duration = 60.0  # of every query that reads
     sample_budget: Duration = 10.0  # a sample that takes longer is taken less often
     lock_timeout: Duration = 0.5  # how long a move may make others queue behind it, and a query wait
+    online_lock_timeout: Duration = (
+        10.0  # the same of an online build, whose last lock is asked for after all is copied
+    )
     low_priority_minutes: int = Field(
         default=1, ge=1, le=71582
     )  # 2022: how long a move waits without holding others up

@@ -164,13 +164,21 @@ def test_pitfall_17_standard_edition_builds_offline() -> None:
     assert refused(table(index()), STANDARD_2019, offline_moves=False) == "no_online_build"
 
 
-@pytest.mark.parametrize(("major", "expected"), [(15, False), (16, True)])
-def test_pitfall_18_low_priority_since_2022(major: int, expected: bool) -> None:
-    """Pitfall 18: in CREATE INDEX it is a syntax error before."""
+@pytest.mark.parametrize(("major", "expected", "milliseconds"), [(15, False, 10_000), (16, True, 60_000)])
+def test_pitfall_18_low_priority_since_2022(major: int, expected: bool, milliseconds: int) -> None:
+    """Pitfall 18: in CREATE INDEX it is a syntax error before. LOCK_TIMEOUT leaves it its minute."""
     route = found(table(index()), Server(major=major, edition=3))[0]
     said = "ONLINE = ON (WAIT_AT_LOW_PRIORITY (MAX_DURATION = 1 MINUTES, ABORT_AFTER_WAIT = SELF))"
     assert (said in route.steps[0].sql) is expected
-    assert route.prologue == ("SET LOCK_TIMEOUT 500",)
+    assert route.prologue == (f"SET LOCK_TIMEOUT {milliseconds}",)
+    assert route.lock_seconds == (0.0 if expected else 10.0)
+    assert ("behind which others queue" in route.locks) is not expected
+
+
+def test_what_loses_nothing_waits_shortly() -> None:
+    """Offline nothing is copied before the lock is there, and a resumable build only pauses: half a second."""
+    several = found(table(index(), IX, name=IX_NAME), ENTERPRISE_2019, moved=bundle(IX_NAME.key), resumable="indexes")
+    assert [route.prologue for route in several if "online" not in route.name] == [("SET LOCK_TIMEOUT 500",)] * 2
 
 
 def test_pitfall_19_drop_existing_is_resumable_only_where_somebody_says_so() -> None:

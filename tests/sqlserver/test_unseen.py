@@ -79,7 +79,6 @@ def test_missing_definitions_are_a_finding_with_its_grant(
     assert "GRANT VIEW ANY DEFINITION" in remedies or "GRANT VIEW DEFINITION" in remedies
 
 
-@pytest.mark.xfail(strict=True, reason="counters without units go unnoticed")
 def test_counters_without_a_unit_are_a_finding(
     lab: Lab, orders: Table, secret: Table, driver: OdbcDriver, tmp_path: Path
 ) -> None:
@@ -131,7 +130,6 @@ def reading(lab: Lab, *tables: Table) -> Iterator[None]:
         reader.join()
 
 
-@pytest.mark.xfail(strict=True, reason="nothing is compared after moves")
 @pytest.mark.parametrize(
     ("what", "words"),
     [

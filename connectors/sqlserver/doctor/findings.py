@@ -83,6 +83,7 @@ def examine(
         _version(major),
         _sees_server(rights, major),
         _sees_definitions(rights),
+        *_unseen(session, rights),
         _may_alter(session, rights),
         _dataspace(rights),
         *_may_shrink(rights, settings),
@@ -129,6 +130,29 @@ def _sees_definitions(rights: Rights) -> Finding:
         "definitions_missing",
         f"{rights.login} sees only what it has rights on, and no filter of an index",
         f"USE master; GRANT VIEW ANY DEFINITION TO {quote(rights.login)};",
+    )
+
+
+def _unseen(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
+    """Tables whose counters are seen and whose definition is not: their demand is left aside."""
+    if not rights.sees_objects:
+        return ()
+    try:
+        count, example = session.rows("unseen", doing="looking for tables that cannot be seen")[0]
+    except PrivilegeMissing:
+        return ()
+    if not count:
+        return ()
+    login = quote(rights.login)
+    return (
+        Finding.warning(
+            "tables_unseen",
+            f"{count} table(s) have counters and may not be seen by {rights.login}, that of object_id {example} among "
+            "them: what they are waited for is left aside",
+            f"GRANT VIEW DEFINITION TO {login}; where a DENY hides single tables, "
+            f"REVOKE VIEW DEFINITION ON OBJECT::... FROM {login}; "
+            f"SELECT OBJECT_SCHEMA_NAME({example}), OBJECT_NAME({example}) names it",
+        ),
     )
 
 

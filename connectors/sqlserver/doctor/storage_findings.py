@@ -8,12 +8,15 @@ from connectors.model import Catalog, NoRoute
 from connectors.sqlserver.moving.resumable_operations import SINCE
 from connectors.sqlserver.reading.catalog import read_files, read_volumes
 from connectors.sqlserver.reading.keys import Name
+from connectors.sqlserver.reading.log_room import NOTHING, read_log_room
 from connectors.sqlserver.reading.spaces import File
 from connectors.sqlserver.routes import ddl, file_statements
 from connectors.sqlserver.routes.online import CLOUD
 from connectors.sqlserver.session.sessions import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
 
+HELD_SHARE = 0.5  # of the log; less than this is what any log looks like between two backups
+_PASSING = frozenset({NOTHING, "CHECKPOINT"})  # log_reuse_wait_desc of a log that is well
 DEVICES: dict[int | None, str] = {0: "solid state", 1: "a disk that seeks"}  # incurs_seek_penalty
 
 
@@ -39,6 +42,7 @@ def storage_findings(
         *(_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces),
         *_devices(session, files),
         *_paused_build_findings(session),
+        *_log(session),
         *(_whole_filegroups(session, files, database) if write_files else ()),
         *(_offline(files, database) if by_hand else ()),
         *(_tempdb(session) if by_hand else ()),
@@ -106,6 +110,30 @@ def _paused_build_findings(session: ReadSession) -> list[Finding]:
             )
         )
     return found
+
+
+_HOLDS = {
+    "LOG_BACKUP": "Take a log backup: BACKUP LOG ... TO ...; the recovery model stays as it is.",
+    "ACTIVE_TRANSACTION": "Find the oldest transaction: DBCC OPENTRAN;",
+    "AVAILABILITY_REPLICA": "See which replica is behind: sys.dm_hadr_database_replica_states.",
+    "REPLICATION": "See whether the log reader agent runs: EXEC sys.sp_repltrans;",
+}
+
+
+def _log(session: ReadSession) -> list[Finding]:
+    """What of the log is used and cannot be used again; a move writes about what it copies into it."""
+    try:
+        log = read_log_room(session)
+    except PrivilegeMissing:
+        return []
+    if log is None or log.held_by in _PASSING or log.used < HELD_SHARE * log.total:
+        return []
+    sentence = (
+        f"{log.used / log.total:.0%} of the transaction log are used and cannot be used again because of "
+        f"{log.held_by} ({log.recovery_model} recovery model): moves write into what is left"
+    )
+    remedy = _HOLDS.get(log.held_by, "See log_reuse_wait_desc in sys.databases.")
+    return [Finding.warning("log_held", sentence, remedy)]
 
 
 def _devices(session: ReadSession, files: list[File]) -> tuple[Finding, ...]:

@@ -8,6 +8,7 @@ from connectors.model import NoRoute, Route
 from connectors.sqlserver.moving.resumable_operations import operations
 from connectors.sqlserver.reading.definition import Definition
 from connectors.sqlserver.reading.keys import quote
+from connectors.sqlserver.reading.log_room import NOTHING, read_log_room
 from connectors.sqlserver.routes.ddl import quoted_table
 from connectors.sqlserver.session.sessions import ReadSession
 
@@ -44,15 +45,16 @@ def paused_build(session: ReadSession, definition: Definition | None) -> NoRoute
 
 
 def _log_full(session: ReadSession, route: Route) -> NoRoute | None:
-    for total, used, growth, unlimited in session.rows("log_space", doing="looking at the log"):
-        room = total - used + (growth or 0)
-        if not unlimited and room < route.log_bytes:
-            return NoRoute(
-                code="log_full",
-                sentence=f"the transaction log has room for {format_bytes(room)}; moving {route.bundle.key} writes "
-                f"about {format_bytes(route.log_bytes)}",
-            )
-    return None
+    """What counts is what is free in the log and on its volume: 2 TB is what every log may grow to."""
+    log = read_log_room(session)
+    if log is None or log.room is None or log.room >= route.log_bytes:
+        return None
+    held = "" if log.held_by == NOTHING else f", and what is used cannot be used again because of {log.held_by}"
+    return NoRoute(
+        code="log_full",
+        sentence=f"the transaction log has room for {format_bytes(log.room)}{held}; moving {route.bundle.key} writes "
+        f"about {format_bytes(route.log_bytes)}",
+    )
 
 
 def _replica_behind(session: ReadSession, queue_mib: int) -> NoRoute | None:

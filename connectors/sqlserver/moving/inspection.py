@@ -8,6 +8,7 @@ from connectors.sqlserver.doctor.findings import read_rights
 from connectors.sqlserver.moving.emptying import inspect_files
 from connectors.sqlserver.moving.plan_drift import made_by
 from connectors.sqlserver.moving.resumable_operations import of_route, operations
+from connectors.sqlserver.reading.belongings import changes, read_belongings
 from connectors.sqlserver.reading.definition import Definition, find
 from connectors.sqlserver.reading.keys import name_of
 from connectors.sqlserver.routes.available import tag_of
@@ -51,6 +52,9 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
     homes = frozenset().union(*(definition.homes() for definition in present))
     home, held = _home(homes, route), not running and _is_paused(session, route, present)
     place = f"{route.bundle.key} is in {', '.join(sorted(homes)) or 'no filegroup'}"
+    differs = changes(route.keeps, read_belongings(session, present[0])) if route.keeps and not running else ()
+    if differs:
+        place = f"{place}; not as it was: {'; '.join(differs)}"
     return Inspection(
         home=home,
         sentence=f"{place}, a build of it is paused" if held else place,

@@ -13,7 +13,13 @@ from connectors.formatting import format_seconds
 from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.move_effects import FollowUp, Locked
 from connectors.operations import Operation
-from connectors.sqlserver.reading.definition import NONCLUSTERED, NONCLUSTERED_COLUMNSTORE, Definition, IndexDefinition
+from connectors.sqlserver.reading.definition import (
+    HEAP,
+    NONCLUSTERED,
+    NONCLUSTERED_COLUMNSTORE,
+    Definition,
+    IndexDefinition,
+)
 from connectors.sqlserver.reading.keys import name_of
 from connectors.sqlserver.routes import ddl
 from connectors.sqlserver.routes.move_methods import (
@@ -112,7 +118,7 @@ def _routes(
 ) -> tuple[Route, ...] | NoRoute:
     found = [(c, _make(c, definition, bundle, to_space, _build(server, settings, c))) for c in choices]
     routes = tuple(
-        _route(method, definition, bundle, to_space, choice, settings)
+        _route(method, definition, bundle, to_space, choice, _build(server, settings, choice), settings)
         for choice, method in found
         if isinstance(method, Method)
     )
@@ -228,8 +234,15 @@ def _build(server: Server, settings: SqlserverSettings, choice: _Choice) -> ddl.
 
 
 def _route(
-    method: Method, definition: Definition, bundle: Bundle, to_space: str, choice: _Choice, settings: SqlserverSettings
+    method: Method,
+    definition: Definition,
+    bundle: Bundle,
+    to_space: str,
+    choice: _Choice,
+    build: ddl.Build,
+    settings: SqlserverSettings,
 ) -> Route:
+    wait = _lock_wait(method, index_of(definition), build, settings)
     number, limit = number_of(method), settings.move_timeout
     rewritten = method.rebuilds * bundle.size_bytes + method.rewritten_bytes
     full = choice.online or method.logged or definition.owner.recovery_model == "FULL"
@@ -238,17 +251,15 @@ def _route(
         name=method.name if method.locks or method.name.endswith(how) else f"{method.name} {how}",
         bundle=bundle,
         to_space=to_space,
-        prologue=(lock_timeout_statement(settings.lock_timeout),),
+        prologue=(lock_timeout_statement(wait.seconds),),
         steps=tag_steps(number, "step", method.there, limit),
         undo_steps=tag_steps(number, "undo", method.back, limit),
         tidy_steps=tag_steps(number, "tidy", method.tidy, limit),
         tidy_bytes=bundle.size_bytes if method.tidy_copies else 0,
         online=choice.online,
-        locks=f"{method.locks}; {_patience(settings)}"
-        if method.locks
-        else _locks(index_of(definition), choice.online, settings),
+        locks=f"{method.locks}; {wait.words}" if method.locks else _locks(index_of(definition), choice.online, wait),
         locked=method.locked or _lock_class(index_of(definition), choice.online),
-        lock_seconds=settings.lock_timeout,
+        lock_seconds=0.0 if wait.alone else wait.seconds,
         follow_up=FOLLOW_UP,
         log_bytes=round(rewritten * (LOG_FACTOR if full else MINIMAL_LOG_FACTOR)),
         transient_bytes=round(bundle.size_bytes * (method.rebuilds - 1 + SORT_FACTOR)),
@@ -276,15 +287,37 @@ def _lock_class(index: IndexDefinition, online: bool) -> Locked:
     return Locked.WRITES if index.kind in {NONCLUSTERED, NONCLUSTERED_COLUMNSTORE} else Locked.ALL
 
 
-def _locks(index: IndexDefinition, online: bool, settings: SqlserverSettings) -> str:
-    waits = _patience(settings)
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """How long a statement waits for its lock; ``alone``: nobody queues behind it meanwhile."""
+
+    seconds: float
+    alone: bool
+
+    @property
+    def words(self) -> str:
+        held = ", at low priority: none queue behind it" if self.alone else ""
+        return f"waits at most {format_seconds(self.seconds)} for a lock{held}"
+
+
+def _lock_wait(method: Method, index: IndexDefinition, build: ddl.Build, settings: SqlserverSettings) -> _Wait:
+    """An online build asks for its last lock when all is copied, which is lost if it does not get it.
+
+    Which of LOCK_TIMEOUT and WAIT_AT_LOW_PRIORITY ends a wait is not documented, so both allow the same time. A
+    resumable build loses nothing, and what is no build copies nothing before its lock.
+    """
+    if method.locks or not build.online or build.resumable:
+        return _Wait(settings.lock_timeout, alone=False)
+    if index.kind != HEAP and ddl.waits_at_low_priority(index.kind, build):  # DROP INDEX ... MOVE TO of a heap does not
+        return _Wait(max(settings.online_lock_timeout, 60.0 * settings.low_priority_minutes), alone=True)
+    return _Wait(max(settings.online_lock_timeout, settings.lock_timeout), alone=False)
+
+
+def _locks(index: IndexDefinition, online: bool, wait: _Wait) -> str:
     if online:
         last = "S" if index.kind in {NONCLUSTERED, NONCLUSTERED_COLUMNSTORE} else "Sch-M"
-        return f"IS on the table while it is built, {last} for a moment at the end, behind which others queue; {waits}"
+        queue = "" if wait.alone else ", behind which others queue"
+        return f"IS on the table while it is built, {last} for a moment at the end{queue}; {wait.words}"
     if index.kind in {NONCLUSTERED, NONCLUSTERED_COLUMNSTORE}:
-        return f"S on the table while it is built: reads go on, writes wait; {waits}"
-    return f"Sch-M on the table while it is built: no reads, no writes; {waits}"
-
-
-def _patience(settings: SqlserverSettings) -> str:
-    return f"waits at most {format_seconds(settings.lock_timeout)} for a lock"
+        return f"S on the table while it is built: reads go on, writes wait; {wait.words}"
+    return f"Sch-M on the table while it is built: no reads, no writes; {wait.words}"

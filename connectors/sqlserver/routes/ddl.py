@@ -47,6 +47,15 @@ def quoted_table(name: Name) -> str:
     return f"{quote(name.schema)}.{quote(name.table)}"
 
 
+def waits_at_low_priority(kind: int, build: Build) -> bool:
+    """Whether a build of that kind of index can wait for its last lock without holding others up.
+
+    CREATE COLUMNSTORE INDEX has ONLINE = ON alone in its grammar.
+    """
+    columnstore = kind in {CLUSTERED_COLUMNSTORE, NONCLUSTERED_COLUMNSTORE}
+    return build.online and build.major >= LOW_PRIORITY_SINCE and not columnstore
+
+
 def rebuild(table: Name, index: IndexDefinition, build: Build, on: str, *, name: str = "") -> str:
     """CREATE INDEX on a data space, every property as it was.
 
@@ -224,7 +233,7 @@ def _duplicates(index: IndexDefinition, major: int) -> str:
 
 def _how(index: IndexDefinition | None, build: Build) -> tuple[str, ...]:
     if index is not None and index.columnstore:  # versions that cannot build one online do not know the word there
-        return (f"MAXDOP = {build.maxdop}", *((f"ONLINE = {_online(build)}",) if build.online else ()))
+        return (f"MAXDOP = {build.maxdop}", *(("ONLINE = ON",) if build.online else ()))
     stated = (f"RESUMABLE = {_on(build.resumable)}",) if build.major >= RESUMABLE_STATED_SINCE else ()
     sort = f"SORT_IN_TEMPDB = {_on(build.sort_in_tempdb)}"
     return (sort, f"MAXDOP = {build.maxdop}", f"ONLINE = {_online(build)}", *stated)

@@ -93,13 +93,15 @@ def exchange(
     wait = "" if patience is None else f" WITH (WAIT_AT_LOW_PRIORITY ({_waits(patience)}))"
     source = f"FROM {table} WITH (TABLOCK, HOLDLOCK) WHERE {rows}"
     copy = f"INSERT INTO {new} WITH (TABLOCK) ({names}) SELECT {names} {source}"  # names are quoted
-    short = f"(SELECT COUNT_BIG(*) FROM {new}) <> (SELECT COUNT_BIG(*) FROM {old})"  # noqa: S608  # names are quoted
+    short = f"(SELECT COUNT_BIG(*) FROM {new}) <> (SELECT COUNT_BIG(*) FROM {table} WHERE {rows})"  # noqa: S608  # quoted
     return "; ".join(
         (
             _BEGIN,
             copy,
-            f"ALTER TABLE {table} SWITCH PARTITION {number} TO {old}{wait}",
+            # Before SWITCH: behind it both tables are shut to readers to the end of the transaction. No row can come or
+            # go meanwhile, the shared lock of the copy is held.
             f"IF {short} THROW {REFUSED}, N'hotplace: the copy has not as many rows as the partition', 1",
+            f"ALTER TABLE {table} SWITCH PARTITION {number} TO {old}{wait}",
             reshape,
             f"ALTER TABLE {new} SWITCH TO {table} PARTITION {number}",
             _END,

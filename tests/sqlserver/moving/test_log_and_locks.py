@@ -72,7 +72,6 @@ def test_a_log_of_fixed_size_without_room_is_seen_first(lab: Lab, orders: Table,
     assert home(lab, orders) == SLOW
 
 
-@pytest.mark.xfail(strict=True, reason="2 TB cap counts as room")
 def test_a_log_whose_volume_has_no_room_is_seen_first(lab: Lab, orders: Table, connector: SqlserverConnector) -> None:
     """The log may grow to 2 TB, its volume has 4,096 pages: no page is copied."""
     lab.shop.log_pages, lab.shop.log_max_size, lab.shop.log_growth = 1024, TWO_TB, 512
@@ -101,7 +100,6 @@ def test_an_offline_build_in_the_full_model_needs_the_log_too(
         assert offline.log_bytes >= 8000 * PAGE
 
 
-@pytest.mark.xfail(strict=True, reason="log_reuse_wait_desc is not read")
 @pytest.mark.parametrize("why", ["LOG_BACKUP", "AVAILABILITY_REPLICA", "REPLICATION"])
 def test_what_holds_the_log_is_a_finding(lab: Lab, orders: Table, connector: SqlserverConnector, why: str) -> None:
     """Four fifths of the log cannot be used again: doctor names the reason as the server does."""
@@ -129,7 +127,6 @@ def reader_at_the_end(lab: Lab, table: Table, seconds: float) -> Iterator[None]:
             reader.join()
 
 
-@pytest.mark.xfail(strict=True, reason="LOCK_TIMEOUT 500 ends finished builds")
 @pytest.mark.parametrize("major", [15, 16])
 def test_a_reader_of_two_seconds_does_not_cost_the_build(major: int, driver: OdbcDriver, tmp_path: Path) -> None:
     """The copy is there when the reader ends: it is not thrown away for two seconds, with and without low priority."""
@@ -140,10 +137,7 @@ def test_a_reader_of_two_seconds_does_not_cost_the_build(major: int, driver: Odb
         assert (home(lab, orders), lab.instance.builds) == (FAST, 1)
 
 
-@pytest.mark.parametrize(
-    "beats",
-    [pytest.param(True, marks=pytest.mark.xfail(strict=True, reason="LOCK_TIMEOUT 500 within low priority")), False],
-)
+@pytest.mark.parametrize("beats", [True, False])
 def test_at_low_priority_no_session_queues_whichever_limit_counts(
     lab: Lab, orders: Table, connector: SqlserverConnector, beats: bool
 ) -> None:
@@ -159,7 +153,6 @@ def test_at_low_priority_no_session_queues_whichever_limit_counts(
     assert not lost
 
 
-@pytest.mark.xfail(strict=True, reason="long transactions are not looked for")
 def test_a_long_transaction_is_named_before_the_move(lab: Lab, orders: Table, connector: SqlserverConnector) -> None:
     """A transaction that has been open for an hour with a lock on the table is a blocker, named by its session."""
     route = kindest(connector)
@@ -170,7 +163,6 @@ def test_a_long_transaction_is_named_before_the_move(lab: Lab, orders: Table, co
     assert str(SOMEBODY) in blocker.sentence
 
 
-@pytest.mark.xfail(strict=True, reason="rows are counted under Sch-M")
 def test_nothing_is_counted_while_readers_are_kept_out(lab: Lab, driver: OdbcDriver, tmp_path: Path) -> None:
     """Partition 2 is copied and switched: both tables are counted before they are locked for everyone."""
     lab.instance.accounts[COPIER.name] = COPIER

@@ -76,10 +76,11 @@ def bare(route: Route) -> list[str]:
 EXCHANGE = (
     "SET XACT_ABORT ON; BEGIN TRANSACTION; INSERT INTO [dbo].[hotplace_N_new] WITH (TABLOCK) ([id], [day]) "
     "SELECT [id], [day] FROM [dbo].[orders] WITH (TABLOCK, HOLDLOCK) WHERE $PARTITION.[pf]([day]) = 2; "
+    "IF (SELECT COUNT_BIG(*) FROM [dbo].[hotplace_N_new]) <> (SELECT COUNT_BIG(*) FROM [dbo].[orders] "
+    "WHERE $PARTITION.[pf]([day]) = 2) "
+    "THROW 51000, N'hotplace: the copy has not as many rows as the partition', 1; "
     "ALTER TABLE [dbo].[orders] SWITCH PARTITION 2 TO [dbo].[hotplace_N_old] WITH (WAIT_AT_LOW_PRIORITY (MAX_DURATION "
     "= 1 MINUTES, ABORT_AFTER_WAIT = SELF)); "
-    "IF (SELECT COUNT_BIG(*) FROM [dbo].[hotplace_N_new]) <> (SELECT COUNT_BIG(*) FROM [dbo].[hotplace_N_old]) "
-    "THROW 51000, N'hotplace: the copy has not as many rows as the partition', 1; "
     "ALTER PARTITION FUNCTION [pf]() MERGE RANGE (N'2020-01-01'); ALTER PARTITION SCHEME [ps] NEXT USED [SSD]; "
     "ALTER PARTITION FUNCTION [pf]() SPLIT RANGE (N'2020-01-01'); "
     "ALTER TABLE [dbo].[hotplace_N_new] SWITCH TO [dbo].[orders] PARTITION 2; COMMIT TRANSACTION"

@@ -163,6 +163,8 @@ def refuse_if_different(work: Work, asked: RefuseIfDifferent) -> None:
         shut = [table for table in tables if table.lock_holders.get(work.spid) == SCHEMA_MODIFICATION]
         work.instance.scans_under_lock += len(shut)
     one, other = (sum(p.rows for p in table.base.partitions) for table in tables)
+    if asked.part is not None:
+        other = tables[1].base.partitions[_partition_number(work, tables[1], asked.part) - 1].rows
     if one != other:
         raise asked.error
 

@@ -97,11 +97,12 @@ class RefuseIfRows:
 
 @dataclass(frozen=True, slots=True)
 class RefuseIfDifferent:
-    """IF (SELECT COUNT_BIG(*) FROM a) <> (SELECT COUNT_BIG(*) FROM b) THROW."""
+    """IF (SELECT COUNT_BIG(*) FROM a) <> (SELECT COUNT_BIG(*) FROM b [WHERE ...]) THROW; of b one partition, or all."""
 
     one: tuple[str, str]
     other: tuple[str, str]
     error: ServerError
+    part: PartitionOf | None = None
 
 
 def create_table(parser: Parser, major: int) -> CreateTable:
@@ -253,16 +254,18 @@ def refuse_if(parser: Parser, _: int) -> RefuseIfRows | RefuseIfDifferent:
         rows = _partition(parser)
         parser.need(")")
         return RefuseIfRows(table, rows, _throw(parser))
-    one = _counted(parser)
+    one, _unused = _counted(parser)
     parser.need("<>")
-    return RefuseIfDifferent(one, _counted(parser), _throw(parser))
+    other, part = _counted(parser)
+    return RefuseIfDifferent(one, other, _throw(parser), part)
 
 
-def _counted(parser: Parser) -> tuple[str, str]:
+def _counted(parser: Parser) -> tuple[tuple[str, str], PartitionOf | None]:
     parser.need("(", "SELECT", "COUNT_BIG", "(", "*", ")", "FROM")
     table = parser.table()
+    part = _partition(parser) if parser.take("WHERE") else None
     parser.need(")")
-    return table
+    return table, part
 
 
 def _throw(parser: Parser) -> ServerError:
