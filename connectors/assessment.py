@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from connectors.base import HotplaceError
-from connectors.model import F64, Bools, Catalog, Demand, Interval, Sample
+
+if TYPE_CHECKING:  # the registry names this; whoever reads the configuration alone needs no arrays
+    from connectors.model import F64, Bools, Catalog, Demand, Interval, Sample
 
 Row = tuple[Any, ...]
 

@@ -11,13 +11,15 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
-from connectors.assessment import ByHand
 from connectors.base import Clock, Connector, UnknownEngine
 from connectors.inheritance import Inheritance
+
+if TYPE_CHECKING:
+    from connectors.assessment import ByHand
 
 BUILT_IN = {
     "db2": "connectors.db2.engine:ENGINE",

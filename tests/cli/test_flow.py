@@ -216,7 +216,7 @@ def test_an_old_proposal_is_explained_by_the_numbers_of_its_day(site: Site) -> N
 
 def test_a_proposal_is_explained_when_its_situation_is_gone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Months later, history long dropped: sentence and numbers of that day, of what it moves and of a few others."""
-    monkeypatch.setattr("agent.explanation.explanation_archive.BESIDE", 1)
+    monkeypatch.setattr("agent.explanation.explanation_archive.MOST_OTHERS", 1)
     number, _ = site.propose()
     ended = ("--proposal", str(number), "--json")
     then = site.good("explain", "shop.orders", *ended).document
