@@ -19,6 +19,9 @@ DEFINE space = &3
 SET VERIFY OFF
 WHENEVER SQLERROR CONTINUE
 
+-- 11.2 only, for online rebuilds of indexes in other schemas, which make a journal table there; else they are offline:
+--   GRANT CREATE ANY TABLE, CREATE ANY INDEX TO hotplace_move;
+
 GRANT ALTER ANY TABLE TO &login;
 GRANT ALTER ANY INDEX TO &login;
 

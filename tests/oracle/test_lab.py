@@ -363,7 +363,8 @@ def test_other_releases(version: tuple[int, ...]) -> None:
             assert not lab.table(table).indexes[0].unusable
             run(connector, route, undo=True)
             assert connector.inspect(route).home is Home.SOURCE
-            assert {f.severity for f in connector.doctor()} == {Severity.OK}
+            wrong = {found.code for found in connector.doctor() if found.severity is not Severity.OK}
+            assert wrong == ({"journal_rights_missing"} if version < (12, 1) else set())
         finally:
             connector.close()
 
