@@ -30,6 +30,7 @@ from connectors.sqlserver.reading.catalog import exact_sizes, read_catalog, read
 from connectors.sqlserver.reading.definition import Definition, find
 from connectors.sqlserver.reading.disks import homes
 from connectors.sqlserver.reading.keys import name_of
+from connectors.sqlserver.reading.log_room import tempdb_room
 from connectors.sqlserver.reading.partitioning import knowing
 from connectors.sqlserver.reading.residency import resident_note
 from connectors.sqlserver.reading.sampler import DmvSampler
@@ -168,8 +169,16 @@ class SqlserverConnector:
 
     def _routes_of(self, definition: Definition | None, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
         """The ways of that table which nothing speaks against just now."""
-        found = available.routes_of(definition, bundle, to_space, self._server(), self._settings)
+        found = available.routes_of(definition, bundle, to_space, self._server(), self._settings_for(bundle))
         return self._open_ways(definition, found)
+
+    def _settings_for(self, bundle: Bundle) -> SqlserverSettings:
+        """Without sorting in tempdb where it has no room for the index."""
+        if not self._settings.sort_in_tempdb:
+            return self._settings
+        room = tempdb_room(self._session)
+        fits = room is None or room >= bundle.size_bytes
+        return self._settings if fits else self._settings.model_copy(update={"sort_in_tempdb": False})
 
     def _open_ways(
         self, definition: Definition | None, found: tuple[Route, ...] | NoRoute

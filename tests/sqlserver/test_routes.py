@@ -67,6 +67,7 @@ def test_a_clustered_index_is_built_anew_on_the_other_filegroup() -> None:
         (
             "CREATE CLUSTERED INDEX [pk] ON [dbo].[orders] ([id] ASC) WITH (DROP_EXISTING = ON, PAD_INDEX = OFF, "
             "STATISTICS_NORECOMPUTE = OFF, IGNORE_DUP_KEY = OFF, ALLOW_ROW_LOCKS = ON, ALLOW_PAGE_LOCKS = ON, "
+            "FILLFACTOR = 100, "
             "OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF, SORT_IN_TEMPDB = OFF, MAXDOP = 1, ONLINE = ON, "
             "RESUMABLE = OFF, DATA_COMPRESSION = PAGE) ON [SSD]"
         )
@@ -204,6 +205,7 @@ def test_a_nonclustered_index_is_built_beside_the_old_one() -> None:
     assert create == (
         f"CREATE NONCLUSTERED INDEX [{made}] ON [dbo].[orders] ([id] ASC) WITH (PAD_INDEX = OFF, "
         "STATISTICS_NORECOMPUTE = OFF, IGNORE_DUP_KEY = OFF, ALLOW_ROW_LOCKS = ON, ALLOW_PAGE_LOCKS = ON, "
+        "FILLFACTOR = 100, "
         "OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF, SORT_IN_TEMPDB = OFF, MAXDOP = 1, ONLINE = ON, RESUMABLE = ON, "
         "DATA_COMPRESSION = PAGE) ON [SSD]"
     )

@@ -26,10 +26,7 @@ pytestmark = pytest.mark.by_turns
 KEY, INDEX = "[dbo].[orders]", "[dbo].[orders].[ix_orders]"
 
 
-@pytest.mark.parametrize(
-    "major",
-    [15, pytest.param(16, marks=pytest.mark.xfail(strict=True, reason="columnstores have no low priority"))],
-)
+@pytest.mark.parametrize("major", [15, 16])
 def test_a_clustered_columnstore_moves_online(major: int, driver: OdbcDriver, tmp_path: Path) -> None:
     """The kindest statement is one that the server takes."""
     with running_lab(major=major) as lab:
@@ -44,7 +41,6 @@ def test_a_clustered_columnstore_moves_online(major: int, driver: OdbcDriver, tm
         assert lab.shop.storage.filegroups[moved].name == FAST
 
 
-@pytest.mark.xfail(strict=True, reason="read-only sources are not refused")
 def test_nothing_is_planned_out_of_a_read_only_filegroup(lab: Lab, driver: OdbcDriver, tmp_path: Path) -> None:
     """The server would refuse it with 1924: there is no route, and a reason."""
     add_table(lab.shop, "orders", pages=80)
@@ -55,7 +51,6 @@ def test_nothing_is_planned_out_of_a_read_only_filegroup(lab: Lab, driver: OdbcD
         assert isinstance(ways(connector, KEY), NoRoute)
 
 
-@pytest.mark.xfail(strict=True, reason="FILLFACTOR 0 is not stated")
 def test_a_fill_factor_of_nothing_stays(lab: Lab, driver: OdbcDriver, tmp_path: Path) -> None:
     """Full pages before, full pages after, whatever the server's default is: 0 and 100 are the same."""
     orders = add_table(lab.shop, "orders", pages=80)
@@ -65,7 +60,6 @@ def test_a_fill_factor_of_nothing_stays(lab: Lab, driver: OdbcDriver, tmp_path: 
     assert orders.indexes[2].options.fill_factor in (0, 100)
 
 
-@pytest.mark.xfail(strict=True, reason="partitioning is taken for granted")
 @pytest.mark.parametrize("major", [11, 12])
 def test_large_objects_stay_where_partitioning_is_enterprises(major: int, driver: OdbcDriver, tmp_path: Path) -> None:
     """Standard 2012 and 2014 make no partition function: what has none of its routes is refused."""
@@ -77,7 +71,6 @@ def test_large_objects_stay_where_partitioning_is_enterprises(major: int, driver
     assert not [sql for sql in steps if "PARTITION" in sql]
 
 
-@pytest.mark.xfail(strict=True, reason="35352 is not expected")
 def test_a_table_with_a_columnstore_is_built_offline_on_2016(driver: OdbcDriver, tmp_path: Path) -> None:
     """35352 would end an online build; offline it goes."""
     with running_lab(major=13) as lab:
@@ -100,7 +93,6 @@ def heard(lab: Lab, connector: SqlserverConnector) -> Demand:
     return connector.classify(interval, connector.catalog())
 
 
-@pytest.mark.xfail(strict=True, reason="UPDATE STATISTICS is not seen")
 def test_an_update_of_statistics_is_no_demand(lab: Lab, driver: OdbcDriver, tmp_path: Path) -> None:
     """UPDATE STATISTICS reads whole tables: an interval with it makes nothing hot."""
     add_table(lab.shop, "orders", pages=80)
@@ -110,7 +102,6 @@ def test_an_update_of_statistics_is_no_demand(lab: Lab, driver: OdbcDriver, tmp_
         assert not heard(lab, connector).observed.any()
 
 
-@pytest.mark.xfail(strict=True, reason="only this database's requests count")
 def test_a_backup_from_master_is_seen(lab: Lab, driver: OdbcDriver, tmp_path: Path) -> None:
     """BACKUP DATABASE shop, sent from master, reads this database's files: their figures are left aside."""
     add_table(lab.shop, "orders", pages=80)
@@ -120,7 +111,6 @@ def test_a_backup_from_master_is_seen(lab: Lab, driver: OdbcDriver, tmp_path: Pa
         assert heard(lab, connector).spaces is None
 
 
-@pytest.mark.xfail(strict=True, reason="Azure SQL Database gets no verdict")
 def test_azure_sql_database_has_nothing_to_move(driver: OdbcDriver, tmp_path: Path) -> None:
     """One filegroup and no choice of disks: doctor says by name that there is nothing to do here."""
     with running_lab(engine_edition=5) as lab:
@@ -130,7 +120,6 @@ def test_azure_sql_database_has_nothing_to_move(driver: OdbcDriver, tmp_path: Pa
     assert any("Azure SQL Database" in sentence and "PRIMARY" in sentence for sentence in sentences)
 
 
-@pytest.mark.xfail(strict=True, reason="room in tempdb is not asked")
 def test_a_sort_in_tempdb_is_not_begun_without_room(lab: Lab, driver: OdbcDriver, tmp_path: Path) -> None:
     """8,000 pages to sort and 100 in tempdb's volume: refused, or built without SORT_IN_TEMPDB; none is lost."""
     orders = add_table(lab.shop, "orders")

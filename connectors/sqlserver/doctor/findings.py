@@ -16,6 +16,7 @@ from connectors.sqlserver.session.sessions import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
 
 OLDEST, NEWEST_TRIED = 11, 17
+AZURE_DATABASE, MANAGED_INSTANCE = 5, 8  # EngineEdition
 QUERY_STORE_SINCE = 14  # counts read operations since then
 YEARS = {11: "2012", 12: "2014", 13: "2016", 14: "2017", 15: "2019", 16: "2022", 17: "2025"}
 PERFORMANCE_STATE_SINCE = 16
@@ -81,6 +82,7 @@ def examine(
     rights, major = read_rights(session), session.major
     return (
         _version(major),
+        *_service(session.edition),
         _sees_server(rights, major),
         _sees_definitions(rights),
         *_unseen(session, rights),
@@ -108,6 +110,25 @@ def _version(major: int) -> Finding:
             "version_untried", f"version {major} is newer than 2025", "Watch the first samples closely."
         )
     return Finding.ok("version", f"SQL Server {YEARS[major]}")
+
+
+def _service(edition: int) -> tuple[Finding, ...]:
+    """What the Azure services leave to do here."""
+    if edition == AZURE_DATABASE:
+        sentence = (
+            "Azure SQL Database has the filegroup PRIMARY alone, on storage that the service chooses: nothing to move"
+        )
+        return (Finding.info("nothing_to_move", sentence, "Choose a service tier with faster storage."),)
+    if edition == MANAGED_INSTANCE:
+        sentence = (
+            "on the General Purpose tier of Azure SQL Managed Instance the I/O a second of a file grow with its size: "
+            "filegroups differ in speed by the size of their files"
+        )
+        remedy = (
+            "Name a filegroup of large files as the fast tier, or use Business Critical, where all are on local SSD."
+        )
+        return (Finding.info("managed_instance", sentence, remedy),)
+    return ()
 
 
 def _sees_server(rights: Rights, major: int) -> Finding:

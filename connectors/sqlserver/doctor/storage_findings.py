@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from connectors.base import PrivilegeMissing, StatementFailed
+from connectors.base import ObjectGone, PrivilegeMissing, StatementFailed
 from connectors.findings import Finding
 from connectors.model import Catalog, NoRoute
 from connectors.sqlserver.moving.resumable_operations import SINCE
@@ -86,7 +86,7 @@ def _tempdb(session: ReadSession) -> list[Finding]:
     """Tempdb is recreated at every start of the service, at the paths that the catalog names."""
     try:
         rows = session.rows("tempdb_files", doing="looking at tempdb")
-    except (PrivilegeMissing, StatementFailed):
+    except (ObjectGone, PrivilegeMissing, StatementFailed):
         return []
     steps = file_statements.tempdb_files(file_statements.TempdbFile(*row) for row in rows)
     sentence = f"tempdb has {len(rows)} file(s), which change disks when the service is restarted"

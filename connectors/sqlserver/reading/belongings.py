@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from connectors.base import PrivilegeMissing, StatementFailed
+from connectors.base import ObjectGone, PrivilegeMissing, StatementFailed
 from connectors.move_effects import Kept
 from connectors.sqlserver.reading.definition import (
     CLUSTERED,
@@ -75,7 +75,7 @@ def _optional(session: ReadSession, name: str, object_id: int) -> list[Row]:
     """Rows of a query, none where this login or version cannot ask it."""
     try:
         return session.rows(name, object_id, doing="looking at what belongs to the table")
-    except (PrivilegeMissing, StatementFailed):
+    except (ObjectGone, PrivilegeMissing, StatementFailed):
         return []
 
 

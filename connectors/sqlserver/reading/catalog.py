@@ -8,7 +8,7 @@ from datetime import datetime
 
 import numpy as np
 
-from connectors.base import PrivilegeMissing, StatementFailed
+from connectors.base import ObjectGone, PrivilegeMissing, StatementFailed
 from connectors.model import F64, I64, NO_PARENT, Catalog, UnitKind, UnitTable
 from connectors.sqlserver.reading.disks import Disks, disk_spaces, homes
 from connectors.sqlserver.reading.keys import TABLE_INDEX, Name, index_ids, object_ids, table_ids, unit_ids
@@ -145,7 +145,7 @@ def read_volumes(session: ReadSession) -> Mapping[int, Volume]:
     """
     try:
         found = session.rows("volumes", doing="reading volumes")
-    except (PrivilegeMissing, StatementFailed):  # Azure SQL Database does not have the function
+    except (ObjectGone, PrivilegeMissing, StatementFailed):  # Azure SQL Database does not have the function
         return {}
     return {row[0]: Volume(*row[1:]) for row in found if row[2] is not None and row[3] is not None}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from connectors.base import PrivilegeMissing, StatementFailed
+from connectors.base import ObjectGone, PrivilegeMissing, StatementFailed
 from connectors.sqlserver.session.sessions import ReadSession
 
 NOTHING = "NOTHING"
@@ -58,11 +58,20 @@ def read_log_room(session: ReadSession) -> LogRoom | None:
     )
 
 
-def _free_on_volumes(session: ReadSession) -> int | None:
-    """Bytes on all volumes that files of the log lie on, each once; None where this cannot be known."""
+def tempdb_room(session: ReadSession) -> int | None:
+    """Bytes on all volumes that data files of tempdb lie on; None where this cannot be known.
+
+    Raises:
+        ConnectorError: the server did not answer.
+    """
+    return _free_on_volumes(session, "tempdb_room")
+
+
+def _free_on_volumes(session: ReadSession, query: str = "log_volume") -> int | None:
+    """Bytes on all volumes of a query's files, each volume once; None where this cannot be known."""
     try:
-        rows = session.rows("log_volume", doing="looking at the log's volume")
-    except (PrivilegeMissing, StatementFailed):
+        rows = session.rows(query, doing="looking at volumes")
+    except (ObjectGone, PrivilegeMissing, StatementFailed):
         return None
     free = {mount if mount is not None else file_id: available for file_id, mount, available in rows}
     return None if not free or None in free.values() else sum(int(each) for each in free.values())

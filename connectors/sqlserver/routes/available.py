@@ -33,7 +33,7 @@ from connectors.sqlserver.routes.move_methods import (
     method_for,
     second_index_method,
 )
-from connectors.sqlserver.routes.online import Server, may_be_paused, may_build_online, may_have_twin
+from connectors.sqlserver.routes.online import Server, may_be_paused, may_build_online, may_have_twin, may_partition
 from connectors.sqlserver.routes.operations import digest_of
 from connectors.sqlserver.routes.refusals import refusal
 from connectors.sqlserver.routes.switching import empty_range, switch_method
@@ -62,6 +62,11 @@ def routes_of(
     if against is not None:
         return against
     assert definition is not None, "a missing table is refused above"
+    if any(key.endswith(" lob") for key in bundle.unit_keys) and not may_partition(server):
+        sentence = (
+            f"the large objects of {bundle.key} move by a partition function, which this edition has since 2016 only"
+        )
+        return NoRoute(code="no_partitioning", sentence=sentence)
     return _routes(
         definition, bundle, to_space, server, settings, _choices(definition, bundle, to_space, server, settings)
     )

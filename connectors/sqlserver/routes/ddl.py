@@ -21,6 +21,7 @@ from connectors.sqlserver.reading.definition import (
 )
 from connectors.sqlserver.reading.keys import Name, quote
 
+FULL_PAGES = 100  # per cent
 LOW_PRIORITY_SINCE = 16  # of CREATE INDEX; ALTER INDEX had it in 12
 RESUMABLE_STATED_SINCE = 15  # else ELEVATE_RESUMABLE of the database would decide
 _STATED_SINCE = {"sequential_key": 15, "incremental": 12, "delay": 13, "suppress": 14, "xml": 16, "columnstore": 12}
@@ -36,10 +37,11 @@ class Build:
     sort_in_tempdb: bool
     low_priority_minutes: int
     resumable: bool = False
+    compared: bool = False  # its statements are compared and never sent
 
     def without_method(self) -> Build:
         """The same for everything that builds the same, whichever way: to compare what statements build."""
-        return replace(self, online=False, maxdop=0, sort_in_tempdb=False, low_priority_minutes=0)
+        return replace(self, online=False, maxdop=0, sort_in_tempdb=False, low_priority_minutes=0, compared=True)
 
 
 def quoted_table(name: Name) -> str:
@@ -67,9 +69,7 @@ def rebuild(table: Name, index: IndexDefinition, build: Build, on: str, *, name:
         name: of a second index next to the old one; "": it replaces the old one.
     """
     existing = () if name else ("DROP_EXISTING = ON",)
-    options = ", ".join(
-        (*existing, *_own_properties(index, build.major), *_how(index, build), *_compression(index, build))
-    )
+    options = ", ".join((*existing, *_own_properties(index, build), *_how(index, build), *_compression(index, build)))
     return (
         f"CREATE {_kind(index)} INDEX {quote(name or index.name or '')} ON {quoted_table(table)}{_columns(index)}"
         f"{_filter(index)} WITH ({options}) ON {on}"
@@ -80,7 +80,7 @@ def add_key(table: Name, index: IndexDefinition, build: Build, on: str, *, name:
     """A PRIMARY KEY or UNIQUE constraint of another table with the properties of that index."""
     kind = "PRIMARY KEY" if index.primary_key else "UNIQUE"
     order = "CLUSTERED" if index.kind == CLUSTERED else "NONCLUSTERED"
-    options = ", ".join((*_own_properties(index, build.major), *_compression(index, build)))
+    options = ", ".join((*_own_properties(index, build), *_compression(index, build)))
     return (
         f"ALTER TABLE {quoted_table(table)} ADD CONSTRAINT {quote(name)} {kind} {order}{_columns(index)} "
         f"WITH ({options}) ON {on}"
@@ -205,10 +205,14 @@ def _filter(index: IndexDefinition) -> str:
     return f" WHERE {index.filter}" if index.has_filter else ""
 
 
-def _own_properties(index: IndexDefinition, major: int) -> tuple[str, ...]:
-    """Properties that are the index's own."""
+def _own_properties(index: IndexDefinition, build: Build) -> tuple[str, ...]:
+    """Properties that are the index's own. A fill factor of 0 is 100; unstated it would be the server's default.
+
+    What is only compared leaves it out, as statements did that were stored before it was stated.
+    """
     if index.columnstore:
         return ()
+    major = build.major
     stated = [
         f"PAD_INDEX = {_on(index.padded)}",
         f"STATISTICS_NORECOMPUTE = {_on(index.no_recompute)}",
@@ -216,8 +220,8 @@ def _own_properties(index: IndexDefinition, major: int) -> tuple[str, ...]:
         f"ALLOW_ROW_LOCKS = {_on(index.row_locks)}",
         f"ALLOW_PAGE_LOCKS = {_on(index.page_locks)}",
     ]
-    if index.fill_factor:
-        stated.append(f"FILLFACTOR = {index.fill_factor}")
+    if index.fill_factor or not build.compared:
+        stated.append(f"FILLFACTOR = {index.fill_factor or FULL_PAGES}")
     if index.incremental and major >= _STATED_SINCE["incremental"]:
         stated.append("STATISTICS_INCREMENTAL = ON")
     if major >= _STATED_SINCE["sequential_key"]:

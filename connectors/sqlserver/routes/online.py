@@ -23,6 +23,8 @@ CLOUD = frozenset({5, 8})  # the services, which place files themselves
 RESUMABLE_SINCE = 15  # of CREATE INDEX; ALTER INDEX REBUILD had it in 14
 _ONLINE_SINCE = {CLUSTERED_COLUMNSTORE: 15, NONCLUSTERED_COLUMNSTORE: 14}
 _ORDERED_ONLINE_SINCE = 17
+PARTITIONING_FOR_ALL_SINCE = 13
+_BESIDE_COLUMNSTORE_SINCE = 14  # rowstore indexes of a table with a nonclustered columnstore; before, error 35352
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,11 @@ class Server:
 
     major: int
     edition: int  # EngineEdition
+
+
+def may_partition(server: Server) -> bool:
+    """Whether the edition makes partition functions: before 2016 SP1 Enterprise alone (error 7736)."""
+    return server.major >= PARTITIONING_FOR_ALL_SINCE or server.edition in ONLINE_EDITIONS
 
 
 def may_build_online(definition: Definition, server: Server) -> bool:
@@ -44,6 +51,9 @@ def may_build_online(definition: Definition, server: Server) -> bool:
     on_columnstore = any(i.kind == CLUSTERED_COLUMNSTORE for i in definition.indexes)
     if index.kind == NONCLUSTERED and on_columnstore:
         return server.major >= _ONLINE_SINCE[CLUSTERED_COLUMNSTORE]
+    beside = not index.columnstore and any(i.kind == NONCLUSTERED_COLUMNSTORE for i in definition.indexes)
+    if beside and server.major < _BESIDE_COLUMNSTORE_SINCE:
+        return False
     if index.kind == HEAP:
         return not any(column.large for column in definition.columns)
     return not (index.kind == CLUSTERED and any(c.type_name in OLD_LOB_TYPES for c in definition.columns))

@@ -30,6 +30,7 @@ def refusal(definition: Definition | None, bundle: Bundle, to_space: str, *, lob
         (
             *_of_owner(definition.owner, bundle.key),
             *_of_target(definition.space_named(to_space), to_space),
+            *_of_source(definition, bundle.key),
             *_of_index(definition, index, bundle),
             *_of_large_objects(definition, index, bundle, lob_moves),
             (definition.homes() == {to_space}, "already_there", f"{bundle.key} is already in {to_space}"),
@@ -62,6 +63,13 @@ def _of_target(target: DataSpace | None, to_space: str) -> tuple[Reason, ...]:
         (target.read_only, "read_only_space", f"filegroup {to_space} is read-only"),
         (not target.files, "no_files", f"filegroup {to_space} has no file"),
     )
+
+
+def _of_source(definition: Definition, key: str) -> tuple[Reason, ...]:
+    """Nothing is rebuilt out of a filegroup that is read-only (error 1924)."""
+    spaces = (definition.space_named(name) for name in sorted(definition.homes()))
+    fixed = next((space.name for space in spaces if space is not None and space.read_only), None)
+    return ((fixed, "read_only_source", f"{key} lies in filegroup {fixed}, which is read-only"),)
 
 
 def _of_index(definition: Definition, index: IndexDefinition, bundle: Bundle) -> tuple[Reason, ...]:

@@ -58,6 +58,7 @@ _PAUSE = re.compile(rf"\*/ ALTER INDEX ({IDENTIFIER}) ON {IDENTIFIER}\.{IDENTIFI
 _NUMBERED = re.compile(r"hotplace_[0-9a-f]{8}")
 _ONLINE = re.compile(r"ONLINE = (?:ON \(WAIT_AT_LOW_PRIORITY \([^)]*\)\)|ON|OFF)")
 _HOW = re.compile(r"(MAXDOP|SORT_IN_TEMPDB) = \w+")
+_FULL_PAGES = re.compile(r"FILLFACTOR = 100, ")  # the same as none, which was not stated then
 
 
 def recognise(step: Step) -> Operation | None:
@@ -75,7 +76,8 @@ def recognise(step: Step) -> Operation | None:
 
 def built_by(steps: Iterable[Step]) -> tuple[str, ...]:
     """What the statements build, without how and under which number, to be compared with those of another route."""
-    return tuple(_HOW.sub("", _ONLINE.sub("", _NUMBERED.sub("hotplace_", _without_tag(step)))) for step in steps)
+    found = (_NUMBERED.sub("hotplace_", _FULL_PAGES.sub("", _without_tag(step))) for step in steps)
+    return tuple(_HOW.sub("", _ONLINE.sub("", text)) for text in found)
 
 
 def _without_tag(step: Step) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,6 +53,11 @@ def stored(tmp_path: Path) -> dict[str, Route]:
     return stored_routes(tmp_path / "ledger.db", "sqlserver")
 
 
+def unnumbered(name: str | None) -> str | None:
+    """A name without the number of its move, which follows from the text of its statements."""
+    return None if name is None else re.sub(r"hotplace_[0-9a-f]{8}", "hotplace_", name)
+
+
 def test_stored_steps_mean_what_steps_say_today(stored: dict[str, Route]) -> None:
     """Of every form of route: the statements build the same, and all that decides is recognised as it is said now."""
     made = every_route()
@@ -64,8 +70,8 @@ def test_stored_steps_mean_what_steps_say_today(stored: dict[str, Route]) -> Non
         assert all(step.operation is not None for step in new)
         for before, now in zip(old, new, strict=True):
             assert file_step_of(before) == file_step_of(now), now.sql
-            assert resumable_index(before) == resumable_index(now), now.sql
-            assert dropped_table(before) == dropped_table(now), now.sql
+            assert unnumbered(resumable_index(before)) == unnumbered(resumable_index(now)), now.sql
+            assert unnumbered(dropped_table(before)) == unnumbered(dropped_table(now)), now.sql
             names = {operation_of(step).name for step in (before, now)}
             assert len(names) == 1 or not names & DECIDING, now.sql
         first = {operation_of(route.steps[0]).name, operation_of(stored[name].steps[0]).name}

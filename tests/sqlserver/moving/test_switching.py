@@ -100,7 +100,7 @@ def test_a_filled_partition_is_copied_and_switched() -> None:
     assert statements[1] == (
         "ALTER TABLE [dbo].[hotplace_N_new] ADD CONSTRAINT [hotplace_N_new_1] PRIMARY KEY CLUSTERED ([id] ASC, [day] "
         "ASC) WITH (PAD_INDEX = OFF, STATISTICS_NORECOMPUTE = OFF, IGNORE_DUP_KEY = OFF, ALLOW_ROW_LOCKS = ON, "
-        "ALLOW_PAGE_LOCKS = ON, OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF, DATA_COMPRESSION = PAGE) ON [SSD]"
+        "ALLOW_PAGE_LOCKS = ON, FILLFACTOR = 100, OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF, DATA_COMPRESSION = PAGE) ON [SSD]"
     )
     assert statements[2].startswith("CREATE NONCLUSTERED INDEX [hotplace_N_new_2] ON [dbo].[hotplace_N_new] ([id] ASC)")
     assert statements[3] == "CREATE TABLE [dbo].[hotplace_N_old] ([id] int NOT NULL, [day] date NULL) ON [HDD]"
