@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -45,7 +46,9 @@ def _figures(reads: float) -> SpaceFigures:
     return SpaceFigures(name=("SLOW", "FAST"), reads=some, read_seconds=some, writes=some, write_seconds=some)
 
 
-def _interval(units: list[dict[str, float]], spaces: SpaceFigures | None = None, seconds: float = 10.0) -> Interval:
+def _interval(
+    units: Sequence[Mapping[str, float]], spaces: SpaceFigures | None = None, seconds: float = 10.0
+) -> Interval:
     return Interval(
         started_at=START,
         ended_at=START + timedelta(seconds=seconds),
@@ -236,7 +239,7 @@ def _timed(**of: float) -> dict[str, float]:
     return {f"{kind}_{what}": 0.0 for kind in KINDS for what in ("waits", "seconds")} | of
 
 
-def _waited(units: list[dict[str, float]], spaces: SpaceFigures | None, **of: float) -> list[float]:
+def _waited(units: Sequence[Mapping[str, float]], spaces: SpaceFigures | None, **of: float) -> list[float]:
     interval = replace(_interval(units, spaces), database=_timed(**of))
     catalog, shape = _catalog([0] * len(units)), _shape([100 + n for n in range(len(units))])
     found = demand.classify(interval, catalog, shape).waited

@@ -59,3 +59,28 @@ def test_emulated_server_what_went_out_of_use_since_stops_the_move() -> None:
             connector.close()
         assert table.segments[0].tablespace == "SLOW"
         assert table.indexes[0].unusable == {"P1"}
+
+
+@pytest.mark.parametrize("indexes", [0, 1])
+@pytest.mark.parametrize(("version", "stops"), [((11, 2, 0, 4, 0), True), ((19, 22, 0, 0, 0), False)])
+def test_emulated_server_an_index_made_since_is_never_left_unusable(
+    indexes: int, version: tuple[int, ...], stops: bool
+) -> None:
+    """Where the statement maintains no indexes, one that no step rebuilds stops the move; else it is maintained."""
+    with running_harness("oracle index states (emulated server)", version) as lab:
+        table = lab.database.add_table(OWNER, "ORDERS", "SLOW", MIB)
+        for number in range(indexes):
+            lab.database.add_index(table, f"ORDERS_{number}", "SLOW", MIB // 8)
+        connector = lab.connect()
+        try:
+            route = route_to(connector, "APP.ORDERS", "FAST")
+            made = lab.database.add_index(table, "ORDERS_NEW", "SLOW", MIB // 8)
+            if stops:
+                with pytest.raises(StatementFailed, match="ORDERS_NEW was made since"):
+                    run(connector, route)
+            else:
+                run(connector, route)
+        finally:
+            connector.close()
+        assert table.segments[0].tablespace == ("SLOW" if stops else "FAST")
+        assert not made.unusable

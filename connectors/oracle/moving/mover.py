@@ -8,7 +8,7 @@ from contextlib import suppress
 from connectors.base import Clock, Closing, ConnectorError, Interrupted, LockNotObtained, TimedOut, Unpausable
 from connectors.formatting import format_seconds
 from connectors.model import Progress, Route, Step
-from connectors.oracle.moving.index_check import is_first_move, refuse_idle_indexes
+from connectors.oracle.moving.index_check import is_first_move, refuse_changed_indexes
 from connectors.oracle.moving.watcher import Verdict, Watcher
 from connectors.oracle.reading.catalog import find_entries
 from connectors.oracle.reading.facts import find_indexes, table_of
@@ -128,11 +128,11 @@ class OracleMover(Closing, Unpausable):
             self._connection.cancel()
 
     def _check_indexes(self, route: Route) -> None:
-        """Raises StatementFailed where the move would have to repair what it has not broken."""
+        """Raises StatementFailed where the move would repair what it has not broken, or break what nothing repairs."""
         lead = find_entries(self._watch, route.bundle.physical_ids[:1]).get(route.bundle.physical_ids[0])
         if lead is not None:  # else the statement itself will say that it is gone
             owner, table, _ = table_of(self._watch, lead)
-            refuse_idle_indexes(route, find_indexes(self._watch, owner, table))
+            refuse_changed_indexes(route, find_indexes(self._watch, owner, table))
 
     def _wait_for_transactions(self, route: Route) -> None:
         """Do not even begin while others have long transactions on the table: the statement would hang behind them.

@@ -81,7 +81,9 @@ def with_parts(interval: Interval, parts: I64) -> Interval:
     ids[inner] = parts[1][np.searchsorted(parts[0], ids[inner])]
     found, row = np.unique(ids, return_inverse=True)
     own = {SEGMENT: interval.deltas[SEGMENT] * ~inner}  # of the LOB alone: it says whether that was moved
-    deltas = {name: np.bincount(row, weights=values) for name, values in {**interval.deltas, **own}.items()}
+    deltas = {
+        name: np.bincount(row, weights=values).astype(np.float64) for name, values in {**interval.deltas, **own}.items()
+    }
     restarted = np.bincount(row, weights=interval.restarted) > 0
     return replace(interval, physical_id=found, deltas=deltas, restarted=restarted)
 

@@ -7,10 +7,15 @@ from connectors.operations import Operation
 from connectors.oracle.reading.facts import IndexPiece
 from connectors.oracle.routes import stored_steps
 
-MOVE_TABLE = "oracle.move_table"
+MOVE_TABLE = "oracle.move_table"  # its parameter maintains: the statement keeps indexes usable; absent: not known
 REBUILD_INDEX = "oracle.rebuild_index"  # its parameter space: "" where the index stays in its tablespace
 SET_DEGREE = "oracle.set_degree"
 MOVE_DATAFILE = "oracle.move_datafile"
+
+
+def moving_table(*, maintains: bool) -> Operation:
+    """The move of a table or partition, and whether its indexes stay usable by the statement itself."""
+    return Operation(MOVE_TABLE, {"maintains": maintains})
 
 
 def rebuilding(piece: IndexPiece, space: str | None = None) -> Operation:

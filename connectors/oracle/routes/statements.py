@@ -15,7 +15,7 @@ from connectors.model import Route, Step
 from connectors.operations import Operation
 from connectors.oracle.reading.facts import Facts, IndexPiece, LobFacts
 from connectors.oracle.reading.names import quote
-from connectors.oracle.routes.operations import MOVE_TABLE, rebuilding, setting_degree
+from connectors.oracle.routes.operations import moving_table, rebuilding, setting_degree
 from connectors.oracle.settings import OracleSettings
 
 TAG = "/* hotplace move"
@@ -80,7 +80,7 @@ def move(facts: Facts, places: Places, *, online: bool, update_indexes: bool) ->
         words.append("UPDATE INDEXES")
     if online and facts.lead.part is not None:
         words.append("ONLINE")
-    return Statement(" ".join(words), Operation(MOVE_TABLE))
+    return Statement(" ".join(words), moving_table(maintains=online or update_indexes or facts.is_iot))
 
 
 def rebuild(piece: IndexPiece, space: str | None, *, online: bool, parallel: int = 1) -> Statement:
