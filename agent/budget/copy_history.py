@@ -16,6 +16,7 @@ from policies.benefit.costs import Copy
 from policies.calendar import Opening
 from policies.model.plan import CopyFactor, MoveReason, Tier
 from policies.storage.capacity import capacity_bytes
+from policies.storage.limits import turned_over
 
 LEARN_WITHIN = timedelta(days=90)
 REMEMBERED = 50  # moves of all kinds that teach the costs of a plan, the newest
@@ -119,13 +120,13 @@ def with_bytes_written(tiers: Iterable[Tier], sent: Sequence[SentRow], now: date
 
 
 def turnover_ratio_of(
-    tiers: Sequence[Tier], spaces: Iterable[Space], sent: Iterable[SentRow], now: datetime, per_week: float
+    tiers: Sequence[Tier], spaces: Iterable[Space], sent: Iterable[SentRow], now: datetime, per_week: float | None
 ) -> float:
-    """Share of the fastest tier's bytes that gave way and has not drained since, or was saved: ``turnover.undrained``.
+    """Share of the fastest tier's bytes that gave way lately: ``limits.turned_over``.
 
-    0 where the size of that tier is not known.
+    0 where there is no budget for it, or the size of that tier is not known.
     """
-    if not tiers:
+    if not tiers or per_week is None:
         return 0.0
     own = set(tiers[0].spaces)
     capacity = sum(capacity_bytes(space) for space in spaces if space.name in own)
@@ -134,9 +135,7 @@ def turnover_ratio_of(
         for rows in _copies_by_move(row for row in sent if row.ended_at is not None)
         if rows[0].move.reason == MoveReason.MAKE_ROOM and rows[0].move.from_tier == tiers[0].name
     )
-    from policies.placement.turnover import bucket_level  # it brings the solver, which what reads copies need not
-
-    return bucket_level(gone, per_week) if capacity > 0 else 0.0
+    return turned_over(gone, per_week) if capacity > 0 else 0.0
 
 
 def last_promotions(tiers: Sequence[Tier], sent: Iterable[SentRow]) -> dict[str, datetime]:

@@ -24,7 +24,7 @@ class PolicyConfig(Part):
     )
     payback_limit_seconds: Seconds = Field(default=DEFAULT.payback_limit_seconds, alias="payback", gt=0)
     resident_bonus: float = Field(default=DEFAULT.resident_bonus, ge=1)
-    turnover_per_week: float = Field(default=DEFAULT.turnover_per_week, alias="turnover", gt=0)
+    turnover_per_week: float | None = Field(default=DEFAULT.turnover_per_week, alias="turnover", gt=0)
     prefer_bonus: float = Field(default=DEFAULT.prefer_bonus, ge=1)
     cool_down_seconds: Seconds = Field(default=DEFAULT.cool_down_seconds, alias="cool_down", ge=0)
     copy_bytes_per_second: BytesPerSecond = Field(default=DEFAULT.copy_bytes_per_second, alias="copy_rate", gt=0)

@@ -88,9 +88,9 @@ databases:
       head_room: 10%             # of a space's capacity, never filled
       minimum_gain: 1s           # moves that save less wait per hour are not proposed
       payback: 24h               # a move must earn its own cost back within this time
-      horizon: 24h               # the gain is counted over this long against the cost
+      horizon: 24h               # the gain is counted over this long against the cost of the copy and the way back
       resident_bonus: 1.05       # a unit on the fast tier counts this much more against one that wants its room
-      turnover: 0.31             # of the fast tier may be swapped out in a week; swaps near it must gain more
+      # turnover: 0.3            # budget for wear: share of the fast tier that may be swapped out in a week
       prefer_bonus: 1.5          # a unit pinned with prefer counts this much more
       cool_down: 24h             # no unit moves twice within it, except to undo; what failed or was rejected rests too
       copy_rate: 50 MB/s         # of a copy as the server can process it, log included, on top of its devices' time

@@ -25,8 +25,8 @@ from policies.demand import drift, heat
 from policies.demand.variance import index_of
 from policies.model.plan import MoveReason, PlannedMove, PolicySettings, Situation
 from policies.modes.dispatch import plan_mode
-from policies.placement.turnover import bucket_level
-from policies.storage.capacity import capacity_bytes
+from policies.placement.turnover import fastest_bytes
+from policies.storage.limits import turned_over
 
 
 class NothingRecorded(NotFound):
@@ -140,10 +140,10 @@ class _World:
 
     def _turned_over(self, at: datetime) -> float:
         """As ``copy_history.turnover_ratio_of``, by the moves of the simulation."""
-        spaces = zip(self.situation.spaces, self.situation.tier_of_space, strict=True)
-        capacity = sum(capacity_bytes(space) for space, tier in spaces if tier == 0)
-        gone = (((at - when).total_seconds(), size / capacity) for when, size in self.gave_way)
-        return bucket_level(gone, self.settings.turnover_per_week) if capacity else 0.0
+        capacity, budget = fastest_bytes(self.situation), self.settings.turnover_per_week
+        if not capacity or budget is None:
+            return 0.0
+        return turned_over((((at - when).total_seconds(), size / capacity) for when, size in self.gave_way), budget)
 
     def plan(self, at: datetime) -> None:
         """Make a plan and begin it, unless an earlier one is still under way."""

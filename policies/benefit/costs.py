@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from math import exp, log
 
 import numpy as np
 
@@ -25,8 +24,6 @@ from policies.model.plan import PolicySettings, RouteCost, Situation
 PRIOR_SLOW_SECONDS = 20.0  # of copying at the configured slow-down
 MOST_SLOW_DOWN = 3.0  # more than all work lost means that other work was in the way
 _WRITES = [Signal.ASYNC_WRITE, Signal.SYNC_WRITE]
-DEAR = 1000.0  # times its cost that giving way counts where a week's turnover is just used up
-MOST_DEAR = 1e6  # times its cost at most, however much was turned over
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,23 +90,6 @@ def learnt(
         copy_factors=copy_factors(taught),
         foreground_slow_down=slow_down(copies, disturbed, settings.foreground_slow_down * of_all) / of_all,
     )
-
-
-def turnover_multiplier(turned_over_ratio: float, settings: PolicySettings) -> float:
-    """The factor on the cost of demoting a resident of the fastest tier, 1 or more.
-
-    A week's turnover is a budget with a price: the less of it is left, the more a swap must bring to be worth it. The
-    price doubles with every so many bytes and falls likewise while the budget recovers, so it settles where just as
-    much is demoted as may be (as bids are paced to a budget), whatever copies cost and whatever there is to gain. There
-    is no hard limit: one large swap does not keep the next good one out for days.
-
-    Args:
-        turned_over_ratio: share of the fastest tier's bytes demoted lately, see ``turnover.bucket_level``; savings, a
-            negative share, are spent at the plain cost.
-        settings: with the share that may be demoted in a week.
-    """
-    share = max(0.0, turned_over_ratio) / settings.turnover_per_week
-    return exp(min(share * log(DEAR), log(MOST_DEAR)))
 
 
 def route_cost(

@@ -99,7 +99,7 @@ class Situation:
     cooling_seconds: F64  # (n,) cool-down left, 0: free to move
     database: DatabaseDemand
     no_route: Mapping[str, str] = field(default_factory=dict)  # bundle's leading unit key -> why it cannot move
-    turned_over_ratio: float = 0.0  # of the fastest tier's bytes, demoted lately; < 0: saved; ``turnover.bucket_level``
+    turned_over_ratio: float = 0.0  # of the fastest tier's bytes, gave way lately; see ``limits.turned_over``
     no_wide: Mapping[str, str] = field(default_factory=dict)  # of UnitTable.wide_names -> why it cannot as a whole
     whole: I32 | None = (
         None  # (n,) row in wide_names that each unit is to be judged with, see ``granularity``; None: alone

@@ -94,13 +94,13 @@ class PolicySettings:
     minimum_wait_saved_per_hour: float = 1.0  # seconds per hour; below it a move is not worth proposing
     payback_limit_seconds: float = 24 * 3600.0
     resident_bonus: float = 1.05  # a unit on the fast tier counts this much more against one that wants its room
-    turnover_per_week: float = 0.31  # share of the fast tier that may give way in a week; the nearer, the dearer
+    turnover_per_week: float | None = None  # share of the fast tier that may give way in a week, for wear; None: all
     prefer_bonus: float = 1.5  # Pin.PREFER
     cool_down_seconds: float = 24 * 3600.0
     copy_bytes_per_second: float = 50e6  # that the server itself gets through, log included, were devices no limit
     prefetched_wait_share: float = 0.3  # share of a prefetched read's time that sessions wait for
     write_wait_share: float = 0.0  # share of an asynchronous write's time that sessions wait for
-    horizon_seconds: float = 24 * 3600.0  # a move's gain is counted over this long against its cost
+    horizon_seconds: float = 24 * 3600.0  # a move's gain is counted over this long against its copy and the one back
     maximum_moves: int = 50
     # -- what one plan may copy; None: no limit
     maximum_bytes: int | None = None

@@ -19,7 +19,6 @@ import numpy as np
 
 from connectors.model import F64, I8, Bools
 from policies.benefit.bundles import MICRO, Bundles, bundles_of
-from policies.benefit.costs import turnover_multiplier
 from policies.benefit.foreground_wait import ceiling_ratio, wait_weights
 from policies.benefit.guards import first_of, why_not
 from policies.model.density import KeysOf, compute_density
@@ -132,8 +131,8 @@ def _sketch(begun: _Begun, seconds: float) -> _Sketch:
     state = _after(_fresh_state(situation, bundles, settings), begun.pinned)
     groups = [*begun.pinned, *_order_groups(best_groups(draft, situation.tiers, open_to, problem), state)]
     fresh = partial(_fresh_state, situation, bundles, settings)
-    paying = within_turnover(groups, draft, situation, fresh())
-    kept = within_limits(tables_first(paying, bundles, situation.units, fresh()), settings, seconds)
+    worn = within_turnover(groups, bundles, situation, settings, fresh)
+    kept = within_limits(tables_first(worn, bundles, situation.units, fresh()), settings, seconds)
     large = (bundles.size > draft.left_bytes) | (bundles.copying > draft.left_copying)
     full = large | more | (draft.left < 1) | (len(kept) < len(groups))
     return _Sketch(
@@ -298,7 +297,6 @@ def new_draft(
         left_bytes=copy_limit_bytes(settings),
         left_copying=copy_limit_micros(settings, seconds),
         demote=demote,
-        turnover_multiplier=turnover_multiplier(situation.turned_over_ratio, settings),
     )
 
 

@@ -123,7 +123,7 @@ def _gains_of(
         sure = 1.0 - EQUALS * (1.0 - np.where(further, certain[option + 1], certain[option]))
         lost = np.minimum(saved, 0.0)
         up = saved * favour * sure - upkeep
-        down = lost * favour * settings.resident_bonus - upkeep * draft.turnover_multiplier
+        down = lost * favour * settings.resident_bonus - upkeep
         gain[option] = np.rint(np.where(rises & (up > 0), up, np.where(falls, down, -np.inf)))
         plain[option] = np.rint(np.where(rises, saved, np.where(falls, lost, -np.inf)))
     return gain, plain

@@ -16,6 +16,7 @@ from policies.model.density import KeysOf, densest_first
 from policies.model.plan import MoveReason, Pin, PolicySettings
 from policies.placement.placement_state import Group, PlacementState, Relocation
 
+THERE_AND_BACK = 2.0  # copies of a move and of the one that reverses it
 _PREFER, _MAKE_ROOM = int(Pin.PREFER), MoveReason.MAKE_ROOM  # looked up once: enum attributes are slow in 3.11
 
 
@@ -32,7 +33,6 @@ class PlanDraft:
     left_bytes: float = inf  # that may still be copied
     left_copying: float = inf  # microseconds of copying that may still be spent
     demote: bool = True  # False: no demotions, only free room is filled
-    turnover_multiplier: float = 1.0  # of the cost of a demotion; rises with what was demoted lately
 
     def tier(self) -> I64:
         """Present tier of each bundle in the state, -1 where it is not managed."""
@@ -88,12 +88,16 @@ class PlanDraft:
 
     @property
     def per_hour(self) -> float:
-        """Share of a move's cost that one hour bears: the cost is spread over the horizon."""
-        return HOUR / self.settings.horizon_seconds
+        """Share of a move's cost that one hour bears: that of its copy and of the one back, over the stay between them.
+
+        Nothing stays for ever. So who goes up or makes room pays for the way back as well, and what would be exchanged
+        to and fro for little is left where it is.
+        """
+        return THERE_AND_BACK * HOUR / self.settings.horizon_seconds
 
     def start_balance(self) -> Balance:
-        """An empty balance at the turnover multiplier of the moment at which the plan is made."""
-        return Balance(self, self.turnover_multiplier)
+        """A balance without any relocation."""
+        return Balance(self)
 
     def leavers(self) -> Bools:
         """Bundles that may be demoted, in spaces whose room is known."""
@@ -123,7 +127,6 @@ class Balance:
     """
 
     draft: PlanDraft
-    turnover_multiplier: float  # of the cost of a demotion
     plain: float = 0.0  # saved
     counted: float = 0.0  # the same with the bonus of preferred bundles
     net: float = 0.0  # the same with the bonus of residents too, less the moves' cost per hour
@@ -140,7 +143,7 @@ class Balance:
         cost = float(draft.bundles.cost[relocation.bundle])
         self.plain += saved
         self.counted += saved * favour
-        self.net += saved * favour * stays - cost * (self.turnover_multiplier if gives_way else 1.0) * draft.per_hour
+        self.net += saved * favour * stays - cost * draft.per_hour
         self.cost += cost
         self.lately += saved * draft.bundles.lately(relocation.bundle)
 

@@ -26,6 +26,7 @@ from scipy.sparse import csr_array, hstack, vstack
 from connectors.model import F64, I64, NO_PARENT, SIGNALS, Bools, DatabaseDemand, Signal, Space, UnitTable
 from policies.model.plan import HeatView, PolicySettings, Situation, Tier, TierSpeed
 from policies.model.plan import Plan as PlannedPlan
+from policies.placement.plan_draft import THERE_AND_BACK
 
 TAILS = {"light": 1.8, "heavy": 2.8}
 READS_PER_SECOND = 20_000.0
@@ -34,6 +35,7 @@ THREE_FAST_SHARE = 0.05
 EXCHANGED, PINNED = 0.20, 0.01  # of the units
 BUDGET = 0.10  # of the fast tier, copied by one plan
 ROUNDING = 1e-9  # of a budget
+COST_SPREAD = 24 * 3600.0  # s over which a copy's cost is counted against its gain
 SPEEDS = {
     2: (("ssd", 0.0002), ("hdd", 0.0055)),
     3: (("nvme", 0.0001), ("ssd", 0.0005), ("hdd", 0.0055)),
@@ -114,9 +116,9 @@ def instance(units: int, sigma: float, seed: int, tiers: int = 2) -> Instance:
         minimum_size_bytes=0,
         payback_limit_seconds=1e12,
         resident_bonus=1.0,
-        turnover_per_week=1e9,  # the referee knows budgets of bytes, not the rising price of a week's swaps
         maximum_moves=units,
         maximum_bytes=int(BUDGET * capacity[0]),
+        horizon_seconds=THERE_AND_BACK * COST_SPREAD,
     )
     latency = np.array([seconds for _, seconds in SPEEDS[tiers]])
     return Instance(
@@ -126,7 +128,7 @@ def instance(units: int, sigma: float, seed: int, tiers: int = 2) -> Instance:
         tier=tier,
         movable=movable,
         wait=latency[:, np.newaxis] * reads * 3600.0,
-        cost=size / settings.copy_bytes_per_second * (3600.0 / settings.horizon_seconds),
+        cost=size / settings.copy_bytes_per_second * (3600.0 / COST_SPREAD),
         capacity=capacity,
     )
 

@@ -1,4 +1,4 @@
-"""What a week's price of giving way leaves of a plan: still sound, and no less than a plan cut at the first refusal."""
+"""What a budget for wear leaves of a plan: still sound, and no less than a plan cut at the first refusal."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ from dataclasses import replace
 from itertools import takewhile
 from operator import itemgetter
 from random import Random
+from typing import Any
 from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from policies.benefit.bundles import Bundles
 from policies.model.plan import MoveReason, Plan, PolicySettings, Situation
 from policies.placement import balancer
 from policies.placement.balancer import make_plan
-from policies.placement.placement_state import Group, PlacementState
-from policies.placement.plan_draft import PlanDraft
-from policies.placement.turnover import SAVED_WEEKS, WEEK_SECONDS, bucket_level, within_turnover
+from policies.placement.placement_state import Group
+from policies.placement.turnover import fastest_bytes, within_turnover
+from policies.storage.limits import WEEK, turned_over
 from tests.property.strategies import RATES, TWO, Case, cases, units_in
 from tests.unit.policies.referee import carried_out, present, wait_of
 from tests.unit.policies.situations import MIB, Site
 
-USED = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 1.5, 3.0])  # of the week's turnover, already; or saved
+USED = st.sampled_from([0.0, 0.5, 0.9, 1.0, 3.0])  # of the week's budget, already
 
 
 def dearly(settings_: PolicySettings, turnover: float) -> PolicySettings:
@@ -46,15 +48,15 @@ def full(draw: st.DrawFn) -> Case:
 
 @st.composite
 def dear(draw: st.DrawFn) -> tuple[Case, float]:
-    """A case in which giving way has a price, and how much of the week's turnover is used."""
+    """A case with a budget for wear, and how much of the week's is used."""
     case = draw(full() | full() | cases())
     turnover = draw(st.sampled_from([0.1, 0.25, 1.0]))
     return replace(case, settings=dearly(case.settings, turnover)), draw(USED)
 
 
 def planned(case: Case, used: float) -> tuple[Situation, Plan]:
-    """The situation with that much used of the week's turnover, and its plan."""
-    situation = replace(case.situation(), turned_over_ratio=used * case.settings.turnover_per_week)
+    """The situation with that much used of the week's budget, and its plan."""
+    situation = replace(case.situation(), turned_over_ratio=used * (case.settings.turnover_per_week or 0.0))
     return situation, make_plan(situation, case.settings)
 
 
@@ -82,8 +84,8 @@ def test_never_less_than_up_to_the_first_that_does_not_pay(given_: tuple[Case, f
     """What a plan would be if it ended there is where this one begins, and what follows only adds to it."""
     seen: list[tuple[list[Group], list[Group]]] = []
 
-    def noted(groups: list[Group], draft: PlanDraft, situation: Situation, board: PlacementState) -> list[Group]:
-        seen.append((list(groups), within_turnover(groups, draft, situation, board)))
+    def noted(groups: list[Group], bundles: Bundles, situation: Situation, *rest: Any) -> list[Group]:
+        seen.append((list(groups), within_turnover(groups, bundles, situation, *rest)))
         return seen[-1][1]
 
     with patch.object(balancer, "within_turnover", noted):
@@ -109,29 +111,44 @@ def test_the_order_of_units_changes_nothing(given_: tuple[Case, float], random: 
     assert one == other
 
 
-MOVES = st.lists(st.tuples(st.floats(0, 60 * WEEK_SECONDS), st.floats(0, 0.5)), max_size=12)
+@settings(deadline=None, max_examples=150)
+@given(dear())
+def test_what_gives_way_keeps_to_the_budget_but_for_one_group(given_: tuple[Case, float]) -> None:
+    """Without the last group that makes room, less than what was left of the budget gives way."""
+    case, used = given_
+    situation, plan = planned(case, used)
+    gone: dict[int, int] = {}
+    pinned = {move.group for move in plan.moves if move.reason is MoveReason.PIN}
+    for move in plan.moves:
+        if move.reason is MoveReason.MAKE_ROOM and move.from_tier == situation.tiers[0].name:
+            gone[move.group] = gone.get(move.group, 0) + move.size_bytes
+    paid = [size for group, size in gone.items() if group not in pinned]
+    left = (1.0 - used) * (case.settings.turnover_per_week or 0.0) * fastest_bytes(situation)
+    assert not paid or sum(paid) - max(paid) < left
+
+
+MOVES = st.lists(st.tuples(st.floats(0, 60 * WEEK), st.floats(0, 0.5)), max_size=12)
 
 
 @settings(deadline=None, max_examples=200)
 @given(MOVES, st.floats(0.01, 2), st.randoms(use_true_random=False))
 def test_a_bucket_drains(moves: list[tuple[float, float]], per_week: float, random: Random) -> None:
-    """It holds no more than what went in and what the last weeks left, in whatever order the moves are told."""
-    level = bucket_level(moves, per_week)
+    """It holds no more than what went in, in whatever order that is listed, and a week drains a week's budget."""
+    level = turned_over(moves, per_week)
     shuffled = list(moves)
     random.shuffle(shuffled)
-    assert bucket_level(shuffled, per_week) == level
-    most_saved = -SAVED_WEEKS * per_week
-    assert most_saved <= level <= sum(share for _, share in moves) + 1e-9
-    later = [(age + WEEK_SECONDS, share) for age, share in moves]
-    assert abs(bucket_level(later, per_week) - (max(most_saved, level - per_week) if moves else 0.0)) < 1e-9
-    assert bucket_level([*moves, (0.0, 0.25)], per_week) >= 0.25 + (most_saved if moves else 0.0)
+    assert abs(turned_over(shuffled, per_week) - level) < 1e-12
+    assert 0.0 <= level <= sum(share for _, share in moves) + 1e-9
+    later = [(age + WEEK, share) for age, share in moves]
+    assert abs(turned_over(later, per_week) - max(0.0, level - per_week)) < 1e-9
+    assert abs(turned_over([*moves, (0.0, 0.25)], per_week) - level - 0.25) < 1e-9
 
 
 @settings(deadline=None, max_examples=200)
 @given(MOVES, st.floats(0.01, 2), st.integers(1, 60))
-def test_no_stretch_of_weeks_turns_over_more_than_was_saved_and_drained(
+def test_no_stretch_of_weeks_turns_over_more_than_it_drains(
     moves: list[tuple[float, float]], per_week: float, weeks: int
 ) -> None:
-    """What gave way in the last weeks is at most what they drain, what was saved before, and what is left to drain."""
-    recently = sum(share for age, share in moves if age < weeks * WEEK_SECONDS)
-    assert recently <= (weeks + SAVED_WEEKS) * per_week + max(0.0, bucket_level(moves, per_week)) + 1e-9
+    """What gave way in the last weeks is at most what they drain and what is left to drain."""
+    recently = sum(share for age, share in moves if age < weeks * WEEK)
+    assert recently <= weeks * per_week + turned_over(moves, per_week) + 1e-9

@@ -31,7 +31,7 @@ CLIENTS = 8
 LOAD_SECONDS = 150.0  # at most; it is stopped before
 PLANS = 3  # at most for one direction: what comes after a move that stayed behind is planned again
 IDLE_SECONDS = 3.0  # of samples before anything is moved on idle disks
-POLICY = USUAL_POLICY.replace("cool_down: 10min", "cool_down: 0s") + "head_room: 0, turnover: 1000"
+POLICY = USUAL_POLICY.replace("cool_down: 10min", "cool_down: 0s") + "head_room: 0"
 COMMAND = "python -m tests.bench.lab copy_time"
 
 

@@ -57,7 +57,7 @@ COMMAND = "python -m tests.bench.lab shifting"
 
 
 def _guarded() -> str:
-    """The product's own time constants, compressed; what is counted by the week likewise. A ratio stays."""
+    """The product's own time constants, compressed. A ratio stays."""
     usual = PolicySettings()
     times = {
         "half_life": usual.half_life_seconds,
@@ -68,13 +68,13 @@ def _guarded() -> str:
         "horizon": usual.horizon_seconds,
     }
     words = [f"{name}: {seconds / COMPRESSION * 1000:.0f}ms" for name, seconds in times.items()]
-    return ", ".join([*words, f"turnover: {usual.turnover_per_week * COMPRESSION:.0f}", "head_room: 0"])
+    return ", ".join([*words, "head_room: 0"])
 
 
 HASTY = (
     f"half_life: {3600 / COMPRESSION * 1000:.0f}ms, long_half_life: {3600 / COMPRESSION * 1000:.0f}ms, "
     "minimum_history: 1ms, cool_down: 1ms, payback: 24h, horizon: 24h, resident_bonus: 1, regret: 0, certainty: 0.01, "
-    "minimum_gain: 1ms, turnover: 1e9, head_room: 0"
+    "minimum_gain: 1ms, head_room: 0"
 )
 POLICIES = {"hasty": HASTY, "hotplace": _guarded()}
 

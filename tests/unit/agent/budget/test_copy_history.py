@@ -164,5 +164,6 @@ def test_what_gave_way_lately_is_turned_over() -> None:
     ]
     per_week = 0.05 * 7 / 4
     assert turnover_ratio_of(tiers, spaces, rows, MADE_AT, per_week) == pytest.approx(0.1 + 0.05)
+    assert turnover_ratio_of(tiers, spaces, rows, MADE_AT, None) == 0.0
     assert turnover_ratio_of((), spaces, rows, MADE_AT, per_week) == 0.0
     assert turnover_ratio_of(tiers, spaces[1:], rows, MADE_AT, per_week) == 0.0

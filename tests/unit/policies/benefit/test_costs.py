@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from datetime import timedelta
 
 import numpy as np
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connectors.model import DatabaseDemand
-from policies.benefit.costs import DEAR, MOST_DEAR, Copy, Disturbed, learnt, slow_down, turnover_multiplier
+from policies.benefit.costs import Copy, Disturbed, learnt, slow_down
 from policies.benefit.foreground_wait import move_cost_seconds
 from policies.model.plan import PolicySettings
 from tests.unit.policies.situations import NOON
@@ -79,13 +78,3 @@ def test_what_was_learnt_is_charged_whoever_waits_now() -> None:
     seconds = np.array([2.0])
     assert move_cost_seconds(seconds, work, settings) == pytest.approx([8 * 2 / 3 * 2.0], rel=0.01)
     assert move_cost_seconds(seconds, work, SETTINGS) == pytest.approx([4 * 2.0])
-
-
-def test_giving_way_gets_dearer_as_the_week_is_used_up() -> None:
-    """With half of the 40 % used thirty times, with all of it a thousand times, and there is no wall there."""
-    settings = PolicySettings(turnover_per_week=0.4)
-    used = (0.0, 0.2, 0.4, 0.6)
-    assert [turnover_multiplier(each, settings) for each in used] == pytest.approx(
-        [1.0, math.sqrt(DEAR), DEAR, DEAR * math.sqrt(DEAR)]
-    )
-    assert turnover_multiplier(1e9, settings) == pytest.approx(MOST_DEAR)

@@ -154,32 +154,36 @@ def test_what_warms_up_does_not_make_room_for_what_cools_down() -> None:
     assert moved(0.6, 1.1) == ["resident", "challenger"]
 
 
-def test_the_more_has_given_way_this_week_the_more_a_swap_must_bring() -> None:
-    """With the week's turnover nearly used up a third more is not worth a swap, a hundred times as much still is.
+def test_a_move_pays_for_its_copy_and_for_the_one_back() -> None:
+    """A swap costs two copies now and two when it is reversed: for less than that over the horizon nothing moves.
 
-    What comes into free room makes nobody leave, so it comes all the same.
+    What goes up into free room costs one copy each way. How much gave way before changes nothing.
     """
-    units = [Unit(key="resident", size=MIB, space="fast", sync=1.5), Unit(key="challenger", size=MIB, sync=2.0)]
-    settings = replace(NO_HEAD_ROOM, copy_bytes_per_second=20_000.0, payback_limit_seconds=1e6)
+    settings = replace(NO_HEAD_ROOM, copy_bytes_per_second=20_000.0, payback_limit_seconds=1e6, horizon_seconds=7200.0)
+    one_copy = MIB / 20_000.0 / 2.0  # seconds that an hour of the horizon bears for each copy, of one session
+    worth = one_copy / (3600.0 * (HDD.random_read_seconds - SSD.random_read_seconds))  # reads a second that earn that
 
-    def moved(units: list[Unit], used: float, free: int = 0) -> list[str]:
-        situation = replace(room(free).situation(units), turned_over_ratio=used * settings.turnover_per_week)
+    def moved(copies: float, free: int = 0, gave_way: float = 0.0) -> list[str]:
+        units = [
+            Unit(key="resident", size=MIB - free, space="fast", sync=worth),
+            Unit(key="challenger", size=MIB, sync=worth * (copies + (not free) * settings.resident_bonus)),
+        ]
+        situation = replace(room(free).situation(units), turned_over_ratio=gave_way)
         return [move.key for move in make_plan(situation, settings).moves]
 
-    assert moved(units, 0.0) == ["resident", "challenger"]
-    assert moved(units, 0.99) == []
-    assert moved([units[0], replace(units[1], sync=200.0)], 0.99) == ["resident", "challenger"]
-    assert moved(units, 0.99, free=MIB) == ["challenger"]
+    assert moved(3.8) == []
+    assert moved(4.2) == moved(4.2, gave_way=5.0) == ["resident", "challenger"]
+    assert moved(1.9, free=MIB) == []
+    assert moved(2.1, free=MIB) == moved(2.1, free=MIB, gave_way=5.0) == ["challenger"]
 
 
-def test_what_has_no_part_in_a_swap_that_is_too_dear_comes_all_the_same() -> None:
-    """Once one swap has used up the week the next waits, and the small unit comes into free room behind it.
+def test_what_has_no_part_in_a_swap_beyond_the_budget_comes_all_the_same() -> None:
+    """Once one swap has used up a budget for wear the next waits, and the small unit comes into free room behind it.
 
-    Where the second swap were to make that room, the small unit waits as well.
+    Where the second swap were to make that room, the small unit waits as well. Without a budget nothing waits.
     """
-    settings = replace(NO_HEAD_ROOM, copy_bytes_per_second=20_000.0, payback_limit_seconds=1e6)
 
-    def moved(second: int, free: int, turnover: float) -> list[str]:
+    def moved(second: int, free: int, turnover: float | None) -> list[str]:
         units = [
             Unit(key="first out", size=10 * MIB, space="fast", sync=0.1),
             Unit(key="second out", size=second, space="fast", sync=0.5),
@@ -187,11 +191,13 @@ def test_what_has_no_part_in_a_swap_that_is_too_dear_comes_all_the_same() -> Non
             Unit(key="second in", size=10 * MIB, sync=30.0),
             Unit(key="small", size=MIB, sync=1.0),
         ]
-        return [move.key for move in planned(units, room(free), replace(settings, turnover_per_week=turnover)).moves]
+        settings = replace(NO_HEAD_ROOM, turnover_per_week=turnover)
+        return [move.key for move in planned(units, room(free), settings).moves]
 
     swapped = ["first out", "first in"]
-    assert moved(10 * MIB, MIB, 10.0) == [*swapped, "second out", "second in", "small"]
-    assert moved(11 * MIB, 0, 10.0) == [*swapped, "second out", "second in", "small"]
+    for budget in (None, 10.0):
+        assert moved(10 * MIB, MIB, budget) == [*swapped, "second out", "second in", "small"]
+        assert moved(11 * MIB, 0, budget) == [*swapped, "second out", "second in", "small"]
     assert moved(10 * MIB, MIB, 0.25) == [*swapped, "small"]
     assert moved(11 * MIB, 0, 0.25) == swapped
 

@@ -1,6 +1,8 @@
-"""What a plan draft weighs: the price of giving way is an argument of the balance, not a state of the draft."""
+"""What a plan draft weighs: what moves cost, both ways, and the room of its tiers."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
@@ -21,18 +23,22 @@ def _draft() -> PlanDraft:
     return new_draft(situation, bundles_of(situation, settings), settings)
 
 
-def test_giving_way_costs_the_multiplier_of_its_balance() -> None:
-    """A balance counts a demotion's cost by the multiplier that it was given; a promotion's cost counts once."""
+def test_a_balance_counts_the_copy_there_and_the_one_back() -> None:
+    """Over a horizon of six hours each move is charged a third of its cost an hour, whichever way it goes."""
     draft = _draft()
+    draft.settings = replace(draft.settings, horizon_seconds=6 * 3600.0)
     down, up = Relocation(0, 0, 1, MoveReason.MAKE_ROOM), Relocation(1, 1, 0, MoveReason.PROMOTE)
+    balance = Balance(draft)
     nets = []
-    for multiplier in (1.0, 5.0):
-        balance = Balance(draft, multiplier)
-        balance.add(down)
-        balance.add(up)
+    for relocation in (down, up):
+        balance.add(relocation)
         nets.append(balance.net)
-    assert nets[0] - nets[1] == pytest.approx(4.0 * float(draft.bundles.cost[0]) * draft.per_hour)
-    assert float(draft.bundles.cost[0]) > 0
+    saved = [
+        draft.state.saving_of(each) * (draft.settings.resident_bonus if each is down else 1.0) for each in (down, up)
+    ]
+    cost = draft.bundles.cost[[0, 1]].tolist()
+    assert min(cost) > 0
+    assert nets == pytest.approx([saved[0] - cost[0] / 3, sum(saved) - sum(cost) / 3])
 
 
 def test_free_bytes_of_a_tier_leave_out_overfull_spaces() -> None:
