@@ -101,7 +101,7 @@ def _against_targets(ours: list[Play]) -> Iterator[Measurement]:
     worst = max(ours, key=lambda play: play.score.capacities_per_week)
     yield _figure(
         "policy.churn.capacities_per_week_max", worst, worst.score.capacities_per_week,
-        "capacities of the fast tier a week", "lower", "copied up and down, the first filling included; target 1",
+        "capacities of the fast tier a week", "lower", "copied up and down, the first filling included",
     )  # fmt: skip
     worst = max(ours, key=lambda play: play.score.undone)
     note = "of a unit that had moved less than 24 h before; target 0"

@@ -21,16 +21,13 @@ SELDOM = 4  # hours between plans, to be quick
 
 @pytest.mark.parametrize(("shape", "target"), [("stationary", 0.95), ("day_night", 0.88), ("drifting", 0.88)])
 def test_most_of_hindsight_without_churn(shape: str, target: float) -> None:
-    """Goal: 95 % of the best fixed placement's gain where nothing changes, else 88 %; one capacity a week, none undone.
-
-    The first filling of the fast tier is left out of that week's bytes here: a fortnight is too short to spread it.
-    """
+    """Goal: 95 % of the best fixed placement's gain where nothing changes, else 88 %; cheap copies, none undone."""
     work = workload(shape, 11, units=120, hours=FORTNIGHT)
     capacity = Stage(work).capacity
     best = Stage(work).play(Hindsight(work, capacity))
     ours = Stage(work).play(Hotplace(work.catalogue, capacity, plan_hours=SELDOM))
     assert ours.gain >= target * best.gain
-    assert ours.moved_bytes - capacity <= 2 * capacity
+    assert ours.cost_seconds <= 0.03 * ours.saved_seconds
     assert ours.undone == 0
 
 

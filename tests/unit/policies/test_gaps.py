@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from policies.model.plan import PolicySettings, Situation
@@ -11,7 +9,6 @@ from policies.placement.balancer import make_plan
 from tests.unit.policies.situations import GIB, Site, Unit
 
 UNITS, FAST_SHARE, FILLED = 300, 0.1, 0.75
-NO_TURNOVER = replace(PolicySettings(), turnover_per_week=1e9)
 
 
 def large_units(seed: int) -> Situation:
