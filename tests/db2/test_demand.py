@@ -116,6 +116,16 @@ def test_pitfall_28_a_backup_leaves_demand_alone() -> None:
     assert usual.database.read_wait == pytest.approx(6.2)
 
 
+def test_units_have_their_part_of_the_sectors_where_others_read_more_at_a_time() -> None:
+    """Half of the requests of space 4 were of unit 2, but a tenth of the sectors: a tenth of 60 s was its wait."""
+    spaces = told(4, direct_requests=20.0, direct_sectors=1000.0, direct_seconds=60.0)
+    direct: dict[str, Any] = {
+        "direct_read_requests": [0.0, 10.0, 0.0, 0.0],
+        "direct_read_sectors": [0.0, 100.0, 0.0, 0.0],
+    }
+    assert waited(classify(interval(spaces, **direct), HOMES))[:2] == pytest.approx([0.0, 0.6])
+
+
 def waited(demand: Demand) -> list[float]:
     """Seconds per second of each unit."""
     assert demand.waited is not None

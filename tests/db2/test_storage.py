@@ -17,6 +17,7 @@ from connectors.db2.reading.tables import protocol_of
 from connectors.db2.routes.operations import Phase, SpaceChange
 from connectors.db2.routes.space_move import Instance, space_route
 from connectors.db2.routes.statements import Homes
+from connectors.db2.routes.target_placement import landing_in
 from connectors.db2.session.server import Server, unpack_version
 from connectors.model import Home, Route
 from tests.db2.facts import SETTINGS, SPACE, STORAGE, bundle, space
@@ -260,3 +261,13 @@ def test_a_table_space_grows_as_its_extents_do() -> None:
     assert _bytes_to_move(SPACE, TO_FAST, made) == 400_000
     assert _bytes_to_move(space(used_bytes=1_500_000), TO_FAST, made) == 600_000
     assert _bytes_to_move(SPACE, TO_FAST, replace(made, copies=())) == SPACE.used_bytes  # stored by an older version
+
+
+@pytest.mark.parametrize("changed", [{"partition_group": "PG_HISTORY"}, {"managed": "S"}])
+def test_single_tables_land_where_they_can_be(changed: dict[str, str]) -> None:
+    """Not in another partition group, nor in SMS: such a table space of the target is passed over."""
+    other = space(number=6, name="A_FIRST", group="FAST", **changed)
+    storage = Storage({**STORAGE.spaces, 6: other}, STORAGE.groups)
+    found = landing_in(storage, "FAST", SPACE, SETTINGS)
+    assert isinstance(found, TableSpace)
+    assert found.name == "TS_FAST"

@@ -444,3 +444,35 @@ def test_emulated_server_auto_reval_is_looked_at(lab: Any, connect: Connect) -> 
         assert finding.remedy == "UPDATE DB CFG FOR SAMPLE USING AUTO_REVAL DEFERRED"
     finally:
         lab.behave(**before)
+
+
+@pytest.mark.parametrize("changed", [{"hadr_role": "PRIMARY"}, {"blocknonlogged": "YES"}])
+def test_emulated_server_a_database_that_forbids_a_load_since_the_plan(
+    lab: Any, connect: Connect, changed: dict[str, str]
+) -> None:
+    """Looked at once more before INIT: what is no longer recoverable is not begun."""
+    lab.alter_table("APP", "ORDERS", organized="C")
+    connector = connect()
+    route = route_to(connector, KEY, TS_FAST)
+    before = lab.behave(**changed)
+    try:
+        with pytest.raises(StatementFailed, match="LOAD without a copy"):
+            run(connector, route)
+        assert lab.unrecoverable() == []
+        assert lab.status("APP", "ORDERS") == ""
+    finally:
+        lab.behave(**before)
+
+
+def test_emulated_server_a_limit_since_the_plan(lab: Any, connect: Connect) -> None:
+    """A MAXSIZE that leaves too little is met before INIT, not in the middle of COPY."""
+    lab.create_space("TS_SMALL", FAST)
+    try:
+        connector = connect()
+        route = route_to(connector, KEY, "TS_SMALL")
+        lab.alter_space("TS_SMALL", max_pages=400)
+        with pytest.raises(SpaceFull, match="MAXSIZE"):
+            run(connector, route)
+        assert lab.status("APP", "ORDERS") == ""
+    finally:
+        lab.drop_space("TS_SMALL")
