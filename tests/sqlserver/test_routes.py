@@ -157,6 +157,14 @@ def test_pitfall_16_large_objects_follow_through_a_partition_scheme() -> None:
     assert route.transient_bytes == round(1.2 * 8_192_000)
 
 
+def test_large_objects_that_move_have_every_other_index_rebuilt_twice() -> None:
+    """The table of 1,000 pages and its index of 1,000 are written twice each: 4,000 pages of log, a fifth on top."""
+    with_lob = index(unique=1, partitions=(replace(PAGES, lob_space_id=1, lob_pages=500),))
+    definition = table(with_lob, IX, columns=(ID, NOTE))
+    route = found(definition, moved=bundle(NAME.key, f"{NAME.key} lob"), lob_moves=True)[0]
+    assert route.log_bytes == round(1.2 * 4 * 8_192_000)
+
+
 def test_pitfall_17_standard_edition_builds_offline() -> None:
     """Pitfall 17: ONLINE is error 1712 there, in 2025's Standard Developer edition too, which is edition 2 as well."""
     (route,) = found(table(index()), STANDARD_2019)

@@ -7,10 +7,12 @@ from connectors.findings import Finding
 from connectors.model import Catalog, NoRoute
 from connectors.sqlserver.moving.resumable_operations import SINCE
 from connectors.sqlserver.reading.catalog import read_files, read_volumes
+from connectors.sqlserver.reading.definition import data_spaces
 from connectors.sqlserver.reading.keys import Name
 from connectors.sqlserver.reading.log_room import NOTHING, read_log_room
 from connectors.sqlserver.reading.spaces import File
-from connectors.sqlserver.routes import ddl, file_statements
+from connectors.sqlserver.routes import ddl, file_statements, switch_ddl
+from connectors.sqlserver.routes.move_methods import PREFIX
 from connectors.sqlserver.routes.online import CLOUD
 from connectors.sqlserver.session.sessions import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
@@ -43,6 +45,7 @@ def storage_findings(
         *_devices(session, files),
         *_paused_build_findings(session),
         *_log(session),
+        *_schemes(session),
         *(_whole_filegroups(session, files, database) if write_files else ()),
         *(_offline(files, database) if by_hand else ()),
         *(_tempdb(session) if by_hand else ()),
@@ -134,6 +137,22 @@ def _log(session: ReadSession) -> list[Finding]:
     )
     remedy = _HOLDS.get(log.held_by, "See log_reuse_wait_desc in sys.databases.")
     return [Finding.warning("log_held", sentence, remedy)]
+
+
+def _schemes(session: ReadSession) -> list[Finding]:
+    """Partition schemes that moves have made and whose NEXT USED a SPLIT has used up: the next one fails for all."""
+    spaces = data_spaces(session)
+    ours = [space for space in spaces.values() if space.scheme and space.name.startswith(PREFIX)]
+    return [
+        Finding.warning(
+            "next_used_missing",
+            f"partition scheme {space.name}, made by a move, has no NEXT USED: the next SPLIT RANGE of "
+            f"{space.function} fails with 7707",
+            f"{switch_ddl.next_used(space.name, spaces[space.next_or_last].name)};",
+        )
+        for space in ours
+        if space.next_used is None
+    ]
 
 
 def _devices(session: ReadSession, files: list[File]) -> tuple[Finding, ...]:

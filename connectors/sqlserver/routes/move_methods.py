@@ -186,7 +186,6 @@ def _heap(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Buil
             ),
         )
 
-    others = sum(p.row_pages for i in definition.indexes if i.kind == NONCLUSTERED for p in i.partitions) * 8192
     return Method(
         "heap by a clustered index",
         way(to_space),
@@ -194,7 +193,7 @@ def _heap(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Buil
         tidy=(way(to_space)[1],),
         tidy_copies=True,
         rebuilds=2,
-        rewritten_bytes=2 * others,
+        rewritten_bytes=2 * _nonclustered_bytes(definition),
         notes=("every nonclustered index of the table is rebuilt twice, where it is",),
     )
 
@@ -344,8 +343,16 @@ def _with_lob(definition: Definition, bundle: Bundle, to_space: str, build: ddl.
         tidy=(way(to_space)[3], *drops),
         tidy_copies=True,
         rebuilds=2,
-        notes=("the table is rebuilt twice so that its large objects follow",),
+        rewritten_bytes=2 * _nonclustered_bytes(definition),
+        notes=(
+            "the table is rebuilt twice so that its large objects follow, and every nonclustered index where it is",
+        ),
     )
+
+
+def _nonclustered_bytes(definition: Definition) -> int:
+    """Of the indexes that are rebuilt when the table comes to a clustered index or another partitioning."""
+    return sum(p.row_pages for i in definition.indexes if i.kind == NONCLUSTERED for p in i.partitions) * 8192
 
 
 def _narrowest(columns: tuple[Column, ...]) -> Column | None:

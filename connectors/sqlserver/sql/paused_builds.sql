@@ -6,7 +6,7 @@ SELECT s.name AS schema_name,
        o.name AS object_name,
        r.name AS index_name,
        r.last_pause_time,
-       (SELECT MAX(CONVERT(int, c.value)) FROM sys.database_scoped_configurations AS c
+       (SELECT MAX(TRY_CONVERT(int, c.value)) FROM sys.database_scoped_configurations AS c
          WHERE c.name = 'PAUSED_RESUMABLE_INDEX_ABORT_DURATION_MINUTES') AS abort_minutes
   FROM sys.index_resumable_operations AS r
   JOIN sys.objects AS o ON o.object_id = r.object_id

@@ -178,3 +178,17 @@ def test_no_way_back_of_its_own_where_somebody_uses_our_scheme(
     ours = next(scheme for scheme in lab.shop.schemes.values() if scheme.name.startswith("hotplace_"))
     add_table(lab.shop, "others", space=ours.name, pages=20, column="id")
     assert connector.routes_back(done, bundle_of(connector.catalog(), PART)) == ()
+
+
+def test_a_scheme_of_ours_whose_next_used_is_used_up_is_a_finding(
+    connector: SqlserverConnector, days: Table, number_of: NumberOf
+) -> None:
+    """After the first SPLIT doctor has the statement without which the second fails; with it, it does not."""
+    run(connector, route_to(connector, PART, FAST))
+    assert "next_used_missing" not in {finding.code for finding in connector.doctor()}
+    assert number_of("ALTER PARTITION FUNCTION f_ps() SPLIT RANGE (30)") == 0
+    (found,) = [finding for finding in connector.doctor() if finding.code == "next_used_missing"]
+    assert number_of("ALTER PARTITION SCHEME ps NEXT USED [PRIMARY]") == 0
+    assert number_of("ALTER PARTITION FUNCTION f_ps() SPLIT RANGE (40)") == 7707
+    assert number_of(found.remedy) == 0
+    assert number_of("ALTER PARTITION FUNCTION f_ps() SPLIT RANGE (40)") == 0
