@@ -222,10 +222,14 @@ def _kind_of_demand(demand: _Demand, by_class: tuple[F64, F64, F64], below: tupl
 
 
 def may_leave(bundles: Bundles, settings: PolicySettings) -> Bools:
-    """Bundles that may give way to better ones: managed, free to move, and watched long enough to be called cold."""
+    """Bundles that may give way to better ones: not pinned there, and free to move."""
+    return np.asarray(may_move(bundles, settings) & (bundles.pin != Pin.MUST), dtype=np.bool_)
+
+
+def may_move(bundles: Bundles, settings: PolicySettings) -> Bools:
+    """Bundles that are managed, free to move, and watched long enough to be called cold."""
     return np.asarray(
         (bundles.tier >= 0)
-        & (bundles.pin != Pin.MUST)
         & (bundles.cooling <= 0)
         & bundles.routable
         & (bundles.observed >= settings.minimum_history_seconds),

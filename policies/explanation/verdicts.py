@@ -59,6 +59,10 @@ def move_sentence(move: PlannedMove, makes_room_for: str) -> str:
             f"{what} ({size}) makes room for {makes_room_for}; on {move.to_tier} its sessions wait "
             f"{format_seconds(max(0.0, -move.wait_saved_per_hour))} more per hour."
         )
+    if move.reason is MoveReason.LEVEL and makes_room_for != move.key:
+        return (
+            f"{what} ({size}) goes to {move.to_space}, also on {move.to_tier}, and so makes room for {makes_room_for}."
+        )
     if move.reason is MoveReason.PIN:
         change = "saves" if move.wait_saved_per_hour >= 0 else "costs"
         return (

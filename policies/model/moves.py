@@ -13,7 +13,7 @@ class MoveReason(StrEnum):
     MAKE_ROOM = "make_room"  # cold, goes down so that a later move fits
     PIN = "pin"  # a pin demands it
     CLEAR = "clear"  # cold, goes down so that the stated share of the fastest tier is free
-    LEVEL = "level"  # evens out load or fill among spaces of its tier
+    LEVEL = "level"  # evens out load or fill among spaces of its tier, or makes room by going to another of them
     DRAIN = "drain"  # its space is to be emptied
 
 

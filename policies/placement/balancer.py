@@ -4,14 +4,14 @@ Every prefix of a plan keeps these promises: no space is filled past its head-ro
 until its copy is done; demotions come directly before the promotion that needs their room; each such group saves more
 than it loses. Pins are the exception: they come first because an operator asked for them, at any cost.
 
-Among several spaces of a tier the one with the most free room is taken. A space whose free bytes and capacity are both
+Each space of a tier is a place of its own (``places``). A space whose free bytes and capacity are both
 unknown is never a target, since its head-room could not be guaranteed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 
@@ -28,7 +28,7 @@ from policies.placement.granularity_choice import choose_granularity, solve_dual
 from policies.placement.group_order import tables_first
 from policies.placement.hsm import best_groups, pin_groups, proven_bound, value_bound
 from policies.placement.movements import planned_moves
-from policies.placement.placement_problem import build_problem
+from policies.placement.placement_problem import ANYWHERE, PlacementProblem, build_problem
 from policies.placement.placement_state import Group, PlacementState
 from policies.placement.plan_draft import PlanDraft
 from policies.placement.relief import reliefs
@@ -125,11 +125,12 @@ def _sketch(begun: _Begun, seconds: float) -> _Sketch:
     """The groups that follow the pins; ``begun`` is used up."""
     situation, draft, open_to = begun.situation, begun.side.draft, begun.side.open_to
     bundles, settings = draft.bundles, draft.settings
-    problem = build_problem(draft, situation.tiers, open_to)
-    limit, more = value_bound(problem)
+    problem = build_problem(draft, open_to)
+    bounding = _bounding_problem(draft, open_to, problem)
+    limit, more = value_bound(bounding)
     pins = _total_saved(begun.pinned)
     state = _after(_fresh_state(situation, bundles, settings), begun.pinned)
-    groups = [*begun.pinned, *_order_groups(best_groups(draft, situation.tiers, open_to, problem), state)]
+    groups = [*begun.pinned, *_order_groups(best_groups(draft, open_to, problem), state)]
     fresh = partial(_fresh_state, situation, bundles, settings)
     worn = within_turnover(groups, bundles, situation, settings, fresh)
     kept = within_limits(tables_first(worn, bundles, situation.units, fresh()), settings, seconds)
@@ -141,21 +142,30 @@ def _sketch(begun: _Begun, seconds: float) -> _Sketch:
         pinned=len(begun.pinned),
         groups=kept,
         staying=_staying(bundles, begun.reasons[0], settings, full=full),
-        limit=Limit(pins + limit, len(problem.bundle), lambda: pins + proven_bound(problem)),
+        limit=Limit(pins + limit, len(problem.bundle), lambda: pins + proven_bound(bounding)),
     )
+
+
+def _bounding_problem(draft: PlanDraft, open_to: Sequence[Bools], problem: PlacementProblem) -> PlacementProblem:
+    """The problem whose bound holds for all plans: of many bundles one in which the spaces of a tier share their room.
+
+    Prices cannot tell such spaces apart, and the room of a tier is a bound on that of its spaces.
+    """
+    if len(problem.bundle) <= ANYWHERE or len(draft.state.places) == draft.state.tiers:
+        return problem
+    return build_problem(replace(draft, state=draft.state.by_tier()), open_to)
 
 
 def _sketches(groups: Groups, begin: Callable[[Situation], _Begun], seconds: float) -> tuple[list[_Sketch], Limit]:
     """Plans of the chosen granularity, of single units and of whole groups; and an upper bound on all of them."""
     none, every = np.zeros_like(groups.open), groups.open
-    tiers = groups.situation.tiers
     single, whole = begin(groups.of(none)), begin(groups.of(every))
     fresh = new_draft(
         whole.situation, whole.side.draft.bundles, whole.side.draft.settings, demote=single.side.draft.demote
     )
     sides = single.side, Side(draft=align_draft(single.side.draft, fresh), open_to=whole.side.open_to)
-    taken = choose_whole(groups, *sides, tiers)
-    granularity, pins = granularity_problem(groups, *sides, tiers), _total_saved(single.pinned)
+    taken = choose_whole(groups, *sides)
+    granularity, pins = granularity_problem(groups, *sides), _total_saved(single.pinned)
     limit = Limit(
         pins + solve_dual(granularity).bound,
         len(granularity),

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from connectors.model import I64, NO_WIDE, Bools, UnitTable
-from policies.model.plan import Pin, Situation, Tier
+from policies.model.plan import Pin, Situation
 from policies.placement.granularity_choice import ALONE, GranularityProblem, choose_granularity
 from policies.placement.placement_problem import PlacementProblem, build_problem
 from policies.placement.plan_draft import PlanDraft
@@ -149,29 +149,29 @@ def align_draft(single: PlanDraft, whole: PlanDraft) -> PlanDraft:
     return whole
 
 
-def choose_whole(groups: Groups, single: Side, whole: Side, tiers: Sequence[Tier]) -> Bools:
+def choose_whole(groups: Groups, single: Side, whole: Side) -> Bools:
     """The open groups that are to move as a whole. Shape ``(g,)``."""
-    granularity, group = _build_granularity_problem(groups, single, whole, tiers, plain=False)
+    granularity, group = _build_granularity_problem(groups, single, whole, plain=False)
     taken = np.zeros(len(groups.open), dtype=np.bool_)
     taken[group[choose_granularity(granularity).whole]] = True
     return taken
 
 
-def granularity_problem(groups: Groups, single: Side, whole: Side, tiers: Sequence[Tier]) -> GranularityProblem:
+def granularity_problem(groups: Groups, single: Side, whole: Side) -> GranularityProblem:
     """Both granularities, valued by waits alone; see ``hsm.value_bound``."""
-    return _build_granularity_problem(groups, single, whole, tiers, plain=True)[0]
+    return _build_granularity_problem(groups, single, whole, plain=True)[0]
 
 
-def _problem_of(side: Side, tiers: Sequence[Tier], *, plain: bool) -> PlacementProblem:
-    problem = build_problem(side.draft, tiers, side.open_to, all_rows=True)
+def _problem_of(side: Side, *, plain: bool) -> PlacementProblem:
+    problem = build_problem(side.draft, side.open_to, all_rows=True)
     return replace(problem, offers=replace(problem.offers, gain=problem.plain)) if plain else problem
 
 
 def _build_granularity_problem(
-    groups: Groups, single: Side, whole: Side, tiers: Sequence[Tier], *, plain: bool
+    groups: Groups, single: Side, whole: Side, *, plain: bool
 ) -> tuple[GranularityProblem, I64]:
     """The problem of both granularities, and the group of each item that is a whole one."""
-    narrow, wide = (_problem_of(side, tiers, plain=plain) for side in (single, whole))
+    narrow, wide = (_problem_of(side, plain=plain) for side in (single, whole))
     group = groups.of_row[whole.draft.bundles.lead[wide.bundle]]
     chosen = np.flatnonzero(np.append(groups.open, False)[group])
     item = np.full(len(groups.open) + 1, ALONE, dtype=np.int64)

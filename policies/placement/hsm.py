@@ -16,8 +16,8 @@ from heapq import heappop, heappush
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.model.plan import MoveReason, Pin, Tier
-from policies.placement.move_ordering import TargetTier, find_stuck
+from policies.model.plan import MoveReason, Pin
+from policies.placement.move_ordering import TargetPlace, find_stuck
 from policies.placement.placement_problem import PlacementProblem, build_problem
 from policies.placement.placement_state import Group
 from policies.placement.plan_draft import PlanDraft, by_density
@@ -62,14 +62,11 @@ def pin_groups(draft: PlanDraft, wanted: Bools) -> list[Group]:
     return groups
 
 
-def best_groups(
-    draft: PlanDraft, tiers: Sequence[Tier], open_to: Sequence[Bools], problem: PlacementProblem
-) -> list[Group]:
+def best_groups(draft: PlanDraft, open_to: Sequence[Bools], problem: PlacementProblem) -> list[Group]:
     """Groups that bring every tier nearer to its best content.
 
     Args:
         draft: is extended.
-        tiers: fastest first.
         open_to: per tier but the slowest, the bundles that guards let come to it.
         problem: of the draft as it is.
     """
@@ -82,7 +79,7 @@ def best_groups(
             column[outcome.refused] = False
         if not outcome.refused or draft.left < 1 or (again and not outcome.groups):
             break
-        problem = build_problem(draft, tiers, allowed, among=problem.bundle[outcome.open_items])
+        problem = build_problem(draft, allowed, among=problem.bundle[outcome.open_items])
     return groups
 
 
@@ -98,7 +95,7 @@ class _Outcome:
     gain: float  # of the groups
     missed: float  # of the answer's gain, since it could not be carried out as it is
     elsewhere: tuple[I64, I64]  # options and items that were chosen and not carried out
-    left: Sequence[TargetTier] = ()  # those of the answer that find room in no order
+    left: Sequence[TargetPlace] = ()  # those of the answer that find room in no order
 
 
 def _carry_out_best(draft: PlanDraft, problem: PlacementProblem) -> _Outcome:
@@ -149,10 +146,11 @@ def _carry_out(draft: PlanDraft, problem: PlacementProblem, offers: Offers, floo
         return outcome
     groups = outcome.groups
     draft.take_back(groups)
-    targets = [TargetTier(*target_tier) for target_tier in zip(bundle.tolist(), target.tolist(), strict=True)]
+    targets = [TargetPlace(*pair) for pair in zip(bundle.tolist(), target.tolist(), strict=True)]
     left = find_stuck(draft.state, targets)
     others = swap_groups(draft, targets)
-    refused = [each for each in bundle[target < draft.bundles.tier[bundle]].tolist() if not draft.moved[each]]
+    tier = np.array([place.tier for place in draft.state.places], dtype=np.int64)[target]
+    refused = [each for each in bundle[tier < draft.bundles.tier[bundle]].tolist() if not draft.moved[each]]
     other = _outcome(draft, problem, placed, others, refused)
     if other.gain > outcome.gain:
         return replace(other, left=left)
@@ -202,8 +200,8 @@ def _went(draft: PlanDraft, problem: PlacementProblem, items: I64, groups: Seque
     if not relocations:
         return went
     rows = np.array([at[relocation.bundle] for relocation in relocations], dtype=np.int64)
-    tier = np.array([draft.state.tier_of[relocation.target] for relocation in relocations], dtype=np.int64)
-    went[rows] = (problem.target[:, items[rows]] == tier).argmax(axis=0)
+    place = np.array([draft.state.place_of[relocation.target] for relocation in relocations], dtype=np.int64)
+    went[rows] = (problem.target[:, items[rows]] == place).argmax(axis=0)
     return went
 
 

@@ -21,19 +21,19 @@ _DETOURS = 24  # bundles that are tried as detours
 
 
 @dataclass(frozen=True, slots=True)
-class TargetTier:
-    """A bundle and the tier it is to go to."""
+class TargetPlace:
+    """A bundle and the place it is to go to."""
 
     bundle: int
-    tier: int
+    place: int
 
 
-def find_stuck(state: PlacementState, targets: Sequence[TargetTier]) -> list[TargetTier]:
+def find_stuck(state: PlacementState, targets: Sequence[TargetPlace]) -> list[TargetPlace]:
     """The fewest bytes of targets that fit in no order tried. The state is left unchanged."""
     return _Search(state, _split_by_phase(state, targets)).left
 
 
-def with_detours(state: PlacementState, targets: Sequence[TargetTier]) -> list[TargetTier] | None:
+def with_detours(state: PlacementState, targets: Sequence[TargetPlace]) -> list[TargetPlace] | None:
     """A feasible order of all targets, with as few detours to the slowest tier as possible; None if none was found.
 
     Ties are broken by the order of ``targets``. The state is left unchanged.
@@ -42,61 +42,65 @@ def with_detours(state: PlacementState, targets: Sequence[TargetTier]) -> list[T
     order = _find_order(state, targets)
     if order is not None:
         return order
-    falling = [target for target in targets if state.tier_of[int(state.home[target.bundle])] < target.tier < slowest]
+    falling = [
+        target for target in targets if state.tier_of_bundle(target.bundle) < state.places[target.place].tier < slowest
+    ]
     falling.sort(key=lambda target: (_regret(state, target), state.size[target.bundle]))
     down: list[int] = []
     for target in falling[:_DETOURS]:
         down.append(target.bundle)
-        order = _find_order(state, _sent_down(targets, down, slowest))
+        order = _find_order(state, _sent_down(targets, down, len(state.places) - 1))
         if order is not None:
             break
     # A detour added early may have become needless once later ones are there: try the order without each of them.
     for bundle in down[-2::-1] if order is not None else ():
         without = [other for other in down if other != bundle]
-        shorter = _find_order(state, _sent_down(targets, without, slowest))
+        shorter = _find_order(state, _sent_down(targets, without, len(state.places) - 1))
         if shorter is not None:
             down, order = without, shorter
     return order
 
 
-def _sent_down(targets: Iterable[TargetTier], down: Sequence[int], slowest: int) -> list[TargetTier]:
-    return [TargetTier(target.bundle, slowest) if target.bundle in down else target for target in targets]
+def _sent_down(targets: Iterable[TargetPlace], down: Sequence[int], place: int) -> list[TargetPlace]:
+    return [TargetPlace(target.bundle, place) if target.bundle in down else target for target in targets]
 
 
-def _regret(state: PlacementState, target: TargetTier) -> float:
+def _regret(state: PlacementState, target: TargetPlace) -> float:
     """Microseconds per hour lost by going to the slowest tier instead."""
-    return float(state.wait[state.tiers - 1, target.bundle] - state.wait[target.tier, target.bundle])
+    return float(
+        state.wait[state.tiers - 1, target.bundle] - state.wait[state.places[target.place].tier, target.bundle]
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Phases:
     """Targets by when they find room."""
 
-    first: list[TargetTier]  # leave for the slowest tier
-    between: list[TargetTier]  # change places between the upper tiers
-    last: list[TargetTier]  # come up from the slowest tier
+    first: list[TargetPlace]  # leave for the slowest tier
+    between: list[TargetPlace]  # change places between the upper tiers
+    last: list[TargetPlace]  # come up from the slowest tier
 
 
-def _split_by_phase(state: PlacementState, targets: Iterable[TargetTier]) -> _Phases:
+def _split_by_phase(state: PlacementState, targets: Iterable[TargetPlace]) -> _Phases:
     phases = _Phases([], [], [])
     for target in targets:
-        if target.tier == state.tiers - 1:
+        if state.places[target.place].tier == state.tiers - 1:
             phases.first.append(target)
-        elif state.tier_of[int(state.home[target.bundle])] == state.tiers - 1:
+        elif state.tier_of_bundle(target.bundle) == state.tiers - 1:
             phases.last.append(target)
         else:
             phases.between.append(target)
     return phases
 
 
-def _find_order(state: PlacementState, targets: Iterable[TargetTier]) -> list[TargetTier] | None:
+def _find_order(state: PlacementState, targets: Iterable[TargetPlace]) -> list[TargetPlace] | None:
     """An order in which all targets fit, those for the slowest tier first; None if none is found. State unchanged."""
     phases = _split_by_phase(state, targets)
     search = _Search(state, phases)
     return None if search.left else [*phases.first, *search.order, *phases.last]
 
 
-def relocate_in_order(state: PlacementState, targets: Iterable[TargetTier]) -> list[Relocation]:
+def relocate_in_order(state: PlacementState, targets: Iterable[TargetPlace]) -> list[Relocation]:
     """Relocations of the targets that fit one after the other, applied to the state."""
     relocations = []
     for target in targets:
@@ -107,15 +111,17 @@ def relocate_in_order(state: PlacementState, targets: Iterable[TargetTier]) -> l
     return relocations
 
 
-def relocation_to(state: PlacementState, target: TargetTier) -> Relocation | None:
-    """The relocation to a target tier, None if there is no room now."""
-    space, home = state.space_for_bundle(target.bundle, target.tier), int(state.home[target.bundle])
-    rises = target.tier < state.tier_of[home]
-    return None if space is None else Relocation(target.bundle, home, space, _reason(rises=rises))
+def relocation_to(state: PlacementState, target: TargetPlace) -> Relocation | None:
+    """The relocation to a target place, None if there is no room now."""
+    space = state.space_in_place(target.bundle, target.place)
+    return None if space is None else relocation_between(state, target.bundle, space)
 
 
-def _reason(*, rises: bool) -> MoveReason:
-    return MoveReason.PROMOTE if rises else MoveReason.MAKE_ROOM
+def relocation_between(state: PlacementState, bundle: int, space: int) -> Relocation:
+    """The relocation of a bundle to a space: up, down to make room, or within its tier."""
+    before, after = state.tier_of_bundle(bundle), state.tier_of[space]
+    within = MoveReason.LEVEL if before == after else MoveReason.MAKE_ROOM
+    return Relocation(bundle, int(state.home[bundle]), space, MoveReason.PROMOTE if after < before else within)
 
 
 class _Search:
@@ -126,12 +132,13 @@ class _Search:
     """
 
     def __init__(self, state: PlacementState, phases: _Phases) -> None:
-        self.order: list[TargetTier] = []
+        self.order: list[TargetPlace] = []
         # Largest first: small ones fit into what a large one leaves, but may take the only room that it fits into.
         self.left = sorted(phases.between, key=lambda target: -int(state.size[target.bundle]))
         self._state, self._dead = state, set[int]()
         first = relocate_in_order(state, phases.first)
-        free = sum(state.free_bytes(tier) for tier in range(state.tiers - 1))
+        upper = [row for row, place in enumerate(state.places) if place.tier < state.tiers - 1]
+        free = sum(state.free_bytes(place) for place in upper)
         # Moves between the upper tiers leave the sum of their free bytes as it is. A bundle larger than it fits in
         # no order, so a search would only prove it slowly: one greedy pass is enough to name what is stuck.
         doomed = any(int(state.size[target.bundle]) > free for target in phases.between)
@@ -141,9 +148,9 @@ class _Search:
             self.left = self.left or phases.first
         state.undo(first)
 
-    def _go(self, waiting: list[TargetTier]) -> None:
+    def _go(self, waiting: list[TargetPlace]) -> None:
         # An explicit path instead of recursion: an exchange of thousands of bundles is deeper than Python's stack.
-        path: list[tuple[int, TargetTier, Relocation]] = []
+        path: list[tuple[int, TargetPlace, Relocation]] = []
         bit = {target.bundle: 1 << at for at, target in enumerate(waiting)}
         mask, at = (1 << len(waiting)) - 1, 0
         while self.left:
@@ -167,8 +174,8 @@ class _Search:
         self._state.undo(relocation for _, _, relocation in path)
 
     def _next(
-        self, waiting: list[TargetTier], start: int, mask: int, bit: dict[int, int]
-    ) -> tuple[int, TargetTier, Relocation] | None:
+        self, waiting: list[TargetPlace], start: int, mask: int, bit: dict[int, int]
+    ) -> tuple[int, TargetPlace, Relocation] | None:
         """The next target that finds room now: its position, the target, and its relocation."""
         for at in range(start, len(waiting)):
             target = waiting[at]
@@ -180,5 +187,5 @@ class _Search:
                 return at, target, relocation
         return None
 
-    def _weight(self, targets: Sequence[TargetTier]) -> tuple[int, int]:
+    def _weight(self, targets: Sequence[TargetPlace]) -> tuple[int, int]:
         return sum(int(self._state.size[target.bundle]) for target in targets), len(targets)

@@ -1,8 +1,8 @@
 """From a plan's draft to the solver's problem: which bundle may go where, what that gains, and what it consumes.
 
-Resources are the room of every tier, the moves, bytes and copying time that one plan may use, and, where a tier has
-load limits, the I/Os its drives can serve and the bytes that may be written to it. Numbers are whole and items in
-canonical order, so the problem does not depend on the order in which an engine lists its units.
+Resources are the room of every place (``places``), the moves, bytes and copying time that one plan may use, and, where
+a tier has load limits, the I/Os its drives can serve and the bytes that may be written to it. Numbers are whole and
+items in canonical order, so the problem does not depend on the order in which an engine lists its units.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import numpy as np
 from connectors.model import F64, I64, Bools
 from policies.model.chunks import row_chunks
 from policies.model.density import KeysOf, densest_first
-from policies.model.plan import Tier
 from policies.placement.plan_draft import PlanDraft
 from policies.solver.offers import Offers
 
+ANYWHERE = 60  # bundles, the largest ones, that may go to each space of a tier
+_GOLDEN = (5**0.5 - 1) / 2
 EQUALS = 0.01  # share of its gain that a wholly uncertain unit loses: a tie breaker in favour of the more certain one
 
 
@@ -30,13 +31,12 @@ class PlacementProblem:
     offers: Offers
     plain: F64  # (o, n) gain of each option in waits alone: no bonus, cost or uncertainty
     bundle: I64  # (n,) of each item
-    target: I64  # (o, n) tier that each option leads to
+    target: I64  # (o, n) place that each option leads to
     by_plan: Bools  # (k,) resources that are limits of the plan, not of a tier
 
 
 def build_problem(
     draft: PlanDraft,
-    tiers: Sequence[Tier],
     open_to: Sequence[Bools],
     *,
     among: I64 | None = None,
@@ -46,32 +46,30 @@ def build_problem(
 
     Args:
         draft: not changed.
-        tiers: fastest first.
         open_to: per tier but the slowest, the bundles that guards let come to it.
         among: bundles that the problem is restricted to, None: all.
         all_rows: include resources that these bundles alone cannot use up, and room that these bundles alone cannot
             make, since others may.
     """
-    tier, leaving = draft.tier(), draft.leavers()
-    leaving &= tier < len(tiers) - 1
-    coming = np.zeros(len(tier), dtype=np.bool_)
-    for row, allowed in enumerate(open_to):
-        coming |= allowed & (tier > row) & ~draft.moved
-    movable = coming | leaving
+    tier, freedom = draft.tier(), _freedom(draft, open_to)
+    movable = freedom.rises | freedom.falls | freedom.changes
     listed = np.flatnonzero(movable) if among is None else np.sort(among[movable[among]])
     # Of two granularities of one plan, what cannot leave in this one may leave in the other.
     largest = _largest(draft, np.arange(len(tier)) if all_rows else listed)
-    gain, plain = _gains(draft, listed, tier, open_to, leaving, largest)
+    gain, plain = _gains(draft, listed, freedom, largest)
     order = _order(draft, listed, tier)
     bundle = listed[order]
-    home = tier[bundle]
-    target = _targets(home, len(tiers))
-    rows = [*_tier_resources(draft, tiers, bundle, all_rows=all_rows)]
+    home = draft.place()[bundle]
+    target = _targets(home, len(draft.state.places))
+    gain = gain.take(order, axis=1)
+    if len(draft.state.places) > draft.state.tiers:
+        _spread(draft, bundle, target, largest, gain)
+    rows = [*_place_resources(draft, bundle, all_rows=all_rows)]
     by_plan = len(rows)
     rows += _plan_resources(draft, bundle, all_rows=all_rows)
     return PlacementProblem(
         offers=Offers(
-            gain=gain.take(order, axis=1),
+            gain=gain,
             consumption=_consumption(rows, home, target),
             capacity=np.array([row.capacity for row in rows], dtype=np.float64),
         ),
@@ -82,9 +80,31 @@ def build_problem(
     )
 
 
-def _targets(home: I64, tiers: int) -> I64:
-    """The tiers that the options of bundles on those tiers lead to: every other one. Shape ``(tiers - 1, n)``."""
-    option = np.arange(max(0, tiers - 1), dtype=np.int64)[:, np.newaxis]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Freedom:
+    """Which bundles may go up, down and to other spaces of their tier. Columns by bundle."""
+
+    open_to: Sequence[Bools]
+    rises: Bools
+    falls: Bools
+    changes: Bools  # place within the tier
+
+
+def _freedom(draft: PlanDraft, open_to: Sequence[Bools]) -> _Freedom:
+    state, tier = draft.state, draft.tier()
+    rises = np.zeros(len(tier), dtype=np.bool_)
+    for row, allowed in enumerate(open_to):
+        rises |= allowed & (tier > row) & ~draft.moved
+    several = [sum(place.tier == row for place in state.places) > 1 for row in range(state.tiers)]
+    changes = np.zeros(len(tier), dtype=np.bool_)
+    if any(several):
+        changes |= draft.changers() & np.array([*several, False])[tier]  # what is not managed reads the last
+    return _Freedom(open_to=open_to, rises=rises, falls=draft.leavers() & (tier < state.tiers - 1), changes=changes)
+
+
+def _targets(home: I64, places: int) -> I64:
+    """The places that the options of bundles in those places lead to: every other one. Shape ``(places - 1, n)``."""
+    option = np.arange(max(0, places - 1), dtype=np.int64)[:, np.newaxis]
     return np.asarray(option + (option >= home), dtype=np.int64)
 
 
@@ -94,47 +114,74 @@ def _order(draft: PlanDraft, bundle: I64, tier: I64) -> I64:
     return densest_first(stake, draft.bundles.size[bundle], KeysOf(draft.keys, bundle))
 
 
-def _gains(
-    draft: PlanDraft, bundle: I64, tier: I64, open_to: Sequence[Bools], leaving: Bools, largest: F64
-) -> tuple[F64, F64]:
+def _gains(draft: PlanDraft, bundle: I64, freedom: _Freedom, largest: F64) -> tuple[F64, F64]:
     """Gain of each option, ``-inf`` where it does not exist, and the same in waits alone. Shapes ``(o, n)``."""
+    place = draft.place()
     gain, plain = np.empty((2, max(0, len(largest) - 1), len(bundle)))
     for some in row_chunks(len(bundle)):
-        gain[:, some], plain[:, some] = _gains_of(draft, bundle[some], tier, open_to, leaving, largest)
+        gain[:, some], plain[:, some] = _gains_of(draft, bundle[some], place, freedom, largest)
     return gain, plain
 
 
-def _gains_of(
-    draft: PlanDraft, bundle: I64, tier: I64, open_to: Sequence[Bools], leaving: Bools, largest: F64
-) -> tuple[F64, F64]:
+def _gains_of(draft: PlanDraft, bundle: I64, place: I64, freedom: _Freedom, largest: F64) -> tuple[F64, F64]:
     """The same for one chunk of bundles."""
-    bundles, settings, home, may_go = draft.bundles, draft.settings, tier[bundle], leaving[bundle]
+    bundles, settings, home = draft.bundles, draft.settings, place[bundle]
+    tier_of = np.array([place.tier for place in draft.state.places], dtype=np.int64)
+    several = len(tier_of) > draft.state.tiers
     wait, certain = bundles.wait.take(bundle, axis=1), bundles.certain.take(bundle, axis=1)
     needed_bytes = bundles.size[bundle] + bundles.transient[bundle]
     favour, upkeep = draft.preference(bundle), bundles.cost[bundle] * draft.per_hour
-    here = np.take_along_axis(wait, home[np.newaxis], axis=0)[0]
-    gain, plain = np.empty((2, max(0, len(wait) - 1), len(bundle)))
+    at_home, may_fall, may_change = tier_of[home], freedom.falls[bundle], freedom.changes[bundle]
+    here = np.take_along_axis(wait, at_home[np.newaxis], axis=0)[0]
+    gain, plain = np.empty((2, max(0, len(tier_of) - 1), len(bundle)))
     for option in range(len(gain)):
-        further = option >= home  # options skip the home tier: from there on they lead to the tier of the next number
-        saved = here - np.where(further, wait[option + 1], wait[option])
+        further = option >= home  # options skip the home place: from there on they lead to the place of the next number
+        above, below = tier_of[option], tier_of[option + 1]
+        saved = here - np.where(further, wait[below], wait[above])
         reached = needed_bytes <= np.where(further, largest[option + 1], largest[option])
-        rises = ~further & open_to[option][bundle] & (saved > 0) & reached
-        falls = further & may_go & reached
-        sure = 1.0 - EQUALS * (1.0 - np.where(further, certain[option + 1], certain[option]))
+        rises = ~further & (at_home > above) & freedom.open_to[min(above, len(freedom.open_to) - 1)][bundle]
+        rises &= (saved > 0) & reached
+        falls = further & (at_home < below) & may_fall & reached
+        sure = 1.0 - EQUALS * (1.0 - np.where(further, certain[below], certain[above]))
         lost = np.minimum(saved, 0.0)
         up = saved * favour * sure - upkeep
         down = lost * favour * settings.resident_bonus - upkeep
         gain[option] = np.rint(np.where(rises & (up > 0), up, np.where(falls, down, -np.inf)))
         plain[option] = np.rint(np.where(rises, saved, np.where(falls, lost, -np.inf)))
+        if several:
+            gain[option] -= falls  # a microsecond: of equals a change within the tier comes first
+            changes = may_change & (at_home == np.where(further, below, above)) & reached
+            np.copyto(gain[option], np.rint(-upkeep), where=changes)
+            np.copyto(plain[option], 0.0, where=changes)
     return gain, plain
 
 
 def _largest(draft: PlanDraft, bundle: I64) -> F64:
-    """Bytes of the largest bundle that some space of each tier could hold once all of these have left. ``(tiers,)``."""
+    """Bytes of the largest bundle that a space of each place could hold once all of these have left. ``(places,)``."""
     state, size = draft.state, draft.bundles.size[bundle].astype(np.float64)
     held = np.bincount(state.home[bundle], weights=size, minlength=len(state.room))
-    most = [max((state.room[at] + held[at] for at in state.spaces(tier)), default=-1.0) for tier in range(state.tiers)]
+    most = [max((state.room[at] + held[at] for at in place.spaces), default=-1.0) for place in state.places]
     return np.array(most, dtype=np.float64)
+
+
+def _spread(draft: PlanDraft, bundle: I64, target: I64, largest: F64, gain: F64) -> None:
+    """Bar all but the largest bundles from all but one place of each tier, drawn by the sizes of the places.
+
+    Which of several spaces a small bundle goes to hardly matters, and options that are all alike only slow down the
+    solver: prices cannot tell them apart.
+    """
+    if len(bundle) <= ANYWHERE:
+        return
+    small = np.ones(len(bundle), dtype=np.bool_)
+    small[np.argsort(-draft.bundles.size[bundle], kind="stable")[:ANYWHERE]] = False
+    draw = (np.arange(len(bundle)) * _GOLDEN) % 1.0  # evenly spread over neighbours in canonical order
+    for tier in range(draft.state.tiers):
+        places = np.array([row for row, place in enumerate(draft.state.places) if place.tier == tier])
+        if len(places) > 1:
+            shares = np.cumsum(np.maximum(largest[places], 1.0))
+            own = places[np.searchsorted(shares, draw * shares[-1], side="right")]
+            barred = small & np.isin(target, places) & (target != own)
+            gain[barred | (small & np.isin(target, places) & (draft.tier()[bundle] == tier))] = -np.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,24 +189,24 @@ class _Resource:
     """Something that could run out. Columns by item."""
 
     capacity: float
-    taken: F64 | float  # by an option that leads to the tier, or by any option
-    released: F64 | float = 0.0  # by an option that leads away from the tier
-    tier: int | None = None
+    taken: F64 | float  # by an option that leads to one of the places, or by any option
+    released: F64 | float = 0.0  # by an option that leads away from one of them
+    places: tuple[int, ...] = ()
 
 
-def _tier_resources(draft: PlanDraft, tiers: Sequence[Tier], bundle: I64, *, all_rows: bool) -> Iterator[_Resource]:
-    """Room and load limits of the tiers."""
-    size = draft.bundles.size[bundle].astype(np.float64)
-    known = np.array([draft.state.is_room_known(space) for space in range(len(draft.state.room))], dtype=np.bool_)
-    freed = size if known.all() else np.where(known[draft.state.home[bundle]], size, 0.0)
+def _place_resources(draft: PlanDraft, bundle: I64, *, all_rows: bool) -> Iterator[_Resource]:
+    """Room of the places and load limits of the tiers."""
+    state, size = draft.state, draft.bundles.size[bundle].astype(np.float64)
+    known = np.array([state.is_room_known(space) for space in range(len(state.room))], dtype=np.bool_)
+    freed = size if known.all() else np.where(known[state.home[bundle]], size, 0.0)
     total = float(size.sum())
-    for row in range(len(tiers)):
-        capacity = draft.state.capacity_left(row)
+    for row in range(len(state.places)):
+        capacity = state.capacity_left(row)
         if all_rows or total > capacity:
-            yield _Resource(capacity, size, freed, row)
-        for load in draft.state.loads:
-            if load.tier == row:
-                yield _Resource(load.room, load.taken[bundle], load.freed[bundle], row)
+            yield _Resource(capacity, size, freed, (row,))
+    for load in state.loads:
+        places = tuple(row for row, place in enumerate(state.places) if place.tier == load.tier)
+        yield _Resource(load.room, load.taken[bundle], load.freed[bundle], places)
 
 
 def _plan_resources(draft: PlanDraft, bundle: I64, *, all_rows: bool) -> Iterator[_Resource]:
@@ -178,9 +225,10 @@ def _consumption(rows: Sequence[_Resource], home: I64, target: I64) -> F64:
     """Consumption less release of each option, by resource. Shape ``(k, o, n)``."""
     consumption = np.zeros((len(rows), *target.shape))
     for row, own in zip(rows, consumption, strict=True):
-        if row.tier is None:
+        if not row.places:
             own[:] = row.taken
-        else:
-            np.copyto(own, row.taken, where=target == row.tier)
-            own -= np.where(home == row.tier, row.released, 0.0)
+        for place in row.places:
+            np.copyto(own, row.taken, where=target == place)
+        for place in row.places:
+            own -= np.where(home == place, row.released, 0.0)
     return consumption

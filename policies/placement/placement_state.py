@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 from connectors.model import F64, I64
 from policies.benefit.bundles import Bundles
 from policies.model.plan import MoveReason, PolicySettings, Situation
+from policies.placement.places import Place, place_of_spaces, places_in
 from policies.placement.tier_load import tier_loads_of
 from policies.storage.capacity import room_bytes
 
@@ -52,6 +54,8 @@ class PlacementState:
         # fixed lists: unknown room stays unknown, whatever comes and goes
         self._spaces = [self._of_tier(tier) for tier in range(self.tiers)]
         self.loads = tier_loads_of(bundles, situation, settings)
+        self.places = places_in(situation, settings)
+        self.place_of = place_of_spaces(self.places, self.tier_of)
 
     def spaces(self, tier: int) -> list[int]:
         """Rows of the spaces of a tier whose room is known."""
@@ -64,17 +68,32 @@ class PlacementState:
         """Whether the room of a space is known."""
         return self.room[space] > UNKNOWN_ROOM // 2
 
-    def free_bytes(self, tier: int) -> int:
-        """Bytes that may still be written to the spaces of a tier; spaces past their head-room count as full."""
-        return sum(max(0, self.room[space]) for space in self.spaces(tier))
+    def free_bytes(self, place: int) -> int:
+        """Bytes that may still be written to the spaces of a place; spaces past their head-room count as full."""
+        return sum(max(0, self.room[space]) for space in self.places[place].spaces)
 
-    def capacity_left(self, tier: int) -> float:
-        """The same as the solver's capacity: negative where the tier's only space is past its head-room.
+    def capacity_left(self, place: int) -> float:
+        """The same as the solver's capacity: negative where the only space is past its head-room.
 
         The solver then repays the overdraft. With several spaces it could not tell which one to relieve.
         """
-        spaces = self.spaces(tier)
-        return float(self.room[spaces[0]] if len(spaces) == 1 else self.free_bytes(tier))
+        spaces = self.places[place].spaces
+        return float(self.room[spaces[0]] if len(spaces) == 1 else self.free_bytes(place))
+
+    def by_tier(self) -> PlacementState:
+        """A copy in which each tier is one place, as if its spaces shared their room; not to be changed."""
+        state = copy(self)
+        state.places = tuple(Place(tier, tuple(self.spaces(tier))) for tier in range(self.tiers))
+        state.place_of = self.tier_of
+        return state
+
+    def tier_of_bundle(self, bundle: int) -> int:
+        """Row of the tier that holds a bundle now, -1 where it is not managed."""
+        return self.tier_of[int(self.home[bundle])]
+
+    def place_of_bundle(self, bundle: int) -> int:
+        """Row of the place that holds a bundle now, -1 where it is not managed."""
+        return self.place_of[int(self.home[bundle])]
 
     def apply(self, relocation: Relocation) -> None:
         """Move a bundle: copy it to the target, then free the source."""
@@ -131,7 +150,14 @@ class PlacementState:
 
     def can_bear(self, bundle: int, tier: int) -> bool:
         """Whether a tier's load limits admit the I/Os and written bytes of a bundle."""
-        return all(load.can_bear(bundle) for load in self.loads if load.tier == tier)
+        present = self.tier_of_bundle(bundle) == tier if self.loads else False
+        return all(load.can_bear(bundle, present=present) for load in self.loads if load.tier == tier)
+
+    def space_in_place(self, bundle: int, place: int) -> int | None:
+        """The space of a place that can take a bundle now, None if there is none."""
+        if not self.can_bear(bundle, self.places[place].tier):
+            return None
+        return self._roomiest(self.places[place].spaces, self.needed_bytes(bundle))
 
     def space_for_bundle(self, bundle: int, tier: int) -> int | None:
         """The space of a tier that can take a bundle now, None if there is none."""
@@ -139,9 +165,11 @@ class PlacementState:
 
     def space_for(self, size: int, tier: int, but: int | None = None) -> int | None:
         """The space of the tier with the most room, if that is enough; ties by name; never ``but``."""
-        spaces = [space for space in self.spaces(tier) if space != but]
-        spaces.sort(key=lambda space: (-self.room[space], self.names[space]))
-        return spaces[0] if spaces and self.room[spaces[0]] >= size else None
+        return self._roomiest([space for space in self.spaces(tier) if space != but], size)
+
+    def _roomiest(self, spaces: Sequence[int], size: int) -> int | None:
+        best = min(spaces, key=lambda space: (-self.room[space], self.names[space]), default=None)
+        return best if best is not None and self.room[best] >= size else None
 
     def demotion_of(self, bundle: int, reason: MoveReason) -> Relocation | None:
         """The relocation to the next slower tier that can take the bundle, None if none can."""

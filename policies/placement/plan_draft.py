@@ -11,7 +11,7 @@ import numpy as np
 from connectors.model import F64, I64, Bools
 from policies.benefit.bundles import MICRO, Bundles
 from policies.benefit.foreground_wait import HOUR
-from policies.benefit.guards import may_leave
+from policies.benefit.guards import may_leave, may_move
 from policies.model.density import KeysOf, densest_first
 from policies.model.plan import MoveReason, Pin, PolicySettings
 from policies.placement.placement_state import Group, PlacementState, Relocation
@@ -37,6 +37,10 @@ class PlanDraft:
     def tier(self) -> I64:
         """Present tier of each bundle in the state, -1 where it is not managed."""
         return np.asarray(self.state.tier_of, dtype=np.int64)[self.state.home]
+
+    def place(self) -> I64:
+        """Present place of each bundle in the state, -1 where it is not managed."""
+        return np.asarray(self.state.place_of, dtype=np.int64)[self.state.home]
 
     def group(self, relocations: Iterable[Relocation]) -> Group:
         """Relocations with their sums."""
@@ -104,6 +108,11 @@ class PlanDraft:
         known = np.array([self.state.is_room_known(space) for space in range(len(self.state.room))], dtype=np.bool_)
         free = ~self.moved & may_leave(self.bundles, self.settings) & self.demote
         return np.asarray(free & known[self.state.home], dtype=np.bool_)
+
+    def changers(self) -> Bools:
+        """Bundles that may change to another space of their tier; what a pin keeps on its tier may do so too."""
+        pinned = ~self.moved & may_move(self.bundles, self.settings) & (self.bundles.pin == Pin.MUST) & self.demote
+        return np.asarray(self.leavers() | pinned, dtype=np.bool_)
 
 
 def by_density(draft: PlanDraft, which: Bools, value: F64) -> list[int]:

@@ -20,6 +20,7 @@ from policies.benefit.bundles import MICRO, Bundles, bundles_of
 from policies.model.density import KeysOf
 from policies.model.plan import HeatView, OmittedSums, Pin, Plan, PolicySettings, Situation, Verdict
 from policies.placement.balancer import make_plan, reasons_of, saved_by_unit
+from policies.placement.places import places_in
 from policies.placement.uncertainty import present_wait
 from policies.storage.limits import drive_io, written_per_day
 
@@ -43,7 +44,10 @@ def make_presolved_plan(
 ) -> Plan:
     """The plan of ``make_plan``, made from the units that it can depend on."""
     # Without a floor even units that gain nothing may be promoted, and a whole space is judged with all its units.
-    if situation.tiers and settings.minimum_wait_saved_per_hour > 0 and not situation.units.wide_names:
+    # Nor where units of the slowest tier may change spaces to make room there.
+    tiers = [place.tier for place in places_in(situation, settings)]
+    split = tiers.count(len(situation.tiers) - 1) > 1
+    if tiers and not split and settings.minimum_wait_saved_per_hour > 0 and not situation.units.wide_names:
         judged = _judge(situation, settings)
         rows = np.flatnonzero(judged.weighed)
         if len(rows) <= WORTH_NARROWING * len(judged.weighed):

@@ -1,7 +1,7 @@
 """From the solver's answer to an executable sequence of groups: the demotions that make room, then the promotion.
 
 Promotions go by saving per byte. If a target has no room, bundles that the answer moves out of it go first, in the
-order of least loss per byte, each to its own target tier, which may need others to leave in turn. No more than
+order of least loss per byte, each to its own target place, which may need others to leave in turn. No more than
 necessary leaves. A group that does not pay alone is extended by the next promotions until it does; if it never pays, it
 is undone and its promotion is refused for this plan.
 """
@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from connectors.model import I64
 from policies.model.density import KeysOf, densest_first
-from policies.model.plan import MoveReason
+from policies.placement.move_ordering import relocation_between
 from policies.placement.placement_state import Group, Relocation
 from policies.placement.plan_draft import PlanDraft
 
@@ -26,36 +28,21 @@ class _Timetable:
     """The target of every bundle, and the bundles that are to leave each space."""
 
     draft: PlanDraft
-    target: dict[int, int]  # tier of each bundle that is to move
+    target: dict[int, int]  # place of each bundle that is to move
     leaving: dict[int, list[int]] = field(default_factory=dict)  # per space, the least loss last
-    clearing: set[int] = field(default_factory=set)  # tiers being cleared up the call stack: breaks cycles
+    clearing: set[int] = field(default_factory=set)  # places being cleared up the call stack: breaks cycles
 
-    def clear(self, tier: int, bundle: int) -> list[Relocation] | None:
-        """Make room for a bundle in some space of a tier, applied to the state. None if that is not possible."""
-        if tier in self.clearing:
+    def clear(self, place: int, bundle: int) -> list[Relocation] | None:
+        """Make room for a bundle in some space of a place, applied to the state. None if that is not possible."""
+        if place in self.clearing:
             return None
-        self.clearing.add(tier)
+        self.clearing.add(place)
         try:
-            return self._cheapest(tier, bundle)
+            spaces = sorted(self.draft.state.places[place].spaces, key=lambda space: -self.draft.state.room[space])
+            found = (self._clear(space, bundle) for space in spaces)
+            return next((relocations for relocations in found if relocations is not None), None)
         finally:
-            self.clearing.remove(tier)
-
-    def _cheapest(self, tier: int, bundle: int) -> list[Relocation] | None:
-        """Clear the space of a tier where that costs least."""
-        best: tuple[float, int] | None = None
-        spaces = self._by_name(tier)
-        if len(spaces) == 1:
-            return self._clear(spaces[0], bundle)
-        for at, space in enumerate(spaces):
-            relocations = self._clear(space, bundle)
-            if relocations is not None:
-                regret = -sum(self.draft.state.saving_of(relocation) for relocation in relocations)
-                self.draft.state.undo(relocations)
-                best = min(best or (regret, at), (regret, at))
-        return None if best is None else self._clear(spaces[best[1]], bundle)
-
-    def _by_name(self, tier: int) -> list[int]:
-        return sorted(self.draft.state.spaces(tier), key=lambda space: self.draft.state.names[space])
+            self.clearing.remove(place)
 
     def _clear(self, space: int, for_: int) -> list[Relocation] | None:
         """Move bundles out of a space until it can take a bundle, then undo those that need not have left."""
@@ -79,7 +66,7 @@ class _Timetable:
         state = self.draft.state
         yield from self._leaving(space)
         if state.loads and state.room[space] >= state.needed_bytes(for_):
-            for other in self._by_name(state.tier_of[space]):
+            for other in sorted(state.spaces(state.tier_of[space]), key=lambda other: state.names[other]):
                 yield from self._leaving(other) if other != space else ()
 
     def _leaving(self, space: int) -> Iterator[int]:
@@ -93,18 +80,18 @@ class _Timetable:
     def _sent_away(self, bundle: int) -> list[Relocation] | None:
         """The relocations that take one bundle out, applied to the state, those that make room for it first.
 
-        It goes to its target tier. If that can only be cleared once this very bundle has left, a demotion goes further
+        It goes to its target place. If that can only be cleared once this very bundle has left, a demotion goes further
         down instead.
         """
         state, chosen = self.draft.state, self.target[bundle]
-        rises = chosen < state.tier_of[int(state.home[bundle])]
-        for tier in [chosen] if rises else range(chosen, state.tiers):
-            space = state.space_for_bundle(bundle, tier)
-            relocations = self.clear(tier, bundle) if space is None and tier == chosen else []
-            space = state.space_for_bundle(bundle, tier) if relocations else space
+        tier = state.places[chosen].tier
+        below = range(chosen + 1, len(state.places)) if tier > state.tier_of_bundle(bundle) else ()
+        for place in (chosen, *below):
+            space = state.space_in_place(bundle, place)
+            relocations = self.clear(place, bundle) if space is None and place == chosen else []
+            space = state.space_in_place(bundle, place) if relocations else space
             if space is not None:
-                reason = MoveReason.PROMOTE if rises else MoveReason.MAKE_ROOM
-                relocation = Relocation(bundle, int(state.home[bundle]), space, reason)
+                relocation = relocation_between(state, bundle, space)
                 state.apply(relocation)
                 return [*(relocations or []), relocation]
         return None
@@ -130,18 +117,18 @@ class _Timetable:
         None if there is no room, or if it is there already because it left for another bundle of the same group.
         """
         draft, state = self.draft, self.draft.state
-        home, tier = int(state.home[bundle]), self.target[bundle]
-        if state.tier_of[home] == tier:
+        place = self.target[bundle]
+        if state.place_of_bundle(bundle) == place:
             return None
-        space = state.space_for_bundle(bundle, tier)
-        relocations = self.clear(tier, bundle) if space is None else []
+        space = state.space_in_place(bundle, place)
+        relocations = self.clear(place, bundle) if space is None else []
         if relocations is None:
             return None
-        space = state.space_for_bundle(bundle, tier)
-        if space is None or not draft.affords([*relocations, Relocation(bundle, home, space, MoveReason.PROMOTE)]):
+        space = state.space_in_place(bundle, place)
+        relocation = None if space is None else relocation_between(state, bundle, space)
+        if relocation is None or not draft.affords([*relocations, relocation]):
             state.undo(relocations)
             return None
-        relocation = Relocation(bundle, home, space, MoveReason.PROMOTE)
         state.apply(relocation)
         return [*relocations, relocation]
 
@@ -149,21 +136,22 @@ class _Timetable:
 def schedule_groups(
     draft: PlanDraft, bundle: I64, target: I64, *, most_on_the_way_first: bool = False
 ) -> tuple[list[Group], list[int]]:
-    """Groups that bring bundles to their target tiers, and the promotions that were not possible.
+    """Groups that bring bundles to their target places, and the promotions that were not possible.
 
     Args:
         draft: is extended.
         bundle: those that move.
-        target: tier of each.
+        target: place of each.
         most_on_the_way_first: promotions that need the most room beyond their copy come first, while free room is
             largest. If any order fits, this one does.
     """
     table = _Timetable(draft, dict(zip(bundle.tolist(), target.tolist(), strict=True)))
-    rises = target < draft.tier()[bundle]
-    coming = _by_saving(draft, bundle[rises], target[rises])
+    tier = np.array([place.tier for place in draft.state.places], dtype=np.int64)[target]
+    rises = tier < draft.tier()[bundle]
+    coming = _by_saving(draft, bundle[rises], tier[rises])
     if most_on_the_way_first:
         coming.sort(key=lambda each: -int(draft.bundles.transient[each]))
-    for each in reversed([*_by_saving(draft, bundle[~rises], target[~rises]), *coming]):
+    for each in reversed([*_by_saving(draft, bundle[~rises], tier[~rises]), *coming]):
         table.leaving.setdefault(int(draft.state.home[each]), []).append(each)
     groups: list[Group] = []
     for _ in range(_PASSES):
@@ -175,10 +163,10 @@ def schedule_groups(
     return groups, coming
 
 
-def _by_saving(draft: PlanDraft, bundle: I64, target: I64) -> list[int]:
+def _by_saving(draft: PlanDraft, bundle: I64, tier: I64) -> list[int]:
     """Bundles by saving per byte, most first; losses count as negative."""
     wait = draft.bundles.wait
-    saved = wait[draft.tier()[bundle], bundle] - wait[target, bundle]
+    saved = wait[draft.tier()[bundle], bundle] - wait[tier, bundle]
     order = densest_first(saved, draft.bundles.size[bundle], KeysOf(draft.keys, bundle))
     return [int(each) for each in bundle[order]]
 

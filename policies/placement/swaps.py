@@ -13,13 +13,13 @@ import numpy as np
 
 from policies.model.density import compute_density
 from policies.model.plan import MoveReason
-from policies.placement.move_ordering import TargetTier, relocate_in_order, relocation_to, with_detours
+from policies.placement.move_ordering import TargetPlace, relocate_in_order, relocation_to, with_detours
 from policies.placement.placement_state import Group, Relocation
 from policies.placement.plan_draft import PlanDraft
 
 
-def swap_groups(draft: PlanDraft, targets: Sequence[TargetTier]) -> list[Group]:
-    """Groups that bring bundles to their target tiers, as many as pay; none if no feasible order was found.
+def swap_groups(draft: PlanDraft, targets: Sequence[TargetPlace]) -> list[Group]:
+    """Groups that bring bundles to their target places, as many as pay; none if no feasible order was found.
 
     Args:
         draft: is extended.
@@ -34,21 +34,21 @@ class _Cut:
     """An order, and how much of it has been carried out."""
 
     draft: PlanDraft
-    order: Sequence[TargetTier]
-    leaving: list[TargetTier] = field(default_factory=list)  # for the slowest tier, the least loss per byte first
+    order: Sequence[TargetPlace]
+    leaving: list[TargetPlace] = field(default_factory=list)  # for the slowest tier, the least loss per byte first
 
     def groups(self) -> list[Group]:
         """Groups that pay, kept in the draft; a last one that does not pay is undone."""
         draft, state = self.draft, self.draft.state
         slowest = state.tiers - 1
-        leaving = [target for target in self.order if target.tier == slowest]
+        leaving = [target for target in self.order if state.places[target.place].tier == slowest]
         loss = np.array([self._loss(target) for target in leaving])
         size = state.size[[target.bundle for target in leaving]]
         self.leaving = [leaving[at] for at in np.argsort(compute_density(loss, size), kind="stable").tolist()]
         groups: list[Group] = []
         relocations: list[Relocation] = []
         balance = draft.start_balance()
-        for target in (target for target in self.order if target.tier != slowest):
+        for target in (target for target in self.order if state.places[target.place].tier != slowest):
             more = self._way(target)
             if not draft.affords([*relocations, *more]):
                 state.undo(more)
@@ -62,19 +62,20 @@ class _Cut:
         state.undo(relocations)
         return groups
 
-    def _loss(self, target: TargetTier) -> float:
+    def _loss(self, target: TargetPlace) -> float:
         wait, state = self.draft.bundles.wait, self.draft.state
         return float(
-            wait[target.tier, target.bundle] - wait[state.tier_of[int(state.home[target.bundle])], target.bundle]
+            wait[state.places[target.place].tier, target.bundle]
+            - wait[state.tier_of_bundle(target.bundle), target.bundle]
         )
 
-    def _way(self, target: TargetTier) -> list[Relocation]:
+    def _way(self, target: TargetPlace) -> list[Relocation]:
         """One relocation, preceded by the demotions that it needs; applied to the state. Empty if it finds no room."""
         state = self.draft.state
         relocations: list[Relocation] = []
         relocation = relocation_to(state, target)
         for other in self.leaving if relocation is None else ():
-            if state.tier_of[int(state.home[other.bundle])] != target.tier:
+            if state.place_of_bundle(other.bundle) != target.place:
                 continue
             relocations += relocate_in_order(state, [other])
             relocation = relocation_to(state, target)
@@ -91,7 +92,7 @@ class _Cut:
         state.apply(relocation)
         return [*relocations, relocation]
 
-    def _prune(self, relocations: list[Relocation], target: TargetTier) -> list[Relocation]:
+    def _prune(self, relocations: list[Relocation], target: TargetPlace) -> list[Relocation]:
         """The relocations without those that turn out not to be needed, those of the highest loss spared first."""
         state, kept = self.draft.state, []
         for relocation in reversed(relocations):

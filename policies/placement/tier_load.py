@@ -27,9 +27,10 @@ class TierLoad:
     freed: F64  # (m,) by each bundle that leaves
     room: float  # left of the limit; negative: exceeded
 
-    def can_bear(self, bundle: int) -> bool:
-        """Whether the bundle may come."""
-        return float(self.taken[bundle]) <= max(0.0, self.room)
+    def can_bear(self, bundle: int, *, present: bool = False) -> bool:
+        """Whether the bundle may come; ``present``: from another space of the tier."""
+        freed = float(self.freed[bundle]) if present else 0.0
+        return float(self.taken[bundle]) - freed <= max(0.0, self.room)
 
     def shift(self, bundle: int, source: int, target: int, times: int) -> None:
         """Count a bundle that goes from tier to tier (``times`` 1), or undo that (-1)."""

@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.placement.move_ordering import TargetTier
+from policies.placement.move_ordering import TargetPlace
 from policies.placement.placement_problem import PlacementProblem
 from policies.placement.plan_draft import PlanDraft
 from policies.solver.offers import STAY, Offers
@@ -31,7 +31,7 @@ def with_transit_constraints(
     problem: PlacementProblem,
     offers: Offers,
     choice: I64,
-    left: Sequence[TargetTier],
+    left: Sequence[TargetPlace],
     elsewhere: tuple[I64, I64],
 ) -> Offers:
     """The problem with transit constraints added.
@@ -71,7 +71,7 @@ def with_transit_constraints(
 
 
 def excluding_largest(
-    draft: PlanDraft, problem: PlacementProblem, offers: Offers, choice: I64, left: Sequence[TargetTier]
+    draft: PlanDraft, problem: PlacementProblem, offers: Offers, choice: I64, left: Sequence[TargetPlace]
 ) -> Offers:
     """The problem in which the largest bundle that was left over does not go to its target."""
     size, gain = draft.bundles.size[problem.bundle], offers.gain.copy()
@@ -90,11 +90,11 @@ def _not_all(problem: PlacementProblem, choice: I64, left: I64) -> tuple[F64, fl
 
 def _too_large(draft: PlanDraft, problem: PlacementProblem, choice: I64) -> Bools:
     """Options between the upper tiers of bundles larger than all free bytes there after the answer's demotions."""
-    slowest, size = draft.state.tiers - 1, draft.bundles.size[problem.bundle]
+    upper, size = _upper_places(draft), draft.bundles.size[problem.bundle]
     items = np.flatnonzero(choice != STAY)
-    gone = items[problem.target[choice[items], items] == slowest]
-    between = (problem.target < slowest) & (draft.tier()[problem.bundle] < slowest)
-    free = sum(draft.state.free_bytes(tier) for tier in range(slowest)) + int(size[gone].sum())
+    gone = items[problem.target[choice[items], items] >= upper]
+    between = (problem.target < upper) & (draft.place()[problem.bundle] < upper)
+    free = sum(draft.state.free_bytes(place) for place in range(upper)) + int(size[gone].sum())
     return np.asarray(between & (size > free), dtype=np.bool_)
 
 
@@ -109,17 +109,22 @@ def _passing(
         choice: the answer.
         left: items that were left over.
         item: one of them.
-        alone: the bundle needs free bytes of its target tier only, otherwise of all upper tiers together.
+        alone: the bundle needs free bytes of its target place only, otherwise of all places of the upper tiers.
     """
-    slowest, size = draft.state.tiers - 1, draft.bundles.size[problem.bundle].astype(np.float64)
+    upper, size = _upper_places(draft), draft.bundles.size[problem.bundle].astype(np.float64)
     option = int(choice[item])
-    tier = int(problem.target[option, item])
+    place = int(problem.target[option, item])
     if alone:
-        gives = np.broadcast_to(draft.tier()[problem.bundle] == tier, problem.target.shape).copy()
+        gives = np.broadcast_to(draft.place()[problem.bundle] == place, problem.target.shape).copy()
         gives[choice[left], left] = False
-        capacity = draft.state.free_bytes(tier)
+        capacity = draft.state.free_bytes(place)
     else:
-        gives, capacity = problem.target == slowest, sum(draft.state.free_bytes(each) for each in range(slowest))
+        gives, capacity = problem.target >= upper, sum(draft.state.free_bytes(each) for each in range(upper))
     consumption = np.where(gives, -size, 0.0)
     consumption[option, item] = size[item]
     return consumption, float(capacity)
+
+
+def _upper_places(draft: PlanDraft) -> int:
+    """How many places are on the upper tiers; they come before those of the slowest."""
+    return sum(place.tier < draft.state.tiers - 1 for place in draft.state.places)
