@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from connectors.assessment import ByHand
 from connectors.base import Clock, Connector, DriverMissing
+from connectors.db2 import by_hand
 from connectors.db2.settings import Db2Settings
 from connectors.inheritance import Inheritance
 from connectors.installing import install_command
@@ -79,4 +81,5 @@ ENGINE = Engine(
         login=("password",),
     ),
     work="activities",
+    by_hand=ByHand(queries=by_hand.queries, read=by_hand.read),
 )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from connectors.assessment import ByHand
 from connectors.base import Clock, Connector, DriverMissing
 from connectors.inheritance import Inheritance
 from connectors.installing import install_command
+from connectors.postgresql import by_hand
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.registry import Engine
 
@@ -54,4 +56,5 @@ ENGINE = Engine(
     inheritance=Inheritance(
         place=(("host", "port", "dbname"),), server=("sslmode", "sslrootcert", "local"), login=("password",)
     ),
+    by_hand=ByHand(queries=by_hand.queries, read=by_hand.read),
 )

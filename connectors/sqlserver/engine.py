@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from connectors.assessment import ByHand
 from connectors.base import Clock, Connector, DriverMissing
 from connectors.inheritance import Inheritance
 from connectors.installing import install_command
 from connectors.registry import Engine
+from connectors.sqlserver import by_hand
 from connectors.sqlserver.settings import SqlserverSettings
 
 SAMPLE_SETTINGS = """\
@@ -70,4 +72,5 @@ ENGINE = Engine(
         ),
         login=("password",),
     ),
+    by_hand=ByHand(queries=by_hand.queries, read=by_hand.read),
 )

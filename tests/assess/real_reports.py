@@ -12,6 +12,18 @@ from tests.assess.written_reports import Listed, Space, Told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class After:
+    """The same work once the data was on solid state storage: waits for reads of one block and of several."""
+
+    address: str
+    singles: int
+    single_seconds: float
+    several: int
+    several_seconds: float
+    blocks_per_read: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Real:
     """One real report."""
 
@@ -21,7 +33,8 @@ class Real:
     layout: str  # of the writer, in which the figures are put before they are read
     told: Told
     missing: str  # of the report as it was published
-    after: tuple[float, float] | None = None  # seconds waited for reads, and reads waited for, once it was on SSD
+    whole: bool = True  # False: what sessions waited is of more than the tablespaces that are known
+    after: After | None = None
 
 
 REAL = (
@@ -43,11 +56,18 @@ REAL = (
                 Space(name="DSS_INDEX", reads=159_622 + 151_677, read_ms=6.7, blocks=1.0),
             ],
         ),
-        after=(1_101 + 16 + 7, 1_630_994 + 6_373 + 80_346),
+        after=After(
+            address="http://www.remote-dba.cc/t_oraclerac_tpc-h_ssd.htm (run 5, an array of memory)",
+            singles=80_346,
+            single_seconds=7,
+            several=1_630_994 + 6_373,
+            several_seconds=1_101 + 16,
+            blocks_per_read=11.4,
+        ),
     ),
     Real(
         name="hospital, node 2 of a cluster, 11.2.0.4",
-        address="a public repository's AWR report of ORCL/orcl2, snapshots 73343-73349 (20-Jan-25)",
+        address="an AWR report of ORCL/orcl2, snapshots 73343-73349 (20-Jan-25), in a public repository",
         release="11.2.0.4.0",
         layout="html19",
         missing="sizes; calls for one block are whole numbers a second",
@@ -77,6 +97,52 @@ REAL = (
                 Listed(owner="URM", space="USERS", name="SCHEDULE", blocks=4_441_551, calls=267_968),
                 Listed(owner="HISUSER", space="HISSPACE", name="IDX_NU_MSG", blocks=28_440, calls=28_440, type="INDEX"),
             ],
+        ),
+    ),
+    Real(
+        name="online shop, node 2 of a cluster, 11.2",
+        address="an AWR report of ITSCMP/itscmp2, snapshots 70719-70723, quoted in a public guide to AWR",
+        release="11.2",
+        layout="awr11",
+        missing="wait events, segments, sizes",
+        told=Told(
+            seconds=17_349_398 / 4_801,
+            database="ITSCMP",
+            spaces=[
+                Space(name="DATA_TS", reads=17_349_398, read_ms=2.3, blocks=1.5, writes=141_077),
+                Space(name="INDEX_TS", reads=9_193_122, read_ms=2.0, blocks=1.0, writes=238_563),
+                Space(name="UNDOTBS1", reads=1_582_659, read_ms=0.7, blocks=1.0, writes=2),
+            ],
+        ),
+    ),
+    Real(
+        name="a disk that is far too slow, 11",
+        address="an AWR report of BOZDB/PBOZ01, snapshots 12199-12200, quoted in the manual of awrcsv.pl",
+        release="11",
+        layout="awr11",
+        missing="wait events, segments, sizes",
+        told=Told(
+            seconds=118_849 / 114,
+            database="BOZDB",
+            spaces=[
+                Space(name="TSPACE01", reads=118_849, read_ms=409.1, blocks=8.9, writes=3_937),
+                Space(name="TSPACE02", reads=5_964, read_ms=156.9, blocks=1.0, writes=28_850),
+                Space(name="TSPACE03", reads=26_259, read_ms=64.9, blocks=9.5, writes=486),
+            ],
+        ),
+    ),
+    Real(
+        name="E-Business Suite, one tablespace, 11.2",
+        address="an AWR report quoted in a public copy of a guide to slow I/O (tablespace APPS_DATA)",
+        release="11.2",
+        layout="awr11",
+        missing="all tablespaces but one, segments, sizes",
+        whole=False,
+        told=Told(
+            seconds=1_606_553 / 446,
+            database="APPS",
+            events=[("db file sequential read", 2_354_428, 8_256), ("db file scattered read", 23_614, 48)],
+            spaces=[Space(name="APPS_DATA", reads=1_606_553, read_ms=2.2, blocks=8.3, writes=75_575)],
         ),
     ),
 )

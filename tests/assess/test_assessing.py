@@ -9,7 +9,9 @@ import pytest
 
 from agent.assess import Assessment, assess
 from agent.config.tiers import KINDS
+from connectors.model import Signal
 from connectors.oracle.reports.observation import observe_report
+from policies.benefit.foreground_wait import HOUR, wait_per_hour
 from policies.model.plan import PolicySettings
 from tests.assess.real_reports import REAL, Real
 from tests.assess.written_reports import Listed, Space, Told, write
@@ -84,7 +86,30 @@ def test_real_report(real: Real) -> None:
     """A real report: what is modelled agrees with what sessions were measured to wait, within a quarter."""
     found = judged(real.told, layout=real.layout)
     assert found.observation.demand.seconds == pytest.approx(real.told.seconds, rel=0.01)
-    assert found.wait_per_hour == pytest.approx(found.measured_wait_per_hour, rel=0.25)
+    if real.told.events and real.whole:
+        assert found.wait_per_hour == pytest.approx(found.measured_wait_per_hour, rel=0.25)
+    named = {io.name for io in real.told.spaces if not io.name.startswith("UNDO")}
+    assert {each.name for each in found.spaces} == named
     saved = sum(each.saves_per_hour for each in found.spaces)
     assert 0 <= saved <= found.wait_per_hour
     assert np.isfinite(found.observation.demand.rates).all()
+
+
+def test_a_prediction_is_held_against_what_happened() -> None:
+    """A real report before and after: reads of one block within a factor of 3; those of several 12 times too quick.
+
+    The second is what the data sheet of SSD and the share of a read ahead that sessions wait for make of it, and is
+    published as it is: the plan of the queries changed, so only the time of a read can be compared.
+    """
+    before = next(real for real in REAL if real.after is not None)
+    after = before.after
+    assert after is not None
+    rates = np.zeros((len(Signal), 2))
+    rates[Signal.SYNC_READ, 0] = after.singles / HOUR
+    rates[Signal.PREFETCHED_READ, 1] = after.several * after.blocks_per_read / HOUR
+    singles, several = wait_per_hour(rates, [KINDS["ssd"]], PolicySettings())[0]
+    assert singles / after.single_seconds == pytest.approx(2.3, abs=0.1)
+    assert several / after.several_seconds == pytest.approx(1 / 12.5, rel=0.1)
+    predicted = judged(before.told, layout=before.layout)
+    saved = sum(each.saves_per_hour for each in predicted.spaces) / predicted.wait_per_hour
+    assert saved == pytest.approx(0.95, abs=0.02), "99.7 % less wait was measured, over 54 times fewer reads"

@@ -1,0 +1,109 @@
+"""PostgreSQL's own queries, run by a person: which they are, and the connector's reading of their results.
+
+What the connector reads as binary COPY a person exports as CSV, and it is put into that form again, so that the very
+same code reads it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
+
+from connectors.assessment import Export, Readings, StoredClock, UnusableFile
+from connectors.model import Catalog, Demand, Interval
+from connectors.postgresql.reading import demand
+from connectors.postgresql.reading.catalog import read_catalog, shape_of
+from connectors.postgresql.reading.roles import LOG_BY_OBJECT
+from connectors.postgresql.reading.rows import SIGNATURE, TRAILER
+from connectors.postgresql.reading.sampler import StatisticsSampler
+from connectors.postgresql.session.queries import query
+from connectors.postgresql.session.sessions import Part, ReadSession, Row
+
+Result = TypeVar("Result")
+QUERIES = "identify", "sample", "database", "toast", "units", "spaces"
+BINARY, BY_HAND = "(FORMAT binary)", "(FORMAT csv, HEADER)"
+EXTENDS_WITHOUT_MISS = 160000  # as in ``connector``
+_FOLDER = 2  # column of spaces.sql
+
+
+def queries() -> Mapping[str, str]:
+    """Every query as the connector sends it, with CSV in place of the binary form of COPY."""
+    return {name: query(name).decode().replace(BINARY, BY_HAND).strip() for name in QUERIES}
+
+
+class StoredSession(ReadSession):
+    """Answers from an export what the connector asks."""
+
+    def __init__(self, export: Export) -> None:
+        self.export = export
+        self._names = {query(name): name for name in QUERIES}
+
+    @property
+    def version(self) -> int:
+        """Any whose query of roles is not asked of a person."""
+        return LOG_BY_OBJECT
+
+    def rows(self, statement: bytes, values: Mapping[str, object] | None = None, *, doing: str) -> list[Row]:  # noqa: ARG002
+        """The result of that query; of roles, which a person is not asked for, none."""
+        name = self._names.get(statement)
+        if name == "spaces":
+            return [(*row[:_FOLDER], row[_FOLDER] or "", *row[_FOLDER + 1 :]) for row in self.export.rows(name)]
+        return [] if name is None else self.export.rows(name)
+
+    def copy(self, statement: bytes, take: Callable[[Iterable[Part]], Result], *, doing: str) -> Result:
+        """What is made of the result in COPY's binary form."""
+        try:
+            return take(_binary(self.export.rows(self._names[statement])))
+        except struct.error as error:
+            raise UnusableFile(
+                self.export.path, f"{doing}: {error}", advice="Export all columns of the query as they are."
+            ) from error
+
+
+def _binary(rows: Iterable[Row]) -> Iterator[bytes]:
+    """Rows of whole numbers and texts as ``reading.rows`` takes them apart."""
+    yield SIGNATURE + struct.pack(">ii", 0, 0)
+    for row in rows:
+        yield struct.pack(">h", len(row)) + b"".join(map(_field, row))
+    yield TRAILER
+
+
+def _field(value: object) -> bytes:
+    if isinstance(value, str):
+        text = value.encode()
+        return struct.pack(">i", len(text)) + text
+    return struct.pack(">iq", 8, value)
+
+
+def read(before: Export, after: Export) -> Readings:
+    """Two samples and a catalog by the connector's own reading.
+
+    Raises:
+        UnusableFile: a result is missing, or the exports are of two databases.
+    """
+    session = StoredSession(before)
+    (version, number, database, system, oid, _), (_, _, _, *other) = (
+        export.rows("identify")[0] for export in (before, after)
+    )
+    if [system, oid] != other[:2]:
+        raise UnusableFile(
+            after.path, f"is of another database than {before.path}", advice="Export the same one twice."
+        )
+    clock = StoredClock(before.taken_at)
+    sampler = StatisticsSampler(session, clock)
+    first = sampler.sample()
+    session.export, clock.at = after, after.taken_at
+    second = StatisticsSampler(session, clock).sample()
+    catalog, shape = read_catalog(session, after.taken_at, local=False)
+
+    def classify(interval: Interval, catalog: Catalog) -> Demand:
+        misses = int(number) < EXTENDS_WITHOUT_MISS
+        return demand.classify(interval, shape_of(catalog.units, shape), new_blocks_missed=misses)
+
+    timed = "read_seconds" in second.database
+    notes = () if timed else ("track_io_timing is off: read times are those of a data sheet",)
+    return Readings(
+        database=str(database), version=str(version), catalog=catalog, before=first, after=second, classify=classify,
+        notes=notes,
+    )  # fmt: skip
