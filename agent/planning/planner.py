@@ -35,8 +35,8 @@ from policies.benefit.costs import route_cost
 from policies.benefit.foreground_wait import move_cost_seconds
 from policies.model.plan import HeatView, Plan, PlannedMove, PolicySettings, RouteCost, Situation, Verdict
 from policies.modes.dispatch import Hsm, Mode, plan_mode
-from policies.placement.transit import expected_bytes, without_room
 from policies.sizing.forecast import forecast_plan
+from policies.storage.transit import expected_bytes, without_room
 
 _N = TypeVar("_N", int, float)
 ROUNDS = 40  # of planning; a plan with moves that have no route after that moves nothing

@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from connectors.base import CannotConnect
-from connectors.durations import Duration
-from connectors.settings import SecretSource
+from connectors.settings import Duration, SecretSource
 
 
 class Db2Settings(BaseModel):

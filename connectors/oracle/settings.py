@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from connectors.durations import Duration
-from connectors.settings import SecretSource
+from connectors.settings import Duration, SecretSource
 
 Licence = Literal["advanced_compression", "diagnostics_pack"]
 

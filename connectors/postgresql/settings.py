@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from connectors.durations import DurationWithUnit
-from connectors.settings import SecretSource
+from connectors.settings import DurationWithUnit, SecretSource
 
 NOTICES_A_DEAD_SERVER = {  # within two minutes; the machine's own settings take two hours
     "keepalives_idle": 60,

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from connectors.durations import Duration
-from connectors.settings import SecretSource
+from connectors.settings import Duration, SecretSource
 from connectors.sqlserver.session.drivers import DriverOption, kind_of, objections
 
 

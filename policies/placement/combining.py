@@ -9,7 +9,7 @@ from math import inf
 from policies.explanation.verdicts import move_sentence
 from policies.model.plan import MoveReason, Plan, PlannedMove, PolicySettings, Situation
 from policies.placement.group_order import INDEXES
-from policies.placement.transit import without_room
+from policies.storage.transit import without_room
 
 
 def combine_moves(plan: Plan, first: int, second: int, situation: Situation, settings: PolicySettings) -> Plan | None:

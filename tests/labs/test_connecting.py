@@ -26,12 +26,11 @@ from connectors.base import (
     StatementFailed,
     TimedOut,
 )
-from connectors.durations import parse_duration
 from connectors.installing import install_command
 from connectors.postgresql.engine import ENGINE
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.registry import find_engine
-from connectors.settings import SecretSource
+from connectors.settings import SecretSource, parse_duration
 from tests.labs.postgresql import PASSWORD, WRONG_PASSWORD, Cluster, wait_until
 
 

@@ -16,8 +16,8 @@ from agent.model.states import MoveState
 from connectors.model import Home, Inspection, Space
 from policies.model.plan import MoveReason, Situation
 from policies.placement.balancer import make_plan
-from policies.placement.transit import expected_bytes, without_room
 from policies.storage.capacity import room_bytes
+from policies.storage.transit import expected_bytes, without_room
 from tests.property.strategies import Case, cases
 from tests.simulation.site import Site
 from tests.simulation.test_groups import COLD, HOT, a_group, crowded, grow, rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -13,6 +14,7 @@ from connectors.registry import BUILT_IN
 
 ROOT = Path(agent.__file__).parents[1]
 PACKAGES = ("agent", "policies", "connectors")
+MOST_MODULES = 20
 
 
 def _modules() -> dict[str, Path]:
@@ -58,3 +60,9 @@ def test_import_contracts_name_every_engine() -> None:
     lists = [set(value) & engines for each in contracts for value in each.values() if isinstance(value, list)]
     assert sum(bool(named) for named in lists) >= 3
     assert [named for named in lists if len(named) > 1 and named != engines] == []
+
+
+def test_no_folder_has_more_modules_than_one_can_look_over() -> None:
+    """Twenty at most: a folder that grows past that wants rooms."""
+    many = Counter(path.parent.relative_to(ROOT) for path in _modules().values() if path.name != "__init__.py")
+    assert {str(folder): count for folder, count in many.items() if count > MOST_MODULES} == {}
