@@ -54,7 +54,7 @@ MODULES = (
     "policy_gap",
     "policy_baselines",
     "policy_wandering",
-    "db2_demand",
+    "demand",
     *COST,
     *LAB,
 )
