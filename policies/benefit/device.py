@@ -32,6 +32,7 @@ NARROW = 2.0  # a speed is measured where the highest that the waits leave is at
 SERVED_AT_ONCE_ERROR = 3.0  # a tier without a queue is believed to be at most so many times as fast or slow ...
 QUEUE_ERROR = 20.0  # ... as configured, and one with a queue at most so many times as slow: sessions wait in line
 LARGEST_FACTOR = 100.0  # a measurement further off than this is a mistake, not a disk
+LEAST_SHARE = 1e-9  # of the wait by the prior: below it a difference of sums is rounding, and tells nothing of a tier
 ROUNDS = 8  # in which what is known of one tier narrows what is possible for another
 LEAST_COVERAGE = 0.8  # of the database's reads must be known by tier, or the interval is passed over
 READS = (Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.DIRECT_READ)
@@ -163,7 +164,7 @@ def left_possible(state: DeviceState, prior: Sequence[TierSpeed]) -> tuple[F64, 
     """
     own, others = np.diag(state.gram), state.gram - np.diag(np.diag(state.gram))
     low, high = np.full(len(own), 1 / LARGEST_FACTOR), np.full(len(own), LARGEST_FACTOR)
-    enough = (own > 0) & (state.gram.sum() >= PRIOR_READS)
+    enough = (own > LEAST_SHARE * state.gram.sum(axis=1)) & (state.gram.sum() >= PRIOR_READS)
     alone = np.clip(np.divide(state.moment, own, out=high.copy(), where=enough), low, high)
     queued = np.array([speed.random_read_seconds > QUEUED_SECONDS for speed in prior], dtype=np.bool_)
     believed = np.where(queued, low, 1 / SERVED_AT_ONCE_ERROR), np.where(queued, QUEUE_ERROR, SERVED_AT_ONCE_ERROR)

@@ -14,6 +14,7 @@ from connectors.sqlserver.reading.keys import name_of, quote
 from connectors.sqlserver.reading.partitioning import scheme_of
 from connectors.sqlserver.routes import stored_steps
 from connectors.sqlserver.routes.available import routes_back, routes_of, tag_of
+from connectors.sqlserver.routes.ddl import FULL_PAGES
 from connectors.sqlserver.routes.move_methods import PREFIX
 from connectors.sqlserver.routes.online import Server
 from connectors.sqlserver.routes.operations import CREATE_SCHEME, operation_of, way_back
@@ -72,7 +73,9 @@ def foreseen(definition: Definition, before: Route) -> Definition | None:
         | {scheme.fanout + 1: scheme.next_or_last},
     )
     parts = (replace(p, row_space_id=target.number) if p.number in moved else p for p in index.partitions)
-    there = replace(index, space_id=_FORESEEN, partitions=tuple(parts))
+    # What a build states is in the catalog afterwards: a fill factor of 0 has become 100.
+    filled = index.fill_factor or FULL_PAGES
+    there = replace(index, space_id=_FORESEEN, partitions=tuple(parts), fill_factor=filled)
     indexes = tuple(there if other is index else other for other in definition.indexes)
     return replace(definition, indexes=indexes, spaces={**definition.spaces, _FORESEEN: made})
 

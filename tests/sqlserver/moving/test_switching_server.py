@@ -298,7 +298,7 @@ def test_two_partitions_of_one_index_change_places(rebuilding: SqlserverConnecto
     assert isinstance(down, tuple)
     up = rebuilding.routes_after(part(2, SLOW), FAST, down[0])
     assert isinstance(up, tuple)
-    assert "TO ([hdd], [ssd], [hdd])" in up[0].steps[0].sql
+    assert "TO ([hdd], [ssd], [hdd], [hdd])" in up[0].steps[0].sql, "the last one is NEXT USED"
     refused = carry_out(rebuilding, up[0])
     assert isinstance(refused, StatementFailed)
     assert "not what it was when this was planned" in str(refused)
