@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.ledger import Ledger
 from agent.ledger.state_names import ADVICE
-from agent.planning.planner import Planning
-from policies.explanation.advice import advice_of
-from policies.model.plan import Advice
+
+if TYPE_CHECKING:
+    from agent.planning.planner import Planning
+    from policies.model.plan import Advice
 
 
 def advice_on(planning: Planning) -> tuple[Advice, ...]:
     """The advice that comes with a planning, other than its moves."""
+    from policies.explanation.advice import advice_of  # a report reads stored advice, without arrays
+
     return advice_of(planning.situation, planning.plan, planning.settings)
 
 

@@ -148,6 +148,15 @@ FOR_SETTINGS = {  # without arrays: what the configuration is checked by, and th
 ENGINES_AND_POLICIES = ("policies.", *(f"{engine.partition('.engine')[0]}." for engine in BUILT_IN.values()))
 
 
+def test_a_report_imports_nothing_that_plans(site: Site) -> None:
+    """It is written from the ledger: without arrays, policies, the planner or the daemon."""
+    site.propose()
+    imported = imported_by("report", folder=site.folder)
+    assert "agent.report.content" in imported
+    assert not {"numpy", "agent.planning.planner", "agent.service.watch", "agent.execution.executor"} & imported
+    assert {name for name in imported if f"{name}.".startswith(ENGINES_AND_POLICIES)} <= FOR_SETTINGS
+
+
 @pytest.mark.parametrize("command", READS_THE_LEDGER)
 def test_a_command_that_reads_the_ledger_imports_no_more_than_that(site: Site, command: str) -> None:
     """It answers without arrays, and without what plans, moves, serves, draws pages or speaks to an engine."""

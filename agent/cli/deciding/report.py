@@ -10,13 +10,13 @@ import typer
 
 from agent.cli.app import command
 from agent.cli.commands import Group
-from agent.cli.planning.sizing import write_file
 from agent.cli.session import Session
 from agent.model.units_of_measure import format_when, parse_seconds
 from agent.report import Report, html_page, markdown_page, report_document, report_of
 from agent.report.content import ProposalRecord, counted
 from agent.terminal.columns import Column
 from agent.terminal.exit_codes import ExitCode
+from agent.terminal.files import write_file
 from agent.terminal.output import Output
 from connectors.formatting import format_bytes
 

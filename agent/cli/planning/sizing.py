@@ -17,8 +17,9 @@ from agent.cli.watching import sentence_without_demand
 from agent.explanation.read_times import read_times_text
 from agent.terminal.charts import Curve, Mark, svg_chart, text_chart
 from agent.terminal.columns import Column
-from agent.terminal.errors import CommandError, exit_code_of
+from agent.terminal.errors import exit_code_of
 from agent.terminal.exit_codes import ExitCode
+from agent.terminal.files import write_file
 from agent.terminal.output import Output
 from agent.terminal.wording import seconds_per_hour
 from agent.what_if.sizing import (
@@ -115,22 +116,6 @@ def _by_tier(given: Iterable[str], names: Sequence[str], option: str) -> dict[st
         except ValueError as error:
             raise typer.BadParameter(f"{amount!r} in {text!r} is not a number", param_hint=option) from error
     return found
-
-
-def write_file(path: Path, text: str) -> None:
-    """Write the file, over an older one too.
-
-    Raises:
-        CommandError: it cannot be written.
-    """
-    try:
-        path.write_text(text, encoding="utf-8", newline="")
-    except OSError as error:
-        raise CommandError(
-            f"{path} cannot be written: {error.strerror}",
-            code=ExitCode.REFUSED,
-            advice="Name a file in a folder of yours.",
-        ) from error
 
 
 def _curve(answer: SizingAnswer) -> Curve:
