@@ -86,6 +86,7 @@ class Route:
     undo_bytes: int | None = None  # that the undo copies; None: as many as the way there
     rewrites: str = ""  # what the statements rewrite besides the bundle: a plan has one route for each such thing
     combines: bool = False  # one route can move all bundles at once that rewrite the same thing
+    unites: str = ""  # routes of one plan with the same words here can be one, where the engine has it; else each goes
     joins: str = ""  # of UnitTable.wide_names, that the bundle goes with from then on; "": it stays in its own
     leaves: tuple[str, ...] = ()  # of wide_names, that each of the bundle's unit_keys is in before
     notes: tuple[str, ...] = ()

@@ -101,14 +101,14 @@ def _join_moves(
     plan: Plan, routes: list[Route], situation: Situation, settings: PolicySettings, desk: _Desk
 ) -> Iterator[Plan]:
     """Plans with one move less, because one route does two of them."""
-    first_of: dict[str, int] = {}
+    earlier: dict[str, list[int]] = {}
     for second, route in enumerate(routes):
-        first = first_of.setdefault(route.rewrites, second)
-        if first == second or not route.combines or not routes[first].combines:
-            continue
-        fewer = combine_moves(plan, first, second, situation, settings)
-        if fewer is not None and not any(isinstance(desk.route(move), NoRoute) for move in fewer.moves):
-            yield fewer
+        what = route.unites or (route.rewrites if route.combines else "")
+        for first in earlier.setdefault(what, []) if what else ():
+            fewer = combine_moves(plan, first, second, situation, settings)
+            if fewer is not None and not any(isinstance(desk.route(move), NoRoute) for move in fewer.moves):
+                yield fewer
+        earlier.setdefault(what, []).append(second)
 
 
 def _take_turns(plan: Plan, routes: list[Route], refused: RouteRefusals, desk: _Desk) -> None:

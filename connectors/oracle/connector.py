@@ -127,7 +127,7 @@ class OracleConnector:
 
     def _with_room_and_rights(self, facts: Facts, server: Server) -> Facts:
         """What only some moves need: room for indexes that are built again, rights for the journal of a rebuild."""
-        if rebuilt_indexes(facts):
+        if rebuilt_indexes(facts) or facts.rewritten is not None:
             spaces = read_spaces(self._session, None).spaces
             facts = replace(
                 facts, room={space.name: space.free_bytes for space in spaces if space.free_bytes is not None}

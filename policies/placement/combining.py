@@ -1,4 +1,4 @@
-"""Combine moves that one statement can make at once: a table with its indexes, if both were chosen."""
+"""Combine moves that one statement can make at once: a table with its indexes or its LOBs, if both were chosen."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 
+from connectors.model import UnitKind
 from policies.explanation.verdicts import move_sentence
 from policies.model.plan import MoveReason, Plan, PlannedMove, PolicySettings, Situation
 from policies.placement.group_order import INDEXES
@@ -20,8 +21,8 @@ def combine_moves(plan: Plan, first: int, second: int, situation: Situation, set
     one, other = plan.moves[first], plan.moves[second]
     if _way(one) != _way(other):
         return None
-    if situation.units.kind[one.rows[0]] in INDEXES and situation.units.kind[other.rows[0]] not in INDEXES:
-        one, other = other, one  # a table leads its indexes
+    if _rank(one, situation) > _rank(other, situation):
+        one, other = other, one
     both = _both(one, other)
     rest = [move for at, move in enumerate(plan.moves) if at not in (first, second)]
     for at in (first, second - 1):
@@ -37,6 +38,12 @@ def _join_groups(moves: Sequence[PlannedMove], joined: set[int]) -> tuple[Planne
     places = [at for at, move in enumerate(moves) if move.group in joined]
     within = {move.group for move in moves[places[0] : places[-1] + 1]} | joined
     return tuple(replace(move, group=min(within)) if move.group in within else move for move in moves)
+
+
+def _rank(move: PlannedMove, situation: Situation) -> int:
+    """A table leads its LOBs and its indexes, a LOB the indexes."""
+    kind = situation.units.kind[move.rows[0]]
+    return 2 if kind in INDEXES else 1 if kind == UnitKind.LOB else 0
 
 
 def _way(move: PlannedMove) -> tuple[str, str, str, str]:

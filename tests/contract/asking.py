@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,6 +25,18 @@ def bundle_of(catalog: Catalog, key: str) -> Bundle:
         kind=UnitKind(units.kind[lead]),
         size_bytes=int(units.size_bytes[rows].sum()),
         space=catalog.spaces[int(units.space[lead])].name,
+    )
+
+
+def together(connector: Connector, *keys: str) -> Bundle:
+    """The bundles of these units as one, led by the first, as a plan has them that moves all of them."""
+    catalog = connector.catalog()
+    lead, *others = (bundle_of(catalog, key) for key in keys)
+    return replace(
+        lead,
+        physical_ids=(*lead.physical_ids, *(number for each in others for number in each.physical_ids)),
+        unit_keys=(*lead.unit_keys, *(key for each in others for key in each.unit_keys)),
+        size_bytes=lead.size_bytes + sum(each.size_bytes for each in others),
     )
 
 

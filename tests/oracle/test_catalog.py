@@ -6,7 +6,7 @@ import pytest
 
 from connectors.model import NO_PARENT, UnitKind
 from connectors.oracle.reading.catalog import Entry, owned_of, units_of
-from connectors.oracle.reading.facts import key_now
+from connectors.oracle.reading.facts import Whose, key_now
 from connectors.oracle.reading.names import key_of, plain
 from connectors.oracle.reading.spaces import space_of
 
@@ -46,21 +46,23 @@ def test_every_segment_becomes_a_unit_with_a_key_of_its_own() -> None:
     assert {u.entry.object_id: (u.key, u.kind, u.bundle, u.parent) for u in units} == {
         10: ("APP.ORDERS", UnitKind.TABLE, 10, NO_PARENT),
         11: ("APP.ORDERS INDEX", UnitKind.INDEX, 11, 10),
-        12: ("APP.ORDERS LOB (DOC)", UnitKind.LOB, 10, 10),
+        12: ("APP.ORDERS LOB (DOC)", UnitKind.LOB, 12, 10),
         31: ("APP.RATES", UnitKind.TABLE, 30, NO_PARENT),
         32: ("APP.RATES OVERFLOW", UnitKind.TABLE, 30, 30),
         41: ("APP.LOGS PARTITION P1", UnitKind.TABLE_PARTITION, 41, 40),
-        42: ("APP.LOGS LOB (BODY) PARTITION P1", UnitKind.LOB, 41, 41),
+        42: ("APP.LOGS LOB (BODY) PARTITION P1", UnitKind.LOB, 42, 41),
     }
 
 
 def test_a_renamed_object_has_another_key() -> None:
     """The key is made anew from the names of now, so a rename shows."""
-    assert key_now(_entry(10, "ORDERS", "TABLE"), "APP", "ORDERS", "") == "APP.ORDERS"
-    assert key_now(_entry(11, "ORDERS", "INDEX"), "APP", "ORDERS", "NORMAL") == "APP.ORDERS INDEX"
-    assert key_now(_entry(31, "SYS_IOT_TOP_30", "INDEX"), "APP", "RATES", "IOT - TOP") == "APP.RATES"
+    assert key_now(_entry(10, "ORDERS", "TABLE"), Whose("APP", "ORDERS")) == "APP.ORDERS"
+    assert key_now(_entry(11, "ORDERS", "INDEX"), Whose("APP", "ORDERS", "NORMAL")) == "APP.ORDERS INDEX"
+    assert key_now(_entry(31, "SYS_IOT_TOP_30", "INDEX"), Whose("APP", "RATES", "IOT - TOP")) == "APP.RATES"
     part = _entry(41, "LOGS", "TABLE PARTITION", "P1")
-    assert key_now(part, "APP", "LOGS", "") == "APP.LOGS PARTITION P1"
+    assert key_now(part, Whose("APP", "LOGS", part="P1")) == "APP.LOGS PARTITION P1"
+    documents = _entry(42, "SYS_LOB0000040$$", "LOB PARTITION", "SYS_LOB_P1")
+    assert key_now(documents, Whose("APP", "LOGS", column="BODY", part="P1")) == "APP.LOGS LOB (BODY) PARTITION P1"
 
 
 @pytest.mark.parametrize(("name", "shown"), [("ORDERS", "ORDERS"), ("Orders", '"Orders"'), ("A B", '"A B"')])

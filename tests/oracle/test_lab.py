@@ -12,10 +12,10 @@ import pytest
 
 from connectors.base import Connector, ConnectorError, LockNotObtained, TimedOut
 from connectors.findings import Severity
-from connectors.model import Home, Interval, Route, Signal, Step
+from connectors.model import Home, Interval, NoRoute, Route, Signal, Step
 from connectors.oracle.reading.sampler import SEGMENT
 from policies.demand.counter_deltas import OTHER_EPOCH, Gap, difference
-from tests.contract.asking import bundle_of, demand_of, reads_of, route_to, run
+from tests.contract.asking import bundle_of, demand_of, reads_of, route_to, run, together
 from tests.labs.oracle.harness import OWNER, SLOW_SECONDS_PER_GB, OracleHarness, running_harness
 from tests.labs.oracle.model import Quirks
 
@@ -98,7 +98,9 @@ def test_lobs_return_each_to_its_own_place(lab: OracleHarness, connector: Connec
     table = lab.database.add_table(OWNER, "MAILS", "SLOW", MIB)
     lab.database.add_lob(table, "BODY", "USERS", MIB)
     lab.database.users[OWNER].quotas["USERS"] = -1
-    route = route_to(connector, "APP.MAILS", "FAST")
+    found = connector.routes(together(connector, "APP.MAILS", "APP.MAILS LOB (BODY)"), "FAST")
+    assert not isinstance(found, NoRoute)
+    route = found[0]
     run(connector, route)
     assert {_homes(connector)[key] for key in ("APP.MAILS", "APP.MAILS LOB (BODY)")} == {"FAST"}
     run(connector, route, undo=True)
@@ -110,7 +112,9 @@ def test_a_move_that_leaves_a_lob_shows_as_split(lab: OracleHarness, connector: 
     """Emulated server: somebody moved the table without naming its LOB."""
     table = lab.database.add_table(OWNER, "NOTES", "SLOW", MIB)
     lab.database.add_lob(table, "BODY", "SLOW", MIB)
-    route = route_to(connector, "APP.NOTES", "FAST")
+    found = connector.routes(together(connector, "APP.NOTES", "APP.NOTES LOB (BODY)"), "FAST")
+    assert not isinstance(found, NoRoute)
+    route = found[0]
     with connector.open_mover() as mover:
         mover.execute(Step(sql='ALTER TABLE "APP"."NOTES" MOVE TABLESPACE "FAST" UPDATE INDEXES', purpose="half"))
     assert connector.inspect(route).home is Home.SPLIT

@@ -12,8 +12,8 @@ import pytest
 
 from connectors.base import Connector
 from connectors.findings import Severity
-from connectors.model import Bundle, NoRoute, Route
-from tests.contract.asking import bundle_of, demand_of, route_to, run
+from connectors.model import Bundle, Home, NoRoute, Route
+from tests.contract.asking import bundle_of, demand_of, route_to, run, together
 from tests.labs.oracle.harness import OWNER, OracleHarness, running_harness
 from tests.labs.oracle.model import Quirks, Table
 
@@ -66,7 +66,6 @@ def test_a_hot_table_leaves_its_cold_lob_behind(connected: tuple[OracleHarness, 
     assert not table.indexes[0].unusable
 
 
-@pytest.mark.xfail(strict=True, reason="LOBs never move alone")
 def test_a_hot_lob_leaves_its_table_behind(connected: tuple[OracleHarness, Connector]) -> None:
     """Rule 4: documents that are read all day go, 600 MiB of rows stay, their indexes stay usable."""
     lab, connector = connected
@@ -78,7 +77,6 @@ def test_a_hot_lob_leaves_its_table_behind(connected: tuple[OracleHarness, Conne
     assert not table.indexes[0].unusable
 
 
-@pytest.mark.xfail(strict=True, reason="one bundle holds both")
 def test_a_table_and_its_lob_can_be_planned_apart(connected: tuple[OracleHarness, Connector]) -> None:
     """Rule 4: what moves together is not more than what has to."""
     lab, connector = connected
@@ -123,8 +121,9 @@ def test_securefiles_are_not_planned_where_they_cannot_be(connected: tuple[Oracl
     _with_lob(lab, 2 * MIB, 2 * MIB)
     lab.database.tablespaces["FAST"].automatic = False
     lab.database.generation += 1
-    found = connector.routes(bundle_of(connector.catalog(), "APP.MAILS"), "FAST")
+    found = connector.routes(bundle_of(connector.catalog(), "APP.MAILS LOB (BODY)"), "FAST")
     assert isinstance(found, NoRoute)
+    assert "ORA-43853" in found.sentence
 
 
 @pytest.mark.parametrize("version", [(11, 2, 0, 4, 0), NEW], ids=["11.2", "19"])
@@ -187,20 +186,101 @@ def test_indexes_that_are_built_again_are_shown_with_their_place(
         assert isinstance(found, NoRoute)
 
 
-@pytest.mark.xfail(strict=True, reason="an index is built twice")
 def test_a_table_and_its_index_build_the_index_once(connected: tuple[OracleHarness, Connector]) -> None:
     """Rule 9e: planned to the same place, it is built there by the move of its table: one copy of it in all."""
     lab, connector = connected
     table = lab.database.add_table(OWNER, "ORDERS", "SLOW", MIB)
     index = lab.database.add_index(table, "ORDERS_PK", "SLOW", 2 * MIB)
-    numbers = {index.segments[0].data_object_id}
-    for key in ("APP.ORDERS", "APP.ORDERS_PK INDEX"):
-        found = connector.routes(bundle_of(connector.catalog(), key), "FAST")
-        if not isinstance(found, NoRoute) and index.segments[0].tablespace != "FAST":
-            run(connector, found[0])
-            numbers.add(index.segments[0].data_object_id)
-    assert (table.segments[0].tablespace, index.segments[0].tablespace) == ("FAST", "FAST")
-    assert len(numbers) == 2
+    built = lab.database.next_id()
+    keys = "APP.ORDERS", "APP.ORDERS_PK INDEX"
+    assert len({route_to(connector, key, "FAST").unites for key in keys}) == 1
+    found = connector.routes(together(connector, *keys), "FAST")
+    assert not isinstance(found, NoRoute)
+    assert [each.online for each in found] == [True, False]
+    for route in found:
+        run(connector, route)
+        assert (table.segments[0].tablespace, index.segments[0].tablespace) == ("FAST", "FAST")
+        assert index.segments[0].data_object_id == built + 2  # one number for each segment that was written
+        assert connector.inspect(route).home is Home.TARGET
+        run(connector, route, undo=True)
+        assert (table.segments[0].tablespace, index.segments[0].tablespace) == ("SLOW", "SLOW")
+        assert not index.unusable
+        built = lab.database.next_id()
+
+
+def test_a_release_without_the_clause_builds_the_index_once_too() -> None:
+    """Rule 9e: 12.1 has no UPDATE INDEXES for whole tables; REBUILD puts the broken index where it is to be."""
+    with _connected((12, 1, 0, 2, 0)) as (lab, connector):
+        table = lab.database.add_table(OWNER, "ORDERS", "SLOW", MIB)
+        index = lab.database.add_index(table, "ORDERS_PK", "SLOW", 2 * MIB)
+        found = connector.routes(together(connector, "APP.ORDERS", "APP.ORDERS_PK INDEX"), "FAST")
+        assert not isinstance(found, NoRoute)
+        assert len(found[0].steps) == 2
+        run(connector, found[0])
+        assert (table.segments[0].tablespace, index.segments[0].tablespace) == ("FAST", "FAST")
+        run(connector, found[0], undo=True)
+        assert (table.segments[0].tablespace, index.segments[0].tablespace) == ("SLOW", "SLOW")
+        assert not index.unusable
+
+
+def test_pieces_of_indexes_go_by_themselves(connected: tuple[OracleHarness, Connector]) -> None:
+    """Rule 9h: their place in UPDATE INDEXES is not sure, so no plan unites them with their partition."""
+    lab, connector = connected
+    events = lab.database.add_table(OWNER, "EVENTS", "SLOW", MIB, partitions=("P1", "P2"))
+    lab.database.add_index(events, "EVENTS_IX", "SLOW", MIB, local=True)
+    lab.database.add_index(events, "EVENTS_GLOBAL", "SLOW", MIB)
+    lead = "APP.EVENTS PARTITION P1"
+    assert route_to(connector, lead, "FAST").unites
+    for key in ("APP.EVENTS_IX INDEX PARTITION P1", "APP.EVENTS_GLOBAL INDEX"):
+        assert not route_to(connector, key, "FAST").unites
+        assert isinstance(connector.routes(together(connector, lead, key), "FAST"), NoRoute)
+
+
+def test_two_indexes_are_no_one_move(connected: tuple[OracleHarness, Connector]) -> None:
+    """Rule 9e: a REBUILD is of one index."""
+    lab, connector = connected
+    table = lab.database.add_table(OWNER, "ORDERS", "SLOW", MIB)
+    for name in ("ORDERS_PK", "ORDERS_IX"):
+        lab.database.add_index(table, name, "SLOW", MIB)
+    both = together(connector, "APP.ORDERS_PK INDEX", "APP.ORDERS_IX INDEX")
+    assert isinstance(connector.routes(both, "FAST"), NoRoute)
+
+
+def test_a_lob_of_a_partition_moves_alone_and_with_it(connected: tuple[OracleHarness, Connector]) -> None:
+    """Rule 4: the rows are written again where they are, which needs room there and is among the copies."""
+    lab, connector = connected
+    table = lab.database.add_table(OWNER, "MAILS", "SLOW", 2 * MIB, partitions=("P1", "P2"))
+    lab.database.add_lob(table, "BODY", "SLOW", MIB)
+    lob = next(key for key in connector.catalog().units.key if "LOB" in key and key.endswith("P1"))
+    alone = route_to(connector, lob, "FAST")
+    rows = table.segments[0].bytes
+    assert {(each.space, each.bytes) for each in alone.transfers if each.written} >= {("SLOW", rows)}
+    run(connector, alone)
+    homes = [segment.tablespace for segment in (*table.segments, *table.lobs[0].segments)]
+    assert homes == ["SLOW", "SLOW", "FAST", "SLOW"]
+    assert connector.inspect(alone).home is Home.TARGET
+    run(connector, alone, undo=True)
+    both = connector.routes(together(connector, "APP.MAILS PARTITION P1", lob), "FAST")
+    assert not isinstance(both, NoRoute)
+    run(connector, both[0])
+    homes = [segment.tablespace for segment in (*table.segments, *table.lobs[0].segments)]
+    assert homes == ["FAST", "SLOW", "FAST", "SLOW"]
+
+
+def test_a_lob_stays_where_its_rows_find_no_room_to_be_written_again(
+    connected: tuple[OracleHarness, Connector],
+) -> None:
+    """Rule 4: refused when it is planned, not by ORA-01652 at night."""
+    lab, connector = connected
+    space = lab.database.add_tablespace("ROWS", "/hdd/oradata/rows01.dbf", 8 * MIB)
+    lab.database.users[OWNER].quotas["ROWS"] = -1
+    table = _with_lob(lab, 2 * MIB, 2 * MIB)
+    table.segments[0].tablespace = "ROWS"
+    space.ballast = space.bytes - 3 * MIB
+    lab.database.generation += 1
+    found = connector.routes(bundle_of(connector.catalog(), "APP.MAILS LOB (BODY)"), "FAST")
+    assert isinstance(found, NoRoute)
+    assert "written again in ROWS" in found.sentence
 
 
 def test_an_autonomous_database_gets_a_verdict() -> None:

@@ -17,7 +17,20 @@ BY_OBJECT, BY_TABLESPACE = ("ALTER ANY TABLE", "ALTER ANY INDEX"), ("ALTER DATAB
 _BIND = re.compile(r":\w+")
 _SAMPLED = ("epoch", "sample", "files", "system", "roles", "pools")
 _OPTIONAL = frozenset({"roles", "roles_container"})  # without them there are fewer figures; everything else works
-_PLANNED = ("spaces", "datafiles", "owners", "objects", "table", "table_parts", "indexes", "lob", "two_spaces", "quota")
+_PLANNED = (
+    "spaces",
+    "datafiles",
+    "owners",
+    "objects",
+    "table",
+    "table_parts",
+    "indexes",
+    "lob",
+    "lob_part",
+    "table_segment",
+    "two_spaces",
+    "quota",
+)
 _WATCHED = ("running", "journal")
 _MOVING = ("own_session", "blockers", "waiting", "progress", "lease_holder", "lock_grant")
 _OF_CONTAINER = {"epoch": "epoch_container", "units_11": "units", "awr": "awr_container"}

@@ -24,9 +24,9 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
     lead = entries.get(bundle.physical_ids[0])
     if lead is None:
         return _gone_inspection(f"{bundle.key} no longer exists", running=running)
-    owner, table, index_type = table_of(session, lead)
-    if key_now(lead, owner, table, index_type) != bundle.key:
-        return _gone_inspection(f"{bundle.key} has another name now: {owner}.{table}", running=running)
+    whose = table_of(session, lead)
+    if key_now(lead, whose) != bundle.key:
+        return _gone_inspection(f"{bundle.key} has another name now: {whose.owner}.{whose.table}", running=running)
     size = sum(entry.bytes or 0 for entry in entries.values())
     if route.name == file_moves.NAME:
         return _of_files(session, lead, route, size, running=running)
@@ -36,7 +36,9 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
         sentence=f"{bundle.key} is in {lead.space}",
         size_bytes=size,
         on_disk=None,  # the server's files are not looked at
-        leftovers=() if running else (*_journal(session, lead, route), *_repairs(session, owner, table, route)),
+        leftovers=()
+        if running
+        else (*_journal(session, lead, route), *_repairs(session, whose.owner, whose.table, route)),
         running=running,
     )
 

@@ -131,8 +131,8 @@ class OracleMover(Closing, Unpausable):
         """Raises StatementFailed where the move would repair what it has not broken, or break what nothing repairs."""
         lead = find_entries(self._watch, route.bundle.physical_ids[:1]).get(route.bundle.physical_ids[0])
         if lead is not None:  # else the statement itself will say that it is gone
-            owner, table, _ = table_of(self._watch, lead)
-            refuse_changed_indexes(route, find_indexes(self._watch, owner, table))
+            whose = table_of(self._watch, lead)
+            refuse_changed_indexes(route, find_indexes(self._watch, whose.owner, whose.table))
 
     def _wait_for_transactions(self, route: Route) -> None:
         """Do not even begin while others have long transactions on the table: the statement would hang behind them.
@@ -142,15 +142,20 @@ class OracleMover(Closing, Unpausable):
         lead = find_entries(self._watch, route.bundle.physical_ids[:1]).get(route.bundle.physical_ids[0])
         if lead is None:
             return  # the statement itself will say that it is gone
-        owner, table, _ = table_of(self._watch, lead)
-        part = None if lead.type.startswith("INDEX") else lead.part
-        values = {"owner": owner, "name": table, "part": part, "days": self._settings.online_lock_timeout / DAY_SECONDS}
+        whose = table_of(self._watch, lead)
+        part = None if lead.type.startswith("INDEX") else whose.part
+        values = {
+            "owner": whose.owner,
+            "name": whose.table,
+            "part": part,
+            "days": self._settings.online_lock_timeout / DAY_SECONDS,
+        }
         until = self._clock.monotonic() + self._settings.online_lock_timeout
         while self._watch.rows(query("blockers"), values, doing="looking for open transactions")[0][0]:
             if self._clock.monotonic() >= until:
                 raise LockNotObtained(
-                    f"moving {route.bundle.key}: transactions on {owner}.{table} have been open for more than "
-                    f"{format_seconds(self._settings.online_lock_timeout)}",
+                    f"moving {route.bundle.key}: transactions on {whose.owner}.{whose.table} have been open for more "
+                    f"than {format_seconds(self._settings.online_lock_timeout)}",
                     advice="Wait for them to end; an online move waits for each that is open as it starts.",
                 )
             self._clock.sleep(POLL_SECONDS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -152,7 +152,8 @@ def owned_of(rows: list[Row]) -> dict[Owning, Owned]:
 def units_of(entries: Sequence[Entry], owned: Mapping[Owning, Owned]) -> list[Unit]:
     """Every entry that has a segment and can be identified, in order of object id."""
     tables = {(e.owner, e.name, e.part): e.object_id for e in entries if e.type.startswith("TABLE")}
-    made = (_unit(entry, owned, tables) for entry in entries if entry.space is not None)
+    iots = {(whose.owner, whose.table) for whose in owned.values() if whose.detail == IOT_TOP}
+    made = (_unit(entry, owned, tables, iots) for entry in entries if entry.space is not None)
     return [unit for unit in made if unit is not None]
 
 
@@ -168,14 +169,16 @@ def _lob_indexes(entries: Sequence[Entry], owned: Mapping[Owning, Owned]) -> I64
     return np.array(sorted(found), dtype=np.int64).reshape(len(found), 2).T
 
 
-def _unit(entry: Entry, owned: Mapping[Owning, Owned], tables: Mapping[Parts, int]) -> Unit | None:
+def _unit(
+    entry: Entry, owned: Mapping[Owning, Owned], tables: Mapping[Parts, int], iots: Set[tuple[str, str]]
+) -> Unit | None:
     if entry.type.startswith("TABLE"):
         return _table(entry, owned, tables)
     if entry.type == CLUSTER:
         return Unit(entry, key_of(entry.owner, entry.name, word=CLUSTER), UnitKind.TABLE, entry.object_id, NO_PARENT)
     if entry.type.startswith("INDEX"):
         return _index(entry, owned, tables)
-    return _lob(entry, owned, tables)
+    return _lob(entry, owned, tables, iots)
 
 
 def _table(entry: Entry, owned: Mapping[Owning, Owned], tables: Mapping[Parts, int]) -> Unit:
@@ -207,15 +210,18 @@ def _index(entry: Entry, owned: Mapping[Owning, Owned], tables: Mapping[Parts, i
     return Unit(entry, key, kind, entry.object_id, table)
 
 
-def _lob(entry: Entry, owned: Mapping[Owning, Owned], tables: Mapping[Parts, int]) -> Unit | None:
-    """A LOB moves with its table, a LOB partition with the table's partition."""
+def _lob(
+    entry: Entry, owned: Mapping[Owning, Owned], tables: Mapping[Parts, int], iots: Set[tuple[str, str]]
+) -> Unit | None:
+    """A LOB is a bundle of its own; that of an index-organised table moves with it only."""
     whose = owned.get(("lob", entry.owner, entry.name, entry.part))
     if whose is None:
         return None
     anchor = tables.get((whose.owner, whose.table, whose.part), NO_PARENT)
     word = f"LOB ({plain(whose.detail or '')})"
     key = key_of(whose.owner, whose.table, word=word, part_word=part_word(entry), part=whose.part)
-    return Unit(entry, key, UnitKind.LOB, anchor if anchor != NO_PARENT else entry.object_id, anchor)
+    follows = (whose.owner, whose.table) in iots and anchor != NO_PARENT
+    return Unit(entry, key, UnitKind.LOB, anchor if follows else entry.object_id, anchor)
 
 
 def part_word(entry: Entry) -> str:

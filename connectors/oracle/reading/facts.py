@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from connectors.model import Bundle
 from connectors.oracle.reading.catalog import CLUSTER, IOT_TOP, Entry, find_entries, part_word
-from connectors.oracle.reading.names import key_of
+from connectors.oracle.reading.names import key_of, plain
 from connectors.oracle.session.queries import query
 from connectors.oracle.session.sessions import ReadSession, Row
 
@@ -87,6 +87,25 @@ class LobFacts:
     securefile: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class SegmentFacts:
+    """The row of ``sql/table_segment.sql``: where rows are that a move of their LOB writes again there."""
+
+    space: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """The table that a leading unit belongs to, and what of it that unit is."""
+
+    owner: str
+    table: str
+    index_type: str = ""  # "" for what is no index
+    column: str = ""  # of a LOB
+    part: str | None = None  # of the table; of an index its own
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """Everything that decides how, and whether, a bundle moves."""
@@ -108,11 +127,18 @@ class Facts:
     may_journal: bool = True  # this login may rebuild another schema's index online (11.2 makes a table there)
     ado_policies: int = 0  # that may move it by themselves; not looked for unless that is licensed
     history: str = ""  # of AWR in words; not looked for unless that is licensed
+    carried: tuple[IndexPiece, ...] = ()  # indexes of the bundle, which the move of their table builds in the target
+    rewritten: SegmentFacts | None = None  # the rows, where only LOBs move
 
     @property
     def is_index(self) -> bool:
         """Moved by REBUILD; an index-organised table is none although its segment is."""
         return self.lead.type.startswith("INDEX") and self.index_type != IOT_TOP
+
+    @property
+    def is_lob(self) -> bool:
+        """LOBs without the rows of their table; ``lead.part`` is the table's partition."""
+        return self.lead.type.startswith("LOB")
 
     @property
     def is_iot(self) -> bool:
@@ -137,38 +163,52 @@ def find_facts(session: ReadSession, bundle: Bundle, to_space: str) -> Facts | N
     lead = entries.get(bundle.physical_ids[0])
     if lead is None or lead.space is None:
         return None
-    owner, table, index_type = table_of(session, lead)
-    if key_now(lead, owner, table, index_type) != bundle.key:
+    whose = table_of(session, lead)
+    if key_now(lead, whose) != bundle.key:
         return None
-    names = {"owner": owner, "name": table}
+    names = {"owner": whose.owner, "name": whose.table}
     others = [entry for entry in entries.values() if entry is not lead]
+    indexes = find_indexes(session, whose.owner, whose.table)
+    lobs = [entry for entry in entries.values() if entry.type.startswith("LOB")]
+    lead = replace(lead, part=whose.part)
     rows = session.rows(query("table"), names, doing="looking up a table")
     facts = TableFacts(*rows[0]) if rows else None
     compress_for, logging, *position = _attributes(session, names, lead, facts)
     spaces = session.rows(query("two_spaces"), {"source": lead.space, "target": to_space}, doing="comparing spaces")
     return Facts(
         lead=lead,
-        index_type=index_type,
-        table_owner=owner,
-        table=table,
+        index_type=whose.index_type,
+        table_owner=whose.owner,
+        table=whose.table,
         table_facts=facts,
         compress_for=compress_for,
         logging=logging,
         position=(position[0], position[1]),
-        lobs=tuple(_lob(session, entry) for entry in others if entry.type.startswith("LOB")),
+        lobs=tuple(_lob(session, entry) for entry in lobs),
         overflow_space=next((entry.space for entry in others if entry.type.startswith("TABLE")), None),
-        indexes=find_indexes(session, owner, table),
+        indexes=indexes,
         spaces={row[0]: SpaceFacts(*row) for row in spaces},
         quota_left=_quota_left(session, lead.owner, to_space),
+        carried=tuple(_piece_of(entry, indexes) for entry in others if entry.type.startswith("INDEX")),
+        rewritten=_rows_of(session, whose) if lead.type.startswith("LOB") else None,
     )
 
 
-def table_of(session: ReadSession, lead: Entry) -> tuple[str, str, str]:
-    """Owner and name of the table, and the type of the index, "" for a table."""
+def table_of(session: ReadSession, lead: Entry) -> Whose:
+    """The table of a leading unit; its own names where it is a table, or belongs to none that is still there."""
+    names: dict[str, str | None] = {"owner": lead.owner, "name": lead.name}
+    if lead.type.startswith("LOB"):
+        rows = session.rows(query("lob"), names, doing="looking up a LOB")
+        part = None
+        if lead.part is not None:
+            parts = session.rows(query("lob_part"), {**names, "part": lead.part}, doing="looking up a part of a LOB")
+            part = parts[0][0] if parts else lead.part
+        return Whose(rows[0][0], rows[0][1], column=rows[0][2], part=part) if rows else Whose(lead.owner, lead.name)
     if not lead.type.startswith("INDEX"):
-        return lead.owner, lead.name, ""
-    rows = session.rows(query("index_table"), {"owner": lead.owner, "name": lead.name}, doing="looking up an index")
-    return rows[0] if rows else (lead.owner, lead.name, "NORMAL")
+        return Whose(lead.owner, lead.name, part=lead.part)
+    rows = session.rows(query("index_table"), names, doing="looking up an index")
+    owner, table, index_type = rows[0] if rows else (lead.owner, lead.name, "NORMAL")
+    return Whose(owner, table, index_type, part=lead.part)
 
 
 def find_indexes(session: ReadSession, owner: str, table: str) -> tuple[IndexPiece, ...]:
@@ -178,14 +218,29 @@ def find_indexes(session: ReadSession, owner: str, table: str) -> tuple[IndexPie
     return tuple(sorted((IndexPiece(*row) for row in rows), key=lambda p: (p.owner, p.name, p.piece, p.part or "")))
 
 
-def key_now(lead: Entry, owner: str, table: str, index_type: str) -> str:
+def key_now(lead: Entry, whose: Whose) -> str:
     """The key that this object has by the names it bears now: it may have been renamed since a plan was made."""
     word = part_word(lead)
     if lead.type == CLUSTER:
-        return key_of(owner, table, word=CLUSTER)
-    if lead.type.startswith("INDEX") and index_type != IOT_TOP:
+        return key_of(whose.owner, whose.table, word=CLUSTER)
+    if lead.type.startswith("INDEX") and whose.index_type != IOT_TOP:
         return key_of(lead.owner, lead.name, word="INDEX", part_word=word, part=lead.part)
-    return key_of(owner, table, part_word=word, part=lead.part)
+    kind = f"LOB ({plain(whose.column)})" if whose.column else ""
+    return key_of(whose.owner, whose.table, word=kind, part_word=word, part=whose.part)
+
+
+def _piece_of(entry: Entry, indexes: Sequence[IndexPiece]) -> IndexPiece:
+    """The piece that is this entry; one that is listed no more gets a kind that no move builds."""
+    found = (
+        piece for piece in indexes if (piece.owner, piece.name, piece.part) == (entry.owner, entry.name, entry.part)
+    )
+    return next(found, IndexPiece(entry.owner, entry.name, "INDEX", entry.part, "N/A", "", None, "NO", None))
+
+
+def _rows_of(session: ReadSession, whose: Whose) -> SegmentFacts | None:
+    values = {"owner": whose.owner, "name": whose.table, "part": whose.part}
+    rows = session.rows(query("table_segment"), values, doing="looking up the rows of a LOB's table")
+    return SegmentFacts(rows[0][0], int(rows[0][1])) if rows else None
 
 
 def _attributes(session: ReadSession, names: dict[str, str], lead: Entry, facts: TableFacts | None) -> Row:

@@ -8,6 +8,7 @@ after DDL_LOCK_TIMEOUT.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from connectors.formatting import format_seconds
 from connectors.model import Bundle, NoRoute, Route, Step
@@ -17,8 +18,15 @@ from connectors.oracle.routes import statements
 from connectors.oracle.routes.operations import REBUILD_INDEX
 from connectors.oracle.routes.redefinition import redefinition
 from connectors.oracle.routes.refusals import refusal_of
-from connectors.oracle.routes.side_effects import broken_indexes, log_bytes, notes_of_move, rebuilt_indexes, warnings_of
-from connectors.oracle.routes.statements import Statement
+from connectors.oracle.routes.side_effects import (
+    broken_indexes,
+    can_be_carried,
+    log_bytes,
+    notes_of_move,
+    rebuilt_indexes,
+    warnings_of,
+)
+from connectors.oracle.routes.statements import Places, Statement
 from connectors.oracle.session.server import UPDATES_INDEXES, Server
 from connectors.oracle.settings import OracleSettings
 
@@ -55,9 +63,16 @@ def may_move_online(facts: Facts, server: Server, settings: OracleSettings) -> b
     return server.allows(*ONLINE_PARTITIONS) and not compressed  # it would be recorded as use of an option
 
 
-def _gathering(bundle: Bundle) -> FollowUp:
+def _rebuilds(broken: Sequence[IndexPiece], places: Places) -> list[Statement]:
+    """Each index where it is to be: those of the bundle in their place, the others where they are."""
+    spaces = {(piece.owner, piece.name): space for piece, space in places.indexes}
+    return [statements.rebuild(piece, spaces.get((piece.owner, piece.name)), online=False) for piece in broken]
+
+
+def _gathering(facts: Facts, bundle: Bundle) -> FollowUp:
     """The manual calls the statistics of a moved table stale; gathering them reads the table once."""
-    seconds = bundle.size_bytes / _GATHERED_PER_SECOND
+    read = facts.rewritten.bytes if facts.rewritten is not None else bundle.size_bytes
+    seconds = read / _GATHERED_PER_SECOND
     return FollowUp(what="optimizer statistics are gathered again by hand, which reads it once", seconds=seconds)
 
 
@@ -112,17 +127,17 @@ class _Maker:
         # a partition has had UPDATE INDEXES always, a whole table since 12.2, an index-organised table never; online
         # forms of tables need no clause
         update = not facts.is_iot and (facts.lead.part is not None or self._server.allows(*UPDATES_INDEXES))
-        clause = update and not (online and facts.lead.part is None)
+        clause = update and not (online and facts.lead.part is None and not facts.carried)
         places = statements.there(facts, self._to_space), statements.back(facts)
         forward, reverse = (statements.move(facts, place, online=online, update_indexes=clause) for place in places)
         broken = broken_indexes(facts)
         repairs = [statements.rebuild(piece, None, online=False) for piece in broken]
-        by_hand = [] if update or online else repairs
-        kept = "indexes are unusable until rebuilt, " if by_hand else ""
+        there, back = ([] if update or online else _rebuilds(broken, place) for place in places)
+        kept = "indexes are unusable until rebuilt, " if there else ""
         return self._route(
             name="move online" if online else "move",
-            forward=[forward, *by_hand],
-            reverse=[reverse, *by_hand],
+            forward=[forward, *there],
+            reverse=[reverse, *back],
             tidy=repairs,
             tidy_bytes=sum(piece.bytes or 0 for piece in broken),
             online=online,
@@ -160,28 +175,41 @@ class _Maker:
             locks=locks,
             locked=Locked.BRIEFLY if online else Locked.WRITES,
             lock_seconds=0.0 if online else self._settings.lock_timeout,  # an online one waits and blocks none
-            follow_up=() if self._facts.is_index else (_gathering(self._bundle),),
+            follow_up=() if self._facts.is_index else (_gathering(self._facts, self._bundle),),
             log_bytes=log_bytes(self._facts, self._bundle),
             copies=self._copies(),
             transient_bytes=round(_JOURNAL_RATIO * self._bundle.size_bytes) if online else 0,
+            unites=self._unites(),
             notes=(*notes, *warnings_of(self._facts, self._bundle, place, self._server, self._settings)),
         )
 
+    def _unites(self) -> str:
+        """What can be moved by one statement: rows, LOBs and whole indexes of a table, rows and LOBs of a partition."""
+        facts, own = self._facts, self._facts.own_piece() if self._facts.is_index else None
+        if facts.is_iot or (own is not None and not can_be_carried(facts, own)):
+            return ""
+        part = f" {facts.lead.part}" if facts.lead.part is not None else ""
+        return f"{facts.table_owner}.{facts.table}{part}"
+
     def _copies(self) -> tuple[Transfer, ...]:
-        """The bundle, and each index that is built again where it is; () where there is none."""
-        rebuilt = rebuilt_indexes(self._facts)
-        if not rebuilt:
+        """The bundle, and what is written again where it is: indexes, the rows of LOBs; () where there is nothing."""
+        rebuilt, rows = rebuilt_indexes(self._facts), self._facts.rewritten
+        if not rebuilt and rows is None:
             return ()
         bundle = self._bundle
+        again = () if rows is None else (Transfer(space=rows.space, bytes=rows.bytes),)
         return (
             Transfer(space=bundle.space, bytes=bundle.size_bytes, unit=bundle.key),
+            *again,
             Transfer(space=self._to_space, bytes=bundle.size_bytes, written=True),
+            *(replace(each, written=True) for each in again),
             *(Transfer(space=piece.space or "", bytes=piece.bytes or 0, written=True) for piece in rebuilt),
         )
 
     def _notes(self, *, online: bool) -> tuple[str, ...]:
         notes = notes_of_move(self._facts, self._to_space, online=online)
-        if online or self._facts.lead.part is not None or self._facts.is_iot or self._may_move_online():
+        facts = self._facts
+        if online or facts.is_lob or facts.lead.part is not None or facts.is_iot or self._may_move_online():
             return notes
         seconds = max(1, round(self._settings.lock_timeout))
         by_hand = redefinition(self._facts, self._to_space, self._server, lock_seconds=seconds)

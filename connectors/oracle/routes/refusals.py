@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from connectors.model import Bundle, NoRoute
 from connectors.oracle.reading.catalog import CLUSTER
 from connectors.oracle.reading.facts import Facts, TableFacts
-from connectors.oracle.routes.side_effects import rebuilt_indexes
+from connectors.oracle.routes.side_effects import can_be_carried, rebuilt_indexes
 from connectors.oracle.session.server import UPDATES_INDEXES, Server
 
 # Recycle bin, materialized view logs, Oracle Text, queues, online rebuilds, redefinition, compression advisor,
@@ -43,6 +43,7 @@ def _reasons(facts: Facts, to_space: str, server: Server) -> Iterator[_Reason]:
     )
     if facts.is_index:
         yield from _of_index(facts)
+    yield from _of_companions(facts)
     if facts.table_facts is None:
         yield (
             True,
@@ -80,7 +81,8 @@ def _of_spaces(facts: Facts, to_space: str) -> Iterator[_Reason]:
 def _is_scattered(facts: Facts, to_space: str) -> bool:
     """Some part of the bundle is not in the target yet."""
     overflow = facts.overflow_space not in (None, to_space)
-    return overflow or any(lob.space != to_space for lob in facts.lobs)
+    others = [*(lob.space for lob in facts.lobs), *(piece.space for piece in facts.carried)]
+    return overflow or any(space != to_space for space in others)
 
 
 def _of_names(facts: Facts) -> Iterator[_Reason]:
@@ -96,6 +98,16 @@ def _of_index(facts: Facts) -> Iterator[_Reason]:
         kind = piece.index_type not in _INDEXES
         yield kind, "index_kind", f"a {piece.index_type} index is not moved by REBUILD (ORA-14086, ORA-02243)"
         yield piece.function_status == "DISABLED", "function_disabled", "the function of the index is disabled"
+
+
+def _of_companions(facts: Facts) -> Iterator[_Reason]:
+    """What else is in the bundle, where one statement cannot move it along."""
+    apart = any(not can_be_carried(facts, piece) for piece in facts.carried) or (
+        facts.is_index and (facts.lobs or facts.carried)
+    )
+    yield bool(apart), "apart", "one of its indexes is not built elsewhere by the move of the table: move it by itself"
+    iot = facts.is_lob and facts.table_facts is not None and facts.table_facts.iot_type is not None
+    yield iot, "iot_lob", "a LOB of an index-organised table goes with its table only"
 
 
 def _of_table(facts: Facts, table: TableFacts) -> Iterator[_Reason]:
@@ -130,8 +142,9 @@ def _of_table(facts: Facts, table: TableFacts) -> Iterator[_Reason]:
 
 
 def _of_quota(facts: Facts, to_space: str) -> Iterator[_Reason]:
-    need = 0 if facts.lead.space == to_space else facts.lead.bytes or 0
+    need = 0 if facts.lead.space == to_space or facts.is_lob else facts.lead.bytes or 0
     need += sum(lob.bytes for lob in facts.lobs if lob.space != to_space)
+    need += sum(piece.bytes or 0 for piece in facts.carried if piece.space != to_space)
     short = facts.quota_left is not None and facts.quota_left < need
     owner = facts.lead.owner
     sentence = f"{owner} has no quota for {need} bytes in {to_space} (ORA-01536): ALTER USER ... QUOTA ... ON ...;"
@@ -139,7 +152,15 @@ def _of_quota(facts: Facts, to_space: str) -> Iterator[_Reason]:
 
 
 def _of_index_room(facts: Facts, server: Server) -> Iterator[_Reason]:
-    """Indexes are built again where they are, the old ones there until the end; one by one where that is by REBUILD."""
+    """Indexes are built again where they are, the old ones there until the end; one by one where that is by REBUILD.
+
+    So are the rows of a table whose LOBs move without it.
+    """
+    rows = facts.rewritten
+    if rows is not None:
+        free = facts.room.get(rows.space, rows.bytes)
+        why = f"the rows of its table are written again in {rows.space}, which has {free} bytes free for {rows.bytes}"
+        yield free < rows.bytes, "row_room", f"{why} (ORA-01652)"
     at_once = facts.lead.part is not None or server.allows(*UPDATES_INDEXES)
     needed: Counter[str] = Counter()
     for piece in rebuilt_indexes(facts):

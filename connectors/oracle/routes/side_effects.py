@@ -39,13 +39,26 @@ def _is_hit(piece: IndexPiece, facts: Facts) -> bool:
 
 
 def rebuilt_indexes(facts: Facts) -> list[IndexPiece]:
-    """Index segments that a move of the table, or of its partition, has to build again."""
-    return [piece for piece in broken_indexes(facts) if piece.bytes is not None]
+    """Index segments that a move of the table, or of its partition, has to build again where they are."""
+    return [piece for piece in broken_indexes(facts) if piece.bytes is not None and piece not in facts.carried]
+
+
+def can_be_carried(facts: Facts, piece: IndexPiece) -> bool:
+    """Whether the move of its table can build this index in another tablespace at the same time.
+
+    UPDATE INDEXES places whole indexes (SQL Language Reference, ``move_table_clause``); of partitions its grammar and
+    "Moving a Table to a New Segment or Tablespace" disagree, so pieces of local indexes go by their own rebuild.
+    """
+    table = facts.table_facts
+    whole = table is not None and table.partitioned != "YES" and table.iot_type is None and piece.part is None
+    return whole and is_rebuildable(piece) and not piece.unusable and piece.owner == facts.table_owner
 
 
 def log_bytes(facts: Facts, bundle: Bundle) -> int:
     """Redo about equal to what is written, rebuilt indexes included, whatever LOGGING says."""
-    return round(_REDO_RATIO * (bundle.size_bytes + sum(piece.bytes or 0 for piece in rebuilt_indexes(facts))))
+    rows = facts.rewritten.bytes if facts.rewritten is not None else 0
+    written = bundle.size_bytes + rows + sum(piece.bytes or 0 for piece in rebuilt_indexes(facts))
+    return round(_REDO_RATIO * written)
 
 
 def notes_of_move(facts: Facts, to_space: str, *, online: bool) -> tuple[str, ...]:
@@ -60,11 +73,8 @@ def notes_of_move(facts: Facts, to_space: str, *, online: bool) -> tuple[str, ..
     idle = sum(piece.unusable for piece in facts.indexes)
     if idle and not facts.is_iot:
         notes.append(f"{idle} index piece(s) are UNUSABLE now and stay so: nothing builds them")
-    if facts.lobs:
-        notes.append(f"its {len(facts.lobs)} LOB segment(s) move along, each to the same tablespace")
-    if facts.lobs and online:
-        notes.append("sessions that use DBMS_LOB on these LOBs may fail meanwhile (ORA-14812)")
-    if facts.lead.part is not None:
+    notes += [*_of_lobs(facts, online=online), *_of_carried(facts)]
+    if facts.lead.part is not None and not facts.is_lob:
         by_hand = f"ALTER TABLE {quote(facts.table_owner, facts.table)} MODIFY DEFAULT ATTRIBUTES"
         notes.append(
             "partitions made later follow the defaults of the table, not this one; by hand, for all later ones: "
@@ -72,6 +82,27 @@ def notes_of_move(facts: Facts, to_space: str, *, online: bool) -> tuple[str, ..
         )
     notes.append("flashback queries cannot look past it; optimizer statistics should be gathered again")
     return tuple(notes)
+
+
+def _of_lobs(facts: Facts, *, online: bool) -> Iterator[str]:
+    """What becomes of LOBs next to their rows."""
+    staying = facts.table_facts is not None and facts.table_facts.lobs > len(facts.lobs)
+    if facts.is_lob:
+        rows = facts.rewritten
+        where = f" in {rows.space}: {rows.bytes} bytes more" if rows is not None else ""
+        yield f"the rows of its table stay where they are, and are written again{where}"
+    elif facts.lobs:
+        yield f"its {len(facts.lobs)} LOB segment(s) move along, each to the same tablespace"
+    if staying and not facts.is_lob:
+        yield "LOB segments that are not planned with it stay where they are"
+    if online and (facts.lobs or staying):
+        yield "sessions that use DBMS_LOB on these LOBs may fail meanwhile (ORA-14812)"
+
+
+def _of_carried(facts: Facts) -> Iterator[str]:
+    if facts.carried:
+        names = ", ".join(piece.name for piece in facts.carried)
+        yield f"{names}: built once, in the new tablespace"
 
 
 def warnings_of(
@@ -119,7 +150,8 @@ def _of_redo(facts: Facts, bundle: Bundle, to_space: str, server: Server) -> Ite
 def _is_unlogged(facts: Facts) -> bool:
     """Whether anything that the move writes has LOGGING set to NO."""
     own = facts.own_piece() if facts.is_index else None
-    logging = {piece.logging for piece in rebuilt_indexes(facts)} | {own.logging if own is not None else facts.logging}
+    built = [*rebuilt_indexes(facts), *facts.carried]
+    logging = {piece.logging for piece in built} | {own.logging if own is not None else facts.logging}
     return "NO" in logging
 
 

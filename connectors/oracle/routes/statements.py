@@ -33,23 +33,30 @@ class Statement:
 class Places:
     """Where each part of a bundle is to be: one set for the way there, one for the way back."""
 
-    main: str
+    main: str | None  # None: the rows stay
     overflow: str | None
     lobs: tuple[LobFacts, ...]
+    indexes: tuple[tuple[IndexPiece, str], ...] = ()  # that the move builds there
 
 
 def there(facts: Facts, to_space: str) -> Places:
     """Everything in the target."""
     return Places(
-        main=to_space,
+        main=None if facts.is_lob else to_space,
         overflow=to_space if facts.overflow_space else None,
         lobs=tuple(LobFacts(lob.column, to_space) for lob in facts.lobs),
+        indexes=tuple((piece, to_space) for piece in facts.carried),
     )
 
 
 def back(facts: Facts) -> Places:
     """Everything where it is now, which need not be one place."""
-    return Places(main=facts.lead.space or "", overflow=facts.overflow_space, lobs=facts.lobs)
+    return Places(
+        main=None if facts.is_lob else facts.lead.space or "",
+        overflow=facts.overflow_space,
+        lobs=facts.lobs,
+        indexes=tuple((piece, piece.space or "") for piece in facts.carried),
+    )
 
 
 def prologue(settings: OracleSettings, *, online: bool = False) -> tuple[str, ...]:
@@ -66,18 +73,20 @@ def prologue(settings: OracleSettings, *, online: bool = False) -> tuple[str, ..
 
 
 def move(facts: Facts, places: Places, *, online: bool, update_indexes: bool) -> Statement:
-    """``ALTER TABLE ... MOVE`` of a table, partition or index-organised table."""
+    """``ALTER TABLE ... MOVE`` of a table, partition or index-organised table, or of its LOBs alone."""
     words = [f"ALTER TABLE {quote(facts.table_owner, facts.table)} MOVE"]
     if facts.lead.part is not None:
         words.append(part_clause(facts.lead.type, facts.lead.part))
     elif online:
         words.append("ONLINE")
-    words.append(f"TABLESPACE {quote(places.main)}")
+    if places.main is not None:
+        words.append(f"TABLESPACE {quote(places.main)}")
     if places.overflow is not None:
         words.append(f"OVERFLOW TABLESPACE {quote(places.overflow)}")
     words += [f"LOB ({quote(lob.column)}) STORE AS (TABLESPACE {quote(lob.space)})" for lob in places.lobs]
     if update_indexes:
-        words.append("UPDATE INDEXES")
+        placed = ", ".join(f"{quote(piece.name)} TABLESPACE {quote(space)}" for piece, space in places.indexes)
+        words.append(f"UPDATE INDEXES ({placed})" if placed else "UPDATE INDEXES")
     if online and facts.lead.part is not None:
         words.append("ONLINE")
     return Statement(" ".join(words), moving_table(maintains=online or update_indexes or facts.is_iot))

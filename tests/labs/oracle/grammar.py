@@ -142,7 +142,7 @@ def _clause(words: Words, move: Move) -> str:
         return "UPDATE"
     if words.take("UPDATE", "INDEXES"):
         move.update_indexes = True
-        _index_list(words, move)
+        _read_indexes(words, move)
         return "UPDATE"
     return _parallel(words, move)
 
@@ -171,14 +171,19 @@ def _lob(words: Words, move: Move) -> None:
     move.lobs.update(dict.fromkeys(columns, tablespace))
 
 
-def _index_list(words: Words, move: Move) -> None:
+def _read_indexes(words: Words, move: Move) -> None:
+    """``(ix TABLESPACE t, ...)`` of a whole table, ``(ix (PARTITION p TABLESPACE t), ...)`` of a partition."""
     if not words.take("("):
         return
     while True:
         name = words.name()
-        words.need("(", "TABLESPACE")
+        if move.part:
+            words.need("(", "SUBPARTITION" if move.sub else "PARTITION")
+            words.name()
+        words.need("TABLESPACE")
         move.indexes[name] = words.name()
-        words.need(")")
+        if move.part:
+            words.need(")")
         if not words.take(","):
             break
     words.need(")")

@@ -86,7 +86,7 @@ def test_a_move_with_lob_and_indexes() -> None:
 def test_update_indexes_may_place_them() -> None:
     """The list form moves the index along."""
     of = database()
-    run(of, "ALTER TABLE APP.ORDERS MOVE TABLESPACE FAST UPDATE INDEXES (ORDERS_PK (TABLESPACE FAST))")
+    run(of, "ALTER TABLE APP.ORDERS MOVE TABLESPACE FAST UPDATE INDEXES (ORDERS_PK TABLESPACE FAST)")
     assert of.tables["APP", "ORDERS"].indexes[0].segments[0].tablespace == "FAST"
 
 

@@ -251,6 +251,21 @@ def test_a_lob_moves_without_its_table(lab: OracleHarness) -> None:
     assert (orders.segments[0].tablespace, lob.segments[0].tablespace) == ("FAST", "SLOW")
 
 
+@pytest.mark.parametrize("online", ["", "ONLINE "])
+def test_a_move_places_indexes_without_brackets_of_their_own(lab: OracleHarness, online: str) -> None:
+    """Rule 9e: the index is built once, where it is to be; before 12.2 and with other brackets it is no statement."""
+    index = lab.database.table(OWNER, "ORDERS").indexes[0]
+    before = index.segments[0].data_object_id
+    move = f"ALTER TABLE APP.ORDERS MOVE {online}TABLESPACE FAST UPDATE INDEXES"
+    assert refused(lab, f"{move} (ORDERS_PK (TABLESPACE FAST))")
+    assert refused(lab, f"{move} (NO_SUCH TABLESPACE FAST)") == 1418
+    run(lab, f"{move} (ORDERS_PK TABLESPACE FAST)")
+    assert (index.segments[0].tablespace, index.unusable) == ("FAST", set())
+    assert index.segments[0].data_object_id > before
+    with furnished((12, 1, 0, 2, 0)) as older:
+        assert refused(older, "ALTER TABLE APP.ORDERS MOVE TABLESPACE FAST UPDATE INDEXES (ORDERS_PK TABLESPACE FAST)")
+
+
 @pytest.mark.parametrize("clause", ["UPDATE INDEXES", "ONLINE", "UPDATE INDEXES ONLINE"])
 def test_a_partition_of_an_iot_has_no_update_clause(lab: OracleHarness, clause: str) -> None:
     """Rule 6: refused; without it the partition moves, and secondary indexes stay usable by their primary keys."""
@@ -311,7 +326,8 @@ def test_a_dropped_table_keeps_its_segments(lab: OracleHarness) -> None:
 def test_default_attributes_say_where_new_partitions_go(lab: OracleHarness) -> None:
     """Rule 10a: MOVE PARTITION leaves them; those of a local index follow the table's until it has its own."""
     events = lab.database.table(OWNER, "EVENTS")
-    run(lab, "ALTER TABLE APP.EVENTS MOVE PARTITION P1 TABLESPACE FAST UPDATE INDEXES (EVENTS_LOCAL (TABLESPACE FAST))")
+    placed = "UPDATE INDEXES (EVENTS_LOCAL (PARTITION P1 TABLESPACE FAST))"
+    run(lab, f"ALTER TABLE APP.EVENTS MOVE PARTITION P1 TABLESPACE FAST {placed}")
     assert lab.database.add_partition(events, "P3", MB).tablespace == "SLOW"
     run(
         lab,

@@ -27,6 +27,7 @@ class Engine:
     combines: bool = False
     joins: str = ""
     refuses: frozenset[str] = frozenset()  # units or wholes
+    unites: Mapping[str, str] = field(default_factory=dict)  # by unit
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
     def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
@@ -39,7 +40,7 @@ class Engine:
                 name="move", bundle=bundle, to_space=to_space, prologue=(), steps=(Step(sql="MOVE", purpose="move"),),
                 undo_steps=(), online=True, locks="", log_bytes=0, transient_bytes=0,
                 rewrites=self.rewrites.get(bundle.key, ""), combines=self.combines,
-                joins="" if bundle.wide else self.joins,
+                joins="" if bundle.wide else self.joins, unites=self.unites.get(bundle.key, ""),
             ),
         )  # fmt: skip
 
@@ -80,6 +81,36 @@ def test_without_such_a_route_they_take_turns() -> None:
     found = asked(family(), Engine(rewrites={"t": "T", "i": "T"}))
     (why,) = found.refused.bundles.values()
     assert why == "another move of this plan rewrites T; this one can follow in a later plan"
+
+
+@dataclass
+class Uniting(Engine):
+    """A table can be moved with LOBs and indexes, but two indexes are no one move."""
+
+    def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
+        """As Oracle: the table or a LOB leads."""
+        if len(bundle.unit_keys) > 1 and bundle.kind == UnitKind.INDEX:
+            return NoRoute(code="apart", sentence="two indexes")
+        return Engine.routes(self, bundle, to_space)
+
+
+def test_what_can_be_one_move_becomes_one_and_what_cannot_goes_by_itself() -> None:
+    """The indexes come first and cannot be one; the table leads its LOB and both; a stranger is left alone."""
+    units = [
+        Unit(key="i", sync=90.0, kind=UnitKind.INDEX, parent=1002),
+        Unit(key="j", sync=80.0, kind=UnitKind.INDEX, parent=1002),
+        Unit(key="t", sync=70.0),
+        Unit(key="lob", sync=95.0, kind=UnitKind.LOB, parent=1002),
+        Unit(key="u", sync=60.0),
+    ]
+    found = asked(units, Uniting(unites=dict.fromkeys(("i", "j", "t", "lob"), "T")))
+    (joint,) = (route.bundle for route in found.routes if len(route.bundle.unit_keys) > 1)
+    assert (joint.key, set(joint.unit_keys)) == ("t", {"t", "lob", "i", "j"})
+    assert len(found.routes) == 2
+
+    apart = asked(units[:2], Uniting(unites={"i": "T", "j": "T"}))
+    assert not apart.refused
+    assert [route.bundle.unit_keys for route in apart.routes] == [("i",), ("j",)]
 
 
 @dataclass

@@ -1,0 +1,9 @@
+-- The table's partition or subpartition whose LOB this is, by the names of DBA_OBJECTS.
+-- Reads: DBA_LOB_PARTITIONS, DBA_LOB_SUBPARTITIONS. Since: 11.2. Privilege: SELECT on those. Cost: by name, milliseconds.
+SELECT P.PARTITION_NAME
+  FROM DBA_LOB_PARTITIONS P
+ WHERE P.TABLE_OWNER = :owner AND P.LOB_NAME = :name AND P.LOB_PARTITION_NAME = :part
+UNION ALL
+SELECT U.SUBPARTITION_NAME
+  FROM DBA_LOB_SUBPARTITIONS U
+ WHERE U.TABLE_OWNER = :owner AND U.LOB_NAME = :name AND U.LOB_SUBPARTITION_NAME = :part
