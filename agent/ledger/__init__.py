@@ -19,6 +19,7 @@ from agent.ledger.errors import (
     ProposalExpired,
     ProposalTampered,
     Refused,
+    Untrusted,
     WrongState,
 )
 from agent.ledger.ledger import Ledger, user_name
@@ -70,6 +71,7 @@ __all__ = [
     "SentRow",
     "StepRow",
     "StepState",
+    "Untrusted",
     "WrongState",
     "user_name",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import delete, insert, select
 
-from agent.ledger.audit import AuditChain
+from agent.ledger.chain.audit import AuditChain
 from agent.ledger.file.database import Database
 from agent.ledger.file.schema import closed_spaces
 from agent.ledger.rows import ClosedSpaceRow

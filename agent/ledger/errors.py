@@ -8,6 +8,7 @@
       LedgerBusy, LedgerFull                       (nothing was written; the same call may succeed later)
       NotFound                                     (also a LookupError)
       ProposalTampered                             (a stored proposal is not what was stored)
+      Untrusted                                    (chain, anchors, approvals and moves do not agree)
       Refused -- WrongState, DigestMismatch, ProposalExpired, NotApproved
 """
 
@@ -58,6 +59,10 @@ class NotFound(LedgerError, LookupError):
 
 class ProposalTampered(LedgerError):
     """The stored text of a proposal no longer has the digest it was stored with."""
+
+
+class Untrusted(LedgerError):
+    """The audit chain, its anchors and what the ledger holds of a move do not agree: no statement is sent."""
 
 
 class Refused(LedgerError):

@@ -12,7 +12,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from agent.ledger.arrivals import Arrivals
-from agent.ledger.audit import CREATED, AuditChain
+from agent.ledger.chain.anchors import AnchorFile
+from agent.ledger.chain.audit import AuditChain
+from agent.ledger.chain.links import CREATED
+from agent.ledger.chain.trust import Trust, require_no_ledger_before
 from agent.ledger.file.database import BUSY_SECONDS, Database
 from agent.ledger.file.opening import bring_up_to_date, prepare_file
 from agent.ledger.file.schema import HEAD
@@ -47,13 +50,13 @@ class Ledger:
     written.
     """
 
-    def __init__(self, database: Database, clock: Clock, actor: str) -> None:
+    def __init__(self, database: Database, clock: Clock, actor: str, anchors: AnchorFile) -> None:
         """Use ``Ledger.open``."""
         self._database = database
-        self.audit = AuditChain(database, clock, actor)
+        self.audit = AuditChain(database, clock, actor, anchors)
         changes = StateChanges(self.audit, clock)
         self.proposals = Proposals(database, self.audit, clock, changes)
-        self.moves = Moves(database, self.audit, clock, changes)
+        self.moves = Moves(database, self.audit, clock, changes, Trust(anchors))
         self.requests = Requests(database, self.audit, clock, changes)
         self.pins = Pins(database, self.audit, clock)
         self.arrivals = Arrivals(database, self.audit, clock)
@@ -62,7 +65,14 @@ class Ledger:
 
     @classmethod
     def open(
-        cls, path: Path, clock: Clock, *, actor: str = "", create: bool = True, busy_seconds: float = BUSY_SECONDS
+        cls,
+        path: Path,
+        clock: Clock,
+        *,
+        actor: str = "",
+        create: bool = True,
+        busy_seconds: float = BUSY_SECONDS,
+        anchors: Path | None = None,
     ) -> Self:
         """Open the file, create it and its folder where missing, and migrate its tables where they are old.
 
@@ -72,21 +82,25 @@ class Ledger:
             actor: which process this is, in the audit chain; by default user, host and process number.
             create: make a new ledger where there is none.
             busy_seconds: how long a call waits for another writer.
+            anchors: file of the anchors; None: next to the ledger, ``.anchors`` behind its name.
 
         Raises:
-            LedgerMissing: there is none and none was to be made.
+            LedgerMissing: there is none and none was to be made, or there was one, of which the anchors speak.
             LedgerReadOnly: file or folder cannot be written.
             LedgerCorrupt: the file is not a ledger or is damaged.
             LedgerTooNew: a newer hotplace wrote it.
             LedgerBusy: another process held the write lock all the time.
         """
         path = path.expanduser().absolute()
+        anchor_file = AnchorFile(anchors or path.with_name(f"{path.name}.anchors"))
+        if create:
+            require_no_ledger_before(path, anchor_file)
         prepare_file(path, create=create)
         database = Database(path, busy_seconds=busy_seconds)
         with ExitStack() as on_failure:
             on_failure.callback(database.close)
             found = bring_up_to_date(database)
-            ledger = cls(database, clock, actor or default_actor())
+            ledger = cls(database, clock, actor or default_actor(), anchor_file)
             if found is not None:
                 ledger.audit.record(CREATED if not found else "ledger.migrated", path.name, was=found, now=HEAD)
             on_failure.pop_all()

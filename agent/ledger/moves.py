@@ -10,7 +10,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, bindparam, func, or_, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from agent.ledger.audit import AuditChain, subject_of
+from agent.ledger.chain.audit import AuditChain
+from agent.ledger.chain.links import subject_of
+from agent.ledger.chain.trust import Trust
 from agent.ledger.errors import NotApproved, NotFound, WrongState
 from agent.ledger.file.database import Database, in_parts, insert_row, not_by_index
 from agent.ledger.file.schema import moves, outcomes, placements, proposals, steps
@@ -53,11 +55,14 @@ _OUTCOMES = (
 class Moves:
     """The moves of all proposals. Every change is one transaction with its audit row."""
 
-    def __init__(self, database: Database, chain: AuditChain, clock: Clock, changes: StateChanges) -> None:
+    def __init__(
+        self, database: Database, chain: AuditChain, clock: Clock, changes: StateChanges, trust: Trust
+    ) -> None:
         self._database = database
         self._chain = chain
         self._clock = clock
         self._changes = changes
+        self._trust = trust
 
     def rows(
         self,
@@ -144,6 +149,15 @@ class Moves:
             self._changes.finish_if_ended(connection, row.proposal_id)
             return load_move(connection, move_id)
 
+    def require_trust(self, row: MoveRow) -> None:
+        """Check that chain, anchors and tables agree about a move, before it begins.
+
+        Raises:
+            Untrusted: they do not.
+        """
+        with self._database.read() as connection:
+            self._trust.require(connection, row)
+
     def last_moved(self, database: str) -> dict[str, datetime]:
         """Unit key -> when it last arrived in a new home, for every unit of every bundle that was moved."""
         query = select(placements.c.unit_key, placements.c.placed_at).where(placements.c.database == database)
@@ -159,10 +173,12 @@ class Moves:
             NotFound, ProposalTampered: as ``row``.
             NotApproved: the statement is not, letter by letter, one that the approval of the move covers.
             WrongState: the move does not run.
+            Untrusted: chain, anchors and tables do not agree about it.
         """
         with self._database.write() as connection:
             row = load_move(connection, move_id)
             _check_covered(row, sql)
+            self._trust.require(connection, row)
             values = {
                 "move_id": move_id, "ordinal": ordinal, "sql": sql, "state": StepState.INTENDED, "detail": "",
                 "intended_at": self._clock.now(),

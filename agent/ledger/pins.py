@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import delete, or_, select
 
-from agent.ledger.audit import AuditChain
+from agent.ledger.chain.audit import AuditChain
 from agent.ledger.errors import Refused
 from agent.ledger.file.database import Database, insert_row
 from agent.ledger.file.schema import pins

@@ -7,7 +7,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection, insert, select, update
 
-from agent.ledger.audit import APPROVED, STORED, AuditChain, subject_of
+from agent.ledger.chain.audit import AuditChain
+from agent.ledger.chain.links import APPROVED, STORED, subject_of
 from agent.ledger.errors import DigestMismatch, NotFound, ProposalExpired, WrongState
 from agent.ledger.file.database import Database, insert_row, not_by_index
 from agent.ledger.file.schema import moves, proposals

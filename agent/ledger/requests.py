@@ -9,7 +9,8 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, exists, select, update
 
-from agent.ledger.audit import AuditChain, subject_of
+from agent.ledger.chain.audit import AuditChain
+from agent.ledger.chain.links import subject_of
 from agent.ledger.errors import NotFound, WrongState
 from agent.ledger.file.database import Database, insert_row, not_by_index
 from agent.ledger.file.schema import asks, moves, proposals

@@ -10,7 +10,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select, update
 
-from agent.ledger.audit import AuditChain, subject_of
+from agent.ledger.chain.audit import AuditChain
+from agent.ledger.chain.links import subject_of
 from agent.ledger.file.database import in_parts
 from agent.ledger.file.schema import moves, proposals
 from agent.ledger.grouping import group_of

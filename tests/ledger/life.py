@@ -18,7 +18,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, update
 
 from agent.ledger import Ledger, StepState
-from agent.ledger.audit import _hash
+from agent.ledger.chain.links import link_hash
 from agent.ledger.file.database import Database
 from agent.ledger.file.opening import bring_up_to_date, prepare_file
 from agent.ledger.file.schema import audit, audit_head, moves, outcomes, proposals, steps
@@ -174,7 +174,7 @@ class _Journal:
             "id": self._last, "at": self._clock.at, "actor": "a year", "event": event, "subject": subject,
             "facts": json.dumps(facts, sort_keys=True), "previous": self._previous,
         }  # fmt: skip
-        self._previous = row["hash"] = _hash(row)
+        self._previous = row["hash"] = link_hash(row)
         self._audit.append(row)
 
     def move(self, number: int, digest: str, move: ProposedMove, proposal: int, *, statements: int) -> None:

@@ -57,7 +57,7 @@ def test_only_its_owner_may_read_it(tmp_path: Path, clock: StillClock, umask: in
             modes = {file.name: _mode(file) for file in path.parent.iterdir()}
     finally:
         os.umask(before)
-    assert modes == {"ledger.db": 0o600, "ledger.db-wal": 0o600, "ledger.db-shm": 0o600}
+    assert modes == dict.fromkeys(("ledger.db", "ledger.db-wal", "ledger.db-shm", "ledger.db.anchors"), 0o600)
     assert _mode(path.parent) == 0o700
 
 

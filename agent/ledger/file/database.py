@@ -27,6 +27,7 @@ BUSY_SECONDS = 20.0  # how long a writer waits for another one
 CACHED_STATEMENTS = 4
 CACHE_KIB = 512  # of pages, for each of up to five connections: what is read twice the system keeps too
 JOURNAL_BYTES = 16 << 20  # of the -wal file, once what it held is in the ledger; it may grow further in between
+AFTER_COMMIT = "after_commit"  # in Connection.info: a call that follows the commit of the transaction
 INSTRUCTIONS_BETWEEN = 100  # of SQLite's virtual machine: how often a statement is asked whether to go on
 
 
@@ -62,8 +63,13 @@ class Database:
         """
         level = "FULL" if durable else "NORMAL"
         options = {"ledger_begin": (f"PRAGMA synchronous={level}", "BEGIN IMMEDIATE")}
-        with self._engine.connect() as connection, connection.execution_options(**options).begin():
-            yield connection
+        with self._engine.connect() as connection:
+            connection.info.pop(AFTER_COMMIT, None)  # of a transaction on this connection that was rolled back
+            with connection.execution_options(**options).begin():
+                yield connection
+            after: Callable[[], None] | None = connection.info.pop(AFTER_COMMIT, None)
+        if after is not None:
+            after()
 
     def pragma(self, statement: str) -> Any:  # noqa: ANN401  # whatever SQLite answers
         """Run a PRAGMA outside any transaction and return its first value."""

@@ -1,0 +1,108 @@
+"""Anchors: where the audit chain ended at a known time, noted outside the ledger.
+
+A person who may write the ledger can replace all of it: by an older copy, or by a chain of his own that fits in itself.
+An anchor is one line that the ledger can no longer take back::
+
+    2026-03-01T12:00:00+00:00 hotplace-anchor ledger=3f0c... row=812 hash=9b1e...
+
+Each goes to a file next to the ledger (``AnchorFile``) and to the system's log, which belongs to root: under systemd
+that is the journal. ``ledger`` is the hash of the first row of the chain, which holds time, host and process.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import syslog
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from agent.ledger.chain.links import hash_of_row
+
+WORD = "hotplace-anchor"
+LINE = re.compile(rf"{WORD} ledger=([0-9a-f]{{64}}) row=([1-9][0-9]{{0,17}}) hash=([0-9a-f]{{64}})(?![0-9a-f])")
+FILE_MODE = 0o600
+TAIL_BYTES = 4096  # of the file, in which its last line lies
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchor:
+    """One row of a chain, as it was when the anchor was noted."""
+
+    ledger: str  # hash of the chain's first row
+    row: int
+    hash: str
+
+    @property
+    def text(self) -> str:
+        """What a log holds of it."""
+        return f"{WORD} ledger={self.ledger} row={self.row} hash={self.hash}"
+
+
+def find_anchors(lines: Iterable[str]) -> Iterator[Anchor]:
+    """The anchors in lines of any log, in their order; a line may hold anything before and after its anchor."""
+    for line in lines:
+        for ledger, row, link in LINE.findall(line):
+            yield Anchor(ledger=ledger, row=int(row), hash=link)
+
+
+def send_to_system_log(anchor: Anchor) -> None:
+    """Hand an anchor to the log of the system; where none listens it is lost without an error."""
+    syslog.openlog("hotplace", facility=syslog.LOG_AUTH)
+    syslog.syslog(syslog.LOG_NOTICE, anchor.text)
+
+
+class AnchorFile:
+    """A file to which lines are only ever appended. It may lie on another disk, or be append-only (``chattr +a``)."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def append(self, anchor: Anchor, at: datetime) -> None:
+        """Add an anchor; it is on the disk when this returns.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, FILE_MODE)
+        try:
+            os.write(handle, f"{at.isoformat(timespec='seconds')} {anchor.text}\n".encode())
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def last(self) -> Anchor | None:
+        """The newest one; None where the file is missing or holds none.
+
+        Raises:
+            OSError: it is there and cannot be read.
+        """
+        try:
+            with self.path.open("rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
+                lines = file.read().decode(errors="replace").splitlines()
+        except FileNotFoundError:
+            return None
+        return next(find_anchors(reversed(lines)), None)
+
+
+def anchor_fault(connection: Connection, anchor: Anchor, source: str) -> str:
+    """Why the chain is not the one that an anchor speaks of; "" where it is.
+
+    Args:
+        connection: to the ledger.
+        anchor: what was noted.
+        source: where it was noted, for people.
+    """
+    if hash_of_row(connection, 1) != anchor.ledger:
+        return f"{source} speaks of another ledger"
+    found = hash_of_row(connection, anchor.row)
+    if found is None:
+        return f"it has no audit row {anchor.row}, of which {source} speaks: it was cut, or is an older copy"
+    if found != anchor.hash:
+        return f"audit row {anchor.row} is not the one of which {source} speaks: the chain was rewritten"
+    return ""

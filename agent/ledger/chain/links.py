@@ -1,0 +1,87 @@
+"""Links of the chain: names of events and subjects, the hash of a row, and the walk that checks one after the other."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from agent.ledger.file.schema import audit, audit_head, microseconds
+
+GENESIS = "0" * 64
+CREATED = "ledger.created"
+STORED, APPROVED, MOVES_EXPIRED = "proposal.stored", "proposal.approved", "moves.expired"
+ROWS_AT_ONCE = 500  # handed over by the driver
+
+
+def subject_of(kind: str, number: int) -> str:
+    """How the chain names a thing: ``proposal 3``."""
+    return f"{kind} {number}"
+
+
+def number_of(subject: str) -> int:
+    """The number in ``proposal 3``."""
+    return int(subject.rpartition(" ")[2])
+
+
+def link_hash(row: Mapping[str, Any]) -> str:
+    """The hash that a row carries: over its columns and the hash of the row before it."""
+    # Facts as the text that is stored: parsed and written again, a float or the order of keys may come out differently.
+    parts = [row["id"], microseconds(row["at"]), *(row[k] for k in ("actor", "event", "subject", "facts", "previous"))]
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
+
+
+def hash_of_row(connection: Connection, number: int) -> str | None:
+    """The hash that a row says it has; None where there is no such row."""
+    return connection.execute(select(audit.c.hash).where(audit.c.id == number)).scalar()
+
+
+class LinkWalk:
+    """One walk over the rows after a given one, in one snapshot.
+
+    Attributes:
+        last: number of the last row that fits; ``hash``: what it carries.
+        fault: why the next row does not fit, or the end of the chain is not where it was; "" as long as all fit.
+        broken_id: number of that row.
+    """
+
+    def __init__(self, connection: Connection, after: int) -> None:
+        """Begin after a row that is taken as it is; 0: at the first one."""
+        self._connection = connection
+        self.after = after
+        self.last, self.hash = after, (hash_of_row(connection, after) or GENESIS) if after else GENESIS
+        self.fault, self.broken_id = "", 0
+
+    def rows(self) -> Iterator[Row[Any]]:
+        """The rows as far as they fit."""
+        query = select(audit).where(audit.c.id > self.after).order_by(audit.c.id)
+        for row in self._connection.execute(query, execution_options={"yield_per": ROWS_AT_ONCE}):
+            self.fault = self._fault(row)
+            if self.fault:
+                self.broken_id = row.id if row.id == self.last + 1 else self.last + 1
+                return
+            self.last, self.hash = row.id, row.hash
+            yield row
+        self.fault, self.broken_id = self._tail_fault(), self.last + 1
+
+    def _fault(self, row: Row[Any]) -> str:
+        """Why this row is not the next one; "" where it is."""
+        expected = self.last + 1
+        if row.id != expected:
+            return f"audit row {expected} is missing"
+        if row.previous != self.hash:
+            return f"audit row {row.id} does not follow the row before it"
+        if row.hash != link_hash(row._asdict()):
+            return f"audit row {row.id} was changed after it was written"
+        return ""
+
+    def _tail_fault(self) -> str:
+        # Each remaining row of a chain without its tail still fits the one before: only the stored head shows the cut.
+        head = self._connection.execute(select(audit_head)).one_or_none()
+        known = (0, GENESIS) if head is None else (head.last_id, head.hash)
+        if known == (self.last, self.hash):
+            return ""
+        return f"the chain ends at row {self.last}, but {known[0]} rows were written"

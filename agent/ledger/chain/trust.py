@@ -1,0 +1,84 @@
+"""Whether a statement may be sent on the strength of what the ledger holds.
+
+Any process of the agent's user can write to the ledger. It would have to change everything that must agree: the chain
+with its own links, with the anchors outside the ledger, and with the tables of proposals and moves. Each statement
+asks for that agreement, within the transaction that journals it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import Connection, or_, select
+
+from agent.ledger.chain.anchors import AnchorFile, anchor_fault
+from agent.ledger.chain.links import APPROVED, MOVES_EXPIRED, STORED, LinkWalk, subject_of
+from agent.ledger.chain.move_states import MoveStates
+from agent.ledger.errors import LedgerMissing, Untrusted
+from agent.ledger.file.schema import audit
+from agent.ledger.rows import MoveRow
+
+
+class Trust:
+    """Asks chain, anchors and tables whether they agree about a move."""
+
+    def __init__(self, anchors: AnchorFile) -> None:
+        self._anchors = anchors
+
+    def require(self, connection: Connection, move: MoveRow) -> None:
+        """Check that the chain fits, from the proposal's first row and from the last anchor on, and holds the move.
+
+        Raises:
+            Untrusted: something does not fit; nothing may be sent.
+        """
+        fault = self._chain_fault(connection, move) or _move_fault(connection, move)
+        if fault:
+            raise Untrusted(
+                f"the ledger cannot be trusted, nothing was sent: {fault}",
+                advice=f"Keep the ledger and {self._anchors.path} as evidence; hotplace audit verify looks at all of "
+                "it. If an older copy was restored on purpose, move that file away: the next decision begins another.",
+            )
+
+    def _chain_fault(self, connection: Connection, move: MoveRow) -> str:
+        anchor = self._anchors.last()
+        if anchor is not None and (fault := anchor_fault(connection, anchor, str(self._anchors.path))):
+            return fault
+        # Not from the anchor alone: an approval before it could have been changed where no walk comes by. From there to
+        # the anchor each hash depends on the one before, so a rewritten part would end in another hash than it has.
+        stored = (audit.c.event == STORED) & (audit.c.subject == subject_of("proposal", move.proposal_id))
+        first = connection.execute(select(audit.c.id).where(stored).order_by(audit.c.id).limit(1)).scalar()
+        walk = LinkWalk(connection, 0 if anchor is None or first is None else min(anchor.row, first - 1))
+        for _ in walk.rows():
+            pass
+        return walk.fault
+
+
+def require_no_ledger_before(path: Path, anchors: AnchorFile) -> None:
+    """Refuse to begin a new ledger where there was one.
+
+    Raises:
+        LedgerMissing: there is no ledger, or an empty file, and its anchors are still there.
+    """
+    anchor = None if path.exists() and path.stat().st_size else anchors.last()
+    if anchor is not None:
+        raise LedgerMissing(
+            f"the ledger {path} was here and is gone: {anchors.path} speaks of {anchor.row} audit rows",
+            advice=f"Restore it from a backup. To begin a new one instead, move {anchors.path} away.",
+        )
+
+
+def _move_fault(connection: Connection, move: MoveRow) -> str:
+    """Why the chain does not hold a move as the tables do; "" where it does."""
+    states = MoveStates()
+    proposal = subject_of("proposal", move.proposal_id)
+    subjects = audit.c.subject.in_((proposal, subject_of("move", move.id)))
+    expired = audit.c.event == MOVES_EXPIRED
+    for row in connection.execute(select(audit).where(or_(subjects, expired)).order_by(audit.c.id)):
+        states.apply(row)
+    for event in (STORED, APPROVED):
+        if states.digests.get((event, move.proposal_id)) != move.digest:
+            return f"the audit chain does not hold that {proposal} was {event.partition('.')[2]} with its digest"
+    state = states.state(move.id, move.proposal_id, move.move.ordinal)
+    if state != move.state:
+        return f"move {move.id} is marked {move.state}, but by the audit chain it is {state}"
+    return ""

@@ -1,0 +1,113 @@
+"""Checks the whole chain or the end of it, and the proposals and moves that it speaks of."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, select
+
+from agent.ledger.chain.links import APPROVED, STORED, LinkWalk, subject_of
+from agent.ledger.chain.move_states import MoveStates
+from agent.ledger.file.database import in_parts, not_by_index
+from agent.ledger.file.schema import audit, moves, proposals
+from agent.ledger.rows import AuditReport
+
+AT_ONCE = 50  # proposals: their texts are long
+MOVES_AT_ONCE = 500
+
+
+def first_since(connection: Connection, at: datetime) -> int:
+    """Number of the first row that was written at that instant or later; that of the next one where there is none."""
+    number = func.min(not_by_index(audit.c.id))  # the first of those by time, whose order a clock set back may break
+    first = connection.execute(select(number).where(audit.c.at >= at)).scalar()
+    if first is None:
+        first = (connection.execute(select(func.max(audit.c.id))).scalar() or 0) + 1
+    return int(first)
+
+
+class Verification:
+    """One walk over the chain, or over the end of it, in one snapshot."""
+
+    def __init__(self, connection: Connection, since: datetime | None) -> None:
+        self._connection = connection
+        self._since = since
+        self._before = 0 if since is None else first_since(connection, since) - 1  # rows that are taken as they are
+        self._walk = LinkWalk(connection, self._before)
+        self._states = MoveStates()
+
+    def report(self) -> AuditReport:
+        """What was found: the first fault, or that all fits."""
+        for row in self._walk.rows():
+            self._states.apply(row)
+        if self._walk.fault:
+            return self._fail_at(self._walk.broken_id, self._walk.fault)
+        for fault in (*self._proposal_faults(), *self._move_faults()):
+            return self._fail_at(None, fault)
+        return AuditReport(ok=True, rows=self._rows, head=self._walk.hash, broken_id=None, sentence=self._sentence())
+
+    @property
+    def _rows(self) -> int:
+        return self._walk.last - self._before
+
+    def _sentence(self) -> str:
+        if not self._before:
+            return f"all {self._rows} audit rows fit"
+        return (
+            f"the last {self._rows} of {self._walk.last} audit rows fit, which is all since {self._since:%F %T %Z}; "
+            "hotplace audit verify checks the whole chain"
+        )
+
+    def _fail_at(self, number: int | None, fault: str) -> AuditReport:
+        return AuditReport(ok=False, rows=self._rows, head=self._walk.hash, broken_id=number, sentence=fault)
+
+    def _proposal_faults(self) -> Iterator[str]:
+        """Each proposal that is not what the chain says was stored or approved."""
+        # The links of the chain protect its own rows. A proposal's text lies in another table, where only the digest in
+        # the chain shows a change: the digest next to the text could have been changed with it.
+        seen = set()
+        digests = self._states.digests
+        for row in self._to_check():
+            seen.add(row.id)
+            name = subject_of("proposal", row.id)
+            stored, approved = digests.get((STORED, row.id)), digests.get((APPROVED, row.id))
+            digest = hashlib.sha256(row.body.encode()).hexdigest()
+            if digest != row.digest or (stored != digest and (stored or not self._older(row))):
+                yield f"{name} was changed after it was stored"
+            if row.approved_digest != approved and (approved or not self._older(row)):
+                yield f"{name} is marked approved in a way that the audit chain does not hold"
+        for event, number in digests:
+            if event == STORED and number not in seen:
+                yield f"{subject_of('proposal', number)} was removed"
+
+    def _move_faults(self) -> Iterator[str]:
+        """Each move whose state is not the one that the chain brought it into."""
+        for row in self._moves_to_check():
+            state = self._states.state(row.id, row.proposal_id, row.ordinal)
+            if state is not None and state != row.state:
+                yield f"move {row.id} is marked {row.state}, but by the audit chain it is {state}"
+
+    def _moves_to_check(self) -> Iterator[Row[Any]]:
+        """All moves; of the end of the chain those that its rows speak of: what older ones cost grows with age."""
+        query = select(moves.c.id, moves.c.proposal_id, moves.c.ordinal, moves.c.state)
+        if not self._before:
+            yield from self._connection.execute(query.order_by(moves.c.id))
+            return
+        for column, numbers in ((moves.c.id, self._states.moves), (moves.c.proposal_id, self._states.proposals)):
+            for some in in_parts(sorted(numbers), MOVES_AT_ONCE):
+                yield from self._connection.execute(query.where(column.in_(some)))
+
+    def _to_check(self) -> Iterator[Row[Any]]:
+        """The proposals that the rows speak of, and those that say themselves that they are as new."""
+        made = select(proposals.c.id)
+        if self._before:
+            made = made.where(proposals.c.created_at >= self._since)
+        numbers = {number for _, number in self._states.digests} | set(self._connection.execute(made).scalars())
+        for some in in_parts(sorted(numbers), AT_ONCE):
+            yield from self._connection.execute(select(proposals).where(proposals.c.id.in_(some)))
+
+    def _older(self, row: Row[Any]) -> bool:
+        """Whether the chain may speak of a proposal before the rows that are looked at."""
+        return bool(self._before) and self._since is not None and row.created_at < self._since
