@@ -111,9 +111,22 @@ class Session:
         Raises:
             LedgerError: it is damaged, busy or cannot be opened.
         """
+        return self._open_ledger(create=True)
+
+    @cached_property
+    def existing_ledger(self) -> Ledger:
+        """The durable record, for commands whose answer would be worthless from a new one.
+
+        Raises:
+            LedgerError: there is none, or it is damaged, busy or cannot be opened.
+        """
+        return self._open_ledger(create=False)
+
+    def _open_ledger(self, *, create: bool) -> Ledger:
         from agent.ledger import Ledger
 
-        ledger = Ledger.open(self.config.ledger.path, self.clock)
+        place = self.config.ledger
+        ledger = Ledger.open(place.path, self.clock, create=create, anchors=place.anchors)
         self._open.callback(ledger.close)
         return ledger
 

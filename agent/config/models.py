@@ -66,9 +66,10 @@ class LedgerConfig(Part):
     """Where the durable record lives."""
 
     path: Path = Path("/var/lib/hotplace/ledger.db")
+    anchors: Path | None = None  # file of the chain's anchors; None: next to the ledger, .anchors behind its name
     history_seconds: Seconds = Field(default=14 * 86400.0, alias="history", gt=0)  # how long heat history is kept
 
-    _absolute = field_validator("path", mode="after")(_resolve_against_config_file)
+    _absolute = field_validator("path", "anchors", mode="after")(_resolve_against_config_file)
 
 
 class TlsConfig(Part):

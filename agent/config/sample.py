@@ -18,6 +18,7 @@ dry_run: true         # what acts only prints its statements; set false to let a
 ledger:               # the durable record of proposals, approvals and moves
   path: hotplace.db   # relative to this file's folder; a service uses /var/lib/hotplace/ledger.db
   history: 14d        # how long heat history is kept
+  # anchors: FILE     # where the ends of its audit chain are noted; without it next to it (hotplace.db.anchors)
 
 metrics:              # Prometheus endpoint: /metrics, /healthz, /readyz
   enabled: true

@@ -96,6 +96,7 @@ class Executor:
         Raises:
             LeaseHeld: another agent acts on this database now, and reconciles what runs.
             ConnectorError: the engine did not answer before anything was started.
+            Untrusted: the ledger does not agree with itself; nothing is sent.
         """
         # The catalog before the ledger: an agent that crashed wrote no result, so a RUNNING row proves nothing.
         unfinished = [row for row in self.reconcile() if row.state in UNFINISHED]
@@ -185,6 +186,7 @@ class Executor:
 
     def _run(self, row: MoveRow, group: Sequence[MoveRow]) -> list[MoveRow]:
         """Begin the next move of a group if every remaining one can be carried out; returns the rows that ended."""
+        self._ledger.moves.require_trust(row)  # each statement does so too; here nothing has begun yet
         row = self._to(row, MoveState.PRECHECK, "comparing the approval with the facts of now")
         # Closed before the first statement: a plan made while the space is emptied would else bring other units there.
         if row.move.reason == MoveReason.DRAIN:

@@ -35,6 +35,7 @@ from agent.service.watch import Watch
 from connectors.base import Clock, ConnectorError, HotplaceError, LeaseHeld
 
 log = EventLog(__name__)
+ANCHOR_EVERY_SECONDS = 3600.0
 FOLD_EVERY_SECONDS = 3600.0
 FOLD_AFTER_SECONDS = 15.0  # after a start, to keep clear of the first samples
 LOOK_AT_CLOCK_SECONDS = 30.0
@@ -212,6 +213,7 @@ class Daemon:
                 scheduler.add_job(self._jobs.run_guarded, "interval", (job, watch), seconds=every, next_run_time=first)
         first = next_turn(self._jobs.folded_at(), FOLD_EVERY_SECONDS, soon + timedelta(seconds=FOLD_AFTER_SECONDS))
         scheduler.add_job(self._jobs.fold, "interval", seconds=FOLD_EVERY_SECONDS, next_run_time=first)
+        scheduler.add_job(self._jobs.anchor, "interval", seconds=ANCHOR_EVERY_SECONDS, next_run_time=soon)
         return scheduler
 
     def _turns(self, watch: Watch, soon: datetime, position: int) -> tuple[tuple[Job, float, datetime], ...]:

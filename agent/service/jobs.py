@@ -153,6 +153,13 @@ class Jobs:
         log.debug("history folded", report=str(report), decisions_forgotten=forgotten)
         self._give_back()
 
+    def anchor(self) -> None:
+        """Note where the audit chain ends, in the log of the system and in the file of anchors."""
+        try:
+            self._ledger.audit.anchor()
+        except HotplaceError as error:
+            log.warning("anchor not written", error=str(error), advice=error.advice)
+
     def _give_back(self) -> None:
         """Make the ledger's files as small as what they hold, as far as that is quickly done."""
         try:

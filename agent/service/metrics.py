@@ -177,7 +177,13 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
         "Groups of moves that ended halfway, so that sessions wait more than before, and are not taken back.",
         labels=("database",),
     )
+    trusted = GaugeMetricFamily(
+        "hotplace_ledger_trusted",
+        "0 while nothing is sent because the audit chain, its anchors or an approval do not fit, else 1.",
+        labels=("database",),
+    )
     for snapshot in snapshots:
+        trusted.add_metric([snapshot.database], not snapshot.untrusted)
         halfway.add_metric([snapshot.database], snapshot.groups_left_worse)
         moved.add_metric([snapshot.database], snapshot.moved_bytes)
         if snapshot.running is not None and snapshot.running.ratio is not None:
@@ -194,7 +200,7 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
             wait.add_metric([snapshot.database], snapshot.worth.wait_per_hour)
             saved.add_metric([snapshot.database], snapshot.worth.wait_saved_per_hour)
             missed.add_metric([snapshot.database], snapshot.worth.missed_wait_ratio)
-    yield from (wait, saved, missed, proposals, moves, moved, running, left, halfway)
+    yield from (wait, saved, missed, proposals, moves, moved, running, left, halfway, trusted)
 
 
 def _undecided(snapshots: list[Snapshot]) -> Iterator[Metric]:

@@ -67,6 +67,7 @@ class Snapshot:
     error: str = ""
     moved_bytes: int = 0
     moves: Mapping[str, int] | None = None  # state -> how many ended there since start
+    untrusted: str = ""  # why nothing is sent on the strength of the ledger; "": as far as is known it can be
     leftovers: tuple[Leftover, ...] = ()  # what interrupted moves have left in the database
     undone: int = 0  # moves that another one took back, since start
     groups_left_worse: int = 0  # that ended halfway, and are neither taken back nor judged
@@ -97,6 +98,7 @@ def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, An
         "cycles": snapshot.cycles,
         "failures": snapshot.failures,
         "error": snapshot.error or None,
+        "untrusted": snapshot.untrusted or None,
         "last_sample": cycle.taken_at.isoformat() if cycle else None,
         "last_cycle": cycle.sentence if cycle else None,
         "units": cycle.units if cycle else 0,

@@ -24,7 +24,7 @@ from agent.explanation.explanation_archive import archive_explanation
 from agent.explanation.pins import pin_reports, reports_document
 from agent.explanation.prospects import Prospect, prospect_of
 from agent.explanation.ranking import Ordered, Standing
-from agent.ledger import Ledger, MoveRow
+from agent.ledger import Ledger, MoveRow, Untrusted
 from agent.ledger.state_names import ADVICE, PIN_REPORTS, PROGRESS, RANKING, decision_of_proposal
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal
@@ -243,6 +243,7 @@ class Watch:
         Raises:
             LeaseHeld: another agent acts on this database.
             ConnectorError: the engine did not answer.
+            Untrusted: chain, anchors and tables of the ledger do not agree.
         """
         if self.dry_run or not (self.snapshot.leftovers or self._ledger.moves.to_do(self.database.name)):
             return ()
@@ -254,6 +255,10 @@ class Watch:
             self._settling.store_work_before(proposal_id)
         try:
             done = self.executor.run_approved()
+            self.snapshot.untrusted = ""
+        except Untrusted as error:
+            self.snapshot.untrusted = str(error)
+            raise
         finally:
             self.snapshot.leftovers = self.executor.leftovers()
         self._count(done)

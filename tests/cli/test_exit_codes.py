@@ -82,7 +82,7 @@ def test_init_into_a_folder_that_is_not_there(tmp_path: Path) -> None:
     assert "cannot write" in result.stderr
 
 
-@pytest.mark.parametrize(("command", "code"), [(["show", "7"], 7), (["audit", "verify"], 0), (["doctor"], 5)])
+@pytest.mark.parametrize(("command", "code"), [(["show", "7"], 7), (["proposals"], 0), (["doctor"], 5)])
 def test_an_error_as_json(site: Site, command: list[str], code: int) -> None:
     """With --json there is always one document: the answer, or else the error with its code and what to do next."""
     if code == 5:
@@ -176,6 +176,13 @@ def test_changed_in_the_file(site: Site) -> None:
     done = site.run("audit", "verify", "--json")
     assert done.code == 10
     assert done.document["ok"] is False
+
+
+def test_an_audit_of_nothing(site: Site) -> None:
+    """A ledger that is missing is an error, and none is made to be found in order."""
+    for command in (["audit", "verify"], ["audit", "list"]):
+        refused(site.run(*command), 10, "there is no ledger")
+    assert not site.ledger_path.exists()
 
 
 # -- acting ----------------------------------------------------------------------------------------------------------

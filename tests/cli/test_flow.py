@@ -196,6 +196,20 @@ def _look_back(site: Site, number: int) -> None:
     assert site.good("audit", "verify", "--head", approvals[0]["hash"], "--json").document["ok"] is True
     another = site.run("audit", "verify", "--head", "0" * 64)
     assert (another.code, "another chain" in another.out) == (10, True)
+    log = site.ledger_path.with_name(f"{site.ledger_path.name}.anchors")
+    anchored = site.good("audit", "verify", "--anchors", str(log), "--json").document
+    assert anchored["anchors"] == len(log.read_text().splitlines()) > 1
+    assert (
+        f"all {anchored['anchors']} anchors of this ledger in {log} fit"
+        in site.good("audit", "verify", "--anchors", str(log)).out
+    )
+    noise = site.folder / "syslog"
+    noise.write_text(log.read_text().replace(" row=", " row=9"))
+    cut = site.run("audit", "verify", "--anchors", str(noise))
+    assert (cut.code, "it was cut, or is an older copy" in cut.out) == (10, True)
+    noise.write_text("nothing to see\n")
+    nothing = site.run("audit", "verify", "--anchors", str(noise))
+    assert (nothing.code, "no anchor of this ledger" in nothing.err) == (10, True)
 
 
 def test_an_old_proposal_is_explained_by_the_numbers_of_its_day(site: Site) -> None:

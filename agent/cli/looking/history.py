@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,11 +17,13 @@ from agent.cli.commands import Group
 from agent.cli.session import Session
 from agent.execution.leftovers import leftover_document, leftovers_of
 from agent.ledger import AuditReport, AuditRow, Ledger, MoveRow, OutcomeRow, StepRow
+from agent.ledger.chain.anchors import find_anchors
 from agent.model.outcomes import outcome_json
 from agent.model.proposals import DIGEST_SHOWN
 from agent.model.states import IN_PLACE
 from agent.model.units_of_measure import format_when
 from agent.terminal.columns import Column
+from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.wording import short_digest, state_text
 from connectors.formatting import format_bytes, format_rate, format_ratio, format_seconds
@@ -103,10 +107,20 @@ def verify(
     head: Annotated[
         str | None, typer.Option(metavar="HASH", help="A head that was noted earlier: the chain must still hold it.")
     ] = None,
+    anchors: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Log with anchors of the chain, - for standard input: all must fit."),
+    ] = None,
 ) -> ExitCode:
-    """Check every link of the audit chain and every stored proposal."""
-    report = _holding(session.ledger, session.ledger.audit.verify(), head)
+    """Check every link of the audit chain, every stored proposal, the state of each move, and anchors from a log."""
+    ledger = session.existing_ledger
+    report = _holding(ledger, ledger.audit.verify(), head)
+    count = None
+    if anchors is not None:
+        report, count = _anchored(ledger, report, anchors)
     session.out.line(report.sentence, style="" if report.ok else "bold red")
+    if count is not None and report.ok:
+        session.out.line(f"all {count} anchors of this ledger in {anchors} fit")
     session.out.line(f"head of the chain: {report.head}")
     session.out.line(f"next: {NOTE_THE_HEAD if report.ok else BROKEN_ADVICE}")
     session.out.document(
@@ -116,6 +130,7 @@ def verify(
             "head": report.head,
             "broken_id": report.broken_id,
             "sentence": report.sentence,
+            "anchors": count,
         }
     )
     return ExitCode.OK if report.ok else ExitCode.LEDGER_UNUSABLE
@@ -129,6 +144,28 @@ def _holding(ledger: Ledger, report: AuditReport, head: str | None) -> AuditRepo
     return replace(report, ok=False, sentence=sentence)
 
 
+def _anchored(ledger: Ledger, report: AuditReport, source: str) -> tuple[AuditReport, int]:
+    """The report, or what is wrong with a chain that does not fit its anchors; and how many of these are its own.
+
+    Raises:
+        CommandError: the log cannot be read, or holds no anchor of this ledger.
+    """
+    try:
+        with sys.stdin if source == "-" else Path(source).open(encoding="utf-8", errors="replace") as lines:
+            count, faults = ledger.audit.anchor_faults(find_anchors(lines), source)
+    except OSError as error:
+        raise CommandError(
+            f"{source} cannot be read: {error.strerror}", code=ExitCode.USAGE, advice="Give a log with anchors, or -."
+        ) from error
+    if not count:
+        raise CommandError(
+            f"{source} holds no anchor of this ledger",
+            code=ExitCode.LEDGER_UNUSABLE,
+            advice="The log of this machine has them: journalctl -t hotplace. If it does, this ledger is another one.",
+        )
+    return (replace(report, ok=False, sentence=faults[0]) if report.ok and faults else report), count
+
+
 @command(Group.LOOK_BACK, "hotplace audit list --event proposal.approved", name="list", of=audit)
 def list_(
     session: Session,
@@ -138,8 +175,8 @@ def list_(
     ] = "*",
 ) -> None:
     """List the newest links of the audit chain; --json holds every fact and hash of them."""
-    rows = session.ledger.audit.rows(limit, event=event)
-    events = session.ledger.audit.events()
+    chain = session.existing_ledger.audit
+    rows, events = chain.rows(limit, event=event), chain.events()
     if rows:
         session.out.table(AUDIT_COLUMNS, [_audit_cells(row) for row in rows])
     elif not events:

@@ -65,6 +65,9 @@ def _print_status(
     out.line(under_way.window)
     for closed in under_way.closed:
         out.line(f"closed to arrivals: {closed.space}, by {closed.who}{': ' if closed.reason else ''}{closed.reason}")
+    if daemon.status.get("untrusted"):
+        out.line(f"{daemon.status['untrusted']}", style="bold red")
+        out.line("next: hotplace audit verify")
     for sentence in left_worse:
         out.line(f"worse than before: {sentence}", style="red")
     if daemon.status.get("error"):

@@ -1,0 +1,85 @@
+"""A ledger that does not agree with itself stops everything: nothing is sent, and everybody can see it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from agent.ledger import HistorySettings, Untrusted
+from agent.model.states import MoveState
+from agent.service.jobs import Jobs
+from agent.service.metrics import AgentCollector
+from agent.service.snapshot import status_document
+from agent.service.watch import Watch
+from tests.simulation.site import Site
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """Approved moves run."""
+    return Site(tmp_path)
+
+
+def metric(watch: Watch) -> float:
+    """What Prometheus sees of it."""
+    families = {family.name: family for family in AgentCollector(lambda: [watch.snapshot], top_units=1).collect()}
+    (sample,) = families["hotplace_ledger_trusted"].samples
+    return sample.value
+
+
+def forge(site: Site, sql: str) -> None:
+    """Change the ledger without hotplace."""
+    with closing(sqlite3.connect(site.folder / "ledger.db")) as file, file:
+        file.execute(sql)
+
+
+def test_a_forged_approval_moves_nothing(site: Site) -> None:
+    """A proposal that is marked approved in the tables alone; the metric, the status and the error say so."""
+    with site.agent() as (watch, ledger):
+        number = site.approved(watch, ledger)
+        before = site.homes()
+        forge(site, "UPDATE audit SET facts=replace(facts, 'ann', 'bob') WHERE event='proposal.approved'")
+        with pytest.raises(Untrusted, match=r"nothing was sent"):
+            watch.act()
+        assert (site.homes(), metric(watch)) == (before, 0.0)
+        assert "was changed after it was written" in status_document(watch.snapshot, site.clock.now(), 1)["untrusted"]
+        assert {row.state for row in ledger.moves.rows(proposal_id=number)} == {MoveState.APPROVED}
+        forge(site, "UPDATE audit SET facts=replace(facts, 'bob', 'ann') WHERE event='proposal.approved'")
+        watch.act()
+        assert (site.homes() != before, metric(watch)) == (True, 1.0)
+
+
+def test_a_change_in_mid_move_stops_at_the_next_statement(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The move began with a ledger that agreed; what is left of it is not sent."""
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        transition = ledger.moves.transition
+
+        def tampering(move: int, to: MoveState, reason: str):  # type: ignore[no-untyped-def]
+            row = transition(move, to, reason)
+            if to is MoveState.RUNNING:
+                forge(site, "UPDATE audit SET actor='x' WHERE event='proposal.stored'")
+            return row
+
+        monkeypatch.setattr(ledger.moves, "transition", tampering)
+        before = site.homes()
+        with pytest.raises(Untrusted):
+            watch.act()
+        assert site.homes() == before
+
+
+def test_the_chain_is_anchored_every_hour(site: Site) -> None:
+    """Also where nothing is decided: what the daemon does by itself is noted too."""
+    with site.agent() as (watch, ledger):
+        file = site.folder / "ledger.db.anchors"
+        jobs = Jobs(ledger, site.clock, HistorySettings(history_seconds=86400.0))
+        site.observe(watch, 15)
+        jobs.plan(watch)
+        before = file.read_text().splitlines()
+        jobs.anchor()
+        after = file.read_text().splitlines()
+        assert after[:-1] == before
+        assert f"row={ledger.audit.rows(1)[0].id} hash={ledger.audit.rows(1)[0].hash}" in after[-1]
