@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.ledger import HistorySettings, Untrusted
+from agent.ledger import HistorySettings, MoveRow, Untrusted
 from agent.model.states import MoveState
 from agent.service.jobs import Jobs
 from agent.service.metrics import AgentCollector
@@ -58,7 +58,7 @@ def test_a_change_in_mid_move_stops_at_the_next_statement(site: Site, monkeypatc
         site.approved(watch, ledger)
         transition = ledger.moves.transition
 
-        def tampering(move: int, to: MoveState, reason: str):  # type: ignore[no-untyped-def]
+        def tampering(move: int, to: MoveState, reason: str) -> MoveRow:
             row = transition(move, to, reason)
             if to is MoveState.RUNNING:
                 forge(site, "UPDATE audit SET actor='x' WHERE event='proposal.stored'")
