@@ -18,6 +18,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, update
 
 from agent.ledger import Ledger, StepState
+from agent.ledger.chain.anchors import AnchorFile
 from agent.ledger.chain.links import link_hash
 from agent.ledger.file.database import Database
 from agent.ledger.file.opening import bring_up_to_date, prepare_file
@@ -106,7 +107,7 @@ def live(path: Path, life: Life) -> None:
     database = OneTransaction(path)
     try:
         found = bring_up_to_date(database)
-        ledger = Ledger(database, clock, "a year")
+        ledger = Ledger(database, clock, "a year", AnchorFile(path.with_name(f"{path.name}.anchors")))
         with database.all_at_once():
             if found is not None:
                 ledger.audit.record("ledger.created", path.name)

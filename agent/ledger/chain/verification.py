@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, Row, Select, func, select
 
 from agent.ledger.chain.links import APPROVED, STORED, LinkWalk, subject_of
 from agent.ledger.chain.move_states import MoveStates
@@ -91,7 +91,7 @@ class Verification:
 
     def _moves_to_check(self) -> Iterator[Row[Any]]:
         """All moves; of the end of the chain those that its rows speak of: what older ones cost grows with age."""
-        query = select(moves.c.id, moves.c.proposal_id, moves.c.ordinal, moves.c.state)
+        query: Select[Any] = select(moves.c.id, moves.c.proposal_id, moves.c.ordinal, moves.c.state)
         if not self._before:
             yield from self._connection.execute(query.order_by(moves.c.id))
             return

@@ -1,0 +1,1 @@
+"""Signed approvals: document and signatures."""

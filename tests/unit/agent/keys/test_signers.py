@@ -1,0 +1,116 @@
+"""A signature counts only if an allowed signer made it over just this document, for this purpose."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from agent.keys import ApprovalDocument, SignatureInvalid, Signers
+from tests.keys import Person
+
+DOCUMENT = ApprovalDocument(
+    ledger="a" * 64, database="main", fingerprint="cluster 1", proposal=3, digest="b" * 64, moves=(1, 2),
+    expires_at=datetime(2026, 3, 1, 12, tzinfo=UTC), sequence=9,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def anna(tmp_path_factory: pytest.TempPathFactory) -> Person:
+    """Allowed to sign."""
+    return Person.new(tmp_path_factory.mktemp("anna"), "anna")
+
+
+@pytest.fixture
+def signers(tmp_path: Path, anna: Person) -> Signers:
+    """Anna and nobody else."""
+    path = tmp_path / "allowed_signers"
+    path.write_text(anna.line)
+    return Signers(path)
+
+
+def test_who_signed_is_found(signers: Signers, anna: Person) -> None:
+    """By the key, which the file gives a name."""
+    signature = signers.verify(DOCUMENT.text, anna.sign(DOCUMENT.text))
+    assert signature.who == "anna"
+    assert signature.key.startswith("SHA256:")
+
+
+CHANGES: tuple[dict[str, object], ...] = (
+    {"ledger": "c" * 64}, {"database": "other"}, {"fingerprint": "cluster 2"}, {"proposal": 4}, {"digest": "c" * 64},
+    {"moves": (1,)}, {"expires_at": datetime(2026, 3, 2, 12, tzinfo=UTC)}, {"sequence": 8},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
+def test_each_fact_is_signed(signers: Signers, anna: Person, change: dict[str, object]) -> None:
+    """A signature over a document that differs in one of them does not fit."""
+    other = replace(DOCUMENT, **change)  # type: ignore[arg-type]  # one field of any type
+    with pytest.raises(SignatureInvalid, match=r"by anna does not fit this document"):
+        signers.verify(DOCUMENT.text, anna.sign(other.text))
+
+
+def test_a_name_cannot_pass_for_another_line() -> None:
+    """Line breaks in names are escaped; the same instant in another zone is the same document."""
+    trick = replace(DOCUMENT, database="main\nproposal: 4")
+    assert len(trick.text.splitlines()) == len(DOCUMENT.text.splitlines())
+    there = DOCUMENT.expires_at.astimezone(timezone(timedelta(hours=5)))
+    assert replace(DOCUMENT, expires_at=there).text == DOCUMENT.text
+
+
+def test_another_purpose_does_not_count(signers: Signers, anna: Person) -> None:
+    """As a signature over a commit or a file."""
+    with pytest.raises(SignatureInvalid):
+        signers.verify(DOCUMENT.text, anna.sign(DOCUMENT.text, namespace="git"))
+
+
+def test_other_people_may_not_sign(signers: Signers, tmp_path: Path) -> None:
+    """A key that is not in the file, and what is no signature at all."""
+    bert = Person.new(tmp_path, "bert")
+    with pytest.raises(SignatureInvalid, match=r"no key in .* has made this signature"):
+        signers.verify(DOCUMENT.text, bert.sign(DOCUMENT.text))
+    for nonsense in ("", "hello", "x" * 100_000):
+        with pytest.raises(SignatureInvalid):
+            signers.verify(DOCUMENT.text, nonsense)
+
+
+def test_a_key_that_is_no_longer_allowed(signers: Signers, anna: Person) -> None:
+    """The file is read for each check; its own options hold."""
+    signature = anna.sign(DOCUMENT.text)
+    signers.path.write_text(anna.line.replace("anna ", 'anna valid-before="20200101" ', 1))
+    with pytest.raises(SignatureInvalid):
+        signers.verify(DOCUMENT.text, signature)
+    signers.path.unlink()
+    with pytest.raises(SignatureInvalid, match=r"cannot be read"):
+        signers.verify(DOCUMENT.text, signature)
+
+
+def test_a_file_that_others_may_write_proves_nothing(signers: Signers, anna: Person) -> None:
+    """Whoever runs hotplace could add a key of his own."""
+    signers.path.chmod(0o666)
+    with pytest.raises(SignatureInvalid, match=r"so it proves nothing"):
+        signers.verify(DOCUMENT.text, anna.sign(DOCUMENT.text))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_file_of_the_user_himself_proves_nothing(signers: Signers, tmp_path: Path) -> None:
+    """Owned by him, or in a folder in which he can replace it."""
+    tmp_path.chmod(0o755)
+    for folder in tmp_path.parents[:3]:
+        folder.chmod(folder.stat().st_mode | 0o055)
+    os.chown(signers.path, 12345, 12345)
+    os.seteuid(12345)
+    try:
+        with pytest.raises(SignatureInvalid, match=r"so it proves nothing"):
+            signers.check_file()
+    finally:
+        os.seteuid(0)
+    os.chown(signers.path, 0, 0)
+    os.seteuid(12345)
+    try:
+        signers.check_file()
+    finally:
+        os.seteuid(0)
