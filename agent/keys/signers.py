@@ -1,7 +1,6 @@
 """Who may sign, and whether a signature is theirs: ``ssh-keygen -Y verify`` with a file of allowed signers.
 
-The format of the file and its options (``valid-before``, ``namespaces``, ``cert-authority``) are those of ssh-keygen(1),
-"ALLOWED SIGNERS".
+The format of that file and its options (``valid-before``, ``namespaces`` ...): ssh-keygen(1), "ALLOWED SIGNERS".
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import getpass
 import os
+import pwd
 import socket
 from contextlib import ExitStack
 from functools import cached_property
@@ -153,8 +153,8 @@ def default_actor() -> str:
 
 
 def user_name() -> str:
-    """The user of the operating system by $LOGNAME or account; ``uid 10001`` where a container's has no name."""
+    """The account of the process, not $LOGNAME, which anybody can set; ``uid 10001`` where it has no name."""
     try:
-        return getpass.getuser()
-    except (KeyError, OSError):
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
         return f"uid {os.getuid()}"
