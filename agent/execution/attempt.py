@@ -127,7 +127,8 @@ class Attempt:
                 self._tell(f"could not be stopped or held: {error}")
 
     def _hold(self, mover: Mover, step: Step) -> None:
-        """Journal that the statement is to be held, and have the engine do it."""
+        """Journal that the statement is to be held, and have the engine do it, unless another agent acts here now."""
+        self._hold_lease()
         journal = self._ledger.moves.step_intent(self.row.id, self._ordinal, step.pause_sql)
         self._hold_again_at = self._clock.monotonic() + self._hold_again_seconds
         self._hold_again_seconds = min(LONGEST_HOLD_AGAIN_SECONDS, 2 * self._hold_again_seconds)

@@ -60,7 +60,7 @@ class Executor:
         self._gate = Gate(database, ledger, clock, self._requests, self._stopping)
         self._leftovers = Leftovers(database.name, ledger, clock)
         self._facts = FactReader(database, connector, ledger, clock, self._gate)
-        self._reconciler = Reconciler(connector, ledger, self._leftovers, self._tell)
+        self._reconciler = Reconciler(connector, ledger, self._leftovers, self._tell, hooks.hold_lease)
         self._hooks = hooks
         self._runner = MoveRunner(
             Services(

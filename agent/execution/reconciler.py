@@ -11,7 +11,7 @@ from agent.execution.transition import FollowUp, Transition
 from agent.execution.transition_rules import after_giving_up, after_interruption, leave_unknown
 from agent.ledger import Ledger, MoveRow, StepState
 from agent.model.states import STARTING, MoveState
-from connectors.base import Connector, ConnectorError, SeesBlockers
+from connectors.base import Connector, ConnectorError, LeaseHeld, SeesBlockers
 from connectors.model import Blocker, Home, Inspection, Step
 
 NOT_SEEN_TO_END = frozenset({StepState.INTENDED, StepState.UNKNOWN})
@@ -29,7 +29,9 @@ class Standing:
 class Reconciler:
     """Brings moves into agreement with the catalog. For the executor's thread alone."""
 
-    def __init__(self, connector: Connector, ledger: Ledger, leftovers: Leftovers, tell: Tell) -> None:
+    def __init__(
+        self, connector: Connector, ledger: Ledger, leftovers: Leftovers, tell: Tell, hold_lease: Callable[[], None]
+    ) -> None:
         """Wire it up.
 
         Args:
@@ -37,11 +39,13 @@ class Reconciler:
             ledger: the journal.
             leftovers: what interrupted moves left in the database.
             tell: receives what happens to a move.
+            hold_lease: called before each statement; raises where another agent acts here by now.
         """
         self._connector = connector
         self._ledger = ledger
         self._leftovers = leftovers
         self._tell = tell
+        self._hold_lease = hold_lease
 
     def inspect(self, row: MoveRow) -> Inspection:
         """Where the bundle of the move is now."""
@@ -70,7 +74,11 @@ class Reconciler:
         return self._apply(row, step)
 
     def give_up_held(self, row: MoveRow, ordinal: int, reason: str) -> MoveRow:
-        """Roll back a move that the engine holds: by what tidies it, or else by the undo of the held statement."""
+        """Roll back a move that the engine holds: by what tidies it, or else by the undo of the held statement.
+
+        Raises:
+            LeaseHeld: another agent acts here by now, and no statement was sent.
+        """
         inspection = self.inspect(row)
         ends = self._approved_tidy(row, inspection)
         undo = row.move.route.steps[ordinal - 1].undo_sql
@@ -78,6 +86,8 @@ class Reconciler:
             ends = (Step(sql=undo, purpose="give up what is held"),)
         try:
             self._send(row, ends, "given up")
+        except LeaseHeld:
+            raise
         except ConnectorError as error:
             self._tell(row, f"could not be given up: {error}")
             return row
@@ -101,6 +111,9 @@ class Reconciler:
 
         Returns:
             The inspection after that: removing leftovers may take back a bundle that had arrived.
+
+        Raises:
+            LeaseHeld: another agent acts here by now, and what looks like a leftover may be what it builds.
         """
         tidy, why = self._approved_tidy(row, inspection), ""
         if tidy and row.approved:
@@ -134,6 +147,8 @@ class Reconciler:
         """Send what tidies up; why that failed, "" where it did not."""
         try:
             self._send(row, tidy, "tidied up")
+        except LeaseHeld:
+            raise
         except ConnectorError as error:
             return str(error)
         return ""
@@ -187,6 +202,7 @@ class Reconciler:
         with self._connector.open_mover() as mover:
             mover.prepare(replace(row.move.route, steps=steps))
             for ordinal, step in enumerate(steps, start=len(row.move.route.steps) + 1):
+                self._hold_lease()
                 journal = self._ledger.moves.step_intent(row.id, ordinal, step.sql)
                 try:
                     mover.execute(step)

@@ -9,6 +9,7 @@ import pytest
 
 from connectors.base import LeaseHeld
 from connectors.findings import Severity
+from connectors.postgresql.moving.lease import PostgresqlLease
 from tests.contract.asking import bundle_of
 from tests.labs.postgresql import Cluster, wait_until
 
@@ -39,6 +40,20 @@ def test_a_lost_session_is_a_lost_lease(cluster: Cluster, dbname: str) -> None:
     again = connector.acquire_lease("somebody else")
     assert again.is_held()
     again.release()
+    connector.close()
+
+
+def test_a_session_without_the_lock_holds_nothing(cluster: Cluster, dbname: str) -> None:
+    """A session that lives and has lost its lock, as behind a pooler that resets sessions, is no lease."""
+    connector = cluster.connector(dbname)
+    lease = connector.acquire_lease("me")
+    assert isinstance(lease, PostgresqlLease)
+    lease._connection.execute("SELECT pg_advisory_unlock_all()")
+    assert not lease.is_held()
+    other = connector.acquire_lease("somebody else")
+    assert not lease.is_held(), "another session's lock is not ours"
+    other.release()
+    lease.release()
     connector.close()
 
 

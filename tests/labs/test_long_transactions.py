@@ -19,7 +19,8 @@ from agent.model.clock import SystemClock
 from agent.model.proposals import ProposedMove
 from agent.model.states import MoveState
 from agent.service.watch import Watch
-from connectors.model import Route
+from connectors.base import LeaseHeld
+from connectors.model import Inspection, Route
 from connectors.postgresql.connector import PostgresqlConnector
 from tests.contract.asking import route_to
 from tests.labs.postgresql import Cluster, installations, wait_until
@@ -223,6 +224,35 @@ def test_arrived_means_finished(
         assert place.indexes() == {"thing_pkey": ("fast", True)}
         assert sent(ledger, "REINDEX") == 1
         assert sent(ledger, "DROP") <= 2, "the reader may still have been young after the first look"
+
+
+def test_who_has_lost_the_lease_drops_nothing(
+    cluster: Cluster, dbname: str, connector: PostgresqlConnector, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another agent takes over just before an unfinished index would be dropped: that may be what it builds now."""
+    place.dba.execute("CREATE INDEX thing_pkey_ccnew ON thing (id)")
+    place.dba.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'thing_pkey_ccnew'::regclass")
+    place.approve(connector, "public.thing_pkey")
+    inspect, taken = PostgresqlConnector.inspect, []
+
+    def taken_over(self: PostgresqlConnector, route: Route) -> Inspection:
+        if not taken:
+            place.dba.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+                " WHERE application_name LIKE 'hotplace lease%'"
+            )
+            taken.append(cluster.connector(dbname).acquire_lease("another agent"))
+        return inspect(self, route)
+
+    with place.agent() as (watch, ledger):
+        with monkeypatch.context() as patch:
+            patch.setattr(PostgresqlConnector, "inspect", taken_over)
+            with pytest.raises(LeaseHeld, match="another agent"):
+                watch.act()
+        assert ledger.moves.steps(the_move(ledger).id) == []
+        assert "thing_pkey_ccnew" in place.indexes()
+        taken[0].release()
+        act_until(watch, ledger, lambda: the_move(ledger).state is MoveState.PLACED)
 
 
 def test_what_others_have_left_goes_first(connector: PostgresqlConnector, place: Place) -> None:
