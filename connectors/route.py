@@ -98,6 +98,7 @@ class Route:
     patient_prologue: tuple[str, ...] = ()  # in place of prologue where all that is in the way gives way to who waits
     tidy_bytes: int = 0  # that tidy_steps copy at most, all together
     drains: int = 0  # times that it waits until every transaction has ended that was there before
+    drains_users: int = 0  # times that it waits until each of those has ended that uses what the move locks
     copies: tuple[Transfer, ...] = ()  # what it reads and writes, in order; (): the bundle once, there and here
 
     @property

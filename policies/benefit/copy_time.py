@@ -25,12 +25,12 @@ from math import exp, log
 
 import numpy as np
 
-from connectors.model import F32, F64, I64, DatabaseDemand, Route, Signal, UnitKind, UnitTable
+from connectors.model import F32, F64, I64, Route, Signal, UnitKind, UnitTable
 from connectors.move_effects import CopyHabits, Locked, Transfer
 from policies.benefit.foreground_wait import wait_weights
 from policies.model.plan import CopyFactor, PolicySettings, Situation, TierSpeed
 
-STATEMENT_SECONDS = 0.05  # of a statement that copies nothing: catalog, locks, commit
+STATEMENT_SECONDS = 0.02  # of a statement that copies nothing: catalog, locks; its commits, of a few ms each
 BLOCKS_A_TOUCH = 4  # logical reads of a session that looks something up
 PRIOR_MOVES = 1.0  # what a factor is shrunk by, as if so many moves had taken just as long as predicted
 SURE_SECONDS = 1.0  # a move of that length says as much as a longer one
@@ -141,23 +141,34 @@ def route_seconds(
 
 def touches_per_second(rows: I64, situation: Situation) -> float:
     """How often one session looks something up in these units, or in a table or index that is locked with them."""
-    units, active = situation.units, situation.database.active
+    reads, active = _reads_together(rows, situation), situation.database.active
+    return reads / BLOCKS_A_TOUCH / (max(1.0, active) if active == active else 1.0)
+
+
+def _reads_together(rows: I64, situation: Situation) -> float:
+    """Logical reads per second of these units and of all tables and indexes that are locked with them."""
+    units = situation.units
     if not len(units):
         return 0.0
     ids = units.physical_id[rows]
     tables = np.where(units.parent[rows] >= 0, units.parent[rows], ids)
     together = np.isin(units.physical_id, np.concatenate((ids, tables))) | np.isin(units.parent, tables)
-    reads = float(situation.heat.rates[Signal.LOGICAL_READ, together].sum())
-    return reads / BLOCKS_A_TOUCH / (max(1.0, active) if active == active else 1.0)
+    return float(situation.heat.rates[Signal.LOGICAL_READ, together].sum())
 
 
-def around_seconds(route: Route, work: DatabaseDemand) -> float:
+def around_seconds(route: Route, rows: Sequence[int], situation: Situation) -> float:
     """Seconds of a route's statements outside its transfers: their own, and the transactions whose end it waits for.
 
     A transaction takes sessions at work over transactions a second (Little's law); 0 where these are not counted.
+    Whether one that uses the units is there when the route waits for those: as many as look something up there.
     """
-    lasts = work.active / work.transactions if work.transactions > 0 and work.active == work.active else 0.0
-    return STATEMENT_SECONDS * len(route.steps) + route.drains * lasts
+    work = situation.database
+    if not work.transactions > 0 or not work.active >= 0:
+        return STATEMENT_SECONDS * len(route.steps)
+    lasts = work.active / work.transactions
+    touched = _reads_together(np.array(rows, dtype=np.int64), situation) / BLOCKS_A_TOUCH
+    users = min(1.0, touched * lasts)
+    return STATEMENT_SECONDS * len(route.steps) + (route.drains + route.drains_users * users) * lasts
 
 
 def usual_seconds(situation: Situation, settings: PolicySettings, habits: CopyHabits) -> F32:

@@ -118,7 +118,7 @@ def route_cost(
         situation.tiers[tiers[s]].name if tiers.get(s, -1) >= 0 else "" for s in (route.bundle.space, route.to_space)
     )
     from_tier, to_tier = names
-    around = around_seconds(route, situation.database)
+    around = around_seconds(route, rows, situation)
     copying = (sum(parts) + around) * factor_of(settings.copy_factors, (route.name, from_tier, to_tier))
     return RouteCost(
         log_seconds=_log_seconds(route, situation, settings),

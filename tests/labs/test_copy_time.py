@@ -53,7 +53,8 @@ def test_a_rebuild_says_that_it_reads_its_table_twice(connector: PostgresqlConne
     assert [(each.space, each.bytes, each.written) for each in fast.transfers] == [
         ("slow", index, False), ("fast", index, True),
     ]  # fmt: skip
-    assert (online.drains, fast.drains) == (3, 0)
+    assert (online.drains, online.drains_users) == (1, 4)
+    assert (fast.drains, fast.drains_users) == (0, 0)
     assert connector.copy_habits() == CopyHabits(index_reads_table=2)
 
 
@@ -76,9 +77,8 @@ def test_predicted_times_are_of_the_right_kind(connector: PostgresqlConnector, d
         catalog = connector.catalog()
         route = every_route(connector, key, space)[way]
         rows = [list(catalog.units.key).index(key)]
-        said = sum(route_seconds(route, rows, idle(catalog), PolicySettings())) + around_seconds(
-            route, DatabaseDemand()
-        )
+        now, settings = idle(catalog), PolicySettings()
+        said = sum(route_seconds(route, rows, now, settings)) + around_seconds(route, rows, now)
         began = time.monotonic()
         run(connector, route)
         assert said / COARSE < time.monotonic() - began < said * COARSE, (key, route.name, said)

@@ -124,10 +124,18 @@ def test_a_lock_that_nobody_touches_changes_nothing() -> None:
 
 
 def test_what_waits_for_transactions_waits_as_long_as_one_lasts() -> None:
-    """Eight at work and 160 done a second: 50 ms each, three times. Where nobody counts them, none is known."""
-    work = DatabaseDemand(active=8.0, transactions=160.0)
-    assert around_seconds(route(drains=3), work) == pytest.approx(STATEMENT_SECONDS + 0.15)
-    assert around_seconds(route(drains=3), DatabaseDemand()) == STATEMENT_SECONDS
+    """Eight at work and 160 done a second: 50 ms each, three times. Where they are not counted, none is known."""
+    assert around_seconds(route(drains=3), [0], BUSY) == pytest.approx(STATEMENT_SECONDS + 0.15)
+    uncounted = replace(BUSY, database=DatabaseDemand())
+    assert around_seconds(route(drains=3), [0], uncounted) == STATEMENT_SECONDS
+
+
+@pytest.mark.parametrize(("logical", "waits"), [(0.0, 0.0), (8.0, 0.1), (9e9, 1.0)])
+def test_what_waits_for_users_waits_as_far_as_there_are_some(logical: float, waits: float) -> None:
+    """Two look-ups a second of 50 ms each: one time in ten one is there; not for those of other tables."""
+    units = (Unit(key="t", size=10 * MIB, logical=logical), Unit(key="other", logical=9e9))
+    taken = around_seconds(replace(route(drains=1), drains_users=4), [0], site(*units))
+    assert taken == pytest.approx(STATEMENT_SECONDS + 0.05 * (1 + 4 * waits))
 
 
 def test_units_are_planned_with_what_their_routes_will_say() -> None:
