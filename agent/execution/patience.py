@@ -21,7 +21,16 @@ class Next(StrEnum):
     GIVE_UP = "give up"
 
 
-def next_after(error: ConnectorError, tries: int, most: int, *, at_source: bool, in_the_way: bool, first: bool) -> Next:
+def next_after(
+    error: ConnectorError,
+    tries: int,
+    most: int,
+    *,
+    at_source: bool,
+    in_the_way: bool,
+    first: bool,
+    expired: bool = False,
+) -> Next:
     """What follows a try that has failed without changing anything.
 
     Waiting for a lock is no fault of the move: it is not counted, and goes on for as long as the move may run.
@@ -33,10 +42,12 @@ def next_after(error: ConnectorError, tries: int, most: int, *, at_source: bool,
         at_source: nothing of the bundle has arrived, so the move can wait like one that never began.
         in_the_way: something is known to be in the way: a leftover, or a session that holds a lock.
         first: the move was not put off before; later it is tried once at a time.
+        expired: its approval has ended. Until then the rest of a move that is halfway waits for its lock.
     """
-    waits = isinstance(error, LockNotObtained)
-    if at_source and waits and (in_the_way or tries >= most or not first):
-        return Next.LATER
+    if isinstance(error, LockNotObtained):
+        if at_source and (in_the_way or tries >= most or not first):
+            return Next.LATER
+        return Next.GIVE_UP if expired and tries >= most else Next.AGAIN
     if tries >= most:
         return Next.GIVE_UP
     return Next.LATER if at_source and in_the_way else Next.AGAIN

@@ -29,6 +29,8 @@ from connectors.model import Home
 
 FIRST_PAUSE_SECONDS = 0.5  # between tries; doubles, because the session that holds the lock needs time
 LONGEST_PAUSE_SECONDS = 30.0
+MOST_DOUBLINGS = 10
+LOOK_EVERY_SECONDS = 0.5  # at what is wanted while a try is waited for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +85,7 @@ class MoveRunner:
             if step.follow_up is not FollowUp.RETRY:
                 return self._apply(row, step, request, error=result.error)
             start = start if standing is None or standing.start is None else standing.start
-            self._pause(row, result)
+            self._pause(row, result, error)
             if start == Start() and isinstance(refusal := self._check_again(row), PrecheckRefusal):
                 # Two transitions: SKIPPED is for moves that have not begun, so none leads there from RUNNING.
                 row = self._to(row, MoveState.APPROVED, "nothing changed; checked again before another try")
@@ -156,7 +158,7 @@ class MoveRunner:
         return next_after(
             error, counted, self._s.database.retries, first=not pauses.was_put_off(row.id),
             at_source=inspection.home is Home.SOURCE and not inspection.paused,
-            in_the_way=in_the_way or bool(inspection.leftovers),
+            in_the_way=in_the_way or bool(inspection.leftovers), expired=self._s.clock.now() >= row.expires_at,
         )  # fmt: skip
 
     def _obstacles(self, row: MoveRow) -> str:
@@ -164,11 +166,14 @@ class MoveRunner:
         left, blockers = self._s.leftovers.sentence(row.id), in_words(self._s.reconciler.blockers(row))
         return "; ".join(filter(None, (left, blockers)))
 
-    def _pause(self, row: MoveRow, result: TryResult) -> None:
-        seconds = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (result.tries - 1))
-        most = self._s.database.retries
-        self._s.tell(row, f"{result.error}; try {result.tries + 1} of {most} in {format_seconds(seconds)}")
-        self._s.clock.sleep(seconds)
+    def _pause(self, row: MoveRow, result: TryResult, error: ConnectorError | None) -> None:
+        """Wait before another try, twice as long each time, and no longer than the move may go on."""
+        seconds = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** min(result.tries - 1, MOST_DOUBLINGS))
+        most = "" if isinstance(error, LockNotObtained) else f" of {self._s.database.retries}"
+        self._s.tell(row, f"{result.error}; try {result.tries + 1}{most} in {format_seconds(seconds)}")
+        end = self._s.clock.monotonic() + seconds
+        while (left := end - self._s.clock.monotonic()) > 0 and self._s.gate.want(row) is Continuation.GO_ON:
+            self._s.clock.sleep(min(LOOK_EVERY_SECONDS, left))
 
     def _check_again(self, row: MoveRow) -> Allowed | PrecheckRefusal:
         """The precheck of a RUNNING move that has changed nothing, with what is left of its group."""

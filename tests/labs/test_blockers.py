@@ -39,8 +39,9 @@ def test_old_transactions_are_named(
         assert connector.blockers(index) == (), "young transactions end soon"
         dba.execute("SELECT pg_sleep(0.6)")  # longer than lock_timeout, and than a quarter of online_lock_timeout
         (snapshot,) = connector.blockers(index)
-        assert f"process {old.info.backend_pid} (report, user postgres, local): idle in transaction since 2" in str(
-            snapshot
+        assert (
+            f"process {old.info.backend_pid} (report, user postgres, local): idle in transaction (SELECT) since 2"
+            in str(snapshot)
         )
         assert snapshot.sentence.endswith("holds an old snapshot")
         assert not snapshot.gives_way
@@ -49,7 +50,7 @@ def test_old_transactions_are_named(
         old.execute("SELECT count(*) FROM thing")
         for route, tidying in ((table, False), (index, False), (index, True)):
             (holder,) = connector.blockers(route, tidying=tidying)
-            assert holder.sentence.endswith("holds a lock on it")
+            assert holder.sentence.endswith("holds AccessShareLock on it")
     assert connector.blockers(table) == connector.blockers(index) == ()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -224,6 +225,43 @@ def test_arrived_means_finished(
         assert place.indexes() == {"thing_pkey": ("fast", True)}
         assert sent(ledger, "REINDEX") == 1
         assert sent(ledger, "DROP") <= 2, "the reader may still have been young after the first look"
+
+
+def test_a_reader_is_waited_for_and_others_hardly_wait(
+    cluster: Cluster, dbname: str, connector: PostgresqlConnector, place: Place
+) -> None:
+    """A reader comes just before the statement and stays: one try, then it is named; the move goes on when it ends."""
+    place.approve(connector, "public.thing")
+    longest, done = [0.0], threading.Event()
+
+    def look_up() -> None:
+        with cluster.session(dbname) as other:
+            while not done.wait(0.01):
+                began = time.monotonic()
+                other.execute("SELECT 1 FROM thing WHERE id = 1")
+                longest[0] = max(longest[0], time.monotonic() - began)
+
+    others = threading.Thread(target=look_up)
+    reader = cluster.session(dbname)
+    with reader, place.agent(lambda: use(reader)) as (watch, ledger):
+        others.start()
+        try:
+            ends = time.monotonic() + 3.0
+            while time.monotonic() < ends:
+                watch.act()
+                time.sleep(0.05)
+            row = the_move(ledger)
+            assert row.state is MoveState.APPROVED
+            assert f"process {reader.info.backend_pid}" in row.reason
+            assert "idle in transaction (SELECT) since" in row.reason
+            assert "holds AccessShareLock on it" in row.reason
+            assert sent(ledger, "ALTER TABLE") == 1, "no try while it is there"
+        finally:
+            done.set()
+            others.join(30)
+        assert longest[0] < 0.2 + 0.6, "nobody queues behind the request for longer than lock_timeout"
+        reader.close()
+        act_until(watch, ledger, lambda: the_move(ledger).state is MoveState.PLACED)
 
 
 def test_who_has_lost_the_lease_drops_nothing(

@@ -166,3 +166,34 @@ def test_what_has_arrived_is_not_copied_again(site: Site, shape: Callable[[list[
         (row,) = ledger.moves.rows(proposal_id=number)
         assert row.state is MoveState.PLACED
         assert [step.ordinal for step in ledger.moves.steps(row.id)] == [1, 2, 2]
+
+
+def test_the_rest_of_a_move_waits_for_its_lock(site: Site) -> None:
+    """However often the second statement does not get its lock, the move neither fails nor begins again."""
+    often = 3 * site.config.database().retries
+    with site.agent() as (watch, ledger):
+        number = approve_one(site, watch, ledger, two)
+        after_first_result(ledger, lambda: [site.world.faults.arm(FaultKind.LOCK_NOT_OBTAINED) for _ in range(often)])
+        watch.act()
+        (row,) = ledger.moves.rows(proposal_id=number)
+        assert row.state is MoveState.PLACED
+        assert [step.ordinal for step in ledger.moves.steps(row.id)] == [1, *[2] * (often + 1)]
+
+
+def test_a_stop_ends_the_wait_for_another_try(site: Site) -> None:
+    """Told to stop while it waits half a minute for another try, the agent does not wait for its end."""
+    with site.agent() as (watch, ledger):
+        number = approve_one(site, watch, ledger, two)
+        after_first_result(ledger, lambda: [site.world.faults.arm(FaultKind.LOCK_NOT_OBTAINED) for _ in range(99)])
+        stopped: list[float] = []
+
+        def stop() -> None:
+            stopped.append(site.clock.monotonic())
+            watch.stop()
+
+        site.clock.call_later(100.0, stop)
+        watch.act()
+        assert site.clock.monotonic() - stopped[0] < 2.0
+        (row,) = ledger.moves.rows(proposal_id=number)
+        assert row.state is MoveState.FAILED
+        assert "is in hdd, ssd" in row.reason

@@ -37,7 +37,8 @@ class _Transaction:
     autovacuum: bool
     wraparound: bool
     prepared: str  # its global id; "": it is not prepared
-    locks: bool  # holds a lock on the relation; else it only holds a snapshot
+    modes: str  # of its locks on the relation; "": it only holds a snapshot
+    command: str  # first word of the statement that it runs or ran last; "": none
 
 
 def find_blockers(
@@ -92,8 +93,9 @@ def _blocker(found: _Transaction, relation: Relation, route: Route, settings: Po
         why = " to prevent wraparound, which gives way to nothing" if found.wraparound else ""
         sentence = f"autovacuum (process {found.pid}){_since(found)}{why}"
         return Blocker(sentence=sentence, gives_way=patient and not found.wraparound)
-    holds = "holds a lock on it" if found.locks else "holds an old snapshot"
-    return Blocker(sentence=f"{_who(found)}: {found.state or 'in a transaction'}{_since(found)}, {holds}")
+    holds = f"holds {found.modes} on it" if found.modes else "holds an old snapshot"
+    does = f"{found.state or 'in a transaction'}{f' ({found.command})' if found.command else ''}"
+    return Blocker(sentence=f"{_who(found)}: {does}{_since(found)}, {holds}")
 
 
 def _who(found: _Transaction) -> str:

@@ -9,11 +9,12 @@ WITH relations AS (
      WHERE c.oid = %(relation)s::bigint::oid
         OR c.oid = (SELECT t.reltoastrelid FROM pg_catalog.pg_class AS t WHERE t.oid = %(relation)s::bigint::oid)
 ), holders AS (
-    SELECT DISTINCT l.pid, l.virtualtransaction
+    SELECT l.pid, l.virtualtransaction, string_agg(DISTINCT l.mode, ', ' ORDER BY l.mode) AS modes
       FROM pg_catalog.pg_locks AS l
       JOIN relations AS r ON r.oid = l.relation
      WHERE l.granted
        AND l.database = (SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname = current_database())
+     GROUP BY l.pid, l.virtualtransaction
 )
 SELECT a.pid,
        coalesce(a.application_name, '') AS application,
@@ -25,7 +26,8 @@ SELECT a.pid,
        coalesce(a.backend_type = 'autovacuum worker', false) AS autovacuum,
        coalesce(a.query LIKE '%%(to prevent wraparound)%%', false) AS wraparound,
        '' AS prepared,
-       EXISTS (SELECT FROM holders AS h WHERE h.pid = a.pid) AS locks
+       coalesce((SELECT string_agg(h.modes, ', ') FROM holders AS h WHERE h.pid = a.pid), '') AS modes,
+       upper(coalesce(substring(a.query FROM '^\s*([A-Za-z]+)'), '')) AS command -- the rest may hold data
   FROM pg_catalog.pg_stat_activity AS a
  WHERE a.datname = current_database()
    AND a.pid <> pg_backend_pid()
@@ -39,7 +41,7 @@ SELECT a.pid,
         OR a.xact_start < clock_timestamp() - make_interval(secs => %(older)s::float8))
 UNION ALL
 SELECT 0, '', p.owner::text, '', 'prepared', p.prepared,
-       extract(epoch FROM clock_timestamp() - p.prepared)::float8, false, false, p.gid, true
+       extract(epoch FROM clock_timestamp() - p.prepared)::float8, false, false, p.gid, h.modes, ''
   FROM pg_catalog.pg_prepared_xacts AS p
   JOIN holders AS h ON h.virtualtransaction = '-1/' || p.transaction::text
  WHERE p.prepared < clock_timestamp() - make_interval(secs => %(older)s::float8)

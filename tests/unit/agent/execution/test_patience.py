@@ -26,8 +26,7 @@ def test_waiting_for_a_lock_never_fails_what_has_not_begun(tries: int, in_the_wa
         (TimedOut(""), True, False, MOST - 1, Next.AGAIN),
         (TimedOut(""), True, True, MOST - 1, Next.LATER),
         (TimedOut(""), True, True, MOST, Next.GIVE_UP),
-        (LockNotObtained(""), False, True, MOST - 1, Next.AGAIN),
-        (LockNotObtained(""), False, False, MOST, Next.GIVE_UP),
+        (TimedOut(""), False, False, MOST, Next.GIVE_UP),
     ],
 )
 def test_other_faults_are_counted(
@@ -35,6 +34,19 @@ def test_other_faults_are_counted(
 ) -> None:
     """What times out is not tried for ever, and what has half arrived cannot wait like what never began."""
     assert next_after(error, tries, MOST, at_source=at_source, in_the_way=in_the_way, first=True) is follows
+
+
+@pytest.mark.parametrize(("tries", "in_the_way", "first"), [*product((1, MOST, 50), (False, True), (False, True))])
+def test_what_is_halfway_waits_for_its_lock_until_its_approval_ends(tries: int, in_the_way: bool, first: bool) -> None:
+    """It cannot wait like what never began, so it is tried again for as long as it was approved for."""
+
+    def follows(*, expired: bool) -> Next:
+        return next_after(
+            LockNotObtained(""), tries, MOST, at_source=False, in_the_way=in_the_way, first=first, expired=expired
+        )
+
+    assert follows(expired=False) is Next.AGAIN
+    assert follows(expired=True) is (Next.GIVE_UP if tries >= MOST else Next.AGAIN)
 
 
 def test_pauses_grow_and_end() -> None:
