@@ -56,6 +56,8 @@ databases:
         # sequential_read: 16us    # per block within a run
         # write: 0.1ms             # one block write
         # read_ahead: 1 MiB        # that a copy reads in one request between other readers
+        # disks: 24                # that its spaces are striped over; left out: learned from latencies
+        # servers: 24              # in place of disks, for a volume: requests served at a time from one queue
         # iops: 40000              # I/Os per second of all its drives together; plans stay below
         # io_head_room: 20%        # of those, kept free by plans
         # raid: 5                  # 1, 5 or 6: a write is 2, 4 or 6 drive I/Os

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from agent.config.errors import printable
 from agent.config.quantities import Bytes, Count, Name, Part, Ratio, Seconds
-from policies.model.settings import Tier, TierLimits, TierSpeed
+from policies.model.settings import ONE_SERVER, Servers, Tier, TierLimits, TierSpeed
 from policies.storage.purchase import WRITE_FACTORS
 
 NO_LIMITS = TierLimits()
@@ -52,6 +52,8 @@ class TierConfig(Part):
     sequential_read: Seconds | None = Field(default=None, ge=0)  # seconds per block within a run
     write: Seconds | None = Field(default=None, ge=0)  # seconds one block write takes
     read_ahead: Bytes = Field(default=READ_AHEAD, ge=512)  # bytes that a sequential reader gets at one turn
+    disks: Count | None = Field(default=None, ge=1)  # that it is striped over; None: learnt from latencies, else one
+    servers: Count | None = Field(default=None, ge=1)  # in place of disks: requests served at a time from one queue
     iops: float | None = Field(default=None, gt=0)  # I/Os per second that its drives serve in all
     io_head_room: Ratio = Field(default=NO_LIMITS.io_head_room_ratio, ge=0, lt=1)  # of those, never planned for
     raid: Count | None = None  # a key of WRITE_FACTORS; None: a write is one drive I/O
@@ -66,6 +68,8 @@ class TierConfig(Part):
             raise ValueError(f"kind {self.kind!r} is not one of {kinds}")
         if self.raid is not None and self.raid not in WRITE_FACTORS:
             raise ValueError(f"raid {self.raid} is not one of {', '.join(map(str, WRITE_FACTORS))}")
+        if self.disks is not None and self.servers is not None:
+            raise ValueError("say disks or servers, not both: they are two ways to queue for the same tier")
         given = (self.random_read, self.sequential_read, self.write)
         if (self.kind or self.name) not in KINDS and None in given:
             raise ValueError(f"say how fast it is: kind ({kinds}), or all of random_read, sequential_read and write")
@@ -86,7 +90,16 @@ class TierConfig(Part):
             sequential_read_seconds=sequential_read,
             write_seconds=write,
             read_ahead_bytes=self.read_ahead,
+            servers=self._servers,
         )
+
+    @property
+    def _servers(self) -> Servers:
+        """How many requests it serves at a time, where that is configured."""
+        count = self.servers or self.disks
+        if count is None:
+            return ONE_SERVER
+        return Servers(count=count, least=count, most=count, source="configured", striped=self.disks is not None)
 
     @property
     def tier(self) -> Tier:

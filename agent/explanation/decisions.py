@@ -54,6 +54,7 @@ class _Few:
     settings: PolicySettings
     turned_over_ratio: float = 0.0
     sessions: float = float("nan")
+    elsewhere_alone: float = float("nan")
 
     __pydantic_config__ = ConfigDict(extra="ignore")
 
@@ -131,6 +132,7 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
         settings=settings,
         turned_over_ratio=situation.turned_over_ratio,
         sessions=situation.sessions,
+        elsewhere_alone=situation.elsewhere_alone,
     )
     arrays: dict[str, NDArray[Any]] = {f"units.{name}": getattr(units, name) for name in _UNITS}
     arrays |= {f"situation.{name}": getattr(situation, name) for name in _SITUATION}
@@ -173,6 +175,7 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
         turned_over_ratio=few.turned_over_ratio,
         route_costs=few.route_costs,
         sessions=few.sessions,
+        elsewhere_alone=few.elsewhere_alone,
         transient=few.transient,
         growth=arrays.get("situation.growth"),
         copy_seconds=arrays.get("situation.copy_seconds"),

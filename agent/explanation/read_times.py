@@ -1,4 +1,7 @@
-"""How fast each tier is taken to be, and how that is known: one sentence and one document for every command."""
+"""How fast each tier is taken to be, how many requests it serves at a time, and how that is known.
+
+One sentence and one document for every command.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from connectors.formatting import format_seconds
-from policies.model.settings import Tier, TierSpeed
+from policies.model.settings import ONE_SERVER, QUEUED_SECONDS, Servers, Tier, TierSpeed
 
 
 def read_times_text(tiers: Sequence[Tier]) -> str:
     """A random read on each tier: ``ssd 200 µs (configured; waits leave 2 µs to 250 µs), hdd 41 ms (measured)``."""
-    return ", ".join(f"{tier.name} {read_time_text(tier.speed)}" for tier in tiers)
+    return ", ".join(f"{tier.name} {read_time_text(tier.speed)}{servers_text(tier.speed)}" for tier in tiers)
+
+
+def servers_text(speed: TierSpeed) -> str:
+    """How many requests a tier serves at a time, and how that is known; "" of one that is too fast to queue."""
+    servers = speed.servers
+    ends = f"{servers.least:.0f} to {servers.most:.0f}"
+    match servers.source:
+        case "configured":
+            return f", {servers.count:.0f} {'disks' if servers.striped else 'at a time'} (configured)"
+        case "measured":
+            return f", about {servers.count:.0f} at a time (measured; {ends})"
+        case "interval":
+            return f", {ends} at a time (latencies leave that much)"
+    if speed.random_read_seconds <= QUEUED_SECONDS:
+        return ""
+    left = f"; latencies leave {ends}" if servers.most > servers.least else ""
+    return f", one at a time (assumed{left})"
 
 
 def read_time_text(speed: TierSpeed) -> str:
@@ -31,6 +51,11 @@ def read_times_document(tiers: Iterable[Tier]) -> list[dict[str, Any]]:
             "source": tier.speed.source,
             "least_read_seconds": tier.speed.least_read_seconds if tier.speed.most_read_seconds else None,
             "most_read_seconds": tier.speed.most_read_seconds or None,
+            "servers": tier.speed.servers.count,
+            "servers_least": tier.speed.servers.least,
+            "servers_most": tier.speed.servers.most,
+            "servers_source": tier.speed.servers.source,
+            "striped": tier.speed.servers.striped,
         }
         for tier in tiers
     ]
@@ -38,7 +63,8 @@ def read_times_document(tiers: Iterable[Tier]) -> list[dict[str, Any]]:
 
 def read_times_of_document(documents: Iterable[Mapping[str, Any]]) -> str:
     """The sentence of ``read_times_text`` for what ``read_times_document`` wrote."""
-    return ", ".join(f"{each['name']} {read_time_text(_speed(each))}" for each in documents)
+    speeds = ((each["name"], _speed(each)) for each in documents)
+    return ", ".join(f"{name} {read_time_text(speed)}{servers_text(speed)}" for name, speed in speeds)
 
 
 def _speed(document: Mapping[str, Any]) -> TierSpeed:
@@ -49,4 +75,17 @@ def _speed(document: Mapping[str, Any]) -> TierSpeed:
         measured=document["measured"],
         least_read_seconds=document["least_read_seconds"] or 0.0,
         most_read_seconds=document["most_read_seconds"] or 0.0,
+        servers=_servers(document),
+    )
+
+
+def _servers(document: Mapping[str, Any]) -> Servers:
+    if "servers" not in document:  # written before they were known
+        return ONE_SERVER
+    return Servers(
+        count=document["servers"],
+        least=document["servers_least"],
+        most=document["servers_most"],
+        source=document["servers_source"],
+        striped=document["striped"],
     )

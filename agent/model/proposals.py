@@ -109,6 +109,7 @@ class WorkForecast:
     read_wait: float | None  # of one transaction, a part of its latency
     certainty: float
     why_not: str = ""  # "" where it is forecast
+    limit: str = ""  # what keeps it from more, other than waits for disks; "": nothing that is known
 
     @classmethod
     def of(cls, forecast: Forecast, work: str, certainty: float) -> Self:
@@ -126,6 +127,7 @@ class WorkForecast:
             read_wait=_finite(forecast.wait_per_transaction),
             certainty=certainty,
             why_not=forecast.why_not,
+            limit=forecast.limit,
         )
 
 

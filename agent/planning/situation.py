@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping, Sequence, Set
+import math
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -13,6 +14,7 @@ import numpy as np
 from agent.budget.copy_history import last_promotions
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger
+from agent.model.outcomes import Outcome
 from agent.model.states import MoveState
 from agent.sampling.picture import Picture
 from connectors.model import F64, I8, I64, Space
@@ -20,6 +22,9 @@ from policies.benefit.sessions import with_bounded_waits
 from policies.demand.growth import expected_growth, with_growth
 from policies.demand.heat import GUEST_HALF_LIVES, with_doubted_guests
 from policies.model.plan import Pin, PolicySettings, Situation
+
+OUTCOMES = 5  # that are looked through for a limit which is no tier's
+NOTED_RATIO = 0.1  # by which the time outside reads must have grown
 
 
 class PinRule(Protocol):
@@ -73,8 +78,33 @@ def situation_of(
         database=picture.work,
         roles=picture.roles,
         sessions=picture.sessions,
+        elsewhere_alone=elsewhere_alone(
+            row.outcome for row in ledger.moves.outcomes(database=database.name, limit=OUTCOMES)
+        ),
     )
     return with_bounded_waits(situation, settings)
+
+
+def elsewhere_alone(outcomes: Iterable[Outcome]) -> float:
+    """Seconds that a transaction spent outside reads before moves after which something else held sessions up.
+
+    That is so where less got done than the forecast's interval allows, although sessions waited for reads as little as
+    they did: the rest of their time grew.
+
+    Args:
+        outcomes: the newest first.
+
+    Returns:
+        The least of them; NaN where none says so.
+    """
+    found = []
+    for outcome in outcomes:
+        rest = outcome.latency_before - outcome.wait_per_transaction_before
+        longer = outcome.latency_after - outcome.wait_per_transaction_after > rest * (1 + NOTED_RATIO)
+        short = outcome.transactions_per_second_after < outcome.predicted_transactions_per_second_low
+        if outcome.measured and not outcome.undo and short and longer and rest > 0:
+            found.append(rest)
+    return min(found, default=math.nan)
 
 
 def _without_closed_spaces(spaces: tuple[Space, ...], ledger: Ledger, database: str) -> tuple[Space, ...]:

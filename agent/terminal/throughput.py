@@ -18,7 +18,8 @@ def forecast_facts(forecast: WorkForecast | None) -> list[tuple[str, str]]:
     if then is None or forecast.per_second_low is None or forecast.per_second_high is None:
         return [(title, f"{measured} now; not forecast: {forecast.why_not}")]
     ends = f"between {format_rate(forecast.per_second_low)} and {format_rate(forecast.per_second_high)}"
-    return [(title, f"{measured} now, {format_rate(then)} forecast, {ends}"), *_latency(forecast)]
+    limit = [("another limit", forecast.limit)] if forecast.limit else []
+    return [(title, f"{measured} now, {format_rate(then)} forecast, {ends}"), *_latency(forecast), *limit]
 
 
 def _latency(forecast: WorkForecast) -> list[tuple[str, str]]:
@@ -38,6 +39,7 @@ def forecast_document(forecast: WorkForecast | None) -> dict[str, Any] | None:
     return {
         "work": forecast.work,
         "why_not": forecast.why_not or None,
+        "limit": forecast.limit or None,
         "certainty_ratio": forecast.certainty,
         "per_second_now": forecast.per_second_now,
         "per_second": forecast.per_second,

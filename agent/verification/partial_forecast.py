@@ -54,5 +54,5 @@ def _tiers(situation: Situation, done: Sequence[ProposedMove]) -> np.ndarray[tup
 def _unknown(whole: WorkForecast, why_not: str) -> WorkForecast:
     return replace(
         whole, per_second=None, per_second_low=None, per_second_high=None, latency=None, latency_low=None,
-        latency_high=None, read_wait=None, why_not=why_not,
+        latency_high=None, read_wait=None, why_not=why_not, limit="",
     )  # fmt: skip

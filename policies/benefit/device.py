@@ -15,16 +15,17 @@ How sure a speed is comes out of the same sums: how far each interval lay from w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from connectors.model import F64, I64, SIGNALS, Bools, Demand, Signal
+from policies.benefit import servers
 from policies.benefit.foreground_wait import wait_weights
-from policies.model.plan import PolicySettings, TierSpeed
-from policies.storage.closed_network import QUEUED_SECONDS
+from policies.model.plan import PolicySettings, Servers, TierSpeed
+from policies.model.settings import QUEUED_SECONDS
 
 PRIOR_READS = 1000.0  # what the configured speed weighs against measurement
 PRIOR_ERROR = 0.5  # standard error of a configured speed, as a share: data sheets and kinds are that far off
@@ -46,12 +47,17 @@ class DeviceState:
     moment: F64  # (tiers,) the same against measured wait over wait by the prior
     missed: F64  # (tiers,) squares of how far intervals lay from the belief before them, by the tiers' shares of them
     count: F64  # (tiers,) intervals, by the same shares
+    points: F64  # (tiers, BINS, FIGURES) how the time of a read grew with the load, see ``servers``
 
 
 def empty_devices(tiers: int) -> DeviceState:
     """No evidence about that many tiers."""
     return DeviceState(
-        gram=np.zeros((tiers, tiers)), moment=np.zeros(tiers), missed=np.zeros(tiers), count=np.zeros(tiers)
+        gram=np.zeros((tiers, tiers)),
+        moment=np.zeros(tiers),
+        missed=np.zeros(tiers),
+        count=np.zeros(tiers),
+        points=servers.no_points(tiers),
     )
 
 
@@ -96,6 +102,9 @@ def observe_spaces(
         moment=state.moment * fading + weight * ratio,
         missed=state.missed * fading + used * np.square(ratio / _factors(state, prior) - 1.0),
         count=state.count * fading + used,
+        points=servers.add_points(
+            state.points, _found(waits, demand), ratio, weight >= servers.LEAST_READS, demand.seconds
+        ),
     )
 
 
@@ -132,7 +141,28 @@ def observe(
         moment=state.moment * fading + weight * ratio * share,
         missed=state.missed * fading + share * (ratio / float(share @ _factors(state, prior)) - 1.0) ** 2,
         count=state.count * fading + share,
+        points=_points_of_one(state, prior, demand, by_prior, reads * demand.seconds),
     )
+
+
+def _found(waits: F64, demand: Demand) -> F64:
+    """Sessions that a read finds at each tier, its own left out. Shape ``(tiers,)``."""
+    active = demand.database.active
+    return waits * (1 - 1 / max(active, 1.0)) if active == active else waits
+
+
+def _points_of_one(state: DeviceState, prior: Sequence[TierSpeed], demand: Demand, by_prior: F64, reads: float) -> F64:
+    """How the latency of the tier grew where nearly all of the one measured wait is its own; else as before."""
+    waits = by_prior * _factors(state, prior)
+    row = int(np.argmax(waits))
+    rest = float(waits.sum() - waits[row])
+    measured = demand.database.read_wait
+    own = (np.arange(len(prior)) == row) & (rest <= (1 - servers.LEAST_SHARE) * measured)
+    if not (own.any() and reads >= servers.LEAST_READS):
+        return state.points
+    left = np.full(len(prior), measured - rest)
+    ratio = left / by_prior[row]
+    return servers.add_points(state.points, _found(left, demand), ratio, own, demand.seconds)
 
 
 def _factors(state: DeviceState, prior: Sequence[TierSpeed]) -> F64:
@@ -227,9 +257,19 @@ def calibrate(prior: Sequence[TierSpeed], state: DeviceState) -> tuple[TierSpeed
             idle_read_seconds=seconds,
             least_read_seconds=float(low[row]) * seconds if has_interval else 0.0,
             most_read_seconds=float(high[row]) * seconds if has_interval else 0.0,
+            servers=_servers(prior[row], state.points[row]),
         )
         speeds.append(_cap(fitted, below))
     return tuple(reversed(speeds))
+
+
+def _servers(prior: TierSpeed, points: F64) -> Servers:
+    """How many requests a tier serves at a time: as configured, else as latencies say; of a fast tier if they do."""
+    if prior.servers.source == "configured":
+        return prior.servers
+    found = servers.fit_servers(points, PRIOR_ERROR)
+    queued = prior.random_read_seconds > QUEUED_SECONDS
+    return found if queued or found.source == "measured" else prior.servers
 
 
 def _scale(speed: TierSpeed, factor: float, *, measured: bool) -> TierSpeed:
@@ -253,7 +293,7 @@ def _cap(speed: TierSpeed, below: TierSpeed | None) -> TierSpeed:
 
 def device_arrays(state: DeviceState) -> dict[str, NDArray[Any]]:
     """The evidence as named arrays, for storing."""
-    return {"gram": state.gram, "moment": state.moment, "missed": state.missed, "count": state.count}
+    return {field.name: getattr(state, field.name) for field in fields(DeviceState)}
 
 
 def devices_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> DeviceState:
@@ -271,6 +311,7 @@ def devices_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> DeviceState:
         raise ValueError(f"stored device evidence has shapes {gram.shape}, {moment.shape}")
     nothing = np.zeros(len(moment))
     missed, count = (np.asarray(arrays.get(name, nothing), dtype=np.float64) for name in ("missed", "count"))
-    if missed.shape != moment.shape or count.shape != moment.shape:
+    points = np.asarray(arrays.get("points", servers.no_points(len(moment))), dtype=np.float64)
+    if missed.shape != moment.shape or count.shape != moment.shape or len(points) != len(moment):
         raise ValueError(f"stored device evidence has shapes {moment.shape}, {missed.shape}, {count.shape}")
-    return DeviceState(gram=gram, moment=moment, missed=missed, count=count)
+    return DeviceState(gram=gram, moment=moment, missed=missed, count=count, points=points)

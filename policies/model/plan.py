@@ -18,6 +18,7 @@ from policies.model.moves import missed_wait_ratio as missed_wait_ratio
 from policies.model.settings import CopyFactor as CopyFactor
 from policies.model.settings import Pin as Pin
 from policies.model.settings import PolicySettings as PolicySettings
+from policies.model.settings import Servers as Servers
 from policies.model.settings import Tier as Tier
 from policies.model.settings import TierLimits as TierLimits
 from policies.model.settings import TierSpeed as TierSpeed
@@ -112,6 +113,7 @@ class Situation:
     omitted: OmittedSums = field(default_factory=OmittedSums)  # what else is on the slowest tier, see ``presolve``
     by_mean: bool = False  # a gain counts by its mean, as if that were sure: the question is how it looks now
     sessions: float = float("nan")  # at work on average over the longer horizon; NaN: the engine does not tell
+    elsewhere_alone: float = float("nan")  # seconds a transaction spent outside tiers before another limit showed
     copy_seconds: F32 | None = None  # (n,) how long moving each unit takes, see ``copy_time``; None: by its size alone
 
 

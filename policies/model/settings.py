@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+QUEUED_SECONDS = 0.001  # a slower random read is a disk's: it queues, however many disks there are
+
 
 class Pin(IntEnum):
     """Media preference of a unit (IBM i: media preference)."""
@@ -13,6 +15,24 @@ class Pin(IntEnum):
     MUST = 1  # belongs on the fastest tier, whatever its heat
     PREFER = 2  # its benefit counts more
     NEVER = 3  # never on the fastest tier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Servers:
+    """How many requests a tier serves at a time, and how that is known."""
+
+    count: float = 1.0
+    least: float = 1.0  # ends of what is possible, ``count`` between them
+    most: float = 1.0
+    source: str = "assumed"  # "configured", "measured", "interval" (latencies leave that much possible) or "assumed"
+    striped: bool | None = None  # each disk has a queue of its own; False: one queue for all; None: not known
+
+    def __post_init__(self) -> None:
+        if not 0 < self.least <= self.count <= self.most:
+            raise ValueError(f"{self.count} servers, {self.least} to {self.most}: expected more than 0, in this order")
+
+
+ONE_SERVER = Servers()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +49,7 @@ class TierSpeed:
     # -- where it is configured: the random read times that measured waits leave possible; 0 and 0: they say nothing
     least_read_seconds: float = 0.0
     most_read_seconds: float = 0.0
+    servers: Servers = ONE_SERVER
 
     @property
     def source(self) -> str:

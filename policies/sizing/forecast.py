@@ -7,8 +7,9 @@ pace, not the transactions': they take their share of a tier off it. Where the p
 forecast is too high, and no counter of reads could tell: the interval then reaches far, because time spent elsewhere is
 all that is left.
 
-Each tier is taken to be one device with one queue. A tier that is configured as an array is not forecast: how many of
-its drives serve at a time is not known here.
+How many requests each tier serves at a time is configured, or what latencies leave possible (``benefit.servers``): then
+the network is solved for either end too, and the interval covers them. Where a tier's own limit on I/Os a second is
+what the sessions run into, the forecast names it.
 """
 
 from __future__ import annotations
@@ -18,16 +19,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from connectors.formatting import format_seconds
 from connectors.model import F64, I64, Bools, DatabaseDemand, Signal
 from policies.benefit.foreground_wait import HOUR, wait_per_hour
 from policies.model.chunks import row_chunks
 from policies.model.confidence import MODEL_ERROR, ConfidenceInterval, spread
 from policies.model.plan import Plan, PolicySettings, Situation, Tier, TierSpeed
-from policies.storage.closed_network import BACKGROUND, QUEUED_SECONDS, ROWS, TRANSACTIONS, closed_loop, queued_tiers
+from policies.storage.closed_network import BACKGROUND, ROWS, TRANSACTIONS, Network, closed_loop, queued_tiers
+from policies.storage.stations import is_limited
 
 ELSEWHERE_ERROR = 0.02  # of a session's whole time: how far off the rest is that no counter shows
 READ_AHEAD = (Signal.PREFETCHED_READ, Signal.DIRECT_READ)
-AT_ONCE = 1.5  # requests that a slow tier is said to serve at a time; more: it is several devices
+BINDING = 0.8  # utilisation of a tier from which on its limit is what sessions run into
 NAN = float("nan")
 
 
@@ -41,6 +44,7 @@ class Forecast:
     present_transactions: float  # per second, as measured
     sessions: float  # active on average, as measured; they stay as many
     why_not: str = ""  # "" where it is forecast; else the reason, to go after "not forecast: "
+    limit: str = ""  # what keeps it from more, other than the waits that moves shorten; "": nothing that is known
 
     @property
     def gain(self) -> float:
@@ -95,8 +99,8 @@ def forecast(situation: Situation, settings: PolicySettings, tier: I64) -> Forec
     why_not = _unforeseeable(situation)
     here = situation.tier_of_space[situation.units.space].astype(np.int64)
     now, then = (_waits(situation, settings, where) for where in (here, tier))
-    loop = None if why_not else closed_loop(now, situation)
-    if loop is None:
+    network = None if why_not else _network(situation, now, then)
+    if network is None:
         return Forecast(
             transactions=NAN,
             interval=ConfidenceInterval(low=NAN, high=NAN),
@@ -105,19 +109,62 @@ def forecast(situation: Situation, settings: PolicySettings, tier: I64) -> Forec
             sessions=database.active,
             why_not=why_not or "no reads were seen that anybody could wait for",
         )
-    network = loop.network(then[:, :, np.newaxis])
     error = np.hypot(MODEL_ERROR, _counting_error(situation, tier)) * spread(settings.certainty)
     slack = ELSEWHERE_ERROR * spread(settings.certainty) * network.sessions / database.transactions
-    rate, wait = network.solve()
-    low, _ = network.with_demand(float(np.exp(error)), slack).solve()
-    high, _ = network.with_demand(float(np.exp(-error)), -slack).solve()
+    rate, wait = (float(found[0]) for found in network.solve())
+    low, high = (
+        float(network.with_demand(float(np.exp(sign * error)), sign * slack).solve()[0][0]) for sign in (1, -1)
+    )
+    least, most = _by_servers(situation, now, then, rate)
     return Forecast(
-        transactions=float(rate[0]),
-        interval=ConfidenceInterval(low=float(low[0]), high=float(high[0])),
-        wait_per_transaction=float(wait[0]),
+        transactions=rate,
+        interval=ConfidenceInterval(low=_both(rate, low, least), high=_both(rate, high, most)),
+        wait_per_transaction=wait,
         present_transactions=database.transactions,
         sessions=database.active,
+        limit=_limit(situation, network, rate),
     )
+
+
+def _network(situation: Situation, now: F64, then: F64) -> Network | None:
+    """The network of a placement; None where nothing says what the present one is."""
+    loop = closed_loop(now, situation)
+    return None if loop is None else loop.network(then[:, :, np.newaxis])
+
+
+def _by_servers(situation: Situation, now: F64, then: F64, rate: float) -> tuple[float, float]:
+    """Least and most throughput by the servers that tiers may have, what is forecast among them."""
+    found = [rate]
+    if any(tier.speed.servers.least < tier.speed.servers.most for tier in situation.tiers):
+        for end in ("least", "most"):
+            tiers = tuple(_with_servers(tier, getattr(tier.speed.servers, end)) for tier in situation.tiers)
+            network = _network(replace(situation, tiers=tiers), now, then)
+            found += [] if network is None else [float(network.solve()[0][0])]
+    return min(found), max(found)
+
+
+def _with_servers(tier: Tier, count: float) -> Tier:
+    servers = replace(tier.speed.servers, count=count, least=count, most=count)
+    return replace(tier, speed=replace(tier.speed, servers=servers))
+
+
+def _both(rate: float, one: float, other: float) -> float:
+    """An end of an interval for two causes that have nothing to do with each other: distances add up as squares."""
+    ratios = np.log([one / rate, other / rate])
+    return float(rate * np.exp(np.sign(ratios.sum()) * np.hypot(*ratios)))
+
+
+def _limit(situation: Situation, network: Network, rate: float) -> str:
+    """What its sessions run into that is no wait for disks: a tier's configured limit, or what moves have shown."""
+    if rate * network.other >= BINDING:
+        alone = format_seconds(situation.elsewhere_alone)
+        return f"not reads: outside them a transaction took {alone} before the last moves, and takes longer since"
+    busy = network.busy_at(rate)[:, 0]
+    row = int(np.argmax(busy))
+    tier = situation.tiers[row]
+    if not (is_limited(tier) and busy[row] >= BINDING):
+        return ""
+    return f"{tier.name} serves {tier.limits.io_per_second:,.0f} I/Os a second at most"
 
 
 def _unforeseeable(situation: Situation) -> str:
@@ -128,17 +175,7 @@ def _unforeseeable(situation: Situation) -> str:
     if not database.active > 0:
         unknown = np.isnan(database.active)
         return "the engine does not tell how long sessions execute" if unknown else "no session was seen at work"
-    arrays = [tier.name for tier in situation.tiers if is_array(tier)]
-    if arrays:
-        return f"{' and '.join(arrays)} {'is an array' if len(arrays) == 1 else 'are arrays'} of several devices"
     return ""
-
-
-def is_array(tier: Tier) -> bool:
-    """Whether a tier is configured as several devices: by its RAID level, or by more I/Os than a slow drive serves."""
-    seconds, most = tier.speed.idle_read_seconds or tier.speed.random_read_seconds, tier.limits.io_per_second
-    several = most is not None and seconds > QUEUED_SECONDS and most * seconds > AT_ONCE
-    return tier.limits.raid is not None or several
 
 
 def _waits(situation: Situation, settings: PolicySettings, tier: I64) -> F64:

@@ -1,31 +1,33 @@
 """Mean value analysis of a closed queueing network: the waits that result if less is asked of a tier.
 
-Sessions circulate between queues, one for each slow tier, and time spent elsewhere. Schweitzer's approximation of MVA
-needs only what a database counts::
+Sessions circulate between tiers, each a station with one or several servers (``stations``), and time spent elsewhere.
+Approximate MVA needs only what a database counts::
 
-    residence at a tier  R = D * (1 + Q * (N - 1) / N)        D  seconds of service a transaction, N sessions
-    throughput           X = N / (Z + sum of R)               Z  seconds a transaction spends elsewhere
-    queue at a tier      Q = X * R
+    residence at a tier  R = D * stretch(X * D / servers)     D  seconds of service a transaction
+    throughput           X = N / (Z + sum of R)               N  sessions, Z  seconds a transaction spends elsewhere
 
 Solved backwards, the same equations give D and Z from measurements: the mean number of sessions waiting at a tier is
-its wait seconds per second (Little's law), so its utilisation is ``Q / (1 + Q * (N - 1) / N)``. The present placement
-therefore returns the present throughput. A tier faster than ``QUEUED_SECONDS`` per read is modelled as a delay without
-a queue.
+its wait seconds per second (Little's law), which gives its utilisation. The present placement therefore returns the
+present throughput. A tier that is fast and has no known limit serves everybody at once.
+
+A limit that is no tier's (processors, the log) shows once reads no longer hold sessions up: a transaction then spends
+more time elsewhere than it did before the moves. What came on top is taken to be one more queue.
 
 Many placements are solved at once: they are the last axis of every array here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from connectors.model import F64, Bools, DatabaseDemand
 from policies.model.plan import Situation
+from policies.model.settings import QUEUED_SECONDS
+from policies.storage.stations import Stations, stations_of
 
-QUEUED_SECONDS = 0.001  # a slower random read is a spindle's
-HALVINGS = 100
+HALVINGS = 64
 LEAST_ELSEWHERE = 0.01  # of a session, or of what was measured: every transaction computes a little
 LEAST_QUEUED = 1e-9  # of all waits, at queued tiers
 LEAST_WAITED = 1e-12  # sessions at a time: below it nothing that was measured is a wait, and ratios to it are noise
@@ -42,38 +44,53 @@ class Network:
 
     sessions: float  # N
     elsewhere: float  # Z
-    demand: F64  # (queued tiers, m) D, already stretched by what the background takes
-    delay: F64  # (m,) at tiers that serve everybody at once
+    demand: F64  # (tiers, m) D, already stretched by what the background takes
+    stations: Stations
+    other: float = 0.0  # service a transaction at a limit that is no tier's, see ``Loop.alone``
+
+    @property
+    def found(self) -> float:
+        """Share of the sessions at a tier that one which arrives there finds before it."""
+        return (self.sessions - 1) / self.sessions
 
     def with_demand(self, demand_factor: float, more_elsewhere: float) -> Network:
-        """The same with other demand on tiers, and more seconds elsewhere."""
+        """The same with other demand on tiers and at the other limit, and more seconds elsewhere."""
         least = LEAST_ELSEWHERE * self.elsewhere
-        return Network(
-            sessions=self.sessions,
+        return replace(
+            self,
             elsewhere=max(least, self.elsewhere + more_elsewhere),
             demand=self.demand * demand_factor,
-            delay=self.delay * demand_factor,
+            other=self.other * demand_factor,
         )
 
     def solve(self) -> tuple[F64, F64]:
         """Transactions a second, and read wait a transaction. Shapes ``(m,)``.
 
-        At a rate X the equations give the queues at once, ``Q = X D / (1 - X D (N - 1) / N)``, and the sessions that
-        such a rate keeps busy rise with it: so halve the interval in which they are as many as there are.
+        At a rate X the equations give the residences at once, and the sessions that such a rate keeps busy rise with
+        it: so halve the interval in which they are as many as there are.
         """
-        fixed = self.elsewhere + self.delay
+        fixed = self.elsewhere + self.demand.sum(axis=0)
         low, high = np.zeros(len(fixed)), self.sessions / fixed
         for _ in range(HALVINGS):
             rate = (low + high) / 2
-            full = rate * (self.elsewhere + self.wait_at(rate)) > self.sessions
+            full = rate * (self.elsewhere_at(rate) + self.wait_at(rate)) > self.sessions
             low, high = np.where(full, low, rate), np.where(full, rate, high)
-        return low, self.sessions / low - self.elsewhere
+        return low, self.sessions / low - self.elsewhere_at(low)
+
+    def elsewhere_at(self, rate: F64) -> F64:
+        """Seconds that a transaction spends at no tier at that rate; inf where the other limit is passed. ``(m,)``."""
+        free = 1 - rate * self.other * self.found
+        queued = np.where(free > 0, self.other / np.maximum(free, LEAST_WAITED), np.inf) if self.other else 0.0
+        return np.asarray(self.elsewhere + queued, dtype=np.float64)
+
+    def busy_at(self, rate: F64 | float) -> F64:
+        """Utilisation of each tier's servers at that rate; 0 where everybody is served at once. ``(tiers, m)``."""
+        return np.asarray(rate * self.demand / self.stations.servers[:, np.newaxis], dtype=np.float64)
 
     def wait_at(self, rate: F64 | float) -> F64:
         """Read wait of a transaction were they to come at that rate; inf where a tier cannot serve it. ``(m,)``."""
-        free = 1 - rate * self.demand * (self.sessions - 1) / self.sessions
-        queued = np.divide(self.demand, free, out=np.full(self.demand.shape, np.inf), where=free > 0)
-        return np.asarray(self.delay + queued.sum(axis=0), dtype=np.float64)
+        stretch = self.stations.stretch(self.busy_at(rate), self.found)
+        return np.asarray((self.demand * stretch).sum(axis=0), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +98,10 @@ class Loop:
     """A database at work as it is, and what its waits say about its tiers."""
 
     database: DatabaseDemand
-    queued: Bools  # (tiers,)
+    stations: Stations
     scale: F64  # (tiers,) by which waits at the speeds that are believed come to what was measured
     now: F64  # (ROWS, tiers) as measured
+    alone: float = float("nan")  # seconds that a transaction spent elsewhere before another limit held it; NaN: none
 
     def network(self, then: F64) -> Network:
         """The network of other placements.
@@ -96,21 +114,24 @@ class Loop:
         sessions = max(1.0, self.database.active - float(reads.sum()))
         rate = self.database.transactions
         # what one second of wait is in seconds of service: less the longer the queue; 1 where nothing waited yet
-        service = 1 / (1 + waits * (sessions - 1) / sessions)
-        everybody = 1 + waits + reads
+        service = self.stations.service_share(waits, (sessions - 1) / sessions)
+        everybody = np.maximum(1.0, self.stations.servers) + waits + reads
         taken_now = np.minimum(MOST_TAKEN, reads / everybody)[:, np.newaxis]
         taken_then = np.minimum(MOST_TAKEN, then[BACKGROUND] / everybody[:, np.newaxis])
-        demand = then[TRANSACTIONS] * service[:, np.newaxis] / rate * (1 - taken_now) / (1 - taken_then)
+        elsewhere = max(LEAST_ELSEWHERE, sessions - float(waits.sum())) / rate
+        held = max(0.0, elsewhere - self.alone) if self.alone == self.alone else 0.0  # seconds, waits at that limit
+        busy = rate * held / (1 + rate * held * (sessions - 1) / sessions)
         return Network(
             sessions=sessions,
-            elsewhere=max(LEAST_ELSEWHERE, sessions - float(waits.sum())) / rate,
-            demand=demand[self.queued],
-            delay=np.asarray(then[TRANSACTIONS, ~self.queued].sum(axis=0) / rate, dtype=np.float64),
+            elsewhere=elsewhere - held,
+            other=busy / rate,
+            demand=then[TRANSACTIONS] * service[:, np.newaxis] / rate * (1 - taken_now) / (1 - taken_then),
+            stations=self.stations,
         )
 
 
 def queued_tiers(situation: Situation) -> Bools:
-    """Which tiers serve one after the other. Shape ``(tiers,)``."""
+    """Which tiers are slow enough for queues to explain their waits. Shape ``(tiers,)``."""
     return np.array([each.speed.random_read_seconds > QUEUED_SECONDS for each in situation.tiers], dtype=np.bool_)
 
 
@@ -125,7 +146,13 @@ def closed_loop(now: F64, situation: Situation) -> Loop | None:
     if not (database.transactions > 0 and database.active > 0 and now.sum() > LEAST_WAITED):
         return None
     scale = _scale(now, queued, database)
-    return Loop(database=database, queued=queued, scale=scale, now=now * scale)
+    return Loop(
+        database=database,
+        stations=stations_of(situation.tiers),
+        scale=scale,
+        now=now * scale,
+        alone=situation.elsewhere_alone,
+    )
 
 
 def _scale(now: F64, queued: Bools, database: DatabaseDemand) -> F64:

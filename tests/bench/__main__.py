@@ -54,6 +54,7 @@ MODULES = (
     "policy_gap",
     "policy_baselines",
     "policy_wandering",
+    "policy_arrays",
     "demand",
     *COST,
     *LAB,

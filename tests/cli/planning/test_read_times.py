@@ -21,7 +21,10 @@ def test_the_sentence_and_the_document_say_the_same() -> None:
         for name, speed in (("nvme", UNSEEN), ("ssd", CONFIGURED), ("hdd", MEASURED))
     ]
     text = read_times_text(tiers)
-    assert text == "nvme 100 µs (configured), ssd 200 µs (configured; waits leave 2 µs to 250 µs), hdd 41 ms (measured)"
+    assert text == (
+        "nvme 100 µs (configured), ssd 200 µs (configured; waits leave 2 µs to 250 µs), "
+        "hdd 41 ms (measured), one at a time (assumed)"
+    )
     assert read_times_of_document(read_times_document(tiers)) == text
     assert [each["source"] for each in read_times_document(tiers)] == ["configured", "configured", "measured"]
     assert [each["most_read_seconds"] for each in read_times_document(tiers)] == [None, 0.00025, None]
